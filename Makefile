@@ -1,0 +1,24 @@
+# Two commands: `make verify` decides the claims, `make test` runs the tests. Both set up .venv on first use.
+PY    ?= python3
+V     := .venv
+READY := $(V)/.ready
+ONE   := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: verify test lint clean
+
+verify: $(READY)
+	$(ONE) $(V)/bin/python -m fltheory verify verification --report reports --jobs 2
+
+test: $(READY)
+	$(ONE) $(V)/bin/python -m pytest -q -n 2 --timeout 300
+
+lint: $(READY)
+	$(V)/bin/ruff check .
+
+clean:
+	rm -rf $(V) reports
+
+$(READY): pyproject.toml constraints.txt
+	$(PY) -m venv $(V)
+	$(V)/bin/python -m pip install -q -c constraints.txt -e '.[test]'
+	touch $@

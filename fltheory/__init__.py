@@ -1,0 +1,1 @@
+"""fltheory: decides whether the theorems of federated optimisation are true."""

@@ -1,0 +1,88 @@
+"""The one form of an algorithm: a frozen record of hyper-parameters and a pure `round`.
+
+Rules of a `round` that declares itself affine (checked for every algorithm by the conformance test):
+state is touched only by + - * /scalar, None-indexing, `.sum`, the helpers of `arrays`, and problem
+gradients; literals are integers; nothing is compared by order; nothing is written in place; no shape or
+dtype is invented; samples enter only through `grad`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, ClassVar
+
+from fltheory.errors import refuse
+from fltheory.laws.base import check_steps
+from fltheory.scalars import Domain, Number, Symbolic, fraction
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Base class. Sub-classes define a NamedTuple state, `init` and `round`, and name their model field `x`.
+
+    lr: client step size eta > 0 (number, "1/20", or a symbol). steps: local steps, shorthand for fixed steps
+    in the law: an int or one per client.
+    """
+
+    lr: Number
+    steps: Any = None
+
+    affine: ClassVar[bool] = True     # the round is affine in the state on quadratics, for every fixed draw
+    stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
+
+    def __post_init__(self):
+        check_positive(self.lr, "lr")
+        if self.steps is not None:
+            object.__setattr__(self, "steps", check_steps(self.steps))
+
+    def to(self, domain: Domain):
+        """The same algorithm with its numbers in one arithmetic."""
+        return _convert(self, domain)
+
+    def init(self, problem, x0, draw=None):
+        """State at the server model x0 (..., d). The draw serves warm starts and event clocks."""
+        raise NotImplementedError
+
+    def round(self, problem, state, draw):
+        """State after one round."""
+        raise NotImplementedError
+
+    def model(self, state):
+        """Server model (..., d)."""
+        return state.x
+
+
+def _convert(record, domain):
+    changes = {}
+    for f in fields(record):
+        value = getattr(record, f.name)
+        if is_dataclass(value):
+            changes[f.name] = _convert(value, domain)
+        elif f.type == "Number" and value is not None:
+            changes[f.name] = domain.scalar(value)
+    new = object.__new__(type(record))
+    for f in fields(record):
+        object.__setattr__(new, f.name, changes.get(f.name, getattr(record, f.name)))
+    return new
+
+
+def check_positive(value, what):
+    """A declared number > 0; symbols pass (their sign is the claim's hypothesis)."""
+    if not isinstance(value, Symbolic) and fraction(value) <= 0:
+        refuse(what, value, "must be positive", "Give a number > 0.")
+
+
+def advance(algorithm, problem, state, draw):
+    """One round as the law means it: rounds that do not happen (empty and skipped) keep the state."""
+    new = algorithm.round(problem, state, draw)
+    happens = None if draw.extra is None else draw.extra.get("happens")
+    if happens is None:
+        return new
+    return type(state)(*(old + _over(happens, now) * (now - old) for old, now in zip(state, new, strict=True)))
+
+
+def _over(flag, leaf):
+    """A flag with the leading axes of a leaf (lead..., *shape), padded to the leaf's rank."""
+    return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
+
+
+__all__ = ["Algorithm", "advance", "check_positive", "replace"]

@@ -1,0 +1,52 @@
+"""FedAvg with any local solver (FedNova eq 2), FedProx among them."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fltheory.algorithms.base import Algorithm
+from fltheory.algorithms.solvers import Proximal, Vanilla, descend
+from fltheory.arrays import ratio, spread
+from fltheory.errors import refuse
+
+
+class State(NamedTuple):
+    """x (..., d): server model."""
+
+    x: Any
+
+
+def shares(cohort, present, averaging):
+    """Aggregation weights (..., m) of a cohort: p renormalised over it, or plain 1/|S|; 0 if it is empty."""
+    w = cohort.p * present if averaging == "weighted" else (0 * cohort.p + 1) * present
+    return ratio(w, w.sum(-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class FedAvg(Algorithm):
+    """x <- x + sum_i s_i (y_i - x): each participant makes its local steps from x, the server averages.
+
+    averaging: "weighted" (p_i renormalised over the participants) or "plain" (1/|S|; with i.i.d. draws
+    proportional to p this is scheme (i) of FedNova, App. G).
+    """
+
+    solver: Any = Vanilla()
+    averaging: str = "weighted"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.averaging not in ("weighted", "plain"):
+            refuse("averaging", self.averaging, 'is "weighted" or "plain"', "Choose how participants are averaged.")
+
+    def init(self, problem, x0, draw=None):
+        return State(x0)
+
+    def round(self, problem, s, draw):
+        cohort = problem.at(draw.who)
+        change, _ = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
+        return State(s.x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2))
+
+
+def FedProx(lr, steps=None, mu=None, alpha=None) -> FedAvg:
+    """FedAvg with the proximal solver (FedNova eq 31): give mu or alpha = lr mu."""
+    return FedAvg(lr, steps, Proximal(mu=mu, alpha=alpha))

@@ -1,0 +1,33 @@
+"""FedNova: normalised averaging (eq 12; Algorithm 1 under sampling)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fltheory.algorithms.base import check_positive
+from fltheory.algorithms.fedavg import FedAvg, State, shares
+from fltheory.algorithms.solvers import descend
+from fltheory.arrays import spread
+from fltheory.scalars import Number
+
+
+@dataclass(frozen=True)
+class FedNova(FedAvg):
+    """x <- x + tau_eff sum_i s_i change_i / |a_i|_1, s = p renormalised over the participants.
+
+    tau_eff: None for the default sum_i s_i |a_i|_1 over the participants (the pseudo-code of Algorithm 1), or a
+    fixed positive number. The normaliser comes out of the solver that is run, for every solver.
+    """
+
+    tau_eff: Number = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.tau_eff is not None:
+            check_positive(self.tau_eff, "tau_eff")
+
+    def round(self, problem, s, draw):
+        cohort = problem.at(draw.who)
+        change, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
+        share = shares(cohort, draw.present, self.averaging)[..., None]
+        scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
+        return State(s.x + scale * (share * (change / mass)).sum(-2))

@@ -1,0 +1,50 @@
+"""SCAFFOLD (Karimireddy et al. 2020), option II, with each client's own number of local steps."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from fltheory.algorithms.base import Algorithm
+from fltheory.algorithms.fedavg import shares
+from fltheory.arrays import put, spread, take
+from fltheory.errors import refuse
+
+
+class State(NamedTuple):
+    """x (..., d) server model; c (..., d) server variate; ci (..., n, d) client variates."""
+
+    x: Any
+    c: Any
+    ci: Any
+
+
+@dataclass(frozen=True)
+class Scaffold(Algorithm):
+    """Local step y <- y - lr (g - c_i + c); c_i <- c_i - c + (x - y)/(steps lr); c keeps sum_i p_i c_i.
+
+    option: 2 (the only one in this class). Client and server variates start at 0.
+    """
+
+    option: int = 2
+    stateful: ClassVar[bool] = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.option != 2:
+            refuse("option", self.option, "only option 2 is implemented", "Use option=2.")
+
+    def init(self, problem, x0, draw=None):
+        return State(x0, 0 * x0, 0 * (x0[..., None, :] + problem.p[..., None]))
+
+    def round(self, problem, s, draw):
+        cohort = problem.at(draw.who)
+        x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
+        y = x
+        for k, on in draw.local_steps():
+            y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) - ci + c)
+        new = ci - c + (x - y) / (draw.steps[..., None] * self.lr)
+        share = shares(cohort, draw.present, "weighted")[..., None]
+        weight = (cohort.p * draw.present)[..., None]
+        return State(s.x + (share * (y - x)).sum(-2),
+                     s.c + (weight * (new - ci)).sum(-2),
+                     put(s.ci, draw.who, new, draw.present))

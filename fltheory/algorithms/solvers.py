@@ -1,0 +1,105 @@
+"""Local solvers of FedNova Section 2: what one local step does with a gradient.
+
+Each solver is a linear recursion. `start` makes its buffer, `step` makes one step from y with gradient g;
+`on` (..., m, 1) is 0 for clients that have finished, for which y must stay bit-identical. The step is the
+separate, callable piece on which general-tau proofs do their induction.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fltheory.errors import refuse
+from fltheory.scalars import Number, Symbolic, fraction
+
+
+def _check(value, what, low, high=None, open_high=False):
+    if value is None or isinstance(value, Symbolic):
+        return
+    v = fraction(value)
+    if v < low or (high is not None and (v >= high if open_high else v > high)):
+        bounds = f"[{low}, {high}{')' if open_high else ']'}" if high is not None else f">= {low}"
+        refuse(what, value, f"must lie in {bounds}", "See the solver's docstring.")
+
+
+@dataclass(frozen=True)
+class Vanilla:
+    """Plain SGD: y <- y - lr g."""
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * on * g, buffer
+
+
+@dataclass(frozen=True)
+class Proximal:
+    """FedProx (FedNova eq 31): y <- y - lr (g + mu (y - anchor)).
+
+    Give mu >= 0 (kept as lr changes) or alpha = lr mu in [0, 1] (kept as lr changes): the limit lr -> 0 differs.
+    """
+
+    mu: Number = None
+    alpha: Number = None
+
+    def __post_init__(self):
+        if (self.mu is None) == (self.alpha is None):
+            refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given", "Which one stays fixed as lr decays?")
+        _check(self.mu, "mu", 0)
+        _check(self.alpha, "alpha", 0, 1)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        if self.alpha is None:
+            return y - lr * on * (g + self.mu * (y - anchor)), buffer
+        return y - on * (lr * g + self.alpha * (y - anchor)), buffer
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Local heavy ball (FedNova eqs 35-36), buffer reset each round: u <- rho u + g, y <- y - lr u. rho in [0, 1)."""
+
+    rho: Number
+
+    def __post_init__(self):
+        _check(self.rho, "rho", 0, 1, open_high=True)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + g
+        return y - lr * on * buffer, buffer
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Local step decay: y <- y - lr gamma^k g. gamma >= 0; the buffer carries gamma^k, so decay is data."""
+
+    gamma: Number
+
+    def __post_init__(self):
+        _check(self.gamma, "gamma", 0)
+
+    def start(self, y):
+        return 0 * y + 1
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * on * buffer * g, self.gamma * buffer
+
+
+def descend(solver, lr, cohort, x, draw):
+    """Local phase of a cohort from the common start x (..., 1, d) -> (change (..., m, d), mass (..., m, 1)).
+
+    mass = lr |a_i|_1: the same coded step fed with unit gradients, so the normaliser of FedNova cannot
+    drift away from the solver that is really run (the bug of the public FedNova code with momentum).
+    """
+    y, buffer = x, solver.start(x)
+    unit = 0 * x[..., :1]
+    s, unit_buffer = unit, solver.start(unit)
+    for k, on in draw.local_steps():
+        y, buffer = solver.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        s, unit_buffer = solver.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
+    return y - x, s

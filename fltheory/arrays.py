@@ -1,0 +1,108 @@
+"""The few array operations that differ between numpy (floats and objects) and torch.
+
+Rounds use operators, `None`-indexing, `.sum`, and the helpers here; nothing else knows which library an
+array comes from.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+EVERYONE = slice(None)  # a cohort that is all clients in order: indexing with it copies nothing
+
+
+def is_torch(a) -> bool:
+    return type(a).__module__.partition(".")[0] == "torch"
+
+
+def to_numpy(a) -> np.ndarray:
+    """A numpy array (detached, on the host) of any array."""
+    return a.detach().cpu().numpy() if is_torch(a) else np.asarray(a)
+
+
+def matvec(H, y):
+    """H (..., m, d, e) times y (..., m, e) -> (..., m, d), through batched matmul: einsum is not BLAS.
+
+    With H of exactly three axes and a batch in front of y the product is client-major, which reads each
+    matrix once per call instead of once per replicate.
+    """
+    if H.ndim == 3 and y.ndim >= 3 and y.shape[-2] == 1 and H.shape[0] > 1:
+        y = broadcast(y, tuple(y.shape[:-2]) + (H.shape[0], y.shape[-1]))
+    if H.ndim == 3 and y.ndim == 3 and y.shape[-2] == H.shape[0] and y.shape[0] > 1:
+        return (y.swapaxes(0, 1) @ H.swapaxes(-1, -2)).swapaxes(0, 1)
+    if H.ndim == 3 and y.ndim > 3 and y.shape[-2] == H.shape[0]:
+        lead = y.shape[:-2]
+        return matvec(H, y.reshape((-1,) + tuple(y.shape[-2:]))).reshape(tuple(lead) + (H.shape[0], H.shape[1]))
+    return (H @ y[..., None])[..., 0]
+
+
+def ratio(num, den):
+    """num / den with 0 where den == 0; never asks for an order (fields have none)."""
+    zero = den == 0
+    if is_torch(den) or isinstance(den, np.ndarray):
+        zero = zero * 1
+        return num * (1 - zero) / (den + zero)
+    return 0 * num if zero else num / den
+
+
+def spread(x, who=EVERYONE):
+    """A server vector (..., d) as the common start (..., 1, d) of a cohort."""
+    return x[..., None, :]
+
+
+def take(a, who):
+    """Rows (..., m, d) of client memories a (..., n, d) for a cohort `who` (..., m)."""
+    if isinstance(who, slice):
+        return a
+    if who.ndim == 1:
+        return a[..., who, :]
+    if is_torch(a):
+        import torch
+        index = who[..., None].expand(*who.shape, a.shape[-1])
+        return torch.gather(a.expand(*who.shape[:-1], *a.shape[-2:]), -2, index)
+    return np.take_along_axis(np.broadcast_to(a, who.shape[:-1] + a.shape[-2:]), who[..., None], axis=-2)
+
+
+def put(a, who, new, present):
+    """Client memories a (..., n, d) with the rows of the present members of a cohort replaced by new (..., m, d).
+
+    Members must be distinct clients; laws that repeat clients are refused for algorithms with memories.
+    """
+    if isinstance(who, slice):
+        return a + present[..., None] * (new - a)
+    change = present[..., None] * (new - take(a, who))
+    if who.ndim == 1:
+        chosen = (who[:, None] == arange(a.shape[-2], who)) * 1           # (m, n)
+        return a + matvec_rows(chosen, change)
+    if is_torch(a):
+        full = a.expand(*who.shape[:-1], *a.shape[-2:])
+        return full.scatter_add(-2, who[..., None].expand(*who.shape, a.shape[-1]), change)
+    chosen = (who[..., :, None] == arange(a.shape[-2], who)) * 1
+    return a + matvec_rows(chosen, change)
+
+
+def matvec_rows(chosen, change):
+    """sum over places: chosen (..., m, n) 0/1, change (..., m, d) -> (..., n, d)."""
+    if is_torch(change):
+        return chosen.to(change.dtype).swapaxes(-1, -2) @ change
+    return chosen.swapaxes(-1, -2) @ change
+
+
+def arange(n, like):
+    """0..n-1 in the library and on the device of `like`."""
+    if is_torch(like):
+        import torch
+        return torch.arange(n, device=like.device)
+    return np.arange(n)
+
+
+def concat(parts):
+    """Concatenate along the last axis."""
+    if is_torch(parts[0]):
+        import torch
+        return torch.cat(list(parts), dim=-1)
+    return np.concatenate(list(parts), axis=-1)
+
+
+def broadcast(a, shape):
+    """Expand to a shape without copying."""
+    return a.expand(shape) if is_torch(a) else np.broadcast_to(a, shape)

@@ -1,0 +1,1 @@
+"""Laws: who takes part, with how many local steps, and with which gradient noise."""

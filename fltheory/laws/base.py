@@ -1,0 +1,248 @@
+"""Laws of participation, local steps and gradient noise: a finite chain of modes.
+
+Memoryless laws have one mode; cyclic and replayed schedules are permutations of modes; Markov laws are
+general chains. A round first moves the chain, then the new mode acts.
+"""
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.arrays import EVERYONE
+from fltheory.errors import TooLarge, refuse
+from fltheory.laws.draw import Draw, Slots
+from fltheory.problems.base import Rows
+from fltheory.scalars import declare, fraction
+
+LARGEST_SUPPORT = 70_000
+
+
+def check_steps(steps, what="steps"):
+    """Local steps: an int >= 1 or one int >= 1 per client."""
+    values = np.atleast_1d(np.array(steps, dtype=object))
+    for v in values.reshape(-1):
+        if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, np.integer)) or v < 1:
+            refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
+    return int(steps) if np.ndim(steps) == 0 else tuple(int(v) for v in steps)
+
+
+@dataclass(frozen=True)
+class RandomSteps:
+    """Random local steps, drawn afresh every round, independent of participation and noise.
+
+    choices: sequence of (probability, steps); steps an int or one per client. With `independent` every client
+    draws its own int from the choices; otherwise one draw holds for all clients.
+    """
+
+    choices: tuple
+    independent: bool = True
+
+    def __post_init__(self):
+        pairs = tuple((fraction(p), check_steps(s)) for p, s in self.choices)
+        if any(p <= 0 for p, _ in pairs) or sum(p for p, _ in pairs) != 1:
+            refuse("choices", self.choices, "probabilities are positive and sum to 1", "Give exact ones: '1/2'.")
+        if self.independent and any(isinstance(s, tuple) for _, s in pairs):
+            refuse("choices", self.choices, "independent draws are one int per choice", "Set independent=False.")
+        object.__setattr__(self, "choices", pairs)
+
+    def outcomes(self, n):
+        """[(probability, steps (n,))]; raises TooLarge beyond the enumeration limit."""
+        if not self.independent:
+            return [(p, np.broadcast_to(np.array(s), (n,))) for p, s in self.choices]
+        if len(self.choices) ** n > LARGEST_SUPPORT:
+            raise TooLarge(f"random steps: {len(self.choices)}^{n} outcomes exceed {LARGEST_SUPPORT}; use runs instead")
+        return [(math.prod(p for p, _ in c), np.array([s for _, s in c]))
+                for c in itertools.product(self.choices, repeat=n)]
+
+    def sample(self, uniforms):
+        """uniforms (..., n) in [0,1) -> steps (..., n)."""
+        edges = np.cumsum([float(p) for p, _ in self.choices])[:-1]
+        if self.independent:
+            return np.array([s for _, s in self.choices])[np.searchsorted(edges, uniforms, side="right")]
+        n = uniforms.shape[-1]
+        table = np.stack([np.broadcast_to(np.array(s), (n,)) for _, s in self.choices])
+        return table[np.searchsorted(edges, uniforms[..., 0], side="right")]
+
+
+@dataclass(frozen=True)
+class Law:
+    """Base of all laws. Fields shared by every law:
+
+    steps: local steps (int, one per client, or `RandomSteps`); None lets the algorithm's shorthand fill it.
+    noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2).
+    batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
+    """
+
+    steps: object = None
+    noise: object = 0
+    batch: object = None
+
+    modes = 1
+    repeats = False       # a client may stand at several places of one cohort
+    empty = "move"        # what an empty round does: "move" (the round is run), "skip", "redraw"
+
+    def __post_init__(self):
+        if self.steps is not None and not isinstance(self.steps, RandomSteps):
+            object.__setattr__(self, "steps", check_steps(self.steps))
+        sigma = fraction(self.noise)
+        if sigma < 0:
+            refuse("noise", self.noise, "a standard deviation is >= 0", "Give sigma >= 0.")
+        if self.batch is not None and (isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1):
+            refuse("batch", self.batch, "a mini-batch has at least one row", "Give an int >= 1 or None.")
+        if self.batch is not None and sigma:
+            refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
+
+    def with_noise(self, sigma) -> Law:
+        return replace(self, noise=sigma)
+
+    def with_steps(self, steps) -> Law:
+        """The same law with these local steps; refused if it already has some."""
+        if steps is None:
+            return self
+        if self.steps is not None:
+            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: in the law or the algorithm.")
+        return replace(self, steps=steps)
+
+    # ---- what a law says -------------------------------------------------------------------------------
+    def chain(self):
+        """Exact transition matrix (modes, modes), rows sum to 1."""
+        return [[Fraction(1)]]
+
+    def start(self):
+        """Distribution (modes,) of the mode before the first round."""
+        return [Fraction(1)] + [Fraction(0)] * (self.modes - 1)
+
+    def cohorts(self, n, mode=0):
+        """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
+        raise NotImplementedError
+
+    def cohort_count(self, n, mode=0) -> int:
+        """How many cohorts `cohorts` would list."""
+        raise NotImplementedError
+
+    def sample_cohort(self, uniforms, n, mode):
+        """uniforms (batch, k) -> (who, present) of `batch` replicates; k = `uniforms_needed(n)`."""
+        raise NotImplementedError
+
+    def uniforms_needed(self, n) -> int:
+        return n
+
+    def steps_of(self, n, mode=0):
+        """Local steps per client (n,) of a mode; raises if none were given."""
+        if self.steps is None:
+            refuse("steps", None, "a round needs local steps", "Give steps= to the algorithm or the law.")
+        if isinstance(self.steps, tuple) and len(self.steps) != n:
+            refuse("steps", self.steps, f"one per client, so {n} of them", "Give an int for a common number.")
+        return self.steps if isinstance(self.steps, RandomSteps) else np.broadcast_to(np.array(self.steps), (n,))
+
+    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+        """[(probability, Draw)] of a mode, exact. Raises TooLarge naming the count."""
+        steps = self.steps_of(n, mode)
+        choices = steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
+        count = self.cohort_count(n, mode) * len(choices)
+        if count > limit:
+            raise TooLarge(f"{self}: {count} outcomes in one round exceed {limit}; use feature moments or runs")
+        out = []
+        for prob, who, present in self.cohorts(n, mode):
+            for q, tau in choices:
+                out.append((prob * q, Draw(who, present, tau if isinstance(who, slice) else tau[who], None,
+                                           self._extra(present))))
+        return out
+
+    def typical(self, n) -> Draw:
+        """One possible round with every place taken, for dry runs and checks."""
+        _, who, present = next(iter(self.cohorts(n, 0)))
+        steps = self.steps_of(n)
+        steps = steps.outcomes(n)[0][1] if isinstance(steps, RandomSteps) else steps
+        return Draw(who, 0 * present + 1, steps if isinstance(who, slice) else steps[who])
+
+    def _extra(self, present):
+        return {"happens": (present.sum(-1) > 0) * 1} if self.empty == "skip" else None
+
+    def inclusion(self, n, mode=0):
+        """p_i: probability that client i takes part in a round (n,)."""
+        return self._expect(n, mode, lambda counts, size: [Fraction(int(k > 0)) for k in counts])
+
+    def averaging_weights(self, n, mode=0):
+        """q_i = E[share of client i among the participants]; an empty round contributes 0."""
+        return self._expect(n, mode, lambda counts, size: [Fraction(int(k), max(size, 1)) for k in counts])
+
+    def pairs(self, n, mode=0):
+        """P(i and j both take part) (n, n)."""
+        flat = self._expect(n, mode, lambda counts, size: [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts])
+        return np.array(flat, dtype=object).reshape(n, n)
+
+    def _expect(self, n, mode, features):
+        if self.cohort_count(n, mode) > LARGEST_SUPPORT:
+            raise TooLarge(f"{self}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
+        total = None
+        for prob, who, present in self.cohorts(n, mode):
+            members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
+            counts = np.bincount(members[np.asarray(present) > 0], minlength=n)
+            values = [prob * v for v in features(counts, int(np.sum(present)))]
+            total = values if total is None else [a + b for a, b in zip(total, values, strict=True)]
+        return total
+
+    def feature_moments(self, n):
+        """(mean (2n,), second (2n, 2n), P(empty)) of the features (1{i in S}, 1{i in S}/|S|), or None.
+
+        None means: enumerate. The empty set contributes nothing to the moments; conventions about it are
+        applied by the caller.
+        """
+        return None
+
+    # ---- sampling --------------------------------------------------------------------------------------
+    def sample(self, stream, n, batch, mode=None, slots=None):
+        """(Draw, mode) of `batch` replicates. stream: the round's `Stream`; mode (batch,) ints before the round."""
+        mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
+        if self.modes > 1:
+            edges = np.cumsum(np.array(self.chain(), dtype=float), axis=1)[mode]
+            u = stream.child("mode").generator().random(batch)
+            mode = np.minimum((u[:, None] >= edges).sum(1), self.modes - 1)
+        uniforms = stream.child("who").generator().random((batch, self.uniforms_needed(n)))
+        who, present = self.sample_cohort(uniforms, n, mode)
+        steps = self._sample_steps(stream, n, batch, mode)
+        if not isinstance(who, slice):
+            steps = np.take_along_axis(np.broadcast_to(steps, (batch, n)), who, axis=-1)
+        return Draw(who, present, steps, slots, self._extra(present)), mode
+
+    def _sample_steps(self, stream, n, batch, mode):
+        steps = self.steps_of(n)
+        if isinstance(steps, RandomSteps):
+            return steps.sample(stream.child("steps").generator().random((batch, n)))
+        return steps
+
+
+def gaussian_slots(stream, sigma, shape, convert):
+    """Slots of N(0, (sigma^2/d) I) noise; shape (batch, m, d). Keyed by slot, so call order does not matter."""
+    scale = float(fraction(sigma)) / math.sqrt(shape[-1])
+    return Slots(lambda k: convert(scale * stream.child("noise", k).generator().standard_normal(shape)))
+
+
+def minibatch_slots(stream, sizes, who, shape, size, convert):
+    """Slots of row indices (batch, m, size), uniform with replacement over each client's rows. sizes (n,)."""
+    bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
+
+    def make(k):
+        u = stream.child("rows", k).generator().random(shape + (size,))
+        return Rows(convert((u * bound[..., None]).astype(np.int64)))
+    return Slots(make)
+
+
+def probabilities(values, n, what):
+    """Participation probabilities (n,) in (0, 1], exact; an int or number is shared by all clients."""
+    array = declare([values] * n if np.ndim(values) == 0 else values, what)
+    if array.shape != (n,):
+        refuse(what, array.shape, f"one probability per client, so shape ({n},)", "Give n numbers or one for all.")
+    exact = [fraction(v) for v in array]
+    for v in exact:
+        if not 0 < v <= 1:
+            refuse(what, str(v), "participation probabilities lie in (0, 1]", "A client that never appears must be left out.")
+    return exact
+
+
+__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "probabilities"]

@@ -1,0 +1,158 @@
+"""Laws with memory: cyclic groups, Markov participation, replayed schedules. All are finite chains of modes."""
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory import linalg
+from fltheory.arrays import EVERYONE
+from fltheory.errors import refuse
+from fltheory.laws.base import Law, check_steps, probabilities
+from fltheory.scalars import fraction
+
+
+@dataclass(frozen=True)
+class Chain(Law):
+    """A finite Markov chain of participation sets: mode k means the clients `sets[k]` take part.
+
+    sets: tuple of tuples of client indices; matrix: (modes, modes) exact, rows sum to 1;
+    initial: distribution of the mode before the first round, default stationary.
+    per_mode_steps: optional local steps of each mode (a round-varying schedule).
+    """
+
+    sets: tuple = ()
+    matrix: tuple = ()
+    initial: tuple | None = None
+    per_mode_steps: tuple | None = None
+    empty: str = "move"
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "sets", tuple(tuple(int(i) for i in s) for s in self.sets))
+        object.__setattr__(self, "matrix", tuple(tuple(fraction(v) for v in row) for row in self.matrix))
+        k = len(self.sets)
+        if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
+            refuse("matrix", (len(self.matrix),), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
+        for r in self.matrix:
+            if any(v < 0 for v in r) or sum(r) != 1:
+                refuse("matrix row", [str(v) for v in r], "rows of a stochastic matrix are >= 0 and sum to 1", "Normalise it.")
+        for s in self.sets:
+            if len(set(s)) != len(s) or any(i < 0 for i in s):
+                refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
+        if self.per_mode_steps is not None:
+            object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in self.per_mode_steps))
+            if len(self.per_mode_steps) != k:
+                refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
+
+    @property
+    def modes(self):
+        return len(self.sets)
+
+    def chain(self):
+        return [list(r) for r in self.matrix]
+
+    def start(self):
+        return list(self.initial) if self.initial is not None else self.stationary()
+
+    def stationary(self):
+        """The stationary law of the modes; raises BadInput if it is not unique."""
+        P = np.array(self.matrix, dtype=object)
+        balance = np.concatenate([P.T - linalg.identity(self.modes, P), np.ones((1, self.modes), dtype=object)])
+        kernel, _ = linalg.nullspace(balance[:-1])
+        if kernel.shape[1] != 1:
+            refuse("matrix", f"{kernel.shape[1]} closed classes", "the stationary law must be unique",
+                   "Use an irreducible chain or give `initial`.")
+        v = kernel[:, 0]
+        return list(v / v.sum())
+
+    def steps_of(self, n, mode=0):
+        if self.per_mode_steps is None:
+            return super().steps_of(n, mode)
+        return np.broadcast_to(np.array(self.per_mode_steps[mode]), (n,))
+
+    def with_steps(self, steps):
+        if steps is not None and self.per_mode_steps is not None:
+            refuse("steps", steps, "the schedule already fixes the steps of each round", "Give them once.")
+        return super().with_steps(steps)
+
+    def _mask(self, n):
+        table = np.zeros((self.modes, n), dtype=np.int64)
+        for k, s in enumerate(self.sets):
+            if s and max(s) >= n:
+                refuse("set", s, f"clients are numbered 0..{n - 1}", "Remove the unknown client.")
+            table[k, list(s)] = 1
+        return table
+
+    def cohort_count(self, n, mode=0):
+        return 1
+
+    def cohorts(self, n, mode=0):
+        return [(Fraction(1), EVERYONE, self._mask(n)[mode])]
+
+    def uniforms_needed(self, n):
+        return 0
+
+    def sample_cohort(self, uniforms, n, mode):
+        return EVERYONE, self._mask(n)[mode]
+
+    def _sample_steps(self, stream, n, batch, mode):
+        if self.per_mode_steps is None:
+            return super()._sample_steps(stream, n, batch, mode)
+        return np.stack([self.steps_of(n, k) for k in range(self.modes)])[mode]
+
+    def inclusion(self, n, mode=None):
+        """p_i in the stationary regime (mode None) or in one mode."""
+        table = self._mask(n)
+        if mode is not None:
+            return [Fraction(int(v)) for v in table[mode]]
+        pi = self.stationary()
+        return [sum((p * int(v) for p, v in zip(pi, table[:, i], strict=True)), Fraction(0)) for i in range(n)]
+
+
+def Cyclic(groups, **options) -> Chain:
+    """Groups of clients take part in turn: groups[0], groups[1], ..., again. The first round uses groups[0]."""
+    return Replay([(tuple(g), None) for g in groups], **options)
+
+
+def Replay(schedule, **options) -> Chain:
+    """A recorded schedule, repeated: a list of (participants, steps or None), one entry per round."""
+    k = len(schedule)
+    if k == 0:
+        refuse("schedule", schedule, "needs at least one round", "List (participants, steps) per round.")
+    sets = tuple(tuple(s) for s, _ in schedule)
+    steps = [t for _, t in schedule]
+    if any(t is None for t in steps) and any(t is not None for t in steps):
+        refuse("schedule", steps, "steps are given for every round or for none", "Complete the schedule.")
+    shift = tuple(tuple(Fraction(int(j == (i + 1) % k)) for j in range(k)) for i in range(k))
+    last = tuple(Fraction(int(i == k - 1)) for i in range(k))
+    return Chain(sets=sets, matrix=shift, initial=last, per_mode_steps=None if steps[0] is None else tuple(steps), **options)
+
+
+def Markov(p, correlation, n, **options) -> Chain:
+    """Independent two-state chains per client: stationary probability p_i, correlation in (-1, 1) round to round.
+
+    Joint chain over the 2^n sets (n <= 12). P(join | out) = p(1 - correlation), P(stay | in) = p + correlation(1 - p).
+    Raises BadInput where a transition probability would leave [0, 1].
+    """
+    if n > 12:
+        refuse("n", n, "the joint chain has 2^n modes", "Use at most 12 clients or run a simulation.")
+    p = probabilities(p, n, "p")
+    rho = [fraction(correlation)] * n if np.ndim(correlation) == 0 else [fraction(v) for v in correlation]
+    local = []
+    for a, r in zip(p, rho, strict=True):
+        join, stay = a * (1 - r), a + r * (1 - a)
+        if not (0 <= join <= 1 and 0 <= stay <= 1) or abs(r) >= 1:
+            refuse("correlation", str(r), f"with p = {a} the transition probabilities are {join}, {stay}", "Move it towards 0.")
+        local.append(((1 - join, join), (1 - stay, stay)))
+    states = list(itertools.product((0, 1), repeat=n))
+    matrix = tuple(tuple(math.prod((local[i][a[i]][b[i]] for i in range(n)), start=Fraction(1)) for b in states)
+                   for a in states)
+    initial = tuple(math.prod((p[i] if a[i] else 1 - p[i] for i in range(n)), start=Fraction(1)) for a in states)
+    return Chain(sets=tuple(tuple(i for i in range(n) if a[i]) for a in states), matrix=matrix, initial=initial, **options)
+
+
+__all__ = ["Chain", "Cyclic", "Markov", "Replay"]

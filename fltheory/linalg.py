@@ -1,0 +1,627 @@
+"""Linear algebra generic over the scalar type.
+
+Matrices are two-dimensional numpy arrays: object arrays of one exact scalar type, integer arrays, or
+float64 arrays.  An exact scalar needs ``+ - * /`` and ``== 0`` and must mix with Python ints in
+``+`` and ``*`` and ``/`` (``x * 0 + 1`` is its one); nothing here orders scalars unless its docstring says
+"rational".  In an object array Python ints and Fractions are lifted to the type of the other entries;
+on their own, ints are read as Fractions, so division is always exact.  An object array of Python floats and
+ints is read as float64; floats beside exact scalars raise TypeError.
+
+"Rational" entries are int, numpy integer, Fraction, flint.fmpq, flint.fmpz, and float (at its dyadic value).
+
+With interval scalars (flint.arb, flint.acb) a pivot is used only when its ball excludes zero; where no such
+pivot exists and the column is not exactly zero, LinAlgError is raised instead of guessing the rank.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+__all__ = [
+    "charpoly_radius",
+    "determinant",
+    "identity",
+    "inverse",
+    "is_positive_definite",
+    "largest_eigenvalue_bound",
+    "ldl",
+    "matmul",
+    "nullspace",
+    "power",
+    "rank",
+    "rational_reconstruct",
+    "rref",
+    "smallest_eigenvalue_bound",
+    "solve",
+    "to_fmpq_matrix",
+    "to_fractions",
+    "trace",
+]
+
+
+# ---- scalars and storage
+
+
+def _flint_name(x):
+    """'fmpq', 'arb', ... for a flint scalar, '' otherwise; flint itself is not imported for this."""
+    return type(x).__name__ if type(x).__module__.startswith("flint") else ""
+
+
+def _flint(purpose):
+    try:
+        import flint
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs python-flint; run: pip install python-flint") from error
+    return flint
+
+
+def _excludes_zero(x):
+    if _flint_name(x) in ("arb", "acb"):
+        return not x.contains(0)
+    return not x == 0
+
+
+def _fraction(x):
+    if isinstance(x, Fraction):
+        return x
+    if isinstance(x, (int, np.integer)):
+        return Fraction(int(x))
+    if isinstance(x, (float, np.floating)):
+        if not np.isfinite(x):
+            raise ValueError(f"entry {x!r} is not finite; rational entries must be; remove it first")
+        return Fraction(*x.as_integer_ratio())
+    if _flint_name(x) == "fmpq":
+        return Fraction(int(x.p), int(x.q))
+    if _flint_name(x) == "fmpz":
+        return Fraction(int(x))
+    raise TypeError(
+        f"entry {x!r} of type {type(x).__name__} is not rational; "
+        "entries must be int, Fraction, fmpq, fmpz or float; convert it first"
+    )
+
+
+def _array(rows, shape):
+    """Object array filled entry by entry: numpy must never look inside a scalar for a sequence."""
+    out = np.empty(shape, dtype=object)
+    for i, row in enumerate(rows):
+        for j, x in enumerate(row):
+            out[i, j] = x
+    return out
+
+
+def _matrix(A, square=False, name="matrix"):
+    """A as a two-dimensional array: float (or complex) dtype, or object with one exact scalar type."""
+    A = np.asarray(A)
+    if A.ndim != 2 or (square and A.shape[0] != A.shape[1]):
+        rule = "it must be two-dimensional and square" if square else "it must be two-dimensional"
+        raise ValueError(f"{name} has shape {A.shape}; {rule}; reshape it or pass another array")
+    return _lifted(A)[0]
+
+
+def _lifted(*arrays):
+    """The arrays with all entries, taken together, of one scalar type (or of float dtype)."""
+    floats = [a.dtype.kind in "fc" for a in arrays]
+    if all(floats):
+        return arrays
+    entries = [x for a in arrays for x in a.flat]
+    inexact = [isinstance(x, (float, complex, np.inexact)) for x in entries]
+    if any(floats) or any(inexact):
+        if all(bad or isinstance(x, (int, np.integer)) for bad, x in zip(inexact, entries, strict=True)):
+            kind = complex if any(isinstance(x, (complex, np.complexfloating)) for x in entries) else float
+            return tuple(a.astype(kind) for a in arrays)
+        raise TypeError(
+            "floats stand beside exact scalars; all entries must be exact or all float; "
+            "convert the floats with to_fractions, or the exact entries with astype(float)"
+        )
+    plain = (int, np.integer, Fraction)
+    sample = next((x for x in entries if not isinstance(x, plain) and _flint_name(x) != "fmpz"), None)
+
+    def lift(x):
+        if sample is None or not (isinstance(x, plain) or _flint_name(x) == "fmpz"):
+            return x if sample is not None else _fraction(x)
+        x = _fraction(x)
+        # Through ints only: flint types and modular types know no Fraction.
+        return (sample * 0 + x.numerator) / (sample * 0 + x.denominator)
+
+    out = []
+    for a in arrays:
+        new = np.empty(a.shape, dtype=object)
+        for index in np.ndindex(a.shape):
+            new[index] = lift(a[index])
+        out.append(new)
+    return tuple(out)
+
+
+def _all(A, name):
+    """Whether the nonempty object array A holds only Fractions (name 'Fraction') or one flint type."""
+    if A.size == 0:
+        return False
+    if name == "Fraction":
+        return all(isinstance(x, Fraction) for x in A.flat)
+    return all(_flint_name(x) == name for x in A.flat)
+
+
+def _zero(A):
+    # x * 0, not x - x: the difference of an interval with itself is not the exact zero.
+    return next(iter(A.flat)) * 0 if A.size else Fraction(0)
+
+
+def _is_float(A):
+    return A.dtype.kind in "fc"
+
+
+def _refuse_float(A, name, remedy):
+    if _is_float(A):
+        raise TypeError(f"{name} got a {A.dtype} array; the rank of floats is not decidable; {remedy}")
+
+
+def to_fractions(A):
+    """Array of the same shape with every rational entry as a Fraction (floats by their exact dyadic value).
+
+    Raises TypeError for an entry that is not rational, ValueError for an infinite or NaN float.
+    """
+    A = np.asarray(A)
+    out = np.empty(A.shape, dtype=object)
+    for index in np.ndindex(A.shape):
+        out[index] = _fraction(A[index])
+    return out
+
+
+def to_fmpq_matrix(A):
+    """flint.fmpq_mat of a rational (m, n) array.
+
+    Raises ImportError without python-flint, TypeError or ValueError as `to_fractions`, ValueError when A is
+    not two-dimensional.
+    """
+    flint = _flint("to_fmpq_matrix")
+    A = np.asarray(A)
+    if A.ndim != 2:
+        raise ValueError(f"matrix has shape {A.shape}; it must be two-dimensional; reshape it")
+
+    def convert(x):
+        if _flint_name(x) == "fmpq":
+            return x
+        x = _fraction(x)
+        return flint.fmpq(x.numerator, x.denominator)
+
+    return flint.fmpq_mat(A.shape[0], A.shape[1], [convert(x) for x in A.flat])
+
+
+def _from_flint(M):
+    return _array(M.tolist(), (M.nrows(), M.ncols()))
+
+
+# ---- products
+
+
+def identity(d, like):
+    """The (d, d) identity in the scalars of `like`, an array or one scalar.
+
+    A float (or complex) `like` gives an array of that dtype, anything else an object array; a Python int
+    gives ints.  Raises ValueError for d < 0 or an empty object array as `like`.
+    """
+    if d < 0:
+        raise ValueError(f"d is {d}; a dimension must be at least 0; pass a nonnegative integer")
+    if isinstance(like, np.ndarray):
+        if like.dtype.kind in "fc":
+            return np.eye(d, dtype=like.dtype)
+        if like.size == 0 and d:
+            raise ValueError("like is an empty array; it must hold a scalar to imitate; pass a scalar")
+        like = next(iter(like.flat), 0)
+    if isinstance(like, (float, complex, np.inexact)):
+        return np.eye(d, dtype=np.asarray(like).dtype)
+    if isinstance(like, np.integer):
+        like = int(like)
+    zero, one = like * 0, like * 0 + 1
+    return _array([[one if i == j else zero for j in range(d)] for i in range(d)], (d, d))
+
+
+def matmul(A, B):
+    """A @ B for A of shape (m, n) and B of shape (n, k) or (n,), in any scalars.
+
+    Entries are multiplied and added as they are (a product of int arrays stays int).
+    Raises ValueError when the shapes do not fit.
+    """
+    A, B = np.asarray(A), np.asarray(B)
+    if A.ndim != 2 or B.ndim not in (1, 2) or A.shape[1] != B.shape[0]:
+        raise ValueError(f"shapes {A.shape} and {B.shape} do not fit; they must be (m, n) and (n, k) or (n,)")
+    if object not in (A.dtype, B.dtype) and (_is_float(A) or _is_float(B)):
+        return A @ B
+    # int64 products wrap silently on overflow; Python ints do not.
+    A, B = (a.astype(object) if a.dtype.kind in "iub" else a for a in (A, B))
+    if A.shape[1] == 0:
+        return np.full(A.shape[:1] + B.shape[1:], 0, dtype=object)
+    if _all(A, "fmpq") and _all(B, "fmpq"):
+        product = _from_flint(to_fmpq_matrix(A) * to_fmpq_matrix(B.reshape(len(B), -1)))
+        return product.reshape(A.shape[:1] + B.shape[1:])
+    return A @ B
+
+
+def power(A, k):
+    """A to the integer power k >= 0 by repeated squaring, for A of shape (d, d).
+
+    Raises ValueError for k < 0 or A not square, TypeError when k is not an integer.
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"exponent is {k!r}; it must be an integer; pass an int")
+    if k < 0:
+        raise ValueError(f"exponent is {k}; it must be at least 0; take the power of inverse(A) instead")
+    A = np.asarray(A)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"matrix has shape {A.shape}; it must be two-dimensional and square; reshape it")
+    result = None
+    while k:
+        if k & 1:
+            result = A if result is None else matmul(result, A)
+        k >>= 1
+        if k:
+            A = matmul(A, A)
+    return identity(len(A), A) if result is None else result.copy()
+
+
+def trace(A):
+    """Sum of the diagonal of A, shape (d, d), in its own scalars; 0 when d is 0.
+
+    Raises ValueError when A is not square.
+    """
+    A = np.asarray(A)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"matrix has shape {A.shape}; it must be two-dimensional and square; reshape it")
+    if _is_float(A):
+        return np.trace(A)
+    diagonal = [A[i, i] for i in range(len(A))]
+    if not diagonal:
+        return 0
+    total = diagonal[0]
+    for x in diagonal[1:]:
+        total = total + x
+    return total
+
+
+# ---- elimination
+
+
+def _pivot_row(rows, r, c):
+    """Row at or below r with a usable entry in column c, or None when the column is exactly zero there."""
+    usable = [i for i in range(r, len(rows)) if _excludes_zero(rows[i][c])]
+    if usable:
+        if _flint_name(rows[usable[0]][c]) in ("arb", "acb"):
+            return max(usable, key=lambda i: rows[i][c].abs_lower())  # the balls grow least
+        return usable[0]
+    if all(rows[i][c] == 0 for i in range(r, len(rows))):
+        return None
+    raise np.linalg.LinAlgError(
+        f"no pivot in column {c} is certainly nonzero and not all are certainly zero; "
+        "the matrix is singular, or the balls are too wide to tell; raise the precision or use exact scalars"
+    )
+
+
+def _gauss_jordan(rows, ncols):
+    """Reduce rows in place on the first ncols columns; returns the pivot columns and their signed product."""
+    pivots, product = [], None
+    width = len(rows[0]) if rows else 0
+    for c in range(ncols):
+        r = len(pivots)
+        if r == len(rows):
+            break
+        i = _pivot_row(rows, r, c)
+        if i is None:
+            continue
+        pivot = rows[i][c]
+        zero = pivot * 0
+        product = pivot if product is None else product * pivot
+        if i != r:
+            rows[r], rows[i] = rows[i], rows[r]
+            product = zero - product
+        rows[r][c] = zero + 1
+        for j in range(c + 1, width):
+            if not rows[r][j] == 0:
+                rows[r][j] = rows[r][j] / pivot
+        live = [j for j in range(c + 1, width) if not rows[r][j] == 0]
+        for i, row in enumerate(rows):
+            if i == r or row[c] == 0:
+                continue
+            factor = row[c]
+            for j in live:
+                row[j] = row[j] - factor * rows[r][j]
+            row[c] = zero
+        pivots.append(c)
+    return pivots, product
+
+
+def _fraction_jordan(rows, ncols):
+    """`_gauss_jordan` for Fractions, fraction-free on ints: no gcd per operation."""
+    scales = [math.lcm(*(x.denominator for x in row)) for row in rows]
+    rows[:] = [[x.numerator * (s // x.denominator) for x in row] for row, s in zip(rows, scales, strict=True)]
+    pivots, sign, last = [], 1, 1
+    for c in range(ncols):
+        r = len(pivots)
+        i = next((i for i in range(r, len(rows)) if rows[i][c]), None)
+        if i is None:
+            continue
+        if i != r:
+            rows[r], rows[i] = rows[i], rows[r]
+            sign = -sign
+        top, pivot = rows[r], rows[r][c]
+        for i, row in enumerate(rows):
+            if i != r:
+                f = row[c]
+                # Exact: every entry is a minor of the integer matrix (Bareiss).
+                if f:
+                    rows[i] = [(pivot * x - f * y) // last for x, y in zip(row, top, strict=True)]
+                else:
+                    rows[i] = [pivot * x // last for x in row]
+        last = pivot
+        pivots.append(c)
+    rows[:] = [[Fraction(x, last) for x in row] for row in rows]
+    return pivots, Fraction(sign * last, math.prod(scales))
+
+
+def _reduce(A, ncols):
+    rows = A.tolist()
+    pivots, product = (_fraction_jordan if _all(A, "Fraction") else _gauss_jordan)(rows, ncols)
+    return _array(rows, A.shape), pivots, product
+
+
+def _singular(name, found, d):
+    return np.linalg.LinAlgError(f"{name}: the matrix is singular, rank {found} of {d}; nullspace shows why")
+
+
+def solve(A, b):
+    """The x with A x = b, for A of shape (d, d) and b of shape (d,) or (d, k); x has the shape of b.
+
+    Float arrays go to numpy.linalg.solve.  Raises numpy.linalg.LinAlgError when A is singular (or, with
+    intervals, not certainly regular), ValueError when the shapes do not fit, TypeError when floats meet
+    exact scalars.
+    """
+    A, b = np.asarray(A), np.asarray(b)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or b.ndim not in (1, 2) or len(b) != len(A):
+        raise ValueError(f"shapes {A.shape} and {b.shape} do not fit; they must be (d, d) and (d,) or (d, k)")
+    A, b = _lifted(A, b)
+    if _is_float(A):
+        return np.linalg.solve(A, b)
+    d, shape = len(A), b.shape
+    b = b.reshape(d, math.prod(shape[1:]))
+    if _all(A, "fmpq") and _all(b, "fmpq"):
+        try:
+            x = to_fmpq_matrix(A).solve(to_fmpq_matrix(b))
+        except ZeroDivisionError:
+            raise _singular("solve", rank(A), d) from None
+        return _from_flint(x).reshape(shape)
+    R, pivots, _ = _reduce(np.concatenate([A, b], axis=1), d)
+    if len(pivots) < d:
+        raise _singular("solve", len(pivots), d)
+    return R[:, d:].reshape(shape)
+
+
+def inverse(A):
+    """The inverse of A, shape (d, d).  Raises as `solve`."""
+    A = _matrix(A, square=True)
+    if _is_float(A):
+        return np.linalg.inv(A)
+    return solve(A, identity(len(A), A))
+
+
+def rref(A):
+    """(R, pivots): the reduced row echelon form of A, shape (m, n), and its pivot columns as a tuple of ints.
+
+    Raises TypeError for float arrays, LinAlgError when intervals do not decide a pivot.
+    """
+    A = _matrix(A)
+    _refuse_float(A, "rref", "convert with to_fractions if the entries are exact")
+    if _all(A, "fmpq"):
+        R, found = to_fmpq_matrix(A).rref()
+        R = _from_flint(R)
+        return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(found))
+    R, pivots, _ = _reduce(A, A.shape[1])
+    return R, tuple(pivots)
+
+
+def rank(A):
+    """Rank of A, shape (m, n).  Raises as `rref` (for floats see numpy.linalg.matrix_rank)."""
+    A = _matrix(A)
+    _refuse_float(A, "rank", "use numpy.linalg.matrix_rank with a tolerance, or convert with to_fractions")
+    return to_fmpq_matrix(A).rank() if _all(A, "fmpq") else len(rref(A)[1])
+
+
+def nullspace(A):
+    """(N, free): a basis of {x : A x = 0} for A of shape (m, n), and the free coordinates.
+
+    N has shape (n, f), a basis vector per column, with N[free] the identity; free is an increasing tuple of
+    f ints.  Raises as `rref`.
+    """
+    A = _matrix(A)
+    R, pivots = rref(A)
+    n = A.shape[1]
+    free = tuple(j for j in range(n) if j not in set(pivots))
+    zero = _zero(A)
+    N = np.full((n, len(free)), zero, dtype=object)
+    for column, j in enumerate(free):
+        N[j, column] = zero + 1
+        for row, p in enumerate(pivots):
+            N[p, column] = zero - R[row, j]
+    return N, free
+
+
+def determinant(A):
+    """Determinant of A, shape (d, d), in its scalars (a Fraction for ints; 1 when d is 0).
+
+    Raises ValueError when A is not square, TypeError when floats stand beside exact scalars.
+    """
+    A = _matrix(A, square=True)
+    if _is_float(A):
+        return np.linalg.det(A)
+    d = len(A)
+    if d == 0:
+        return Fraction(1)
+    if _all(A, "fmpq"):
+        return to_fmpq_matrix(A).det()
+    name = _flint_name(A[0, 0])
+    if name in ("arb", "acb"):
+        # Elimination would need a pivot that excludes zero; flint encloses singular cases too.
+        return getattr(_flint("determinant"), name + "_mat")(A.tolist()).det()
+    _, pivots, product = _reduce(A, d)
+    return product if len(pivots) == d else _zero(A)
+
+
+def _require_symmetric(A):
+    for i in range(len(A)):
+        for j in range(i):
+            if _excludes_zero(A[i, j] - A[j, i]):
+                raise ValueError(
+                    f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
+                    "symmetric; symmetrise it with (A + A.T) / 2"
+                )
+
+
+def ldl(A):
+    """(L, D) with A = L diag(D) L^T for symmetric A of shape (d, d): L (d, d) unit lower triangular, D (d,).
+
+    No pivoting: a zero in D is accepted only when the column below it is zero as well (the column of L is
+    then zero below its diagonal).  Raises numpy.linalg.LinAlgError where that fails, ValueError when A is not
+    square or not symmetric.
+    """
+    A = _matrix(A, square=True)
+    _require_symmetric(A)
+    d = len(A)
+    S, L = A.copy(), identity(d, A)
+    for k in range(d):
+        pivot = S[k, k]
+        below = [i for i in range(k + 1, d) if not S[i, k] == 0]
+        if below and not _excludes_zero(pivot):
+            raise np.linalg.LinAlgError(
+                f"pivot {k} of ldl is {pivot} above a nonzero column; without pivoting every leading "
+                "minor must be nonzero; permute the matrix"
+            )
+        for i in below:
+            L[i, k] = S[i, k] / pivot
+            for j in range(k + 1, i + 1):
+                if not S[j, k] == 0:
+                    S[i, j] = S[i, j] - L[i, k] * S[j, k]
+    return L, S.diagonal().copy()
+
+
+# ---- rational symmetric matrices
+
+
+def _symmetric_fractions(A, name):
+    A = np.asarray(A)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"{name} got shape {A.shape}; the matrix must be square; reshape it")
+    A = to_fractions(A)
+    _require_symmetric(A)
+    return A
+
+
+def _definite(F, strict):
+    """Sign test on a symmetric array of Fractions, by symmetric fraction-free elimination on ints."""
+    d = len(F)
+    scale = math.lcm(*(x.denominator for x in F.flat))
+    S = [[x.numerator * (scale // x.denominator) for x in row] for row in F.tolist()]
+    left, last = list(range(d)), 1
+    # While all pivots are positive, S on `left` is a positive multiple of the Schur complement.
+    while left:
+        for i in list(left):
+            if S[i][i] < 0 or (S[i][i] == 0 and (strict or any(S[i][j] for j in left))):
+                return False
+            if S[i][i] == 0:
+                left.remove(i)  # its row is zero
+        if not left:
+            return True
+        k = left.pop(0)
+        pivot, column = S[k][k], [S[i][k] for i in range(d)]
+        for at, i in enumerate(left):
+            for j in left[: at + 1]:
+                S[i][j] = S[j][i] = (pivot * S[i][j] - column[i] * column[j]) // last
+        last = pivot
+    return True
+
+
+def is_positive_definite(A, strict=True):
+    """Whether the rational symmetric A, shape (d, d), is positive definite (semidefinite for strict=False).
+
+    Decided exactly; True when d is 0.  Raises ValueError when A is not square, symmetric and finite,
+    TypeError when an entry is not rational.
+    """
+    return _definite(_symmetric_fractions(A, "is_positive_definite"), strict)
+
+
+def largest_eigenvalue_bound(A, digits=12):
+    """A Fraction r with r >= lambda_max(A), proved exactly, for rational symmetric A of shape (d, d), d >= 1.
+
+    r exceeds lambda_max by about 10**-digits times max |A[i, j]|, times d at most; digits is 1 to 14.  An
+    eigenvalue with a small denominator is usually met exactly.  Raises ValueError for digits out of range or
+    A empty, not square, not symmetric or not finite, TypeError when an entry is not rational.
+    """
+    if digits not in range(1, 15):
+        raise ValueError(f"digits is {digits!r}; it must be an int from 1 to 14; the first guess is a float")
+    digits, F = int(digits), _symmetric_fractions(A, "eigenvalue bound")
+    d = len(F)
+    if d == 0:
+        raise ValueError("the matrix is empty; it must have at least one eigenvalue; pass d >= 1")
+    top = max(abs(x) for x in F.flat)
+    if top == 0:
+        return Fraction(0)
+    # A power of two near the largest entry: entries beyond the float range must not reach eigvalsh.
+    scale = Fraction(2) ** (top.numerator.bit_length() - top.denominator.bit_length())
+    guess = Fraction(float(np.linalg.eigvalsh((F / scale).astype(float))[-1]))
+    step = Fraction(1, 10**digits)
+
+    def candidates():
+        simple = (guess * scale).limit_denominator(1000)
+        if abs(simple - guess * scale) <= step * scale:
+            yield simple
+        grid, k = round(guess / step), 0
+        while True:
+            yield (grid + k) * step * scale
+            k = max(1, 2 * k)
+
+    eye = identity(d, Fraction(1))
+    return next(r for r in candidates() if _definite(r * eye - F, strict=False))
+
+
+def smallest_eigenvalue_bound(A, digits=12):
+    """A Fraction r with r <= lambda_min(A), proved exactly; otherwise as `largest_eigenvalue_bound`."""
+    return -largest_eigenvalue_bound(-to_fractions(A), digits)
+
+
+def charpoly_radius(A, bits=128):
+    """(low, high): Fractions, low <= spectral radius of A <= high, for rational A of shape (d, d), d >= 1.
+
+    Rigorous: ball enclosures, at `bits` >= 2 bits, of all roots of the exact characteristic polynomial
+    (multiple roots included), rounded outward.  Raises ImportError without python-flint, ValueError when A is
+    empty or not square or bits is too small, TypeError when an entry is not rational.
+    """
+    flint = _flint("charpoly_radius")
+    A = np.asarray(A)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) == 0:
+        raise ValueError(f"matrix has shape {A.shape}; it must be square with d >= 1; reshape it")
+    if bits not in range(2, 1 << 24):
+        raise ValueError(f"bits is {bits!r}; it must be an integer of at least 2; 128 is usual")
+
+    def exact(x):
+        mantissa, exponent = x.man_exp()
+        return int(mantissa) * Fraction(2) ** int(exponent)
+
+    with flint.ctx.workprec(int(bits)):
+        roots = [flint.acb(z) for z, _ in to_fmpq_matrix(A).charpoly().complex_roots()]
+        return max(exact(z.abs_lower()) for z in roots), max(exact(z.abs_upper()) for z in roots)
+
+
+def rational_reconstruct(value, modulus):
+    """The Fraction n/m with n = m * value modulo `modulus` and 2 n**2, 2 m**2 < modulus, or None.
+
+    There is at most one (Wang's algorithm with balanced bounds).  value is any int, modulus an int >= 2;
+    raises ValueError for a smaller modulus.
+    """
+    if modulus < 2:
+        raise ValueError(f"modulus is {modulus}; it must be at least 2; pass the product of the primes")
+    bound = math.isqrt((modulus - 1) // 2)  # 2 * bound**2 < modulus strictly, or two could fit
+    r0, r1, t0, t1 = modulus, value % modulus, 0, 1
+    while r1 > bound:
+        q = r0 // r1
+        r0, r1, t0, t1 = r1, r0 - q * r1, t1, t0 - q * t1
+    if abs(t1) > bound or math.gcd(r1, t1) != 1:
+        return None
+    return Fraction(r1, t1)

@@ -1,0 +1,312 @@
+"""`derive`: the exact operator of an algorithm as coded, and what follows from it."""
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fltheory import linalg
+from fltheory.errors import NoFixedPoint, refuse
+from fltheory.operators import spectrum
+from fltheory.operators.mixture import Mixture
+from fltheory.operators.moments import Moments
+from fltheory.operators.outcomes import mixture
+from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
+from fltheory.operators.reach import Reach, everything, reachable
+from fltheory.optima import optimum
+from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, fraction
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """x (d,): the server model; state: the flat state (D,) it belongs to; names: its coordinates."""
+
+    x: np.ndarray
+    state: np.ndarray
+    names: tuple
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """Stationary law of the server model: mean (d,), covariance (d, d)."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The exact random affine map of one round, reduced to the subspace reachable from the start.
+
+    Only `derive` makes it, by running the algorithm's own `round` on the basis. `domain` is the arithmetic of every
+    number it returns (FLOAT by default; `exact()` gives the rational twin).
+    """
+
+    algorithm: object
+    problem: object
+    law: object
+    noise: object
+    start: str
+    domain: Domain
+    reach: Reach = field(repr=False)
+    moments: Moments = field(repr=False)
+    origin: np.ndarray = field(repr=False)
+    model: tuple = field(repr=False)
+    initial: tuple = field(repr=False)
+
+    # ---- description -----------------------------------------------------------------------------------
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of the full state."""
+        return len(self.reach.names)
+
+    @property
+    def reachable(self) -> int:
+        """Dimension of the subspace that the state can reach."""
+        return self.reach.dimension
+
+    def invariants(self) -> list[str]:
+        """Conserved quantities in closed form, for example `c[0] = 7/10 ci[0][0] + 1/5 ci[1][0] + ...`."""
+        return self.reach.invariants([fraction(v) for v in self.origin] if self.domain in (FLOAT, RATIONAL) else None)
+
+    def exact(self) -> Operator:
+        """The same operator in rationals (a float problem is taken at its dyadic values)."""
+        return self if self.domain is RATIONAL else self.in_domain(RATIONAL)
+
+    def in_domain(self, domain: Domain) -> Operator:
+        """The same operator in another arithmetic; the reachable subspace is not decided again."""
+        return _build(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
+
+    # ---- first moments ---------------------------------------------------------------------------------
+    def mean_map(self):
+        """(M, c) of the mean round in reduced coordinates (modes stacked)."""
+        pi = self.moments.stationary_modes()
+        _, c = self.moments.mean_step(pi, 0 * np.stack([self.origin[list(self.reach.rows)]] * self.moments.modes))
+        return self.moments.mean_matrix(), c.reshape(-1)
+
+    @functools.cached_property
+    def _stationary_mean(self):
+        if self.domain is FLOAT and self.reachable:
+            M = self.moments.mean_matrix()
+            gap = np.abs(np.linalg.eigvals(M) - 1).min()
+            if gap < 1e-13:
+                raise self._no_fixed_point()
+        try:
+            return self.moments.stationary_mean()
+        except np.linalg.LinAlgError:
+            raise self._no_fixed_point() from None
+
+    def _no_fixed_point(self):
+        return NoFixedPoint(
+            f"{type(self.algorithm).__name__}: the mean round has an eigenvalue 1 on the {self.reachable}-dimensional "
+            f"reachable subspace, so its fixed point is not unique or does not exist. Conserved: "
+            f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients.")
+
+    def fixed_point(self) -> FixedPoint:
+        """Fixed point of the mean round from this start. Raises NoFixedPoint if it is not unique.
+
+        With several modes: the stationary mean over the modes.
+        """
+        _, m = self._stationary_mean
+        state = self._lift(m.sum(0))
+        E, e = self.model
+        return FixedPoint((E * state).sum(-1) + e, state, self.reach.names)
+
+    def _lift(self, u):
+        V = self.domain.array(self.reach.V)
+        return self.origin + (V * u).sum(-1)
+
+    def rate(self) -> float:
+        """Contraction factor of the mean per round: spectral radius on the reachable subspace (a float)."""
+        M = FLOAT.array(_floats(self.moments.mean_matrix()))
+        return float(np.abs(np.linalg.eigvals(M)).max()) if len(M) else 0.0
+
+    # ---- second moments --------------------------------------------------------------------------------
+    def mean_square_rate(self) -> float:
+        """Contraction factor of E|z - z*|^2 per round: spectral radius of E[M (x) M] (a float)."""
+        return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_square_rate()
+
+    @property
+    def stable(self) -> bool:
+        """Whether second moments converge (mean-square rate below 1)."""
+        return self.mean_square_rate() < 1
+
+    def stationary(self) -> Stationary:
+        """Stationary mean and covariance of the server model. Raises NoFixedPoint where none exists."""
+        pi, m = self._stationary_mean
+        if self.domain in (FLOAT, RATIONAL) and not self.stable:
+            raise NoFixedPoint(f"mean-square rate {self.mean_square_rate():.6g} >= 1: second moments grow without "
+                               "bound and there is no stationary law. Reduce the step size.")
+        X = self.moments.stationary_second(pi, m).sum(0)
+        mean = m.sum(0)
+        V = self.domain.array(self.reach.V)
+        E, e = self.model
+        to_model = E @ V
+        cov = to_model @ (X - mean[:, None] * mean[None, :]) @ to_model.T
+        return Stationary((E * self._lift(mean)).sum(-1) + e, cov)
+
+    def floor(self, reference=None):
+        """Stationary E|x - x*|^2 of the server model; inf where second moments diverge.
+
+        reference: (d,) point, default the exact minimiser of the problem's objective.
+        """
+        if self.domain in (FLOAT, RATIONAL) and not self.stable:
+            return np.inf
+        law = self.stationary()
+        at = optimum(self.problem).x if reference is None else declare(reference, "reference")
+        gap = law.mean - self.domain.array(at)
+        return (gap * gap).sum() + sum(law.covariance[k, k] for k in range(len(gap)))
+
+    # ---- finite horizons -------------------------------------------------------------------------------
+    def begin(self, x0):
+        """(pi, m, X) before the first round from server model x0 (d,)."""
+        J, z0 = self.initial
+        z = (J * self.domain.array(declare(x0, "x0"))).sum(-1) + z0
+        u = (z - self.origin)[list(self.reach.rows)]
+        V = self.domain.array(self.reach.V)
+        if self.start == "init" and self.domain is RATIONAL and not (self.origin + (V * u).sum(-1) == z).all():
+            raise NoFixedPoint("the start lies outside the reachable subspace; derive with start='any'")
+        pi = self.domain.array(np.array(self.law.start(), dtype=object))
+        blocks = [(q * u, q * (u[:, None] * u[None, :])) for q in pi]
+        return pi, np.stack([b[0] for b in blocks]), np.stack([b[1] for b in blocks])
+
+    def trajectory(self, rounds, x0):
+        """Yield (mean (d,), second moment E[xx'] (d, d)) of the server model before rounds 0, 1, ..., rounds - 1."""
+        V = self.domain.array(self.reach.V)
+        E, e = self.model
+        A, a = E @ V, (E * self.origin).sum(-1) + e
+        now = self.begin(x0)
+        for _ in range(rounds):
+            m, X = now[1].sum(0), now[2].sum(0)
+            mean = (A * m).sum(-1)
+            cross = mean[:, None] * a[None, :]
+            yield mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
+            now = self.moments.step(*now)
+
+    def mean_gradient_square(self, surrogate, rounds, x0):
+        """(1/T) sum_{t<T} E|grad F~(x_t)|^2 for a quadratic surrogate objective; rounds = T >= 1, or None for T = inf.
+
+        surrogate: a `Quadratic` (its weights are w). T = inf is the stationary value.
+        """
+        s = surrogate.to(self.domain)
+        H = (s.p[:, None, None] * s._H).sum(0)
+        b = (s.p[:, None] * s._b).sum(0)
+
+        def square(mean, second):
+            gram = H.T @ H
+            return (gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
+
+        if rounds is None:
+            law = self.stationary()
+            return square(law.mean, law.covariance + law.mean[:, None] * law.mean[None, :])
+        if rounds < 1:
+            refuse("rounds", rounds, "an average needs at least one round", "Give rounds >= 1, or None for infinity.")
+        total = sum(square(m, S) for m, S in self.trajectory(rounds, x0))
+        return total / rounds
+
+    # ---- certificates ----------------------------------------------------------------------------------
+    def certify(self, width=1e-2) -> spectrum.Certificate:
+        """Rigorous enclosures of both rates, checked in exact arithmetic. width: relative width asked for."""
+        return spectrum.certify(self.exact().moments, self.in_domain(FLOAT).moments, width)
+
+    def _repr_html_(self):
+        rows = [("algorithm", type(self.algorithm).__name__), ("state", f"{self.reachable} of {self.dimension}"),
+                ("mean rate", f"{self.rate():.8g}"), ("mean-square rate", f"{self.mean_square_rate():.8g}")]
+        return "<table>" + "".join(f"<tr><th>{a}</th><td>{b}</td></tr>" for a, b in rows) + "</table>"
+
+
+def _floats(array):
+    out = np.empty(array.shape)
+    out.reshape(-1)[:] = [float(v) for v in array.reshape(-1)]
+    return out
+
+
+def prepare(algorithm, problem, law, noise):
+    """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
+    if not hasattr(law, "cohorts"):
+        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
+    law = law.with_steps(getattr(algorithm, "steps", None))
+    if noise is not None:
+        if fraction(law.noise) and fraction(law.noise) != fraction(noise):
+            refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
+        law = law.with_noise(noise)
+    if law.repeats and algorithm.stateful:
+        refuse("law", type(law).__name__, f"it may draw one client twice, and the clients of {type(algorithm).__name__} "
+               "keep memories", "Use a law without repeats.")
+    for mode in range(law.modes):
+        law.steps_of(problem.n, mode)
+        law.cohort_count(problem.n, mode)
+    return law
+
+
+def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT) -> Operator:
+    """The operator of `algorithm` on a quadratic `problem` under a `law`.
+
+    noise: sigma of additive gradient noise (E|noise|^2 = sigma^2). start: "init" (states reachable from
+    init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
+    Raises NotAffine, BadInput, TooLarge; CertificateFailed if the reachable subspace cannot be lifted.
+    """
+    if start not in ("init", "any"):
+        refuse("start", start, 'is "init" or "any"', "Say which states count.")
+    law = prepare(algorithm, problem, law, noise)
+    if law.batch is not None:
+        refuse("batch", law.batch, "mini-batch noise multiplies the state, so the operator is a different one per batch",
+               "Use ft.run, or additive noise.")
+    return _build(algorithm, problem, law, law.noise, start, domain, None)
+
+
+def _build(algorithm, problem, law, noise, start, domain, reach):
+    alg, prob = algorithm.to(domain), problem.to(domain)
+    lay = layout(alg, prob)
+    noisy = bool(fraction(noise))
+    if reach is None:
+        check_affine(alg, prob, lay, law.typical(prob.n))
+        reach = everything(lay) if start == "any" or lay.size == prob.d else reachable(algorithm, problem, law, noisy)
+    J, z0 = probe_init(alg, prob, lay)
+    V, rows = domain.array(reach.V), list(reach.rows)
+    mixes = []
+    for mode in range(law.modes):
+        mix = mixture(alg, prob, lay, law, mode, noisy)
+        mixes.append(mix if reach.dimension == lay.size else _reduced(mix, rows, V, z0, domain))
+    origin = z0 if reach.dimension < lay.size else 0 * z0
+    chain = domain.array(np.array(law.chain(), dtype=object))
+    variance = domain.scalar(fraction(noise) ** 2 / problem.d)
+    return Operator(algorithm, problem, law, noise, start, domain, reach, Moments(tuple(mixes), chain, variance),
+                    origin, probe_model(alg, prob, lay), (J, z0))
+
+
+def _reduced(mix: Mixture, rows, V, z0, domain) -> Mixture:
+    """Reduce to the reachable subspace; in floats make sure that it really is invariant."""
+    small = mix.reduce(rows, V, z0)
+    if domain is FLOAT:
+        D = mix.size
+        M, c = mix.mean()
+        gap = M @ V - V @ small.mean()[0]
+        if not np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(M).max()) * max(1.0, np.abs(V).max()):
+            raise NoFixedPoint(f"the subspace found modulo a prime is not invariant (residual {np.abs(gap).max():.1e} "
+                               f"in dimension {D}); declare the data as short rationals or use start='any'")
+    return small
+
+
+def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL):
+    """Weights of the surrogate objective in the small-step limit: the round run on linear losses.
+
+    On f_i(x) = <g_i, x> the mean server step is -sum s_i g_i; returns w = s / sum s (n,), exact by default.
+    weights: p (n,), default uniform.
+    """
+    from fltheory.problems.quadratic import Quadratic
+    flat = Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), weights)
+    law = prepare(algorithm, flat, law, None)
+    alg, prob = algorithm.to(domain), flat.to(domain)
+    lay = layout(alg, prob)
+    if lay.size != prob.d:
+        refuse("algorithm", type(algorithm).__name__, "surrogate weights are defined for methods whose state is the model",
+               "Methods with memories have fixed points of their own: use derive(...).fixed_point().")
+    step = sum(q * mixture(alg, prob, lay, law, mode).mean()[1]
+               for mode, q in enumerate(Moments((mixture(alg, prob, lay, law),) * law.modes,
+                                                domain.array(np.array(law.chain(), dtype=object)), 0).stationary_modes()))
+    return step / step.sum()
+
+
+__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "replace", "surrogate_weights"]

@@ -1,0 +1,1 @@
+"""Problems: what the clients want. Data may be exact; constants are computed, never declared."""

@@ -1,0 +1,163 @@
+"""Quadratic clients f_i(x) = 1/2 x'H_i x - b_i'x + r_i: every closed form of the project lives on them."""
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fltheory import linalg
+from fltheory.arrays import is_torch, matvec, to_numpy
+from fltheory.errors import refuse
+from fltheory.problems.base import Constants, Problem, check_weights
+from fltheory.scalars import FLOAT, RATIONAL, declare
+
+
+class Quadratic(Problem):
+    """f_i(x) = 1/2 (x - c_i)' H_i (x - c_i), or 1/2 x'H_i x - b_i'x through `from_linear`.
+
+    H: (n, d, d) symmetric, any signature (convexity is asked for by `optimum` and by hypotheses, not here).
+    c: (n, d) client minimisers (stationary points). weights: (n,) summing to 1, default uniform.
+    Numbers may be ints, Fractions, strings "1/20", floats or symbols of a `Field`.
+    Raises BadInput on wrong shapes, NaN or infinity, an asymmetric Hessian, bad weights.
+    """
+
+    _data = ("H", "b", "offset")
+
+    def __init__(self, H, c, weights=None, name=""):
+        H, c = declare(H, "H"), declare(c, "c")
+        self._check_shapes(H, c, "c")
+        b = np.stack([linalg.matmul(h, v[:, None])[:, 0] for h, v in zip(*_common(H, c), strict=True)])
+        offset = np.array([(v * w).sum() / 2 for v, w in zip(*_common(b, c), strict=True)])
+        self._finish(H, b, offset, weights, name)
+        self.c = c
+
+    @classmethod
+    def from_linear(cls, H, b, weights=None, offset=None, name=""):
+        """f_i(x) = 1/2 x'H_i x - b_i'x + offset_i: also for singular H_i without a stationary point."""
+        self = cls.__new__(cls)
+        H, b = declare(H, "H"), declare(b, "b")
+        self._check_shapes(H, b, "b")
+        self._finish(H, b, declare([0] * len(b) if offset is None else offset, "offset"), weights, name)
+        self.c = None
+        return self
+
+    @staticmethod
+    def _check_shapes(H, v, what):
+        if H.ndim != 3 or H.shape[1] != H.shape[2] or H.shape[0] == 0 or H.shape[1] == 0:
+            refuse("H.shape", H.shape, "Hessians have shape (n, d, d) with n, d >= 1", "Stack one d x d matrix per client.")
+        if v.shape != H.shape[:2]:
+            refuse(f"{what}.shape", v.shape, f"needs shape (n, d) = {H.shape[:2]}", f"Give one {what} per client.")
+        for i, h in enumerate(H):
+            scale = max((abs(x) for x in h.reshape(-1)), default=0) if h.dtype == np.float64 else None
+            off = np.abs(h - h.T).max() > 1e-12 * max(scale, 1e-300) if scale is not None else not (h == h.T).all()
+            if off:
+                refuse(f"H[{i}]", h.tolist(), "a Hessian is symmetric", "Use (H + H')/2.")
+
+    def _finish(self, H, b, offset, weights, name):
+        self.H, self.b, self.offset, self.name = H, b, offset, name
+        self.n, self.d = b.shape
+        self.weights = check_weights(weights, self.n)
+
+    def _gradient(self, who, y, sample):
+        if isinstance(who, slice):
+            g = matvec(self._H, y) - self._b
+        elif who.ndim == 1:
+            g = matvec(self._H[who], y) - self._b[who]
+        else:
+            g = _grouped(self._H, who, y) - self._b[who]
+        return g if sample is None else g + sample
+
+    def _values(self, x):
+        y = x[..., None, :]
+        return ((matvec(self._H, y) / 2 - self._b) * y).sum(-1) + self._offset
+
+    # ---- constants -----------------------------------------------------------------------------------
+    @functools.cached_property
+    def _cached_constants(self):
+        if self.native is RATIONAL:
+            top = [linalg.largest_eigenvalue_bound(h) for h in self.H]
+            low = [linalg.smallest_eigenvalue_bound(h) for h in self.H]
+            return Constants(L=max(max(top), -min(low)), mu=min(low), exact=True)
+        eigenvalues = np.linalg.eigvalsh(FLOAT.array(self.H))
+        return Constants(L=float(np.abs(eigenvalues).max()), mu=float(eigenvalues.min()), exact=False)
+
+    @property
+    def constants(self) -> Constants:
+        """L and mu over the clients: rational bounds checked by exact LDL' if the data are rational."""
+        return self._cached_constants
+
+    def dissimilarity(self, w, beta2):
+        """Smallest kappa^2 with sum w_i |grad f_i|^2 <= beta^2 |sum w_i grad f_i|^2 + kappa^2 for all x.
+
+        The maximum of a concave quadratic, by one linear solve in the problem's own arithmetic.
+        w: (n,) weights; beta2: number. Returns None where the supremum is infinite
+        (beta^2 H_w^2 - sum w_i H_i^2 is not positive semidefinite, or its kernel carries slope).
+        """
+        domain = self.native
+        H, b = domain.array(self.H), domain.array(self.b)
+        w, beta2 = domain.array(declare(w, "w")), domain.scalar(beta2)
+        Hw = (w[:, None, None] * H).sum(0)
+        bw = (w[:, None] * b).sum(0)
+        P = beta2 * linalg.matmul(Hw, Hw) - (w[:, None, None] * np.stack([linalg.matmul(h, h) for h in H])).sum(0)
+        slope = beta2 * linalg.matmul(Hw, bw[:, None])[:, 0] - (w[:, None] * matvec(H, b)).sum(0)
+        if not _psd(P):
+            return None
+        x = _solve_consistent(P, slope)
+        if x is None:
+            return None
+        g = matvec(H, x[None, :] + 0 * b) - b
+        total = (w[:, None] * g).sum(0)
+        return (w * (g * g).sum(1)).sum() - beta2 * (total * total).sum()
+
+
+def _common(a, b):
+    """Two declared arrays in one arithmetic: exact only if both are."""
+    return (a, b) if a.dtype == b.dtype else (FLOAT.array(a), FLOAT.array(b))
+
+
+def _psd(P):
+    if P.dtype == np.float64:
+        return bool(np.linalg.eigvalsh(P).min() >= -1e-12 * max(1.0, np.abs(P).max()))
+    return linalg.is_positive_definite(P, strict=False)
+
+
+def _solve_consistent(P, rhs):
+    """Some solution of P x = rhs for a positive semidefinite P, None if inconsistent."""
+    if P.dtype == np.float64:
+        x = np.linalg.lstsq(P, rhs, rcond=None)[0]
+        return x if np.abs(P @ x - rhs).max() <= 1e-9 * max(1.0, np.abs(rhs).max()) else None
+    R, pivots = linalg.rref(np.concatenate([P, rhs[:, None]], axis=1))
+    if P.shape[1] in pivots:
+        return None
+    x = 0 * rhs
+    for row, column in enumerate(pivots):
+        x[column] = R[row, -1]
+    return x
+
+
+def _grouped(H, who, y):
+    """H[who] times y without gathering matrices: sort (replicate, place) pairs by client, one padded product.
+
+    H (n, d, d); who (..., m); y (..., m, d) or (..., 1, d). Gathering n_replicates x m Hessians was measured
+    slower than a Python loop.
+    """
+    n, d = H.shape[0], H.shape[-1]
+    lead = tuple(who.shape)
+    y = (y + (0 * who)[..., None]).reshape(-1, d)
+    if is_torch(y):
+        import torch
+        flat = who.reshape(-1)
+        order = torch.argsort(flat, stable=True)
+        counts = torch.bincount(flat, minlength=n)
+        place = torch.arange(len(flat), device=y.device) - (counts.cumsum(0) - counts)[flat[order]]
+        padded = torch.zeros((n, int(counts.max()), d), dtype=y.dtype, device=y.device)
+        padded[flat[order], place] = y[order]
+        out = torch.empty_like(y)
+        out[order] = (padded @ H.swapaxes(-1, -2))[flat[order], place]
+        return out.reshape(lead + (d,))
+    flat = to_numpy(who).reshape(-1)
+    out = np.empty_like(y)
+    for i in np.unique(flat):
+        rows = flat == i
+        out[rows] = y[rows] @ H[i].T
+    return out.reshape(lead + (d,))

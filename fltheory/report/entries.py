@@ -1,0 +1,210 @@
+"""The sections of the HTML page: one per claim and one per finding."""
+
+import json
+from html import escape
+
+from . import records as rec
+from .parts import bars, chip, facts, fold, link, number, script, side, table, verdict
+from .richtext import block, inline
+
+# Longer tables start folded, so that a page with many instances can still be read from top to bottom.
+_LONG = 30
+
+
+def _head(record) -> str:
+    paper, name, mark = rec.text(record, "paper"), rec.text(record, "id"), rec.anchor(record)
+    meta = " · ".join(escape(rec.text(record, key)) for key in ("place", "kind") if rec.text(record, key))
+    scope = inline(rec.text(record, "scope"))
+    scope = f' <span class="scope">{scope}</span>' if scope else ""
+    return (
+        f'<section class="entry" id="{mark}">\n'
+        f'<h3><a href="{rec.href(record)}"><span class="paper">{escape(paper)}/</span>{escape(name)}</a></h3>\n'
+        f'<p class="meta">{meta}</p>\n<p class="verdict">{verdict(record)}{scope}</p>\n'
+    )
+
+
+def _doubt(record) -> str:
+    reading, survives = block(rec.text(record, "reading")), block(rec.text(record, "survives"))
+    reading = reading or "<p>The record does not say how the statement was read.</p>"
+    survives = survives and f'<p class="label">Nearest reading under which it survives</p>{survives}'
+    return (
+        '<aside class="doubt"><h4>How we could be wrong</h4>'
+        f'<p class="label">How the statement was read</p>{reading}{survives}</aside>\n'
+    )
+
+
+def _instances(instances) -> str:
+    rows = []
+    for record in instances:
+        says = inline(rec.text(record, "says"))
+        name = f"<strong>{escape(rec.text(record, 'instance'))}</strong>"
+        name += f'<span class="says">{says}</span>' if says else ""
+        comparisons = rec.items(record, "comparisons")
+        if not comparisons:
+            reason = f'<span class="says">{inline(rec.text(record, "reason"))}</span>'
+            status = chip(rec.text(record, "status")) + reason
+            rows.append([name, "", "", "", "", escape(rec.text(record, "evidence")), status])
+        for at, comparison in enumerate(comparisons):
+            label = inline(rec.text(comparison, "label"))
+            detail = inline(rec.text(comparison, "detail") or (rec.text(record, "reason") if at == 0 else ""))
+            first = name if at == 0 else f"<strong>{escape(rec.text(record, 'instance'))}</strong>"
+            rows.append(
+                [
+                    first + (f'<span class="says">{label}</span>' if label else ""),
+                    side(comparison, "lhs"),
+                    escape(rec.text(comparison, "relation")),
+                    side(comparison, "rhs"),
+                    number(comparison.get("margin"), 16),
+                    escape(rec.text(comparison, "evidence") or rec.text(record, "evidence")),
+                    chip(rec.text(comparison, "status") or rec.text(record, "status"))
+                    + (f'<span class="says">{detail}</span>' if detail else ""),
+                ]
+            )
+    head = ["Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"]
+    return fold(f"Instances ({len(instances)})", table(head, rows, "instances"), len(rows) <= _LONG)
+
+
+def _holds(value) -> str:
+    known = {True: "✓ holds", False: "✗ does not hold"}
+    return known[value] if isinstance(value, bool) else "? unknown"
+
+
+def _hypotheses(instances) -> str:
+    rows, failing = [], 0
+    for record in instances:
+        for hypothesis in rec.items(record, "hypotheses"):
+            failing += hypothesis.get("holds") is False
+            statement = inline(rec.text(hypothesis, "statement"))
+            name = escape(rec.text(hypothesis, "name"))
+            rows.append(
+                [
+                    escape(rec.text(record, "instance")),
+                    name + (f'<span class="says">{statement}</span>' if statement else ""),
+                    number(hypothesis.get("lhs")),
+                    number(hypothesis.get("rhs")),
+                    number(hypothesis.get("margin"), 16),
+                    _holds(hypothesis.get("holds")),
+                ]
+            )
+    state = f"{failing} {'does' if failing == 1 else 'do'} not hold" if failing else "all hold or are unknown"
+    if rows and all("✓" in row[-1] for row in rows):
+        state = "all hold"
+    head = ["Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"]
+    return fold(
+        f"Hypotheses with both numbers ({rec.plural(len(rows), 'check')}; {state})", table(head, rows)
+    )
+
+
+def _mutants(claim) -> str:
+    every = rec.items(claim, "mutants")
+    if not every:
+        return ""
+    marks = {
+        "killed": "✓ killed",
+        "survived": "✗ survived",
+        "unstable": "? unstable",
+        "inapplicable": "– inapplicable",
+    }
+    rows = [
+        [
+            escape(marks.get(rec.text(m, "status"), rec.text(m, "status"))),
+            f"<code>{escape(rec.text(m, 'name'))}</code>",
+            escape(rec.text(m, "kind")),
+            escape(rec.text(m, "by")),
+            inline(rec.text(m, "detail")),
+        ]
+        for m in every
+    ]
+    killed, counted = rec.mutant_score(claim)
+    survived = rec.mutants(claim).get("survived", [])
+    title = f"Mutants: {killed} of {counted} killed" if counted else "Mutants: none applies"
+    title += f"; survived: {escape(', '.join(survived))}" if survived else ""
+    return fold(title, table(["Status", "Mutant", "Kind", "Killed by", "Detail"], rows), len(rows) <= 6)
+
+
+def _search(claim) -> str:
+    search = claim.get("search")
+    if not isinstance(search, dict):
+        return ""
+    families = search.get("families")
+    listed = ", ".join(f"{n} {f}" for f, n in families.items()) if isinstance(families, dict) else ""
+    found = search.get("found")
+    out = f"{escape(rec.text(search, 'tries') or '?')} tries" + (f" ({escape(listed)})" if listed else "")
+    if found in (None, {}, []):
+        return out + "; no counterexample found"
+    shown = json.dumps(found, indent=1, ensure_ascii=False, default=str, sort_keys=True)
+    return out + f"; <strong>a counterexample was found</strong><pre>{escape(shown)}</pre>"
+
+
+def _counts(claim) -> str:
+    counts = claim.get("counts")
+    if not isinstance(counts, dict):
+        return ""
+    return escape(", ".join(f"{n} {str(w).replace('_', ' ').lower()}" for w, n in counts.items() if n))
+
+
+def _dimensional(claim) -> str:
+    check = claim.get("dimensional")
+    if not isinstance(check, dict):
+        return ""
+    detail = inline(rec.text(check, "detail"))
+    return escape(rec.text(check, "status")) + (f": {detail}" if detail else "")
+
+
+def claim(book, record) -> str:
+    instances = book.of_claim(record)
+    false = rec.text(record, "word") == "FALSE"
+    statement = block(rec.text(record, "statement"))
+    out = _head(record)
+    out += f'<blockquote class="statement">{statement}</blockquote>\n' if statement else ""
+    powerless = inline(rec.text(record, "powerless_reason")) or "no reason recorded"
+    out += facts(
+        [
+            ("Domain", inline(rec.text(record, "domain"))),
+            ("Evidence", escape(rec.text(record, "evidence"))),
+            ("Instances", _counts(record)),
+            ("Looseness", escape(rec.looseness(record))),
+            ("Search", _search(record)),
+            ("Dimensions", _dimensional(record)),
+            ("Powerless", powerless if record.get("powerless") else ""),
+            ("Reading", "" if false else inline(rec.text(record, "reading"))),
+            ("Survives as", "" if false else inline(rec.text(record, "survives"))),
+            ("Corrected statement", link(book, record, "instead", "claim")),
+            ("Finding", link(book, record, "finding", "finding")),
+        ]
+    )
+    out += _doubt(record) if false else ""
+    out += _instances(instances) + _hypotheses(instances)
+    picture = bars(instances)
+    out += fold("Terms of each bound", picture, picture.count('class="row"') <= _LONG)
+    return out + _mutants(record) + script(record) + _back()
+
+
+def finding(book, record) -> str:
+    says = block(rec.text(record, "says"))
+    out = _head(record)
+    out += f'<blockquote class="statement">{says}</blockquote>\n' if says else ""
+    out += facts(
+        [
+            ("Breaks", link(book, record, "breaks", "claim")),
+            ("Step", inline(rec.text(record, "step"))),
+            ("Corrected statement", link(book, record, "corrected", "claim")),
+        ]
+    )
+    if rec.text(record, "reading") or rec.text(record, "survives"):
+        out += _doubt(record)
+    marks = {"ok": "✓ ok", "failed": "✗ failed", "skipped": "– skipped"}
+    rows = [
+        [
+            inline(rec.text(s, "step")),
+            escape(marks.get(rec.text(s, "status"), rec.text(s, "status"))),
+            inline(rec.text(s, "detail")),
+        ]
+        for s in rec.items(record, "procedure")
+    ]
+    out += fold("Procedure", table(["Step", "Status", "Detail"], rows), True)
+    return out + script(record) + _back()
+
+
+def _back() -> str:
+    return '<p class="back"><a href="#top">↑ all verdicts</a></p>\n</section>\n'

@@ -1,0 +1,169 @@
+"""Small pieces of HTML used all over the page: numbers, chips, tables, links and bars."""
+
+import math
+from html import escape
+
+from . import records as rec
+from .richtext import inline
+
+
+def number(value, limit=44) -> str:
+    """A number; when it had to be shortened, its ``title`` holds all of it."""
+    full, short = rec.show(value), rec.shorten(value, limit)
+    if not short:
+        return ""
+    title = "" if full == short else f' title="{escape(full)}"'
+    return f'<span class="num"{title}>{escape(short)}</span>'
+
+
+def side(comparison, name) -> str:
+    """One side of a comparison: the exact value and, where that is not readable, its decimal."""
+    exact, near = number(rec.text(comparison, name)), rec.approximation(comparison, name)
+    if not exact:
+        return number(near)
+    return exact + (f' <span class="near">≈ {escape(near)}</span>' if near else "")
+
+
+def chip(word) -> str:
+    look = rec.look(word)
+    label = escape(str(word or "(no word)").replace("_", " "))
+    return (
+        f'<span class="chip {look.tone}" title="{escape(look.gloss)}">'
+        f'<span aria-hidden="true">{look.mark}</span> {label}</span>'
+    )
+
+
+def verdict(record) -> str:
+    """The word, with a powerless flag and an unmet expectation where there is one."""
+    out = chip(rec.text(record, "word"))
+    if record.get("powerless"):
+        out += f' <span class="chip error" title="{escape(rec.text(record, "powerless_reason"))}">POWERLESS</span>'
+    if rec.mismatch(record):
+        out += f' <span class="unexpected">≠ expected {escape(rec.text(record, "expected") or "(unstated)")}</span>'
+    return out
+
+
+def link(book, record, key, kind) -> str:
+    """A link to the claim or finding a record names, or the bare name if the page does not have it."""
+    name = rec.text(record, key)
+    target = book.find(kind, rec.text(record, "paper"), name) if name else None
+    label = f"<code>{escape(name)}</code>" if name else ""
+    return f'<a href="{rec.href(target)}">{label}</a>' if target else label
+
+
+def table(head, rows, name="", attributes="") -> str:
+    """A table whose cells know their heading, so that a narrow screen can stack them."""
+    if not rows:
+        return ""
+    top = "".join(f'<th scope="col">{escape(h)}</th>' for h in head)
+    body = ""
+    for row in rows:
+        extra, cells = row if isinstance(row, tuple) else ("", row)
+        tds = "".join(
+            f'<td data-label="{escape(h)}"><div>{c}</div></td>'
+            if c
+            else f'<td class="empty" data-label="{escape(h)}"></td>'
+            for h, c in zip(head, cells, strict=True)
+        )
+        body += f"<tr{extra}>{tds}</tr>\n"
+    return (
+        f'<div class="scroll"><table class="{name}"{attributes}><thead><tr>{top}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody></table></div>\n"
+    )
+
+
+def fold(title, body, is_open=False) -> str:
+    if not body:
+        return ""
+    return f"<details{' open' if is_open else ''}><summary>{title}</summary>\n{body}</details>\n"
+
+
+def facts(pairs) -> str:
+    """A description list of the pairs that have something to say."""
+    rows = "".join(f"<div><dt>{escape(label)}</dt><dd>{value}</dd></div>" for label, value in pairs if value)
+    return f'<dl class="facts">{rows}</dl>\n' if rows else ""
+
+
+def script(record) -> str:
+    """The witness script and what it printed, in full."""
+    path, source, output = (rec.text(record, key) for key in ("script", "script_source", "script_output"))
+    if not (path or source or output):
+        return ""
+    title = "Witness script" + (f" <code>{escape(path)}</code>" if path else "")
+    body = (
+        f"<pre><code>{escape(source)}</code></pre>"
+        if source
+        else "<p>The record does not hold its source.</p>"
+    )
+    if output:
+        body += f'<p class="label">Its output</p><pre class="output">{escape(output)}</pre>'
+    return fold(title, body, is_open=True)
+
+
+def _terms(comparison) -> dict:
+    terms = comparison.get("terms")
+    if not isinstance(terms, dict):
+        return {}
+    return {str(name): rec.as_float(value) for name, value in terms.items()}
+
+
+def _drawable(value) -> bool:
+    return value is not None and math.isfinite(value) and value > 0
+
+
+def bars(instances) -> str:
+    """Each bound's terms as a stacked bar, one per comparison, with a legend.
+
+    Segments carry the number of their term, so that the colours may repeat or be unseen.
+    """
+    drawn = [(i, c, _terms(c)) for i in instances for c in rec.items(i, "comparisons") if _terms(c)]
+    if not drawn:
+        return ""
+    names = list(dict.fromkeys(name for _, _, terms in drawn for name in terms))
+    place = {name: at for at, name in enumerate(names)}
+    legend = "".join(
+        f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name, at in place.items()
+    )
+    rows = "".join(_bar(instance, comparison, terms, place) for instance, comparison, terms in drawn)
+    return (
+        '<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '
+        "the tick marks the left side.</figcaption>"
+        f'<ol class="legend">{legend}</ol>\n{rows}</figure>\n'
+    )
+
+
+def _bar(instance, comparison, terms, place) -> str:
+    shares = {name: value for name, value in terms.items() if _drawable(value)}
+    total = math.fsum(shares.values()) if shares else 0.0
+    left = rec.as_float(comparison.get("lhs_float"))
+    scale = max(total, left if _drawable(left) else 0.0)
+    label = f"{escape(rec.text(instance, 'instance'))} {inline(rec.text(comparison, 'label'))}"
+    values = ", ".join(f"{place[n] + 1}: {rec.show(v) or 'not a number'}" for n, v in terms.items())
+    segments = ""
+    if _drawable(scale):
+        for name, value in shares.items():
+            width = 100 * value / scale
+            shown = place[name] + 1 if width >= 4 else ""
+            style = f'class="seg s{place[name] % 8}" style="width:{width:.3f}%"'
+            segments += f'<span {style} title="{escape(name)}: {rec.show(value)}">{shown}</span>'
+        if left is not None and math.isfinite(left) and left >= 0:
+            segments += f'<span class="tick" style="left:{100 * left / scale:.3f}%"></span>'
+    aside = [f"left {rec.show(left)}"] if left is not None else []
+    aside.append(f"terms {values}")
+    odd = [place[name] + 1 for name in terms if name not in shares and terms[name] != 0]
+    if odd:
+        aside.append("not drawn (negative or not finite): " + ", ".join(map(str, odd)))
+    right = rec.as_float(comparison.get("rhs_float"))
+    every = [v for v in terms.values() if v is not None]
+    if (
+        right is not None
+        and every
+        and not odd
+        and not math.isclose(total, right, rel_tol=1e-6, abs_tol=1e-300)
+    ):
+        aside.append(f"these add up to {rec.show(total)}, the right side is {rec.show(right)}")
+    return (
+        f'<div class="row"><div class="name">{label}</div>'
+        f'<div class="bar" role="img" aria-label="{escape("; ".join(aside))}">{segments}</div>'
+        f'<div class="near">{escape("; ".join(aside))}</div></div>\n'
+    )

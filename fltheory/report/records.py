@@ -1,0 +1,213 @@
+"""What all writers share: grouping records, counting, naming anchors and shortening numbers."""
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import quote
+
+
+class Look(NamedTuple):
+    """How a verdict word is shown: a tone (colour), a mark (so colour is never alone) and a gloss."""
+
+    tone: str
+    mark: str
+    gloss: str
+
+
+# Only PROVED and CERTIFIED carry the tone "true": no other word may look like an established result.
+WORDS = {
+    "PROVED": Look("true", "✓", "true: there is a proof that the program checked"),
+    "CERTIFIED": Look("true", "✓", "true on the scope stated beside it, by exact or enclosed arithmetic"),
+    "SUPPORTED": Look("support", "◐", "no counterexample was met; this is evidence and not a proof"),
+    "FALSE": Look("false", "✗", "false as read here: a witness refutes it"),
+    "VACUOUS": Look("neutral", "∅", "nothing to check: it says nothing about any instance tried"),
+    "OPEN": Look("neutral", "?", "not decided"),
+    "ERROR": Look("error", "!", "the check itself failed, so there is no verdict"),
+    "SKIPPED": Look("neutral", "–", "not run this time"),
+    "CONFIRMED": Look("finding", "◆", "every step of the finding's procedure was reproduced"),
+    "NOT CONFIRMED": Look("error", "◇", "the finding's procedure was not reproduced"),
+    "HOLDS": Look("plain", "·", "the comparison holds on this instance"),
+    "FALSIFIED": Look("false", "✗", "the comparison fails on this instance"),
+    "OUT_OF_SCOPE": Look("neutral", "–", "a hypothesis fails, so the instance does not count"),
+    "INCONCLUSIVE": Look("neutral", "?", "the two sides could not be told apart"),
+}
+UNKNOWN = Look("neutral", "?", "a word this report does not know")
+CLAIM_WORDS = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
+TRUE_WORDS = ("PROVED", "CERTIFIED")
+
+
+def look(word) -> Look:
+    return WORDS.get(str(word or ""), UNKNOWN)
+
+
+def text(record, key) -> str:
+    """The field as text; a missing or null field is the empty string."""
+    value = record.get(key)
+    return "" if value is None else str(value)
+
+
+def items(record, key) -> list:
+    """The dictionaries listed in a field; anything else (null, a string) counts as an empty list."""
+    value = record.get(key)
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, (list, tuple)) else []
+
+
+def natural(value):
+    """Sort key under which ``thm2`` comes before ``thm10``."""
+    return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split(r"(\d+)", str(value)) if p]
+
+
+@dataclass
+class Book:
+    """The records of a run, sorted, so that two runs with the same content give the same page."""
+
+    runs: list = field(default_factory=list)
+    claims: list = field(default_factory=list)
+    findings: list = field(default_factory=list)
+    instances: dict = field(default_factory=dict)
+    orphans: list = field(default_factory=list)
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, records) -> "Book":
+        book = cls()
+        lists = {"run": book.runs, "claim": book.claims, "finding": book.findings}
+        loose = []
+        for record in records or []:
+            kind = record.get("type") if isinstance(record, dict) else None
+            if kind == "instance":
+                loose.append(record)
+            elif kind in lists:
+                lists[kind].append(record)
+            else:
+                book.unknown += 1
+        for group in (book.claims, book.findings):
+            group.sort(key=lambda r: (natural(text(r, "paper")), natural(text(r, "id"))))
+        known = {(text(c, "paper"), text(c, "id")) for c in book.claims}
+        for record in sorted(loose, key=lambda r: natural(text(r, "instance"))):
+            key = (text(record, "paper"), text(record, "claim"))
+            if key in known:
+                book.instances.setdefault(key, []).append(record)
+            else:
+                book.orphans.append(record)
+        return book
+
+    @property
+    def papers(self) -> list:
+        return sorted({text(r, "paper") for r in self.claims + self.findings}, key=natural)
+
+    def of_claim(self, claim) -> list:
+        return self.instances.get((text(claim, "paper"), text(claim, "id")), [])
+
+    def mismatches(self) -> list:
+        return [r for r in self.claims + self.findings if mismatch(r)]
+
+    def find(self, kind, paper, name):
+        """The claim or finding called ``name`` in ``paper``; ``paper/name`` is understood as well."""
+        group = self.claims if kind == "claim" else self.findings
+        for record in group:
+            here, own = text(record, "paper"), text(record, "id")
+            if (here, own) == (paper, name) or f"{here}/{own}" == name:
+                return record
+        return None
+
+
+def read_jsonl(path) -> list:
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def mismatch(record) -> bool:
+    """Whether the verdict differs from the expected one; a record with no expectation never does."""
+    if isinstance(record.get("as_expected"), bool):
+        return not record["as_expected"]
+    return bool(record.get("expected")) and text(record, "expected") != text(record, "word")
+
+
+def anchor(record) -> str:
+    """A name for the record's section that needs no escaping in an attribute."""
+    middle = "finding/" if record.get("type") == "finding" else ""
+    return re.sub(r"[^\w./:-]", "-", f"{text(record, 'paper')}/{middle}{text(record, 'id')}")
+
+
+def href(record) -> str:
+    return "#" + quote(anchor(record), safe="/:")
+
+
+def mutants(claim) -> dict:
+    """Names of the mutants by status."""
+    found = {}
+    for mutant in items(claim, "mutants"):
+        found.setdefault(text(mutant, "status") or "unknown", []).append(text(mutant, "name") or "(unnamed)")
+    return found
+
+
+def mutant_score(claim) -> tuple:
+    """(killed, all).  An inapplicable mutant changes nothing, so it is no test and is not counted."""
+    found = mutants(claim)
+    every = sum(len(names) for status, names in found.items() if status != "inapplicable")
+    return len(found.get("killed", [])), every
+
+
+def word_counts(records) -> Counter:
+    return Counter(text(r, "word") or "(no word)" for r in records)
+
+
+def as_float(value):
+    """The value as a float when it is one (or reads as one), else ``None``; NaN counts as none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def show(value) -> str:
+    """A number to four significant digits; text stays as it is."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        if math.isinf(value):
+            return "∞" if value > 0 else "−∞"
+        return "NaN" if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+    return str(value)
+
+
+def shorten(value, limit=44) -> str:
+    """Long digit runs lose their middle, then a text that is still too long does."""
+    full = show(value)
+    if len(full) <= limit:
+        return full
+    short = re.sub(r"\d{17,}", lambda m: f"{m[0][:6]}…{m[0][-4:]}", full)
+    half = (limit - 1) // 2
+    return short if len(short) <= limit else f"{short[:half]}…{short[-half:]}"
+
+
+def approximation(comparison, side) -> str:
+    """The decimal shown next to an exact value; empty when the printed value is already a short decimal."""
+    number = as_float(comparison.get(f"{side}_float"))
+    exact = text(comparison, side)
+    if number is None or (exact and as_float(exact) is not None and len(exact) <= 10):
+        return ""
+    return show(number)
+
+
+def looseness(record) -> str:
+    """How far above the left side the right side lies: a factor, or the range of factors."""
+    value = record.get("looseness")
+    if isinstance(value, (list, tuple)):
+        numbers = [show(v if as_float(v) is None else as_float(v)) for v in value]
+        return "×" + " to ×".join(dict.fromkeys(numbers)) if numbers else ""
+    number = as_float(value)
+    return "" if number is None else "×" + show(number)
+
+
+def plural(count, noun) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"

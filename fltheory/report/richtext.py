@@ -1,0 +1,192 @@
+"""Markdown-like statements with LaTeX, as safe HTML.
+
+Everything outside formulas is escaped.  Formulas become MathML through an element tree that is
+rebuilt here from a list of allowed names: the converter's own string output puts the content of
+``\\text{...}`` into the page unescaped, and would let a statement inject HTML.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from html import escape, unescape
+
+_PIECES = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\$\$(?P<display>.+?)(?<!\\)\$\$"
+    # As in Pandoc: no space just inside the dollars, no digit after, so "$5 and $6" stays text.
+    r"|(?<!\\)\$(?=[^\s$])(?P<math>(?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)",
+    re.DOTALL,
+)
+_TAGS = frozenset(
+    (
+        *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle"),
+        *("mpadded", "mphantom", "msub", "msup", "msubsup", "munder", "mover", "munderover"),
+        *("mtable", "mtr", "mtd", "mmultiscripts", "mprescripts"),
+    )
+)
+_LENGTH = re.compile(r"-?[\d.]+(em|ex|px|pt)?( -?[\d.]+(em|ex|px|pt)?)*")
+_PLAIN = re.compile(r"[a-z]+")
+_ATTRIBUTES = {
+    **dict.fromkeys(("width", "minsize", "maxsize", "linethickness", "scriptlevel"), _LENGTH),
+    **dict.fromkeys(("rowspacing", "columnspacing", "lspace", "rspace"), _LENGTH),
+    **dict.fromkeys(("display", "displaystyle", "stretchy", "fence", "form", "accent"), _PLAIN),
+    "movablelimits": _PLAIN,
+}
+# Browsers no longer honour the mathvariant attribute, so styled letters are named as characters.
+_VARIANTS = {
+    "bold": "BOLD",
+    "italic": "ITALIC",
+    "bold-italic": "BOLD ITALIC",
+    "script": "SCRIPT",
+    "bold-script": "BOLD SCRIPT",
+    "fraktur": "FRAKTUR",
+    "double-struck": "DOUBLE-STRUCK",
+    "sans-serif": "SANS-SERIF",
+    "monospace": "MONOSPACE",
+}
+_UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+_LIMITS = frozenset(("min", "max", "inf", "sup", "lim", "liminf", "limsup", "argmin", "argmax"))
+_REWRITES = (
+    (r"{aligned}", r"{split}"),
+    (r"{align}", r"{split}"),
+    (r"{align*}", r"{split}"),
+    (r"{gathered}", r"{matrix}"),
+    (r"\tag*", r"\tag"),
+)
+
+
+class _Unsupported(ValueError):
+    """The converter passed something through that it did not understand."""
+
+
+def split(source) -> list:
+    """Pairs (kind, content) with kind "text", "code", "math" or "display", in reading order."""
+    pieces, end = [], 0
+    for match in _PIECES.finditer(source):
+        if match.start() > end:
+            pieces.append(("text", source[end : match.start()]))
+        kind = match.lastgroup
+        pieces.append((kind, match["code"][1:-1] if kind == "code" else match[kind].strip()))
+        end = match.end()
+    if end < len(source):
+        pieces.append(("text", source[end:]))
+    return pieces
+
+
+@lru_cache(maxsize=4096)
+def formula(latex, display=False) -> str:
+    """MathML for one formula, or its source in ``<code>`` if it cannot be converted faithfully."""
+    try:
+        from latex2mathml.converter import convert_to_element
+
+        source = latex
+        for old, new in _REWRITES:
+            source = source.replace(old, new)
+        tree = convert_to_element(source, display="block" if display else "inline")
+        return _rebuild(tree, latex)
+    except Exception:  # noqa: BLE001 - whatever a formula breaks in the converter, its source is shown
+        kind = "tex display" if display else "tex"
+        return f'<code class="{kind}">{escape(latex)}</code>'
+
+
+def _rebuild(node, latex=None) -> str:
+    tag = str(node.tag).rsplit("}", 1)[-1]
+    if tag not in _TAGS:
+        raise _Unsupported(tag)
+    content = unescape(node.text or "")
+    if tag != "mtext" and (
+        "\\" in content or content == "&" or (tag == "mi" and content in "{}" and content)
+    ):
+        raise _Unsupported(content)
+    if tag == "mi" and content in "⩽⩾" and content:
+        tag = "mo"
+    attributes = ""
+    # The converter sets the limits of min, sup, lim ... as plain indices even in display formulas.
+    if tag in _UNDER and len(node) and _takes_limits(node[0]):
+        tag = _UNDER[tag]
+    elif tag == "mo" and _takes_limits(node):
+        attributes = ' movablelimits="true"'
+    for name, value in node.attrib.items():
+        if name == "mathvariant":
+            if value == "normal":
+                attributes += ' mathvariant="normal"'
+            content = _styled(content, value)
+            continue
+        if name == "movablelimits" and name in attributes:
+            continue
+        if name == "columnalign" and value in ("left", "right", "center"):
+            # Browsers align cells by style only.
+            attributes += f' style="text-align:{value}"'
+            continue
+        value = "-0.167em" if value == "negativethinmathspace" else value
+        if name in _ATTRIBUTES and _ATTRIBUTES[name].fullmatch(value):
+            attributes += f' {name}="{value}"'
+    inner = escape(content) + "".join(_rebuild(child) for child in node)
+    if latex is not None:
+        attributes += f' title="{escape(latex)}"'
+    return f"<{tag}{attributes}>{inner}</{tag}>"
+
+
+def _takes_limits(node) -> bool:
+    name = "".join(unescape(node.text or "").split())
+    return str(node.tag).endswith("mo") and name in _LIMITS and node.get("movablelimits") != "false"
+
+
+def _styled(content, variant) -> str:
+    family = _VARIANTS.get(variant)
+    return "".join(_styled_letter(c, family) for c in content) if family else content
+
+
+def _styled_letter(letter, family) -> str:
+    try:
+        name = unicodedata.name(letter)
+        name = name.replace("LATIN ", "").replace(" LETTER", "").replace("GREEK ", "")
+        return unicodedata.lookup(f"MATHEMATICAL {family} {name}".replace("CAPITAL LETTER", "CAPITAL"))
+    except (KeyError, ValueError):
+        # Some letters (ℝ, ℒ, ℌ ...) were named before the block existed; compatibility finds them.
+        old = {"DOUBLE-STRUCK": "DOUBLE-STRUCK", "SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER"}.get(family)
+        case = "CAPITAL" if letter.isupper() else "SMALL"
+        try:
+            return unicodedata.lookup(f"{old} {case} {letter.upper()}")
+        except KeyError:
+            return letter
+
+
+def _prose(source) -> str:
+    safe = escape(source.replace("\\$", "$"))
+    safe = re.sub(r"\*\*(\S(?:.*?\S)?)\*\*", r"<strong>\1</strong>", safe, flags=re.DOTALL)
+    return re.sub(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])", r"<em>\1</em>", safe)
+
+
+def inline(source) -> str:
+    """One run of text as HTML without paragraphs; display formulas are set inline."""
+    writers = {"text": _prose, "code": lambda s: f"<code>{escape(s)}</code>"}
+    return "".join(writers.get(kind, formula)(content) for kind, content in split(str(source or "")))
+
+
+def block(source) -> str:
+    """Text with paragraphs, display formulas and simple lists as HTML."""
+    out, paragraph = [], []
+
+    def flush():
+        body = "".join(paragraph).strip()
+        if body:
+            out.append(f"<p>{body}</p>")
+        paragraph.clear()
+
+    for kind, content in split(str(source or "")):
+        if kind == "display":
+            flush()
+            out.append(f'<div class="display">{formula(content, True)}</div>')
+        elif kind == "math":
+            paragraph.append(formula(content))
+        elif kind == "code":
+            paragraph.append(f"<code>{escape(content)}</code>")
+        else:
+            for number, part in enumerate(re.split(r"\n\s*\n|\n(?=\s*[-*] )", content)):
+                if number:
+                    flush()
+                bullet = re.match(r"\s*[-*] ", part) if number or not paragraph else None
+                paragraph.append("• " + _prose(part[bullet.end() :]) if bullet else _prose(part))
+    flush()
+    return "".join(out)

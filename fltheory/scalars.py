@@ -1,0 +1,452 @@
+"""Arithmetics: one round of an algorithm means what the numbers passed in mean.
+
+A `Domain` turns declared data (ints, `Fraction`s, strings such as "1/20", floats) into arrays of one
+arithmetic. Declared rationals stay exact until a domain is chosen; floats are derived from them,
+never the reverse.
+
+| domain            | arrays                           | what a round means                   |
+| FLOAT             | numpy float64                    | numbers                              |
+| Torch(device)     | torch float64                    | batched simulation                   |
+| RATIONAL          | object, `flint.fmpq`/`Fraction`  | exact rationals                      |
+| Balls(bits)       | object, `flint.arb`              | rigorous enclosures                  |
+| Modular(prime)    | object, `nmod` or `Residue`      | exact linear algebra without growth  |
+| Field(names)      | object, `Symbolic`               | identities between rational functions|
+"""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import numbers
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fltheory.errors import Inexact, MissingLibrary, refuse
+
+Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
+WORD_PRIME, LARGE_PRIME = 2**61 - 1, 2**127 - 1  # Mersenne; rationals are read back up to 2^30, 2^63
+
+
+def have(library: str) -> bool:
+    """Whether an optional library can be imported."""
+    return importlib.util.find_spec(library) is not None
+
+
+def need(library: str, purpose: str):
+    """Import an optional library or say what it would have been used for."""
+    if not have(library):
+        raise MissingLibrary(f"{library} is not installed: it is needed for {purpose}. "
+                             f"Install it (pip install {_PIP.get(library, library)}) to get this result.")
+    return importlib.import_module(library)
+
+
+_PIP = {"flint": "python-flint"}
+
+
+class Residue:
+    """An integer modulo a prime, with the operators a round uses."""
+
+    __slots__ = ("value", "prime")
+
+    def __init__(self, value: int, prime: int):
+        self.value, self.prime = value % prime, prime
+
+    def _read(self, other):
+        if isinstance(other, Residue):
+            return other.value
+        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+            return int(other)
+        if isinstance(other, (float, np.floating)):
+            raise Inexact(f"a residue met the float {other!r}: exact rounds take integer literals only")
+        return None
+
+    def __add__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(self.value + v, self.prime)
+
+    def __sub__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(self.value - v, self.prime)
+
+    def __rsub__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(v - self.value, self.prime)
+
+    def __mul__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(self.value * v, self.prime)
+
+    def __truediv__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(self.value * pow(v, -1, self.prime), self.prime)
+
+    def __rtruediv__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else Residue(v * pow(self.value, -1, self.prime), self.prime)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self):
+        return Residue(-self.value, self.prime)
+
+    def __eq__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else (self.value - v) % self.prime == 0
+
+    def __hash__(self):
+        return hash((self.value, self.prime))
+
+    def __repr__(self):
+        return f"{self.value} mod {self.prime}"
+
+
+class Symbolic:
+    """An element of a field of rational functions.
+
+    Wraps sympy's `FracElement`, whose operators choke on arrays and silently accept floats.
+    Equality decides identity: no simplification is ever needed.
+    """
+
+    __slots__ = ("element",)
+
+    def __init__(self, element):
+        self.element = element
+
+    def _read(self, other):
+        if isinstance(other, Symbolic):
+            return other.element
+        if isinstance(other, (bool, float, np.floating)):
+            raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only")
+        if isinstance(other, numbers.Rational):
+            ground = self.element.field.domain
+            return self.element.field.ground_new(ground(int(other.numerator), int(other.denominator)))
+        if isinstance(other, np.integer):
+            return self.element.field(int(other))
+        return None
+
+    def _with(self, other, op):
+        v = self._read(other)
+        return NotImplemented if v is None else Symbolic(op(self.element, v))
+
+    def __add__(self, other):
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other):
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other):
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other):
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other):
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other):
+        return self._with(other, lambda a, b: b / a)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self):
+        return Symbolic(-self.element)
+
+    def __pow__(self, k):
+        return Symbolic(self.element**int(k))
+
+    def __eq__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else self.element == v
+
+    def __hash__(self):
+        return hash(self.element)
+
+    def __repr__(self):
+        return str(self.element)
+
+    def substitute(self, **values):
+        """Replace generators by rationals or other elements; exact. Raises ZeroDivisionError at a pole."""
+        field = self.element.field
+        new = []
+        for symbol, generator in zip(field.symbols, field.gens, strict=True):
+            given = values.pop(str(symbol), None)
+            new.append(Symbolic(generator) if given is None else given)
+        if values:
+            refuse("substitute", sorted(values), f"the field has the symbols {field.symbols}", "Name one of them.")
+        return _evaluate(self.element.numer, new) / _evaluate(self.element.denom, new)
+
+
+def _evaluate(polynomial, point):
+    total = 0
+    for powers, coefficient in polynomial.terms():
+        term = Fraction(int(coefficient.numerator), int(coefficient.denominator))
+        for value, k in zip(point, powers, strict=True):
+            for _ in range(k):
+                term = value * term
+        total = term + total
+    return total
+
+
+def fraction(value) -> Fraction:
+    """The exact rational of a declared number; a float is taken at its dyadic value.
+
+    Raises BadInput for NaN, infinity, booleans and unreadable strings.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        refuse("number", value, "a truth value is no number", "Write 0 or 1.")
+    if isinstance(value, (int, np.integer)):
+        return Fraction(int(value))
+    if isinstance(value, (float, np.floating)):
+        if not np.isfinite(value):
+            refuse("number", float(value), "must be finite", "Remove NaN and infinities from the input.")
+        return Fraction(float(value))
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            refuse("number", value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
+    if type(value).__name__ in ("fmpq", "fmpz"):
+        return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
+    refuse("number", value, f"a {type(value).__name__} is no number fltheory knows",
+           "Give an int, a Fraction, a string such as '1/20', or a float.")
+
+
+def is_rational(value) -> bool:
+    """Whether a number is exact: an int, a Fraction or a flint rational."""
+    return (isinstance(value, (numbers.Rational, np.integer)) and not isinstance(value, (bool, np.bool_))
+            or type(value).__name__ in ("fmpq", "fmpz"))
+
+
+def is_float(value) -> bool:
+    return isinstance(value, (float, np.floating))
+
+
+def declare(values, what: str = "array"):
+    """Declared data as a numpy array: Fractions if every entry is exact, float64 otherwise, symbols kept.
+
+    values: nested sequence or array of numbers or strings. Raises BadInput for NaN, infinity, ragged input.
+    """
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError:
+        refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
+    flat = array.reshape(-1)
+    if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
+        refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
+    if any(isinstance(v, Symbolic) for v in flat):
+        exact = [v if isinstance(v, Symbolic) else fraction(v) for v in flat]
+    elif any(isinstance(v, (float, np.floating)) for v in flat):
+        floats = np.array([float(fraction(v)) for v in flat], dtype=np.float64)
+        return floats.reshape(array.shape)
+    else:
+        exact = [fraction(v) for v in flat]
+    out = np.empty(len(exact), dtype=object)
+    out[:] = exact
+    return out.reshape(array.shape)
+
+
+class Domain:
+    """An arithmetic: `scalar` converts one declared number, `array` a declared array."""
+
+    name = "domain"
+    exact = False
+    library = "numpy"
+
+    def scalar(self, value):
+        raise NotImplementedError
+
+    def array(self, values):
+        """values: array of declared numbers (any shape) -> array of this arithmetic, same shape."""
+        values = np.asarray(values)
+        flat = values.reshape(-1)
+        out = np.empty(flat.shape, dtype=object)
+        out[:] = [self.scalar(v) for v in flat]
+        return out.reshape(values.shape)
+
+    def owns(self, value) -> bool:
+        """Whether a computed element still is a number of this arithmetic (integers count as exact)."""
+        raise NotImplementedError
+
+    def check(self, array, what="result"):
+        """Raise Inexact unless every element stayed inside the arithmetic (floats sneak in silently)."""
+        for v in np.asarray(array, dtype=object).reshape(-1):
+            if not self.owns(v):
+                raise Inexact(f"{what}: {v!r} is a {type(v).__name__}, not a number of {self.name}; "
+                              "use integer literals and domain scalars only")
+        return array
+
+    def __repr__(self):
+        return self.name
+
+
+class _Float(Domain):
+    name = "float64"
+
+    def scalar(self, value):
+        return float(value) if not isinstance(value, str) else float(fraction(value))
+
+    def array(self, values):
+        values = np.asarray(values)
+        if values.dtype == np.float64:
+            return values
+        if values.dtype == object:
+            return np.array([self.scalar(v) for v in values.reshape(-1)], dtype=np.float64).reshape(values.shape)
+        return values.astype(np.float64)
+
+    def owns(self, value):
+        return is_float(value) or isinstance(value, (int, np.integer))
+
+
+class Torch(Domain):
+    """torch float64 on a device ("cpu", "cuda")."""
+
+    library = "torch"
+
+    def __init__(self, device="cpu"):
+        self.device = str(device)
+        self.name = f"torch[{self.device}]"
+
+    def scalar(self, value):
+        # a 0-d tensor: a bare Python float times an integer mask would silently become float32
+        import torch
+        return torch.tensor(FLOAT.scalar(value), dtype=torch.float64, device=self.device)
+
+    def array(self, values):
+        import torch
+        return torch.as_tensor(FLOAT.array(values).copy(), dtype=torch.float64, device=self.device)
+
+    def owns(self, value):
+        return is_float(value)
+
+    def check(self, array, what="result"):
+        if str(array.dtype) != "torch.float64":
+            raise Inexact(f"{what}: dtype {array.dtype} instead of torch.float64; a Python float met an integer tensor")
+        return array
+
+    def __eq__(self, other):
+        return isinstance(other, Torch) and other.device == self.device
+
+    def __hash__(self):
+        return hash(("torch", self.device))
+
+
+class _Rational(Domain):
+    name = "rationals"
+    exact = True
+
+    @functools.cached_property
+    def _make(self):
+        if have("flint"):
+            import flint
+            return lambda f: flint.fmpq(f.numerator, f.denominator)
+        return lambda f: f
+
+    def scalar(self, value):
+        return self._make(fraction(value))
+
+    def owns(self, value):
+        return is_rational(value)
+
+
+class Balls(Domain):
+    """Real balls of `flint.arb` at a fixed precision: rigorous enclosures, also of roots and norms."""
+
+    def __init__(self, bits=256):
+        self.bits = bits
+        self.name = f"balls[{bits} bits]"
+
+    def scalar(self, value):
+        flint = need("flint", "ball arithmetic")
+        flint.ctx.prec = max(flint.ctx.prec, self.bits)
+        if isinstance(value, flint.arb):
+            return value
+        f = fraction(value)
+        return flint.arb(flint.fmpq(f.numerator, f.denominator))
+
+    def owns(self, value):
+        return type(value).__name__ == "arb" or isinstance(value, (int, np.integer))
+
+    def __eq__(self, other):
+        return isinstance(other, Balls) and other.bits == self.bits
+
+    def __hash__(self):
+        return hash(("balls", self.bits))
+
+
+class Modular(Domain):
+    """Integers modulo a prime: exact ranks and null spaces with numbers that never grow."""
+
+    exact = True
+
+    def __init__(self, prime=LARGE_PRIME):
+        self.prime = prime
+        self.name = f"integers mod {prime}"
+
+    @functools.cached_property
+    def _make(self):
+        if self.prime < 2**64 and have("flint"):  # machine-word residues: five times faster than ours
+            import flint
+            return lambda v: flint.nmod(v, self.prime)
+        return lambda v: Residue(v, self.prime)
+
+    def scalar(self, value):
+        f = fraction(value)
+        return self._make(f.numerator * pow(f.denominator, -1, self.prime) % self.prime)
+
+    def owns(self, value):
+        return isinstance(value, Residue) or type(value).__name__ == "nmod"
+
+    def __eq__(self, other):
+        return isinstance(other, Modular) and other.prime == self.prime
+
+    def __hash__(self):
+        return hash(("modular", self.prime))
+
+
+class Field(Domain):
+    """Rational functions over the rationals in named symbols.
+
+    `Field("eta p1 p2").symbols` are numbers: put them into problems, weights and step sizes. A power with a
+    symbolic exponent is one more free symbol (z standing for (1 - eta)^tau), which is how identities are
+    proved for every integer tau by induction on the coded step.
+    """
+
+    exact = True
+
+    def __init__(self, names: str):
+        import sympy
+        self.names = tuple(names.replace(",", " ").split())
+        self._field = sympy.field(self.names, sympy.QQ)[0]
+        self.name = f"QQ({', '.join(self.names)})"
+        self.symbols = tuple(Symbolic(g) for g in self._field.gens)
+
+    def scalar(self, value):
+        if isinstance(value, Symbolic):
+            return value
+        f = fraction(value)
+        return Symbolic(self._field.ground_new(self._field.domain(f.numerator, f.denominator)))
+
+    def owns(self, value):
+        return isinstance(value, Symbolic)
+
+    def __eq__(self, other):
+        return isinstance(other, Field) and other.names == self.names
+
+    def __hash__(self):
+        return hash(("field", self.names))
+
+
+FLOAT, RATIONAL = _Float(), _Rational()
+
+
+def domain_of(values) -> Domain | None:
+    """FLOAT, RATIONAL or the `Field` of the symbols found in declared data; None if symbols of two fields meet."""
+    for v in np.asarray(values, dtype=object).reshape(-1):
+        if isinstance(v, Symbolic):
+            return Field(" ".join(str(s) for s in v.element.field.symbols))
+    return FLOAT if np.asarray(values).dtype == np.float64 else RATIONAL

@@ -1,0 +1,108 @@
+"""Random streams keyed by what they are for, not by when they are drawn.
+
+A stream is a seed and a path of labels (client, round, replicate block, ...).  Its numbers depend on these
+alone, so results do not change with call order, chunking, number of workers or device.
+"""
+
+import hashlib
+
+import numpy as np
+
+__all__ = ["Stream", "blocks"]
+
+# Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
+_VERSION = b"fltheory.stream.1"
+
+
+def _is_int(x):
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _encode(item):
+    """Type tag, length and payload: no two sequences of items have the same concatenation."""
+    tag, payload = (b"i", format(item, "x").encode()) if isinstance(item, int) else (b"s", item.encode())
+    return tag + len(payload).to_bytes(8, "big") + payload
+
+
+class Stream:
+    """The random stream of (seed, labels).
+
+    seed is an int >= 0 of any size, each label an int of any sign or a str; 1 and "1" are different labels,
+    order matters, and Stream(s, a).child(b) is Stream(s, a, b).  Raises ValueError for a negative seed,
+    TypeError for a bool, a float or any other type.
+    """
+
+    __slots__ = ("labels", "seed")
+
+    def __init__(self, seed, *labels):
+        if not _is_int(seed):
+            raise TypeError(f"seed is {seed!r}; it must be an int, not a {type(seed).__name__}; pass an int")
+        if seed < 0:
+            raise ValueError(f"seed is {seed}; it must be at least 0; pass an int >= 0")
+        for label in labels:
+            if not (_is_int(label) or isinstance(label, str)):
+                raise TypeError(
+                    f"label is {label!r}; it must be an int or a str, not {type(label).__name__}; convert it"
+                )
+        self.seed = int(seed)
+        # numpy ints and str subclasses become plain, so that equal labels have one encoding.
+        self.labels = tuple(int(x) if _is_int(x) else str.__str__(x) for x in labels)
+
+    def __repr__(self):
+        return f"Stream({', '.join(map(repr, (self.seed, *self.labels)))})"
+
+    def __eq__(self, other):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (self.seed, self.labels) == (other.seed, other.labels)
+
+    def __hash__(self):
+        return hash((self.seed, self.labels))
+
+    def child(self, *labels):
+        """The stream with these labels appended, independent of this one.  Raises TypeError as `Stream`."""
+        return Stream(self.seed, *self.labels, *labels)
+
+    def key(self, purpose=b""):
+        """The 128-bit Philox key as 16 bytes; `purpose`, at most 16 bytes, separates uses of one stream."""
+        data = _VERSION + b"".join(map(_encode, (self.seed, *self.labels)))
+        return hashlib.blake2b(data, digest_size=16, person=purpose).digest()
+
+    def generator(self, purpose=b""):
+        """A fresh numpy Generator on Philox at counter 0; two calls give the same numbers.
+
+        The raw bits are fixed for ever; numpy may change a distribution method between its versions.
+        """
+        key = np.frombuffer(self.key(purpose), dtype="<u8").astype(np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
+
+    # The three below use keys of their own: drawn from one key they would share bits and be correlated.
+
+    def normals(self, shape):
+        """Standard normals of this shape (int or tuple), float64; the same on every call."""
+        return self.generator(b"normals").standard_normal(shape)
+
+    def uniforms(self, shape):
+        """Uniforms in [0, 1) of this shape (int or tuple), float64; the same on every call."""
+        return self.generator(b"uniforms").random(shape)
+
+    def integers(self, high, shape):
+        """Integers in [0, high), 1 <= high <= 2**63, of this shape, int64; the same on every call.
+
+        Raises ValueError for high out of range.
+        """
+        return self.generator(b"integers").integers(high, size=shape)
+
+
+def blocks(total, size):
+    """Iterate (index, start, stop) over range(total) in blocks of `size`, the last one maybe shorter.
+
+    Give block `index` the stream child(index): with a fixed size, the numbers of a replicate do not depend on
+    how blocks are shared out.  Raises ValueError unless total >= 0 and size >= 1, TypeError for non-ints.
+    """
+    for name, value, least in (("total", total, 0), ("size", size, 1)):
+        if not _is_int(value):
+            raise TypeError(f"{name} is {value!r}; it must be an int, not a {type(value).__name__}; cast it")
+        if value < least:
+            raise ValueError(f"{name} is {value}; it must be at least {least}; pass a larger int")
+    return ((index, start, min(start + size, total)) for index, start in enumerate(range(0, total, size)))
