@@ -25,6 +25,7 @@ import numpy as np
 from fltheory.errors import Inexact, MissingLibrary, refuse
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
+Numbers = Any  # annotation of a declared array: nested tuples of such numbers
 WORD_PRIME, LARGE_PRIME = 2**61 - 1, 2**127 - 1  # Mersenne; rationals are read back up to 2^30, 2^63
 
 
@@ -175,6 +176,31 @@ class Symbolic:
         if values:
             refuse("substitute", sorted(values), f"the field has the symbols {field.symbols}", "Name one of them.")
         return _evaluate(self.element.numer, new) / _evaluate(self.element.denom, new)
+
+
+    def series(self, symbol: str, order: int) -> list[Symbolic]:
+        """Taylor coefficients of degree 0..order in one symbol at 0; raises BadInput at a pole."""
+        field = self.element.field
+        at = [str(s) for s in field.symbols].index(symbol)
+
+        def by_power(polynomial):
+            parts = {}
+            for powers, coefficient in polynomial.terms():
+                rest = tuple(0 if k == at else v for k, v in enumerate(powers))
+                parts.setdefault(powers[at], {})[rest] = coefficient
+            return {k: Symbolic(field(field.ring.from_dict(v))) for k, v in parts.items()}
+        top, bottom = by_power(self.element.numer), by_power(self.element.denom)
+        zero = Symbolic(field.zero)
+        if 0 not in bottom:
+            refuse("series", str(self), f"has a pole at {symbol} = 0", "Divide the leading power out first.")
+        out = []
+        for k in range(order + 1):
+            value = top.get(k, zero)
+            for j in range(1, k + 1):
+                if j in bottom:
+                    value = value - bottom[j] * out[k - j]
+            out.append(value / bottom[0])
+        return out
 
 
 def _evaluate(polynomial, point):

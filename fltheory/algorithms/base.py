@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from fltheory.errors import refuse
 from fltheory.laws.base import check_steps
-from fltheory.scalars import Domain, Number, Symbolic, fraction
+from fltheory.scalars import Domain, Number, Symbolic, declare, fraction
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Algorithm:
 
     affine: ClassVar[bool] = True     # the round is affine in the state on quadratics, for every fixed draw
     stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
+    partial: ClassVar[bool] = True    # defined for cohorts that are not all clients
+    personal: ClassVar[bool] = False  # needs a problem with personal parameters
 
     def __post_init__(self):
         check_positive(self.lr, "lr")
@@ -59,6 +61,8 @@ def _convert(record, domain):
             changes[f.name] = _convert(value, domain)
         elif f.type == "Number" and value is not None:
             changes[f.name] = domain.scalar(value)
+        elif f.type == "Numbers" and value is not None:
+            changes[f.name] = domain.array(declare(value, f.name))
     new = object.__new__(type(record))
     for f in fields(record):
         object.__setattr__(new, f.name, changes.get(f.name, getattr(record, f.name)))

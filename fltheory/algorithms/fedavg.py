@@ -41,10 +41,14 @@ class FedAvg(Algorithm):
     def init(self, problem, x0, draw=None):
         return State(x0)
 
+    def server(self, x, cohort, draw, change, mass):
+        """Server step from the cohort's changes (..., m, d); mass (..., m, 1) is lr |a_i|_1, unused here."""
+        return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)
+
     def round(self, problem, s, draw):
         cohort = problem.at(draw.who)
-        change, _ = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
-        return State(s.x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2))
+        change, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
+        return State(self.server(s.x, cohort, draw, change, mass))
 
 
 def FedProx(lr, steps=None, mu=None, alpha=None) -> FedAvg:

@@ -4,9 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fltheory.algorithms.base import check_positive
-from fltheory.algorithms.fedavg import FedAvg, State, shares
-from fltheory.algorithms.solvers import descend
-from fltheory.arrays import spread
+from fltheory.algorithms.fedavg import FedAvg, shares
 from fltheory.scalars import Number
 
 
@@ -25,9 +23,8 @@ class FedNova(FedAvg):
         if self.tau_eff is not None:
             check_positive(self.tau_eff, "tau_eff")
 
-    def round(self, problem, s, draw):
-        cohort = problem.at(draw.who)
-        change, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
+    def server(self, x, cohort, draw, change, mass):
+        """x + tau_eff sum_i s_i change_i / |a_i|_1, from changes (..., m, d) and masses lr |a_i|_1 (..., m, 1)."""
         share = shares(cohort, draw.present, self.averaging)[..., None]
         scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
-        return State(s.x + scale * (share * (change / mass)).sum(-2))
+        return x + scale * (share * (change / mass)).sum(-2)

@@ -28,7 +28,8 @@ class Focus(Algorithm):
     start: str = "zero"
     stateful: ClassVar[bool] = True
 
-    def __init__(self, lr, steps=None, init="zero"):
+    def __init__(self, lr, steps=None, init="zero", start=None):
+        init = init if start is None else start  # `replace` passes fields by name
         if init not in ("zero", "warm"):
             refuse("init", init, 'is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', "Choose one of the two.")
         for k, v in (("lr", lr), ("steps", steps), ("start", init)):

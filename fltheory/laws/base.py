@@ -24,7 +24,9 @@ LARGEST_SUPPORT = 70_000
 def check_steps(steps, what="steps"):
     """Local steps: an int >= 1 or one int >= 1 per client."""
     values = np.atleast_1d(np.array(steps, dtype=object))
-    for v in values.reshape(-1):
+    if values.ndim != 1 or len(values) == 0:
+        refuse(what, steps, "local steps are one int or one per client", "Give an int or a flat sequence.")
+    for v in values:
         if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, np.integer)) or v < 1:
             refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
     return int(steps) if np.ndim(steps) == 0 else tuple(int(v) for v in steps)
@@ -116,6 +118,10 @@ class Law:
         """Distribution (modes,) of the mode before the first round."""
         return [Fraction(1)] + [Fraction(0)] * (self.modes - 1)
 
+    def stationary(self):
+        """Distribution (modes,) of the mode in the long run."""
+        return [Fraction(1)]
+
     def cohorts(self, n, mode=0):
         """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
         raise NotImplementedError
@@ -135,9 +141,13 @@ class Law:
         """Local steps per client (n,) of a mode; raises if none were given."""
         if self.steps is None:
             refuse("steps", None, "a round needs local steps", "Give steps= to the algorithm or the law.")
-        if isinstance(self.steps, tuple) and len(self.steps) != n:
-            refuse("steps", self.steps, f"one per client, so {n} of them", "Give an int for a common number.")
-        return self.steps if isinstance(self.steps, RandomSteps) else np.broadcast_to(np.array(self.steps), (n,))
+        return self.steps if isinstance(self.steps, RandomSteps) else self._spread(self.steps, n)
+
+    @staticmethod
+    def _spread(steps, n):
+        if isinstance(steps, tuple) and len(steps) != n:
+            refuse("steps", steps, f"one per client, so {n} of them", "Give an int for a common number.")
+        return np.broadcast_to(np.array(steps), (n,))
 
     def support(self, n, mode=0, limit=LARGEST_SUPPORT):
         """[(probability, Draw)] of a mode, exact. Raises TooLarge naming the count."""
@@ -158,25 +168,29 @@ class Law:
         _, who, present = next(iter(self.cohorts(n, 0)))
         steps = self.steps_of(n)
         steps = steps.outcomes(n)[0][1] if isinstance(steps, RandomSteps) else steps
-        return Draw(who, 0 * present + 1, steps if isinstance(who, slice) else steps[who])
+        present = 0 * present + 1
+        return Draw(who, present, steps if isinstance(who, slice) else steps[who], None, self._extra(present))
 
     def _extra(self, present):
         return {"happens": (present.sum(-1) > 0) * 1} if self.empty == "skip" else None
 
-    def inclusion(self, n, mode=0):
-        """p_i: probability that client i takes part in a round (n,)."""
+    def inclusion(self, n, mode=None):
+        """p_i: probability that client i takes part in a round (n,), in one mode or (None) in the long run."""
         return self._expect(n, mode, lambda counts, size: [Fraction(int(k > 0)) for k in counts])
 
-    def averaging_weights(self, n, mode=0):
-        """q_i = E[share of client i among the participants]; an empty round contributes 0."""
+    def averaging_weights(self, n, mode=None):
+        """q_i = E[share of client i among the participants]; an empty round contributes 0. mode as in `inclusion`."""
         return self._expect(n, mode, lambda counts, size: [Fraction(int(k), max(size, 1)) for k in counts])
 
-    def pairs(self, n, mode=0):
-        """P(i and j both take part) (n, n)."""
+    def pairs(self, n, mode=None):
+        """P(i and j both take part) (n, n). mode as in `inclusion`."""
         flat = self._expect(n, mode, lambda counts, size: [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts])
         return np.array(flat, dtype=object).reshape(n, n)
 
     def _expect(self, n, mode, features):
+        if mode is None:
+            each = [[q * v for v in self._expect(n, k, features)] for k, q in enumerate(self.stationary()) if q]
+            return [sum(values, Fraction(0)) for values in zip(*each, strict=True)]
         if self.cohort_count(n, mode) > LARGEST_SUPPORT:
             raise TooLarge(f"{self}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
         total = None

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.arrays import EVERYONE, is_torch, to_numpy
+from fltheory.arrays import EVERYONE, is_torch, take, to_numpy
+from fltheory.problems.base import Rows
 
 
 class Draw(NamedTuple):
@@ -33,6 +34,18 @@ class Draw(NamedTuple):
     def xi_at(self, k):
         """The sample of gradient slot k, None if gradients are exact."""
         return None if self.xi is None else self.xi(k)
+
+    def choose(self, who, steps) -> Draw:
+        """The draw of a cohort who (..., m) that the state itself has chosen, each with its own client's samples.
+
+        For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE). steps: (..., m).
+        """
+        def own(k):
+            sample = self.xi_at(k)
+            if isinstance(sample, Rows):
+                return Rows(take(sample.index, who))
+            return None if sample is None else take(sample, who)
+        return Draw(who, 0 * who + 1, steps, None if self.xi is None else own, self.extra)
 
     def map(self, move):
         """Every array passed through `move` (to a device, to numpy)."""

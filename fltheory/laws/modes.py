@@ -43,6 +43,13 @@ class Chain(Law):
         for s in self.sets:
             if len(set(s)) != len(s) or any(i < 0 for i in s):
                 refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
+        if self.initial is not None:
+            object.__setattr__(self, "initial", tuple(fraction(v) for v in self.initial))
+            if len(self.initial) != k or any(v < 0 for v in self.initial) or sum(self.initial) != 1:
+                refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
+                       "Give one probability per mode, summing to 1.")
+        if self.empty not in ("move", "skip"):
+            refuse("empty", self.empty, 'is "move" or "skip": a schedule cannot be redrawn', "Leave the empty set out.")
         if self.per_mode_steps is not None:
             object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in self.per_mode_steps))
             if len(self.per_mode_steps) != k:
@@ -61,8 +68,7 @@ class Chain(Law):
     def stationary(self):
         """The stationary law of the modes; raises BadInput if it is not unique."""
         P = np.array(self.matrix, dtype=object)
-        balance = np.concatenate([P.T - linalg.identity(self.modes, P), np.ones((1, self.modes), dtype=object)])
-        kernel, _ = linalg.nullspace(balance[:-1])
+        kernel, _ = linalg.nullspace(P.T - linalg.identity(self.modes, P))
         if kernel.shape[1] != 1:
             refuse("matrix", f"{kernel.shape[1]} closed classes", "the stationary law must be unique",
                    "Use an irreducible chain or give `initial`.")
@@ -72,7 +78,7 @@ class Chain(Law):
     def steps_of(self, n, mode=0):
         if self.per_mode_steps is None:
             return super().steps_of(n, mode)
-        return np.broadcast_to(np.array(self.per_mode_steps[mode]), (n,))
+        return self._spread(self.per_mode_steps[mode], n)
 
     def with_steps(self, steps):
         if steps is not None and self.per_mode_steps is not None:
@@ -103,14 +109,6 @@ class Chain(Law):
         if self.per_mode_steps is None:
             return super()._sample_steps(stream, n, batch, mode)
         return np.stack([self.steps_of(n, k) for k in range(self.modes)])[mode]
-
-    def inclusion(self, n, mode=None):
-        """p_i in the stationary regime (mode None) or in one mode."""
-        table = self._mask(n)
-        if mode is not None:
-            return [Fraction(int(v)) for v in table[mode]]
-        pi = self.stationary()
-        return [sum((p * int(v) for p, v in zip(pi, table[:, i], strict=True)), Fraction(0)) for i in range(n)]
 
 
 def Cyclic(groups, **options) -> Chain:

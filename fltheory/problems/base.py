@@ -49,7 +49,7 @@ def check_weights(weights, n, what="weights"):
         total = sum(w)
         if (total != 1) if kind is RATIONAL else abs(total - 1) > 1e-12:
             refuse(what, [str(v) for v in w], f"weights sum to 1, these to {total}", "Divide them by their sum.")
-    elif not sum(w[1:], w[0]) == 1:
+    elif sum(w[1:], w[0]) != 1:
         refuse(what, [str(v) for v in w], "weights sum to 1 identically", "Write the last one as 1 minus the others.")
     return w
 
@@ -67,6 +67,7 @@ class Problem:
     weights: np.ndarray
     _data: tuple[str, ...] = ()
     domain: Domain = FLOAT
+    personal: int = 0  # dimension of each client's own parameters, padded to the largest
 
     def to(self, domain: Domain) -> Problem:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
@@ -131,6 +132,9 @@ class Problem:
     def _gradient(self, who, y, sample):
         raise NotImplementedError
 
+    def _gradient_pair(self, who, w, theta, sample):
+        raise NotImplementedError
+
     def _values(self, x):
         raise NotImplementedError
 
@@ -148,3 +152,11 @@ class Cohort:
         sample: None (exact), an additive noise array (..., m, d), or `Rows` (a mini-batch).
         """
         return self._problem._gradient(self._who, y, sample)
+
+    def grad_pair(self, w, theta, sample=None):
+        """Gradients (..., m, d) in w and (..., m, personal) in theta, for problems with personal parameters.
+
+        w: (..., m, d) or (..., 1, d); theta: (..., m, personal). sample: None (exact), additive noise (..., m, d)
+        on the first gradient alone, or (..., m, d + personal) on both.
+        """
+        return self._problem._gradient_pair(self._who, w, theta, sample)

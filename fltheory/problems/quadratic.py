@@ -9,7 +9,7 @@ from fltheory import linalg
 from fltheory.arrays import is_torch, matvec, to_numpy
 from fltheory.errors import refuse
 from fltheory.problems.base import Constants, Problem, check_weights
-from fltheory.scalars import FLOAT, RATIONAL, declare
+from fltheory.scalars import FLOAT, RATIONAL, declare, fraction
 
 
 class Quadratic(Problem):
@@ -44,7 +44,7 @@ class Quadratic(Problem):
     @staticmethod
     def _check_shapes(H, v, what):
         if H.ndim != 3 or H.shape[1] != H.shape[2] or H.shape[0] == 0 or H.shape[1] == 0:
-            refuse("H.shape", H.shape, "Hessians have shape (n, d, d) with n, d >= 1", "Stack one d x d matrix per client.")
+            refuse("H.shape", H.shape, "Hessians have shape (n, d, d) with n, d >= 1", "Stack one matrix per client.")
         if v.shape != H.shape[:2]:
             refuse(f"{what}.shape", v.shape, f"needs shape (n, d) = {H.shape[:2]}", f"Give one {what} per client.")
         for i, h in enumerate(H):
@@ -107,7 +107,8 @@ class Quadratic(Problem):
             return None
         g = matvec(H, x[None, :] + 0 * b) - b
         total = (w[:, None] * g).sum(0)
-        return (w * (g * g).sum(1)).sum() - beta2 * (total * total).sum()
+        kappa2 = (w * (g * g).sum(1)).sum() - beta2 * (total * total).sum()
+        return fraction(kappa2) if domain is RATIONAL else kappa2
 
 
 def _common(a, b):
@@ -154,10 +155,10 @@ def _grouped(H, who, y):
         padded[flat[order], place] = y[order]
         out = torch.empty_like(y)
         out[order] = (padded @ H.swapaxes(-1, -2))[flat[order], place]
-        return out.reshape(lead + (d,))
+        return out.reshape((*lead, d))
     flat = to_numpy(who).reshape(-1)
     out = np.empty_like(y)
     for i in np.unique(flat):
         rows = flat == i
         out[rows] = y[rows] @ H[i].T
-    return out.reshape(lead + (d,))
+    return out.reshape((*lead, d))

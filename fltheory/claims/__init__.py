@@ -1,0 +1,1 @@
+"""Claims: statements about algorithms, checked against what the algorithm code really does."""

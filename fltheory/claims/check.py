@@ -1,0 +1,276 @@
+"""Decide a claim: its instances, its mutants, its units, its search; then one word that carries its scope."""
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from fltheory.claims import evidence as ev
+from fltheory.claims.claim import Claim, Instance
+from fltheory.claims.evidence import InstanceVerdict, Terms, weakest
+from fltheory.claims.relations import at_most, equal
+from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
+
+UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
+
+
+@dataclass
+class ClaimVerdict:
+    """One claim's word with everything it rests on."""
+
+    claim: Claim
+    word: str
+    evidence: str
+    instances: list
+    mutants: list = field(default_factory=list)
+    search: dict | None = None
+    dimensional: dict | None = None
+    seconds: float = 0.0
+
+    @property
+    def as_expected(self) -> bool:
+        return self.word == (self.claim.expect or ev.SUPPORTED) and not self.surprises()
+
+    def surprises(self) -> list[str]:
+        """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
+        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in self.instances if v.status == ev.ERROR]
+        if self.dimensional and self.dimensional["status"] == "failed":
+            out.append(f"dimensional test: {self.dimensional['detail']}")
+        if self.powerless and not self.claim.powerless:
+            out.append("POWERLESS: no mutant was rejected and no reason is given")
+        if not self.powerless and self.word != ev.FALSE:
+            out += [f"mutant {m['name']} survived" for m in self.mutants if m["status"] == "survived"]
+        return out
+
+    @property
+    def powerless(self) -> bool:
+        # a statement that fails on the true algorithm has shown that its check can fail
+        return self.word not in (ev.SKIPPED, ev.FALSE) and not any(m["status"] == "killed" for m in self.mutants)
+
+    def failures(self) -> list[str]:
+        lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
+                 for v in self.instances for c in v.comparisons if c.status != ev.HOLDS]
+        return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in self.instances if v.reason] + \
+            [f"  {s}" for s in self.surprises()]
+
+    def record(self) -> dict:
+        c = self.claim
+        counts = {}
+        for v in self.instances:
+            counts[v.status] = counts.get(v.status, 0) + 1
+        loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
+        scope = f"{len(self.instances)} instances"
+        if self.search:
+            scope += f"; search of {self.search['tries']} tries over {', '.join(self.search['families'])}"
+        return {"type": "claim", "id": c.id, "paper": c.paper, "place": c.place, "kind": c.kind, "statement": c.statement,
+                "says": c.says, "word": self.word, "expected": c.expect or ev.SUPPORTED, "as_expected": self.as_expected,
+                "surprises": self.surprises(), "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
+                "evidence": self.evidence, "scope": scope, "counts": counts,
+                "looseness": [min(loose), max(loose)] if loose else None, "search": self.search, "mutants": self.mutants,
+                "powerless": self.powerless, "powerless_reason": c.powerless, "dimensional": self.dimensional,
+                "instead": c.instead, "finding": c.finding, "reading": c.reading, "survives": c.survives,
+                "seconds": round(self.seconds, 3)}
+
+    def records(self) -> list[dict]:
+        """The claim's record followed by one record per instance."""
+        return [self.record()] + [
+            {"type": "instance", "paper": self.claim.paper, "claim": self.claim.id, "instance": v.instance,
+             "status": v.status, "evidence": v.evidence, "reason": v.reason, "says": v.says,
+             "hypotheses": v.hypotheses, "comparisons": [k.record() for k in v.comparisons],
+             "seconds": round(v.seconds, 3)} for v in self.instances]
+
+
+def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
+    """Decide a claim.
+
+    mutant: a function instance -> instance applied everywhere (to see a claim fail); search: run the counter-example
+    search; quick: a tenth of its tries and no mutants.
+    """
+    began = time.perf_counter()
+    on = [mutant(i) for i in claim.on] if mutant else list(claim.on)
+    instances = [check_instance(claim, i) for i in on]
+    found = None
+    if claim.search is not None and search:
+        found = claim.search.run(claim, quick=quick)
+        if found["found"] is not None:
+            instances.append(found.pop("verdict"))
+        found.pop("verdict", None)
+    verdict = ClaimVerdict(claim, "", "none", instances, search=found)
+    if not mutant and not quick:
+        verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on)
+        verdict.dimensional = _dimensional(claim, on, instances)
+    elif quick:
+        verdict.mutants = [{"name": "quick", "kind": "bug", "status": "killed", "by": None, "detail": "not run in quick mode"}]
+    verdict.word = _word(claim, instances, found)
+    verdict.evidence = _evidence(verdict.word, instances)
+    verdict.seconds = time.perf_counter() - began
+    return verdict
+
+
+def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
+    """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass."""
+    began = time.perf_counter()
+    out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
+    try:
+        out.hypotheses = [h.check(instance) for h in claim.needs]
+        failed = [h for h in out.hypotheses if not h["holds"]]
+        if failed:
+            out.status = ev.OUT_OF_SCOPE
+            out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
+            return out
+        out.comparisons = claim(instance)
+        statuses = {c.status for c in out.comparisons}
+        out.status = next((s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR)
+        deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
+        kinds = [c.evidence for c in deciding]
+        # one failing leg refutes with its own strength; a conjunction holds only as strongly as its weakest leg
+        # runs confirm what exact legs decide; alone they are statistical
+        decisive = [k for k in kinds if k != "statistical"] or kinds
+        out.evidence = max(kinds, key=ev.STRENGTH.index) if out.status == ev.FALSIFIED else weakest(decisive)
+    except MissingLibrary as error:
+        out.status, out.reason = ev.SKIPPED, str(error)
+    except (CertificateFailed, TooLarge) as error:
+        out.status, out.reason = ev.INCONCLUSIVE, str(error)
+    except NoFixedPoint as error:
+        out.status, out.reason, out.evidence = ev.INCONCLUSIVE, str(error), "none"
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        detail = str(error) if isinstance(error, FLTheoryError) else f"{error} (at {where.name}, line {where.lineno})"
+        out.status, out.reason = ev.ERROR, f"{type(error).__name__}: {detail}"
+    finally:
+        out.seconds = time.perf_counter() - began
+    return out
+
+
+def _word(claim, instances, found) -> str:
+    scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
+    if any(v.status == ev.ERROR for v in instances):
+        return ev.ERROR
+    refuted = [v for v in scope if v.status == ev.FALSIFIED]
+    if any(ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball") for v in refuted):
+        return ev.FALSE
+    if refuted:
+        return ev.OPEN  # floats or statistics raise a suspicion; only exact numbers accuse
+    if claim.vacuous is not None and not scope:
+        proof = claim.vacuous()
+        proof = proof if isinstance(proof, (list, tuple)) else [proof]
+        strong = all(c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= ev.STRENGTH.index("ball") for c in proof)
+        return ev.VACUOUS if strong else ev.OPEN
+    if not scope:
+        return ev.SKIPPED if any(v.status == ev.SKIPPED for v in instances) else ev.OPEN
+    if any(v.status == ev.INCONCLUSIVE for v in scope):
+        return ev.OPEN
+    kinds = {c.evidence for v in scope for c in v.comparisons}
+    decisive = kinds - {"statistical"}  # runs confirm; they never decide what is proved without them
+    weak = weakest(decisive) if decisive else "statistical"
+    if claim.domain and weak == "symbolic":
+        return ev.PROVED
+    if claim.domain and "symbolic" in decisive and weak == "exact" and claim.proved:
+        return ev.PROVED
+    if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
+        return ev.CERTIFIED
+    if claim.kind in UNIVERSAL and found is None:
+        return ev.OPEN  # a universal statement is supported only by instances and a search that ran its budget
+    return ev.SUPPORTED
+
+
+def _evidence(word, instances) -> str:
+    """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
+    if word == ev.PROVED:
+        return "symbolic"
+    if word == ev.FALSE:
+        return max((v.evidence for v in instances if v.status == ev.FALSIFIED), key=ev.STRENGTH.index)
+    return weakest([v.evidence for v in instances if v.status == ev.HOLDS])
+
+
+# ---- mutants ---------------------------------------------------------------------------------------------
+def _term_mutants(claim, on, instances) -> list[dict]:
+    """Each term of a bound is dropped in turn; some instance must then violate the bound."""
+    names = []
+    for v in instances:
+        for c in v.comparisons:
+            names += [n for n in (c.terms or {}) if n not in names]
+    out = []
+    for name in names:
+        killer = next((v.instance for v in instances if v.status == ev.HOLDS for c in v.comparisons if c.terms and name in c.terms
+                       and _without(c, name).status == ev.FALSIFIED), None)
+        out.append({"name": f"drop:{name}", "kind": "term", "status": "killed" if killer else "survived", "by": killer,
+                    "detail": "" if killer else "no instance needs this term"})
+    return out
+
+
+def _without(c, name):
+    relation = equal if c.relation == "equal" else at_most
+    return relation(c.lhs, Terms(**c.terms).without(name))
+
+
+def _code_mutants(claim, on) -> list[dict]:
+    """Catalogued bugs swapped into the instances; only stable variants count, and each must be noticed somewhere."""
+    out = []
+    for bug in claim.rejects:
+        tried, killer, unstable = 0, None, 0
+        for instance in on:
+            try:
+                mutated = apply_bug(bug, instance)
+            except (TypeError, AttributeError, FLTheoryError):
+                continue
+            if mutated is None or check_instance(claim, instance).status not in (ev.HOLDS,):
+                continue
+            tried += 1
+            if not _stable(mutated):
+                unstable += 1
+                continue
+            if check_instance(claim, mutated).status == ev.FALSIFIED:
+                killer = instance.name
+                break
+        status = "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == unstable else "survived"
+        out.append({"name": bug.__name__, "kind": "bug", "status": status, "by": killer, "detail": (bug.__doc__ or "").split("\n")[0]})
+    return out
+
+
+def apply_bug(bug, instance) -> Instance | None:
+    """The instance under a catalogued bug (a function of the algorithm, or of the law), None where it changes nothing."""
+    field = getattr(bug, "of", "algorithm")
+    value = getattr(instance, field)
+    changed = None if value is None else bug(value)
+    return None if changed is None or changed == value else instance.but(**{field: changed})
+
+
+def _stable(instance) -> bool:
+    from fltheory.problems.quadratic import Quadratic
+    from fltheory.scalars import FLOAT, RATIONAL
+    if instance.domain not in (FLOAT, RATIONAL) or not isinstance(instance.problem, Quadratic):
+        return True  # symbolic identities and non-quadratic instances have no operator
+    try:
+        return instance.but(domain=FLOAT).op.stable
+    except (FLTheoryError, ValueError):
+        return True
+
+
+def _dimensional(claim, on, instances) -> dict | None:
+    """A bound's truth may not depend on units: both sides must scale alike under f -> c f and x -> s x."""
+    if not claim.bound:
+        return None
+    usable = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS and i.problem is not None
+              and getattr(i, "units", True) and i.algorithm is not None]
+    for instance in usable[:2]:
+        for loss, length in ((Fraction(3), Fraction(1)), (Fraction(1), Fraction(2, 5))):
+            base, other = claim(instance), claim(instance.rescaled(loss, length))
+            for a, b in zip(base, other, strict=True):
+                if a.terms is None:
+                    continue
+                ratio = equal(_ratio(a), _ratio(b))
+                if ratio.status != ev.HOLDS:
+                    return {"status": "failed", "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
+                                                          f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x"}
+    if not usable:
+        return {"status": "not applicable", "detail": "no instance can be rescaled"}
+    return {"status": "passed", "detail": f"both sides scale alike on {len(usable[:2])} instances"}
+
+
+def _ratio(c):
+    return c.looseness if c.looseness is not None else 0
+
+
+__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance", "replace"]

@@ -1,0 +1,145 @@
+"""Relations between the legs: what a claim's body returns. Each computes its own evidence and margin."""
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.claims.evidence import (FALSIFIED, HOLDS, INCONCLUSIVE, Bounds, Comparison, Terms, evidence_of, show,
+                                      weakest)
+from fltheory.errors import refuse
+from fltheory.scalars import Symbolic, fraction, is_rational
+from fltheory.trace import Interval
+
+FLOAT_TOLERANCE = 1e-9   # relative, for sides that are floats
+BALL = "arb"
+
+
+def _entries(value):
+    return list(np.asarray(value, dtype=object).reshape(-1))
+
+
+def _read(v):
+    """flint rationals as Fractions: `fmpq == Fraction` is silently False."""
+    return fraction(v) if is_rational(v) else v
+
+
+def equal(lhs, rhs, label="") -> Comparison:
+    """Both sides (numbers, arrays of one shape, or `Terms`) are equal: identically, exactly, as overlapping balls, or
+    to 1e-9."""
+    terms = rhs.parts if isinstance(rhs, Terms) else None
+    lhs, rhs = (v.total if isinstance(v, Terms) else v for v in (lhs, rhs))
+    a, b = [_read(v) for v in _entries(lhs)], [_read(v) for v in _entries(rhs)]
+    if len(a) != len(b):
+        refuse("equal", (np.shape(lhs), np.shape(rhs)), "both sides have one shape", "Compare vectors of equal length.")
+    kind = evidence_of(lhs, rhs)
+    margin, detail = None, ""
+    if kind in ("symbolic", "exact"):
+        wrong = [k for k, (u, v) in enumerate(zip(a, b, strict=True)) if not u == v]
+        status = FALSIFIED if wrong else HOLDS
+        if kind == "exact":
+            margin = -max((abs(u - v) for u, v in zip(a, b, strict=True)), default=0)
+        detail = f"entries {wrong} differ" if wrong and len(a) > 1 else ""
+    elif kind == "ball":
+        import flint
+        pairs = [(flint.arb(_to_flint(u)), flint.arb(_to_flint(v))) for u, v in zip(a, b, strict=True)]
+        status = HOLDS if all(u.overlaps(v) for u, v in pairs) else FALSIFIED
+        detail = "balls overlap: equal up to the radius of the enclosures" if status == HOLDS else "the enclosures are disjoint"
+    else:
+        u, v = np.array([float(x) for x in a]), np.array([float(x) for x in b])
+        gap, scale = float(np.abs(u - v).max()), max(float(np.abs(u).max()), float(np.abs(v).max()), 1e-300)
+        margin = -gap
+        status = HOLDS if gap <= FLOAT_TOLERANCE * scale else FALSIFIED
+    return Comparison("equal", lhs, rhs, status, kind, label, margin, terms=terms, detail=detail)
+
+
+def at_most(lhs, rhs, label="", strict=False) -> Comparison:
+    """lhs <= rhs (or <). rhs may be `Terms`, lhs may be `Bounds`; symbolic sides are decided by `nonnegative`."""
+    total = rhs.total if isinstance(rhs, Terms) else rhs
+    kind = evidence_of(lhs, rhs)
+    low, high = (lhs.low, lhs.high) if isinstance(lhs, Bounds) else (lhs, lhs)
+    if kind == "symbolic":
+        refuse("at_most", show(lhs), "symbols have no order", "Prove the sign with `nonnegative`.")
+    terms = rhs.parts if isinstance(rhs, Terms) else None
+    if kind == "ball":
+        inside = bool(high < total) or (not strict and bool(high <= total))
+        status = HOLDS if inside else FALSIFIED if bool(low > total) else INCONCLUSIVE
+        return Comparison("at most", lhs, rhs, status, kind, label, total - high, None, terms)
+    low, high, total = _read(low), _read(high), _read(total)
+    if kind == "float":
+        slack = FLOAT_TOLERANCE * max(abs(float(high)), abs(float(total)))
+        status = HOLDS if high <= total - slack or high == total else FALSIFIED if low > total + slack else INCONCLUSIVE
+    else:
+        status = HOLDS if (high < total if strict else high <= total) else FALSIFIED if (
+            low >= total if strict else low > total) else INCONCLUSIVE
+    looseness = None if high == 0 else total / high
+    return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, total - high, looseness, terms)
+
+
+def equivalent(first, second, label="", detail="") -> Comparison:
+    """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
+    (a, left), (b, right) = first, second
+    kind = evidence_of(*left, *right)
+    return Comparison("equivalent", f"{show(left[0])} < {show(left[1])}: {a}", f"{show(right[0])} < {show(right[1])}: {b}",
+                      HOLDS if bool(a) == bool(b) else FALSIFIED, kind, label, detail=detail)
+
+
+def agrees(measured: Interval, predicted, label="") -> Comparison:
+    """A measured interval contains the predicted value. The level travels with the interval."""
+    status = HOLDS if measured.contains(predicted) else FALSIFIED
+    return Comparison("agrees", measured, predicted, status, "statistical", label,
+                      measured.half_width - abs(measured.value - float(predicted)))
+
+
+def nonnegative(polynomial, label="", symbols=None) -> Comparison:
+    """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0."""
+    element = polynomial.element if isinstance(polynomial, Symbolic) else None
+    if element is None:
+        return at_most(0, polynomial, label)
+    signs = {c > 0 for _, c in element.numer.terms()} | {c > 0 for _, c in element.denom.terms()}
+    same = len(signs) <= 1 or element.numer == 0
+    return Comparison("non-negative", polynomial, 0, HOLDS if same else INCONCLUSIVE, "symbolic", label,
+                      detail="all coefficients have one sign and all symbols are >= 0" if same else "mixed signs")
+
+
+def induction(base, step, label="", over="tau") -> Comparison:
+    """A closed form for every integer, from its value at the start and one coded step.
+
+    base, step: sequences of (computed, stated) pairs in a field of rational functions where a power with the
+    symbolic exponent `over` is a free symbol.
+    """
+    pairs = [("base", *p) for p in base] + [("step", *p) for p in step]
+    checks = [(where, equal(a, b)) for where, a, b in pairs]
+    failed = [(where, c) for where, c in checks if c.status != HOLDS]
+    kind = weakest(c.evidence for _, c in checks)
+    shown = failed[0][1] if failed else checks[-1][1]
+    return Comparison("induction", shown.lhs, shown.rhs, FALSIFIED if failed else HOLDS,
+                      "symbolic" if kind == "exact" else kind, label,
+                      detail=f"{failed[0][0]} fails" if failed else
+                      f"{len(base)} base and {len(step)} step identities, every integer {over}")
+
+
+def limit(expression, symbol: str, at=0):
+    """Limit of rational functions (Symbolic, scalar or array) as one symbol tends to a rational value.
+
+    Elements are in lowest terms, so substituting is the limit wherever the denominator does not vanish.
+    """
+    def one(v):
+        if not isinstance(v, Symbolic):
+            return v
+        try:
+            return v.substitute(**{symbol: Fraction(at)})
+        except ZeroDivisionError:
+            refuse("limit", str(v), f"has a pole at {symbol} = {at}", "State the leading order instead.")
+    array = np.asarray(expression, dtype=object)
+    out = np.empty(array.shape, dtype=object)
+    out.reshape(-1)[:] = [one(v) for v in array.reshape(-1)]
+    return out if array.ndim else out.item()
+
+
+def _to_flint(v):
+    import flint
+    return flint.fmpq(v.numerator, v.denominator) if isinstance(v, Fraction) else v
+
+
+__all__ = ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"]

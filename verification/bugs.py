@@ -1,0 +1,148 @@
+"""Catalogued bugs of public federated code, and mutants of the same kinds: functions of an algorithm or of a law.
+
+Each returns the wrong variant, or None where it would change nothing. A claim names the bugs it must reject;
+only variants that still converge count. `of = "law"` marks bugs of the participation law.
+"""
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from fltheory.algorithms.fedavg import FedAvg, shares
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.solvers import Momentum, Proximal, Vanilla
+from fltheory.laws.memoryless import Uniform, WithReplacement
+from fltheory.scalars import fraction
+
+
+def _steps(steps, change):
+    return tuple(change(k) for k in steps) if isinstance(steps, tuple) else change(steps)
+
+
+def one_step_more(algorithm):
+    """Every client makes one local step too many."""
+    return None if algorithm.steps is None else replace(algorithm, steps=_steps(algorithm.steps, lambda k: k + 1))
+
+
+@dataclass(frozen=True)
+class _Unweighted(FedAvg):
+    def server(self, x, cohort, draw, change, mass):
+        return x + (shares(cohort, draw.present, "plain")[..., None] * change).sum(-2)
+
+
+def uniform_weights(algorithm):
+    """The data weights p_i are dropped: every participant counts alike."""
+    if type(algorithm) is not FedAvg or algorithm.averaging == "plain":
+        return None
+    return _Unweighted(algorithm.lr, algorithm.steps, algorithm.solver)
+
+
+@dataclass(frozen=True)
+class _Doubled(FedAvg):
+    def server(self, x, cohort, draw, change, mass):
+        return x + 2 * (super().server(x, cohort, draw, change, mass) - x)
+
+
+def server_step_two(algorithm):
+    """The server applies the averaged change twice."""
+    return _Doubled(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging) if type(algorithm) is FedAvg else None
+
+
+def hidden_proximal(algorithm):
+    """Plain local SGD carries an undeclared proximal term (weight decay towards the server model)."""
+    return replace(algorithm, solver=Proximal(mu="1/5")) if algorithm.solver == Vanilla() else None
+
+
+def proximal_missing(algorithm):
+    """The proximal term is overwritten and never applied (FedLab #280)."""
+    return replace(algorithm, solver=Vanilla()) if isinstance(algorithm.solver, Proximal) else None
+
+
+@dataclass(frozen=True)
+class _Dampened(Momentum):
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + (1 - self.rho) * g
+        return y - lr * on * buffer, buffer
+
+
+def dampened_momentum(algorithm):
+    """The momentum buffer averages gradients, u <- rho u + (1 - rho) g, instead of summing them."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_Dampened(solver.rho)) if type(solver) is Momentum else None
+
+
+@dataclass(frozen=True)
+class _Nesterov(Momentum):
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + g
+        return y - lr * on * (g + self.rho * buffer), buffer
+
+
+def nesterov_momentum(algorithm):
+    """Nesterov's look-ahead is used where the normaliser assumes heavy-ball momentum."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_Nesterov(solver.rho)) if type(solver) is Momentum else None
+
+
+@dataclass(frozen=True)
+class _CurvedStep(Proximal):
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - on * (lr * g + self.alpha * self.alpha * (y - anchor)), buffer
+
+
+def proximal_squared(algorithm):
+    """The proximal coefficient enters squared."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_CurvedStep(alpha=solver.alpha)) if type(solver) is Proximal and solver.alpha is not None else None
+
+
+@dataclass(frozen=True)
+class _StepsOnly(FedNova):
+    def server(self, x, cohort, draw, change, mass):
+        return super().server(x, cohort, draw, change, 0 * mass + self.lr * draw.steps[..., None])
+
+
+def normaliser_counts_steps(algorithm):
+    """FedNova divides by the number of steps whatever the solver."""
+    if not isinstance(algorithm, FedNova):
+        return None
+    return _StepsOnly(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging, algorithm.tau_eff)
+
+
+def normaliser_missing(algorithm):
+    """FedNova's normalisation is lost: plain averaging."""
+    return FedAvg(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging) if isinstance(algorithm, FedNova) else None
+
+
+def tau_eff_halved(algorithm):
+    """The server's effective step is half of what is stated."""
+    if not isinstance(algorithm, FedNova) or algorithm.tau_eff is None:
+        return None
+    return replace(algorithm, tau_eff=fraction(algorithm.tau_eff) / 2)
+
+
+def without_replacement(law):
+    """Scheme (i) draws without replacement."""
+    return Uniform(law.draws, law.steps, law.noise, law.batch) if isinstance(law, WithReplacement) and law.draws > 1 else None
+
+
+def one_draw_less(law):
+    """One client fewer is drawn each round."""
+    return replace(law, draws=law.draws - 1) if isinstance(law, WithReplacement) and law.draws > 1 else None
+
+
+without_replacement.of = one_draw_less.of = "law"
+
+
+@dataclass(frozen=True)
+class _DecayedStep(Vanilla):
+    def start(self, y):
+        return 0 * y + 1
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * on * buffer * g, buffer * 9 / 10
+
+    affine: ClassVar[bool] = True
+
+
+def decayed_step(algorithm):
+    """The local step size decays by 10 % per local step although it is stated constant."""
+    return replace(algorithm, solver=_DecayedStep()) if algorithm.solver == Vanilla() else None

@@ -1,0 +1,94 @@
+"""Section 3 and Appendix A: closed forms on quadratics."""
+import numpy as np
+
+from fltheory.claims.claim import Hypothesis, claim
+from fltheory.claims.relations import equal, induction, limit
+from fltheory.laws.draw import everyone
+from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
+from fltheory.scalars import Symbolic, fraction
+from verification import bugs
+from verification.fednova import formulas as f
+from verification.fednova import instances as I
+
+
+def paper_map(i):
+    """The paper's round map of an instance, from its declared data."""
+    return f.round_map(i.problem.H, i.problem.b, i.problem.weights, i.eta, i.mu, i.taus)
+
+
+def spectral_norm(i):
+    """A rational bound of ||I - sum p K H||_2, exactly checked; 0 where every entry is a symbol."""
+    matrix, _ = paper_map(i)
+    if isinstance(matrix[0, 0], Symbolic):
+        return fraction(0)
+    symmetric = (matrix + matrix.T) / 2
+    return max(largest_eigenvalue_bound(symmetric), -smallest_eigenvalue_bound(symmetric))
+
+
+contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", lambda i: (spectral_norm(i), fraction(1)), strict=True)
+
+
+@claim("eq26-28", on=I.eq26_28, needs=[contraction],
+       rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.proximal_missing, bugs.server_step_two,
+                bugs.decayed_step],
+       domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps (1, 2); "
+              "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them")
+def eq26_28(i):
+    r"""If $\|I-\sum_ip_iK_iH_i\|_2<1$, the server model of FedProx on quadratics converges linearly, with that factor, to
+    $\tilde x=\big(\sum_ip_iK_iH_i\big)^{-1}\sum_ip_iK_ie_i$, where
+    $K_i=[I-(I-\eta\mu I-\eta H_i)^{\tau_i}](H_i+\mu I)^{-1}$.
+    """
+    M, c = i.op.mean_map()
+    matrix, offset = paper_map(i)
+    same_map = equal(M, matrix, "coded round map = eqs 23-25"), equal(c, offset, "offset")
+    if isinstance(matrix[0, 0], Symbolic):
+        return same_map
+    x = np.array([fraction(v) for v in i.op.fixed_point().x], dtype=object)
+    stated = equal(matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset, "fixed point solves eq 28")
+    # K_i commutes with H_i, so the map is symmetric and its norm is its spectral radius: the factor itself
+    return *same_map, stated, equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
+
+
+@claim("lem1", on=I.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step], proved=True,
+       domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every integer tau_i by "
+              "induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)")
+def lem1(i):
+    r"""$F_i(x)=\frac12\|x-e_i\|^2$ and $p_i=1/m$:
+    $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}x^{(T,0)}=\frac{\sum_i\tau_ie_i}{\sum_i\tau_i}$,
+    the minimiser of $\sum_i\tau_iF_i/\sum_i\tau_i$, arbitrarily far from the minimiser $\frac1m\sum_ie_i$ of $F$.
+    """
+    if not i.general:
+        return equal(limit(i.op.fixed_point().x, "eta"), f.eq30(i.e, i.taus), "limit of the coded fixed point")
+    return *local_run(i), *server_and_limit(i)
+
+
+def local_run(i):
+    """Each client's tau coded steps contract affinely about e_i: y_k - e_i = z (x - e_i), z = (1 - eta)^k."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    for k, (e, z) in enumerate(zip(i.e, i.z, strict=True)):
+        x = i.domain.scalar(i.t[k])  # a free symbol as server model
+        anchor = np.array([[x]] * len(i.e))
+
+        def closed(power, e=e, x=x):
+            return e[0] + power * (x - e[0])
+        y = anchor * 0 + closed(z)
+        g = problem.grad(y)
+        after, _ = algorithm.solver.step(y, anchor, algorithm.solver.start(anchor), g, algorithm.lr, 1)
+        yield induction(base=[(closed(z * 0 + 1), x)], step=[(after[k, 0], closed(z * (1 - i.eta)))], label=f"client {k}", over="tau")
+
+
+def server_and_limit(i):
+    """The coded server step has the stated fixed point; weights (1 - z_i)/eta tend to tau_i as eta tends to 0."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    point = f.eq29(i.e, i.z)
+    change = np.array([[(1 - z) * (e[0] - point[0])] for z, e in zip(i.z, i.e, strict=True)])
+    moved = algorithm.server(np.array(point), problem.at(), everyone(len(i.e), 1), change, 0 * change + 1)
+    # (1 - eta)^tau = 1 - tau eta + eta^2 r with r finite as eta -> 0 (binomial theorem): z_i as jets
+    jets = [1 - t * i.eta + i.eta * i.eta * r for t, r in zip(i.t, i.r, strict=True)]
+    reached = limit(f.eq29(i.e, jets), "eta")
+    gap = reached[0] - sum((e[0] for e in i.e[1:]), i.e[0][0]) / len(i.e)
+    larger = gap.substitute(**{f"e{k}": 1000 * e[0] for k, e in enumerate(i.e)})
+    return (equal(moved, point, "coded server step fixes eq 29"), equal(reached, f.eq30(i.e, i.t), "iterated limit"),
+            equal(larger, 1000 * gap, "the gap scales with e: arbitrarily large"))
+
+
