@@ -1,1 +1,53 @@
-"""fltheory: decides whether the theorems of federated optimisation are true."""
+"""fltheory: decides whether the theorems of federated optimisation are true.
+
+Public names load lazily: `import fltheory` imports none of torch, cvxpy, sympy or matplotlib.
+"""
+from importlib import import_module as _import
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "problems.quadratic": ["Quadratic"],
+    "problems.ridge": ["Ridge"],
+    "problems.logistic": ["Logistic"],
+    "problems.huber": ["HuberLoss"],
+    "problems.residual": ["Residual"],
+    "problems.network": ["Network"],
+    "laws.base": ["RandomSteps"],
+    "laws.memoryless": ["Full", "Uniform", "Bernoulli", "WithReplacement"],
+    "laws.modes": ["Chain", "Cyclic", "Markov", "Replay"],
+    "laws.events": ["EventClock"],
+    "algorithms.fedavg": ["FedAvg", "FedProx"],
+    "algorithms.fednova": ["FedNova"],
+    "algorithms.scaffold": ["Scaffold"],
+    "algorithms.focus": ["Focus"],
+    "algorithms.fedresavg": ["FedResAvg"],
+    "algorithms.neighbour": ["NeighbourAveraging"],
+    "algorithms.asyncfeded": ["AsyncFedED"],
+    "algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "Decay"],
+    "operators.operator": ["derive", "surrogate_weights"],
+    "operators.linearise": ["linearise"],
+    "optima": ["optimum", "surrogate_optimum", "second_route"],
+    "run": ["run"],
+    "trace": ["Trace"],
+    "scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch"],
+    "claims.claim": ["Claim", "Finding", "Hypothesis", "Instance", "claim", "finding"],
+    "claims.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
+    "claims.evidence": ["Terms"],
+    "claims.search": ["Family", "Search"],
+    "errors": ["BadInput", "CertificateFailed", "FLTheoryError", "NoFixedPoint", "NoMinimiser", "NotAffine", "TooLarge"],
+}
+_WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+
+
+def __getattr__(name):
+    if name in _WHERE:
+        value = getattr(_import(f"fltheory.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'fltheory' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_WHERE])

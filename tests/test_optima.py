@@ -75,7 +75,7 @@ def test_flat_directions(convert):
 
 @pytest.mark.parametrize("convert", [lambda a: a, FLOAT.array], ids=["exact", "floats"])
 def test_negative_curvature(convert):
-    H = np.array([[[1, 2], [2, 1]], [[1, 0], [0, 1]]], dtype=object)
+    H = np.array([[[1, 4], [4, 1]], [[1, 0], [0, 1]]], dtype=object)
     with pytest.raises(NoMinimiser, match=r"unbounded below: along v .* curvature .*-"):
         optimum(Quadratic(convert(H), convert(np.array([[0, 0], [1, 1]]))))
 
@@ -183,7 +183,7 @@ def test_both_routes_agree(problem):
     x, status = second_route(problem)
     assert status == "optimal"
     best = optimum(problem)
-    np.testing.assert_allclose(x, FLOAT.array(best.x), atol=1e-5)
+    np.testing.assert_allclose(x, FLOAT.array(best.x), atol=5e-5)
     assert problem.to(FLOAT).value(x) - float(best.value) < 1e-8
 
 

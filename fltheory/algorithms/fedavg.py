@@ -30,7 +30,7 @@ class FedAvg(Algorithm):
     proportional to p this is scheme (i) of FedNova, App. G).
     """
 
-    solver: Any = Vanilla()
+    solver: Any = Vanilla()  # noqa: RUF009  a frozen record
     averaging: str = "weighted"
 
     def __post_init__(self):

@@ -31,7 +31,7 @@ class Focus(Algorithm):
     def __init__(self, lr, steps=None, init="zero", start=None):
         init = init if start is None else start  # `replace` passes fields by name
         if init not in ("zero", "warm"):
-            refuse("init", init, 'is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', "Choose one of the two.")
+            refuse("init", init, 'is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', "Choose one.")
         for k, v in (("lr", lr), ("steps", steps), ("start", init)):
             object.__setattr__(self, k, v)
         self.__post_init__()

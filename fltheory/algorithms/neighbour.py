@@ -19,7 +19,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class NeighbourAveraging(Algorithm):
-    """w <- w - lr grad f_i(beta w + (1 - beta) u_i), u_i = sum_n p_in w_n / p_i fixed inside a round, wbar = sum p_i w_i.
+    """w <- w - lr grad f_i(beta w + (1 - beta) u_i) with u_i = sum_n p_in w_n / p_i of the last round; wbar = sum p_i w_i.
 
     graph: symmetric edge weights p_in >= 0 (n, n) summing to 1; their row sums p_i > 0 must be the weights of the
     problem (checked by `init`). beta: in (0, 1]. The first round has u_i = wbar. Full participation only: what a
@@ -32,7 +32,7 @@ class NeighbourAveraging(Algorithm):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.beta is None or not isinstance(self.beta, Symbolic) and not 0 < fraction(self.beta) <= 1:
+        if self.beta is None or (not isinstance(self.beta, Symbolic) and not 0 < fraction(self.beta) <= 1):
             refuse("beta", self.beta, "must lie in (0, 1]", "beta = 1 is FedAvg; smaller listens to the neighbours.")
         if self.graph is None:
             refuse("graph", None, "the method needs edge weights", "Give an (n, n) array of p_in.")
@@ -58,7 +58,7 @@ class NeighbourAveraging(Algorithm):
 
     def round(self, problem, s, draw):
         if not isinstance(draw.who, slice) or not (draw.present == 1).all():
-            refuse("draw", "a partial cohort", "this method is defined for full participation only", "Use the law Full().")
+            refuse("draw", "a partial cohort", "only full participation is defined for this method", "Use the law Full().")
         cohort = problem.at(draw.who)
         w = spread(s.x, draw.who) + 0 * s.w
         u = matvec_rows(self.graph, s.w) / problem.p[..., None]

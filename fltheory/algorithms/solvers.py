@@ -44,7 +44,8 @@ class Proximal:
 
     def __post_init__(self):
         if (self.mu is None) == (self.alpha is None):
-            refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given", "Which one stays fixed as lr decays?")
+            refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given",
+                   "Which one stays fixed as lr decays?")
         _check(self.mu, "mu", 0)
         _check(self.alpha, "alpha", 0, 1)
 

@@ -30,6 +30,8 @@ class ClaimVerdict:
 
     @property
     def as_expected(self) -> bool:
+        if self.word == ev.SKIPPED:
+            return True  # a missing library is no disagreement; the reason is in the report
         return self.word == (self.claim.expect or ev.SUPPORTED) and not self.surprises()
 
     def surprises(self) -> list[str]:
@@ -92,10 +94,12 @@ def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
     instances = [check_instance(claim, i) for i in on]
     found = None
     if claim.search is not None and search:
-        found = claim.search.run(claim, quick=quick)
-        if found["found"] is not None:
-            instances.append(found.pop("verdict"))
-        found.pop("verdict", None)
+        try:
+            found = claim.search.run(claim, quick=quick)
+            refuting = found.pop("verdict")
+            instances += [refuting] if refuting else []
+        except MissingLibrary as error:
+            instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
     verdict = ClaimVerdict(claim, "", "none", instances, search=found)
     if not mutant and not quick:
         verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on)
@@ -171,6 +175,8 @@ def _word(claim, instances, found) -> str:
     if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
         return ev.CERTIFIED
     if claim.kind in UNIVERSAL and found is None:
+        if any(v.status == ev.SKIPPED for v in instances):
+            return ev.SKIPPED
         return ev.OPEN  # a universal statement is supported only by instances and a search that ran its budget
     return ev.SUPPORTED
 

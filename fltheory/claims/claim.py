@@ -12,6 +12,9 @@ from fltheory.errors import refuse
 from fltheory.scalars import RATIONAL, Domain, declare, fraction
 
 
+DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
+
+
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
@@ -45,7 +48,8 @@ class Instance:
     @functools.cached_property
     def run(self):
         from fltheory.run import run
-        return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0, **(self.simulate or {}))
+        return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
+                   **({"device": DEVICE} | (self.simulate or {})))
 
     @property
     def constants(self):

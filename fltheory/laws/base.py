@@ -93,7 +93,8 @@ class Law:
         sigma = fraction(self.noise)
         if sigma < 0:
             refuse("noise", self.noise, "a standard deviation is >= 0", "Give sigma >= 0.")
-        if self.batch is not None and (isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1):
+        b = self.batch
+        if b is not None and (isinstance(b, bool) or not isinstance(b, int) or b < 1):
             refuse("batch", self.batch, "a mini-batch has at least one row", "Give an int >= 1 or None.")
         if self.batch is not None and sigma:
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
@@ -106,7 +107,7 @@ class Law:
         if steps is None:
             return self
         if self.steps is not None:
-            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: in the law or the algorithm.")
+            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: there or in the algorithm.")
         return replace(self, steps=steps)
 
     # ---- what a law says -------------------------------------------------------------------------------
@@ -184,8 +185,9 @@ class Law:
 
     def pairs(self, n, mode=None):
         """P(i and j both take part) (n, n). mode as in `inclusion`."""
-        flat = self._expect(n, mode, lambda counts, size: [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts])
-        return np.array(flat, dtype=object).reshape(n, n)
+        def both(counts, size):
+            return [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts]
+        return np.array(self._expect(n, mode, both), dtype=object).reshape(n, n)
 
     def _expect(self, n, mode, features):
         if mode is None:
@@ -242,7 +244,7 @@ def minibatch_slots(stream, sizes, who, shape, size, convert):
     bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
 
     def make(k):
-        u = stream.child("rows", k).generator().random(shape + (size,))
+        u = stream.child("rows", k).generator().random((*shape, size))
         return Rows(convert((u * bound[..., None]).astype(np.int64)))
     return Slots(make)
 
@@ -255,7 +257,7 @@ def probabilities(values, n, what):
     exact = [fraction(v) for v in array]
     for v in exact:
         if not 0 < v <= 1:
-            refuse(what, str(v), "participation probabilities lie in (0, 1]", "A client that never appears must be left out.")
+            refuse(what, str(v), "participation probabilities lie in (0, 1]", "Leave out a client that never appears.")
     return exact
 
 

@@ -36,10 +36,10 @@ class Chain(Law):
         object.__setattr__(self, "matrix", tuple(tuple(fraction(v) for v in row) for row in self.matrix))
         k = len(self.sets)
         if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
-            refuse("matrix", (len(self.matrix),), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
+            refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
         for r in self.matrix:
             if any(v < 0 for v in r) or sum(r) != 1:
-                refuse("matrix row", [str(v) for v in r], "rows of a stochastic matrix are >= 0 and sum to 1", "Normalise it.")
+                refuse("matrix row", [str(v) for v in r], "rows are >= 0 and sum to 1", "Normalise it.")
         for s in self.sets:
             if len(set(s)) != len(s) or any(i < 0 for i in s):
                 refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
@@ -127,7 +127,8 @@ def Replay(schedule, **options) -> Chain:
         refuse("schedule", steps, "steps are given for every round or for none", "Complete the schedule.")
     shift = tuple(tuple(Fraction(int(j == (i + 1) % k)) for j in range(k)) for i in range(k))
     last = tuple(Fraction(int(i == k - 1)) for i in range(k))
-    return Chain(sets=sets, matrix=shift, initial=last, per_mode_steps=None if steps[0] is None else tuple(steps), **options)
+    steps = None if steps[0] is None else tuple(steps)
+    return Chain(sets=sets, matrix=shift, initial=last, per_mode_steps=steps, **options)
 
 
 def Markov(p, correlation, n, **options) -> Chain:
@@ -144,13 +145,15 @@ def Markov(p, correlation, n, **options) -> Chain:
     for a, r in zip(p, rho, strict=True):
         join, stay = a * (1 - r), a + r * (1 - a)
         if not (0 <= join <= 1 and 0 <= stay <= 1) or abs(r) >= 1:
-            refuse("correlation", str(r), f"with p = {a} the transition probabilities are {join}, {stay}", "Move it towards 0.")
+            refuse("correlation", str(r), f"lies in (-1, 1), and with p = {a} the transition probabilities {join}, {stay} "
+                   "in [0, 1]", "Move it towards 0.")
         local.append(((1 - join, join), (1 - stay, stay)))
     states = list(itertools.product((0, 1), repeat=n))
     matrix = tuple(tuple(math.prod((local[i][a[i]][b[i]] for i in range(n)), start=Fraction(1)) for b in states)
                    for a in states)
     initial = tuple(math.prod((p[i] if a[i] else 1 - p[i] for i in range(n)), start=Fraction(1)) for a in states)
-    return Chain(sets=tuple(tuple(i for i in range(n) if a[i]) for a in states), matrix=matrix, initial=initial, **options)
+    sets = tuple(tuple(i for i in range(n) if a[i]) for a in states)
+    return Chain(sets=sets, matrix=matrix, initial=initial, **options)
 
 
 __all__ = ["Chain", "Cyclic", "Markov", "Replay"]

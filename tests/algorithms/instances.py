@@ -88,7 +88,8 @@ def same(domain, ours, expected, what=""):
     ours, expected = ours.reshape(-1), expected.reshape(-1)
     if isinstance(domain, Balls):
         import flint
-        assert all(a.contains(flint.fmpq(e.numerator, e.denominator)) for a, e in zip(ours, expected, strict=True)), what
+        numbers = [flint.fmpq(e.numerator, e.denominator) for e in expected]
+        assert all(a.contains(e) for a, e in zip(ours, numbers, strict=True)), what
         assert all(a.rad() < 1e-25 for a in ours), what
     elif domain is RATIONAL:
         assert [fraction(a) for a in ours] == list(expected), what

@@ -17,8 +17,19 @@ from fltheory.errors import BadInput
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
 from fltheory.scalars import RATIONAL, Field, fraction
-from tests.algorithms.instances import (DOMAINS, GRAPH, draw, named, noise_slots, on, quadratic, quadratic_data,
-                                        residual, residual_data, same)
+from tests.algorithms.instances import (
+    DOMAINS,
+    GRAPH,
+    draw,
+    named,
+    noise_slots,
+    on,
+    quadratic,
+    quadratic_data,
+    residual,
+    residual_data,
+    same,
+)
 from tests.naive import fedavg, fednova, fedresavg, focus, neighbour, scaffold
 
 X0, LR = [Q(3), Q(-2)], Q(1, 10)
@@ -148,8 +159,8 @@ def test_fedresavg(domain, alpha, form):
     problem, clients = residual()
     lam, K = Q(1, 5), 3
     twin = fedresavg.rounds(clients, X0, THETA0, LR, lam, K, alpha, 3)
-    states = follow(FedResAvg(LR, personal_lr=lam, alpha=alpha), problem, domain, [[(i, K) for i in range(3)]] * 3, form,
-                    theta=padded(THETA0))
+    schedule = [[(i, K) for i in range(3)]] * 3
+    states = follow(FedResAvg(LR, personal_lr=lam, alpha=alpha), problem, domain, schedule, form, theta=padded(THETA0))
     agree(domain, states, [(w, padded(theta), c, ci) for w, theta, ci, c in twin])
 
 
@@ -166,7 +177,8 @@ def test_a_symbolic_step_size_evaluates_to_the_twin():
     problem, clients = quadratic()
     domain = Field("eta")
     (eta,) = domain.symbols
-    cases = [(FedNova(eta, solver=Momentum(Q(1, 3))), fednova.rounds(clients, X0, LR, PARTIAL[:2], ("momentum", Q(1, 3)))),
+    momentum = fednova.rounds(clients, X0, LR, PARTIAL[:2], ("momentum", Q(1, 3)))
+    cases = [(FedNova(eta, solver=Momentum(Q(1, 3))), momentum),
              (Scaffold(eta), [x for x, _, _ in scaffold.rounds(clients, X0, LR, PARTIAL[:2])]),
              (Focus(eta), [x for x, _, _ in focus.rounds(clients, X0, LR, PARTIAL[:2])])]
     for algorithm, twin in cases:
@@ -182,7 +194,8 @@ def test_fedresavg_fixed_point_is_the_joint_optimum():
     w, theta = problem.joint_optimum()
     exact_w, exact_theta = [fraction(v) for v in w], [[fraction(v) for v in row] for row in theta]
     gradients = [clients.grad(i, exact_w, exact_theta[i][:k])[0] for i, k in enumerate(problem.dims)]
-    state = next(follow(FedResAvg(LR, personal_lr="1/5"), problem, RATIONAL, FULL, "mask", x=w, theta=theta, ci=gradients))
+    algorithm = FedResAvg(LR, personal_lr="1/5")
+    state = next(follow(algorithm, problem, RATIONAL, FULL, "mask", x=w, theta=theta, ci=gradients))
     assert (state.x == w).all() and (state.theta == theta).all() and (state.c == 0).all()
     same(RATIONAL, state.ci, gradients)
 

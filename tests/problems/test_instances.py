@@ -1,4 +1,5 @@
 from fractions import Fraction as Q
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,20 +34,21 @@ def test_every_instance_is_exact_and_has_a_certified_minimiser(name):
 def test_what_each_instance_is_for():
     ill = inst.ill_conditioned()
     H = overall(ill)
-    assert (H == np.array([[1, 0], [0, Q(1, 10**6)]], dtype=object)).all()
+    assert H.tolist() == [[1, 0], [0, Q(1, 10**6)]]
     w = inst.skewed_weights().weights
     assert min(w) == Q(1, 10**4) and max(w) > Q(99, 100)
-    assert (optimum(inst.common_minimiser()).x == [1, -2]).all()
+    assert optimum(inst.common_minimiser()).x.tolist() == [1, -2]
     same = inst.identical_clients()
-    assert (same.H == same.H[0]).all() and (same.b == same.b[0]).all()
+    assert (same.H[0] == same.H).all() and (same.b == same.b[0]).all()
     assert not any(linalg.is_positive_definite(h) for h in inst.singular().H)
     assert linalg.is_positive_definite(overall(inst.singular()))
-    assert linalg.rank(np.column_stack([inst.singular().H[1], inst.singular().b[1]])) > linalg.rank(inst.singular().H[1])
+    H, b = inst.singular().H[1], inst.singular().b[1]
+    assert linalg.rank(np.column_stack([H, b])) > linalg.rank(H)
     assert linalg.rank(overall(inst.flat())) == 1
     assert inst.indefinite().constants.mu < 0 and linalg.is_positive_definite(overall(inst.indefinite()))
-    assert (optimum(inst.two_clients()).x == [0]).all()
+    assert optimum(inst.two_clients()).x.tolist() == [0]
     table = inst.table1_focus()
-    assert (table.H[1] == np.array([[2, Q(1, 2)], [Q(1, 2), 1]], dtype=object)).all() and (table.c[2] == [0, -3]).all()
+    assert table.H[1].tolist() == [[2, Q(1, 2)], [Q(1, 2), 1]] and table.c[2].tolist() == [0, -3]
 
 
 def test_instances_with_steps():
@@ -80,14 +82,14 @@ def test_diabetes_is_scikit_learns_data():
 
 
 def test_diabetes_clients_partition_the_patients():
-    names, rows = inst.read_table(inst.DIABETES)
+    _, rows = inst.read_table(inst.DIABETES)
     problem = inst.diabetes()
     assert (problem.n, problem.d, sum(problem.sizes)) == (5, 11, 442)
     assert len(set(problem.sizes)) > 1 and min(problem.sizes) > 60
     assert list(problem.weights) == [Q(int(m), 442) for m in problem.sizes]
     ages = [[(v * 10 + Q("48.5")) for v in problem.rows[i, :m, 0]] for i, m in enumerate(problem.sizes)]
     assert sorted(a for band in ages for a in band) == sorted(row[0] for row in rows)
-    assert all(max(a) < min(b) for a, b in zip(ages, ages[1:], strict=False))
+    assert all(max(a) < min(b) for a, b in pairwise(ages))
     assert all(problem.rows[i, j, -1] == 1 for i, m in enumerate(problem.sizes) for j in range(m))
     assert inst.diabetes(clients="sex").n == 2 and inst.diabetes(clients="bmi", bands=3).n == 3
     assert inst.diabetes(bands=1).n == 1

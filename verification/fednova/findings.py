@@ -18,15 +18,15 @@ finding("e1", kind="counterexample", breaks="thm1-explicit-as-printed", at=("pro
 def _no_root():
     """Eq (29) minus eq (30) as a polynomial in eta has no zero in (0, 1) for steps (1, 10): decided by Sturm's theorem."""
     eta = sympy.Symbol("eta")
-    e, taus = [[0], [1]], (1, 10)
+    e, taus = [[sympy.Integer(0)], [sympy.Integer(1)]], (sympy.Integer(1), sympy.Integer(10))
     shrink = [(1 - eta) ** t for t in taus]
     gap = sympy.cancel(sympy.together((f.eq29(e, shrink)[0] - f.eq30(e, taus)[0])))
     numerator = sympy.Poly(sympy.numer(gap), eta)
     while numerator.eval(0) == 0:  # the zero at eta = 0 is the lemma's own limit
         numerator = sympy.Poly(sympy.quo(numerator, sympy.Poly(eta, eta)), eta)
-    roots = numerator.count_roots(sympy.Rational(0), sympy.Rational(999999, 1000000))
+    roots = numerator.count_roots(0, 1)
     value = fraction(str(gap.subs(eta, sympy.Rational(1, 20))))
-    coded = I.prox_quadratic("e2", I.Quadratic([[[1]], [[1]]], e), "1/20", taus).op.fixed_point().x[0]
+    coded = I.prox_quadratic("e2", I.Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
     return (Comparison("equal", int(roots), 0, HOLDS if roots == 0 else "FALSIFIED", "exact",
                        "zeros of (29) - (30) for eta in (0, 1), steps (1, 10) (Sturm)"),
             at_most(value, 0, "at eta = 1/20 the limit lies below 10/11", strict=True),

@@ -1,0 +1,61 @@
+"""Local rates of smooth non-quadratic problems: Newton on the coded round, then its Jacobian at the fixed point."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory.errors import CertificateFailed, refuse
+from fltheory.operators.operator import prepare
+from fltheory.operators.probe import Layout
+from fltheory.scalars import FLOAT, Torch, declare, need
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """x (d,): server model at the fixed point; state (D,); jacobian (D, D) of the round there; residual of the fixed
+    point; rate: local contraction factor (spectral radius)."""
+
+    x: np.ndarray
+    state: np.ndarray
+    jacobian: np.ndarray
+    residual: float
+    rate: float
+
+
+def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Linearisation:
+    """Fixed point and local rate of a deterministic round on a smooth problem, by `torch.func.jacrev` and Newton.
+
+    law: full participation, or any law with one cohort (its only round is used). x0 (d,): where Newton starts,
+    default 0. Raises CertificateFailed if Newton does not reach the tolerance (relative to the state's size).
+    """
+    torch = need("torch", "local linearisation")
+    law = prepare(algorithm, problem, law, None)
+    if law.modes > 1 or law.cohort_count(problem.n) > 1:
+        refuse("law", law, "local linearisation needs one round map", "Use ft.Full(); random laws have no single map.")
+    domain = Torch("cpu")
+    alg, prob = algorithm.to(domain), problem.to(domain)
+    draw = law.typical(problem.n)
+    draw = draw.map(lambda a: torch.as_tensor(np.array(a)))
+    start = domain.array(FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0")))
+    state = alg.init(prob, start)
+    lay = Layout.of(state)
+
+    def step(z):
+        return lay.flatten(alg.round(prob, lay.unflatten(z), draw))
+    jacobian = torch.func.jacrev(step)
+    z = lay.flatten(state)
+    for _ in range(limit):
+        residual = step(z) - z
+        size = float(residual.abs().max())
+        if size <= tolerance * max(1.0, float(z.abs().max())):
+            break
+        J = jacobian(z)
+        # conserved quantities make J - I singular: the least-squares step stays on the invariant subspace of the start
+        z = z - torch.linalg.lstsq(J - torch.eye(len(z), dtype=z.dtype), residual[:, None], driver="gelsd").solution[:, 0]
+    else:
+        raise CertificateFailed(f"Newton on the round stopped at residual {size:.2e} after {limit} steps; "
+                                "start closer (x0) or check that the round has a fixed point")
+    J = jacobian(z).detach().numpy()
+    rate = float(np.abs(np.linalg.eigvals(J)).max())
+    return Linearisation(alg.model(lay.unflatten(z)).detach().numpy(), z.detach().numpy(), J, size, rate)

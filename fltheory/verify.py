@@ -1,0 +1,225 @@
+"""Decide every claim and finding of some paper folders; finished verdicts are written at once and can be resumed."""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import threading
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import metadata
+from multiprocessing import get_context
+from pathlib import Path
+
+from fltheory.claims import claim as forms
+from fltheory.claims.check import check
+from fltheory.claims.discover import Paper, load, papers
+from fltheory.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
+from fltheory.claims.findings import confirm
+from fltheory.errors import BadInput, refuse
+from fltheory.trace import write_atomically
+
+LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
+ENGINE = Path(__file__).parent
+
+
+def tasks_of(found: list[Paper], only=()) -> list[tuple]:
+    """(folder, "claim" | "finding", id) for everything written, optionally only some ids."""
+    tasks = [(str(p.folder), kind, name) for p in found
+             for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table]
+    unknown = [i for i in only if i not in {t[2] for t in tasks}]
+    if unknown:
+        refuse("id", unknown, "is no claim or finding written here", "`fltheory list` shows the ids.")
+    return [t for t in tasks if not only or t[2] in only]
+
+
+def decide(task, options) -> list[dict]:
+    """The records of one claim or finding; a crash becomes an ERROR record. Runs in a worker process."""
+    folder, kind, name = task
+    forms.DEVICE = options["device"]
+    paper = load(Path(folder))
+    try:
+        mutant = mutation(paper, options["mutant"])
+        if kind == "claim":
+            return check(paper.claims[name], mutant=mutant, quick=options["quick"]).records()
+        return [confirm(paper.findings[name], paper.claims, mutant=mutant).record()]
+    except Exception as error:
+        made = (paper.claims if kind == "claim" else paper.findings)[name]
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
+        return [{"type": kind, "id": name, "paper": paper.slug, "place": made.place, "kind": made.kind, "says": made.says,
+                 "word": ERROR, "expected": made.expect, "as_expected": False, "surprises": [reason], "reading": reason}]
+
+
+def mutation(paper: Paper, name):
+    """The instance mutant called `name` (a function of the folder's bugs.py), or None."""
+    if name is None:
+        return None
+    from importlib import import_module
+
+    from fltheory.claims.check import apply_bug
+    bugs = import_module(f"{paper.folder.parent.name}.bugs")
+    bug = getattr(bugs, name, None)
+    if bug is None or name.startswith("_") or not callable(bug):
+        known = [k for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
+                 and not k.startswith("_") and not isinstance(v, type)]
+        refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
+
+    def mutant(instance):
+        try:
+            return apply_bug(bug, instance) or instance
+        except (TypeError, AttributeError):
+            return instance
+    return mutant
+
+
+def fingerprint(paper: Paper, options) -> str:
+    """Hash of everything a verdict depends on: engine, paper folder, bugs, library versions, options."""
+    h = hashlib.sha256(json.dumps([options, _versions(), platform.python_version()], sort_keys=True).encode())
+    files = sorted(ENGINE.rglob("*.py")) + sorted(p for p in paper.folder.rglob("*") if p.suffix in (".py", ".csv"))
+    for file in [*files, paper.folder.parent / "bugs.py"]:
+        if file.is_file():
+            h.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return h.hexdigest()
+
+
+def _versions():
+    out = {}
+    for name in LIBRARIES:
+        try:
+            out[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            out[name] = None
+    return out
+
+
+def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print):
+    """Decide everything at or below `paths`; returns (records, exit code).
+
+    report: folder for index.html, verdicts.jsonl and verdicts.md (created; refused if it cannot be written). Finished
+    verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
+    on_record(records) is called for each finished claim or finding.
+    """
+    began = time.perf_counter()
+    _check_device(device)
+    found = papers(paths)
+    options = {"quick": bool(quick), "device": device, "mutant": mutant}
+    for p in found:
+        mutation(p, mutant)
+    keys = {str(p.folder): fingerprint(p, options) for p in found}
+    todo = tasks_of(found, only)
+    journal = _Journal(report, resume)
+    done = {}
+    for task in todo:
+        old = journal.finished.get((keys[task[0]], task[1], task[2]))
+        if old is not None:
+            done[task] = old
+            on_record(old)
+    rest = [t for t in todo if t not in done]
+    for task, records in _decide_all(rest, options, jobs):
+        done[task] = records
+        journal.append((keys[task[0]], task[1], task[2]), records)
+        on_record(records)
+    head = {"type": "run", "version": _version(), "python": platform.python_version(), "libraries": _versions(), "device": device,
+            "seconds": round(time.perf_counter() - began, 1), "paths": [Path(p).name for p in paths], "quick": options["quick"],
+            "mutant": mutant, "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found}}
+    records = [head] + [r for t in todo for r in done[t]]
+    if report is not None:
+        write_report(records, Path(report))
+        journal.close()
+    return records, exit_code(records)
+
+
+def exit_code(records, strict=False) -> int:
+    """0 as expected, 1 something differs, 3 (strict) something is inconclusive or skipped."""
+    decided = [r for r in records if r["type"] in ("claim", "finding")]
+    if any(not r["as_expected"] for r in decided):
+        return 1
+    soft = any(r["word"] == SKIPPED for r in decided) or any(
+        r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)
+    return 3 if strict and soft else 0
+
+
+def write_report(records, folder: Path):
+    """index.html, verdicts.jsonl and verdicts.md, each written atomically."""
+    from fltheory.report import html, markdown
+    pages = {"index.html": html.page(records), "verdicts.md": markdown.page(records),
+             "verdicts.jsonl": "".join(json.dumps(r) + "\n" for r in records)}
+    for name, text in pages.items():
+        write_atomically(folder / name, lambda f, text=text: f.write(text.encode()))
+
+
+def _version():
+    from fltheory import __version__
+    return __version__
+
+
+def _check_device(device):
+    if device == "cpu":
+        return
+    from fltheory.run import _device
+    _device(device)
+
+
+def _decide_all(tasks, options, jobs):
+    if jobs <= 1 or len(tasks) <= 1:
+        for task in tasks:
+            yield task, decide(task, options)
+        return
+    # slowest kinds first would need timings; claims before findings keeps both workers busy to the end
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow, initargs=(os.getpid(),)) as pool:
+        futures = {pool.submit(decide, t, options): t for t in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _follow(parent):
+    """End this worker when its parent is gone: a killed run leaves no orphans."""
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class _Journal:
+    """Append-only file of finished verdicts; a torn last line (killed while writing) is ignored."""
+
+    def __init__(self, report, resume):
+        self.path, self.finished, self.handle = None, {}, None
+        if report is None:
+            return
+        folder = Path(report)
+        self.path = folder / "verdicts.partial.jsonl"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if resume and self.path.exists():
+                self._read()
+            self.handle = open(self.path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 (kept open)
+            if resume:
+                self.handle.write("\n")  # close a torn line, if any
+        except OSError as error:
+            raise BadInput(f"report folder {str(folder)!r} cannot be written ({error.strerror}). "
+                           "Choose another with --report.") from None
+
+    def _read(self):
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                entry = json.loads(line)
+                self.finished[tuple(entry["key"])] = entry["records"]
+            except (ValueError, KeyError, TypeError):
+                continue
+
+    def append(self, key, records):
+        if self.handle is not None:
+            self.handle.write(json.dumps({"key": key, "records": records}) + "\n")
+            self.handle.flush()
+            os.fsync(self.handle.fileno())
+
+    def close(self):
+        if self.handle is not None:
+            self.handle.close()
+
+
