@@ -13,7 +13,7 @@ import numpy as np
 
 from fltheory.algorithms.base import advance
 from fltheory.arrays import to_numpy
-from fltheory.errors import BadInput, NoMinimiser, refuse
+from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse
 from fltheory.laws.base import gaussian_slots, minibatch_slots
 from fltheory.laws.draw import Draw, Slots, to_device
 from fltheory.operators.operator import prepare
@@ -156,7 +156,7 @@ def _measures(problem, domain, extra):
     measures = dict(extra)
     try:
         target = domain.array(FLOAT.array(optimum(problem).x))
-    except (NoMinimiser, NotImplementedError, BadInput):
+    except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed):
         return measures or refuse("metrics", None, "this problem has no computable minimiser, so nothing would be "
                                   "recorded", "Pass metrics={name: function}.")
     measures.setdefault("error", lambda x: ((x - target) ** 2).sum(-1))
@@ -276,7 +276,7 @@ def _replay(alg, problem, law, before, after, draw, replicate):
 # ---- resume ----------------------------------------------------------------------------------------------
 def _key(phases, problem, law, *rest):
     h = hashlib.sha256()
-    for part in ([repr(a) + str(k) for a, k in phases], type(problem).__name__, repr(law), *[str(r) for r in rest]):
+    for part in ([repr(a) + str(k) for a, k in phases], problem.identity, repr(law), *[str(r) for r in rest]):
         h.update(json.dumps(part).encode())
     for name in (*problem._data, "weights"):
         value = getattr(problem, name)

@@ -154,6 +154,9 @@ class Symbolic:
         return Symbolic(-self.element)
 
     def __pow__(self, k):
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+            refuse("exponent", k, "a power of a rational function has an integer exponent",
+                   "Introduce a symbol for a power with another exponent.")
         return Symbolic(self.element**int(k))
 
     def __eq__(self, other):
@@ -257,6 +260,10 @@ def declare(values, what: str = "array"):
     """
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        if not np.isfinite(values).all():
+            refuse(what, "NaN or infinity", "numbers must be finite", "Remove NaN and infinities from the input.")
+        return values.copy()
     try:
         array = np.array(values, dtype=object)
     except ValueError:
@@ -422,6 +429,8 @@ class Modular(Domain):
 
     def scalar(self, value):
         f = fraction(value)
+        if f.denominator % self.prime == 0:
+            refuse("number", str(f), f"has no residue modulo {self.prime}", "Work modulo another prime.")
         return self._make(f.numerator * pow(f.denominator, -1, self.prime) % self.prime)
 
     def owns(self, value):

@@ -176,7 +176,8 @@ def _decide_all(tasks, options, jobs):
 
 
 def _follow(parent):
-    """End this worker when its parent is gone: a killed run leaves no orphans."""
+    """End this worker when its parent is gone: a killed run leaves no orphans. One thread per worker."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     def watch():
         while os.getppid() == parent:
             time.sleep(0.5)

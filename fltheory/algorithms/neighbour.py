@@ -19,8 +19,9 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class NeighbourAveraging(Algorithm):
-    """w <- w - lr grad f_i(beta w + (1 - beta) u_i) with u_i = sum_n p_in w_n / p_i of the last round; wbar = sum p_i w_i.
+    """w <- w - lr grad f_i(beta w + (1 - beta) u_i), where u_i = sum_n p_in w_n / p_i is fixed inside a round.
 
+    The server takes wbar = sum_i p_i w_i, from which every client starts the next round.
     graph: symmetric edge weights p_in >= 0 (n, n) summing to 1; their row sums p_i > 0 must be the weights of the
     problem (checked by `init`). beta: in (0, 1]. The first round has u_i = wbar. Full participation only: what a
     partial cohort means is undefined in the paper, so other draws are refused.
@@ -58,7 +59,7 @@ class NeighbourAveraging(Algorithm):
 
     def round(self, problem, s, draw):
         if not isinstance(draw.who, slice) or not (draw.present == 1).all():
-            refuse("draw", "a partial cohort", "only full participation is defined for this method", "Use the law Full().")
+            refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
         cohort = problem.at(draw.who)
         w = spread(s.x, draw.who) + 0 * s.w
         u = matvec_rows(self.graph, s.w) / problem.p[..., None]

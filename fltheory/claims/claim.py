@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -126,6 +127,11 @@ class Claim:
     says: str = ""
 
     @property
+    def module(self) -> str:
+        """The module that declares the claim."""
+        return self.body.__module__
+
+    @property
     def statement(self) -> str:
         return inspect.cleandoc(self.body.__doc__ or "")
 
@@ -171,6 +177,7 @@ class Finding:
     paper: str = ""
     expect: str = "CONFIRMED"
     folder: Path | None = None
+    module: str = ""
 
     def __post_init__(self):
         kinds = ("counterexample", "wrong-formula", "missing-hypothesis", "asymptotic", "gap", "remark", "misprint", "empirical")
@@ -192,6 +199,6 @@ def claim(id, on=(), **options):
 
 def finding(id, **options) -> Finding:
     """Declare a finding; a record without logic."""
-    made = Finding(id, **options)
+    made = Finding(id, module=sys._getframe(1).f_globals["__name__"], **options)
     REGISTRY.append(made)
     return made

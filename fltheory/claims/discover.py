@@ -70,13 +70,10 @@ def load(folder: Path) -> Paper:
     files = sorted((folder / "claims").glob("[a-z]*.py")) + [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
         name = f"{package}.{'claims.' if file.parent.name == 'claims' else ''}{file.stem}"
-        start = len(forms.REGISTRY)
-        module = sys.modules.get(name)
-        if module is None:
-            module = importlib.import_module(name)
-            module.__declared__ = forms.REGISTRY[start:]
-        for made in module.__declared__:
-            _add(paper, made)
+        importlib.import_module(name)
+        for made in forms.REGISTRY:
+            if made.module == name:
+                _add(paper, made)
     return paper
 
 

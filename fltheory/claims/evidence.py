@@ -148,7 +148,7 @@ def show(value) -> str:
 
 def _rational(f: Fraction) -> str:
     bits = max(f.numerator.bit_length(), f.denominator.bit_length())
-    return str(f) if bits <= 900 else f"{float(f):.15g} (exact: a rational of {bits} bits)"
+    return str(f) if bits <= 900 else f"{float(f):.12g} [{bits}-bit rational]"
 
 
 def at_status(left, right, strict=False):

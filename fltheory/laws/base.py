@@ -107,7 +107,7 @@ class Law:
         if steps is None:
             return self
         if self.steps is not None:
-            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: there or in the algorithm.")
+            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: here or there.")
         return replace(self, steps=steps)
 
     # ---- what a law says -------------------------------------------------------------------------------

@@ -88,12 +88,14 @@ class WithReplacement(Law):
         chances = None if probabilities is None else tuple(declare(list(probabilities), "probabilities"))
         symbolic = chances is not None and any(isinstance(v, Symbolic) for v in chances)
         chances = chances if symbolic or chances is None else tuple(fraction(v) for v in chances)
-        for k, v in (("draws", draws), ("probabilities", chances), ("steps", steps), ("noise", noise), ("batch", batch)):
+        given = {"draws": draws, "probabilities": chances, "steps": steps, "noise": noise, "batch": batch}
+        for k, v in given.items():
             object.__setattr__(self, k, v)
         if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
             refuse("draws", draws, "at least one draw a round", "Give an int >= 1.")
-        if chances is not None and ((not symbolic and any(v < 0 for v in chances)) or not sum(chances[1:], chances[0]) == 1):
-            refuse("probabilities", [str(v) for v in chances], "probabilities are >= 0 and sum to 1", "Give exact ones.")
+        negative = chances is not None and not symbolic and any(v < 0 for v in chances)
+        if negative or (chances is not None and sum(chances[1:], chances[0]) != 1):
+            refuse("probabilities", [str(v) for v in chances], "they are >= 0 and sum to 1", "Give exact ones.")
         self.__post_init__()
 
     def _chances(self, n):
@@ -110,7 +112,7 @@ class WithReplacement(Law):
         chances = self._chances(n)
         for places in itertools.product(range(n), repeat=self.draws):
             prob = math.prod((chances[i] for i in places), start=Fraction(1))  # exact or symbolic
-            if not prob == 0:
+            if prob != 0:
                 yield prob, np.array(places), np.ones(self.draws, dtype=np.int64)
 
     def uniforms_needed(self, n):

@@ -145,8 +145,8 @@ def Markov(p, correlation, n, **options) -> Chain:
     for a, r in zip(p, rho, strict=True):
         join, stay = a * (1 - r), a + r * (1 - a)
         if not (0 <= join <= 1 and 0 <= stay <= 1) or abs(r) >= 1:
-            refuse("correlation", str(r), f"lies in (-1, 1), and with p = {a} the transition probabilities {join}, {stay} "
-                   "in [0, 1]", "Move it towards 0.")
+            refuse("correlation", str(r), f"lies in (-1, 1), and with p = {a} it makes the transition "
+                   f"probabilities {join} and {stay}, which must lie in [0, 1]", "Move it towards 0.")
         local.append(((1 - join, join), (1 - stay, stay)))
     states = list(itertools.product((0, 1), repeat=n))
     matrix = tuple(tuple(math.prod((local[i][a[i]][b[i]] for i in range(n)), start=Fraction(1)) for b in states)

@@ -18,6 +18,9 @@ from fltheory.operators.moments import DENSE, Moments
 from fltheory.scalars import RATIONAL
 
 
+CHARPOLY = 120  # unknowns of the second-moment map up to which its characteristic polynomial is cheap
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Rigorous enclosures (low, high) as Fractions; None where a bound was not asked for or not found."""
@@ -43,11 +46,11 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
         how = "mean rate: exact characteristic polynomial; "
     except ImportError:
         mean, how = None, "mean rate: skipped without flint; "
-    return Certificate(mean, mean_square(exact, floats, width), how + "mean-square rate: Lyapunov and Perron matrices, exact")
+    return Certificate(mean, mean_square(exact, floats, width, mean), how + "mean-square rate: Lyapunov and Perron matrices, exact")
 
 
-def mean_square(exact: Moments, floats: Moments, width):
-    """(low, high) around the mean-square rate, relative width at most `width`."""
+def mean_square(exact: Moments, floats: Moments, width, mean=None):
+    """(low, high) around the mean-square rate, relative width at most `width`; mean: enclosure of the mean rate."""
     rho, perron = floats.perron()
     if rho == 0:
         return _nilpotent(exact)
@@ -56,11 +59,19 @@ def mean_square(exact: Moments, floats: Moments, width):
     if not upper(exact, _resolvent(floats, rho * (1 + width / 4)), high):
         raise CertificateFailed(f"no Lyapunov matrix survived the exact check for rate {float(high):.8g} "
                                 f"(floats say {rho:.8g}); ask for a larger width")
+    # E|z|^2 >= |E z|^2, so the squared mean rate is a lower bound: sharp where the round is deterministic
+    if mean is not None and mean[0] ** 2 >= low:
+        return low, high
     # a singular Perron matrix does not survive rounding; the resolvent near rho leans towards the same direction
-    if not (lower(exact, perron, low) or lower(exact, _resolvent(floats, rho * (1 + width / 50)), low)):
-        raise CertificateFailed(f"no Perron matrix survived the exact check for rate {float(low):.8g} "
-                                f"(floats say {rho:.8g}); ask for a larger width")
-    return low, high
+    if lower(exact, perron, low) or lower(exact, _resolvent(floats, rho * (1 + width / 50)), low):
+        return low, high
+    if exact.unknowns <= CHARPOLY:
+        try:
+            return linalg.charpoly_radius(exact.second_matrix())
+        except ImportError:
+            pass
+    raise CertificateFailed(f"no Perron matrix survived the exact check for rate {float(low):.8g} "
+                            f"(floats say {rho:.8g}); ask for a larger width")
 
 
 def upper(exact: Moments, X, rate: Fraction) -> bool:

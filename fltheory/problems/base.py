@@ -98,6 +98,11 @@ class Problem:
         """Hook: derived arrays in the arithmetic just chosen."""
 
     @property
+    def identity(self) -> str:
+        """What distinguishes this problem besides its declared arrays (for checkpoints)."""
+        return type(self).__name__
+
+    @property
     def native(self) -> Domain:
         """The arithmetic of the declared data: RATIONAL, FLOAT or a `Field`."""
         parts = [self.weights.reshape(-1)] + [np.asarray(getattr(self, k)).reshape(-1)

@@ -67,6 +67,10 @@ class Network(Problem):
             refuse("module_factory", type(module).__name__, "has no parameters", "Return a module that can be trained.")
         return module
 
+    @property
+    def identity(self):
+        return f"Network {self.module} {self.loss if isinstance(self.loss, str) else self.loss.__qualname__}"
+
     def to(self, domain):
         if not isinstance(domain, Torch):
             refuse("domain", domain, "a neural network has gradients in torch only", "Use Torch() or Torch('cuda').")

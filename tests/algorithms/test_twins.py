@@ -14,6 +14,7 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
 from fltheory.arrays import to_numpy
 from fltheory.errors import BadInput
+from fltheory.laws.draw import Slots
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
 from fltheory.scalars import RATIONAL, Field, fraction
@@ -244,6 +245,25 @@ def test_residual_noise_on_one_or_both_gradients():
     assert (one[0] == gw + 1).all() and (one[1] == gtheta).all()
     assert (both[0] == gw + 1).all() and (both[1] == gtheta + problem._real).all()
     assert (problem._real == np.array([[1, 0], [1, 1], [1, 0]])).all()
+
+
+def test_the_second_phase_has_gradient_slots_of_its_own():
+    problem = residual()[0].to(RATIONAL)
+    a = FedResAvg(LR, personal_lr="1/5").to(RATIONAL)
+    start = a.init(problem, RATIONAL.array(np.array(X0)))
+    everybody = draw([(i, 2) for i in range(3)], 3, "mask")
+
+    def after(loud):
+        slots = Slots(lambda k: RATIONAL.array(np.full((3, 4), int(k == loud))))
+        state = a.round(problem, start, everybody._replace(xi=slots))
+        assert slots.count == 4
+        return state
+
+    quiet = after(None)
+    for k in range(4):                              # slots 0, 1 move theta first, 2 and 3 only the shared parameter
+        state = after(k)
+        assert (state.theta == quiet.theta).all() == (k >= 2)
+        assert ((state.ci - quiet.ci) * 2 == 1).all() == (k == 3)     # the last gradient moves nothing but the mean
 
 
 def test_shared_problem_drops_the_personal_part():

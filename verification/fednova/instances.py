@@ -336,7 +336,7 @@ def _scheme_i_symbolic(n, q):
     mean = sum((a * b for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * xi[0])
     V = sum((a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * (xi[0] - mean) * (xi[0] - mean))
     return Instance(f"n={n}, q={q}, general tau", problem, FedAvg(d["s"], 1, averaging="plain"), WithReplacement(q, p), domain=field,
-                    eta=d["eta"], s=d["s"], z=d["z"], y=d["y"], V=V, q=q, p=p, xi=xi, centre=[mean], general=True,
+                    eta=d["eta"], s=d["s"], z=[d["z"]] * n, e=[[v] for v in xi], y=d["y"], V=V, q=q, p=p, xi=xi, centre=[mean], general=True,
                     says="any p, xi and eta; any integer tau by induction")
 
 

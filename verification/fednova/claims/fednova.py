@@ -3,12 +3,13 @@ import numpy as np
 
 from fltheory.claims.claim import Hypothesis, claim
 from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import agrees, at_most, equal, equivalent, induction
-from fltheory.laws.draw import everyone
+from fltheory.claims.proofs import local_mass, server_step
+from fltheory.claims.relations import agrees, at_most, equal, equivalent
 from fltheory.scalars import fraction
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova import instances as I
+from verification.fednova.claims.quadratics import unit_change, unit_run
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level; a hundred of them stay below 1 % together
 
@@ -26,26 +27,11 @@ def r2_stability(i):
         factor = fraction(i.op.mean_map()[0][0, 0])
         return (equal(factor, 1 - stated, "coded factor"),
                 equivalent((abs(factor) < 1, (abs(factor), 1)), (0 < stated < 2, (stated, 2)), "stable exactly when below 2"))
-    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    n = len(i.e)
-    checks = []
-    for j in range(n):
-        x = np.array([[i.y]] * n)
-
-        def change(power, j=j):
-            return (1 - power) * (i.e[j][0] - i.y)
-        y = x + change(i.z[j])
-        after, _ = algorithm.solver.step(y, x, algorithm.solver.start(x), problem.grad(y), algorithm.lr, 1)
-        mass, _ = algorithm.solver.step(0 * x - i.eta * i.k, 0 * x, algorithm.solver.start(x), 0 * x - 1 + 2, algorithm.lr, 1)
-        checks.append(induction(base=[(change(i.z[j] * 0 + 1), 0 * i.y)], step=[
-            (after[j, 0] - i.y, change(i.z[j] * (1 - i.eta))), (-mass[j, 0], i.eta * (i.k + 1))], label=f"client {j}: change and |a|_1"))
 
     def server(at):  # the coded server step, fed with what the clients do at the server model `at`
-        changes = np.array([[(1 - z) * (e[0] - at)] for z, e in zip(i.z, i.e, strict=True)])
-        masses = np.array([[i.eta * t] for t in i.t])
-        return algorithm.server(np.array([at]), problem.at(), everyone(n, 1), changes, masses)[0]
-    slope = server(i.y + 1) - server(i.y)
-    return *checks, equal(slope, 1 - f.fednova_factor(i.p, i.t, i.z, i.tau_eff), "coded server step")
+        return server_step(i, [at], unit_change(i, [at])(np.array(i.z)), np.array([[i.eta * t] for t in i.t]))[0]
+    return (unit_run(i, [i.y]), local_mass(i, lambda k: i.eta * k, i.k),
+            equal(server(i.y + 1) - server(i.y), 1 - f.fednova_factor(i.p, i.t, i.z, i.tau_eff), "coded server step"))
 
 
 @claim("cor3-stationary", on=I.sampling, rejects=[bugs.one_step_more, bugs.without_replacement, bugs.one_draw_less, bugs.hidden_proximal],
@@ -57,14 +43,8 @@ def cor3_stationary(i):
     """
     stated = f.stationary_scheme_i(i.s, i.V, i.q)
     if i.general:
-        problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-        x = np.array([[i.y]] * len(i.xi))
-        y = x + (1 - i.z) * (problem._b - x)             # after k steps, z = (1 - eta)^k, client minimisers xi
-        after, _ = algorithm.solver.step(y, x, algorithm.solver.start(x), problem.grad(y), i.eta, 1)
-        collapsed = induction(base=[(x * 0, (1 - i.z * 0 - 1) * (problem._b - x))],
-                              step=[(after - x, (1 - i.z * (1 - i.eta)) * (problem._b - x))],
-                              label="tau coded steps of eta are one step of s = 1 - (1 - eta)^tau")
-        return collapsed, equal(i.op.floor(i.centre), stated, "stationary mean square of the coded round")
+        return (unit_run(i, [i.y]),  # so tau coded steps of size eta are one step of size s = 1 - z
+                equal(i.op.floor(i.centre), stated, "stationary mean square of the coded round with one step of size s"))
     legs = [equal(i.op.floor(), stated, "stationary mean square of the coded round")]
     if i.simulate:
         legs.append(agrees(i.run.floor(level=1 - ALARM), stated, "measured floor"))

@@ -2,8 +2,8 @@
 import numpy as np
 
 from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.relations import equal, induction, limit
-from fltheory.laws.draw import everyone
+from fltheory.claims.proofs import local_run, server_step
+from fltheory.claims.relations import equal, limit
 from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
 from fltheory.scalars import Symbolic, fraction
 from verification import bugs
@@ -59,36 +59,23 @@ def lem1(i):
     """
     if not i.general:
         return equal(limit(i.op.fixed_point().x, "eta"), f.eq30(i.e, i.taus), "limit of the coded fixed point")
-    return *local_run(i), *server_and_limit(i)
-
-
-def local_run(i):
-    """Each client's tau coded steps contract affinely about e_i: y_k - e_i = z (x - e_i), z = (1 - eta)^k."""
-    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    for k, (e, z) in enumerate(zip(i.e, i.z, strict=True)):
-        x = i.domain.scalar(i.t[k])  # a free symbol as server model
-        anchor = np.array([[x]] * len(i.e))
-
-        def closed(power, e=e, x=x):
-            return e[0] + power * (x - e[0])
-        y = anchor * 0 + closed(z)
-        g = problem.grad(y)
-        after, _ = algorithm.solver.step(y, anchor, algorithm.solver.start(anchor), g, algorithm.lr, 1)
-        yield induction(base=[(closed(z * 0 + 1), x)], step=[(after[k, 0], closed(z * (1 - i.eta)))], label=f"client {k}", over="tau")
-
-
-def server_and_limit(i):
-    """The coded server step has the stated fixed point; weights (1 - z_i)/eta tend to tau_i as eta tends to 0."""
-    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
     point = f.eq29(i.e, i.z)
-    change = np.array([[(1 - z) * (e[0] - point[0])] for z, e in zip(i.z, i.e, strict=True)])
-    moved = algorithm.server(np.array(point), problem.at(), everyone(len(i.e), 1), change, 0 * change + 1)
     # (1 - eta)^tau = 1 - tau eta + eta^2 r with r finite as eta -> 0 (binomial theorem): z_i as jets
     jets = [1 - t * i.eta + i.eta * i.eta * r for t, r in zip(i.t, i.r, strict=True)]
     reached = limit(f.eq29(i.e, jets), "eta")
     gap = reached[0] - sum((e[0] for e in i.e[1:]), i.e[0][0]) / len(i.e)
     larger = gap.substitute(**{f"e{k}": 1000 * e[0] for k, e in enumerate(i.e)})
-    return (equal(moved, point, "coded server step fixes eq 29"), equal(reached, f.eq30(i.e, i.t), "iterated limit"),
+    return (unit_run(i, [i.t[0]]),                                            # a free symbol as server model
+            equal(server_step(i, point, unit_change(i, point)(np.array(i.z))), point, "coded server step fixes eq 29"),
+            equal(reached, f.eq30(i.e, i.t), "iterated limit"),
             equal(larger, 1000 * gap, "the gap scales with e: arbitrarily large"))
 
 
+def unit_change(i, x):
+    """Displacements (1 - z_i)(e_i - x) of clients with unit Hessians from the server model x."""
+    return lambda z: (1 - z)[:, None] * (np.array(i.e) - np.array(x))
+
+
+def unit_run(i, x):
+    """tau_i coded steps on unit Hessians: z_i = (1 - eta)^tau_i."""
+    return local_run(i, x, unit_change(i, x), i.z, 1 - i.eta, lr=i.eta)

@@ -154,7 +154,7 @@ def _exact(problem):
        survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) and for momentum, "
                 "where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone survives for FedProx.")
 def thm1_as_printed(i):
-    r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta L\le\frac12\min\big\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\big\}$ (101),
+    r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
     $$\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2\le\frac{4[\widetilde F(x^{(0,0)})-\widetilde F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2A}m+6\eta^2L^2\sigma^2B+12\eta^2L^2\kappa^2C$$
     with $A=m\tau_{\rm eff}\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}$, $B=\sum_iw_i(\|a_i\|_2^2-a_{i,-1}^2)$,
