@@ -21,6 +21,7 @@ from fltheory.operators.probe import Layout, probe_round
 from fltheory.optima import optimum
 from fltheory.problems.base import Rows
 from fltheory.problems.quadratic import Quadratic
+from fltheory.problems.residual import Residual
 from fltheory.scalars import FLOAT, Torch, declare, fraction
 from fltheory.streams import Stream
 from fltheory.trace import Stream2, Trace, write_atomically
@@ -56,7 +57,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
         refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All replicates share it.")
     measures = _measures(problem, domain, metrics or {})
     tail_rounds = max(1, round(tail * total))
-    key = _key(phases, problem, laws[0], replicates, seed, domain.device, start, sorted(measures), tail_rounds, chunk)
+    key = _key(phases, problem, laws[0], replicates, seed, domain.device, start.tobytes().hex(), sorted(measures),
+               tail_rounds, chunk)
 
     blocks = (replicates + BLOCK - 1) // BLOCK
     chunks = [range(k, min(k + chunk, blocks)) for k in range(0, blocks, chunk)]
@@ -85,7 +87,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
             draw, new_mode = _draw(phase_law, prob, streams, sizes, number, mode, domain)
             if state is None:
                 x = torch.as_tensor(start, device=domain.device).expand(batch, -1)
-                state = alg.init(prob, x, draw)
+                state = alg.init(prob, x, draw._replace(xi=None))  # a warm start is one exact pass, as in `derive`
                 _record(measures, alg, state, 0, partial, sums, 0)
             before = state
             state = advance(alg, prob, state, draw)
@@ -125,6 +127,8 @@ def _phases(algorithm, rounds):
     phases = list(algorithm) if isinstance(algorithm, (list, tuple)) else [(algorithm, rounds)]
     if isinstance(algorithm, (list, tuple)) and rounds is not None:
         refuse("rounds", rounds, "phases carry their own numbers of rounds", "Leave rounds out.")
+    if not phases:
+        refuse("phases", phases, "a run has at least one phase", "List (algorithm, rounds) pairs.")
     for _, k in phases:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             refuse("rounds", k, "a run has at least one round", "Give an int >= 1.")
@@ -147,6 +151,8 @@ def _device(device):
         name = torch.device(device)
     except RuntimeError:
         refuse("device", device, "is no torch device", 'Use "cpu" or "cuda".')
+    if name.type not in ("cpu", "cuda"):
+        refuse("device", str(device), "runs are made on a CPU or a CUDA device", 'Use "cpu" or "cuda".')
     if name.type == "cuda" and not torch.cuda.is_available():
         refuse("device", str(device), "no CUDA device is available here", 'Use device="cpu".')
     return str(name)
@@ -250,7 +256,7 @@ def _replay(alg, problem, law, before, after, draw, replicate):
 
     Relative to the largest entry of the states involved; None for problems or rounds that have no operator.
     """
-    if not (isinstance(problem, Quadratic) and alg.affine) or law.batch is not None:
+    if not (isinstance(problem, (Quadratic, Residual)) and alg.affine) or law.batch is not None:
         return None
     a, p = alg.to(FLOAT), problem.to(FLOAT)
     x_lay = Layout.of(a.init(p, np.zeros(problem.d)))

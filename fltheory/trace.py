@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import os
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,8 +126,8 @@ class Trace:
 
     # ---- files -----------------------------------------------------------------------------------------
     def save(self, path) -> Path:
-        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns the stem."""
-        stem = Path(path).with_suffix("")
+        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns the stem: `path` without either suffix."""
+        stem = _stem(path)
         arrays = {"final": self.final}
         for group, table in (("metric", self.metrics), ("tail", self.tail)):
             for name, parts in table.items():
@@ -134,29 +135,29 @@ class Trace:
                     arrays[f"{group}/{name}/{part}"] = np.asarray(values)
         meta = {k: getattr(self, k) for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited",
                                               "provenance")}
-        write_atomically(stem.with_suffix(".npz"), lambda f: np.savez(f, **arrays))
-        meta["sha256"] = hashlib.sha256(stem.with_suffix(".npz").read_bytes()).hexdigest()
-        write_atomically(stem.with_suffix(".json"), lambda f: f.write(json.dumps(meta, indent=1).encode()))
+        write_atomically(f"{stem}.npz", lambda f: np.savez(f, **arrays))
+        meta["sha256"] = hashlib.sha256(Path(f"{stem}.npz").read_bytes()).hexdigest()
+        write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
         return stem
 
     @classmethod
     def load(cls, path) -> Trace:
         """Read a saved trace. Raises BadInput if a file is missing, unreadable or does not match its digest."""
-        stem = Path(path).with_suffix("")
+        stem = _stem(path)
         try:
-            meta = json.loads(stem.with_suffix(".json").read_text())
-            digest = hashlib.sha256(stem.with_suffix(".npz").read_bytes()).hexdigest()
+            meta = json.loads(Path(f"{stem}.json").read_text())
+            digest = hashlib.sha256(Path(f"{stem}.npz").read_bytes()).hexdigest()
             if digest != meta.pop("sha256"):
                 raise ValueError("the arrays do not match the digest in the metadata")
             tables = {"metric": {}, "tail": {}}
-            with np.load(stem.with_suffix(".npz"), allow_pickle=False) as data:
+            with np.load(f"{stem}.npz", allow_pickle=False) as data:
                 final = data["final"]
                 for key in data.files:
                     if key != "final":
                         group, name, part = key.split("/")
                         tables[group].setdefault(name, {})[part] = data[key]
             return cls(metrics=tables["metric"], tail=tables["tail"], final=final, **meta)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             raise BadInput(f"trace {str(stem)!r} cannot be read ({error}): a trace is a .npz and a .json written by "
                            "Trace.save. Run it again or restore both files.") from None
 
@@ -164,6 +165,12 @@ class Trace:
         last = {name: self.interval(-1, name) for name in self.metrics}
         rows = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in last.items())
         return f"<table><tr><th>rounds</th><td>{self.rounds}</td></tr>{rows}</table>"
+
+
+def _stem(path) -> Path:
+    """The path without .npz or .json; other dots belong to the name ("lr0.05")."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix in (".npz", ".json") else path
 
 
 def write_atomically(path: Path, write):

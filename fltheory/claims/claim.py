@@ -73,9 +73,15 @@ class Instance:
         return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
 
 
+ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
+
+
 @dataclass(frozen=True)
 class Hypothesis:
-    """A named inequality left(instance) <= right(instance) (or <) between computed numbers."""
+    """A named inequality left(instance) <= right(instance) (or <) between computed numbers.
+
+    `sides` returns (left, right); (None, ...) if a number does not exist, `ASSUMED` where everything is a symbol.
+    """
 
     name: str
     statement: str
@@ -83,7 +89,10 @@ class Hypothesis:
     strict: bool = False
 
     def check(self, instance) -> dict:
-        left, right = self.sides(instance)
+        sides = self.sides(instance)
+        if sides is ASSUMED:
+            return {"name": self.name, "statement": self.statement, "lhs": ASSUMED, "rhs": "symbols", "holds": True, "margin": ""}
+        left, right = sides
         if left is None or right is None:  # the number does not exist: no finite constant
             return {"name": self.name, "statement": self.statement, "lhs": "none" if left is None else show(left),
                     "rhs": "none" if right is None else show(right), "holds": False, "margin": ""}

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.errors import CertificateFailed, refuse
+from fltheory.laws.base import RandomSteps
 from fltheory.operators.operator import prepare
 from fltheory.operators.probe import Layout
-from fltheory.scalars import FLOAT, Torch, declare, need
+from fltheory.scalars import FLOAT, Torch, declare, fraction, need
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,17 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
     """Fixed point and local rate of a deterministic round on a smooth problem, by `torch.func.jacrev` and Newton.
 
     law: full participation, or any law with one cohort (its only round is used). x0 (d,): where Newton starts,
-    default 0. Raises CertificateFailed if Newton does not reach the tolerance (relative to the state's size).
+    default 0. Raises BadInput for a law with randomness of any kind, CertificateFailed if Newton does not reach the
+    tolerance (relative to the state's size).
     """
     torch = need("torch", "local linearisation")
     law = prepare(algorithm, problem, law, None)
-    if law.modes > 1 or law.cohort_count(problem.n) > 1:
+    if (law.modes > 1 or law.cohort_count(problem.n) > 1 or isinstance(law.steps_of(problem.n), RandomSteps)
+            or law.batch is not None or fraction(law.noise)):
         refuse("law", law, "local linearisation needs one round map", "Use ft.Full(); random laws have no single map.")
     domain = Torch("cpu")
     alg, prob = algorithm.to(domain), problem.to(domain)
-    draw = law.typical(problem.n)
+    ((_, draw),) = law.support(problem.n)
     draw = draw.map(lambda a: torch.as_tensor(np.array(a)))
     start = domain.array(FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0")))
     state = alg.init(prob, start)

@@ -162,7 +162,10 @@ class Operator:
     def begin(self, x0):
         """(pi, m, X) before the first round from server model x0 (d,)."""
         J, z0 = self.initial
-        z = (J * self.domain.array(declare(x0, "x0"))).sum(-1) + z0
+        x0 = declare(x0, "x0")
+        if x0.shape != (self.problem.d,):
+            refuse("x0.shape", x0.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
+        z = (J * self.domain.array(x0)).sum(-1) + z0
         u = (z - self.origin)[list(self.reach.rows)]
         V = self.domain.array(self.reach.V)
         if self.start == "init" and self.domain is RATIONAL and not (self.origin + (V * u).sum(-1) == z).all():
@@ -224,7 +227,7 @@ def _floats(array):
 
 def prepare(algorithm, problem, law, noise):
     """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
-    if not hasattr(law, "cohorts"):
+    if not hasattr(law, "cohorts") or isinstance(law, type):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     law = law.with_steps(getattr(algorithm, "steps", None))
     if noise is not None:

@@ -10,7 +10,7 @@ from fltheory.errors import TooLarge
 from fltheory.laws.base import RandomSteps
 from fltheory.laws.draw import Draw
 from fltheory.operators.mixture import Mixture
-from fltheory.operators.probe import Layout, probe_round
+from fltheory.operators.probe import Layout, joined, probe_round
 from fltheory.scalars import FLOAT
 
 FEW = 64  # enumerate without asking for feature moments up to this many outcomes
@@ -39,7 +39,7 @@ def _enumerated(algorithm, problem, lay, support, noise):
             parts.append(probe_round(algorithm, problem, lay, d, noise)[None])
             weights.append(p)
     probabilities = domain.array(np.array(weights + [None], dtype=object)[:-1])
-    return Mixture(np.concatenate(parts), probabilities, probabilities)
+    return Mixture(joined(parts), probabilities, probabilities)
 
 
 def _stack(draws):
@@ -120,7 +120,7 @@ def spanning(algorithm, problem, lay, law, noise):
         n = problem.n
         masks = _some_cohorts(law, n)
         maps.append(probe_round(algorithm, problem, lay, _sets(n, masks, law.steps_of(n, mode)), noise, plain=True))
-    return np.concatenate(maps)
+    return joined(maps)
 
 
 def _some_cohorts(law, n):

@@ -99,8 +99,8 @@ def probe_round(algorithm, problem, lay: Layout, draw: Draw, noise=False, plain=
     if masks.ndim == 2:
         per = max(1, CHUNK // ((lay.size + 1) * math.prod(lay.shapes[-1]) * 4))
         if len(masks) > per:
-            return np.concatenate([probe_round(algorithm, problem, lay, _slice(draw, k, k + per), noise, plain)
-                                   for k in range(0, len(masks), per)])
+            return joined([probe_round(algorithm, problem, lay, _slice(draw, k, k + per), noise, plain)
+                           for k in range(0, len(masks), per)])
     step = algorithm.round if plain else None
     batched = draw
     if masks.ndim == 2:
@@ -124,6 +124,12 @@ def probe_round(algorithm, problem, lay: Layout, draw: Draw, noise=False, plain=
     return np.concatenate([np.broadcast_to(p, lead + p.shape[-2:]) for p in pieces], axis=-1)
 
 
+def joined(parts):
+    """Stacks of extended maps (k, D, W) joined; those with fewer gradient slots get zero columns of noise."""
+    width = max(p.shape[-1] for p in parts)
+    return np.concatenate([np.concatenate([p, *[0 * p[..., :1]] * (width - p.shape[-1])], axis=-1) for p in parts])
+
+
 def _slice(draw, a, b):
     size = len(draw.present)
     return draw.map(lambda v: v[a:b] if v.ndim and v.shape[0] == size else v)
@@ -131,6 +137,10 @@ def _slice(draw, a, b):
 
 def check_affine(algorithm, problem, lay: Layout, draw: Draw):
     """Raise NotAffine unless round(u + v) + round(0) = round(u) + round(v) at fixed test points."""
+    advice = ("Probing needs quadratic problems and no step that depends on distances or norms; "
+              "use ft.linearise for the local rate at a fixed point.")
+    if not algorithm.affine:
+        raise NotAffine(f"{type(algorithm).__name__}: the algorithm declares its round as not affine. {advice}")
     domain = problem.domain
     D = lay.size
     u = domain.array(np.array([(7 * k * k + 3 * k) % 11 - 5 for k in range(D)]))
@@ -145,5 +155,4 @@ def check_affine(algorithm, problem, lay: Layout, draw: Draw):
         bad, residual = any(not (g == 0) for g in gap) and domain.exact, gap
     if bad:
         raise NotAffine(f"{type(algorithm).__name__}: the round is not affine in the state (residual {residual}). "
-                        "Probing needs quadratic problems and no step that depends on distances or norms; "
-                        "use ft.linearise for the local rate at a fixed point.")
+                        f"{advice}")

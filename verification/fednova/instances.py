@@ -256,7 +256,7 @@ def descending(name, problem, domain, kappa2, taus, share, solver, value, rounds
 
 
 many_kinked = ManyKinked("a million kinked clients", Kinked(1, "1/2"), FedAvg(Fraction(1, 8), (2,)), Full(), noise=1, x0=[0],
-                         eta=Fraction(1, 8), taus=(2,), solver="vanilla", value=None, rounds=2, fednova=False, m=10**6, gap=Fraction(0), units=False,
+                         eta=Fraction(1, 8), taus=(2,), solver="vanilla", value=None, rounds=2, fednova=False, m=10**6, gap=Fraction(0), kappa2=Fraction(0), units=False,
                          says="identical non-quadratic clients; noise turns into drift, which averaging does not remove")
 
 solvers = [

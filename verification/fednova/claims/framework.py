@@ -3,7 +3,6 @@ import numpy as np
 
 from fltheory.claims.claim import claim
 from fltheory.claims.relations import equal, induction, nonnegative
-from fltheory.scalars import Symbolic
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova import instances as I
@@ -73,7 +72,8 @@ def remark_alpha_monotone(i):
                       label="ratio S_a/S_b, induction on a", over="a")
     inner = induction(base=[(D(unit[0], 0 * b), 0 * x)], step=[(D(B * x, b + 1) - D(B, b), (a - b) * B)],
                       label="its increments are sums of (a - j) x^j > 0", over="b")
-    return norm, falls, rises, inner, *_chi_square(), *_at_alpha_one(i)
+    at_one = equal(coded(A).substitute(x=0 * x), 1, "at alpha = 1 every coded |a|_1 is 1, so w = p")
+    return norm, falls, rises, inner, *_chi_square(), at_one
 
 
 def _chi_square():
@@ -87,12 +87,6 @@ def _chi_square():
     r = 1 + delta  # r >= 1 and a rise by step >= 0
     gain = (r + step) + 1 / (r + step) - r - 1 / r
     return same, nonnegative(gain, "r + 1/r grows for r >= 1")
-
-
-def _at_alpha_one(i):
-    """At alpha = 1 (x = 0) every |a_i|_1 is 1, so w = p: substituting x = 0 into 1 + x + ... + x^(a-1)."""
-    ones = [v.substitute(x=i.x * 0) if isinstance(v, Symbolic) else v for v in (sum(i.x**k for k in range(1, 5)) + 1,)]
-    return (equal(ones[0], 1, "w = p at alpha = 1"),)
 
 
 @claim("bias-first-order", on=I.bias, rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],

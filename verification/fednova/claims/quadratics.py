@@ -1,7 +1,7 @@
 """Section 3 and Appendix A: closed forms on quadratics."""
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
+from fltheory.claims.claim import ASSUMED, Hypothesis, claim
 from fltheory.claims.proofs import local_run, server_step
 from fltheory.claims.relations import equal, limit
 from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
@@ -17,15 +17,15 @@ def paper_map(i):
 
 
 def spectral_norm(i):
-    """A rational bound of ||I - sum p K H||_2, exactly checked; 0 where every entry is a symbol."""
+    """(a rational bound of ||I - sum p K H||_2, exactly checked, 1)."""
     matrix, _ = paper_map(i)
     if isinstance(matrix[0, 0], Symbolic):
-        return fraction(0)
+        return ASSUMED
     symmetric = (matrix + matrix.T) / 2
-    return max(largest_eigenvalue_bound(symmetric), -smallest_eigenvalue_bound(symmetric))
+    return max(largest_eigenvalue_bound(symmetric), -smallest_eigenvalue_bound(symmetric)), fraction(1)
 
 
-contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", lambda i: (spectral_norm(i), fraction(1)), strict=True)
+contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral_norm, strict=True)
 
 
 @claim("eq26-28", on=I.eq26_28, needs=[contraction],

@@ -33,10 +33,7 @@ def constants(i, corrected):
 
 def kappa2(i, t, beta2):
     """Smallest kappa^2 of Assumption 3 at this beta^2; None if there is no finite one."""
-    given = i.extra.get("kappa2")
-    if given is not None:
-        return given
-    return i.problem.dissimilarity(t["w"], beta2) if hasattr(i.problem, "dissimilarity") else 0 * beta2
+    return i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(t["w"], beta2)
 
 
 def right_side(i, corrected):
