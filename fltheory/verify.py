@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
-from fltheory.claims.discover import Paper, load, papers
+from fltheory.claims.discover import Paper, activate, load, papers
 from fltheory.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
 from fltheory.claims.findings import confirm
 from fltheory.errors import BadInput, refuse
@@ -60,12 +60,16 @@ def mutation(paper: Paper, name):
     from importlib import import_module
 
     from fltheory.claims.check import apply_bug
+    activate(paper.folder)
+    file = paper.folder.parent / "bugs.py"
+    if not file.is_file():
+        refuse("mutant", name, f"{paper.folder.parent.name} has no bugs.py", "Catalogue the bug there.")
     bugs = import_module(f"{paper.folder.parent.name}.bugs")
-    bug = getattr(bugs, name, None)
-    if bug is None or name.startswith("_") or not callable(bug):
-        known = [k for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
-                 and not k.startswith("_") and not isinstance(v, type)]
-        refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
+    known = {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
+             and not k.startswith("_") and not isinstance(v, type)}
+    if name not in known:
+        refuse("mutant", name, f"is none of the catalogued bugs {sorted(known)}", "Name one of them.")
+    bug = known[name]
 
     def mutant(instance):
         try:
@@ -78,7 +82,7 @@ def mutation(paper: Paper, name):
 def fingerprint(paper: Paper, options) -> str:
     """Hash of everything a verdict depends on: engine, paper folder, bugs, library versions, options."""
     h = hashlib.sha256(json.dumps([options, _versions(), platform.python_version()], sort_keys=True).encode())
-    files = sorted(ENGINE.rglob("*.py")) + sorted(p for p in paper.folder.rglob("*") if p.suffix in (".py", ".csv"))
+    files = sorted(p for p in ENGINE.rglob("*") if p.suffix in (".py", ".csv")) + sorted(p for p in paper.folder.rglob("*") if p.suffix in (".py", ".csv"))
     for file in [*files, paper.folder.parent / "bugs.py"]:
         if file.is_file():
             h.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -125,7 +129,8 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     head = {"type": "run", "version": _version(), "python": platform.python_version(), "libraries": _versions(), "device": device,
             "seconds": round(time.perf_counter() - began, 1), "paths": [Path(p).name for p in paths], "quick": options["quick"],
             "mutant": mutant, "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found}}
-    records = [head] + [r for t in todo for r in done[t]]
+    slugs = {str(p.folder): p.slug for p in found}
+    records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done[t]]
     if report is not None:
         write_report(records, Path(report))
         journal.close()

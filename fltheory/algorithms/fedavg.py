@@ -16,9 +16,19 @@ class State(NamedTuple):
     x: Any
 
 
+AVERAGING = ("weighted", "plain", "unbiased")
+
+
 def shares(cohort, present, averaging):
-    """Aggregation weights (..., m) of a cohort: p renormalised over it, or plain 1/|S|; 0 if it is empty."""
-    w = cohort.p * present if averaging == "weighted" else (0 * cohort.p + 1) * present
+    """Aggregation weights (..., m) of a cohort; 0 if it is empty.
+
+    "weighted": p renormalised over it; "plain": 1/|S|; "unbiased": p_i n/|S|, which does not sum to 1 but has mean
+    p_i under uniform sampling without replacement (FedNova, App. G, scheme (ii)).
+    """
+    one = 0 * cohort.p + 1
+    if averaging == "unbiased":
+        return ratio(cohort.n * cohort.p * present, (one * present).sum(-1, keepdims=True))
+    w = (cohort.p if averaging == "weighted" else one) * present
     return ratio(w, w.sum(-1, keepdims=True))
 
 
@@ -26,8 +36,8 @@ def shares(cohort, present, averaging):
 class FedAvg(Algorithm):
     """x <- x + sum_i s_i (y_i - x): each participant makes its local steps from x, the server averages.
 
-    averaging: "weighted" (p_i renormalised over the participants) or "plain" (1/|S|; with i.i.d. draws
-    proportional to p this is scheme (i) of FedNova, App. G).
+    averaging: "weighted" (p_i renormalised over the participants), "plain" (1/|S|; with i.i.d. draws proportional to p
+    this is scheme (i) of FedNova, App. G) or "unbiased" (p_i n/|S|, its scheme (ii)).
     """
 
     solver: Any = Vanilla()  # noqa: RUF009  a frozen record
@@ -35,8 +45,8 @@ class FedAvg(Algorithm):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.averaging not in ("weighted", "plain"):
-            refuse("averaging", self.averaging, 'is "weighted" or "plain"', "Choose how participants are averaged.")
+        if self.averaging not in AVERAGING:
+            refuse("averaging", self.averaging, f"is one of {AVERAGING}", "Choose how participants are averaged.")
 
     def init(self, problem, x0, draw=None):
         return State(x0)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from fltheory.algorithms.base import check_positive
 from fltheory.algorithms.fedavg import FedAvg, shares
-from fltheory.scalars import Number
+from fltheory.arrays import ratio
+from fltheory.problems.base import check_weights
+from fltheory.scalars import Number, Numbers
 
 
 @dataclass(frozen=True)
@@ -28,3 +30,28 @@ class FedNova(FedAvg):
         share = shares(cohort, draw.present, self.averaging)[..., None]
         scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
         return x + scale * (share * (change / mass)).sum(-2)
+
+
+@dataclass(frozen=True)
+class GeneralRule(FedAvg):
+    """The generalised rule (FedNova eq 4): x <- x + tau_eff sum_i w_i change_i / |a_i|_1 with free weights and scale.
+
+    w: (n,) weights summing to 1, renormalised over the participants; tau_eff > 0. Plain averaging is the case
+    tau_eff = sum p_i |a_i|_1, w_i = p_i |a_i|_1 / tau_eff (eqs 5-6); FedNova is w = p.
+    """
+
+    tau_eff: Number = 1
+    w: Numbers = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_positive(self.tau_eff, "tau_eff")
+        if self.w is not None:
+            object.__setattr__(self, "w", tuple(self.w))
+            check_weights(list(self.w), len(self.w), "w")
+
+    def server(self, x, cohort, draw, change, mass):
+        """x + lr tau_eff sum_i w_i change_i / (lr |a_i|_1)."""
+        w = cohort.p if self.w is None else self.w[draw.who]
+        w = w * draw.present
+        return x + self.lr * self.tau_eff * (ratio(w, w.sum(-1, keepdims=True))[..., None] * (change / mass)).sum(-2)

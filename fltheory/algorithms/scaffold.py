@@ -1,4 +1,4 @@
-"""SCAFFOLD (Karimireddy et al. 2020), option II, with each client's own number of local steps."""
+"""SCAFFOLD (Karimireddy et al. 2020), options I and II, with each client's own number of local steps."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -20,9 +20,10 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Scaffold(Algorithm):
-    """Local step y <- y - lr (g - c_i + c); c_i <- c_i - c + (x - y)/(steps lr); c keeps sum_i p_i c_i.
+    """Local step y <- y - lr (g - c_i + c), server x <- x + sum s_i (y_i - x); c keeps sum_i p_i c_i.
 
-    option: 2 (the only one in this class). Client and server variates start at 0.
+    option: 2, c_i <- c_i - c + (x - y)/(steps lr), or 1, c_i <- a fresh gradient at x (one more sample, in the slot
+    after the local steps). Client and server variates start at 0.
     """
 
     option: int = 2
@@ -30,8 +31,8 @@ class Scaffold(Algorithm):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.option != 2:
-            refuse("option", self.option, "only option 2 is implemented", "Use option=2.")
+        if self.option not in (1, 2) or isinstance(self.option, bool):
+            refuse("option", self.option, "is 1 or 2", "Choose how the client variate is updated.")
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * x0, 0 * (x0[..., None, :] + problem.p[..., None]))
@@ -42,7 +43,10 @@ class Scaffold(Algorithm):
         y = x
         for k, on in draw.local_steps():
             y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) - ci + c)
-        new = ci - c + (x - y) / (draw.steps[..., None] * self.lr)
+        if self.option == 2:
+            new = ci - c + (x - y) / (draw.steps[..., None] * self.lr)
+        else:
+            new = cohort.grad(x + 0 * ci, draw.xi_at(k + 1))
         share = shares(cohort, draw.present, "weighted")[..., None]
         weight = (cohort.p * draw.present)[..., None]
         return State(s.x + (share * (y - x)).sum(-2),

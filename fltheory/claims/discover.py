@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +43,9 @@ def read_ledger(path: Path) -> dict:
     if missing or not rows:
         refuse("ledger", str(path), f"needs the columns {COLUMNS}", f"Missing: {missing or 'every row'}.")
     out = {}
-    for row in rows:
+    for number, row in enumerate(rows, start=2):
+        if not row["id"] or None in (row[c] for c in COLUMNS):
+            refuse("row", number, f"of {path.name} has no id or fewer fields than columns", "Complete the row.")
         if row["id"] in out:
             refuse("id", row["id"], f"stands twice in {path.name}", "Ids are unique.")
         out[row["id"]] = row
@@ -49,7 +53,8 @@ def read_ledger(path: Path) -> dict:
 
 
 def papers(paths) -> list[Paper]:
-    """Every paper folder at or below the given paths, sorted by slug. Raises BadInput if there is none."""
+    """Every paper folder at or below the given paths, each once, sorted by slug; folders of one name are told apart by
+    their parents. Raises BadInput if there is none."""
     folders = []
     for path in map(Path, paths):
         if not path.exists():
@@ -59,31 +64,77 @@ def papers(paths) -> list[Paper]:
     if not folders:
         refuse("path", [str(p) for p in paths], "holds no paper folder (none has a ledger.csv)",
                "`fltheory list` shows the papers of a folder.")
-    return [load(f) for f in folders]
+    found = [load(f) for f in sorted({f.resolve() for f in folders}, key=lambda f: (f.name, str(f)))]
+    depth = 1
+    while len({p.slug for p in found}) < len(found):
+        depth += 1
+        for p in found:
+            p.slug = "/".join(p.folder.parts[-depth:])
+    return found
 
 
 def load(folder: Path) -> Paper:
     """Import a paper folder and collect what it declares."""
     folder = Path(folder).resolve()
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
-    package = _package(folder)
+    package = activate(folder)
     files = sorted((folder / "claims").glob("[a-z]*.py")) + [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
         name = f"{package}.{'claims.' if file.parent.name == 'claims' else ''}{file.stem}"
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except (ImportError, SyntaxError, NameError, AttributeError, TypeError) as error:
+            raise BadInput(f"{file.relative_to(folder.parent)} cannot be imported: {_where(error)}. "
+                           "Correct the file, or install what it needs.") from error
         for made in forms.REGISTRY:
-            if made.module == name:
+            if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
     return paper
 
 
-def _package(folder: Path) -> str:
-    """Make `verification.<slug>` (or `<parent>.<slug>`) importable from its path."""
-    parent = folder.parent
-    root = str(parent.parent)
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    return f"{parent.name}.{folder.name}"
+def _where(error):
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    line = error.lineno if isinstance(error, SyntaxError) else at.lineno
+    return f"{type(error).__name__}: {error} (line {line})"
+
+
+_ASIDE: dict[Path, dict] = {}  # modules of folders of papers whose name another one uses at the moment
+
+
+def activate(folder: Path) -> str:
+    """Make `<parent>.<slug>` name this folder's modules and return that name.
+
+    Folders of papers may share a name: the modules of the others are put aside. Raises BadInput if the parent's name
+    belongs to an importable module that is no folder of papers.
+    """
+    folder = Path(folder).resolve()
+    parent, name = folder.parent, folder.parent.name
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(name)
+    places = [] if spec is None else [Path(p).resolve() for p in spec.submodule_search_locations or [spec.origin or "."]]
+    if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
+        refuse("folder", str(parent), f"has the name of the module {name!r}", "Rename the folder that holds the papers.")
+    if name in sys.modules and places != [parent]:
+        _ASIDE[places[0]] = {k: sys.modules.pop(k) for k in list(sys.modules) if k == name or k.startswith(name + ".")}
+    if name not in sys.modules:
+        sys.modules.update(_ASIDE.pop(parent, None) or {name: _parent_module(parent)})
+    if str(parent.parent) not in sys.path:
+        sys.path.append(str(parent.parent))
+    return f"{name}.{folder.name}"
+
+
+def _parent_module(parent):
+    """The folder of papers as a package, with or without an __init__.py."""
+    start, places = parent / "__init__.py", [str(parent)]
+    if start.is_file():
+        spec = importlib.util.spec_from_file_location(parent.name, start, submodule_search_locations=places)
+    else:
+        spec = importlib.machinery.ModuleSpec(parent.name, None, is_package=True)
+        spec.submodule_search_locations = places
+    module = importlib.util.module_from_spec(spec)
+    if start.is_file():
+        spec.loader.exec_module(module)
+    return module
 
 
 def _add(paper: Paper, made):
@@ -92,6 +143,8 @@ def _add(paper: Paper, made):
     if row is None or row["type"] != wanted:
         refuse("id", made.id, f"is no {wanted} of {paper.slug}/ledger.csv", "Add it to the ledger with a reason, or correct the id.")
     table = paper.claims if isinstance(made, Claim) else paper.findings
+    if made.id in table:
+        refuse("id", made.id, f"is declared twice in {paper.slug}", "Ids are unique.")
     made_fields = {"paper": paper.slug, "folder": paper.folder, "place": made.place or row["place"],
                    "says": made.says or row["says"]}
     if isinstance(made, Claim):
@@ -106,4 +159,4 @@ def _add(paper: Paper, made):
     table[made.id] = made
 
 
-__all__ = ["Claim", "Finding", "Paper", "load", "papers", "read_ledger"]
+__all__ = ["Claim", "Finding", "Paper", "activate", "load", "papers", "read_ledger"]

@@ -145,10 +145,13 @@ class Problem:
 
 
 class Cohort:
-    """A lazy view of the clients `who`: their weights and gradients. Grouping by client is its private matter."""
+    """A lazy view of the clients `who`: their weights p, their gradients, and the number n of all clients.
+
+    Grouping by client is its private matter.
+    """
 
     def __init__(self, problem: Problem, who):
-        self._problem, self._who = problem, who
+        self._problem, self._who, self.n = problem, who, problem.n
         self.p = problem.p if isinstance(who, slice) else problem.p[who]
 
     def grad(self, y, sample=None):

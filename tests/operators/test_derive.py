@@ -257,8 +257,11 @@ def test_features_equal_enumeration_when_the_law_offers_no_moments(monkeypatch):
     assert featured.mean_square_rate() == pytest.approx(listed.mean_square_rate(), abs=1e-10)
 
 
-@pytest.mark.parametrize("law", [*(ft.Bernoulli(("3/4", "1/2", "1/3", "1/5"), empty=e) for e in ("move", "skip", "redraw")),
-                                 ft.Uniform(2)], ids=["move", "skip", "redraw", "uniform"])
+FOUR = ("3/4", "1/2", "1/3", "1/5")
+
+
+@pytest.mark.parametrize("law", [*(ft.Bernoulli(FOUR, empty=e) for e in ("move", "skip", "redraw")), ft.Uniform(2)],
+                         ids=["move", "skip", "redraw", "uniform"])
 @pytest.mark.parametrize("algorithm", [ft.Scaffold("1/20", 2), ft.Focus("1/50", (2, 1, 3, 1))],
                          ids=lambda a: type(a).__name__)
 def test_features_equal_enumeration_exactly(monkeypatch, algorithm, law):
@@ -273,7 +276,7 @@ def test_features_equal_enumeration_exactly(monkeypatch, algorithm, law):
     for ours, theirs in ((featured.moments.second(X), listed.moments.second(X)),
                          (featured.moments.second_adjoint(X), listed.moments.second_adjoint(X)),
                          (featured.moments.step(pi, m, X)[2], listed.moments.step(pi, m, X)[2]),
-                         (featured.mean_map()[0], listed.mean_map()[0]), (featured.mean_map()[1], listed.mean_map()[1])):
+                         *zip(featured.mean_map(), listed.mean_map(), strict=True)):
         assert (ours == theirs).all()
 
 
@@ -313,7 +316,7 @@ def test_markov_without_correlation_is_bernoulli(algorithm, empty):
     assert markov.fixed_point().x == pytest.approx(plain.fixed_point().x, rel=1e-10)
     assert markov.stationary().covariance == pytest.approx(plain.stationary().covariance, rel=1e-9)
     for (m, S), (n, T) in zip(markov.trajectory(4, [3, -2]), plain.trajectory(4, [3, -2]), strict=True):
-        assert m == pytest.approx(n, rel=1e-12) and S == pytest.approx(T, rel=1e-12)
+        assert m == pytest.approx(n, rel=1e-12) and np.abs(S - T).max() <= 1e-12 * np.abs(T).max()
 
 
 @pytest.mark.parametrize("kind", ROUNDS, ids=lambda k: k.__name__)
@@ -358,24 +361,42 @@ def test_random_steps_are_enumerated():
     total = 0
     for (q, members), taus in itertools.product(uniform(3, 2), itertools.product((1, 3), repeat=3)):
         weight = q * np.prod([Q(1, 4) if t == 1 else Q(3, 4) for t in taus])
-        total = total + weight * brute.affine(brute.fedavg_round(clients, LR, [(i, taus[i]) for i in members]), 2, Q(0), Q(1))
+        step = brute.fedavg_round(clients, LR, [(i, taus[i]) for i in members])
+        total = total + weight * brute.affine(step, 2, Q(0), Q(1))
     assert fractions(np.concatenate([M, c[:, None]], axis=1)) == list(total.reshape(-1))
 
 
-@pytest.mark.parametrize("fresh", [True, False], ids=["fresh runs", "one shared run"])
-def test_repeated_clients_make_fresh_runs(fresh):
+def test_repeated_clients_make_fresh_runs():
     # on flat losses client i's change has variance sigma^2 lr^2 steps_i: p = (.5, .3, .2), v = (1, 2, 5), three draws
     p, v = [Q(1, 2), Q(3, 10), Q(1, 5)], [1, 2, 5]
     problem = ft.Quadratic.from_linear([[[0]]] * 3, [[0]] * 3, p)
     op = ft.derive(ft.FedAvg(1, tuple(v), averaging="plain"), problem, ft.WithReplacement(3, p), noise=1)
-    (_, first), (_, second) = op.exact().trajectory(2, [0])
-    assert fractions(first) == [0]
-    if fresh:
-        assert fractions(second) == [Q(7, 10)]
-    else:
-        shared = sum(p[a] * p[b] * p[c] * sum(Q([a, b, c].count(i), 3) ** 2 * v[i] for i in {a, b, c})
-                     for a, b, c in itertools.product(range(3), repeat=3))
-        assert shared == Q(112, 100) and fractions(second) != [shared]
+    (_, _), (first, second) = op.exact().trajectory(2, [0])
+    assert fractions(first) == [0] and fractions(second) == [Q(7, 10)]
+    shared = sum(p[a] * p[b] * p[c] * sum(Q([a, b, c].count(i), 3) ** 2 * v[i] for i in {a, b, c})
+                 for a, b, c in itertools.product(range(3), repeat=3))
+    assert shared == Q(112, 100)                                 # what one shared run per client would give
+
+
+def test_noise_of_rounds_with_unequal_numbers_of_slots(monkeypatch):
+    from fltheory.operators import probe
+    problem, clients = three()
+    law = ft.Uniform(2, steps=ft.RandomSteps([("1/2", 1), ("1/2", 3)]), noise=1)
+    whole = ft.derive(ft.FedAvg(LR), problem, law)
+    monkeypatch.setattr(probe, "CHUNK", 1)                       # one mask at a time, each with its own slots
+    pieces = ft.derive(ft.FedAvg(LR), problem, law)
+    assert whole.stationary().covariance == pytest.approx(pieces.stationary().covariance, rel=1e-12)
+    clients = brute.in_floats(clients)
+    chances = [(q / 8, [(i, taus[i]) for i in s]) for q, s in uniform(3, 2)
+               for taus in itertools.product((1, 3), repeat=3)]
+    made = [brute.affine(brute.fedavg_round(clients, 0.05, c), 2).astype(float) for _, c in chances]
+    G = [brute.fedavg_noise(clients, 0.05, c) for _, c in chances]
+    q = [float(v) for v, _ in chances]
+    _, covariance = kron_stationary(q, made, sum(w * g @ g.T for w, g in zip(q, G, strict=True)) / 2)
+    assert whole.stationary().covariance == pytest.approx(covariance, rel=1e-10)
+    schedule = ft.Replay([((0, 1), 1), ((2,), 3), ((0, 1, 2), 2)])
+    op = ft.derive(ft.Scaffold(LR), problem, schedule, noise=1)  # modes of unequal slots decide one subspace
+    assert op.reachable == 8 and op.stationary().covariance.trace() > 0
 
 
 # ---- what is refused -----------------------------------------------------------------------------------------
@@ -430,11 +451,11 @@ def test_too_many_outcomes_are_counted():
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full(noise=1), noise=2), "already has noise=1"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full(), noise=-1), "standard deviation is >= 0"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full(batch=2)), "no rows"),
-    (lambda p: ft.derive(ft.FedAvg(LR, 1), ft.Ridge([[[1]], [[2]]], [[1], [0]], 1), ft.Full(batch=1)), "additive noise"),
+    (lambda p: ft.derive(ft.FedAvg(LR, 1), ft.Ridge([[[1]]], [[1]], 1), ft.Full(batch=1)), "additive noise"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Bernoulli((0, 1, 1))), r"lie in \(0, 1\]"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Bernoulli((1, 1))), "one probability per client"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Uniform(4)), "only 3 clients"),
-    (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full), "no law|missing"),
+    (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full), "no law of participation"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, "full"), "no law of participation"),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full(), start="here"), '"init" or "any"'),
     (lambda p: ft.derive(ft.FedAvg(LR, 1), p, ft.Full()).mean_gradient_square(p, 0, [0, 0]), "at least one round"),
@@ -456,7 +477,8 @@ def test_equal_noise_given_twice_is_no_contradiction():
 def test_surrogate_weights():
     p = ["1/2", "3/10", "1/5"]
     exact = [fraction(v) for v in p]
-    assert fractions(ft.surrogate_weights(ft.FedAvg(LR, (1, 4, 10)), ft.Full(), 3, p)) == [Q(5, 37), Q(12, 37), Q(20, 37)]
+    expected = [Q(5, 37), Q(12, 37), Q(20, 37)]
+    assert fractions(ft.surrogate_weights(ft.FedAvg(LR, (1, 4, 10)), ft.Full(), 3, p)) == expected
     for solver in (ft.Vanilla(), ft.Momentum("9/10"), ft.Proximal(mu="1/2"), ft.Decay("1/2")):
         assert fractions(ft.surrogate_weights(ft.FedNova(LR, (1, 4, 10), solver), ft.Full(), 3, p)) == exact
     nova = ft.surrogate_weights(ft.FedNova(LR, (1, 2, 10)), ft.Uniform(2), 3)
@@ -469,7 +491,8 @@ def test_surrogate_weights():
         assert [f"{float(v):.3f}" for v in w] == ["0.551", "0.296", "0.153"] and sum(fractions(w)) == 1
     plain = ft.surrogate_weights(ft.FedAvg(LR, 4, averaging="plain"), ft.WithReplacement(2, p), 3, p)
     assert fractions(plain) == exact
-    assert ft.surrogate_weights(ft.FedAvg(LR, (1, 4, 10)), ft.Full(), 3, p, FLOAT) == pytest.approx([5 / 37, 12 / 37, 20 / 37])
+    assert ft.surrogate_weights(ft.FedAvg(LR, (1, 4, 10)), ft.Full(), 3, p, FLOAT) == pytest.approx(
+        [float(v) for v in expected])
 
 
 def test_surrogate_weights_over_modes():
@@ -483,8 +506,7 @@ def test_surrogate_weights_over_modes():
 def test_small_steps_reach_the_surrogate_minimiser():
     problem, _ = three()
     w = ft.surrogate_weights(ft.FedAvg(LR, (1, 4, 10)), ft.Full(), 3, P3)
-    target = ft.surrogate_optimum if hasattr(ft, "surrogate_optimum") else None
-    best = np.array([float(v) for v in target(problem, fractions(w)).x])
+    best = np.array([float(v) for v in ft.surrogate_optimum(problem, fractions(w)).x])
     gaps = [np.abs(ft.derive(ft.FedAvg(lr, (1, 4, 10)), problem, ft.Full()).fixed_point().x - best).max()
             for lr in ("1/100", "1/1000", "1/10000")]
     assert gaps[0] > 5 * gaps[1] > 25 * gaps[2]
@@ -531,7 +553,8 @@ def test_numbering_the_clients_differently_changes_nothing(rows, order, kind, wh
 
 
 @quick
-@given(instances(), st.sampled_from(KINDS), st.integers(0, 3), st.integers(-5, 5), st.fractions(Q(1, 4), 4, max_denominator=4))
+@given(instances(), st.sampled_from(KINDS), st.integers(0, 3), st.integers(-5, 5),
+       st.fractions(Q(1, 4), 4, max_denominator=4))
 def test_moving_and_scaling_the_coordinates(rows, kind, which, shift, s):
     H, c, w, tau, p = declared(rows)
     law = laws_of(p)[which]
@@ -539,7 +562,8 @@ def test_moving_and_scaling_the_coordinates(rows, kind, which, shift, s):
     moved = ft.derive(kind("1/50", tau), ft.Quadratic(H, [[v + shift for v in row] for row in c], w), law, noise=1)
     # f(x/s): Hessians shrink by s^2, so the step grows by s^2; gradients and their noise shrink by s
     small = [[[v / s**2 for v in row] for row in h] for h in H]
-    scaled = ft.derive(kind(Q(1, 50) * s**2, tau), ft.Quadratic(small, [[s * v for v in row] for row in c], w), law, noise=1 / s)
+    wide = ft.Quadratic(small, [[s * v for v in row] for row in c], w)
+    scaled = ft.derive(kind(Q(1, 50) * s**2, tau), wide, law, noise=1 / s)
     x = fractions(op.exact().fixed_point().x)
     assert fractions(moved.exact().fixed_point().x) == [v + shift for v in x]
     assert fractions(scaled.exact().fixed_point().x) == [s * v for v in x]
@@ -554,8 +578,8 @@ def test_the_unit_of_the_losses_is_irrelevant(rows, kind, which, unit):
     H, c, w, tau, p = declared(rows)
     law = laws_of(p)[which]
     op = ft.derive(kind("1/50", tau), ft.Quadratic(H, c, w), law, noise=2)
-    other = ft.derive(kind(Q(1, 50) / unit, tau), ft.Quadratic([[[unit * v for v in row] for row in h] for h in H], c, w), law,
-                      noise=2 * unit)
+    times = ft.Quadratic([[[unit * v for v in row] for row in h] for h in H], c, w)
+    other = ft.derive(kind(Q(1, 50) / unit, tau), times, law, noise=2 * unit)
     assert told(op) == pytest.approx(told(other), rel=1e-8)
     assert fractions(op.exact().fixed_point().x) == fractions(other.exact().fixed_point().x)
     assert op.floor() == pytest.approx(other.floor(), rel=1e-8)

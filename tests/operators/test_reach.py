@@ -8,7 +8,7 @@ import fltheory as ft
 from fltheory import linalg
 from fltheory.operators import reach
 from fltheory.operators.probe import Layout
-from fltheory.problems.instances import scaffold_awkward, table1_focus
+from fltheory.problems.instances import scaffold_awkward
 from fltheory.scalars import LARGE_PRIME, WORD_PRIME, Residue, fraction
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.naive import fedresavg, focus, scaffold
@@ -70,8 +70,7 @@ def test_algorithms_without_memory_reach_everything(algorithm):
     for start in ("init", "any"):
         op = ft.derive(algorithm, problem, ft.Uniform(2), start=start)
         assert op.reachable == op.dimension == 2 and op.invariants() == [] and op.reach.names == ("x[0]", "x[1]")
-    assert reach.reachable(algorithm, problem, ft.Uniform(2, steps=2) if algorithm.steps is None else
-                           ft.Uniform(2, steps=algorithm.steps)).dimension == 2
+    assert reach.reachable(algorithm, problem, ft.Uniform(2, steps=algorithm.steps)).dimension == 2
 
 
 def test_neighbour_averaging_conserves_the_weighted_mean():
@@ -94,9 +93,9 @@ def test_padded_personal_coordinates_are_dropped(noise):
                                "c[1] = 1/2 ci[0][1] + 1/2 ci[1][1]"]
     w, theta = problem.joint_optimum()
     fixed = op.exact().fixed_point()
-    assert [fraction(v) for v in fixed.x] == list(w)
+    assert [fraction(v) for v in fixed.x] == [fraction(v) for v in w]
     where = [fixed.names.index(f"theta[{i}][{k}]") for i in range(2) for k in range(3)]
-    assert [fraction(fixed.state[k]) for k in where] == list(theta.reshape(-1))
+    assert [fraction(fixed.state[k]) for k in where] == [fraction(v) for v in theta.reshape(-1)]
 
 
 def flat(*parts):
@@ -178,7 +177,7 @@ def test_random_residues_are_not_taken_for_short_rationals(prime):
     assert found == 0 and reconstructed > 30
     short = Residue(-7, prime) / Residue(12, prime)
     lifted = reach._lift(([0], [np.array([1, short.value], dtype=object)]), prime, lay)
-    assert lifted.V[1, 0] == Q(-7, 12) and lifted.invariants() == ["x[1] = -7/12 x[0]"]
+    assert lifted.V[1, 0] == Q(-7, 12) and lifted.invariants() == ["x[0] = -12/7 x[1]"]
 
 
 def test_a_basis_grows_only_by_new_directions():
@@ -192,7 +191,7 @@ def test_a_basis_grows_only_by_new_directions():
 def test_the_awkward_instance_is_quick_and_exact():
     problem, steps, lr = scaffold_awkward()
     found = reach.reachable(ft.Scaffold(lr, steps), problem, ft.Full(steps=steps))
-    assert found.rows == (0, 1, 2, 3, 4, 5) or found.dimension == 6
+    assert found.dimension == 6
     assert found.invariants() == ft.derive(ft.Scaffold(lr, steps), problem, ft.Full()).invariants()
 
 
@@ -202,5 +201,5 @@ def test_noise_may_open_directions_that_the_start_cannot():
     silent = ft.derive(ft.Focus(LR, 2), problem, ft.Full())
     noisy = ft.derive(ft.Focus(LR, 2), problem, ft.Full(), noise=1)
     assert silent.reachable == 2 and noisy.reachable == 3
-    assert "g[1][0] = g[0][0]" in " ".join(silent.invariants()) or "g[0][0] = g[1][0]" in " ".join(silent.invariants())
-    assert table1_focus().n == 3
+    assert silent.invariants() == ["y[0] = 2 g[0][0]", "y[0] = 2 g[1][0]"]
+    assert noisy.invariants() == ["y[0] = g[0][0] + g[1][0]"]

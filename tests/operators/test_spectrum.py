@@ -1,0 +1,212 @@
+"""Certificates: they enclose what floats say, and they reject what is wrong by a little."""
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory import linalg
+from fltheory.operators import spectrum
+from fltheory.problems.instances import extreme_steps, scaffold_awkward, table1_focus
+from fltheory.scalars import FLOAT, have
+from tests.operators.brute import scalars, three
+
+needs_flint = pytest.mark.skipif(not have("flint"), reason="mean rates are certified by python-flint")
+CHANCES = ("9/10", "1/2", "1/5")
+LR = Q(1, 20)
+
+
+def encloses(op, width=1e-2):
+    found = op.certify(width)
+    low, high = found.mean_square
+    rate = op.mean_square_rate()
+    assert isinstance(low, Q) and isinstance(high, Q)
+    assert low <= rate * (1 + 1e-9) and rate * (1 - 1e-9) <= high
+    assert high - low <= Q(width) * high * Q(101, 100)
+    if found.mean is not None:
+        low, high = found.mean
+        assert low * (1 - Q(1, 10**9)) <= op.rate() <= high * (1 + Q(1, 10**9)) and high - low <= Q(1, 10**12)
+    return found
+
+
+CASES = {
+    "FedAvg": lambda: ft.derive(ft.FedAvg(LR, (1, 2, 5)), three()[0], ft.Uniform(2)),
+    "Scaffold": lambda: ft.derive(ft.Scaffold(LR, 2), table1_focus(), ft.Uniform(1)),
+    "Focus": lambda: ft.derive(ft.Focus(LR, 4), table1_focus(), ft.Bernoulli(CHANCES, empty="redraw")),
+    "Focus, skipped": lambda: ft.derive(ft.Focus(LR, 2), table1_focus(), ft.Bernoulli(CHANCES, empty="skip")),
+    "unstable": lambda: ft.derive(ft.Focus("1/100", 1), ft.Quadratic([[[1]], [[3]], [[10]]], [[1], [0], [-1]]),
+                                  ft.Bernoulli((".9", ".5", ".05"))),
+    "awkward": lambda: ft.derive(ft.Scaffold(scaffold_awkward()[2], 3), scaffold_awkward()[0], ft.Full()),
+    "extreme steps": lambda: ft.derive(ft.FedAvg(LR, extreme_steps()[1]), extreme_steps()[0], ft.Full()),
+    "Markov": lambda: ft.derive(ft.Focus(LR, 1), scalars(2)[0], ft.Markov(("1/2", "1/3"), "1/4", 2)),
+    "cyclic": lambda: ft.derive(ft.FedAvg(LR, 2), three()[0], ft.Cyclic([(0, 1), (2,)])),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_enclosures_contain_the_float_rates(case):
+    found = encloses(CASES[case]())
+    assert found.stable is (case != "unstable")
+
+
+def test_narrow_enclosures():
+    op = CASES["Focus"]()
+    low, high = encloses(op, 1e-4).mean_square
+    assert (high - low) / high <= Q(101, 10**6)
+
+
+def problem16():
+    H = [[[Q(k % 3 + 2, 2), Q(1, 4)], [Q(1, 4), Q(k % 5 + 2, 3)]] for k in range(16)]
+    return ft.Quadratic.from_linear(H, [[Q(k % 4 - 1), Q(k % 3)] for k in range(16)])
+
+
+def sixteen(empty):
+    return ft.derive(ft.Focus("1/200", 2), problem16(), ft.Bernoulli([f"{k}/20" for k in range(2, 18)], empty=empty))
+
+
+def test_sixteen_unequal_clients_are_certified():
+    op = sixteen("move")
+    low, high = encloses_square(op)
+    assert high < 1 and (high - low) / high <= Q(101, 10**4)
+
+
+def encloses_square(op):
+    low, high = spectrum.mean_square(op.exact().moments, op.moments, 1e-2)
+    assert low <= op.mean_square_rate() <= high
+    return low, high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("empty", ["move", "skip", "redraw"])
+def test_sixteen_unequal_clients_are_certified_under_each_convention(empty):
+    assert encloses(sixteen(empty)).stable is True
+
+
+# ---- the checks themselves -----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def small():
+    """A Focus operator: (exact moments, float moments, rate, Lyapunov matrix, Perron matrix)."""
+    op = CASES["Focus"]()
+    exact, floats = op.exact().moments, op.moments
+    rate, perron = floats.perron()
+    return exact, floats, rate, spectrum._resolvent(floats, rate * 1.01), perron
+
+
+def test_upper_and_lower_accept_what_is_true(small):
+    exact, floats, rate, X, V = small
+    assert spectrum.upper(exact, X, Q(rate * 1.02)) and spectrum.upper(exact, 1000 * X, Q(rate * 1.02))
+    assert spectrum.lower(exact, spectrum._resolvent(floats, rate * 1.0005), Q(rate * 0.99)) \
+        or spectrum.lower(exact, V, Q(rate * 0.99))
+
+
+def test_upper_rejects_rates_that_are_too_small(small):
+    exact, floats, rate, X, V = small
+    for factor in (0.9, 0.999, 1 - 1e-6):
+        for matrix in (X, V, np.stack([np.eye(exact.size)]), spectrum._resolvent(floats, rate * 1.0001)):
+            assert not spectrum.upper(exact, matrix, Q(rate * factor))
+
+
+def test_lower_rejects_rates_that_are_too_large(small):
+    exact, floats, rate, X, V = small
+    for factor in (1.1, 1.001, 1 + 1e-6):
+        for matrix in (X, V, np.stack([np.eye(exact.size)]), spectrum._resolvent(floats, rate * 1.0001)):
+            assert not spectrum.lower(exact, matrix, Q(rate * factor))
+
+
+def test_matrices_outside_the_cone_prove_nothing(small):
+    exact, _, rate, X, V = small
+    size = exact.size
+    indefinite = np.stack([np.diag([1.0] * (size - 1) + [-1e-6])])
+    for wrong in (-X, indefinite, 0 * X):
+        assert not spectrum.upper(exact, wrong, Q(10**6))        # the slack alone is satisfied by any large rate
+    for wrong in (-V, 0 * V, indefinite):
+        assert not spectrum.lower(exact, wrong, Q(0))            # so is the gain by rate 0
+    semidefinite = X.copy()
+    semidefinite[0, 0], semidefinite[0, :, 0] = 0, 0
+    assert not spectrum.upper(exact, semidefinite, Q(10**6))
+
+
+def test_every_block_of_a_chain_is_checked():
+    op = CASES["Markov"]()
+    exact, floats = op.exact().moments, op.moments
+    rate, _ = floats.perron()
+    X = spectrum._resolvent(floats, rate * 1.01)
+    assert len(X) == 4 and spectrum.upper(exact, X, Q(rate * 1.02))
+    for k in range(4):
+        wrong = X.copy()
+        wrong[k] = -wrong[k]
+        assert not spectrum.upper(exact, wrong, Q(rate * 1.02))
+        assert not spectrum.lower(exact, wrong, Q(0))
+
+
+def test_a_wrong_float_rate_is_not_certified():
+    op = CASES["Focus"]()
+    exact, floats = op.exact().moments, op.moments
+    rate, V = floats.perron()
+
+    class Liar(type(floats)):
+        def perron(self):
+            return self.claims, V
+    for factor, message in ((0.9, "no Lyapunov matrix"), (1.1, "no Perron matrix")):
+        liar = Liar(floats.mixtures, floats.chain, floats.variance)
+        object.__setattr__(liar, "claims", rate * factor)
+        with pytest.raises(ft.CertificateFailed, match=message):
+            spectrum.mean_square(exact, liar, 1e-2)
+
+
+# ---- special cases -------------------------------------------------------------------------------------------
+@needs_flint
+def test_nilpotent_rounds_have_rate_zero():
+    one_step = ft.derive(ft.FedAvg(1, 1), ft.Quadratic([[[1]], [[1]]], [[1], [-1]]), ft.Uniform(1))
+    found = one_step.certify()
+    assert found.mean_square == (0, 0) and found.mean == (0, 0) and found.stable is True
+    assert one_step.rate() == 0 and one_step.stationary().covariance == pytest.approx(np.eye(1))
+
+
+def test_rates_that_floats_call_zero_are_checked_exactly():
+    op = ft.derive(ft.FedAvg(1, 1), ft.Quadratic([[[1]], [[1]]], [[1], [-1]]), ft.Uniform(1))
+    other = ft.derive(ft.FedAvg("999/1000", 1), ft.Quadratic([[[1]], [[1]]], [[1], [-1]]), ft.Uniform(1))
+    with pytest.raises(ft.CertificateFailed, match="not nilpotent"):
+        spectrum.mean_square(other.exact().moments, op.moments, 1e-2)
+
+
+def test_mean_square_rates_are_certified_without_flint(monkeypatch):
+    op = CASES["FedAvg"]()
+    expected = op.certify() if have("flint") else None
+
+    def absent(purpose):
+        raise ImportError(f"{purpose} needs python-flint")
+    monkeypatch.setattr(linalg, "_flint", absent)
+    monkeypatch.setattr(linalg, "_flint_name", lambda x: "")
+    monkeypatch.setattr("fltheory.scalars.have", lambda library: False)
+    from fltheory.scalars import _Rational
+    monkeypatch.setattr(_Rational, "_make", property(lambda self: lambda f: f))
+    found = op.certify()
+    assert found.mean is None and "skipped without flint" in found.method
+    assert found.stable is True and isinstance(found.mean_square[0], Q)
+    if expected is not None:
+        assert found.mean_square == expected.mean_square
+
+
+def test_sparse_and_dense_routes_agree(monkeypatch):
+    from fltheory.operators import moments
+    op = CASES["Focus"]()
+    dense = (op.mean_square_rate(), op.stationary().covariance, op.certify().mean_square)
+    monkeypatch.setattr(moments, "DENSE", 0)
+    monkeypatch.setattr(spectrum, "DENSE", 0)
+    again = CASES["Focus"]()
+    assert again.mean_square_rate() == pytest.approx(dense[0], rel=1e-10)
+    assert np.abs(again.stationary().covariance - dense[1]).max() <= 1e-9 * np.abs(dense[1]).max()
+    low, high = again.certify().mean_square
+    assert low <= dense[2][1] and dense[2][0] <= high
+
+
+def test_stability_is_undecided_when_the_enclosure_contains_one():
+    made = [spectrum.Certificate(None, (Q(a), Q(b)), "") for a, b in (("1/2", "9/10"), ("9/10", "11/10"), ("1", "2"))]
+    assert [c.stable for c in made] == [True, None, False]
+    assert spectrum.Certificate(None, (Q(1, 2), Q(1)), "").stable is None
+
+
+def test_exact_operators_certify_themselves():
+    op = CASES["FedAvg"]().exact()
+    assert op.certify().mean_square == op.in_domain(FLOAT).certify().mean_square
