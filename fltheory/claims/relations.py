@@ -62,13 +62,14 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
         refuse("at_most", show(lhs), "symbols have no order", "Prove the sign with `nonnegative`.")
     terms = rhs.parts if isinstance(rhs, Terms) else None
     if kind == "ball":
+        low, high, total = (_to_flint(_read(v)) for v in (low, high, total))
         inside = bool(high < total) or (not strict and bool(high <= total))
         status = HOLDS if inside else FALSIFIED if bool(low > total) else INCONCLUSIVE
         return Comparison("at most", lhs, rhs, status, kind, label, total - high, None, terms)
     low, high, total = _read(low), _read(high), _read(total)
     if kind == "float":
         slack = FLOAT_TOLERANCE * max(abs(float(high)), abs(float(total)))
-        status = HOLDS if high <= total - slack or high == total else FALSIFIED if low > total + slack else INCONCLUSIVE
+        status = HOLDS if high <= total - slack or (high == total and not strict) else FALSIFIED if low > total + slack else INCONCLUSIVE
     else:
         status = HOLDS if (high < total if strict else high <= total) else FALSIFIED if (
             low >= total if strict else low > total) else INCONCLUSIVE
@@ -86,12 +87,12 @@ def equivalent(first, second, label="", detail="") -> Comparison:
 
 def agrees(measured: Interval, predicted, label="") -> Comparison:
     """A measured interval contains the predicted value. The level travels with the interval."""
-    status = HOLDS if measured.contains(predicted) else FALSIFIED
+    status = FALSIFIED if not measured.contains(predicted) else HOLDS if np.isfinite(measured.half_width) else INCONCLUSIVE
     return Comparison("agrees", measured, predicted, status, "statistical", label,
                       measured.half_width - abs(measured.value - float(predicted)))
 
 
-def nonnegative(polynomial, label="", symbols=None) -> Comparison:
+def nonnegative(polynomial, label="") -> Comparison:
     """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0."""
     element = polynomial.element if isinstance(polynomial, Symbolic) else None
     if element is None:
@@ -106,15 +107,18 @@ def induction(base, step, label="", over="tau") -> Comparison:
     """A closed form for every integer, from its value at the start and one coded step.
 
     base, step: sequences of (computed, stated) pairs in a field of rational functions where a power with the
-    symbolic exponent `over` is a free symbol.
+    symbolic exponent `over` is a free symbol. Steps that compare nothing but numbers prove nothing beyond them.
     """
+    if not base or not step:
+        refuse("induction", (len(base), len(step)), "needs at least one base and one step identity", "State both.")
     pairs = [("base", *p) for p in base] + [("step", *p) for p in step]
     checks = [(where, equal(a, b)) for where, a, b in pairs]
     failed = [(where, c) for where, c in checks if c.status != HOLDS]
     kind = weakest(c.evidence for _, c in checks)
+    general = any(c.evidence == "symbolic" for where, c in checks if where == "step")
     shown = failed[0][1] if failed else checks[-1][1]
     return Comparison("induction", shown.lhs, shown.rhs, FALSIFIED if failed else HOLDS,
-                      "symbolic" if kind == "exact" else kind, label,
+                      "symbolic" if kind == "exact" and general else kind, label,
                       detail=f"{failed[0][0]} fails" if failed else
                       f"{len(base)} base and {len(step)} step identities, every integer {over}")
 

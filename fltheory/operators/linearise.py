@@ -15,7 +15,7 @@ from fltheory.scalars import FLOAT, Torch, declare, fraction, need
 @dataclass(frozen=True)
 class Linearisation:
     """x (d,): server model at the fixed point; state (D,); jacobian (D, D) of the round there; residual of the fixed
-    point; rate: local contraction factor (spectral radius)."""
+    point; rate: local contraction factor, the spectral radius where conserved quantities keep their value."""
 
     x: np.ndarray
     state: np.ndarray
@@ -41,6 +41,8 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
     ((_, draw),) = law.support(problem.n)
     draw = draw.map(lambda a: torch.as_tensor(np.array(a)))
     start = domain.array(FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0")))
+    if tuple(start.shape) != (problem.d,):
+        refuse("x0.shape", tuple(start.shape), f"one server model of shape ({problem.d},)", "Give d numbers.")
     state = alg.init(prob, start)
     lay = Layout.of(state)
 
@@ -54,11 +56,25 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
         if size <= tolerance * max(1.0, float(z.abs().max())):
             break
         J = jacobian(z)
-        # conserved quantities make J - I singular: the least-squares step stays on the invariant subspace of the start
-        z = z - torch.linalg.lstsq(J - torch.eye(len(z), dtype=z.dtype), residual[:, None], driver="gelsd").solution[:, 0]
+        shift = J - torch.eye(len(z), dtype=z.dtype)
+        kept, _ = _conserved(shift)
+        system, rhs = torch.cat([shift, kept]), torch.cat([residual, residual.new_zeros(len(kept))])
+        z = z - torch.linalg.lstsq(system, rhs[:, None], driver="gelsd").solution[:, 0]
     else:
         raise CertificateFailed(f"Newton on the round stopped at residual {size:.2e} after {limit} steps; "
                                 "start closer (x0) or check that the round has a fixed point")
-    J = jacobian(z).detach().numpy()
-    rate = float(np.abs(np.linalg.eigvals(J)).max())
-    return Linearisation(alg.model(lay.unflatten(z)).detach().numpy(), z.detach().numpy(), J, size, rate)
+    J = jacobian(z).detach()
+    _, free = _conserved(J - torch.eye(len(z), dtype=z.dtype))
+    rate = float(np.abs(np.linalg.eigvals((free @ J @ free.T).numpy())).max(initial=0.0))
+    return Linearisation(alg.model(lay.unflatten(z)).detach().numpy(), z.detach().numpy(), J.numpy(), size, rate)
+
+
+def _conserved(shift):
+    """Orthonormal rows (W, N): W (J - I) = 0 are the quantities W z that rounds conserve, N spans the rest.
+
+    Newton and the rate live on the start's level set of W z: the left kernel, which least squares alone ignores.
+    """
+    import torch
+    U, sizes, _ = torch.linalg.svd(shift)
+    dead = sizes <= 1e-10 * max(1.0, float(sizes.max()))
+    return U[:, dead].T, U[:, ~dead].T

@@ -4,9 +4,10 @@ import sympy
 from fltheory.claims.claim import finding
 from fltheory.claims.evidence import HOLDS, Comparison
 from fltheory.claims.relations import at_most, equal
+from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import fraction
 from verification.fednova import formulas as f
-from verification.fednova import instances as I
+from verification.fednova.instances import quadratics, sampling
 
 finding("e1", kind="counterexample", breaks="thm1-explicit-as-printed", at=("prox-alpha1", "prox-alpha1, T to infinity"),
         step="eq (69) replaces the prefix coefficients b_s^(k) by a_s, which is wrong for the proximal solver",
@@ -26,7 +27,7 @@ def _no_root():
         numerator = sympy.Poly(sympy.quo(numerator, sympy.Poly(eta, eta)), eta)
     roots = numerator.count_roots(0, 1)
     value = fraction(str(gap.subs(eta, sympy.Rational(1, 20))))
-    coded = I.prox_quadratic("e2", I.Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
+    coded = quadratics.prox_quadratic("e2", Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
     return (Comparison("equal", int(roots), 0, HOLDS if roots == 0 else "FALSIFIED", "exact",
                        "zeros of (29) - (30) for eta in (0, 1), steps (1, 10) (Sturm)"),
             at_most(value, 0, "at eta = 1/20 the limit lies below 10/11", strict=True),
@@ -56,7 +57,7 @@ def _family():
     ratio = sympy.together(s / (2 - s) / sum(printed.values()) / tau)
     slope = fraction(str(sympy.limit(ratio, tau, sympy.oo)))
     members = []
-    for i in I.cor3:
+    for i in sampling.cor3:
         terms = f.cor3_unit(i.root, i.tau_eff, i.tau, i.q, i.B, i.C, printed=True)
         ratio_here = fraction(i.op.floor([0])) / sum(terms.values())
         members.append(at_most(fraction(i.tau) / 5, ratio_here, f"tau = {i.tau}: left side over printed terms exceeds tau/5"))

@@ -6,7 +6,6 @@ m clients, L smoothness, (beta2, kappa2) of Assumption 3, gap = F~(x0) - F~_inf.
 """
 from fractions import Fraction
 
-
 from fltheory import linalg
 
 # ---- Section 2, Appendix B: accumulation vectors ----------------------------------------------------------

@@ -8,8 +8,8 @@ from fltheory.claims.relations import agrees, at_most, equal, equivalent
 from fltheory.scalars import fraction
 from verification import bugs
 from verification.fednova import formulas as f
-from verification.fednova import instances as I
 from verification.fednova.claims.quadratics import unit_change, unit_run
+from verification.fednova.instances import sampling as I
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level; a hundred of them stay below 1 % together
 

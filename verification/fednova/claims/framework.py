@@ -5,7 +5,7 @@ from fltheory.claims.claim import claim
 from fltheory.claims.relations import equal, induction, nonnegative
 from verification import bugs
 from verification.fednova import formulas as f
-from verification.fednova import instances as I
+from verification.fednova.instances import framework as I
 
 
 @claim("appb-momentum", on=I.momentum, rejects=[bugs.dampened_momentum, bugs.nesterov_momentum],

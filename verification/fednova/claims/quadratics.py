@@ -8,7 +8,7 @@ from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalu
 from fltheory.scalars import Symbolic, fraction
 from verification import bugs
 from verification.fednova import formulas as f
-from verification.fednova import instances as I
+from verification.fednova.instances import quadratics as I
 
 
 def paper_map(i):
