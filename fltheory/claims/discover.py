@@ -1,7 +1,7 @@
 """Find paper folders by path and load their claims, findings and ledger.
 
-A paper folder holds `ledger.csv` (id, place, type, kind, expected, ...), `claims/*.py`, `findings.py`, and what these
-import: `formulas.py`, `instances.py`. A reader's own folder is checked by the same command.
+A paper folder holds `ledger.csv` (id, place, type, kind, expected, ...), `claims/*.py`, `findings.py` or
+`findings/*.py`, and what these import: formulas, instances. A reader's own folder is checked by the same command.
 """
 from __future__ import annotations
 
@@ -78,9 +78,10 @@ def load(folder: Path) -> Paper:
     folder = Path(folder).resolve()
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
     package = activate(folder)
-    files = sorted((folder / "claims").glob("[a-z]*.py")) + [f for f in (folder / "findings.py",) if f.is_file()]
+    files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
+    files += [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
-        name = f"{package}.{'claims.' if file.parent.name == 'claims' else ''}{file.stem}"
+        name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
         try:
             importlib.import_module(name)
         except (ImportError, SyntaxError, NameError, AttributeError, TypeError) as error:
