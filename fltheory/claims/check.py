@@ -27,6 +27,7 @@ class ClaimVerdict:
     search: dict | None = None
     dimensional: dict | None = None
     seconds: float = 0.0
+    powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
 
     @property
     def as_expected(self) -> bool:
@@ -48,7 +49,7 @@ class ClaimVerdict:
     @property
     def powerless(self) -> bool:
         # a statement that fails on the true algorithm has shown that its check can fail
-        return self.word not in (ev.SKIPPED, ev.FALSE) and not any(m["status"] == "killed" for m in self.mutants)
+        return self.powers_tested and self.word not in (ev.SKIPPED, ev.FALSE) and not any(m["status"] == "killed" for m in self.mutants)
 
     def failures(self) -> list[str]:
         lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
@@ -100,12 +101,13 @@ def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
             instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
+        except Exception as error:
+            instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
     verdict = ClaimVerdict(claim, "", "none", instances, search=found)
     if not mutant and not quick:
         verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on)
         verdict.dimensional = _dimensional(claim, on, instances)
-    elif quick:
-        verdict.mutants = [{"name": "quick", "kind": "bug", "status": "killed", "by": None, "detail": "not run in quick mode"}]
+    verdict.powers_tested = not mutant and not quick
     verdict.word = _word(claim, instances, found)
     verdict.evidence = _evidence(verdict.word, instances)
     verdict.seconds = time.perf_counter() - began
@@ -124,6 +126,8 @@ def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
             out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
             return out
         out.comparisons = claim(instance)
+        if not out.comparisons:
+            out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
         out.status = next((s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR)
         deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
@@ -174,10 +178,10 @@ def _word(claim, instances, found) -> str:
         return ev.PROVED
     if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
         return ev.CERTIFIED
-    if claim.kind in UNIVERSAL and found is None:
+    if claim.kind in UNIVERSAL and (found is None or not found["in_scope"]):
         if any(v.status == ev.SKIPPED for v in instances):
             return ev.SKIPPED
-        return ev.OPEN  # a universal statement is supported only by instances and a search that ran its budget
+        return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
     return ev.SUPPORTED
 
 
@@ -259,7 +263,8 @@ def _dimensional(claim, on, instances) -> dict | None:
     if not claim.bound:
         return None
     usable = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS and i.problem is not None
-              and getattr(i, "units", True) and i.algorithm is not None]
+              and hasattr(i.problem, "H") and getattr(i, "units", True) and i.algorithm is not None
+              and any(c.terms for c in v.comparisons)]
     for instance in usable[:2]:
         for loss, length in ((Fraction(3), Fraction(1)), (Fraction(1), Fraction(2, 5))):
             base, other = claim(instance), claim(instance.rescaled(loss, length))
@@ -271,7 +276,7 @@ def _dimensional(claim, on, instances) -> dict | None:
                     return {"status": "failed", "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
                                                           f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x"}
     if not usable:
-        return {"status": "not applicable", "detail": "no instance can be rescaled"}
+        return {"status": "not applicable", "detail": "no instance with a sum of terms can be rescaled"}
     return {"status": "passed", "detail": f"both sides scale alike on {len(usable[:2])} instances"}
 
 

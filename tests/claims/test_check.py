@@ -56,7 +56,7 @@ def raising(error):
     ([TRUE, WRONG_RUN], {"domain": "all x", "proved": True}, "OPEN", "none"),
     ([FALSE_FLOAT, FALSE_EXACT], {}, "FALSE", "exact"),
     ([TRUE, UNDECIDED], {"domain": "all x"}, "OPEN", "none"),
-    ([], {}, "ERROR", "none"),
+    ([], {}, "ERROR", "none"),                                               # a check that compares nothing
 ])
 def test_word_and_evidence(comparisons, options, word, evidence):
     verdict = check(always(*comparisons, **options))
