@@ -31,7 +31,7 @@ _PUBLIC = {
     "operators.operator": ["derive", "surrogate_weights"],
     "operators.linearise": ["linearise"],
     "optima": ["optimum", "surrogate_optimum", "second_route"],
-    "run": ["run"],
+    "runs": ["run"],
     "trace": ["Trace"],
     "scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch"],
     "claims.claim": ["Claim", "Finding", "Hypothesis", "Instance", "claim", "finding"],

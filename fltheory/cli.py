@@ -58,6 +58,12 @@ def _parser():
     witness.add_argument("id")
     with_paths(witness)
 
+    figures = command("figures", _figures, "regenerate figures: tables as CSV beside the paper, pictures in a folder")
+    with_paths(figures)
+    figures.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these figures")
+    figures.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
+    figures.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
+
     bench = command("bench", _bench, "measure speed as ratios against a plain Python loop")
     bench.add_argument("--repeats", type=_positive, default=20, metavar="N", help="runs per median")
     return parser
@@ -142,6 +148,16 @@ def _witness(args):
     if kind != "finding" or found.script is None:
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
     print((found.folder / found.script).read_text(), end="")
+    return 0
+
+
+def _figures(args):
+    from pathlib import Path
+
+    from fltheory.report.figures import regenerate
+    for paper in _papers(args):
+        for path in regenerate(paper.folder, Path(args.out), args.only, fresh=not args.drawn_only):
+            print(path)
     return 0
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -126,7 +127,7 @@ class Trace:
 
     # ---- files -----------------------------------------------------------------------------------------
     def save(self, path) -> Path:
-        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns the stem: `path` without either suffix."""
+        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes."""
         stem = _stem(path)
         arrays = {"final": self.final}
         for group, table in (("metric", self.metrics), ("tail", self.tail)):
@@ -146,11 +147,12 @@ class Trace:
         stem = _stem(path)
         try:
             meta = json.loads(Path(f"{stem}.json").read_text())
-            digest = hashlib.sha256(Path(f"{stem}.npz").read_bytes()).hexdigest()
+            content = Path(f"{stem}.npz").read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
             if digest != meta.pop("sha256"):
                 raise ValueError("the arrays do not match the digest in the metadata")
             tables = {"metric": {}, "tail": {}}
-            with np.load(f"{stem}.npz", allow_pickle=False) as data:
+            with np.load(io.BytesIO(content), allow_pickle=False) as data:
                 final = data["final"]
                 for key in data.files:
                     if key != "final":

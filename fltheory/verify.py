@@ -164,7 +164,7 @@ def _version():
 def _check_device(device):
     if device == "cpu":
         return
-    from fltheory.run import _device
+    from fltheory.runs import _device
     _device(device)
 
 

@@ -48,7 +48,7 @@ class Instance:
 
     @functools.cached_property
     def run(self):
-        from fltheory.run import run
+        from fltheory.runs import run
         return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
                    **({"device": DEVICE} | (self.simulate or {})))
 

@@ -283,15 +283,17 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
 
 
 def _reduced(mix: Mixture, rows, V, z0, domain) -> Mixture:
-    """Reduce to the reachable subspace; in floats make sure that it really is invariant."""
+    """Reduce to the reachable subspace; in floats make sure that it is invariant and contains every first move."""
     small = mix.reduce(rows, V, z0)
     if domain is FLOAT:
         D = mix.size
         M, c = mix.mean()
-        gap = M @ V - V @ small.mean()[0]
-        if not np.abs(gap).max() <= 1e-8 * max(1.0, np.abs(M).max()) * max(1.0, np.abs(V).max()):
-            raise NoFixedPoint(f"the subspace found modulo a prime is not invariant (residual {np.abs(gap).max():.1e} "
-                               f"in dimension {D}); declare the data as short rationals or use start='any'")
+        S, s = small.mean()
+        gap = max(np.abs(M @ V - V @ S).max(), np.abs(M @ z0 + c - z0 - V @ s).max())
+        scale = max(1.0, np.abs(M).max(), np.abs(c).max()) * max(1.0, np.abs(V).max())
+        if not gap <= 1e-8 * scale:
+            raise NoFixedPoint(f"the subspace found modulo a prime is not invariant (residual {gap:.1e} in dimension {D}); "
+                               "declare the data as short rationals or use start='any'")
     return small
 
 

@@ -130,6 +130,17 @@ def joined(parts):
     return np.concatenate([np.concatenate([p, *[0 * p[..., :1]] * (width - p.shape[-1])], axis=-1) for p in parts])
 
 
+def probe_offsets(algorithm, problem, lay: Layout, draw: Draw):
+    """(D, n d): response of one round to a constant added to every gradient of one client (a change of linear term)."""
+    zero = problem.domain.array(np.zeros((1, lay.size), dtype=np.int64))
+    unit = basis(problem.domain, problem.n * problem.d)[1:].reshape(-1, problem.n, problem.d)
+    unit = unit if isinstance(draw.who, slice) else unit[:, draw.who]
+
+    def run(xi):
+        return lay.flatten(algorithm.round(problem, lay.unflatten(zero), draw._replace(xi=xi)))
+    return (run(lambda k: unit) - run(None)).T
+
+
 def _slice(draw, a, b):
     size = len(draw.present)
     return draw.map(lambda v: v[a:b] if v.ndim and v.shape[0] == size else v)

@@ -15,7 +15,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.errors import CertificateFailed
 from fltheory.operators.outcomes import spanning
-from fltheory.operators.probe import Layout, layout, probe_init
+from fltheory.operators.probe import Layout, layout, probe_init, probe_offsets
 from fltheory.scalars import LARGE_PRIME, WORD_PRIME, Modular
 
 
@@ -53,8 +53,12 @@ def everything(lay: Layout) -> Reach:
 
 
 def reachable(algorithm, problem, law, noise=False) -> Reach:
-    """The reachable subspace from init(x0), all x0. Raises CertificateFailed if it cannot be lifted to rationals."""
-    for prime in (WORD_PRIME, LARGE_PRIME):
+    """The reachable subspace from init(x0), all x0. Raises CertificateFailed if it cannot be lifted to rationals.
+
+    If the problem's own data make entries too long to be read back (float minimisers with equal Hessians, say), the
+    linear terms are freed: the subspace reachable for some linear terms, which keeps every structural invariant.
+    """
+    for prime, free_offsets in ((WORD_PRIME, False), (LARGE_PRIME, False), (LARGE_PRIME, True)):
         domain = Modular(prime)
         alg, prob = algorithm.to(domain), problem.to(domain)
         lay = layout(alg, prob)
@@ -62,6 +66,11 @@ def reachable(algorithm, problem, law, noise=False) -> Reach:
             return everything(lay)          # the state is the model: init(x0) already spans it
         maps = _integers(spanning(alg, prob, lay, law, noise), prime)
         J, z0 = (_integers(a, prime) for a in probe_init(alg, prob, lay))
+        if free_offsets:
+            J = np.concatenate([J, _integers(probe_offsets(alg, prob, lay, law.typical(problem.n)), prime)], axis=1)
+            maps = maps.copy()
+            maps[:, :, lay.size] = 0
+            z0 = 0 * z0
         found = _lift(_closure(maps, J, z0, prime), prime, lay)
         if found is not None:
             return found

@@ -79,8 +79,8 @@ def test_the_only_cohort_of_a_law_is_the_one_that_is_used(law):
     assert found.x == pytest.approx(op.fixed_point().x, abs=1e-10) and found.rate == pytest.approx(op.rate(), rel=1e-10)
 
 
-RANDOM = [ft.Uniform(1), ft.Bernoulli("1/2"), ft.Cyclic([(0,), (1,)]), ft.Markov("1/2", "1/4", 3), ft.WithReplacement(2),
-          ft.Full(noise=1), ft.Full(steps=ft.RandomSteps([("1/2", 1), ("1/2", 2)]))]
+RANDOM = [ft.Uniform(1), ft.Bernoulli("1/2"), ft.Cyclic([(0,), (1,)]), ft.Markov("1/2", "1/4", 3),
+          ft.WithReplacement(2), ft.Full(noise=1), ft.Full(steps=ft.RandomSteps([("1/2", 1), ("1/2", 2)]))]
 
 
 @pytest.mark.parametrize("law", RANDOM, ids=["uniform", "bernoulli", "cyclic", "markov", "repeats", "noise", "steps"])

@@ -39,8 +39,8 @@ def closure(op, noisy=False):
 
 @pytest.mark.parametrize("noise", [None, 1])
 @pytest.mark.parametrize("law", LAWS, ids=["full", "uniform", "bernoulli", "cyclic", "skip"])
-@pytest.mark.parametrize("algorithm", [ft.Scaffold(LR, (2, 1, 3)), ft.Focus(LR, (2, 1, 3)), ft.Focus(LR, 2, init="warm")],
-                         ids=["Scaffold", "Focus", "warm Focus"])
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(LR, (2, 1, 3)), ft.Focus(LR, (2, 1, 3)),
+                                       ft.Focus(LR, 2, init="warm")], ids=["Scaffold", "Focus", "warm Focus"])
 def test_the_subspace_is_the_float_closure(algorithm, law, noise):
     problem, _ = quadratic()
     op = ft.derive(algorithm, problem, law, noise=noise)
@@ -63,8 +63,8 @@ def test_any_start_is_the_whole_space():
     assert full[-2:] == pytest.approx(1, abs=1e-12) and full[:-2] == pytest.approx(small, abs=1e-9)
 
 
-@pytest.mark.parametrize("algorithm", [ft.FedAvg(LR, 2), ft.FedNova(LR, (1, 2, 3)), ft.FedAvg(LR, 2, ft.Momentum("1/2"))],
-                         ids=["FedAvg", "FedNova", "Momentum"])
+@pytest.mark.parametrize("algorithm", [ft.FedAvg(LR, 2), ft.FedNova(LR, (1, 2, 3)),
+                                       ft.FedAvg(LR, 2, ft.Momentum("1/2"))], ids=["FedAvg", "FedNova", "Momentum"])
 def test_algorithms_without_memory_reach_everything(algorithm):
     problem, _ = quadratic()
     for start in ("init", "any"):
@@ -99,7 +99,9 @@ def test_padded_personal_coordinates_are_dropped(noise):
 
 
 def flat(*parts):
-    return np.array([v for part in parts for v in (part if not isinstance(part[0], list) else sum(part, []))], dtype=object)
+    """One exact vector of vectors and lists of vectors."""
+    rows = [row for part in parts for row in (part if isinstance(part[0], list) else [part])]
+    return np.array([v for row in rows for v in row], dtype=object)
 
 
 def check_along(op, states):
@@ -123,7 +125,7 @@ def test_invariants_hold_along_exact_runs_of_the_twins():
     problem, clients = residual()
     op = ft.derive(ft.FedResAvg(LR, 2, personal_lr="1/10"), problem, ft.Full())
     history = fedresavg.rounds(clients, x0, [[Q(0)], [Q(0), Q(0)], [Q(0)]], LR, Q(1, 10), 2, 1, 3)
-    check_along(op, [flat(w, [(t + [Q(0)])[:2] for t in theta], c, ci) for w, theta, ci, c in history])
+    check_along(op, [flat(w, [[*t, Q(0)][:2] for t in theta], c, ci) for w, theta, ci, c in history])
 
 
 def test_invariants_are_about_the_start():

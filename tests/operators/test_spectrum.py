@@ -116,7 +116,7 @@ def test_lower_rejects_rates_that_are_too_large(small):
 
 
 def test_matrices_outside_the_cone_prove_nothing(small):
-    exact, _, rate, X, V = small
+    exact, _, _, X, V = small
     size = exact.size
     indefinite = np.stack([np.diag([1.0] * (size - 1) + [-1e-6])])
     for wrong in (-X, indefinite, 0 * X):
@@ -167,7 +167,8 @@ def test_a_wrong_float_rate_is_not_certified(monkeypatch):
 @needs_flint
 def test_rates_beyond_matrices_are_decided_by_roots():
     # an invertible deterministic round: T has no interior Perron direction that survives rounding
-    op = ft.derive(ft.FedAvg("1/10", (1, 3)), ft.Quadratic([[[1, 0], [0, 3]], [[2, 0], [0, 1]]], [[1, 0], [0, 1]]), ft.Full())
+    problem = ft.Quadratic([[[1, 0], [0, 3]], [[2, 0], [0, 1]]], [[1, 0], [0, 1]])
+    op = ft.derive(ft.FedAvg("1/10", (1, 3)), problem, ft.Full())
     encloses(op)
     low, high = spectrum.mean_square(op.exact().moments, op.moments, 1e-2)
     assert low <= op.rate() ** 2 <= high
@@ -201,7 +202,8 @@ print(found.mean, "skipped without flint" in found.method, *found.mean_square)
 
 def test_mean_square_rates_are_certified_without_flint():
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=root, capture_output=True, text=True, timeout=60,
+                          check=True)
     mean, said, *square = done.stdout.split()
     assert (mean, said) == ("None", "True")
     assert tuple(map(Q, square)) == CASES["FedAvg"]().certify().mean_square

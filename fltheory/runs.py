@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import platform
 import time
@@ -317,12 +318,18 @@ class _Checkpoint:
 
     def __init__(self, path, key, every):
         self.path, self.key, self.every, self.last = (None if path is None else Path(path)), key, every, time.monotonic()
+        if self.path is not None and not self.path.absolute().parent.is_dir():
+            refuse("checkpoint", str(path), "its folder does not exist", "Make the folder or choose another file.")
 
     def read(self):
         if self.path is None or not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as data:
+            stored = self.path.read_bytes()
+            stored, digest = stored[:-32], stored[-32:]
+            if hashlib.sha256(stored).digest() != digest:
+                raise ValueError("it does not match its digest")
+            with np.load(io.BytesIO(stored), allow_pickle=False) as data:
                 content = {k: data[k] for k in data.files}
             key = str(content.pop("key"))
             resumed = _Resumed(int(content["chunk"]), int(content["round"]), content)
@@ -351,7 +358,10 @@ class _Checkpoint:
         for group, table in (("stats", stats), ("tails", tails)):
             for name, s in table.items():
                 content |= {f"{group}/{name}/count": s.count, f"{group}/{name}/mean": s.mean, f"{group}/{name}/m2": s.m2}
-        write_atomically(self.path, lambda f: np.savez(f, **content))
+        made = io.BytesIO()
+        np.savez(made, **content)
+        stored = made.getvalue()
+        write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
         self.last = time.monotonic()
 
     def remove(self):

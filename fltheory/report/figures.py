@@ -1,0 +1,100 @@
+"""Figures of papers: `data()` makes a table that is committed as CSV, `draw(table)` draws it.
+
+Conventions: prediction = line, run = markers, error floor = dashed, fixed point and optimum distinguished; colour-blind
+cycle; no LaTeX installation. A figure module declares `FIGURES = {name: Figure(data, draw, caption)}`.
+"""
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from fltheory.errors import BadInput, refuse
+from fltheory.trace import write_atomically
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe-Ito
+STYLE = {"axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9,
+         "legend.frameon": False, "figure.constrained_layout.use": True, "savefig.dpi": 150, "svg.hashsalt": "fltheory"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """data: () -> list of dict rows (numbers and strings); draw: rows -> matplotlib figure; caption: one sentence."""
+
+    data: Callable
+    draw: Callable
+    caption: str
+
+
+def canvas(columns=1, rows=1, width=3.3, height=2.7):
+    """(figure, axes) in the project's style, without pyplot state or a display."""
+    import matplotlib
+    from cycler import cycler
+    from matplotlib.figure import Figure as Canvas
+    with matplotlib.rc_context(STYLE | {"axes.prop_cycle": cycler(color=COLOURS)}):
+        figure = Canvas(figsize=(width * columns, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, axes
+
+
+def to_csv(rows) -> str:
+    """Rows as CSV text; floats with 17 digits, so that reading them back loses nothing."""
+    if not rows:
+        refuse("rows", rows, "a figure's table has at least one row", "Check data().")
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
+    return out.getvalue()
+
+
+def from_csv(path) -> list[dict]:
+    """Rows of a committed table, numbers as floats. Raises BadInput if it cannot be read."""
+    try:
+        with open(path, newline="", encoding="utf-8") as handle:
+            return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(handle)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"table {str(path)!r} cannot be read ({error}). Regenerate it with `fltheory figures`.") from None
+
+
+def _number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def figures_of(folder: Path) -> dict:
+    """The figures that a paper folder declares in figures.py ({} if it has none)."""
+    from fltheory.claims.discover import activate
+    if not (folder / "figures.py").is_file():
+        return {}
+    return import_module(f"{activate(folder)}.figures").FIGURES
+
+
+def regenerate(folder: Path, out: Path, only=(), fresh=True) -> list[Path]:
+    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and PDF in `out`."""
+    written = []
+    known = figures_of(folder)
+    unknown = [n for n in only if n not in known]
+    if unknown:
+        refuse("figure", unknown, f"is none of {sorted(known)}", "Name one of them.")
+    for name, figure in known.items():
+        if only and name not in only:
+            continue
+        table = folder / "data" / f"{name}.csv"
+        if fresh or not table.is_file():
+            table.parent.mkdir(exist_ok=True)
+            write_atomically(table, lambda f, figure=figure: f.write(to_csv(figure.data()).encode()))
+        written.append(table)
+        drawn = figure.draw(from_csv(table))
+        out.mkdir(parents=True, exist_ok=True)
+        for suffix in ("png", "pdf"):
+            path = out / f"{folder.name}-{name}.{suffix}"
+            drawn.savefig(path, metadata={"CreationDate": None} if suffix == "pdf" else {"Software": None})
+            written.append(path)
+    return written

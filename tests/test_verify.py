@@ -1,0 +1,228 @@
+"""`verify` from end to end: reports, mutants, interruption and resumption, refusals."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fltheory import verify as module
+from fltheory.claims.discover import load
+from fltheory.report import terminal
+from fltheory.verify import exit_code, fingerprint, verify
+
+ROOT = Path(__file__).parents[1]
+FEDNOVA = ROOT / "verification" / "fednova"
+PYTHON = [sys.executable, "-m", "fltheory"]
+CHEAP = ["lem1", "appb-momentum", "r2-stability", "cor3-o-corrected", "e1", "e8b"]
+OPTIONS = {"quick": True, "device": "cpu", "mutant": None}
+
+
+def quiet(records):
+    pass
+
+
+def untimed(value):
+    """Records without what may differ between two runs."""
+    if isinstance(value, dict):
+        return {k: untimed(v) for k, v in value.items() if k != "seconds"}
+    return [untimed(v) for v in value] if isinstance(value, list) else value
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def environment():
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+# ---- end to end -------------------------------------------------------------------------------------------
+def test_a_quick_run_of_everything_is_as_expected(tmp_path):
+    done = subprocess.run([*PYTHON, "verify", "verification", "--quick", "--report", str(tmp_path / "deep" / "report")], cwd=ROOT,
+                          capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    report = tmp_path / "deep" / "report"
+    records = read(report / "verdicts.jsonl")
+    assert records[0]["type"] == "run"
+    assert records[0]["quick"] is True
+    paper = load(FEDNOVA)
+    named = {r["id"] for r in records if r["type"] in ("claim", "finding")}
+    assert named == {*paper.claims, *paper.findings}
+    for page in ("index.html", "verdicts.md"):
+        text = (report / page).read_text()
+        assert all(name in text for name in named)
+    assert all(f"fednova/{name}" in done.stdout for name in named)
+    assert "every verdict is as expected" in done.stdout
+    assert "this was a quick run" in done.stdout
+    assert not list(report.glob("*.tmp"))
+
+
+MUTANTS = {"uniform_weights": ["eq26-28", "thm1-explicit-corrected"], "one_step_more": ["eq26-28", "lem1", "r2-stability"],
+           "hidden_proximal": ["eq26-28", "lem1", "r2-stability"]}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_catalogued_bug_is_noticed_and_named(mutant):
+    records, code = verify([FEDNOVA], only=[*MUTANTS[mutant], "appb-momentum"], quick=True, mutant=mutant, on_record=quiet)
+    wrong = terminal.summary(records).split("not as expected")[1]
+    assert code == 1
+    assert [n for n in (*MUTANTS[mutant], "appb-momentum") if f"claim fednova/{n}:" in wrong] == MUTANTS[mutant]
+
+
+def test_the_command_line_reports_a_mutant():
+    done = subprocess.run([*PYTHON, "verify", "--quick", "--only", "eq26-28", "appb-momentum", "--mutant", "uniform_weights"], cwd=ROOT,
+                          capture_output=True, text=True, env=environment())
+    assert done.returncode == 1
+    assert "claim fednova/eq26-28: FALSE != expected CERTIFIED" in done.stdout
+    assert "1 verdict not as expected" in done.stdout
+
+
+@pytest.mark.parametrize(("term", "factor"), [("start", 50), ("noise", 50), ("drift_noise", 10**4), ("drift", 50)])
+def test_a_lost_factor_in_a_term_of_the_bound_is_noticed(monkeypatch, term, factor):
+    load(FEDNOVA)
+    from verification.fednova import formulas
+    thm1 = formulas.thm1
+    monkeypatch.setattr(formulas, "thm1", lambda *args: {k: v / factor if k == term else v for k, v in thm1(*args).items()})
+    records, code = verify([FEDNOVA], only=["thm1-explicit-corrected", "appb-momentum"], quick=True, on_record=quiet)
+    wrong = terminal.summary(records).split("not as expected")[1]
+    assert code == 1
+    assert "claim fednova/thm1-explicit-corrected: FALSE != expected SUPPORTED" in wrong
+    assert "appb-momentum" not in wrong
+
+
+# ---- interruption -----------------------------------------------------------------------------------------
+def finished(report):
+    """Keys of the verdicts that are safely on disk."""
+    path, keys = report / "verdicts.partial.jsonl", set()
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            keys.add(tuple(json.loads(line)["key"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return keys
+
+
+def of_group(group):
+    """Processes of a process group, by the kernel's table."""
+    alive = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            alive.append(int(stat.parent.name))
+    return alive
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for orphans")
+def test_killed_five_times_and_resumed_nothing_is_lost(tmp_path):
+    report, rng = tmp_path / "report", random.Random(20201)
+    command = [*PYTHON, "verify", str(FEDNOVA), "--quick", "--only", *CHEAP, "--report", str(report), "--jobs", "2", "--resume"]
+    before = set()
+    for new in (0, 1, 1, 0, 2):                                       # killed while starting, or soon after `new` further verdicts
+        child = subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, stdout=subprocess.PIPE)
+        for _ in range(len(before) + new if new else 0):
+            child.stdout.readline()
+        time.sleep(rng.uniform(0, 0.2) if new else rng.uniform(0.3, 2))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        deadline = time.monotonic() + 10
+        while of_group(child.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert of_group(child.pid) == [], "orphan workers"
+        now = finished(report)
+        assert before <= now
+        before = now
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert before <= finished(report)
+    whole, code = verify([FEDNOVA], only=CHEAP, quick=True, on_record=quiet)
+    assert code == 0
+    assert untimed(read(report / "verdicts.jsonl"))[1:] == untimed(json.loads(json.dumps(whole)))[1:]
+
+
+def test_resume_reuses_finished_verdicts_and_decides_the_rest(tmp_path, monkeypatch):
+    seen = []
+    decide = module.decide
+    monkeypatch.setattr(module, "decide", lambda task, options: seen.append(task[2]) or decide(task, options))
+    first, _ = verify([FEDNOVA], report=tmp_path, only=["lem1", "e1"], quick=True, on_record=quiet)
+    again, _ = verify([FEDNOVA], report=tmp_path, only=["lem1", "e1", "appb-momentum"], quick=True, resume=True, on_record=quiet)
+    assert seen == ["lem1", "e1", "appb-momentum"]
+    assert {r["id"]: r for r in again if r["type"] == "finding"} == {r["id"]: r for r in first if r["type"] == "finding"}
+    verify([FEDNOVA], report=tmp_path, only=["lem1"], quick=False, resume=True, on_record=quiet)
+    assert seen[3:] == ["lem1"]                                       # a quick verdict does not stand in for a full one
+    verify([FEDNOVA], report=tmp_path, only=["lem1"], quick=True, on_record=quiet)
+    assert seen[4:] == ["lem1"]                                       # without --resume everything is decided again
+
+
+def test_a_torn_last_line_is_ignored(tmp_path):
+    verify([FEDNOVA], report=tmp_path, only=["appb-momentum", "e1"], quick=True, on_record=quiet)
+    journal = tmp_path / "verdicts.partial.jsonl"
+    lines = journal.read_text().splitlines()
+    for torn in (lines[0] + "\n" + lines[1][:len(lines[1]) // 2], lines[0] + "\n{}\n[1]\nnull\n", lines[0] + "\n\x00\xff"):
+        journal.write_bytes(torn.encode("latin-1"))
+        decided = []
+        records, code = verify([FEDNOVA], report=tmp_path, only=["appb-momentum", "e1"], quick=True, resume=True, on_record=decided.append)
+        assert code == 0
+        assert [r["id"] for r in records if r["type"] in ("claim", "finding")] == ["appb-momentum", "e1"]
+        assert len(finished(tmp_path)) == 2
+
+
+def test_the_fingerprint_follows_every_input(tmp_path, monkeypatch):
+    parent = tmp_path / "papers"
+    shutil.copytree(FEDNOVA, parent / "fednova", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "verification" / "bugs.py", parent)
+
+    class Folder:
+        folder = parent / "fednova"
+    seen = [fingerprint(Folder, OPTIONS)]
+    assert fingerprint(Folder, OPTIONS) == seen[0]
+    for file in ("ledger.csv", "witnesses/e1.py", "claims/surrogate.py", "../bugs.py"):
+        path = parent / "fednova" / file
+        path.write_text(path.read_text() + "\n# changed\n")
+        seen.append(fingerprint(Folder, OPTIONS))
+    for options in ({"quick": False}, {"mutant": "one_step_more"}, {"device": "cuda"}):
+        seen.append(fingerprint(Folder, OPTIONS | options))
+    engine = tmp_path / "engine"
+    shutil.copytree(module.ENGINE, engine, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(module, "ENGINE", engine)
+    assert fingerprint(Folder, OPTIONS) == seen[4]
+    for file in ("algorithms/fedavg.py", *(str(p.relative_to(engine)) for p in sorted(engine.rglob("*.csv"))[:1])):
+        (engine / file).write_text((engine / file).read_text() + "\n")
+        seen.append(fingerprint(Folder, OPTIONS))
+    monkeypatch.setattr(module, "_versions", lambda: {"numpy": "0"})
+    seen.append(fingerprint(Folder, OPTIONS))
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_crash_while_deciding_becomes_an_error_record(monkeypatch):
+    def crash(*args, **options):
+        raise RuntimeError("disk on fire")
+    monkeypatch.setattr(module, "check", crash)
+    records, code = verify([FEDNOVA], only=["lem1"], on_record=quiet)
+    assert code == 1
+    assert records[1]["word"] == "ERROR"
+    assert "RuntimeError: disk on fire" in records[1]["surprises"][0]
+
+
+# ---- exit codes -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("records", "strict", "code"), [
+    ([{"type": "claim", "word": "PROVED", "as_expected": True}], True, 0),
+    ([{"type": "claim", "word": "OPEN", "as_expected": False}], False, 1),
+    ([{"type": "finding", "word": "NOT CONFIRMED", "as_expected": False}], True, 1),
+    ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], False, 0),
+    ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], True, 3),
+    ([{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "INCONCLUSIVE"}], True, 3),
+    ([{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "OUT_OF_SCOPE"}], True, 0),
+])
+def test_exit_codes(records, strict, code):
+    assert exit_code(records, strict) == code

@@ -1,0 +1,208 @@
+"""FedNova's folder: every word, every witness, and independence of the paper's leg from the engine."""
+import ast
+import subprocess
+import sys
+from fractions import Fraction as Q
+from pathlib import Path
+
+import pytest
+
+from fltheory.algorithms.fedavg import FedAvg
+from fltheory.algorithms.solvers import Vanilla
+from fltheory.claims.check import apply_bug, check, check_instance
+from fltheory.claims.discover import load
+from fltheory.claims.findings import SCRIPT_LINES, confirm
+from fltheory.report import terminal
+from fltheory.scalars import fraction, have
+from fltheory.verify import verify
+
+FOLDER = Path(__file__).parents[2] / "verification" / "fednova"
+PAPER = load(FOLDER)
+WITNESSES = sorted((FOLDER / "witnesses").glob("*.py"))
+MAY_IMPORT = {"math", "fractions", "numpy", "sympy", "fltheory.linalg", "__future__", "typing"}
+
+
+def imported(path, own=()):
+    """Names of the modules a file imports, also inside functions; those that start with `own` left out."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            names |= {f"{node.module}.{a.name}" if node.module in ("fltheory", *own) else node.module for a in node.names}
+    return {n for n in names if not n.startswith(tuple(own))} if own else names
+
+
+# ---- words ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", PAPER.claims)
+def test_claim_has_its_expected_word(name):
+    verdict = check(PAPER.claims[name], quick=True)
+    assert verdict.word in (PAPER.ledger[name]["expected"], "SKIPPED"), verdict.failures()
+    assert verdict.word != "SKIPPED" or not all(map(have, ("hypothesis", "flint", "cvxpy")))
+
+
+@pytest.mark.parametrize("name", PAPER.findings)
+def test_finding_is_confirmed(name):
+    verdict = confirm(PAPER.findings[name], PAPER.claims)
+    assert verdict.word in (PAPER.ledger[name]["expected"], "SKIPPED"), verdict.steps
+
+
+def test_what_is_written_stands_in_the_ledger_with_the_same_kind():
+    for table, kind in ((PAPER.claims, "claim"), (PAPER.findings, "finding")):
+        for name, made in table.items():
+            assert (PAPER.ledger[name]["type"], PAPER.ledger[name]["kind"]) == (kind, made.kind)
+    assert len(PAPER.claims) >= 11
+    assert len(PAPER.findings) >= 4
+
+
+@pytest.mark.parametrize("name", [n for n, c in PAPER.claims.items() if c.expect == "FALSE"])
+def test_a_false_claim_says_how_we_could_be_wrong(name):
+    claim = PAPER.claims[name]
+    assert len(claim.reading) > 40
+    assert len(claim.survives) > 40
+    assert claim.instead in PAPER.claims
+    assert PAPER.findings[claim.finding].breaks == name
+    assert PAPER.findings[claim.finding].corrected == claim.instead
+
+
+@pytest.mark.parametrize("name", [n for n, c in PAPER.claims.items() if c.expect in ("PROVED", "CERTIFIED")])
+def test_a_true_claim_prints_what_it_covers(name):
+    assert len(PAPER.claims[name].domain) > 20
+
+
+@pytest.mark.parametrize("name", PAPER.claims)
+def test_every_claim_has_a_statement_a_place_and_distinct_instances(name):
+    claim = PAPER.claims[name]
+    assert len(claim.statement) > 40
+    assert claim.place
+    names = [i.name for i in claim.on]
+    assert len(set(names)) == len(names)
+
+
+# ---- witnesses --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("path", WITNESSES, ids=lambda p: p.stem)
+def test_a_witness_stands_alone(path):
+    assert len(path.read_text().splitlines()) <= SCRIPT_LINES
+    assert imported(path) <= sys.stdlib_module_names
+    done = subprocess.run([sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("VERDICT")
+    assert "[False]" not in done.stdout
+    assert any(f.script == f"witnesses/{path.name}" for f in PAPER.findings.values())
+
+
+@pytest.mark.parametrize(("stem", "before", "after"), [("e1", "Q(1, 7), []", "Q(1, 8), []"), ("e8b", "T, B, C, root, eta = 100", "T, B, C, root, eta = 101")])
+def test_a_witness_notices_when_its_numbers_are_changed(stem, before, after, tmp_path):
+    source = (FOLDER / "witnesses" / f"{stem}.py").read_text()
+    assert before in source
+    changed = tmp_path / "changed.py"
+    changed.write_text(source.replace(before, after))
+    done = subprocess.run([sys.executable, "-I", "-S", str(changed)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "[False]" in done.stdout
+
+
+# ---- four legs that share no code -------------------------------------------------------------------------
+def test_formulas_know_nothing_of_the_engine():
+    files = [FOLDER / "formulas.py"] if (FOLDER / "formulas.py").is_file() else sorted((FOLDER / "formulas").glob("*.py"))
+    assert files
+    for path in files:
+        assert imported(path, own=("verification.fednova.formulas",)) <= MAY_IMPORT
+
+
+@pytest.mark.parametrize("path", sorted((FOLDER / "claims").glob("[a-z]*.py")), ids=lambda p: p.stem)
+def test_claims_construct_no_algorithm(path):
+    names = {n.func.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert not names & {"FedAvg", "FedNova", "FedProx", "Proximal", "Momentum", "Decay", "Vanilla", "derive", "run"}
+
+
+# ---- numbers ----------------------------------------------------------------------------------------------
+def instance(claim, name):
+    return next(i for i in PAPER.claims[claim].on if i.name == name)
+
+
+def test_theorem_1_as_printed_fails_by_one_49th_against_8_441ths():
+    claim = PAPER.claims["thm1-explicit-as-printed"]
+    here = check_instance(claim, instance(claim.id, "prox-alpha1"))
+    (left,) = here.comparisons
+    assert all(h["holds"] for h in here.hypotheses)
+    assert (here.status, here.evidence) == ("FALSIFIED", "exact")
+    assert (fraction(left.lhs), fraction(left.rhs.total)) == (Q(1, 49), Q(8, 441))
+    (limit,) = check_instance(claim, instance(claim.id, "prox-alpha1, T to infinity")).comparisons
+    assert (fraction(limit.lhs), fraction(limit.rhs.total)) == (Q(1, 49), 0)
+    corrected = PAPER.claims["thm1-explicit-corrected"]
+    assert check_instance(corrected, instance(corrected.id, "prox-alpha1")).status == "HOLDS"
+
+
+def test_corollary_3_as_printed_is_exceeded_more_and_more():
+    claim = PAPER.claims["cor3-o-as-printed"]
+    seen = {i.name: check_instance(claim, i) for i in claim.on}
+    assert {n: v.status for n, v in seen.items()} == {"tau=10": "HOLDS", "tau=100": "FALSIFIED", "tau=1000": "FALSIFIED"}
+    ratios = [1 / float(v.comparisons[0].looseness) for v in seen.values()]
+    assert ratios[1] / ratios[0] == pytest.approx(10, rel=0.3)
+    assert ratios[2] / ratios[1] == pytest.approx(10, rel=0.1)
+
+
+def test_fednova_diverges_where_fedavg_contracts():
+    i = instance("r2-stability", "tau=(1,100), eta=0.0695")
+    plain = i.but(algorithm=FedAvg(i.algorithm.lr, i.algorithm.steps))
+    assert fraction(i.op.mean_map()[0][0, 0]) < -1
+    assert float(fraction(plain.op.mean_map()[0][0, 0])) == pytest.approx(0.466, abs=2e-3)
+
+
+# ---- bugs -------------------------------------------------------------------------------------------------
+def longer_server_step(monkeypatch):
+    server = FedAvg.server
+    monkeypatch.setattr(FedAvg, "server", lambda self, x, *rest: server(self, x, *rest) * 3 / 2 - x / 2)
+
+
+def shorter_local_step(monkeypatch):
+    step = Vanilla.step
+    monkeypatch.setattr(Vanilla, "step", lambda self, y, anchor, buffer, g, lr, on: step(self, y, anchor, buffer, g, lr * 4 / 5, on))
+
+
+@pytest.fixture
+def fresh():
+    """Instances without the operators and runs that other tests have computed, before and after."""
+    def clear():
+        for claim in PAPER.claims.values():
+            for i in claim.on:
+                i.__dict__.pop("op", None), i.__dict__.pop("run", None)
+    clear()
+    yield
+    clear()
+
+
+@pytest.mark.parametrize(("bug", "named", "harmless"), [
+    (longer_server_step, ["eq26-28"], ["lem1", "appb-momentum"]),     # a longer step leaves the fixed point where it is
+    (shorter_local_step, ["eq26-28", "lem1", "r2-stability"], ["appb-momentum"]),
+])
+def test_verify_names_the_claims_that_a_bug_in_the_engine_breaks(monkeypatch, fresh, bug, named, harmless):
+    bug(monkeypatch)
+    records, code = verify([FOLDER], only=[*named, *harmless], quick=True, on_record=lambda r: None)
+    wrong = terminal.summary(records).split("not as expected")[1]
+    assert code == 1
+    assert [n for n in [*named, *harmless] if f"fednova/{n}:" in wrong] == named
+
+
+@pytest.mark.parametrize("name", [n for n, c in PAPER.claims.items() if c.rejects])
+def test_every_bug_that_a_claim_rejects_is_killed(name):
+    claim = PAPER.claims[name]
+    verdict = check(claim, search=False)
+    for mutant in verdict.mutants:
+        if mutant["kind"] == "bug":
+            assert mutant["status"] == "killed", mutant
+            bug = next(b for b in claim.rejects if b.__name__ == mutant["name"])
+            killer = instance(name, mutant["by"])
+            assert check_instance(claim, killer).status == "HOLDS"
+            assert check_instance(claim, apply_bug(bug, killer)).status == "FALSIFIED"
+
+
+def test_every_catalogued_bug_is_rejected_by_some_claim():
+    from verification import bugs
+    catalogue = {k for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
+                 and not k.startswith("_") and not isinstance(v, type)}
+    rejected = {b.__name__ for c in PAPER.claims.values() for b in c.rejects}
+    assert rejected <= catalogue
+    assert catalogue - rejected <= {"normaliser_counts_steps"}        # no written claim uses FedNova with another solver yet
