@@ -318,6 +318,8 @@ class Domain:
 
 
 class _Float(Domain):
+    """numpy float64: numbers."""
+
     name = "float64"
 
     def scalar(self, value):
@@ -369,6 +371,8 @@ class Torch(Domain):
 
 
 class _Rational(Domain):
+    """Exact rationals in object arrays: `flint.fmpq`, or `Fraction` where flint is absent."""
+
     name = "rationals"
     exact = True
 

@@ -83,7 +83,7 @@ class Operator:
         """(M, c) of the mean round in reduced coordinates (modes stacked)."""
         pi = self.moments.stationary_modes()
         _, c = self.moments.mean_step(pi, 0 * np.stack([self.origin[list(self.reach.rows)]] * self.moments.modes))
-        return self.moments.mean_matrix(), c.reshape(-1)
+        return self._public(self.moments.mean_matrix()), self._public(c.reshape(-1))
 
     @functools.cached_property
     def _stationary_mean(self):
@@ -111,7 +111,13 @@ class Operator:
         _, m = self._stationary_mean
         state = self._lift(m.sum(0))
         E, e = self.model
-        return FixedPoint((E * state).sum(-1) + e, state, self.reach.names)
+        return FixedPoint(self._public((E * state).sum(-1) + e), self._public(state), self.reach.names)
+
+    def _public(self, value):
+        """Rationals leave as Fractions: a flint rational compares unequal to a Fraction without an error."""
+        if self.domain is not RATIONAL:
+            return value
+        return linalg.to_fractions(value) if isinstance(value, np.ndarray) else fraction(value)
 
     def _lift(self, u):
         V = self.domain.array(self.reach.V)
@@ -134,6 +140,10 @@ class Operator:
 
     def stationary(self) -> Stationary:
         """Stationary mean and covariance of the server model. Raises NoFixedPoint where none exists."""
+        mean, covariance = self._stationary()
+        return Stationary(self._public(mean), self._public(covariance))
+
+    def _stationary(self):
         pi, m = self._stationary_mean
         if self.domain in (FLOAT, RATIONAL) and not self.stable:
             raise NoFixedPoint(f"mean-square rate {self.mean_square_rate():.6g} >= 1: second moments grow without "
@@ -144,7 +154,7 @@ class Operator:
         E, e = self.model
         to_model = E @ V
         cov = to_model @ (X - mean[:, None] * mean[None, :]) @ to_model.T
-        return Stationary((E * self._lift(mean)).sum(-1) + e, cov)
+        return (E * self._lift(mean)).sum(-1) + e, cov
 
     def floor(self, reference=None):
         """Stationary E|x - x*|^2 of the server model; inf where second moments diverge.
@@ -153,10 +163,10 @@ class Operator:
         """
         if self.domain in (FLOAT, RATIONAL) and not self.stable:
             return np.inf
-        law = self.stationary()
+        mean, covariance = self._stationary()
         at = optimum(self.problem).x if reference is None else declare(reference, "reference")
-        gap = law.mean - self.domain.array(at)
-        return (gap * gap).sum() + sum(law.covariance[k, k] for k in range(len(gap)))
+        gap = mean - self.domain.array(at)
+        return self._public((gap * gap).sum() + sum(covariance[k, k] for k in range(len(gap))))
 
     # ---- finite horizons -------------------------------------------------------------------------------
     def begin(self, x0):
@@ -175,7 +185,10 @@ class Operator:
         return pi, np.stack([b[0] for b in blocks]), np.stack([b[1] for b in blocks])
 
     def trajectory(self, rounds, x0):
-        """Yield (mean (d,), second moment E[xx'] (d, d)) of the server model before rounds 0, 1, ..., rounds - 1."""
+        """Yield (mean (d,), second moment E[xx'] (d, d)) of the server model before rounds 0, 1, ..., rounds - 1.
+
+        The numbers stay those of `domain`: long exact trajectories are summed before they are converted.
+        """
         V = self.domain.array(self.reach.V)
         E, e = self.model
         A, a = E @ V, (E * self.origin).sum(-1) + e
@@ -201,12 +214,12 @@ class Operator:
             return (gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
 
         if rounds is None:
-            law = self.stationary()
-            return square(law.mean, law.covariance + law.mean[:, None] * law.mean[None, :])
+            mean, covariance = self._stationary()
+            return self._public(square(mean, covariance + mean[:, None] * mean[None, :]))
         if rounds < 1:
             refuse("rounds", rounds, "an average needs at least one round", "Give rounds >= 1, or None for infinity.")
         total = sum(square(m, S) for m, S in self.trajectory(rounds, x0))
-        return total / rounds
+        return self._public(total / rounds)
 
     # ---- certificates ----------------------------------------------------------------------------------
     def certify(self, width=1e-2) -> spectrum.Certificate:
@@ -311,10 +324,11 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
     if lay.size != prob.d:
         refuse("algorithm", type(algorithm).__name__, "surrogate weights are defined for methods whose state is the model",
                "Methods with memories have fixed points of their own: use derive(...).fixed_point().")
-    step = sum(q * mixture(alg, prob, lay, law, mode).mean()[1]
-               for mode, q in enumerate(Moments((mixture(alg, prob, lay, law),) * law.modes,
-                                                domain.array(np.array(law.chain(), dtype=object)), 0).stationary_modes()))
-    return step / step.sum()
+    mixes = tuple(mixture(alg, prob, lay, law, mode) for mode in range(law.modes))
+    pi = Moments(mixes, domain.array(np.array(law.chain(), dtype=object)), 0).stationary_modes()
+    step = sum(q * mix.mean()[1] for q, mix in zip(pi, mixes, strict=True))
+    w = step / step.sum()
+    return linalg.to_fractions(w) if domain is RATIONAL else w
 
 
 __all__ = ["FixedPoint", "Operator", "Stationary", "derive", "replace", "surrogate_weights"]

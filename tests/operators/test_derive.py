@@ -57,7 +57,7 @@ def test_scaffold_with_awkward_weights_keeps_one_invariant():
 def test_fixed_point_with_unequal_steps_is_an_exact_fraction():
     op = ft.derive(ft.FedAvg(LR, (1, 10)), scalar([1, 1], [0, 1]), ft.Full()).exact()
     assert fractions(op.fixed_point().x) == [Q(4108933742199, 4620933742199)]
-    start = op.fixed_point().x
+    start = RATIONAL.array(op.fixed_point().x)
     assert fractions(op.algorithm.to(RATIONAL).round(op.problem.to(RATIONAL), type(op.algorithm.init(None, 0))(start),
                                                      op.law.typical(2)).x) == fractions(start)
 

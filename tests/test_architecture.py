@@ -1,0 +1,157 @@
+"""Rules of the house: which part may import which, what stays light, what no file may contain."""
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fltheory
+from fltheory.algorithms.base import Algorithm
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "fltheory"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# One direction: a part imports itself and those on earlier lines, also inside functions.
+LAYERS = [
+    {"errors", "scalars", "arrays", "linalg", "streams"},
+    {"problems"},
+    {"laws"},
+    {"algorithms"},
+    {"trace", "optima", "operators", "runs"},
+    {"claims"},
+    {"report", "verify", "bench"},
+    {"cli", "pytest_plugin", "__main__"},
+]
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+ALLOWED = {("claims/claim.py", "report")}                             # the text of a failed `assert_holds`
+LIMIT = 450
+LONGER = {"linalg.py": 630, "scalars.py": 495}                        # may shrink, may not grow
+
+
+def parts_imported(path):
+    """Top-level parts of fltheory that a file imports, anywhere in it."""
+    package = ["fltheory", *path.relative_to(PACKAGE).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [a.name.split(".") for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[:len(package) - node.level + 1] if node.level else []
+            base = base + (node.module or "").split(".") if node.module else base
+            names = [[*base, a.name] for a in node.names]
+        else:
+            continue
+        for name in names:
+            if name[0] == "fltheory" and len(name) > 1 and name[1] in LEVEL:
+                yield name[1]
+
+
+def part_of(path):
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_dependencies_point_one_way(path):
+    here = part_of(path)
+    if here == "__init__":
+        assert not list(parts_imported(path))
+        return
+    assert here in LEVEL, f"give {here} a place in LAYERS"
+    upward = {p for p in parts_imported(path) if LEVEL[p] > LEVEL[here]}
+    assert upward <= {p for name, p in ALLOWED if name == str(path.relative_to(PACKAGE))}
+
+
+def test_the_scan_sees_imports_inside_functions():
+    assert {"runs", "operators", "problems", "report"} <= set(parts_imported(PACKAGE / "claims" / "claim.py"))
+    assert set(parts_imported(PACKAGE / "report" / "html.py")) == {"report"}
+
+
+def test_importing_the_package_is_light():
+    code = "import fltheory, json, sys; dir(fltheory); print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert not loaded & {"torch", "cvxpy", "sympy", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.stats", "flint", "hypothesis", "pytest"}
+
+
+def test_the_plugin_imports_only_the_standard_library_and_pytest():
+    for node in ast.parse((PACKAGE / "pytest_plugin.py").read_text()).body:
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []
+        assert {n.split(".")[0] for n in names} <= sys.stdlib_module_names | {"pytest"}
+
+
+# ---- files ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "verification").rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_file_is_long(path):
+    assert len(path.read_text().splitlines()) <= LONGER.get(str(path.relative_to(PACKAGE)) if path in FILES else "", LIMIT)
+
+
+def test_no_module_is_a_drawer():
+    assert not [p for p in FILES if p.stem in ("utils", "util", "helpers", "common", "misc", "tools")]
+
+
+def text_files():
+    """What version control would track: everything but ignored folders and binary files."""
+    ignored = {line.rstrip("/") for line in (ROOT / ".gitignore").read_text().split()} | {".git", ".hypothesis", "shared"}
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        if path.is_file() and not ignored & set(parts) and not any(p.endswith(".egg-info") for p in parts) and path.suffix in (
+                ".py", ".md", ".toml", ".txt", ".csv", ".cfg", ".yml", ".yaml", ".ipynb", ".json", ".jsonl", "", ".html"):
+            yield path
+
+
+MACHINE = re.compile(r"(?<![\w.~-])/(?:home|work|root|Users|tmp|mnt|data|scratch|opt)/\w[\w./-]*")
+HOSTS = re.compile(r"(?:index-url|extra-index|find-links|https?://[^\s/]*(?:pypi|mirror|artifactory|nexus|jfrog|proxy)[^\s/]*|://(?:10|127|192\.168)\.)")
+
+
+@pytest.mark.parametrize("path", list(text_files()), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_machine_leaves_its_mark(path):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path != Path(__file__):
+        assert not MACHINE.findall(text)
+        assert not HOSTS.findall(text)
+
+
+def test_the_scan_for_machines_can_find_something():
+    assert MACHINE.findall("see /ho" "me/someone/project/file.py")
+    assert HOSTS.findall("--index-url https://example.org")
+    assert not MACHINE.findall("a/tmp/b https://host/data/x eta/tau")
+
+
+# ---- algorithms and public names --------------------------------------------------------------------------
+def test_algorithms_define_no_operator():
+    import fltheory.algorithms.catalogue  # noqa: F401  (registers every algorithm)
+    for path in sorted((PACKAGE / "algorithms").glob("*.py")):
+        defined = {n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)}
+        assert not defined & {"fixed_point", "matrix", "operator", "rate", "floor", "stationary", "mean_map"}
+    assert Algorithm.__subclasses__()
+
+
+@pytest.mark.parametrize("name", fltheory.__all__)
+def test_every_public_name_resolves_and_says_what_it_is(name):
+    if name in ("Torch", "Network", "run"):
+        pytest.importorskip("torch")
+    value = getattr(fltheory, name)
+    assert (value.__doc__ or "").strip()
+    assert not (value.__doc__ or "").startswith(f"{name}("), "a generated docstring"
+    assert name in dir(fltheory)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'FedNothing'"):
+        _ = fltheory.FedNothing
+
+
+def test_every_module_says_what_it_is_for():
+    for path in FILES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        assert ast.get_docstring(ast.parse(path.read_text())) or path.name == "__main__.py", name
+
+
+def test_the_version_is_that_of_the_project_file():
+    import tomllib
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == importlib.import_module("fltheory").__version__

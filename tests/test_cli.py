@@ -1,0 +1,171 @@
+"""The command line: every command, every refusal, exit codes, and what `--help` may import."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fltheory import cli, verify
+from fltheory.cli import main
+from fltheory.errors import CertificateFailed
+
+ROOT = Path(__file__).parents[1]
+FEDNOVA = str(ROOT / "verification" / "fednova")
+HEAVY = ("torch", "cvxpy", "sympy", "matplotlib.pyplot", "scipy.stats")
+
+
+def refused(capsys, *argv):
+    """The message of a refused command: exit 2, one line on stderr, no traceback."""
+    try:
+        code = main([str(a) for a in argv])
+    except SystemExit as stop:                                        # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+# ---- commands ---------------------------------------------------------------------------------------------
+def test_list_shows_what_is_stated_and_what_is_written(capsys):
+    assert main(["list", FEDNOVA]) == 0
+    out = capsys.readouterr().out
+    assert "fednova/eq26-28" in out
+    assert out.count("not yet written") > 10
+    rows = {line.split()[0] for line in out.splitlines()}
+    from fltheory.claims.discover import read_ledger
+    assert rows == {f"fednova/{name}" for name in read_ledger(Path(FEDNOVA) / "ledger.csv")}
+    assert main(["list", FEDNOVA, "--paper", "fednova"]) == 0
+
+
+def test_show_a_claim(capsys):
+    assert main(["show", "appb-momentum", FEDNOVA]) == 0
+    out = capsys.readouterr().out
+    assert "PROVED" in out
+    assert "Local momentum" in out
+    assert "tau=8: HOLDS symbolic" in out
+
+
+def test_show_a_finding(capsys):
+    assert main(["show", "e1", FEDNOVA]) == 0
+    out = capsys.readouterr().out
+    assert "CONFIRMED" in out
+    assert "1/49 against 8/441" in out
+    assert "[ok] witness script" in out
+
+
+def test_witness_prints_a_script_that_runs(capsys):
+    assert main(["witness", "e1", FEDNOVA]) == 0
+    script = capsys.readouterr().out
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "VERDICT: all hypotheses hold and (97) fails" in done.stdout
+
+
+def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["list"]) == 0
+    monkeypatch.chdir(ROOT / "tests")
+    assert "verification" in refused(capsys, "list")
+
+
+# ---- refusals ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("argv", "value", "remedy"), [
+    (["verify", FEDNOVA, "--only", "thm99"], "['thm99']", "`fltheory list` shows the ids"),
+    (["verify", "no/such/folder"], "'no/such/folder'", "Give a paper folder"),
+    (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list`"),
+    (["verify", FEDNOVA, "--mutant", "typo"], "'typo'", "Name one of them"),
+    (["verify", FEDNOVA, "--mutant", "replace"], "'replace'", "uniform_weights"),
+    (["verify", FEDNOVA, "--mutant", "_steps"], "'_steps'", "uniform_weights"),
+    (["verify", FEDNOVA, "--mutant", "FedAvg"], "'FedAvg'", "uniform_weights"),
+    (["verify", FEDNOVA, "--jobs", "0"], "'0'", "integer >= 1"),
+    (["verify", FEDNOVA, "--jobs", "two"], "'two'", "integer >= 1"),
+    (["show", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
+    (["witness", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
+    (["witness", "eq26-28", FEDNOVA], "'eq26-28'", "Witnesses belong to"),
+    (["witness", "e2", FEDNOVA], "'e2'", "Witnesses belong to"),
+    (["list", FEDNOVA, "--paper", "other"], "'other'", "Name one of them"),
+    (["bench", "--repeats", "-1"], "'-1'", "integer >= 1"),
+    (["unknown"], "'unknown'", "choose from"),
+    ([], "required", "command"),
+])
+def test_refusals_give_value_rule_and_remedy(capsys, argv, value, remedy):
+    message = refused(capsys, *argv)
+    assert value in message
+    assert remedy in message
+
+
+def test_a_device_that_is_not_there_is_refused(capsys):
+    torch = pytest.importorskip("torch")
+    assert "quantum" in refused(capsys, "verify", FEDNOVA, "--only", "lem1", "--device", "quantum")
+    if not torch.cuda.is_available():
+        message = refused(capsys, "verify", FEDNOVA, "--only", "lem1", "--device", "cuda")
+        assert "'cuda'" in message
+        assert "cpu" in message
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_report_folder_that_cannot_be_written_is_refused(tmp_path, capsys, below):
+    (tmp_path / "file").write_text("kept")
+    message = refused(capsys, "verify", FEDNOVA, "--only", "lem1", "--report", tmp_path / "file" / below)
+    assert str(tmp_path / "file") in message
+    assert "Choose another with --report" in message
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_mutant_without_a_catalogue_is_refused(tmp_path, capsys):
+    from tests.claims.folders import paper
+    folder = paper(tmp_path / "uncatalogued", bugs=False)
+    assert "has no bugs.py" in refused(capsys, "verify", folder, "--mutant", "one_third")
+
+
+# ---- exit codes -------------------------------------------------------------------------------------------
+def test_exit_codes_of_verify(monkeypatch, capsys):
+    assert main(["verify", FEDNOVA, "--quick", "--only", "appb-momentum"]) == 0
+    assert main(["verify", FEDNOVA, "--quick", "--only", "appb-momentum", "--strict"]) == 0
+    assert main(["verify", FEDNOVA, "--quick", "--only", "appb-momentum", "--mutant", "dampened_momentum"]) == 1
+
+    def undecided(claim, **options):
+        raise CertificateFailed("too wide")
+    monkeypatch.setattr(verify, "decide", lambda task, options: [
+        {"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True}])
+    assert main(["verify", FEDNOVA, "--only", "appb-momentum"]) == 0
+    assert main(["verify", FEDNOVA, "--only", "appb-momentum", "--strict"]) == 3
+
+
+def test_an_interrupt_keeps_what_is_finished(monkeypatch, capsys):
+    def stop(args):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(cli, "_list", stop)
+    assert main(["list", FEDNOVA]) == 130
+    assert "--resume" in capsys.readouterr().err
+
+
+def test_a_reader_that_closes_early_is_no_error():
+    done = subprocess.run(f"{sys.executable} -m fltheory list | head -n 1; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
+                          cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+# ---- imports ----------------------------------------------------------------------------------------------
+PROBE = """
+import json, sys
+from fltheory.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("command", [[], ["verify"], ["list"], ["show"], ["witness"], ["bench"]], ids=lambda c: " ".join(c) or "fltheory")
+def test_help_imports_nothing_heavy(command):
+    done = subprocess.run([sys.executable, "-c", PROBE, *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True,
+                          env=os.environ | {"COLUMNS": "100"})
+    assert done.stdout.startswith("usage: fltheory")
+    assert not set(json.loads(done.stderr)) & set(HEAVY)
