@@ -58,11 +58,14 @@ def _parser():
     witness.add_argument("id")
     with_paths(witness)
 
-    figures = command("figures", _figures, "regenerate figures: tables as CSV beside the paper, pictures in a folder")
-    with_paths(figures)
-    figures.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these figures")
-    figures.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
-    figures.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
+    for name, says in (("figures", "regenerate figures: tables as CSV beside the paper, pictures in a folder"),
+                       ("reproduce", "re-run the long experiments and commit their tables with provenance")):
+        sub = command(name, _figures, says)
+        with_paths(sub)
+        sub.set_defaults(experiments=name == "reproduce")
+        sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these")
+        sub.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
+        sub.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
 
     bench = command("bench", _bench, "measure speed as ratios against a plain Python loop")
     bench.add_argument("--repeats", type=_positive, default=20, metavar="N", help="runs per median")
@@ -156,7 +159,7 @@ def _figures(args):
 
     from fltheory.report.figures import regenerate
     for paper in _papers(args):
-        for path in regenerate(paper.folder, Path(args.out), args.only, fresh=not args.drawn_only):
+        for path in regenerate(paper.folder, Path(args.out), args.only, not args.drawn_only, args.experiments):
             print(path)
     return 0
 

@@ -3,6 +3,7 @@
 Ids read `verification/fednova::eq26-28[plane]`; `::eq26-28[word]` checks the claim's final word and `::finding[e1]`
 confirms a finding. Fixture `check_claim(claim, instance)` asserts a single one. Without --claims nothing is collected.
 """
+
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ WIDTH = 56  # of a number in a failure's table
 
 def pytest_addoption(parser):
     group = parser.getgroup("fltheory")
-    group.addoption("--claims", action="store_true", help="collect the claims and findings of paper folders (with a ledger.csv)")
+    group.addoption(
+        "--claims", action="store_true", help="collect the claims and findings of paper folders (with a ledger.csv)"
+    )
 
 
 def pytest_configure(config):
@@ -46,6 +49,7 @@ class PaperFolder(pytest.File):
     def collect(self):
         from fltheory.claims.discover import load
         from fltheory.errors import FLTheoryError
+
         try:
             paper = load(self.path.parent)
         except FLTheoryError as error:
@@ -71,6 +75,7 @@ class _Item(pytest.Item):
 
     def setup(self):
         from fltheory.claims.discover import activate
+
         activate(self.path.parent)
 
 
@@ -84,6 +89,7 @@ class ClaimItem(_Item):
 
     def runtest(self):
         from fltheory.claims.check import check_instance
+
         verdict = check_instance(self.claim, self.instance)
         _skip_if_undecided(verdict)
         allowed = {"FALSE": ("HOLDS", "FALSIFIED"), "OPEN": ("HOLDS", "FALSIFIED", "INCONCLUSIVE")}
@@ -118,12 +124,15 @@ class FindingItem(_Item):
 
     def runtest(self):
         from fltheory.claims.findings import confirm
+
         verdict = confirm(self.finding, self.claims)
         if verdict.word == "SKIPPED":
             pytest.skip("; ".join(s["detail"] for s in verdict.steps if s["status"] == "skipped"))
         if not verdict.as_expected:
             rows = [(s["status"], s["step"], s["detail"]) for s in verdict.steps]
-            raise Refuted("\n".join([f"{self.finding.id}: {verdict.word}, expected {self.finding.expect}", *_align(rows)]))
+            raise Refuted(
+                "\n".join([f"{self.finding.id}: {verdict.word}, expected {self.finding.expect}", *_align(rows)])
+            )
 
 
 @pytest.fixture
@@ -137,6 +146,7 @@ def check_claim():
         _skip_if_undecided(verdict)
         if verdict.status != "HOLDS":
             pytest.fail(table(claim, verdict), pytrace=False)
+
     return check
 
 
@@ -148,13 +158,25 @@ def _skip_if_undecided(verdict):
 def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
     from fltheory.claims.evidence import show
+
     lines = [f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip()]
     if verdict.hypotheses:
-        rows = [(h["name"], h["lhs"], h["rhs"], h["margin"], "holds" if h["holds"] else "fails") for h in verdict.hypotheses]
+        rows = [
+            (h["name"], h["lhs"], h["rhs"], h["margin"], "holds" if h["holds"] else "fails") for h in verdict.hypotheses
+        ]
         lines += _align([("hypothesis", "left", "right", "margin", ""), *rows])
     if verdict.comparisons:
-        rows = [(c.label or "statement", show(c.lhs), c.relation, show(c.rhs), "" if c.margin is None else show(c.margin),
-                 f"{c.status} ({c.evidence})") for c in verdict.comparisons]
+        rows = [
+            (
+                c.label or "statement",
+                show(c.lhs),
+                c.relation,
+                show(c.rhs),
+                "" if c.margin is None else show(c.margin),
+                f"{c.status} ({c.evidence})",
+            )
+            for c in verdict.comparisons
+        ]
         lines += _align([("comparison", "left", "relation", "right", "margin", ""), *rows])
     return "\n".join(lines)
 

@@ -82,7 +82,7 @@ def mutation(paper: Paper, name):
 def fingerprint(paper: Paper, options) -> str:
     """Hash of everything a verdict depends on: engine, paper folder, bugs, library versions, options."""
     h = hashlib.sha256(json.dumps([options, _versions(), platform.python_version()], sort_keys=True).encode())
-    files = sorted(p for p in ENGINE.rglob("*") if p.suffix in (".py", ".csv")) + sorted(p for p in paper.folder.rglob("*") if p.suffix in (".py", ".csv"))
+    files = [p for root in (ENGINE, paper.folder) for p in sorted(root.rglob("*")) if p.suffix in (".py", ".csv")]
     for file in [*files, paper.folder.parent / "bugs.py"]:
         if file.is_file():
             h.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

@@ -1,4 +1,5 @@
 """Rules of the house: which part may import which, what stays light, what no file may contain."""
+
 import ast
 import importlib
 import json
@@ -28,9 +29,9 @@ LAYERS = [
     {"cli", "pytest_plugin", "__main__"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-ALLOWED = {("claims/claim.py", "report")}                             # the text of a failed `assert_holds`
+ALLOWED = {("claims/claim.py", "report")}  # the text of a failed `assert_holds`
 LIMIT = 450
-LONGER = {"linalg.py": 630, "scalars.py": 495}                        # may shrink, may not grow
+LONGER = {"linalg.py": 630, "scalars.py": 495}  # may shrink, may not grow
 
 
 def parts_imported(path):
@@ -40,7 +41,7 @@ def parts_imported(path):
         if isinstance(node, ast.Import):
             names = [a.name.split(".") for a in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = package[:len(package) - node.level + 1] if node.level else []
+            base = package[: len(package) - node.level + 1] if node.level else []
             base = base + (node.module or "").split(".") if node.module else base
             names = [[*base, a.name] for a in node.names]
         else:
@@ -75,19 +76,40 @@ def test_importing_the_package_is_light():
     code = "import fltheory, json, sys; dir(fltheory); print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert not loaded & {"torch", "cvxpy", "sympy", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.stats", "flint", "hypothesis", "pytest"}
+    assert not loaded & {
+        "torch",
+        "cvxpy",
+        "sympy",
+        "matplotlib",
+        "matplotlib.pyplot",
+        "scipy",
+        "scipy.stats",
+        "flint",
+        "hypothesis",
+        "pytest",
+    }
 
 
 def test_the_plugin_imports_only_the_standard_library_and_pytest():
     for node in ast.parse((PACKAGE / "pytest_plugin.py").read_text()).body:
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []
+        names = (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
         assert {n.split(".")[0] for n in names} <= sys.stdlib_module_names | {"pytest"}
 
 
 # ---- files ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "verification").rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", [*FILES, *sorted((ROOT / "verification").rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_no_file_is_long(path):
-    assert len(path.read_text().splitlines()) <= LONGER.get(str(path.relative_to(PACKAGE)) if path in FILES else "", LIMIT)
+    assert len(path.read_text().splitlines()) <= LONGER.get(
+        str(path.relative_to(PACKAGE)) if path in FILES else "", LIMIT
+    )
 
 
 def test_no_module_is_a_drawer():
@@ -96,16 +118,41 @@ def test_no_module_is_a_drawer():
 
 def text_files():
     """What version control would track: everything but ignored folders and binary files."""
-    ignored = {line.rstrip("/") for line in (ROOT / ".gitignore").read_text().split()} | {".git", ".hypothesis", "shared"}
+    ignored = {line.rstrip("/") for line in (ROOT / ".gitignore").read_text().split()} | {
+        ".git",
+        ".hypothesis",
+        "shared",
+    }
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        if path.is_file() and not ignored & set(parts) and not any(p.endswith(".egg-info") for p in parts) and path.suffix in (
-                ".py", ".md", ".toml", ".txt", ".csv", ".cfg", ".yml", ".yaml", ".ipynb", ".json", ".jsonl", "", ".html"):
+        if (
+            path.is_file()
+            and not ignored & set(parts)
+            and not any(p.endswith(".egg-info") for p in parts)
+            and path.suffix
+            in (
+                ".py",
+                ".md",
+                ".toml",
+                ".txt",
+                ".csv",
+                ".cfg",
+                ".yml",
+                ".yaml",
+                ".ipynb",
+                ".json",
+                ".jsonl",
+                "",
+                ".html",
+            )
+        ):
             yield path
 
 
 MACHINE = re.compile(r"(?<![\w.~-])/(?:home|work|root|Users|tmp|mnt|data|scratch|opt)/\w[\w./-]*")
-HOSTS = re.compile(r"(?:index-url|extra-index|find-links|https?://[^\s/]*(?:pypi|mirror|artifactory|nexus|jfrog|proxy)[^\s/]*|://(?:10|127|192\.168)\.)")
+HOSTS = re.compile(
+    r"(?:index-url|extra-index|find-links|https?://[^\s/]*(?:pypi|mirror|artifactory|nexus|jfrog|proxy)[^\s/]*|://(?:10|127|192\.168)\.)"
+)
 
 
 @pytest.mark.parametrize("path", list(text_files()), ids=lambda p: str(p.relative_to(ROOT)))
@@ -117,7 +164,7 @@ def test_no_machine_leaves_its_mark(path):
 
 
 def test_the_scan_for_machines_can_find_something():
-    assert MACHINE.findall("see /ho" "me/someone/project/file.py")
+    assert MACHINE.findall("see /home/someone/project/file.py")
     assert HOSTS.findall("--index-url https://example.org")
     assert not MACHINE.findall("a/tmp/b https://host/data/x eta/tau")
 
@@ -125,6 +172,7 @@ def test_the_scan_for_machines_can_find_something():
 # ---- algorithms and public names --------------------------------------------------------------------------
 def test_algorithms_define_no_operator():
     import fltheory.algorithms.catalogue  # noqa: F401  (registers every algorithm)
+
     for path in sorted((PACKAGE / "algorithms").glob("*.py")):
         defined = {n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)}
         assert not defined & {"fixed_point", "matrix", "operator", "rate", "floor", "stationary", "mean_map"}
@@ -154,4 +202,8 @@ def test_every_module_says_what_it_is_for():
 
 def test_the_version_is_that_of_the_project_file():
     import tomllib
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == importlib.import_module("fltheory").__version__
+
+    assert (
+        tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+        == importlib.import_module("fltheory").__version__
+    )

@@ -1,4 +1,5 @@
 """The command line: every command, every refusal, exit codes, and what `--help` may import."""
+
 import json
 import os
 import subprocess
@@ -20,7 +21,7 @@ def refused(capsys, *argv):
     """The message of a refused command: exit 2, one line on stderr, no traceback."""
     try:
         code = main([str(a) for a in argv])
-    except SystemExit as stop:                                        # argparse
+    except SystemExit as stop:  # argparse
         code = stop.code
     captured = capsys.readouterr()
     assert code == 2
@@ -36,6 +37,7 @@ def test_list_shows_what_is_stated_and_what_is_written(capsys):
     assert out.count("not yet written") > 10
     rows = {line.split()[0] for line in out.splitlines()}
     from fltheory.claims.discover import read_ledger
+
     assert rows == {f"fednova/{name}" for name in read_ledger(Path(FEDNOVA) / "ledger.csv")}
     assert main(["list", FEDNOVA, "--paper", "fednova"]) == 0
 
@@ -72,25 +74,28 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
 
 
 # ---- refusals ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("argv", "value", "remedy"), [
-    (["verify", FEDNOVA, "--only", "thm99"], "['thm99']", "`fltheory list` shows the ids"),
-    (["verify", "no/such/folder"], "'no/such/folder'", "Give a paper folder"),
-    (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list`"),
-    (["verify", FEDNOVA, "--mutant", "typo"], "'typo'", "Name one of them"),
-    (["verify", FEDNOVA, "--mutant", "replace"], "'replace'", "uniform_weights"),
-    (["verify", FEDNOVA, "--mutant", "_steps"], "'_steps'", "uniform_weights"),
-    (["verify", FEDNOVA, "--mutant", "FedAvg"], "'FedAvg'", "uniform_weights"),
-    (["verify", FEDNOVA, "--jobs", "0"], "'0'", "integer >= 1"),
-    (["verify", FEDNOVA, "--jobs", "two"], "'two'", "integer >= 1"),
-    (["show", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
-    (["witness", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
-    (["witness", "eq26-28", FEDNOVA], "'eq26-28'", "Witnesses belong to"),
-    (["witness", "e2", FEDNOVA], "'e2'", "Witnesses belong to"),
-    (["list", FEDNOVA, "--paper", "other"], "'other'", "Name one of them"),
-    (["bench", "--repeats", "-1"], "'-1'", "integer >= 1"),
-    (["unknown"], "'unknown'", "choose from"),
-    ([], "required", "command"),
-])
+@pytest.mark.parametrize(
+    ("argv", "value", "remedy"),
+    [
+        (["verify", FEDNOVA, "--only", "thm99"], "['thm99']", "`fltheory list` shows the ids"),
+        (["verify", "no/such/folder"], "'no/such/folder'", "Give a paper folder"),
+        (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list`"),
+        (["verify", FEDNOVA, "--mutant", "typo"], "'typo'", "Name one of them"),
+        (["verify", FEDNOVA, "--mutant", "replace"], "'replace'", "uniform_weights"),
+        (["verify", FEDNOVA, "--mutant", "_steps"], "'_steps'", "uniform_weights"),
+        (["verify", FEDNOVA, "--mutant", "FedAvg"], "'FedAvg'", "uniform_weights"),
+        (["verify", FEDNOVA, "--jobs", "0"], "'0'", "integer >= 1"),
+        (["verify", FEDNOVA, "--jobs", "two"], "'two'", "integer >= 1"),
+        (["show", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
+        (["witness", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
+        (["witness", "eq26-28", FEDNOVA], "'eq26-28'", "Witnesses belong to"),
+        (["witness", "e2", FEDNOVA], "'e2'", "Witnesses belong to"),
+        (["list", FEDNOVA, "--paper", "other"], "'other'", "Name one of them"),
+        (["bench", "--repeats", "-1"], "'-1'", "integer >= 1"),
+        (["unknown"], "'unknown'", "choose from"),
+        ([], "required", "command"),
+    ],
+)
 def test_refusals_give_value_rule_and_remedy(capsys, argv, value, remedy):
     message = refused(capsys, *argv)
     assert value in message
@@ -117,6 +122,7 @@ def test_a_report_folder_that_cannot_be_written_is_refused(tmp_path, capsys, bel
 
 def test_a_mutant_without_a_catalogue_is_refused(tmp_path, capsys):
     from tests.claims.folders import paper
+
     folder = paper(tmp_path / "uncatalogued", bugs=False)
     assert "has no bugs.py" in refused(capsys, "verify", folder, "--mutant", "one_third")
 
@@ -129,8 +135,14 @@ def test_exit_codes_of_verify(monkeypatch, capsys):
 
     def undecided(claim, **options):
         raise CertificateFailed("too wide")
-    monkeypatch.setattr(verify, "decide", lambda task, options: [
-        {"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True}])
+
+    monkeypatch.setattr(
+        verify,
+        "decide",
+        lambda task, options: [
+            {"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True}
+        ],
+    )
     assert main(["verify", FEDNOVA, "--only", "appb-momentum"]) == 0
     assert main(["verify", FEDNOVA, "--only", "appb-momentum", "--strict"]) == 3
 
@@ -138,14 +150,21 @@ def test_exit_codes_of_verify(monkeypatch, capsys):
 def test_an_interrupt_keeps_what_is_finished(monkeypatch, capsys):
     def stop(args):
         raise KeyboardInterrupt
+
     monkeypatch.setattr(cli, "_list", stop)
     assert main(["list", FEDNOVA]) == 130
     assert "--resume" in capsys.readouterr().err
 
 
 def test_a_reader_that_closes_early_is_no_error():
-    done = subprocess.run(f"{sys.executable} -m fltheory list | head -n 1; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
-                          cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        f"{sys.executable} -m fltheory list | head -n 1; exit ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
@@ -163,9 +182,17 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("command", [[], ["verify"], ["list"], ["show"], ["witness"], ["bench"]], ids=lambda c: " ".join(c) or "fltheory")
+@pytest.mark.parametrize(
+    "command", [[], ["verify"], ["list"], ["show"], ["witness"], ["bench"]], ids=lambda c: " ".join(c) or "fltheory"
+)
 def test_help_imports_nothing_heavy(command):
-    done = subprocess.run([sys.executable, "-c", PROBE, *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True,
-                          env=os.environ | {"COLUMNS": "100"})
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *command, "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"COLUMNS": "100"},
+    )
     assert done.stdout.startswith("usage: fltheory")
     assert not set(json.loads(done.stderr)) & set(HEAVY)

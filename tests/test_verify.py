@@ -1,10 +1,10 @@
 """`verify` from end to end: reports, mutants, interruption and resumption, refusals."""
+
 import functools
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fltheory import verify as module
-from fltheory.claims.discover import load
+from fltheory.claims.discover import COLUMNS, load
 from fltheory.report import terminal
 from fltheory.verify import exit_code, fingerprint, verify
 
@@ -44,42 +44,66 @@ def environment():
 
 
 # ---- end to end -------------------------------------------------------------------------------------------
-def test_a_quick_run_of_everything_is_as_expected(tmp_path):
-    done = subprocess.run([*PYTHON, "verify", "verification", "--quick", "--report", str(tmp_path / "deep" / "report")], cwd=ROOT,
-                          capture_output=True, text=True, env=environment())
+def run_and_read(report, *options):
+    """(command line's output, records) of a run that must end as expected and leave a complete report."""
+    done = subprocess.run(
+        [*PYTHON, "verify", "verification", "--quick", "--report", str(report), *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    report = tmp_path / "deep" / "report"
+    assert not list(report.glob("*.tmp"))
     records = read(report / "verdicts.jsonl")
     assert records[0]["type"] == "run"
     assert records[0]["quick"] is True
-    paper = load(FEDNOVA)
     named = {r["id"] for r in records if r["type"] in ("claim", "finding")}
-    assert named == {*paper.claims, *paper.findings}
-    for page in ("index.html", "verdicts.md"):
-        text = (report / page).read_text()
+    for text in ((report / "index.html").read_text(), (report / "verdicts.md").read_text(), done.stdout):
         assert all(name in text for name in named)
-    assert all(f"fednova/{name}" in done.stdout for name in named)
-    assert "every verdict is as expected" in done.stdout
-    assert "this was a quick run" in done.stdout
-    assert not list(report.glob("*.tmp"))
+    return done.stdout, named
 
 
-MUTANTS = {"uniform_weights": ["eq26-28", "thm1-explicit-corrected"], "one_step_more": ["eq26-28", "lem1", "r2-stability"],
-           "hidden_proximal": ["eq26-28", "lem1", "r2-stability"]}
+def test_a_quick_run_is_as_expected_and_reported(tmp_path):
+    out, named = run_and_read(tmp_path / "deep" / "report", "--only", *CHEAP)
+    assert named == set(CHEAP)
+    assert "every verdict is as expected" in out
+    assert "this was a quick run" in out
+
+
+@pytest.mark.slow
+def test_a_quick_run_of_everything_is_as_expected(tmp_path):
+    _, named = run_and_read(tmp_path)
+    paper = load(FEDNOVA)
+    assert named == {*paper.claims, *paper.findings}
+
+
+MUTANTS = {
+    "uniform_weights": ["eq26-28", "thm1-explicit-corrected"],
+    "one_step_more": ["eq26-28", "lem1", "r2-stability"],
+    "hidden_proximal": ["eq26-28", "lem1", "r2-stability"],
+}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_catalogued_bug_is_noticed_and_named(mutant):
-    records, code = verify([FEDNOVA], only=[*MUTANTS[mutant], "appb-momentum"], quick=True, mutant=mutant, on_record=quiet)
+    records, code = verify(
+        [FEDNOVA], only=[*MUTANTS[mutant], "appb-momentum"], quick=True, mutant=mutant, on_record=quiet
+    )
     wrong = terminal.summary(records).split("not as expected")[1]
     assert code == 1
     assert [n for n in (*MUTANTS[mutant], "appb-momentum") if f"claim fednova/{n}:" in wrong] == MUTANTS[mutant]
 
 
 def test_the_command_line_reports_a_mutant():
-    done = subprocess.run([*PYTHON, "verify", "--quick", "--only", "eq26-28", "appb-momentum", "--mutant", "uniform_weights"], cwd=ROOT,
-                          capture_output=True, text=True, env=environment())
+    done = subprocess.run(
+        [*PYTHON, "verify", "--quick", "--only", "eq26-28", "appb-momentum", "--mutant", "uniform_weights"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
     assert done.returncode == 1
     assert "claim fednova/eq26-28: FALSE != expected CERTIFIED" in done.stdout
     assert "1 verdict not as expected" in done.stdout
@@ -89,9 +113,12 @@ def test_the_command_line_reports_a_mutant():
 def test_a_lost_factor_in_a_term_of_the_bound_is_noticed(monkeypatch, term, factor):
     load(FEDNOVA)
     from verification.fednova import formulas
+
     thm1 = formulas.thm1
     monkeypatch.setattr(module, "check", functools.partial(module.check, search=False))
-    monkeypatch.setattr(formulas, "thm1", lambda *args: {k: v / factor if k == term else v for k, v in thm1(*args).items()})
+    monkeypatch.setattr(
+        formulas, "thm1", lambda *args: {k: v / factor if k == term else v for k, v in thm1(*args).items()}
+    )
     records, code = verify([FEDNOVA], only=["thm1-explicit-corrected", "appb-momentum"], quick=True, on_record=quiet)
     wrong = terminal.summary(records).split("not as expected")[1]
     assert code == 1
@@ -124,16 +151,36 @@ def of_group(group):
     return alive
 
 
+SLEEPY = """
+import time
+from fractions import Fraction
+
+from fltheory.claims.claim import Instance, claim
+from fltheory.claims.relations import equal
+
+for k in range(12):
+    @claim(f"c{k}", on=[Instance("one", k=k)], domain="one number", powerless="an example")
+    def body(i):
+        \"\"\"A number equals itself, after some thought.\"\"\"
+        time.sleep(0.15)
+        return equal(Fraction(i.k, 7), Fraction(2 * i.k, 14))
+"""
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for orphans")
 def test_killed_five_times_and_resumed_nothing_is_lost(tmp_path):
-    report, rng = tmp_path / "report", random.Random(20201)
-    command = [*PYTHON, "verify", str(FEDNOVA), "--quick", "--only", *CHEAP, "--report", str(report), "--jobs", "2", "--resume"]
+    folder, report, rng = tmp_path / "papers" / "sleepy", tmp_path / "report", random.Random(20201)
+    (folder / "claims").mkdir(parents=True)
+    (folder / "claims" / "all.py").write_text(SLEEPY)
+    rows = [f"c{k},Sec {k},claim,identity,CERTIFIED,exact,,Number {k}." for k in range(12)]
+    (folder / "ledger.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
+    command = [*PYTHON, "verify", str(folder), "--report", str(report), "--jobs", "2", "--resume"]
     before = set()
-    for new in (0, 1, 1, 0, 2):                                       # killed while starting, or soon after `new` further verdicts
+    for new in (0, 1, 2, 0, 1):  # killed while starting, or soon after `new` further verdicts
         child = subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, stdout=subprocess.PIPE)
         for _ in range(len(before) + new if new else 0):
             child.stdout.readline()
-        time.sleep(rng.uniform(0, 0.2) if new else rng.uniform(0.3, 2))
+        time.sleep(rng.uniform(0, 0.1) if new else rng.uniform(0.1, 0.6))
         child.kill()
         child.wait()
         child.stdout.close()
@@ -144,12 +191,20 @@ def test_killed_five_times_and_resumed_nothing_is_lost(tmp_path):
         now = finished(report)
         assert before <= now
         before = now
+    assert len(before) >= 4
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert before <= finished(report)
-    whole, code = verify([FEDNOVA], only=CHEAP, quick=True, on_record=quiet)
-    assert code == 0
-    assert untimed(read(report / "verdicts.jsonl"))[1:] == untimed(json.loads(json.dumps(whole)))[1:]
+    assert len(finished(report)) == 12
+    whole = subprocess.run([*command[:-2], "1", "--report", str(tmp_path / "whole")], cwd=ROOT, env=environment())
+    assert whole.returncode == 0
+    assert untimed(read(report / "verdicts.jsonl")) == untimed(read(tmp_path / "whole" / "verdicts.jsonl"))
+
+
+def test_workers_and_a_single_process_decide_a_real_claim_alike():
+    one, _ = verify([FEDNOVA], only=CHEAP[:3], quick=True, on_record=quiet)
+    two, _ = verify([FEDNOVA], only=CHEAP[:3], quick=True, jobs=2, on_record=quiet)
+    assert untimed(one) == untimed(two)
 
 
 def test_resume_reuses_finished_verdicts_and_decides_the_rest(tmp_path, monkeypatch):
@@ -157,23 +212,33 @@ def test_resume_reuses_finished_verdicts_and_decides_the_rest(tmp_path, monkeypa
     decide = module.decide
     monkeypatch.setattr(module, "decide", lambda task, options: seen.append(task[2]) or decide(task, options))
     first, _ = verify([FEDNOVA], report=tmp_path, only=["lem1", "e1"], quick=True, on_record=quiet)
-    again, _ = verify([FEDNOVA], report=tmp_path, only=["lem1", "e1", "appb-momentum"], quick=True, resume=True, on_record=quiet)
+    again, _ = verify(
+        [FEDNOVA], report=tmp_path, only=["lem1", "e1", "appb-momentum"], quick=True, resume=True, on_record=quiet
+    )
     assert seen == ["lem1", "e1", "appb-momentum"]
-    assert {r["id"]: r for r in again if r["type"] == "finding"} == {r["id"]: r for r in first if r["type"] == "finding"}
+    assert {r["id"]: r for r in again if r["type"] == "finding"} == {
+        r["id"]: r for r in first if r["type"] == "finding"
+    }
     verify([FEDNOVA], report=tmp_path, only=["lem1"], quick=False, resume=True, on_record=quiet)
-    assert seen[3:] == ["lem1"]                                       # a quick verdict does not stand in for a full one
+    assert seen[3:] == ["lem1"]  # a quick verdict does not stand in for a full one
     verify([FEDNOVA], report=tmp_path, only=["lem1"], quick=True, on_record=quiet)
-    assert seen[4:] == ["lem1"]                                       # without --resume everything is decided again
+    assert seen[4:] == ["lem1"]  # without --resume everything is decided again
 
 
 def test_a_torn_last_line_is_ignored(tmp_path):
     verify([FEDNOVA], report=tmp_path, only=["appb-momentum", "e1"], quick=True, on_record=quiet)
     journal = tmp_path / "verdicts.partial.jsonl"
     lines = journal.read_text().splitlines()
-    for torn in (lines[0] + "\n" + lines[1][:len(lines[1]) // 2], lines[0] + "\n{}\n[1]\nnull\n", lines[0] + "\n\x00\xff"):
+    for torn in (
+        lines[0] + "\n" + lines[1][: len(lines[1]) // 2],
+        lines[0] + "\n{}\n[1]\nnull\n",
+        lines[0] + "\n\x00\xff",
+    ):
         journal.write_bytes(torn.encode("latin-1"))
         decided = []
-        records, code = verify([FEDNOVA], report=tmp_path, only=["appb-momentum", "e1"], quick=True, resume=True, on_record=decided.append)
+        records, code = verify(
+            [FEDNOVA], report=tmp_path, only=["appb-momentum", "e1"], quick=True, resume=True, on_record=decided.append
+        )
         assert code == 0
         assert [r["id"] for r in records if r["type"] in ("claim", "finding")] == ["appb-momentum", "e1"]
         assert len(finished(tmp_path)) == 2
@@ -186,6 +251,7 @@ def test_the_fingerprint_follows_every_input(tmp_path, monkeypatch):
 
     class Folder:
         folder = parent / "fednova"
+
     seen = [fingerprint(Folder, OPTIONS)]
     assert fingerprint(Folder, OPTIONS) == seen[0]
     for file in ("ledger.csv", "witnesses/e1.py", "claims/surrogate.py", "../bugs.py"):
@@ -209,6 +275,7 @@ def test_the_fingerprint_follows_every_input(tmp_path, monkeypatch):
 def test_a_crash_while_deciding_becomes_an_error_record(monkeypatch):
     def crash(*args, **options):
         raise RuntimeError("disk on fire")
+
     monkeypatch.setattr(module, "check", crash)
     records, code = verify([FEDNOVA], only=["lem1"], on_record=quiet)
     assert code == 1
@@ -217,14 +284,25 @@ def test_a_crash_while_deciding_becomes_an_error_record(monkeypatch):
 
 
 # ---- exit codes -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("records", "strict", "code"), [
-    ([{"type": "claim", "word": "PROVED", "as_expected": True}], True, 0),
-    ([{"type": "claim", "word": "OPEN", "as_expected": False}], False, 1),
-    ([{"type": "finding", "word": "NOT CONFIRMED", "as_expected": False}], True, 1),
-    ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], False, 0),
-    ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], True, 3),
-    ([{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "INCONCLUSIVE"}], True, 3),
-    ([{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "OUT_OF_SCOPE"}], True, 0),
-])
+@pytest.mark.parametrize(
+    ("records", "strict", "code"),
+    [
+        ([{"type": "claim", "word": "PROVED", "as_expected": True}], True, 0),
+        ([{"type": "claim", "word": "OPEN", "as_expected": False}], False, 1),
+        ([{"type": "finding", "word": "NOT CONFIRMED", "as_expected": False}], True, 1),
+        ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], False, 0),
+        ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], True, 3),
+        (
+            [{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "INCONCLUSIVE"}],
+            True,
+            3,
+        ),
+        (
+            [{"type": "claim", "word": "OPEN", "as_expected": True}, {"type": "instance", "status": "OUT_OF_SCOPE"}],
+            True,
+            0,
+        ),
+    ],
+)
 def test_exit_codes(records, strict, code):
     assert exit_code(records, strict) == code

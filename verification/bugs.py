@@ -8,7 +8,9 @@ from typing import ClassVar
 
 from fltheory.algorithms.fedavg import FedAvg, shares
 from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.solvers import Momentum, Proximal, Vanilla
+from fltheory.algorithms.scaffold import Scaffold
+from fltheory.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
+from fltheory.laws.base import RandomSteps
 from fltheory.laws.memoryless import Uniform, WithReplacement
 from fltheory.scalars import fraction
 
@@ -146,3 +148,91 @@ class _DecayedStep(Vanilla):
 def decayed_step(algorithm):
     """The local step size decays by 10 % per local step although it is stated constant."""
     return replace(algorithm, solver=_DecayedStep()) if algorithm.solver == Vanilla() else None
+
+
+def unscaled_proximal(algorithm):
+    """The proximal term is not multiplied by the local step size."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=Proximal(alpha=solver.mu)) if type(solver) is Proximal and solver.mu is not None else None
+
+
+def shared_steps(law):
+    """One number of local steps is drawn for all clients instead of one each."""
+    return replace(law, steps=replace(law.steps, independent=False)) if isinstance(law.steps, RandomSteps) else None
+
+
+shared_steps.of = "law"
+
+
+@dataclass(frozen=True)
+class _EarlyDecay(Decay):
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.gamma * buffer
+        return y - lr * on * buffer * g, buffer
+
+
+def early_decay(algorithm):
+    """The step size is decayed before the first local step instead of after it."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_EarlyDecay(solver.gamma)) if type(solver) is Decay else None
+
+
+def renormalised_weights(algorithm):
+    """The weights p_i are renormalised over the sample although the sampling scheme already accounts for them."""
+    weighted = getattr(algorithm, "averaging", "weighted") == "weighted"
+    return None if weighted else replace(algorithm, averaging="weighted")
+
+
+@dataclass(frozen=True)
+class _Undivided(FedNova):
+    def server(self, x, cohort, draw, change, mass):
+        taken = (cohort.p * draw.present).sum(-1, keepdims=True)  # p_S
+        return x + taken * (super().server(x, cohort, draw, change, mass) - x)
+
+
+def shares_not_renormalised(algorithm):
+    """Algorithm 1's tau_eff is not divided by the weight of the sample (the text of FedNova's Appendix H)."""
+    if type(algorithm) is not FedNova or algorithm.tau_eff is not None:
+        return None
+    return _Undivided(algorithm.lr, algorithm.steps, algorithm.solver)
+
+
+def corrections_kept(algorithm):
+    """Variance reduction stores corrected gradients: the corrections are not subtracted again (FedNova, line 13)."""
+    return replace(algorithm, variant="printed") if getattr(algorithm, "variant", None) == "repaired" else None
+
+
+def mean_divisor(algorithm):
+    """VRL-SGD divides by the mean number of steps instead of the client's own."""
+    return replace(algorithm, divisor="mean") if getattr(algorithm, "divisor", None) == "own" else None
+
+
+def own_divisor(algorithm):
+    """VRL-SGD divides by the client's own number of steps instead of the mean."""
+    return replace(algorithm, divisor="own") if getattr(algorithm, "divisor", None) == "mean" else None
+
+
+@dataclass(frozen=True)
+class _PlainControl(Scaffold):
+    def round(self, problem, s, draw):
+        new = super().round(problem, s, draw)
+        return new._replace(c=s.c + (new.ci - s.ci).sum(-2) / problem.n)
+
+
+def control_unweighted(algorithm):
+    """SCAFFOLD's server variate moves by the plain mean of the clients' although the objective is weighted."""
+    return _PlainControl(algorithm.lr, algorithm.steps, algorithm.option) if type(algorithm) is Scaffold else None
+
+
+def columns_swapped(table):
+    """A table of (baseline, method) pairs is read with its columns swapped."""
+    return {k: pair[::-1] for k, pair in table.items() if None not in pair}
+
+
+def vanilla_and_momentum_swapped(table):
+    """A table by (epochs, optimiser) is read with two of its rows swapped."""
+    other = {"vanilla": "momentum", "momentum": "vanilla"}
+    return {(e, o): table[e, other.get(o, o)] for e, o in table}
+
+
+columns_swapped.of = vanilla_and_momentum_swapped.of = "table"

@@ -35,7 +35,7 @@ class FedNovaVR(Algorithm):
     as Section 5 defines d_i). Full participation, as in the paper.
     """
 
-    solver: Any = Vanilla()
+    solver: Any = Vanilla()  # noqa: RUF009  a frozen record
     variant: str = "repaired"
     stateful: ClassVar[bool] = True
     partial: ClassVar[bool] = False
@@ -49,6 +49,8 @@ class FedNovaVR(Algorithm):
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
     def round(self, problem, s, draw):
+        if not isinstance(draw.who, slice) or not (draw.present == 1).all():
+            refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
         cohort = problem.at(draw.who)
         p = cohort.p[..., None]
         correction = (p * s.d).sum(-2)[..., None, :] - s.d

@@ -112,9 +112,11 @@ def activate(folder: Path) -> str:
     parent, name = folder.parent, folder.parent.name
     importlib.invalidate_caches()
     spec = importlib.util.find_spec(name)
-    places = [] if spec is None else [Path(p).resolve() for p in spec.submodule_search_locations or [spec.origin or "."]]
+    origins = [] if spec is None else spec.submodule_search_locations or [spec.origin or "."]
+    places = [Path(p).resolve() for p in origins]
     if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
-        refuse("folder", str(parent), f"has the name of the module {name!r}", "Rename the folder that holds the papers.")
+        refuse("folder", str(parent), f"has the name of the module {name!r}",
+               "Rename the folder that holds the papers.")
     if name in sys.modules and places != [parent]:
         _ASIDE[places[0]] = {k: sys.modules.pop(k) for k in list(sys.modules) if k == name or k.startswith(name + ".")}
     if name not in sys.modules:

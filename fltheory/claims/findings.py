@@ -4,7 +4,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fltheory.claims import evidence as ev
 from fltheory.claims.check import check_instance
@@ -71,7 +71,10 @@ def _step(what, status, detail=""):
 
 
 def _points(finding, claims, mutant):
-    """The broken claim at the finding's instances: hypotheses hold exactly, and the statement fails exactly."""
+    """The broken claim at the finding's instances: hypotheses hold exactly, and the statement fails exactly.
+
+    A missing hypothesis that the claim has added itself is left out again: without it the statement fails.
+    """
     broken = claims.get(finding.breaks)
     if broken is None or not finding.at:
         return [_step("instances", "failed", f"breaks={finding.breaks!r} at={finding.at!r}: name a claim and its instances")]
@@ -81,7 +84,11 @@ def _points(finding, claims, mutant):
         if name not in by_name:
             steps.append(_step(f"instance {name}", "failed", "no such instance of the broken claim"))
             continue
-        v = check_instance(broken, mutant(by_name[name]) if mutant else by_name[name])
+        instance = mutant(by_name[name]) if mutant else by_name[name]
+        v = check_instance(broken, instance)
+        if finding.kind == "missing-hypothesis" and v.status == ev.OUT_OF_SCOPE:  # the statement without what it lacks
+            lacking = {h["name"] for h in v.hypotheses if not h["holds"]}
+            v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
         exact = v.status == ev.FALSIFIED and ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball")
         state = "skipped" if v.status == ev.SKIPPED else "ok" if exact else "failed"
         sides = "; ".join(f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED)

@@ -26,8 +26,9 @@ class ChiSquareFloor:
 
     def bound(self, error, c=1) -> Terms:
         """Bound of E|grad F|^2 where E|grad F~|^2 = error, for any split c > 0 (Young's inequality)."""
-        c, left = fraction(c), (self.beta2 - 1) * error
-        return Terms(floor=(1 + c) * self.value, spread=(1 + c) * self.chi2 * left, error=(1 + 1 / c) * error)
+        c = fraction(c)
+        spread = {} if self.beta2 == 1 else {"spread": (1 + c) * self.chi2 * (self.beta2 - 1) * error}
+        return Terms(floor=(1 + c) * self.value, **spread, error=(1 + 1 / c) * error)
 
 
 def floor_of(i, beta2=1) -> ChiSquareFloor:
@@ -39,11 +40,13 @@ def floor_of(i, beta2=1) -> ChiSquareFloor:
     p = [fraction(v) for v in i.problem.weights]
     w = [fraction(v) for v in surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights)]
     if any(a and not b for a, b in zip(p, w, strict=True)):
-        refuse("w", [str(v) for v in w], "a client with p_i > 0 has surrogate weight 0", "The chi-square divergence is infinite.")
+        refuse("w", [str(v) for v in w], "a client with p_i > 0 has surrogate weight 0",
+               "The chi-square divergence is infinite.")
     kappa2 = i.problem.dissimilarity(w, fraction(beta2))
     if kappa2 is None:
         refuse("beta2", beta2, "no finite kappa^2 belongs to it", "Give a larger beta^2.")
-    return ChiSquareFloor(tuple(w), sum((a - b) ** 2 / b for a, b in zip(p, w, strict=True) if b), fraction(beta2), kappa2)
+    return ChiSquareFloor(tuple(w), sum((a - b) ** 2 / b for a, b in zip(p, w, strict=True) if b), fraction(beta2),
+                          kappa2)
 
 
 def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-square floor") -> Comparison:

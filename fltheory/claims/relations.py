@@ -69,7 +69,8 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     low, high, total = _read(low), _read(high), _read(total)
     if kind == "float":
         slack = FLOAT_TOLERANCE * max(abs(float(high)), abs(float(total)))
-        status = HOLDS if high <= total - slack or (high == total and not strict) else FALSIFIED if low > total + slack else INCONCLUSIVE
+        inside = high <= total - slack or (high == total and not strict)
+        status = HOLDS if inside else FALSIFIED if low > total + slack else INCONCLUSIVE
     else:
         status = HOLDS if (high < total if strict else high <= total) else FALSIFIED if (
             low >= total if strict else low > total) else INCONCLUSIVE
@@ -86,8 +87,9 @@ def equivalent(first, second, label="", detail="") -> Comparison:
 
 
 def agrees(measured: Interval, predicted, label="") -> Comparison:
-    """A measured interval contains the predicted value. The level travels with the interval."""
-    status = FALSIFIED if not measured.contains(predicted) else HOLDS if np.isfinite(measured.half_width) else INCONCLUSIVE
+    """A finite measured interval contains the predicted value. The level travels with the interval."""
+    finite = np.isfinite(measured.half_width)
+    status = INCONCLUSIVE if not finite else HOLDS if measured.contains(predicted) else FALSIFIED
     return Comparison("agrees", measured, predicted, status, "statistical", label,
                       measured.half_width - abs(measured.value - float(predicted)))
 

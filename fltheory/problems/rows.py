@@ -158,10 +158,10 @@ class RowLoss(Problem):
     def _minibatch(self, who, y, sample):
         a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))
         X = y.reshape((*y.shape[:-1], self.outputs, -1))                        # (..., m, K, features)
-        u = (a[..., None, :] * X[..., None, :, :]).sum(-1)                             # (..., m, b, K)
+        u = a @ X.swapaxes(-1, -2)                                             # (..., m, b, K)
         count = _counts(self.sizes, s)[who][..., None, None]
         r = count * s[..., None] * self._slope(u, t) / a.shape[-2]
-        g = (r[..., None] * a[..., None, :]).sum(-3)
+        g = r.swapaxes(-1, -2) @ a                                             # (..., m, K, features)
         return g.reshape((*g.shape[:-2], self.d)) + self._ridge[who][..., None] * y
 
     def _values(self, x):
@@ -173,7 +173,12 @@ class RowLoss(Problem):
         p = self.to(FLOAT)
         x = np.asarray(x, dtype=np.float64)
         curve = p._scale[..., None, None] * p._curve(p._predict(x[None, :]), p._targets)
-        H = np.einsum("nmkl,nmi,nmj->nkilj", curve, p._rows, p._rows, optimize=True)
+        K, f = self.outputs, self.d // self.outputs
+        H = np.empty((self.n, K, f, K, f))
+        for k in range(K):                      # one Gram matrix per pair of outputs: BLAS instead of einsum
+            for m in range(k, K):
+                H[:, k, :, m] = (p._rows * curve[:, :, k, m, None]).swapaxes(-1, -2) @ p._rows
+                H[:, m, :, k] = H[:, k, :, m].swapaxes(-1, -2)
         return H.reshape(self.n, self.d, self.d) + p._ridge[:, None, None] * np.eye(self.d)
 
     @functools.cached_property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -68,18 +69,22 @@ def _number(text):
         return text
 
 
-def figures_of(folder: Path) -> dict:
-    """The figures that a paper folder declares in figures.py ({} if it has none)."""
+def figures_of(folder: Path, experiments=False) -> dict:
+    """FIGURES of a paper's figures.py, or EXPERIMENTS (long runs) of its experiments.py; {} if it has none."""
     from fltheory.claims.discover import activate
-    if not (folder / "figures.py").is_file():
+    name = "experiments" if experiments else "figures"
+    if not (folder / f"{name}.py").is_file():
         return {}
-    return import_module(f"{activate(folder)}.figures").FIGURES
+    return getattr(import_module(f"{activate(folder)}.{name}"), name.upper())
 
 
-def regenerate(folder: Path, out: Path, only=(), fresh=True) -> list[Path]:
-    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and PDF in `out`."""
+def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) -> list[Path]:
+    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and PDF in `out`.
+
+    experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
+    """
     written = []
-    known = figures_of(folder)
+    known = figures_of(folder, experiments)
     unknown = [n for n in only if n not in known]
     if unknown:
         refuse("figure", unknown, f"is none of {sorted(known)}", "Name one of them.")
@@ -89,7 +94,12 @@ def regenerate(folder: Path, out: Path, only=(), fresh=True) -> list[Path]:
         table = folder / "data" / f"{name}.csv"
         if fresh or not table.is_file():
             table.parent.mkdir(exist_ok=True)
-            write_atomically(table, lambda f, figure=figure: f.write(to_csv(figure.data()).encode()))
+            text = to_csv(figure.data()).encode()
+            write_atomically(table, lambda f, text=text: f.write(text))
+            if experiments:
+                from fltheory.runs import provenance
+                record = json.dumps({"caption": figure.caption, **provenance()}, indent=1).encode()
+                write_atomically(table.with_suffix(".json"), lambda f, record=record: f.write(record))
         written.append(table)
         drawn = figure.draw(from_csv(table))
         out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
 """Small claims for the tests, built without a paper folder."""
+
 from fractions import Fraction as Q
 
 from fltheory.algorithms.fedavg import FedAvg
@@ -35,7 +36,9 @@ def contraction(i):
 
 def bounded(parts):
     """One over every named part, each needed."""
+
     def body(i):
         """A sum of named terms bounds 1."""
         return at_most(i.left, Terms(**parts))
+
     return body

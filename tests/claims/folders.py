@@ -1,4 +1,5 @@
 """A reader's own paper folder, written into a temporary directory."""
+
 from fltheory.claims.discover import COLUMNS
 
 HEADER = ",".join(COLUMNS)
@@ -14,13 +15,13 @@ def one_third(algorithm):
     """A third is taken for a half."""
     return replace(algorithm, part=1)
 '''
-FORMULAS = '''
+FORMULAS = """
 from fractions import Fraction
 
 
 def share(k):
     return Fraction(1, k)
-'''
+"""
 CLAIMS = '''
 from dataclasses import dataclass
 
@@ -45,14 +46,15 @@ def third(i):
     """Two thirds make one."""
     return equal(2 * f.share(i.k), {total})
 '''
-FINDINGS = '''
+FINDINGS = """
 from fltheory.claims.claim import finding
 
-finding("f1", kind="counterexample", breaks="third", at=("three",), script="witnesses/f1.py", reading="As printed.", survives="half")
-'''
-SCRIPT = '''from fractions import Fraction
+finding("f1", kind="counterexample", breaks="third", at=("three",), script="witnesses/f1.py",
+        reading="As printed.", survives="half")
+"""
+SCRIPT = """from fractions import Fraction
 print("VERDICT: two thirds are", Fraction(2, 3))
-'''
+"""
 
 
 def paper(parent, slug="own", total=1, rows=(CLAIM, WRONG, FINDING), bugs=True):

@@ -1,4 +1,5 @@
 """Paper folders are found by path; bad ledgers are refused with value, rule and remedy."""
+
 import sys
 
 import pytest
@@ -14,6 +15,7 @@ from tests.claims.folders import CLAIM, FINDING, HEADER, WRONG, paper
 def forget(monkeypatch):
     """Leave no modules or search paths of temporary folders behind."""
     from fltheory.claims import claim, discover
+
     monkeypatch.setattr(claim, "REGISTRY", [])
     monkeypatch.setattr(discover, "_ASIDE", {})
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -81,8 +83,12 @@ def test_one_slug_under_two_parents(tmp_path):
     records, code = verify([right, wrong], on_record=lambda r: None)
     words = {(r["paper"], r["id"]): r["word"] for r in records if r["type"] == "claim"}
     assert code == 1
-    assert words == {("mine/own", "half"): "CERTIFIED", ("mine/own", "third"): "FALSE",
-                     ("yours/own", "half"): "FALSE", ("yours/own", "third"): "FALSE"}
+    assert words == {
+        ("mine/own", "half"): "CERTIFIED",
+        ("mine/own", "third"): "FALSE",
+        ("yours/own", "half"): "FALSE",
+        ("yours/own", "third"): "FALSE",
+    }
 
 
 def test_one_slug_and_one_parent_name_in_two_places(tmp_path):
@@ -91,20 +97,25 @@ def test_one_slug_and_one_parent_name_in_two_places(tmp_path):
         assert load(right).claims["half"].check().word == "CERTIFIED"
         assert load(wrong).claims["half"].check().word == "FALSE"
     records, _ = verify([tmp_path / "a" / "same", tmp_path / "b" / "same"], on_record=lambda r: None, only=["half"])
-    assert {r["paper"]: r["word"] for r in records if r["type"] == "claim"} == {"a/same/own": "CERTIFIED", "b/same/own": "FALSE"}
+    assert {r["paper"]: r["word"] for r in records if r["type"] == "claim"} == {
+        "a/same/own": "CERTIFIED",
+        "b/same/own": "FALSE",
+    }
 
 
 def test_a_folder_of_papers_called_like_ours(tmp_path):
     mine = paper(tmp_path / "verification")
     from verification import bugs
+
     assert set(load(mine).claims) == {"half", "third"}
     from verification import bugs as theirs
+
     assert hasattr(theirs, "one_third")
     assert not hasattr(bugs, "one_third")
 
 
 def test_a_folder_called_like_a_library_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="name of the module 'json'.*Rename"):
+    with pytest.raises(BadInput, match=r"name of the module 'json'.*Rename"):
         load(paper(tmp_path / "json"))
 
 
@@ -126,11 +137,14 @@ def test_an_id_declared_twice_is_refused(tmp_path):
         load(folder)
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("def broken(:\n", r"claims/broken.py cannot be imported: SyntaxError: .*line 1"),
-    ("import not_there\n", r"ModuleNotFoundError: No module named 'not_there' \(line 1\)"),
-    ("\n\nundefined\n", r"NameError: name 'undefined' is not defined \(line 3\)"),
-])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def broken(:\n", r"claims/broken.py cannot be imported: SyntaxError: .*line 1"),
+        ("import not_there\n", r"ModuleNotFoundError: No module named 'not_there' \(line 1\)"),
+        ("\n\nundefined\n", r"NameError: name 'undefined' is not defined \(line 3\)"),
+    ],
+)
 def test_a_claims_file_that_cannot_be_imported_is_named(tmp_path, capsys, text, says):
     folder = paper(tmp_path / "broken")
     (folder / "claims" / "broken.py").write_text(text)
@@ -145,13 +159,16 @@ def test_a_good_ledger_is_read(tmp_path):
     assert list(read_ledger(ledger(tmp_path, CLAIM, WRONG))) == ["half", "third"]
 
 
-@pytest.mark.parametrize(("rows", "header", "says"), [
-    ([CLAIM, WRONG, CLAIM], HEADER, "id = 'half': stands twice in ledger.csv"),
-    ([CLAIM], HEADER.replace("kind,", ""), r"needs the columns .* Missing: \['kind'\]"),
-    ([], HEADER, "every row"),
-    ([CLAIM, "short,Sec 2"], HEADER, "row = 3: of ledger.csv has no id or fewer fields"),
-    ([CLAIM, "," * 7], HEADER, "row = 3"),
-])
+@pytest.mark.parametrize(
+    ("rows", "header", "says"),
+    [
+        ([CLAIM, WRONG, CLAIM], HEADER, "id = 'half': stands twice in ledger.csv"),
+        ([CLAIM], HEADER.replace("kind,", ""), r"needs the columns .* Missing: \['kind'\]"),
+        ([], HEADER, "every row"),
+        ([CLAIM, "short,Sec 2"], HEADER, "row = 3: of ledger.csv has no id or fewer fields"),
+        ([CLAIM, "," * 7], HEADER, "row = 3"),
+    ],
+)
 def test_bad_ledgers_are_refused(tmp_path, rows, header, says):
     with pytest.raises(BadInput, match=says):
         read_ledger(ledger(tmp_path, *rows, header=header))

@@ -1,4 +1,5 @@
 """Findings are confirmed by the procedure of their kind, and by nothing less."""
+
 from dataclasses import replace
 from fractions import Fraction as Q
 
@@ -12,19 +13,31 @@ from fltheory.errors import BadInput, MissingLibrary
 from tests.claims.examples import X, always, made
 
 GOOD = 'print("one side 1, other side 2")\nprint("VERDICT: it fails")\n'
-broken = made(lambda i: equal(i.left, 2), on=[Instance("exact", left=Q(1)), Instance("fine", left=Q(2)), Instance("float", left=1.0)],
-              name="broken")
+broken = made(
+    lambda i: equal(i.left, 2),
+    on=[Instance("exact", left=Q(1)), Instance("fine", left=Q(2)), Instance("float", left=1.0)],
+    name="broken",
+)
 CLAIMS = {"broken": broken, "repaired": always(equal(1, 1), name="repaired")}
 
 
 @pytest.fixture
 def finding(tmp_path):
     """A counterexample that is confirmed; keywords change it."""
+
     def make(script=GOOD, **changes):
         (tmp_path / "w.py").write_text(script or "")
-        base = Finding("f", "counterexample", "broken", at=("exact",), corrected="repaired", script="w.py" if script else None,
-                       folder=tmp_path)
+        base = Finding(
+            "f",
+            "counterexample",
+            "broken",
+            at=("exact",),
+            corrected="repaired",
+            script="w.py" if script else None,
+            folder=tmp_path,
+        )
         return replace(base, **changes)
+
     return make
 
 
@@ -42,17 +55,20 @@ def test_a_complete_counterexample_is_confirmed(finding, kind):
     assert "VERDICT: it fails" in record["script_output"]
 
 
-@pytest.mark.parametrize(("changes", "step"), [
-    ({"script": None}, "witness script"),
-    ({"breaks": None}, "instances"),
-    ({"breaks": "unknown"}, "instances"),
-    ({"at": ()}, "instances"),
-    ({"at": ("absent",)}, "instance absent"),
-    ({"at": ("exact", "fine")}, "instance fine"),                 # the statement does not fail there
-    ({"at": ("float",)}, "instance float"),                       # fails only in floats
-    ({"corrected": None}, "corrected statement"),
-    ({"corrected": "unknown"}, "corrected statement"),
-])
+@pytest.mark.parametrize(
+    ("changes", "step"),
+    [
+        ({"script": None}, "witness script"),
+        ({"breaks": None}, "instances"),
+        ({"breaks": "unknown"}, "instances"),
+        ({"at": ()}, "instances"),
+        ({"at": ("absent",)}, "instance absent"),
+        ({"at": ("exact", "fine")}, "instance fine"),  # the statement does not fail there
+        ({"at": ("float",)}, "instance float"),  # fails only in floats
+        ({"corrected": None}, "corrected statement"),
+        ({"corrected": "unknown"}, "corrected statement"),
+    ],
+)
 def test_a_counterexample_lacking_something_is_not_confirmed(finding, changes, step):
     verdict = confirm(finding(**changes), CLAIMS)
     assert (verdict.word, verdict.as_expected) == ("NOT CONFIRMED", False)
@@ -60,14 +76,17 @@ def test_a_counterexample_lacking_something_is_not_confirmed(finding, changes, s
     assert failed(verdict)[0].startswith(step)
 
 
-@pytest.mark.parametrize(("script", "detail"), [
-    (GOOD + "pass\n" * 39, "longer than 40 lines"),
-    ("import numpy\n" + GOOD, "No module named 'numpy'"),
-    ("import fltheory\n" + GOOD, "No module named 'fltheory'"),
-    (GOOD + "raise SystemExit(1)\n", "VERDICT: it fails"),
-    ('print("all fine")\n', "all fine"),
-    ("1 / 0\n", "ZeroDivisionError"),
-])
+@pytest.mark.parametrize(
+    ("script", "detail"),
+    [
+        (GOOD + "pass\n" * 39, "longer than 40 lines"),
+        ("import numpy\n" + GOOD, "No module named 'numpy'"),
+        ("import fltheory\n" + GOOD, "No module named 'fltheory'"),
+        (GOOD + "raise SystemExit(1)\n", "VERDICT: it fails"),
+        ('print("all fine")\n', "all fine"),
+        ("1 / 0\n", "ZeroDivisionError"),
+    ],
+)
 def test_a_witness_that_is_long_dependent_failing_or_silent_confirms_nothing(finding, script, detail):
     verdict = confirm(finding(script), CLAIMS)
     assert verdict.word == "NOT CONFIRMED"
@@ -96,6 +115,7 @@ def test_a_witness_sees_neither_the_environment_nor_its_folder(finding, tmp_path
 
 def test_an_instance_outside_the_hypotheses_is_no_counterexample(finding):
     from fltheory.claims.claim import Hypothesis
+
     needy = replace(broken, needs=(Hypothesis("large", "", lambda i: (5, i.left)),))
     verdict = confirm(finding(), CLAIMS | {"broken": needy})
     assert verdict.word == "NOT CONFIRMED"
@@ -111,8 +131,16 @@ def test_a_missing_hypothesis_needs_its_instance_but_no_script(finding):
 def test_some_kinds_need_a_proof_of_their_own(finding, kind):
     alone = finding(None, kind=kind, at=(), corrected=None)
     assert failed(confirm(alone, CLAIMS)) == ["proof of its own"]
-    proofs = {"CONFIRMED": [lambda: equal(X, X), lambda: [at_most(Q(1), Q(2)), equal(1, 1)]],
-              "NOT CONFIRMED": [lambda: equal(1.0, 1.0), lambda: equal(1, 2), lambda: [equal(1, 1), at_most(1.0, 2.0)], list, lambda: 1 / 0]}
+    proofs = {
+        "CONFIRMED": [lambda: equal(X, X), lambda: [at_most(Q(1), Q(2)), equal(1, 1)]],
+        "NOT CONFIRMED": [
+            lambda: equal(1.0, 1.0),
+            lambda: equal(1, 2),
+            lambda: [equal(1, 1), at_most(1.0, 2.0)],
+            list,
+            lambda: 1 / 0,
+        ],
+    }
     for word, checks in proofs.items():
         for check in checks:
             assert confirm(replace(alone, check=check), CLAIMS).word == word
@@ -128,6 +156,7 @@ def test_other_kinds_are_confirmed_by_their_check(finding, kind):
 def test_a_missing_library_skips(finding):
     def check():
         raise MissingLibrary("cvxpy is not installed")
+
     verdict = confirm(finding(None, kind="gap", at=(), check=check), CLAIMS)
     assert (verdict.word, verdict.as_expected) == ("SKIPPED", True)
     both = confirm(finding(None, kind="gap", at=("fine",), check=check), CLAIMS)

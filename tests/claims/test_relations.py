@@ -1,4 +1,5 @@
 """Relations: true, false and undecided in every arithmetic; evidence computed from the types that were compared."""
+
 from fractions import Fraction as Q
 
 import numpy as np
@@ -20,23 +21,26 @@ def verdict(c):
 
 
 # ---- equal ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("lhs", "rhs", "status", "evidence"), [
-    (X * X - Y * Y, (X + Y) * (X - Y), "HOLDS", "symbolic"),
-    (X, X + 1, "FALSIFIED", "symbolic"),
-    (X / X, 1, "HOLDS", "symbolic"),
-    (Q(1, 3), Q(2, 6), "HOLDS", "exact"),
-    (Q(1, 3), Q(1, 3) + Q(1, 10**40), "FALSIFIED", "exact"),
-    (0.1 + 0.2, 0.3, "HOLDS", "float"),
-    (1.0, 1.0 + 0.9e-9, "HOLDS", "float"),
-    (1.0, 1.0 + 1.2e-9, "FALSIFIED", "float"),
-    (0.0, 1e-300, "FALSIFIED", "float"),
-    (float("nan"), float("nan"), "FALSIFIED", "float"),
-    ([Q(1), Q(2)], [1, 2], "HOLDS", "exact"),
-    ([Q(1), Q(2)], [1, 2.0], "HOLDS", "float"),
-    (np.array([X, Y]), np.array([X, Y]), "HOLDS", "symbolic"),
-    (Q(1), Terms(a=Q(1, 3), b=Q(2, 3)), "HOLDS", "exact"),
-    (1, True, "HOLDS", "float"),
-])
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "status", "evidence"),
+    [
+        (X * X - Y * Y, (X + Y) * (X - Y), "HOLDS", "symbolic"),
+        (X, X + 1, "FALSIFIED", "symbolic"),
+        (X / X, 1, "HOLDS", "symbolic"),
+        (Q(1, 3), Q(2, 6), "HOLDS", "exact"),
+        (Q(1, 3), Q(1, 3) + Q(1, 10**40), "FALSIFIED", "exact"),
+        (0.1 + 0.2, 0.3, "HOLDS", "float"),
+        (1.0, 1.0 + 0.9e-9, "HOLDS", "float"),
+        (1.0, 1.0 + 1.2e-9, "FALSIFIED", "float"),
+        (0.0, 1e-300, "FALSIFIED", "float"),
+        (float("nan"), float("nan"), "FALSIFIED", "float"),
+        ([Q(1), Q(2)], [1, 2], "HOLDS", "exact"),
+        ([Q(1), Q(2)], [1, 2.0], "HOLDS", "float"),
+        (np.array([X, Y]), np.array([X, Y]), "HOLDS", "symbolic"),
+        (Q(1), Terms(a=Q(1, 3), b=Q(2, 3)), "HOLDS", "exact"),
+        (1, True, "HOLDS", "float"),
+    ],
+)
 def test_equal_decides_and_names_its_evidence(lhs, rhs, status, evidence):
     assert verdict(equal(lhs, rhs)) == (status, evidence)
 
@@ -77,30 +81,33 @@ def test_balls_overlapping_disjoint_and_touching():
 
 
 # ---- at_most ----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("lhs", "rhs", "strict", "status", "evidence"), [
-    (Q(1, 3), Q(1, 2), False, "HOLDS", "exact"),
-    (Q(1, 2), Q(1, 3), False, "FALSIFIED", "exact"),
-    (Q(1, 2), Q(1, 2), False, "HOLDS", "exact"),
-    (Q(1, 2), Q(1, 2), True, "FALSIFIED", "exact"),
-    (0.3, 0.5, False, "HOLDS", "float"),
-    (0.5, 0.3, False, "FALSIFIED", "float"),
-    (0.5, 0.5, False, "HOLDS", "float"),
-    (0.5, 0.5, True, "INCONCLUSIVE", "float"),
-    (1.0, 1.0 + 1e-10, False, "INCONCLUSIVE", "float"),
-    (1.0 + 1e-10, 1.0, False, "INCONCLUSIVE", "float"),
-    (1.0, 1.0 + 3e-9, False, "HOLDS", "float"),
-    (1.0 + 3e-9, 1.0, False, "FALSIFIED", "float"),
-    (float("nan"), 1.0, False, "INCONCLUSIVE", "float"),
-    (1.0, float("nan"), False, "INCONCLUSIVE", "float"),
-    (Bounds(Q(1), Q(2)), Q(2), False, "HOLDS", "exact"),
-    (Bounds(Q(1), Q(3)), Q(2), False, "INCONCLUSIVE", "exact"),
-    (Bounds(Q(3), Q(4)), Q(2), False, "FALSIFIED", "exact"),
-    (Bounds(Q(1), Q(2)), Q(2), True, "INCONCLUSIVE", "exact"),
-    (Bounds(Q(2), Q(3)), Q(2), True, "FALSIFIED", "exact"),
-    (Bounds(1.0, Q(3, 2)), Q(2), False, "HOLDS", "float"),
-    (Q(1), Terms(a=Q(1, 2), b=Q(1, 2)), False, "HOLDS", "exact"),
-    (Q(1), Terms(a=Q(1, 2), b=0.6), False, "HOLDS", "float"),
-])
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "strict", "status", "evidence"),
+    [
+        (Q(1, 3), Q(1, 2), False, "HOLDS", "exact"),
+        (Q(1, 2), Q(1, 3), False, "FALSIFIED", "exact"),
+        (Q(1, 2), Q(1, 2), False, "HOLDS", "exact"),
+        (Q(1, 2), Q(1, 2), True, "FALSIFIED", "exact"),
+        (0.3, 0.5, False, "HOLDS", "float"),
+        (0.5, 0.3, False, "FALSIFIED", "float"),
+        (0.5, 0.5, False, "HOLDS", "float"),
+        (0.5, 0.5, True, "INCONCLUSIVE", "float"),
+        (1.0, 1.0 + 1e-10, False, "INCONCLUSIVE", "float"),
+        (1.0 + 1e-10, 1.0, False, "INCONCLUSIVE", "float"),
+        (1.0, 1.0 + 3e-9, False, "HOLDS", "float"),
+        (1.0 + 3e-9, 1.0, False, "FALSIFIED", "float"),
+        (float("nan"), 1.0, False, "INCONCLUSIVE", "float"),
+        (1.0, float("nan"), False, "INCONCLUSIVE", "float"),
+        (Bounds(Q(1), Q(2)), Q(2), False, "HOLDS", "exact"),
+        (Bounds(Q(1), Q(3)), Q(2), False, "INCONCLUSIVE", "exact"),
+        (Bounds(Q(3), Q(4)), Q(2), False, "FALSIFIED", "exact"),
+        (Bounds(Q(1), Q(2)), Q(2), True, "INCONCLUSIVE", "exact"),
+        (Bounds(Q(2), Q(3)), Q(2), True, "FALSIFIED", "exact"),
+        (Bounds(1.0, Q(3, 2)), Q(2), False, "HOLDS", "float"),
+        (Q(1), Terms(a=Q(1, 2), b=Q(1, 2)), False, "HOLDS", "exact"),
+        (Q(1), Terms(a=Q(1, 2), b=0.6), False, "HOLDS", "float"),
+    ],
+)
 def test_at_most_decides_and_names_its_evidence(lhs, rhs, strict, status, evidence):
     assert verdict(at_most(lhs, rhs, strict=strict)) == (status, evidence)
 
@@ -117,11 +124,24 @@ def test_symbols_have_no_order():
 
 
 # ---- evidence ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("values", "evidence"), [
-    ((X, Q(1)), "symbolic"), ((X, 0.5), "float"), ((Q(1), 1), "exact"), ((Q(1), 1.0), "float"), ((Q(1), np.float64(1)), "float"),
-    ((np.array([Q(1), 0.5], dtype=object),), "float"), ((Terms(a=Q(1), b=0.5),), "float"), ((HALF, Q(1, 2)), "statistical"),
-    ((Bounds(Q(0), Q(1)),), "exact"), ((Bounds(0.0, Q(1)),), "float"), ((np.int64(3),), "exact"), ((True,), "float"), ((), "none"),
-])
+@pytest.mark.parametrize(
+    ("values", "evidence"),
+    [
+        ((X, Q(1)), "symbolic"),
+        ((X, 0.5), "float"),
+        ((Q(1), 1), "exact"),
+        ((Q(1), 1.0), "float"),
+        ((Q(1), np.float64(1)), "float"),
+        ((np.array([Q(1), 0.5], dtype=object),), "float"),
+        ((Terms(a=Q(1), b=0.5),), "float"),
+        ((HALF, Q(1, 2)), "statistical"),
+        ((Bounds(Q(0), Q(1)),), "exact"),
+        ((Bounds(0.0, Q(1)),), "float"),
+        ((np.int64(3),), "exact"),
+        ((True,), "float"),
+        ((), "none"),
+    ],
+)
 def test_evidence_is_that_of_the_weakest_number(values, evidence):
     assert evidence_of(*values) == evidence
 
@@ -151,10 +171,18 @@ def test_equivalent_compares_truth_values():
 
 
 # ---- signs ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("polynomial", "status"), [
-    (X * X + 3 * Y, "HOLDS"), ((X + 1) / (Y + 2), "HOLDS"), (0 * X, "HOLDS"), ((-X - 1) / (-Y - 2), "HOLDS"),
-    ((X - Y) * (X - Y), "INCONCLUSIVE"), (X - Y, "INCONCLUSIVE"), (-X, "INCONCLUSIVE"),
-])
+@pytest.mark.parametrize(
+    ("polynomial", "status"),
+    [
+        (X * X + 3 * Y, "HOLDS"),
+        ((X + 1) / (Y + 2), "HOLDS"),
+        (0 * X, "HOLDS"),
+        ((-X - 1) / (-Y - 2), "HOLDS"),
+        ((X - Y) * (X - Y), "INCONCLUSIVE"),
+        (X - Y, "INCONCLUSIVE"),
+        (-X, "INCONCLUSIVE"),
+    ],
+)
 def test_nonnegative_reads_coefficients_and_never_falsifies(polynomial, status):
     assert verdict(nonnegative(polynomial)) == (status, "symbolic")
 
@@ -199,8 +227,9 @@ def test_limit_substitutes_in_lowest_terms_and_refuses_poles():
 
 # ---- what a reader sees -----------------------------------------------------------------------------------
 def test_numbers_and_texts_of_sides():
-    assert [number(v) for v in (Q(1, 2), X, [1, 2], HALF, Bounds(Q(0), Q(1, 4)), Terms(a=1, b=2), float("inf"), None, True)] == \
-        [0.5, None, None, 0.5, 0.25, 3.0, None, None, None]
+    assert [
+        number(v) for v in (Q(1, 2), X, [1, 2], HALF, Bounds(Q(0), Q(1, 4)), Terms(a=1, b=2), float("inf"), None, True)
+    ] == [0.5, None, None, 0.5, 0.25, 3.0, None, None, None]
     assert show(Q(1, 3)) == "1/3"
     assert show([Q(1), 0.5]) == "(1, 0.5)"
     assert show(Bounds(Q(0), Q(1, 4))) == "in [0, 1/4]"

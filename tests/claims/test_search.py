@@ -1,4 +1,5 @@
 """The counter-example search: finds and shrinks violations inside the hypotheses, and counts what it tried."""
+
 import json
 import os
 import subprocess
@@ -31,6 +32,7 @@ def integers(low, high, name="integers", keep=lambda k: True):
     def build(draw):
         k = draw(st.integers(low, high))
         return Instance(name, k=k, says=f"k={k}") if keep(k) else None
+
     return Family(name, build)
 
 
@@ -38,7 +40,15 @@ def below(limit, families, needs=(), tries=50, **options):
     def body(i):
         """k stays below a limit."""
         return at_most(i.k, limit, strict=True)
-    return made(body, on=[Instance("one", k=1)], kind="inequality", needs=needs, search=Search(tuple(families), tries), **options)
+
+    return made(
+        body,
+        on=[Instance("one", k=1)],
+        kind="inequality",
+        needs=needs,
+        search=Search(tuple(families), tries),
+        **options,
+    )
 
 
 def test_a_violation_is_shrunk_to_the_smallest():
@@ -54,7 +64,7 @@ def test_budget_families_and_scope_are_counted():
     assert (verdict.word, found["found"]) == ("SUPPORTED", None)
     assert found["tries"] == sum(found["families"].values()) == found["in_scope"]
     assert 40 <= found["families"]["a"] <= 60
-    assert 0 < found["families"]["b"] < found["families"]["a"]        # discarded draws are no tries
+    assert 0 < found["families"]["b"] < found["families"]["a"]  # discarded draws are no tries
     assert 0.3 < found["best"] < 1
     quick = check(below(2000, [integers(0, 1000, "a")], tries=600), quick=True).search
     assert 40 <= quick["tries"] <= 60
@@ -65,7 +75,7 @@ def test_the_search_stays_inside_the_hypotheses():
     verdict = check(below(17, [integers(0, 1000)], needs=[small]))
     assert verdict.word == "SUPPORTED"
     assert 0 < verdict.search["in_scope"] < verdict.search["tries"]
-    assert check(below(17, [integers(11, 1000)], needs=[small])).word == "OPEN"      # it never met the hypotheses
+    assert check(below(17, [integers(11, 1000)], needs=[small])).word == "OPEN"  # it never met the hypotheses
 
 
 def test_two_runs_are_the_same():
@@ -86,12 +96,14 @@ def test_a_crash_in_the_search_is_an_error_and_not_a_pass():
         if i.k > 40:
             raise KeyError(i.k)
         return equal(1, 1)
+
     verdict = check(made(broken, on=[Instance("one", k=1)], search=Search((integers(0, 1000),))))
     assert verdict.word == "ERROR"
-    assert "KeyError: 41" in verdict.surprises()[0]                   # shrunk like a violation
+    assert "KeyError: 41" in verdict.surprises()[0]  # shrunk like a violation
 
     def build(draw):
         raise ValueError(f"no such family: {draw(st.integers())}")
+
     crashed = check(below(5, [Family("crash", build)]))
     assert crashed.word == "ERROR"
     assert not crashed.as_expected
@@ -102,18 +114,23 @@ def test_a_float_violation_found_by_search_only_raises_a_suspicion():
     def body(i):
         """k stays below 17, in floats."""
         return at_most(float(i.k), 17.5)
-    assert check(made(body, on=[Instance("one", k=1)], kind="inequality", search=Search((integers(0, 1000),)))).word == "OPEN"
+
+    assert (
+        check(made(body, on=[Instance("one", k=1)], kind="inequality", search=Search((integers(0, 1000),)))).word
+        == "OPEN"
+    )
 
 
 def test_without_the_library_a_claim_that_needs_the_search_is_skipped(monkeypatch):
     def gone(library, purpose):
         raise MissingLibrary(f"{library} is not installed: it is needed for {purpose}")
+
     monkeypatch.setattr(module, "need", gone)
     verdict = check(below(2000, [integers(0, 10)]))
     assert (verdict.word, verdict.as_expected) == ("SKIPPED", True)
     assert "hypothesis is not installed" in verdict.instances[-1].reason
     false = check(replace(below(1, [integers(0, 10)]), on=(Instance("five", k=5),)))
-    assert false.word == "FALSE"                                      # an instance refutes without any search
+    assert false.word == "FALSE"  # an instance refutes without any search
 
 
 # ---- Theorem 1 as printed ---------------------------------------------------------------------------------
@@ -124,11 +141,11 @@ def test_the_search_refutes_theorem_1_as_printed_at_small_rationals(fednova):
     verdict = found["verdict"]
     assert (verdict.status, verdict.evidence) == ("FALSIFIED", "exact")
     assert all(h["holds"] for h in verdict.hypotheses)
-    assert "proximal" in verdict.says                                 # the one solver that breaks the printed proof
+    assert "proximal" in verdict.says  # the one solver that breaks the printed proof
     alpha = Q(verdict.says.split("proximal ")[1].split(",")[0])
     assert Q(1, 2) <= alpha <= 1
     assert alpha.denominator <= 8
-    assert verdict.says.startswith("H=[[[0]], [[1]]]")                # two clients on the line, one of them flat
+    assert verdict.says.startswith("H=[[[0]], [[1]]]")  # two clients on the line, one of them flat
     assert 0 < found["in_scope"] < found["tries"] < claim.search.tries
 
 
@@ -138,8 +155,14 @@ def test_the_corrected_theorem_survives_a_short_search_that_any_process_repeats(
     assert found["found"] is None
     assert set(found["families"]) == {"quadratic", "Huber", "logistic"}
     assert all(10 <= n <= 30 for n in found["families"].values())
-    again = subprocess.run([sys.executable, "-c", REPEAT, str(FEDNOVA)], capture_output=True, text=True, check=True,
-                           cwd=FEDNOVA.parents[1], env=os.environ | {"PYTHONHASHSEED": "7"})
+    again = subprocess.run(
+        [sys.executable, "-c", REPEAT, str(FEDNOVA)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=FEDNOVA.parents[1],
+        env=os.environ | {"PYTHONHASHSEED": "7"},
+    )
     assert json.loads(again.stdout) == {k: found[k] for k in ("tries", "in_scope", "families", "best")}
 
 

@@ -1,4 +1,5 @@
 """FedNova's folder: every word, every witness, and independence of the paper's leg from the engine."""
+
 import ast
 import subprocess
 import sys
@@ -19,19 +20,20 @@ from fltheory.verify import verify
 FOLDER = Path(__file__).parents[2] / "verification" / "fednova"
 PAPER = load(FOLDER)
 WITNESSES = sorted((FOLDER / "witnesses").glob("*.py"))
-MAY_IMPORT = {"math", "fractions", "numpy", "sympy", "fltheory.linalg", "__future__", "typing"}
+MAY_IMPORT = {"math", "fractions", "numpy", "sympy"}
 
 
-def imported(path, own=()):
-    """Names of the modules a file imports, also inside functions; those that start with `own` left out."""
+def imported(path):
+    """Modules that a file imports, also inside functions; from our own packages every name in full."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} imports relatively"
-            names |= {f"{node.module}.{a.name}" if node.module in ("fltheory", *own) else node.module for a in node.names}
-    return {n for n in names if not n.startswith(tuple(own))} if own else names
+            ours = node.module.split(".")[0] in ("fltheory", "verification")
+            names |= {f"{node.module}.{a.name}" for a in node.names} if ours else {node.module}
+    return names
 
 
 # ---- words ------------------------------------------------------------------------------------------------
@@ -92,7 +94,10 @@ def test_a_witness_stands_alone(path):
     assert any(f.script == f"witnesses/{path.name}" for f in PAPER.findings.values())
 
 
-@pytest.mark.parametrize(("stem", "before", "after"), [("e1", "Q(1, 7), []", "Q(1, 8), []"), ("e8b", "T, B, C, root, eta = 100", "T, B, C, root, eta = 101")])
+@pytest.mark.parametrize(
+    ("stem", "before", "after"),
+    [("e1", "Q(1, 7), []", "Q(1, 8), []"), ("e8b", "T, B, C, root, eta = 100", "T, B, C, root, eta = 101")],
+)
 def test_a_witness_notices_when_its_numbers_are_changed(stem, before, after, tmp_path):
     source = (FOLDER / "witnesses" / f"{stem}.py").read_text()
     assert before in source
@@ -105,15 +110,22 @@ def test_a_witness_notices_when_its_numbers_are_changed(stem, before, after, tmp
 
 # ---- four legs that share no code -------------------------------------------------------------------------
 def test_formulas_know_nothing_of_the_engine():
-    files = [FOLDER / "formulas.py"] if (FOLDER / "formulas.py").is_file() else sorted((FOLDER / "formulas").glob("*.py"))
+    files = (
+        [FOLDER / "formulas.py"] if (FOLDER / "formulas.py").is_file() else sorted((FOLDER / "formulas").glob("*.py"))
+    )
     assert files
     for path in files:
-        assert imported(path, own=("verification.fednova.formulas",)) <= MAY_IMPORT
+        others = {n for n in imported(path) if not n.startswith(("verification.fednova.formulas", "fltheory.linalg"))}
+        assert others <= MAY_IMPORT
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "claims").glob("[a-z]*.py")), ids=lambda p: p.stem)
 def test_claims_construct_no_algorithm(path):
-    names = {n.func.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    names = {
+        n.func.id
+        for n in ast.walk(ast.parse(path.read_text()))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
     assert not names & {"FedAvg", "FedNova", "FedProx", "Proximal", "Momentum", "Decay", "Vanilla", "derive", "run"}
 
 
@@ -138,7 +150,11 @@ def test_theorem_1_as_printed_fails_by_one_49th_against_8_441ths():
 def test_corollary_3_as_printed_is_exceeded_more_and_more():
     claim = PAPER.claims["cor3-o-as-printed"]
     seen = {i.name: check_instance(claim, i) for i in claim.on}
-    assert {n: v.status for n, v in seen.items()} == {"tau=10": "HOLDS", "tau=100": "FALSIFIED", "tau=1000": "FALSIFIED"}
+    assert {n: v.status for n, v in seen.items()} == {
+        "tau=10": "HOLDS",
+        "tau=100": "FALSIFIED",
+        "tau=1000": "FALSIFIED",
+    }
     ratios = [1 / float(v.comparisons[0].looseness) for v in seen.values()]
     assert ratios[1] / ratios[0] == pytest.approx(10, rel=0.3)
     assert ratios[2] / ratios[1] == pytest.approx(10, rel=0.1)
@@ -159,25 +175,36 @@ def longer_server_step(monkeypatch):
 
 def shorter_local_step(monkeypatch):
     step = Vanilla.step
-    monkeypatch.setattr(Vanilla, "step", lambda self, y, anchor, buffer, g, lr, on: step(self, y, anchor, buffer, g, lr * 4 / 5, on))
+    monkeypatch.setattr(
+        Vanilla, "step", lambda self, y, anchor, buffer, g, lr, on: step(self, y, anchor, buffer, g, lr * 4 / 5, on)
+    )
 
 
 @pytest.fixture
 def fresh():
     """Instances without the operators and runs that other tests have computed, before and after."""
+
     def clear():
         for claim in PAPER.claims.values():
             for i in claim.on:
                 i.__dict__.pop("op", None), i.__dict__.pop("run", None)
+
     clear()
     yield
     clear()
 
 
-@pytest.mark.parametrize(("bug", "named", "harmless"), [
-    (longer_server_step, ["eq26-28"], ["lem1", "appb-momentum"]),     # a longer step leaves the fixed point where it is
-    (shorter_local_step, ["eq26-28", "lem1", "r2-stability"], ["appb-momentum"]),
-])
+@pytest.mark.parametrize(
+    ("bug", "named", "harmless"),
+    [
+        (
+            longer_server_step,
+            ["eq26-28"],
+            ["lem1", "appb-momentum"],
+        ),  # a longer step leaves the fixed point where it is
+        (shorter_local_step, ["eq26-28", "lem1", "r2-stability"], ["appb-momentum"]),
+    ],
+)
 def test_verify_names_the_claims_that_a_bug_in_the_engine_breaks(monkeypatch, fresh, bug, named, harmless):
     bug(monkeypatch)
     records, code = verify([FOLDER], only=[*named, *harmless], quick=True, on_record=lambda r: None)
@@ -186,13 +213,15 @@ def test_verify_names_the_claims_that_a_bug_in_the_engine_breaks(monkeypatch, fr
     assert [n for n in [*named, *harmless] if f"fednova/{n}:" in wrong] == named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, c in PAPER.claims.items() if c.rejects])
 def test_every_bug_that_a_claim_rejects_is_killed(name):
     claim = PAPER.claims[name]
     verdict = check(claim, search=False)
+    assert any(m["status"] == "killed" for m in verdict.mutants) or claim.expect in ("FALSE", "OPEN") or claim.powerless
     for mutant in verdict.mutants:
-        if mutant["kind"] == "bug":
-            assert mutant["status"] == "killed", mutant
+        assert mutant["status"] != "survived" or claim.expect in ("FALSE", "OPEN"), mutant
+        if mutant["kind"] == "bug" and mutant["status"] == "killed":
             bug = next(b for b in claim.rejects if b.__name__ == mutant["name"])
             killer = instance(name, mutant["by"])
             assert check_instance(claim, killer).status == "HOLDS"
@@ -201,8 +230,15 @@ def test_every_bug_that_a_claim_rejects_is_killed(name):
 
 def test_every_catalogued_bug_is_rejected_by_some_claim():
     from verification import bugs
-    catalogue = {k for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
-                 and not k.startswith("_") and not isinstance(v, type)}
+
+    catalogue = {
+        k
+        for k, v in vars(bugs).items()
+        if callable(v)
+        and getattr(v, "__module__", "") == bugs.__name__
+        and not k.startswith("_")
+        and not isinstance(v, type)
+    }
     rejected = {b.__name__ for c in PAPER.claims.values() for b in c.rejects}
     assert rejected <= catalogue
-    assert catalogue - rejected <= {"normaliser_counts_steps"}        # no written claim uses FedNova with another solver yet
+    assert catalogue - rejected <= {"normaliser_counts_steps"}  # no written claim uses FedNova with another solver yet

@@ -11,7 +11,7 @@ def _sum(values):
     return sum(values[1:], values[0])
 
 
-def _times(A, v):
+def times(A, v):
     return linalg.matmul(A, v[:, None])[:, 0]
 
 
@@ -26,7 +26,7 @@ def local_matrix(H, eta, mu):
 
 def local_step(H, e, eta, mu, x, y):
     """(I - eta mu I - eta H) y + eta e + eta mu x, eq 16; x the server model, y the local one."""
-    return _times(local_matrix(H, eta, mu), y) + eta * e + eta * mu * x
+    return times(local_matrix(H, eta, mu), y) + eta * e + eta * mu * x
 
 
 def scalar_K(h, mu, z):
@@ -55,12 +55,13 @@ def shrinking(solver, value):
 
 def matrix_round(H, e, p, K, x):
     """[I - sum p K H] x + sum p K e, eqs 23-25."""
-    return x + _sum(q * (_times(k, v) - _times(k, _times(h, x))) for q, k, h, v in zip(p, K, H, e, strict=True))
+    return x + _sum(q * (times(k, v) - times(k, times(h, x))) for q, k, h, v in zip(p, K, H, e, strict=True))
 
 
 def scalar_round(h, e, p, K):
     """(slope, offset) of eqs 23-25 for scalar Hessians."""
-    return 1 - _sum(q * k * c for q, k, c in zip(p, K, h, strict=True)), _sum(q * k * v for q, k, v in zip(p, K, e, strict=True))
+    return 1 - _sum(q * k * c for q, k, c in zip(p, K, h, strict=True)), _sum(q * k * v for q, k,
+                                                                              v in zip(p, K, e, strict=True))
 
 
 def eq29_general(e, p, shrink):
@@ -82,7 +83,7 @@ def exact_prox_point(H, e, p, mu):
     """Fixed point (eq 28) with K_i = (H_i + mu I)^-1, that is with infinitely many local steps."""
     K = [linalg.inverse(h + mu * linalg.identity(len(h), h)) for h in H]
     return linalg.solve(_sum(q * linalg.matmul(k, h) for q, k, h in zip(p, K, H, strict=True)),
-                        _sum(q * _times(k, v) for q, k, v in zip(p, K, e, strict=True)))
+                        _sum(q * times(k, v) for q, k, v in zip(p, K, e, strict=True)))
 
 
 # ---- random local steps, unit Hessians --------------------------------------------------------------------
@@ -92,7 +93,8 @@ def random_floor(p, deviations, mean, variance):
     """(numerator, denominator) of the stationary mean-square gap of FedAvg (derived): kappa_i = 1 - (1 - eta)^tau_i are
     IID with this mean and variance; deviations xi_i - x*."""
     squares = _sum(q * q for q in p)
-    return variance * _sum(q * q * v * v for q, v in zip(p, deviations, strict=True)), 1 - (1 - mean) ** 2 - variance * squares
+    return variance * _sum(q * q * v * v for q,
+                           v in zip(p, deviations, strict=True)), 1 - (1 - mean) ** 2 - variance * squares
 
 
 def random_slope(p, deviations, mean, variance):
@@ -119,6 +121,11 @@ def random_fednova_mean(p, xi, choices, eta):
     return _sum(w * v for w, v in zip(weights, xi, strict=True)) / _sum(weights)
 
 
+def random_fednova_slope(p, deviations, mean, variance):
+    """Leading coefficient in eta of that mean's error: -var tau / (2 E tau) sum p_i^2 (xi_i - x*) (derived)."""
+    return -variance / (2 * mean) * _sum(q * q * v for q, v in zip(p, deviations, strict=True))
+
+
 # ---- bias of FedAvg and FedNova on two unit quadratics with steps (1, t) -----------------------------------
 
 
@@ -137,7 +144,7 @@ def fednova_bias(eta, z, t):
 def kappa2_common(H, xi, w):
     """sum w_i |H (xi_i - mean)|^2: kappa^2 at beta^2 = 1 for a common Hessian (derived)."""
     mean = _sum(q * v for q, v in zip(w, xi, strict=True))
-    return _sum(q * (_times(H, v - mean) ** 2).sum() for q, v in zip(w, xi, strict=True))
+    return _sum(q * (times(H, v - mean) ** 2).sum() for q, v in zip(w, xi, strict=True))
 
 
 def excess_matrix(H, w, beta2):
@@ -150,11 +157,11 @@ def worst_point(H, e, w, beta2):
     """P^-1 (beta^2 H_w e_w - sum w_i H_i e_i): where the smallest kappa^2 is attained (derived)."""
     Hw, ew = _sum(q * h for q, h in zip(w, H, strict=True)), _sum(q * v for q, v in zip(w, e, strict=True))
     return linalg.solve(excess_matrix(H, w, beta2),
-                        beta2 * _times(Hw, ew) - _sum(q * _times(h, v) for q, h, v in zip(w, H, e, strict=True)))
+                        beta2 * times(Hw, ew) - _sum(q * times(h, v) for q, h, v in zip(w, H, e, strict=True)))
 
 
 def excess(H, e, w, beta2, x):
     """The two parts of sum w_i |H_i x - e_i|^2 - beta^2 |H_w x - e_w|^2."""
-    g = [_times(h, x) - v for h, v in zip(H, e, strict=True)]
+    g = [times(h, x) - v for h, v in zip(H, e, strict=True)]
     mean = _sum(q * v for q, v in zip(w, g, strict=True))
     return {"clients": _sum(q * (v * v).sum() for q, v in zip(w, g, strict=True)), "mean": -beta2 * (mean * mean).sum()}

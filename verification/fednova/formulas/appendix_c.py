@@ -36,7 +36,8 @@ def D(eta, L, C):
 
 def eq85(eta, L, sigma2, a, d, gradient_square):
     """Printed drift bound: 2 eta^2 L^2 sigma^2 (|a|_2^2 - a_{-1}^2)/(1 - D) + D/(1 - D) E|grad F_i(x)|^2."""
-    return {"noise": 2 * eta**2 * L**2 * sigma2 * (f.norm2(a) - a[-1] ** 2) / (1 - d), "gradient": d / (1 - d) * gradient_square}
+    return {"noise": 2 * eta**2 * L**2 * sigma2 * (f.norm2(a) - a[-1] ** 2) / (1 - d),
+            "gradient": d / (1 - d) * gradient_square}
 
 
 def eq85_corrected(eta, L, sigma2, prefixes, d, gradient_square):

@@ -38,6 +38,12 @@ def algorithm1_moves(taus, q, eta):
     return [-eta * (t + ratio * (total - t)) / (m * q) for t in taus]
 
 
+def ratio_weights(p):
+    """Algorithm 1 with equal steps and uniform pairs: w_i = mean over pairs of p_i/p_S (derived)."""
+    n = len(p)
+    return [2 * _total(p[i] / (p[i] + p[j]) for j in range(n) if j != i) / (n * (n - 1)) for i in range(n)]
+
+
 # ---- sampled second moments, eqs 153-166 ------------------------------------------------------------------
 
 
@@ -62,7 +68,8 @@ def lem5(p, z, g, q, beta2, kappa2, sharper=False):
     """Right-hand side of eqs 165-166 as named terms; sharper: beta^2 - 1 in place of beta^2 (derived)."""
     total = _total(w * v for w, v in zip(p, g, strict=True))
     square = (total * total).sum()
-    return {"drift": 3 * _total(w * ((a - b) ** 2).sum() for w, a, b in zip(p, z, g, strict=True)), "gradient": 3 * square,
+    return {"drift": 3 * _total(w * ((a - b) ** 2).sum() for w, a, b in zip(p, z, g, strict=True)),
+            "gradient": 3 * square,
             "sampling": 3 * ((beta2 - 1 if sharper else beta2) * square + kappa2) / q}
 
 

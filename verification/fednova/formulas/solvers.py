@@ -12,7 +12,8 @@ def ratio(solver, value):
 
 def coefficient(solver, value, power, entered):
     """b_s^(k), the weight of gradient s after k steps: power = r^(k-1-s), entered = r^s. Eqs 34, 43 at k = tau."""
-    return {"vanilla": 0 * power + 1, "proximal": power, "momentum": momentum_a(value, value * power), "decay": entered}[solver]
+    return {"vanilla": 0 * power + 1, "proximal": power, "momentum": momentum_a(value, value * power),
+            "decay": entered}[solver]
 
 
 def norm1(solver, value, tau, power):

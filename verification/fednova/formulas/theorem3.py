@@ -2,22 +2,22 @@
 
 A round is (taus, tau_eff): local steps per client and the server's effective steps.
 """
-from fractions import Fraction
-
 from verification.fednova import formulas as f
 
 
 def rescaled(x, p, taus, changes):
     """Eq 12, vanilla: x + (sum_j p_j tau_j) sum_i p_i Delta_i / tau_i (scalars per client)."""
     total = sum((q * t for q, t in zip(p[1:], taus[1:], strict=True)), p[0] * taus[0])
-    return x + total * sum((q * v / t for q, v, t in zip(p[1:], changes[1:], taus[1:], strict=True)), p[0] * changes[0] / taus[0])
+    return x + total * sum((q * v / t for q, v, t in zip(p[1:], changes[1:], taus[1:], strict=True)), p[0]
+                           * changes[0] / taus[0])
 
 
 def fednova_limit(p, e, shrink, taus):
     """Fixed point of vanilla FedNova on unit Hessians: weights p_i (1 - z_i)/tau_i, z_i = (1 - eta)^tau_i (derived)."""
     weight = [q * (1 - z) / t for q, z, t in zip(p, shrink, taus, strict=True)]
     total = sum(weight[1:], weight[0])
-    return [sum((q * v[k] for q, v in zip(weight[1:], e[1:], strict=True)), weight[0] * e[0][k]) / total for k in range(len(e[0]))]
+    return [sum((q * v[k] for q, v in zip(weight[1:], e[1:], strict=True)), weight[0] * e[0][k]) / total
+            for k in range(len(e[0]))]
 
 
 def constants(solver, value, taus, p, tau_eff, prefixes):
@@ -39,7 +39,8 @@ def thm3(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m):
 
 
 def headline(root, gap, L, sigma2, ratio, A, m):
-    """4 (tau/tau_eff) gap / sqrt(m tau T) + 4 L sigma^2 A / sqrt(m tau T), eq 149's first two terms; root = sqrt(m tau T)."""
+    """4 (tau/tau_eff) gap / sqrt(m tau T) + 4 L sigma^2 A / sqrt(m tau T), eq 149's first two terms; root = sqrt(m tau
+    T)."""
     return {"start": 4 * ratio * gap / root, "noise": 4 * L * sigma2 * A / root}
 
 
@@ -61,6 +62,3 @@ def long_round(eta, M, power):
 def period_end(slope, push, short):
     """|x| before the long round on the periodic orbit: x = short (slope x + push), short = (1 - eta)^(M - 1)."""
     return short * push / (1 - short * slope)
-
-
-__all__ = ["Fraction", "averages", "constants", "fednova_limit", "headline", "long_round", "period_end", "remainder", "rescaled", "thm3"]

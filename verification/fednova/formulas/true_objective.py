@@ -2,8 +2,6 @@
 
 `surrogate_square` stands for |grad F~(x)|^2, `gap` for a vector grad F - grad F~; the rest as in the package.
 """
-from fractions import Fraction
-
 
 def lem3(chi2, beta2, kappa2, surrogate_square):
     """Lemma 3: chi^2 [(beta^2 - 1) |grad F~|^2 + kappa^2] as named terms."""
@@ -35,7 +33,8 @@ def thm2(chi2, beta2, kappa2, error):
 
 def thm2_sharper(chi2, beta2, kappa2, eps, c):
     """Derived: (1 + c) chi^2 [(beta^2 - 1) eps + kappa^2] + (1 + 1/c) eps for any c > 0."""
-    return {"mismatch": (1 + c) * chi2 * kappa2, "spread": (1 + c) * chi2 * (beta2 - 1) * eps, "optimisation": (1 + 1 / c) * eps}
+    return {"mismatch": (1 + c) * chi2 * kappa2, "spread": (1 + c) * chi2 * (beta2 - 1) * eps,
+            "optimisation": (1 + 1 / c) * eps}
 
 
 def lem4_limit(t1, t2, a):
@@ -52,9 +51,3 @@ def lem4_constants(t1, t2, a, printed):
     """(kappa^2, chi^2) of Appendix D.1. Printed: 2 w_1 w_2 a^2 and (tau_1 - tau_2)^2/(2 tau_1 tau_2); true: 4 and 4."""
     w1, w2 = lem4_weights(t1, t2)
     return (2 if printed else 4) * w1 * w2 * a**2, (t1 - t2) ** 2 / ((2 if printed else 4) * t1 * t2)
-
-
-def steps_weights(p, taus):
-    """FedAvg with vanilla steps: w_i = p_i tau_i / sum p_j tau_j (eq 6), for integer steps."""
-    total = sum(q * t for q, t in zip(p, taus, strict=True))
-    return [Fraction(q * t) / total for q, t in zip(p, taus, strict=True)]

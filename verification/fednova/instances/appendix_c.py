@@ -13,12 +13,12 @@ from fltheory.arrays import EVERYONE
 from fltheory.claims.claim import Instance
 from fltheory.laws.draw import everyone
 from fltheory.laws.memoryless import Full
+from fltheory.linalg import to_fractions
 from fltheory.problems.base import Cohort
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.scalars import RATIONAL, Field, fraction
 from verification.fednova import families
-from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar
 from verification.fednova.instances.surrogate import surrogate
 
@@ -71,11 +71,13 @@ class Round:
 
     def value(self, problem):
         """E F(x+): F quadratic, or all outcomes listed."""
+        def value(x):
+            return to_fractions(problem.to(RATIONAL).value(RATIONAL.array(x)))
         if self.variance is None:
-            return problem.value(self.after).sum(0) / len(self.after)
+            return value(self.after).sum(0) / len(self.after)
         at, spread = self.after[:1], self.after[1:] - self.after[:1]
-        bend = problem.value(at + spread) + problem.value(at - spread) - 2 * problem.value(at)
-        return problem.value(at)[0] + self.variance * bend.sum() / 2
+        bend = value(at + spread) + value(at - spread) - 2 * value(at)
+        return value(at)[0] + self.variance * bend.sum() / 2
 
     def drifts(self, n, tau):
         """[E|x - y_k|^2 for k < tau] of client n."""
@@ -84,8 +86,9 @@ class Round:
     def directions(self, vectors, which="given"):
         """d_i (which = "given") or h_i ("exact"), eqs 46-47: (batch, n, d), from the recorded gradients and a_i."""
         steps = getattr(self, which)
-        return np.stack([sum(a[k] * steps[k][:, n] for k in range(1, len(a))) + a[0] * steps[0][:, n]
-                         if len(a) > 1 else a[0] * steps[0][:, n] for n, a in enumerate(vectors)], 1) / _norms(vectors)
+        sums = [sum((a[k] * steps[k][:, n] for k in range(1, len(a))), a[0] * steps[0][:, n])
+                for n, a in enumerate(vectors)]
+        return np.stack(sums, 1) / _norms(vectors)
 
 
 def _norms(vectors):
@@ -107,7 +110,8 @@ def one_round(i) -> Round:
     elif noise != 0 and isinstance(i.problem, Quadratic):
         size = len(slots) * problem.d
         variance = noise * noise / problem.d
-        samples = np.concatenate([np.zeros((1, size), dtype=object), np.eye(size, dtype=object)]).reshape(-1, len(slots), problem.d)
+        units = np.concatenate([np.zeros((1, size), dtype=object), np.eye(size, dtype=object)])
+        samples = units.reshape(-1, len(slots), problem.d)
     elif noise != 0:  # all outcomes of independent signs; one dimension
         samples = np.array(list(itertools.product((-1, 1), repeat=len(slots))), dtype=object)[..., None]
         samples = samples * noise
@@ -118,14 +122,19 @@ def one_round(i) -> Round:
     x = domain.array(np.array(i.x0, dtype=object))
     start = algorithm.init(problem, x[None] + 0 * xi[:, 0, 0])
     after = algorithm.round(problem, start, draw._replace(xi=lambda k: xi[:, k]))
-    return Round(x, problem.points, problem.exact, problem.given, after.x, variance)
+    parts = [x, problem.points, problem.exact, problem.given, after.x]
+    if domain is RATIONAL:  # mixed with the paper's formulas, which are Fractions
+        parts = [[to_fractions(v) for v in part] if isinstance(part, list) else to_fractions(part) for part in parts]
+        variance = None if variance is None else fraction(variance)
+    return Round(*parts, variance)
 
 
 # ---- one round --------------------------------------------------------------------------------------------
 def _huber(name, solver, value, sigma, x0):
     problem = HuberLoss([[[1], [2]], [[-1]]], [[1, -2], [3]], "1/2", 1, "1/4", ["2/3", "1/3"])
-    return surrogate(name, problem, (2, 3), "1/60", solver, value, sigma, 1, x0, says="Huber losses, all noise outcomes listed").but(
-        gap=Fraction(100), kappa2=Fraction(100), units=False)
+    made = surrogate(name, problem, (2, 3), "1/60", solver, value, sigma, 1, x0)
+    return made.but(gap=Fraction(100), kappa2=Fraction(100), units=False,
+                    says="Huber losses, all noise outcomes listed")
 
 
 solvers = [
@@ -133,8 +142,8 @@ solvers = [
     surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", sigma="1/2", rounds=1, x0=[2, 2]),
     surrogate("momentum", plane(), (1, 2, 4), "1/100", "momentum", "1/2", sigma="1/2", rounds=1, x0=[2, 2]),
     surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=1, x0=[2, 2], server=FedNova),
-    surrogate("indefinite client", Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50", sigma="1/4", rounds=1,
-              x0=[1], says="one client is concave, the surrogate is convex"),
+    surrogate("indefinite client", Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50", sigma="1/4",
+              rounds=1, x0=[1], says="one client is concave, the surrogate is convex"),
 ]
 proximal = [
     surrogate("proximal, alpha=1/2", plane(), (1, 2, 4), "1/50", "proximal", "1/2", sigma="1/2", rounds=1, x0=[2, 2]),
@@ -168,17 +177,19 @@ def symbolic_pair(solver, taus=(2, 3), server=FedAvg):
     field = Field("eta v p h0 h1 e0 e1 x s")
     eta, v, p, h0, h1, e0, e1, x, s = field.symbols
     problem = Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p])
-    return Instance(f"{server.__name__}, {solver}, tau={taus}, all symbols", problem, server(eta, taus, SOLVERS[solver](v)), Full(),
-                    noise=s, domain=field, x0=[x], eta=eta, taus=taus, solver=solver, value=v, p=[p, 1 - p], L=None,
-                    fednova=server is FedNova, says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
+    return Instance(f"{server.__name__}, {solver}, tau={taus}, all symbols", problem,
+                    server(eta, taus, SOLVERS[solver](v)), Full(), noise=s, domain=field, x0=[x], eta=eta, taus=taus,
+                    solver=solver, value=v, fednova=server is FedNova,
+                    says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
 
 
 def symbolic_client(solver, tau=4):
     """One client whose gradients are free symbols: the drift after k steps is a linear form in them."""
     field = Field("eta v " + " ".join(f"g{k}" for k in range(tau)))
     eta, v, *g = field.symbols
-    return Instance(f"{solver}, tau={tau}, free gradients", None, FedAvg(eta, (tau,), SOLVERS[solver](v)), Full(), domain=field, eta=eta,
-                    taus=(tau,), solver=solver, value=v, g=g, says="eta, the solver's parameter and every gradient are symbols")
+    return Instance(f"{solver}, tau={tau}, free gradients", None, FedAvg(eta, (tau,), SOLVERS[solver](v)), Full(),
+                    domain=field, eta=eta, taus=(tau,), solver=solver, value=v, g=g,
+                    says="eta, the solver's parameter and every gradient are symbols")
 
 
 eq56 = [symbolic_pair(s) for s in SOLVERS] + [symbolic_pair("vanilla", server=FedNova)]
@@ -192,7 +203,7 @@ eq69_exact = [
 
 # ---- lem2 -------------------------------------------------------------------------------------------------
 class Multiplicative(Quadratic):
-    """Quadratic clients whose noise grows with the distance from the origin: martingale differences, not independent."""
+    """Quadratic clients whose noise depends on the position: martingale differences that are not independent."""
 
     def _gradient(self, who, y, sample):
         exact = super()._gradient(who, y, None)
@@ -210,8 +221,9 @@ def _repeated(slots):
 
 def _noisy_client(name, solver, value, outcomes, says):
     problem = Multiplicative([[[2]]], [[3]])
-    return Instance(name, problem, FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), Full(), x0=[1], eta=Fraction(1, 8), taus=(3,),
-                    solver=solver, value=value, outcomes=outcomes, matrix=None, says=says)
+    return Instance(name, problem, FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), Full(), x0=[1],
+                    eta=Fraction(1, 8), taus=(3,), solver=solver, value=value, outcomes=outcomes, matrix=None,
+                    says=says)
 
 
 def _martingale(atoms):
@@ -229,15 +241,18 @@ def _martingale(atoms):
 
 lem2 = [_martingale(2), _martingale(3), _martingale(4),
         *(_noisy_client(f"noise along a local run, {s}", s, v, _signs, "noise proportional to 1 + y, independent signs")
-          for s, v in (("vanilla", None), ("proximal", Fraction(1, 2)), ("momentum", Fraction(1, 2)), ("decay", Fraction(3, 4)))),
-        _noisy_client("one sample for the whole run", "vanilla", None, _repeated, "the same sign in all three local steps")]
+          for s, v in (("vanilla", None), ("proximal", Fraction(1, 2)), ("momentum", Fraction(1, 2)),
+                       ("decay", Fraction(3, 4)))),
+        _noisy_client("one sample for the whole run", "vanilla", None, _repeated,
+                      "the same sign in all three local steps")]
 
 
 # ---- eqs 87-92 --------------------------------------------------------------------------------------------
 def _drift_cap():
     field = Field("b s")
     b, s = field.symbols
-    return Instance("all beta^2 >= 1", domain=field, b=b, s=s, says="beta^2 = 1 + b, D = 1/((2 beta^2 + 1)(1 + s)), b, s >= 0")
+    return Instance("all beta^2 >= 1", domain=field, b=b, s=s,
+                    says="beta^2 = 1 + b, D = 1/((2 beta^2 + 1)(1 + s)), b, s >= 0")
 
 
 eq87_92 = [_drift_cap()]

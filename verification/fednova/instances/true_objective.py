@@ -16,15 +16,18 @@ from verification.fednova.instances import surrogate as I
 # ---- pointwise: Lemma 3 and what follows from it ----------------------------------------------------------
 def _free(n):
     """n clients whose gradients at the point are free symbols, any p and w; s >= 0 is the slack of Assumption 3."""
-    names = ["beta2", "s", "c", *(f"p{i}" for i in range(n - 1)), *(f"w{i}" for i in range(n - 1)), *(f"g{i}" for i in range(n))]
+    names = ["beta2", "s", "c", *(f"p{i}" for i in range(n - 1)), *(f"w{i}" for i in range(n - 1)),
+             *(f"g{i}" for i in range(n))]
     field = Field(" ".join(names))
     d = dict(zip(names, field.symbols, strict=True))
     p, w = ([d[f"{k}{i}"] for i in range(n - 1)] for k in "pw")
     p, w = ([*v, 1 - sum(v[1:], v[0])] for v in (p, w))
     g = [d[f"g{i}"] for i in range(n)]
     problem = Quadratic.from_linear([[[0]]] * n, [[-v] for v in g], p)
-    mean, square = (sum((q * v for q, v in zip(w[1:], u[1:], strict=True)), w[0] * u[0]) for u in (g, [v * v for v in g]))
-    return Instance(f"n={n}, free gradients", problem, GeneralRule(1, 1, w=tuple(w)), Full(), domain=field, x0=[0], p=p, c=d["c"],
+    mean, square = (sum((q * v for q, v in zip(w[1:], u[1:], strict=True)), w[0] * u[0])
+                    for u in (g, [v * v for v in g]))
+    return Instance(f"n={n}, free gradients", problem, GeneralRule(1, 1, w=tuple(w)), Full(), domain=field, x0=[0],
+                    p=p, c=d["c"],
                     beta2=d["beta2"], slack=d["s"], kappa2=square - d["beta2"] * mean * mean + d["s"], general=True,
                     says="every gradient, p, w and beta^2 are symbols; coordinates add up, so every dimension")
 
@@ -33,7 +36,8 @@ free = [_free(2), _free(3), _free(4)]
 
 
 def point(name, problem, taus, beta2, x0, c=1, algorithm=None, says=""):
-    return Instance(name, problem, algorithm or FedAvg(Fraction(1, 10), tuple(taus)), Full(), x0=x0, beta2=fraction(beta2), c=fraction(c),
+    return Instance(name, problem, algorithm or FedAvg(Fraction(1, 10), tuple(taus)), Full(), x0=x0,
+                    beta2=fraction(beta2), c=fraction(c),
                     general=False, says=says)
 
 
@@ -41,12 +45,16 @@ def point(name, problem, taus, beta2, x0, c=1, algorithm=None, says=""):
 _COMMON = scalar([1, 3], [0, 0])
 pointwise = [
     point("far away", scalar([1, 3], [1, -1]), (3, 1), "7/5", [50], says="the beta^2 - 1 part dominates"),
-    point("surrogate optimum", scalar([1, 1], [1, -1]), (3, 1), 1, ["1/2"], "1/100", says="grad F~ = 0: only chi^2 kappa^2 is left"),
-    point("common minimiser", _COMMON, (3, 1), "4/3", [1], 3, says="kappa^2 = 0, and Young's inequality is attained at c = 3"),
+    point("surrogate optimum", scalar([1, 1], [1, -1]), (3, 1), 1, ["1/2"], "1/100",
+          says="grad F~ = 0: only chi^2 kappa^2 is left"),
+    point("common minimiser", _COMMON, (3, 1), "4/3", [1], 3,
+          says="kappa^2 = 0, and Young's inequality is attained at c = 3"),
     point("plane", plane(), (1, 3, 8), 4, [2, -1], "1/2"),
-    point("plane, FedProx", plane(), (1, 3, 8), 4, [1, 1], 2, FedAvg(Fraction(1, 10), (1, 3, 8), Proximal(alpha="1/2"))),
+    point("plane, FedProx", plane(), (1, 3, 8), 4, [1, 1], 2, FedAvg(Fraction(1, 10), (1, 3, 8),
+                                                                     Proximal(alpha="1/2"))),
 ]
-no_weight = Instance("w_1 = 0 although p_1 = 1/2", two_clients(), GeneralRule(Fraction(1, 10), 1, w=(0, 1)), Full(), x0=["1/2"],
+no_weight = Instance("w_1 = 0 although p_1 = 1/2", two_clients(), GeneralRule(Fraction(1, 10), 1, w=(0, 1)), Full(),
+                     x0=["1/2"],
                      beta2=Fraction(1), c=Fraction(1), general=False, says="chi^2 is infinite")
 
 
@@ -62,10 +70,12 @@ def attained_by(taus, weights):
     p = [fraction(v) for v in weights]
     total = sum(a * b for a, b in zip(p, taus, strict=True))
     xi = [total / t - 1 for t in taus]
-    return point(f"FedAvg, tau={tuple(taus)}", scalar([1] * len(xi), xi, weights), taus, 1, [0], says="p_i/w_i = sum p_j tau_j / tau_i")
+    return point(f"FedAvg, tau={tuple(taus)}", scalar([1] * len(xi), xi, weights), taus, 1, [0],
+                 says="p_i/w_i = sum p_j tau_j / tau_i")
 
 
-tight = [*(_attained(n) for n in (2, 3, 4, 5)), attained_by((1, 2, 10), ["1/2", "3/10", "1/5"]), attained_by((9, 1), ["1/2", "1/2"])]
+tight = [*(_attained(n) for n in (2, 3, 4, 5)), attained_by((1, 2, 10), ["1/2", "3/10", "1/5"]),
+         attained_by((9, 1), ["1/2", "1/2"])]
 
 
 # ---- Theorem 2 --------------------------------------------------------------------------------------------
@@ -75,7 +85,8 @@ def with_beta(instance, beta2, name=None):
 
 
 def true_side(i):
-    """(1/T) sum E |grad F(x_t)|^2 of the true objective: exact second moments, or the coded rounds of a smooth problem."""
+    """(1/T) sum E |grad F(x_t)|^2 of the true objective: exact second moments, or the coded rounds of a smooth
+    problem."""
     if isinstance(i, I.ManyKinked):
         return i.left_side()  # one objective, so F = F~
     if not isinstance(i, I.Descending):
@@ -94,28 +105,37 @@ def fractions(values):
     return np.array([fraction(v) for v in values] + [None], dtype=object)[:-1]
 
 
-solvers = [with_beta(i, 6 if i.problem.d == 2 else 4) for i in I.solvers]
+solvers = [with_beta(i, 4) for i in I.solvers]
 terms = [with_beta(i, b) for i, b in zip(I.one_per_term, (2, 1, 3, 3), strict=True)]
 mismatch = with_beta(I.surrogate("mismatch dominates", two_clients(), (9, 1), "1/1000"), 1)
-two_prox = with_beta(I.surrogate("FedProx, alpha=1/2", two_clients(), (9, 1), "1/100", "proximal", "1/2", rounds=50, x0=[1]), 1)
+two_prox = with_beta(I.surrogate("FedProx, alpha=1/2", two_clients(), (9, 1), "1/100", "proximal", "1/2", rounds=50,
+                                 x0=[1]), 1)
+same_weights = with_beta(I.surrogate("FedProx, alpha=1, small step", scalar([1, 1], [1, -1], ["3/4", "1/4"]), (2, 3),
+                                     "1/1000", "proximal", 1), 1)
 kinked = with_beta(I.many_kinked, 1)
-prox_alpha1, prox_alpha1_limit = with_beta(I.prox_alpha1, 1), with_beta(I.prox_alpha1_limit, 1)
+prox_alpha1 = with_beta(I.prox_alpha1, 1).but(name="prox-alpha1, T=100", rounds=100)
+prox_alpha1_limit = with_beta(I.prox_alpha1_limit, 1)
 too_large = with_beta(I.too_large, 6)
 
 
 # ---- floors -----------------------------------------------------------------------------------------------
-def floor(name, problem, taus, eta, beta2, c, solver=None, noise=0, simulate=None, says=""):
+def floor(name, problem, taus, eta, beta2, c, solver=None, noise=0, x0=None, simulate=None, says=""):
     algorithm = FedAvg(fraction(eta), tuple(taus)) if solver is None else FedAvg(fraction(eta), tuple(taus), solver)
-    return Instance(name, problem, algorithm, Full(), noise=fraction(noise), beta2=fraction(beta2), c=fraction(c), x0=[0] * problem.d,
+    return Instance(name, problem, algorithm, Full(), noise=fraction(noise), beta2=fraction(beta2), c=fraction(c),
+                    x0=x0 or [0] * problem.d,
                     simulate=simulate, general=False, floor=True, says=says)
 
 
-_RUNS = {"rounds": 1500, "replicates": 512, "seed": 31}
+_RUNS = {"rounds": 300, "replicates": 256, "seed": 31}
 floors = [
-    floor("FedAvg floor, tau=(9,1)", two_clients(), (9, 1), "1/100", 1, "1/10", noise="1/4", simulate=_RUNS, says="also by 512 runs"),
-    floor("FedProx floor, alpha=1/2", two_clients(), (9, 1), "1/100", 1, "1/10", Proximal(alpha="1/2"), "1/4", _RUNS | {"seed": 32},
-          "also by 512 runs"),
-    floor("FedAvg floor, plane", plane(), (1, 3, 8), "1/100", 4, "1/2", noise="1/2", says="non-commuting Hessians, unequal weights"),
+    floor("FedAvg floor, tau=(9,1)", two_clients(), (9, 1), "1/100", 1, "1/10", noise="1/4", x0=["4/5"], simulate=_RUNS,
+          says="also by 256 runs"),
+    floor("FedProx floor, alpha=1/2", two_clients(), (9, 1), "1/100", 1, "1/10", Proximal(alpha="1/2"), "1/4", ["1/3"],
+          _RUNS | {"rounds": 600, "seed": 32}, "also by 256 runs"),
+    floor("FedAvg floor, strong noise", two_clients(), (9, 1), "1/100", 1, "1/10", noise=10,
+          says="the surrogate error matters"),
+    floor("FedAvg floor, plane", plane(), (1, 3, 8), "1/100", 4, "1/2", noise="1/2",
+          says="non-commuting Hessians, unequal weights"),
 ]
 
 
@@ -124,7 +144,8 @@ def _lem4_general():
     field = Field("eta a z0 z1 t0 t1 r0 r1 k")
     eta, a, z0, z1, t0, t1, r0, r1, k = field.symbols
     problem = Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return Instance("any tau_1, tau_2, a", problem, FedAvg(eta, 1), Full(), domain=field, eta=eta, e=[[a], [-a]], a=a, z=[z0, z1],
+    return Instance("any tau_1, tau_2, a", problem, FedAvg(eta, 1), Full(), domain=field, eta=eta, e=[[a], [-a]], a=a,
+                    z=[z0, z1],
                     t=[t0, t1], r=[r0, r1], k=k, general=True, floor=False, says="z_i = (1 - eta)^tau_i")
 
 
@@ -132,17 +153,20 @@ def _lem4_explicit(taus):
     field = Field("eta a")
     eta, a = field.symbols
     problem = Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=field, eta=eta, a=a, t=list(taus), general=False, floor=False,
+    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=field, eta=eta, a=a,
+                    t=[Fraction(t) for t in taus], general=False, floor=False,
                     says="the whole coded round, eta and a free")
 
 
-lem4 = [_lem4_general(), _lem4_explicit((9, 1)), _lem4_explicit((1, 4)), *(i.but(t=[9, 1]) for i in floors[:2])]
-_lem4_floor = lem4.pop()  # FedProx has other weights than Lemma 4's
+lem4 = [_lem4_general(), _lem4_explicit((9, 1)), _lem4_explicit((1, 4)), *(i.but(t=[Fraction(9), Fraction(1)])
+                                                                           for i in (floors[0], floors[2]))]
 
 
 def constants_at(taus, a=1):
+    a = fraction(a)
     problem = Quadratic([[[1]], [[1]]], [[a], [-a]])
-    return Instance(f"tau={taus}, a={a}", problem, FedAvg(Fraction(1, 10), taus), Full(), t=[Fraction(t) for t in taus], a=fraction(a),
+    return Instance(f"tau={taus}, a={a}", problem, FedAvg(Fraction(1, 10), taus), Full(),
+                    t=[Fraction(t) for t in taus], a=a,
                     general=False)
 
 
@@ -151,7 +175,8 @@ def _constants_symbolic():
     t0, t1, a, x = field.symbols
     w = (t0 / (t0 + t1), t1 / (t0 + t1))
     problem = Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return Instance("any tau_1, tau_2, a", problem, GeneralRule(1, 1, w=w), Full(), domain=field, t=[t0, t1], a=a, x=x, w=w, general=True,
+    return Instance("any tau_1, tau_2, a", problem, GeneralRule(1, 1, w=w), Full(), domain=field, t=[t0, t1], a=a, x=x,
+                    w=w, general=True,
                     says="any server model x")
 
 
@@ -163,7 +188,8 @@ constants_symbolic = _constants_symbolic()
 def agree(name, problem, taus, solver=None, identical=False, says=""):
     algorithm = FedAvg(Fraction(1, 10), tuple(taus)) if solver is None else FedAvg(Fraction(1, 10), tuple(taus), solver)
     alpha = None if solver is None else fraction(solver.alpha)
-    return Instance(name, problem, algorithm, Full(), taus=tuple(taus), alpha=alpha, identical=identical, general=False, says=says)
+    return Instance(name, problem, algorithm, Full(), taus=tuple(taus), alpha=alpha, identical=identical,
+                    general=False, says=says)
 
 
 def _agree_symbolic():
@@ -175,7 +201,8 @@ def _agree_symbolic():
     image = [[h[j][0] * y0 + h[j][1] * y1 for j in (0, 1)] for h in H]
     b2 = [image[1][j] + w * (image[0][j] - b) / (1 - w) for j, b in enumerate((u, v))]
     problem = Quadratic.from_linear(H, [[u, v], b2], [p, 1 - p])
-    return Instance("two clients in the plane", problem, GeneralRule(1, 1, w=(w, 1 - w)), Full(), domain=field, y=y, z=(z0, z1), H=H,
+    return Instance("two clients in the plane", problem, GeneralRule(1, 1, w=(w, 1 - w)), Full(), domain=field, y=y,
+                    z=(z0, z1), H=H,
                     p=[p, 1 - p], general=True, says="every Hessian, p, w and both points are symbols")
 
 
@@ -183,10 +210,13 @@ agree_symbolic = _agree_symbolic()
 ordinary = [
     agree("ordinary", scalar([1, 2], [1, -1]), (1, 5), says="w differs from p, and so do the minimisers"),
     agree("equal steps", scalar([1, 2], [1, -1]), (4, 4), says="w = p"),
-    agree("FedProx, alpha=1, unequal steps", scalar([1, 2], [1, -1]), (1, 5), Proximal(alpha=1), says="w = p although the steps differ"),
+    agree("FedProx, alpha=1, unequal steps", scalar([1, 2], [1, -1]), (1, 5), Proximal(alpha=1),
+          says="w = p although the steps differ"),
     agree("identical clients", scalar([2, 2], [1, 1]), (1, 5), identical=True),
 ]
-common = agree("common minimiser", scalar([1, 2], [0, 0]), (1, 5), says="F_i = h_i x^2/2 with h = (1, 2): objectives and weights differ")
-# w = (1, 2, 3)/6 for p = 1/3: sum w_i xi_i = sum p_i xi_i = 0 for xi = (1, -2, 1)
-coincidence = agree("coincidence", scalar([1, 1, 1], [1, -2, 1]), (1, 2, 3), says="sum (p_i - w_i) grad F_i(x_w) = 0 by accident")
+common = agree("common minimiser", scalar([1, 2], [0, 0]), (1, 5),
+               says="F_i = h_i x^2/2 with h = (1, 2): objectives and weights differ")
+# p_i xi_i = (1, -2, 1) and steps (1, 2, 3): both sum p_i xi_i and sum p_i tau_i xi_i vanish
+coincidence = agree("coincidence", scalar([1, 1, 1], [2, -8, 4], ["1/2", "1/4", "1/4"]), (1, 2, 3),
+                    says="sum (p_i - w_i) grad F_i(x_w) = 0 by accident")
 coincidence_plane = agree("plane", plane(), (1, 3, 8))

@@ -1,0 +1,88 @@
+"""Findings about Section 5 and Theorem 3."""
+import sympy
+
+from fltheory.claims.claim import finding
+from fltheory.claims.relations import at_most, equal
+from fltheory.scalars import Balls, fraction
+from verification.fednova.claims import theorem3 as claims
+from verification.fednova.formulas import theorem3 as g
+from verification.fednova.instances import theorem3 as I
+
+finding("e1-thm3", kind="counterexample", breaks="thm3-as-printed", at=("FedNova, prox-alpha1",
+                                                                        "FedNova, prox-alpha1, T=100"),
+        script="witnesses/e1_thm3.py",
+        step="eq (69) replaces the prefix coefficients by a_s; Appendix F inherits it through eqs 81-91",
+        reading="alpha = 1 gives |a_i|_1 = 1, so FedNova with tau_eff = sum p_i |a_i|_1 = 1, constant over rounds, is "
+                "FedProx itself.",
+        survives="With B', C' from prefix coefficients (thm3-corrected) the instance satisfies the bound.")
+
+
+def _constant_tau_eff():
+    """On E4's schedule the printed bound holds for the average over rounds once tau_eff is constant."""
+    return [at_most(claims.left_side(i), claims.right_side(i).total, f"{i.name}, constant: average against (147)")
+            for i in I.e4_constant]
+
+
+finding("e4", kind="missing-hypothesis", breaks="thm3-as-printed", at=("one long round of 2000 in 952",),
+        check=_constant_tau_eff,
+        script="witnesses/e4.py",
+        step="the telescoping sum of Appendix F divides every round by one common tau_eff, while rule (12) carries "
+             "tau_eff^(t)",
+        reading="The recommended default tau_eff^(t) = sum p_i tau_i(t), plain averages of A, B, C, infinite T, "
+                "smallest round on the left.",
+        survives="Theorem 3 as proved has constant tau_eff (thm3-restricted); with tau_eff-weighted averages it holds "
+                 "for every schedule.")
+
+
+def _growth():
+    """Period M, one round (1, M), eta = 1/(4 M): (least |grad F|^2)/(right side) divided by M tends to a positive
+    number."""
+    M = sympy.Symbol("M", positive=True)
+    eta = 1 / (4 * M)
+    power, short = (1 - eta) ** M, (1 - eta) ** (M - 1)
+    least = g.period_end(*g.long_round(eta, M, power), short) ** 2
+    # 12 eta^2 L^2 kappa^2 C~ with kappa^2 = 1 and C = M (M - 1) in one round of M
+    right = 12 * eta**2 * M * (M - 1) / M
+    root, E = sympy.exp(sympy.Rational(1, 4)), sympy.Symbol("E")
+    slope = sympy.limit(least / (M * right), M, sympy.oo).rewrite(sympy.exp)
+    quotient = sympy.lambdify(E, sympy.together(sympy.expand(slope).subs(root, E).subs(1 / root, 1 / E)), "math")
+    ball = Balls(256)
+    e = (ball.scalar("1/4")).exp()
+    checks = [at_most(fraction("1/10000"), quotient(e), "limit of ratio/M along the family is positive", strict=True)]
+    for size, low, high in ((2000, "85/100", "87/100"), (20000, "85/10", "87/10")):
+        i = I.growing(size)
+        ratio = claims.left_side(i, smallest=True) / ball.scalar(claims.right_side(i).total)
+        checks += [at_most(fraction(low), ratio, f"M = {size}: coded rounds, ratio at least {low}"),
+                   at_most(ratio, fraction(high), f"M = {size}: and at most {high}"),
+                   equal(claims.left_side(i, smallest=True), _stated(size, ball), f"M = {size}: the closed form")]
+    return checks
+
+
+def _stated(M, ball):
+    eta = ball.scalar(fraction(1) / (4 * M))
+    return g.period_end(*g.long_round(eta, M, (1 - eta) ** M), (1 - eta) ** (M - 1)) ** 2
+
+
+finding("e4-growth", kind="asymptotic", breaks="thm3-as-printed", check=_growth, script="witnesses/e4_growth.py",
+        reading="The family has period M, one round with steps (1, M), all others (1, 1), and eta = 1/(4 M), inside "
+                "(152) for every M.",
+        survives="With tau_eff-weighted averages the right side carries the weight of the long round and the ratio "
+                 "stays below 1.")
+
+
+def _with_hypotheses():
+    """The same two settings with the bounds that the sentence leaves out: a faster server, and uniform weights."""
+    full = I.headline("tau_eff = 1", I.scalar([1, 1], [0, 0]), ((1, (1, 1)),), 10, 1, 1, 0, [1], 1)
+    even = I.headline("64 equal clients", I.scalar([1] * 64, [0] * 64), ((1, (1,) * 64),), 4, 1, 1, 1)
+    return [at_most(c.lhs, c.rhs.total, f"{i.name}: the rate holds") for i in (full, even)
+            for c in claims.thm3_headline(i)]
+
+
+finding("err-thm3-headline", kind="missing-hypothesis", breaks="thm3-headline",
+        at=("tau_eff = 1/1000", "one dominant client of 64"),
+        check=_with_hypotheses,
+        step="(149) has the factors tau/tau_eff and A in front of 1/sqrt(m tau T); the sentence after Theorem 3 drops "
+             "both",
+        reading="The sentence gives the rate 1/sqrt(m tau T) for every p and every tau_eff > 0 that the theorem "
+                "allows.",
+        survives="With both factors bounded and T large the rate holds (thm3-headline).")

@@ -1,0 +1,77 @@
+"""FedNova, Section 5 and Algorithm 2 (variance reduction), and the baselines VRL-SGD and SCAFFOLD in closed form."""
+from verification.fednova import formulas as f
+
+
+def _total(values):
+    values = list(values)
+    return sum(values[1:], values[0])
+
+
+def gradient(H, e, weights, x):
+    """sum w_i (H_i x - e_i): zero at the minimiser of the surrogate with weights w."""
+    return _total(w * ((h * x).sum(-1) - v) for w, h, v in zip(weights, H, e, strict=True))
+
+
+# ---- Algorithm 2 ------------------------------------------------------------------------------------------
+
+
+def algorithm2(H, e, p, eta, rho, taus, x, d):
+    """One round of Algorithm 2 at server model x (dim,), stored d (n, dim): (x+, d of line 13, d of Section 5).
+
+    Local gradients g + c_i with c_i = -d_i + sum p_j d_j, heavy ball (35)-(36). Line 13: d_i = (x - y_i)/(eta |a_i|_1).
+    Section 5: d_i = G_i a_i/|a_i|_1 with raw gradients g.
+    """
+    mean = _total(w * v for w, v in zip(p, d, strict=True))
+    printed, raw, norms = [], [], []
+    for h, v, tau, stored in zip(H, e, taus, d, strict=True):
+        y, u, seen = x, 0 * x, []
+        for _ in range(tau):
+            seen.append((h * y).sum(-1) - v)
+            u = rho * u + seen[-1] - stored + mean
+            y = y - eta * u
+        a = f.a_vector("momentum", tau, rho)
+        norms.append(f.norm1(a))
+        printed.append((x - y) / (eta * norms[-1]))
+        raw.append(_total(c * g for c, g in zip(a, seen, strict=True)) / norms[-1])
+    scale = _total(w * s for w, s in zip(p, norms, strict=True))
+    return x - eta * scale * _total(w * v for w, v in zip(p, printed, strict=True)), printed, raw
+
+
+def mean_shrink(h, eta, tau):
+    """s = [1 - (1 - eta h)^tau]/(eta h tau): the averaged gradient of tau vanilla steps over the first one."""
+    return (1 - (1 - eta * h) ** tau) / (eta * h * tau)
+
+
+def raw_determinant(h, p, eta, taus):
+    """det(I - M) of Algorithm 2 with raw d, scalar clients h_i, vanilla steps (derived).
+
+    eta (sum p tau) (sum p h) prod s_i: non-zero for 0 < eta h_i < 2, where every s_i > 0.
+    """
+    out = eta * _total(w * t for w, t in zip(p, taus, strict=True)) * _total(w * v for w, v in zip(p, h, strict=True))
+    for v, t in zip(h, taus, strict=True):
+        out = out * mean_shrink(v, eta, t)
+    return out
+
+
+def printed_limit_weights(h, p, eta, taus):
+    """Weights p s/(1 + s) of the printed Algorithm 2's fixed point on scalar clients (derived): half the correction."""
+    s = [mean_shrink(v, eta, t) for v, t in zip(h, taus, strict=True)]
+    return [w * v / (1 + v) for w, v in zip(p, s, strict=True)]
+
+
+# ---- VRL-SGD ----------------------------------------------------------------------------------------------
+
+
+def vrlsgd_unit(p, eta, taus, divisors):
+    """Homogeneous round map on unit Hessians in the state (x, D_1, ..., D_n): rows of the matrix (derived).
+
+    y_i = x - (1 - z_i)(x - D_i), z_i = (1 - eta)^tau_i; x+ = sum p y; D_i+ = D_i + (x+ - y_i)/(divisor_i eta).
+    """
+    n = len(p)
+    move = [1 - (1 - eta) ** t for t in taus]
+    local = [[1 - move[i]] + [move[i] * (j == i) for j in range(n)] for i in range(n)]
+    server = [sum(p[i] * local[i][k] for i in range(n)) for k in range(n + 1)]
+    rows = [server]
+    for i in range(n):
+        rows.append([(k == i + 1) + (server[k] - local[i][k]) / (divisors[i] * eta) for k in range(n + 1)])
+    return rows
