@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"errors", "scalars", "arrays", "linalg", "streams"},
+    {"errors", "elements", "scalars", "arrays", "linalg", "streams"},
     {"problems"},
     {"laws"},
     {"algorithms"},
@@ -31,7 +31,7 @@ LAYERS = [
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ALLOWED = {("claims/claim.py", "report")}  # the text of a failed `assert_holds`
 LIMIT = 450
-LONGER = {"linalg.py": 630, "scalars.py": 495}  # may shrink, may not grow
+LONGER = {"linalg.py": 630}  # may shrink, may not grow
 
 
 def parts_imported(path):

@@ -153,7 +153,9 @@ def decayed_step(algorithm):
 def unscaled_proximal(algorithm):
     """The proximal term is not multiplied by the local step size."""
     solver = getattr(algorithm, "solver", None)
-    return replace(algorithm, solver=Proximal(alpha=solver.mu)) if type(solver) is Proximal and solver.mu is not None else None
+    if type(solver) is not Proximal or solver.mu is None:
+        return None
+    return replace(algorithm, solver=Proximal(alpha=solver.mu))
 
 
 def shared_steps(law):

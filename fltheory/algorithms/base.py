@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.laws.base import check_steps
-from fltheory.scalars import Domain, Number, Symbolic, declare, fraction
+from fltheory.scalars import Domain, Number, declare, fraction
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.algorithms.base import Algorithm
 from fltheory.arrays import matvec_rows, spread, to_numpy
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, Numbers, Symbolic, declare, fraction
+from fltheory.scalars import Number, Numbers, declare, fraction
 
 
 class State(NamedTuple):

@@ -8,8 +8,9 @@ from fltheory.algorithms.base import check_positive
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.solvers import descend
 from fltheory.arrays import spread
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, Symbolic, fraction
+from fltheory.scalars import Number, fraction
 
 
 class State(NamedTuple):

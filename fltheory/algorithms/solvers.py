@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, Symbolic, fraction
+from fltheory.scalars import Number, fraction
 
 
 def _check(value, what, low, high=None, open_high=False):

@@ -12,7 +12,6 @@ from fltheory.claims.evidence import at_status, show
 from fltheory.errors import refuse
 from fltheory.scalars import RATIONAL, Domain, declare, fraction
 
-
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
 
 

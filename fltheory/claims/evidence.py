@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.scalars import Symbolic, fraction, is_rational
+from fltheory.elements import Symbolic
+from fltheory.scalars import fraction, is_rational
 from fltheory.trace import Interval
 
 HOLDS, FALSIFIED, OUT_OF_SCOPE = "HOLDS", "FALSIFIED", "OUT_OF_SCOPE"

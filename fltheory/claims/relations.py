@@ -5,10 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.claims.evidence import (FALSIFIED, HOLDS, INCONCLUSIVE, Bounds, Comparison, Terms, evidence_of, show,
-                                      weakest)
+from fltheory.claims.evidence import (
+    FALSIFIED,
+    HOLDS,
+    INCONCLUSIVE,
+    Bounds,
+    Comparison,
+    Terms,
+    evidence_of,
+    show,
+    weakest,
+)
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Symbolic, fraction, is_rational
+from fltheory.scalars import fraction, is_rational
 from fltheory.trace import Interval
 
 FLOAT_TOLERANCE = 1e-9   # relative, for sides that are floats

@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.arrays import EVERYONE
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.laws.base import Law, probabilities
-from fltheory.scalars import Symbolic, declare, fraction
+from fltheory.scalars import declare, fraction
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from fltheory.errors import CertificateFailed
 from fltheory.operators.moments import DENSE, Moments
 from fltheory.scalars import RATIONAL
 
-
 CHARPOLY = 120  # unknowns of the second-moment map up to which its characteristic polynomial is cheap
 
 

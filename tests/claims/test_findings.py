@@ -127,6 +127,16 @@ def test_a_missing_hypothesis_needs_its_instance_but_no_script(finding):
     assert confirm(finding(None, kind="missing-hypothesis", at=("fine",)), CLAIMS).word == "NOT CONFIRMED"
 
 
+def test_a_hypothesis_added_by_the_claim_is_left_out_again_to_confirm_that_it_was_missing(finding):
+    from fltheory.claims.claim import Hypothesis
+
+    added = replace(broken, needs=(Hypothesis("added", "", lambda i: (2, i.left)),))
+    claims = CLAIMS | {"broken": added}
+    assert confirm(finding(None, kind="missing-hypothesis"), claims).word == "CONFIRMED"         # fails without it
+    assert confirm(finding(kind="counterexample"), claims).word == "NOT CONFIRMED"               # out of scope there
+    assert confirm(finding(None, kind="missing-hypothesis", at=("fine",)), claims).word == "NOT CONFIRMED"
+
+
 @pytest.mark.parametrize("kind", ["asymptotic", "gap", "remark"])
 def test_some_kinds_need_a_proof_of_their_own(finding, kind):
     alone = finding(None, kind=kind, at=(), corrected=None)

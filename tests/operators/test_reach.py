@@ -6,10 +6,11 @@ import pytest
 
 import fltheory as ft
 from fltheory import linalg
+from fltheory.elements import Residue
 from fltheory.operators import reach
 from fltheory.operators.probe import Layout
 from fltheory.problems.instances import scaffold_awkward
-from fltheory.scalars import LARGE_PRIME, WORD_PRIME, Residue, fraction
+from fltheory.scalars import LARGE_PRIME, WORD_PRIME, fraction
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.naive import fedresavg, focus, scaffold
 from tests.operators import brute

@@ -45,7 +45,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# their Perron matrices are singular, so the lower bound comes from the exact characteristic polynomial
+SINGULAR = ("awkward", "extreme steps", "Markov", "cyclic")
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=needs_flint) if c in SINGULAR else c for c in CASES])
 def test_enclosures_contain_the_float_rates(case):
     found = encloses(CASES[case]())
     assert found.stable is (case != "unstable")

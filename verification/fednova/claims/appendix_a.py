@@ -93,8 +93,7 @@ def eq17_21(i):
         M, c = i.op.mean_map()
         H, e = declare(i.problem.H[0]), declare(i.problem.b[0])
         K = f.K(H, i.eta, i.mu, i.taus[0])
-        return equal(np.eye(len(H), dtype=int).astype(object) - M, matmul(K, H), "K H"), equal(c, fa.times(K, e),
-                                                                                               "K e")
+        return equal(c, fa.times(K, e), "K e"), equal(np.eye(len(H), dtype=int).astype(object) - M, matmul(K, H), "K H")
     # K (H + mu I) = I - Z with Z = (I - eta mu I - eta H)^k; the server model is x and e = (H + mu I) c - mu x
     eye = np.eye(len(i.H), dtype=int).astype(object)
     A, stiff = fa.local_matrix(i.H, i.eta, i.mu), i.H + i.mu * eye
@@ -116,8 +115,7 @@ def eq17_21(i):
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_missing,
                 bugs.hidden_proximal],
        domain="n = 2, 3 clients, d = 1 and 2, every H_i, e_i, p, eta and mu, every integer tau_i (local maps K_i of "
-              "eq17-21 free); the "
-              "whole coded round for steps (1, 2) with every entry a symbol")
+              "eq17-21 free); the whole coded round for steps (1, 2) with every entry a symbol")
 def eq23_25(i):
     r"""One round of FedProx on quadratics is $x^+=\big[I-\sum_ip_iK_iH_i\big]x+\sum_ip_iK_ie_i$."""
     if i.form == "run":
@@ -126,8 +124,8 @@ def eq23_25(i):
     if i.form == "matrix":
         change = np.stack([fa.times(K, e - fa.times(H, i.x)) for K, H, e in zip(i.K, i.H, i.e, strict=True)])
         return equal(server_step(i, i.x, change), fa.matrix_round(i.H, i.e, i.p, i.K, i.x), "coded server step")
-    slope, offset = fa.scalar_round(i.h, i.e, i.p, fa.scalar_K(np.array(i.h), i.mu, np.array(i.z)))
     K = fa.scalar_K(np.array(i.h), i.mu, np.array(i.z))
+    slope, offset = fa.scalar_round(i.h, i.e, i.p, K)
     change = (K * (np.array(i.e) - np.array(i.h) * i.x[0]))[:, None]
     return eq17_21.body(i), equal(server_step(i, i.x, change)[0], slope * i.x[0] + offset, "coded server step")
 
@@ -135,9 +133,8 @@ def eq23_25(i):
 @claim("eq26-28-sharp", on=I.sharp, proved=True,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.server_step_two],
        domain="symmetry: every H_i in the plane with steps (1, 2), every tau because K_i is a polynomial in H_i; "
-              "automatic contraction: n = 2 "
-              "and 3, every 0 < h_i <= L, p, mu >= 0 and 0 < eta (L + mu) < 2, every integer tau_i; matrices "
-              "eigenvalue by eigenvalue")
+              "automatic contraction: n = 2 and 3, every 0 < h_i <= L, p, mu >= 0 and 0 < eta (L + mu) < 2, every "
+              "integer tau_i; matrices eigenvalue by eigenvalue")
 def eq26_28_sharp(i):
     r"""$K_i$ commutes with $H_i$, so the round map $I-\sum_ip_iK_iH_i$ is symmetric, its norm is its spectral radius,
     and the condition
@@ -178,8 +175,8 @@ def eq26_28_sharp(i):
 @claim("eq29", on=I.quadratics.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step,
                                               bugs.server_step_two],
        domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, 0 < "
-              "eta < 2, every "
-              "integer tau_i by induction on the coded step; the whole coded round for tau = (1,10) and (2,3,7)")
+              "eta < 2, every integer tau_i by induction on the coded step; the whole coded round for tau = (1,10) and "
+              "(2,3,7)")
 def eq29(i):
     r"""$H_i=I$, $p_i=1/m$, $\mu=0$, $0<\eta<2$: FedAvg tends to
     $\displaystyle\frac{\sum_i[1-(1-\eta)^{\tau_i}]e_i}{\sum_i[1-(1-\eta)^{\tau_i}]}$ with factor
@@ -229,7 +226,7 @@ def eq29_general(i):
             *inside(factor, i, "factor"))
 
 
-# ---- R4, the suspicion about eq 13 -------------------------------------------------------------------------------
+# ---- R4, the suspicion about eq 13 ------------------------------------------------------------------------
 
 
 @claim("r4-equal-tau", on=I.equal_steps,
@@ -257,10 +254,9 @@ def r4_equal_tau(i):
 
 @claim("susp-eq13-psd", on=I.indefinite, rejects=[bugs.one_step_more, bugs.uniform_weights],
        reading="Not decided, because the paper does not say what (13) is needed for. The closed forms (14)-(25) need "
-               "no more than an invertible "
-               "H_i + mu I, and a round can contract with an indefinite client. But (13) is then no loss of data: it "
-               "is unbounded below, its "
-               "stationary point is no minimiser, and the contraction is no longer automatic for small steps.")
+               "no more than an invertible H_i + mu I, and a round can contract with an indefinite client. But (13) is "
+               "then no loss of data: it is unbounded below, its stationary point is no minimiser, and the contraction "
+               "is no longer automatic for small steps.")
 def susp_eq13_psd(i):
     r"""In the quadratic setting an invertible $H_i$ is enough, although
     $F_i(x)=\frac12x^\top H_ix-e_i^\top x+\frac12e_i^\top H_i^{-1}e_i$ (13) is non-negative only for $H_i\succ0$.

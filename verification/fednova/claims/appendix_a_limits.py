@@ -38,8 +38,8 @@ def lem1_decaying(i):
     t = np.arange(i.rounds)
     factors, pushes = (np.polynomial.polynomial.polyval(step_size(i, t), v) for v in (slope, offset))
     target = float(f.eq30(i.e, i.taus)[0])
-    bias = abs(sum(tau * (tau - 1) / 2 * (target - float(e[0])) for tau,
-                   e in zip(i.taus, i.e, strict=True))) / sum(i.taus)
+    bias = abs(sum(tau * (tau - 1) / 2 * (target - float(e[0]))
+                   for tau, e in zip(i.taus, i.e, strict=True))) / sum(i.taus)
     x, legs, stops = 0.0, [], [0, i.rounds // 100, i.rounds // 10, i.rounds]
     for begin, end in itertools.pairwise(stops):
         for a, b in zip(factors[begin:end].tolist(), pushes[begin:end].tolist(), strict=True):
@@ -50,12 +50,10 @@ def lem1_decaying(i):
 
 @claim("bias-limit-general", on=I.limits, proved=True,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step,
-                bugs.proximal_squared,
-                bugs.dampened_momentum],
+                bugs.proximal_squared, bugs.dampened_momentum],
        domain="scalar H: n = 2 and 3, every h_i, e_i and p, all four solvers with any alpha, gamma, rho, every integer "
-              "tau_i by induction on the "
-              "coded step modulo eta^2, FedAvg and FedNova; three non-commuting Hessians in the plane with tau = "
-              "(1,2,3), value 1/2")
+              "tau_i by induction on the coded step modulo eta^2, FedAvg and FedNova; three non-commuting Hessians in "
+              "the plane with tau = (1,2,3), value 1/2")
 def bias_limit_general(i):
     r"""$H_i\succ0$, any listed solver with fixed $\alpha,\rho,\gamma$: as $\eta\to0$ the fixed point tends to
     $x_w=\big(\sum_iw_iH_i\big)^{-1}\sum_iw_ie_i$ with $w_i\propto p_i\|a_i\|_1$ (FedNova: $w=p$).
@@ -91,7 +89,7 @@ def bias_limit_general(i):
                      label="displacement -eta |a|_1 (h x - e) modulo eta^2")
 
 
-# ---- R1, R3 ------------------------------------------------------------------------------------------------------
+# ---- R1, R3 -----------------------------------------------------------------------------------------------
 
 
 @claim("r1-equal-bias", on=I.equal_bias, rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step],
@@ -137,8 +135,8 @@ def _ratio_slope(power, k, x):
 
 @claim("r3-fixed-mu", on=I.fixed_mu, rejects=[bugs.one_step_more, bugs.uniform_weights, bugs.unscaled_proximal],
        domain="scalar Hessians: n = 2 and 3, every h_i, e_i, p and mu, every integer tau_i by induction on the coded "
-              "step with powers as jets; "
-              "the whole coded round for tau = (1,3), (2,3), with fixed mu and with fixed alpha")
+              "step with powers as jets; the whole coded round for tau = (1,3), (2,3), with fixed mu and with fixed "
+              "alpha")
 def r3_fixed_mu(i):
     r"""FedProx with fixed $\mu$ and $\eta\to0$: the fixed point tends to FedAvg's $x_w$ with $w_i\propto p_i\tau_i$,
     whatever $\mu$. With fixed

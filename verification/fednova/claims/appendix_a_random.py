@@ -64,8 +64,7 @@ _spread = Hypothesis("random steps matter", r"$\mathrm{var}\,\kappa>0$ and some 
        reading="Non-vanishing gap: the stationary mean square of the distance to x* at a fixed eta, which is what the "
                "figure shows.",
        domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
-              "< eta < 2; listed "
-              "instances with up to three step counts")
+              "< eta < 2; listed instances with up to three step counts")
 def sec3_random_fixed_eta(i):
     r"""Unit Hessians, $\tau_i^{(t)}$ IID over clients and rounds, fixed $0<\eta<2$, $\eta\ne1$: FedAvg's stationary
     $E\|x-x^\star\|^2=\dfrac{\mathrm{var}(\kappa)\sum_ip_i^2\|\xi_i-x^\star\|^2}
@@ -78,8 +77,8 @@ def sec3_random_fixed_eta(i):
         _, move, slope2, move2 = coded_moments(i, target)
         contraction = [c for k, (_, m, _) in enumerate(coded_outcomes(i))
                        for c in inside(m, i, f"slope of outcome {k}")]
-        return (equal(move, 0, "no mean move at x*"), equal(move2, top,
-                                                            "mean square of the move at x*: a sum of squares"),
+        return (equal(move, 0, "no mean move at x*"),
+                equal(move2, top, "mean square of the move at x*: a sum of squares"),
                 equal(1 - slope2, bottom, "1 - E slope^2"), unit_run(i.but(z=[i.z[0]] * i.n), [i.y]), *powers_inside(),
                 *contraction)
     legs = [equal(i.op.floor(), top / bottom, "stationary mean square of the coded round"),
@@ -94,8 +93,7 @@ def sec3_random_fixed_eta(i):
 @claim("sec3-random-corrected", on=I.random_floors, proved=True,
        rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
        domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
-              "< eta < 2; the order "
-              "in eta from powers as jets; listed instances with up to three step counts")
+              "< eta < 2; the order in eta from powers as jets; listed instances with up to three step counts")
 def sec3_random_corrected(i):
     r"""Unit Hessians, $\tau_i^{(t)}$ IID, $0<\eta<2$: FedAvg's mean converges exactly to $x^\star$,
     $E[x^+]-x^\star=(1-E\kappa)(x-x^\star)$, and the mean-square gap is
@@ -121,11 +119,12 @@ def sec3_random_corrected(i):
             equal(i.op.floor(), top / bottom, "mean-square gap"))
 
 
-@claim("random-fednova-mean-bias", on=I.random_means, rejects=[bugs.normaliser_missing, bugs.uniform_weights,
-                                                               bugs.decayed_step],
+@claim("random-fednova-mean-bias", on=I.random_means,
+       rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.decayed_step],
        reading="tau_eff(t) = sum p_i tau_i(t), the default of rule (12), redrawn every round.")
 def random_fednova_mean_bias(i):
-    r"""IID random steps, unit Hessians, $\tau_{\rm eff}^{(t)}=\sum_ip_i\tau_i^{(t)}$: the mean of FedNova converges to the point with weights
+    r"""IID random steps, unit Hessians, $\tau_{\rm eff}^{(t)}=\sum_ip_i\tau_i^{(t)}$: the mean of FedNova converges to
+    the point with weights
     $\propto p_i\big(p_iE\kappa+(1-p_i)E\tau\,E[\kappa/\tau]\big)$, off by
     $-\eta\frac{\mathrm{var}\,\tau}{2E\tau}\sum_ip_i^2(\xi_i-x^\star)+O(\eta^2)$; FedAvg's mean converges to $x^\star$.
     """

@@ -1,4 +1,4 @@
-"""Section 5 footnote 1, Appendix G and Algorithm 1: FedNova under client sampling."""
+"""Section 5 footnote 1, Appendix G up to eq 180 and Algorithm 1: FedNova under client sampling."""
 import numpy as np
 
 from fltheory.claims.claim import Hypothesis, claim
@@ -15,7 +15,6 @@ from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import client_sampling as I
 from verification.fednova.instances import sampling_families as families
-
 
 # ---- what the coded server and the coded round do with a sample -------------------------------------------
 
@@ -50,8 +49,8 @@ def run_variance(i):
 
     def runs(who):  # d = change/(eta t): unit vectors times eta t
         size = n if i.shared else len(who)
-        return [[i.eta * i.t[k] * int(j == (k if i.shared else place)) for j in range(size)] for place,
-                k in enumerate(who)]
+        return [[i.eta * i.t[k] * int(j == (k if i.shared else place)) for j in range(size)]
+                for place, k in enumerate(who)]
     total = 0
     for prob, who, move in server_moves(i, runs):
         owner = range(n) if i.shared else who
@@ -74,8 +73,10 @@ def coded_square(i):
 def runs(i):
     """(h (n, d), gradients at x0 (n, d), spreads of h, of d, of 2h - d) from the prefix coefficients of the paper."""
     x, sigma2 = declare(i.x0), i.noise**2
-    gradient = [lambda y, k=k: i.gradient(k, y) for k in range(len(i.p))] if hasattr(i, "gradient") else \
-        [lambda y, H=H, b=b: (H * y).sum(-1) - b for H, b in zip(i.problem.H, i.problem.b, strict=True)]
+    if hasattr(i, "gradient"):
+        gradient = [lambda y, k=k: i.gradient(k, y) for k in range(len(i.p))]
+    else:
+        gradient = [lambda y, H=H, b=b: (H * y).sum(-1) - b for H, b in zip(i.problem.H, i.problem.b, strict=True)]
     h = [c.averaged_gradient(g, x, i.eta, i.solver, t, i.value) for g, t in zip(gradient, i.taus, strict=True)]
     g = [each(x) for each in gradient]
     if not i.noise:
@@ -105,27 +106,22 @@ _footnote_bugs = [bugs.tau_eff_halved, bugs.normaliser_missing, bugs.one_step_mo
 @claim("footnote1-i", on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
        proved=True,
        domain="server step: n = 2 with q = 1, 2, 3 and n = 3 with q = 2, every p, tau_eff, |a_i|_1 and every change of "
-              "the clients (so every "
-              "solver, tau_i, objective and noise); whole coded round: n = 2, every scalar quadratic, steps (1,2) with "
-              "q = 2 and (2,3) with q = 1")
+              "the clients (so every solver, tau_i, objective and noise); whole coded round: n = 2, every scalar "
+              "quadratic, steps (1,2) with q = 2 and (2,3) with q = 1")
 def footnote_i(i):
     r"""$l_1,\dots,l_q$ i.i.d. with $P(l=i)=p_i$ and a fixed $\tau_{\rm eff}$:
-    $x^+=x-\tau_{\rm eff}\,\eta\frac1q\sum_jd_{l_j}$ has mean
-    $x-\tau_{\rm eff}\,\eta\sum_ip_id_i$ (rule 12).
+    $x^+=x-\tau_{\rm eff}\,\eta\frac1q\sum_jd_{l_j}$ has mean $x-\tau_{\rm eff}\,\eta\sum_ip_id_i$ (rule 12).
     """
     return rule12_in_mean(i)
 
 
 @claim("footnote1-ii", on=I.footnote_ii, rejects=_footnote_bugs, proved=True,
        domain="server step: n = 2, 3, 4 with subsets of several sizes q, every p, tau_eff, |a_i|_1 and every change of "
-              "the clients (so every "
-              "solver, tau_i, objective and noise); whole coded round: every scalar quadratic, n = 2, q = 1, steps "
-              "(1,2) and n = 3, q = 2, "
-              "steps (1,2,2)")
+              "the clients (so every solver, tau_i, objective and noise); whole coded round: every scalar quadratic, "
+              "n = 2, q = 1, steps (1,2) and n = 3, q = 2, steps (1,2,2)")
 def footnote_ii(i):
     r"""A uniform subset $\mathcal S$ of $q$ clients without replacement, weights $p_im/q$ and a fixed $\tau_{\rm eff}$:
-    $x^+=x-\tau_{\rm eff}\,\eta\sum_{i\in\mathcal S}\frac{p_im}qd_i$ has mean $x-\tau_{\rm eff}\,\eta\sum_ip_id_i$ (rule
-    12).
+    $x^+=x-\tau_{\rm eff}\,\eta\sum_{i\in\mathcal S}\frac{p_im}qd_i$ has mean rule 12.
     """
     return rule12_in_mean(i)
 
@@ -139,9 +135,8 @@ fresh = Hypothesis("fresh runs", "every draw makes a run of its own (number of s
 @claim("eq163-fresh-runs", on=I.fresh_runs, needs=[fresh], rejects=[*_law_bugs, bugs.one_step_more], bound=True,
        proved=True,
        domain="sampling: n = 2 with q = 2, 3 and n = 3 with q = 2, every p and |a_i|_1, uncorrelated runs of any "
-              "variances, any dependence of h on the noise; "
-              "whole coded round: every pair of scalar quadratics, p, eta, tau_eff, x, steps (1,2) with q = 2 and "
-              "(2,2) with q = 1")
+              "variances, any dependence of h on the noise; whole coded round: every pair of scalar quadratics, p, "
+              "eta, tau_eff, x, steps (1,2) with q = 2 and (2,2) with q = 1")
 def eq163(i):
     r"""With fresh runs for repeated draws
     $E\Big\|\frac1q\sum_j(d_{l_j}-h_{l_j})\Big\|^2=\frac1q\sum_ip_iE\|d_i-h_i\|^2$, hence
@@ -204,8 +199,8 @@ dissimilar = Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$ with $\beta
        search=Search((Family("quadratic", families.lem5_quadratics), Family("Huber", families.lem5_hubers)), tries=120))
 def lem5(i):
     r"""$l_j$ i.i.d. with probabilities $p$, any vectors $z_i$ (here $z_i=h_i$):
-    $$E\Big\|\frac1q\sum_jz_{l_j}\Big\|^2\le3\sum_ip_i\|z_i-\nabla F_i(x)\|^2+3\|\nabla F(x)\|^2+\frac3q(\beta^2\|\nabla
-    F(x)\|^2+\kappa^2);$$
+    $$E\Big\|\frac1q\sum_jz_{l_j}\Big\|^2\le3\sum_ip_i\|z_i-\nabla F_i(x)\|^2+3\|\nabla F(x)\|^2
+    +\frac3q(\beta^2\|\nabla F(x)\|^2+\kappa^2);$$
     it also holds with $\beta^2-1$ in place of $\beta^2$.
     """
     h, g, *_ = runs(i)
@@ -214,31 +209,19 @@ def lem5(i):
             for sharper, label in ((False, "as printed"), (True, "with beta^2 - 1"))]
 
 
-def largest_beta2(i, corrected=False):
-    """The largest beta^2 that the step conditions of (182) allow; only the server's condition where C plays no role."""
-    _, _, C = abc(i, corrected)
-    return c.beta2_allowed(i.eta, fraction(i.constants.L), i.tau_eff, i.q, C)
-
-
-def abc(i, corrected):
-    """(A, B, C) with w = p; B and C from prefix coefficients if corrected."""
-    if corrected:
-        return f.abc_corrected(i.solver, i.value, i.taus, i.p, i.tau_eff)
-    return f.abc([f.a_vector(i.solver, t, i.value) for t in i.taus], i.p, i.tau_eff)
-
-
 def _server_beta2(i):
     return c.beta2_allowed(i.eta, fraction(i.constants.L), i.tau_eff, i.q, 0)
 
 
-def _finite(i, beta2):
+def finite(i, beta2):
+    """Sides of the hypothesis that a finite kappa^2 exists at an admissible beta^2."""
     return 0, None if beta2 < 1 else kappa2(i, beta2)
 
 
 @claim("eq175", on=I.descent, bound=True, rejects=[bugs.normaliser_missing],
        needs=[Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                          lambda i: (1, _server_beta2(i))),
-              Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: _finite(i, _server_beta2(i)))],
+              Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],
        search=Search((Family("quadratic", families.descent_quadratics), Family("Huber", families.descent_hubers)),
                      tries=120))
 def eq175(i):
@@ -268,8 +251,8 @@ def rise(i):
     return fraction((H * second).sum() / 2 - (b * mean).sum() - before)
 
 
-@claim("eq177-180", on=I.algebra, domain="every beta^2 >= 1 and every D allowed; every non-negative a of every length "
-                                         "(induction on the length)")
+@claim("eq177-180", on=I.algebra,
+       domain="every beta^2 >= 1 and every D allowed; every non-negative a of every length (induction on the length)")
 def eq177_180(i):
     r"""$D\le\frac1{12\beta^2+1}$ gives $\frac1{1-D}\le2$ and $\frac{3D\beta^2}{2(1-D)}\le\frac18$ (177); and
     $\|a\|_2\le\|a\|_1$ for $a\ge0$ (180).
@@ -289,104 +272,13 @@ def eq177_180(i):
             nonnegative(f.norm1([i.a, i.S, i.Q]) ** 2 - f.norm2([i.a, i.S, i.Q]), "three entries in full"))
 
 
-# ---- Corollary 3, explicit --------------------------------------------------------------------------------
-
-
-def right_side(i, corrected):
-    """Right-hand side of eq 182 with the largest beta^2 allowed (the smallest bound)."""
-    t, (_, B, C) = I.facts(i), abc(i, corrected)
-    return Terms(**c.cor3(i.eta, t["L"], t["sigma2"], kappa2(i, largest_beta2(i, corrected)), t["gap"], i.tau_eff,
-                          i.rounds, i.q, B, C))
-
-
-def left_side(i):
-    """(1/T) sum E|grad F(x_t)|^2 of the coded rounds."""
-    return i.left_side() if hasattr(i, "left_side") else i.op.mean_gradient_square(i.problem, i.rounds, i.x0)
-
-
-def _needs(corrected, prefixes=False):
-    drift = r"D=4\eta^2L^2C'" if corrected else r"D=4\eta^2L^2C"
-    needs = [Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(min(a) for a in I.facts(i)["vectors"]))),
-             Hypothesis("sample size", r"$q\le m$", lambda i: (i.q, i.m)),
-             Hypothesis("fresh runs", "every draw makes a run of its own", lambda i: (i.shared, 0)),
-             Hypothesis("step size", r"$2\tau_{\rm eff}\eta L\le1$",
-                        lambda i: (2 * i.tau_eff * i.eta * fraction(i.constants.L), 1)),
-             Hypothesis("server step and drift", rf"$6\tau_{{\rm eff}}\eta L(1+\beta^2/q)\le\frac12$, "
-                                                 rf"${drift}\le\frac1{{12\beta^2+1}}$ leave $\beta^2\ge1$",
-                        lambda i: (1, largest_beta2(i, corrected))),
-             Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$",
-                        lambda i: _finite(i, largest_beta2(i, corrected))),
-             Hypothesis("bounded below", r"$F_{\inf}>-\infty$, gap $\ge0$", lambda i: (0, I.facts(i)["gap"]))]
-    if prefixes:
-        needs.append(Hypothesis("prefixes", r"$b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay, momentum)", _prefix_excess))
-    return needs
-
-
-def _prefix_excess(i):
-    """Largest b_s^(k) - a_s over clients, prefixes and entries."""
-    return max((b - a for t in i.taus for k in range(1, t)
-                for b, a in zip(f.prefix(i.solver, k, i.value), f.a_vector(i.solver, t, i.value), strict=False)),
-               default=0), 0
-
-
-_cor3_bugs = [bugs.normaliser_missing, bugs.one_step_more, bugs.renormalised_weights]
-
-
-@claim("cor3-explicit-as-printed", on=[*I.solvers, *I.one_per_term, I.many_kinked, I.half_proximal, I.e1_crowd,
-                                       I.e1_small, I.too_large],
-       needs=_needs(False), bound=True, rejects=_cor3_bugs, finding="e1-cor3",
-       reading="Constants of (182) exactly as printed; L, kappa^2 and the gap are exact, beta^2 is the largest value "
-               "the step conditions allow "
-               "(which makes the bound smallest); T tends to infinity. alpha = 1 is discussed in the paper itself.",
-       survives="cor3-explicit-restricted: every solver whose prefix coefficients are at most a_i (vanilla, decay, "
-                "momentum). For q below about "
-                "1,200 and the default tau_eff the sampling term hides the missing drift on this instance.")
-def cor3_as_printed(i):
-    r"""Scheme (i), $q\le m$, fixed $a_{i,k}\ge0$ and $\tau_{\rm eff}$, fresh runs for repeated draws,
-    $\eta L\le\frac1{2\tau_{\rm eff}}$,
-    $6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$, $D=4\eta^2L^2C\le\frac1{12\beta^2+1}$:
-    $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{8[F(x_0)-F_{\inf}]}{\eta\tau_{\rm eff}T}
-    +\frac{8\tau_{\rm eff}\eta L(\sigma^2+3\kappa^2)}q+48\eta^2L^2\sigma^2B+96\eta^2L^2\kappa^2C.$$
-    """
-    return at_most(left_side(i), right_side(i, corrected=False))
-
-
-@claim("cor3-explicit-restricted", on=[*I.solvers, *I.one_per_term, I.many_kinked, I.half_proximal, I.too_large],
-       needs=_needs(False, prefixes=True),
-       bound=True, rejects=_cor3_bugs,
-       search=Search((Family("quadratic", families.cor3_quadratics), Family("Huber", families.cor3_hubers)), tries=120))
-def cor3_restricted(i):
-    r"""Under the conditions of (182), for solvers whose prefixes satisfy $b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay,
-    momentum), (182) holds:
-    $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{8[F(x_0)-F_{\inf}]}{\eta\tau_{\rm eff}T}
-    +\frac{8\tau_{\rm eff}\eta L(\sigma^2+3\kappa^2)}q+48\eta^2L^2\sigma^2B+96\eta^2L^2\kappa^2C.$$
-    """
-    return at_most(left_side(i), right_side(i, corrected=False))
-
-
-@claim("cor3-explicit-corrected", on=[*I.solvers, *I.one_per_term, I.many_kinked, I.half_proximal, I.e1_crowd,
-                                      I.e1_small, I.too_large],
-       needs=_needs(True), bound=True, rejects=_cor3_bugs,
-       search=Search((Family("quadratic", families.cor3_any_quadratics), Family("Huber", families.cor3_any_hubers)),
-                     tries=120))
-def cor3_corrected(i):
-    r"""For every linear solver with non-negative prefix coefficients (182) holds with
-    $B'=\sum_ip_i\max_k\sum_s(b^{(k)}_{i,s})^2$ and
-    $C'=\max_i\max_k\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$ and $C$, also in $D$:
-    $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{8[F(x_0)-F_{\inf}]}{\eta\tau_{\rm eff}T}
-    +\frac{8\tau_{\rm eff}\eta L(\sigma^2+3\kappa^2)}q+48\eta^2L^2\sigma^2B'+96\eta^2L^2\kappa^2C'.$$
-    """
-    return at_most(left_side(i), right_side(i, corrected=True))
-
-
 # ---- Algorithm 1 ------------------------------------------------------------------------------------------
 
 
 @claim("alg1-partial-weights", on=I.partial,
        rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised], proved=True,
        domain="m = 2, 3, 4 with every q and m = 5 with q = 2, 3, uniform p, every integer tau_i (coded normaliser by "
-              "induction), every eta on "
-              "linear losses, which is the limit eta -> 0 of every smooth objective")
+              "induction), every eta on linear losses, which is the limit eta -> 0 of every smooth objective")
 def alg1_partial(i):
     r"""Algorithm 1 with uniform $q$-subsets and $p_i=1/m$ has, as $\eta\to0$, surrogate weights
     $w_i\propto\tau_i+\frac{q-1}{m-1}\sum_{j\ne i}\tau_j$; for $q=1$ this is FedAvg.
@@ -395,10 +287,8 @@ def alg1_partial(i):
         stated = c.algorithm1_moves([fraction(t) for t in i.taus], i.q, i.eta)
         return equal(surrogate_weights(i.algorithm, i.law, len(i.taus)), [v / sum(stated) for v in stated],
                      "weights of the coded round")
-    m = len(i.t)
-    zero = 0 * i.eta
-    # -eta t_i grad F_i
-    moves = server_moves(i, lambda who: [[-i.eta * i.t[k] if j == k else zero for j in range(m)] for k in who])
+    m = len(i.t)  # client k is fed with -eta t_k along the k-th unit vector
+    moves = server_moves(i, lambda who: [[-i.eta * i.t[k] * int(j == k) for j in range(m)] for k in who])
     stated = c.algorithm1_moves(i.t, i.q, i.eta)
     return (local_mass(i, lambda k: i.eta * k, i.k),
             equal(sum(prob * move for prob, _, move in moves), stated, "mean move of the coded server"))

@@ -107,8 +107,7 @@ def _jets(i, expression):
 
 @claim("cor1", on=I.corollary1, proved=True, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
        domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
-              "and T; the whole coded "
-              "round for tau = (1, 3, 8) and (1, 1, 1)")
+              "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
 def cor1(i):
     r"""FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is
     $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau T}}\right)
@@ -131,9 +130,8 @@ def cor1(i):
 
 
 @claim("remark-linear-speedup", on=I.speedup, rejects=[bugs.one_step_more],
-       domain="every gamma, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); constants of coded "
-              "rounds with every client "
-              "doubled for steps (2, 2) and (1, 3)",
+       domain="every gamma, m, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); that coded "
+              "rounds keep A, B, C when every client is doubled: steps (2, 2) and (1, 3)",
        needs=[Hypothesis("A bounded", r"$A\le1$ however many clients there are",
                          lambda i: (_constant(coded_constants(i)[1]), 1))])
 def remark_linear_speedup(i):
@@ -142,19 +140,19 @@ def remark_linear_speedup(i):
     them as $T\to\infty$.
     """
     L, sigma2, kappa2, gap, gamma, h, W = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "gamma", "h", "W"))
-    tau_eff, A, B, C = coded_constants(i)
-    m, tau = len(i.p), sum(i.t[1:], i.t[0]) / len(i.p)
+    tau_eff, A, B, C, m, tau = (i.s[k] for k in ("s0", "s1", "z0", "z1", "r0", "t0"))  # free symbols
 
-    def leading(m, root):
-        t = fc.eq8(root, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C[-1])
+    def leading(m):
+        t = fc.eq8(h / W, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C)  # root tends to infinity as W tends to 0
         return t["start"] + t["noise"], t["drift_noise"] + t["drift"]
-    first, rest = leading(m, h / W)   # root = sqrt(m tau T) tends to infinity as W tends to 0
-    more, more_rest = leading(gamma * m, h / W)  # gamma m clients and T/gamma rounds: the same root
-    twice = coded_constants(i.twice)
-    return (equal([twice[0], *twice[1:3], *twice[3][:m]], [tau_eff, A, B, *C],
-                  "twice the clients: same tau_eff, A, B, C"),
-            equal(first, Terms(start=4 * gap * tau / (tau_eff * h / W), noise=4 * L * sigma2 * W / h),
-                  "leading terms: A = 1"),
+    (first, rest), (more, more_rest) = leading(m), leading(gamma * m)  # gamma m clients, T/gamma rounds: the same root
+    (scale, noise, *drift), (scale_twice, noise_twice, *drift_twice) = coded_constants(i), coded_constants(i.twice)
+    drift_twice = [drift_twice[0], drift_twice[1][:len(i.p)]]
+    return (equal([scale_twice, noise_twice, drift_twice[0], *drift_twice[1]], [scale, noise, drift[0], *drift[1]],
+                  "twice the clients: the coded rounds have the same tau_eff, A, B, C"),
+            equal(scale, fs.mean(i.p, i.t), "coded tau_eff"),
+            equal(first, Terms(start=4 * gap * tau * W / (tau_eff * h), noise=4 * L * sigma2 * A * W / h),
+                  "first terms"),
             equal(more, first, "gamma m clients and T/gamma rounds: the leading terms stay"),
             equal(limit(rest / first, "W"), 0 * L, "the others vanish against them as T grows"),
             equal(limit(more_rest / more, "W"), 0 * L, "also with gamma m clients"))
@@ -195,9 +193,9 @@ def fig4_relative_variance(i):
 
 @claim("table1-stated-gains", on=[I.table1], rejects=[bugs.columns_swapped, bugs.vanilla_and_momentum_swapped],
        search=Search((Family("unrounded tables", I.unrounded),), tries=40),
-       reading="'About 10' is read as within one point of 10, '3 to 7' as between 2.5 and 7.5 (to the nearest point), "
-               "a tie as equal to the "
-               "printed precision. The search runs over all tables that are printed like this one.")
+       reading="'About 10' is read as within one point of 10, '3 to 7' as between 2.5 and 7.5 (to the nearest "
+               "point), a tie as equal to the printed precision. The search runs over all tables that are printed "
+               "like this one.")
 def table1_stated_gains(i):
     r"""In Table 1 FedNova gains about 10 points with the proximal solver, local momentum is worth 3 to 7 points under
     either rule, and variance reduction ties under both rules.
@@ -215,11 +213,10 @@ def table1_stated_gains(i):
 @claim("susp-fig4-clipping", on=I.fig4,
        needs=[Hypothesis("20 is the variance", r"the second parameter of $\mathcal N(20,20)$ is the variance",
                          lambda i: (i.spread, 20))],
-       reading="Not decided: the paper does not say whether 20 is the variance or the standard deviation, nor whether "
-               "draws are clipped. "
-               "With variance 20 thirty rounded draws are all positive except with probability below 0.002; with "
-               "standard deviation 20 "
-               "each is at most 0 with probability 0.159, so thirty are positive only with probability 0.006.")
+       reading="Not decided: the paper does not say whether 20 is the variance or the standard deviation, nor "
+               "whether draws are clipped. With variance 20 thirty rounded draws are all positive except with "
+               "probability below 0.002; with standard deviation 20 each is at most 0 with probability 0.159, so "
+               "thirty are positive only with probability 0.006.")
 def susp_fig4_clipping(i):
     r"""Thirty step counts drawn from $\mathcal N(20,20)$ and rounded are all positive without clipping, read as:
     except with probability $1/500$.

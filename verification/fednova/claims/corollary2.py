@@ -18,8 +18,8 @@ from verification.fednova.instances import corollary2 as I
 
 @claim("eq138-141", on=I.relaxed, domain="every alpha > 0 and every m, taubar, T (perfect powers as symbols)")
 def eq138_141(i):
-    r"""The relaxed bound (138) $\frac{\alpha\bar\tau}{\sqrt{m\bar\tau T}}+\frac1{\sqrt{m\bar\tau T}}+\frac
-    m{\alpha^2\bar\tau T}$ is convex in $\alpha>0$ with minimum at $\alpha^3=2m^{3/2}\bar\tau^{-3/2}T^{-1/2}$; at
+    r"""The relaxed bound (138) $\frac{\alpha\bar\tau}{\sqrt{m\bar\tau T}}+\frac1{\sqrt{m\bar\tau T}}
+    +\frac m{\alpha^2\bar\tau T}$ is convex in $\alpha>0$ with minimum at $\alpha^3=2m^{3/2}\bar\tau^{-3/2}T^{-1/2}$; at
     $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ it is $\frac1{\sqrt{m\bar\tau T}}+2T^{-2/3}$, which is $O(1/\sqrt{mK})$
     when $\bar\tau\le K^{1/4}m^{-3/4}$, $K=\bar\tau T$, the condition of FedAvg.
     """
@@ -80,13 +80,11 @@ _uniform_steps = [
 
 @claim("cor2-nonzero-alpha", on=I.nonzero, needs=_uniform_steps, finding="e7b",
        reading="O read as Theta (literally O includes 0); the bound is eq 97 with the exact tau_eff, A, B, C of the "
-               "proximal solver at the "
-               "prescribed eta, minimised over alpha in [0, 1]; L, kappa and the gap are those of four unit "
-               "quadratics in the plane.",
+               "proximal solver at the prescribed eta, minimised over alpha in [0, 1]; L, kappa and the gap are "
+               "those of four unit quadratics in the plane.",
        survives="The relaxed bound (138) has its minimum where stated (eq138-141). Of the exact bound alpha = 0 is a "
-                "local minimum exactly beyond "
-                "a threshold in T (cor2-slope-threshold); with noise L sigma^2 > gap a positive alpha stays best "
-                "through A.")
+                "local minimum exactly beyond a threshold in T (cor2-slope-threshold); with noise L sigma^2 > gap a "
+                "positive alpha stays best through A.")
 def cor2_nonzero_alpha(i):
     r"""For $p_i=1/m$ the $\alpha$ that minimises the bound of FedProx is non-zero:
     $\alpha=\Theta(m^{1/2}\bar\tau^{-1/2}T^{-1/6})$. In particular some $\alpha>0$ lies below $\alpha=0$.
@@ -98,8 +96,7 @@ def cor2_nonzero_alpha(i):
 
 @claim("cor2-slope-threshold", on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared], proved=True,
        domain="every L, kappa, gap, m, eta and integer tau >= 2 (|a|_1 by induction on the coded step); exact bounds "
-              "on both sides of the "
-              "threshold")
+              "on both sides of the threshold")
 def cor2_slope_threshold(i):
     r"""Equal $\tau\ge2$, $\sigma=0$, $\eta=\sqrt{m/(\tau T)}$: the exact bound (97) of FedProx rises with $\alpha$ at
     $0$ exactly when $T>T_0=9L^4\kappa^4(2\tau-1)^2\tau m^3/\Delta^2$; then $\alpha=0$ is a local minimum over $[0,1]$.

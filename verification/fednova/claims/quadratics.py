@@ -4,8 +4,9 @@ import numpy as np
 from fltheory.claims.claim import ASSUMED, Hypothesis, claim
 from fltheory.claims.proofs import local_run, server_step
 from fltheory.claims.relations import equal, limit
+from fltheory.elements import Symbolic
 from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
-from fltheory.scalars import Symbolic, fraction
+from fltheory.scalars import fraction
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.instances import quadratics as I

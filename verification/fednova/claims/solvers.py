@@ -25,9 +25,9 @@ def coded_step(i):
     return step, algorithm.solver.start(np.array([x]))[0], algorithm.lr
 
 
-def coded_vector(i, tau, algorithm=None):
+def coded_vector(i, tau):
     """The coded a_i of tau steps: the displacement when gradient k is the k-th unit vector, over -eta."""
-    algorithm = (algorithm or i.algorithm).to(i.domain)
+    algorithm = i.algorithm.to(i.domain)
     zero = 0 * i.s["x"]
     y = x = np.array([zero + i.s["x"]] * tau)
     buffer = algorithm.solver.start(x)
@@ -38,9 +38,7 @@ def coded_vector(i, tau, algorithm=None):
 
 
 def coefficients(i):
-    """Coefficient of gradient s after k coded steps: it enters at step s, later steps carry it on, and gradients
-    superpose.
-    """
+    """Coefficient of gradient s after k coded steps: it enters at step s, is carried on, and gradients superpose."""
     step, start, lr = coded_step(i)
     s, v = i.s, i.value
     zero, one = 0 * v, 0 * v + 1
@@ -55,8 +53,7 @@ def coefficients(i):
     next_power = power * fs.ratio(i.solver, v)
     carries = i.solver == "momentum"
     both, first, rest = (step(s["y"] + s["d"], s["u"] + (s["z"] if carries else zero), s["g"] + s["k"]),
-                         step(s["y"], s["u"], s["g"]),
-                         step(s["d"], s["z"] if carries else s["u"], s["k"]))
+                         step(s["y"], s["u"], s["g"]), step(s["d"], s["z"] if carries else s["u"], s["k"]))
     legs = [induction(base=[(at_entry[0], stated(one)), (at_entry[1], kept(one))],
                       step=[(later[0], stated(next_power)), (later[1], kept(next_power))],
                       label="coefficient of one gradient", over="k - s"),
@@ -129,12 +126,11 @@ def coded_averaging(i):
 
 @claim("eq5-6", on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
        domain="the server step for n = 2, 3, 4, every p, all local changes and 1-norms (so every solver, loss and "
-              "number of steps); the "
-              "whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
+              "number of steps); the whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
 def eq5_6(i):
     r"""Plain averaging $x^+=x+\sum_ip_i\Delta_i$ with any local solver is the general rule (4)
-    $x^+=x-\tau_{\rm eff}\,\eta\sum_iw_id_i$ with $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ and $w_i=p_i\|a_i\|_1/\tau_{\rm
-    eff}$.
+    $x^+=x-\tau_{\rm eff}\,\eta\sum_iw_id_i$ with $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ and
+    $w_i=p_i\|a_i\|_1/\tau_{\rm eff}$.
     """
     general = i.but(algorithm=i.rule)
     if i.taus is None:
@@ -146,8 +142,8 @@ def eq5_6(i):
 
 @claim("eq7", on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                                  bugs.proximal_missing],
-       domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded round "
-              "for tau = (1, 3, 5)")
+       domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded "
+              "round for tau = (1, 3, 5)")
 def eq7(i):
     r"""FedProx with $\alpha=\eta\mu$: $\tau_{\rm eff}=\frac1\alpha\sum_ip_i[1-(1-\alpha)^{\tau_i}]$ and
     $w_i=\dfrac{p_i[1-(1-\alpha)^{\tau_i}]}{\sum_jp_j[1-(1-\alpha)^{\tau_j}]}$.
@@ -180,8 +176,7 @@ def appb_decay(i):
 @claim("prefix-coefficients", on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                                        bugs.nesterov_momentum, bugs.early_decay],
        domain="every parameter, eta and gradient sequence; every k by induction on the coded step, all k up to 8 in "
-              "full; the comparison "
-              "with a for every k < tau, parameters in (0, 1)")
+              "full; the comparison with a for every k < tau, parameters in (0, 1)")
 def prefix_coefficients(i):
     r"""After $k$ local steps $y_k-x=-\eta\sum_{s<k}b^{(k)}_sg(y_s)$ with $b^{(k)}_s=1$ (vanilla), $(1-\alpha)^{k-1-s}$
     (proximal), $\frac{1-\rho^{k-s}}{1-\rho}$ (momentum), $\gamma^s$ (decay). Only for vanilla and decay is
@@ -206,11 +201,9 @@ def _against_a(i):
 
 
 @claim("appb-norms", on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
-                                          bugs.nesterov_momentum,
-                                          bugs.early_decay],
+                                          bugs.nesterov_momentum, bugs.early_decay],
        domain="every parameter (proximal: 0 <= alpha <= 1) and every integer tau by induction on the coded step, "
-              "first and second moments; "
-              "alpha above 1: tau = 2..8")
+              "first and second moments; alpha above 1: tau = 2..8")
 def appb_norms(i):
     r"""$\|a\|_1$ and $\|a\|_2^2$ are: $\tau$ and $\tau$ (vanilla); $\frac{1-(1-\alpha)^\tau}\alpha$ and
     $\frac{1-(1-\alpha)^{2\tau}}{1-(1-\alpha)^2}$ (proximal);
@@ -238,8 +231,8 @@ def _one_norms(i):
 
 @claim("chi2-identity", on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
                                             bugs.nesterov_momentum],
-       domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of the "
-              "coded server")
+       domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of "
+              "the coded server")
 def chi2_identity(i):
     r"""With the weights of plain averaging $\chi^2_{p\|w}=E_p[s]\,E_p[1/s]-1=\sum_{i<j}p_ip_j(r_{ij}+1/r_{ij}-2)$,
     $s_i=\|a_i\|_1$, $r_{ij}=s_i/s_j$; for FedAvg $s_i=\tau_i$.
@@ -252,8 +245,8 @@ def chi2_identity(i):
 
 
 @claim("remark-alpha1", on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
-       domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, 3, "
-              "5)")
+       domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, "
+              "3, 5)")
 def remark_alpha1(i):
     r"""At $\alpha=1$ FedProx has $w=p$ and $\tau_{\rm eff}=1$, and the first term of (8) is $E_p[\tau]$ times that of
     FedAvg.
@@ -272,8 +265,7 @@ def remark_alpha1(i):
 @claim("remark-decay", on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
        proved=True,
        domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
-              "whole coded round with "
-              "one gamma for tau = (1, 3, 5)")
+              "whole coded round with one gamma for tau = (1, 3, 5)")
 def remark_decay(i):
     r"""With local step decay plain averaging has $w_i\propto p_i\dfrac{1-\gamma_i^{\tau_i}}{1-\gamma_i}$."""
     weights = equal(coded_averaging(i)[1], fs.decay_weights(i.p, i.values, i.z), "coded weights")
@@ -282,9 +274,8 @@ def remark_decay(i):
 
 @claim("remark-decay-reversal", on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
                                                         bugs.proximal_missing],
-       domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), (2, "
-              "8), (3, 6), (5, 7); the "
-              "difference for every alpha in (0, 1)")
+       domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), "
+              "(2, 8), (3, 6), (5, 7); the difference for every alpha in (0, 1)")
 def remark_decay_reversal(i):
     r"""For $\gamma=1-\alpha$ the decay vector is the proximal one reversed: $\|a\|_1,\|a\|_2,\tau_{\rm eff},w,\chi^2$
     and $A$ coincide, while $a_{-1}$, $B$ and $C$ differ (decay has the smaller last entry, hence the larger $B$ and

@@ -115,7 +115,7 @@ def parts(i, weighted, prefixes):
     mean = sum(c * tau_eff for c, _, tau_eff in rounds) / Fraction(sum(c for c, _, _ in rounds))
     return {"A": A, "B": B, "C": C, "L": L, "cap": cap, "beta2": beta2, "kappa2": kappa2, "tau_eff": mean,
             "sigma2": fraction(i.noise) ** 2,
-            "m": i.extra.get("m", i.problem.n), "p": p, "server": max(tau_eff for _, _, tau_eff in rounds)}
+            "m": i.extra.get("m", i.problem.n), "p": p}
 
 
 def right_side(i, weighted=False, prefixes=False):

@@ -122,8 +122,7 @@ def eq109_110(i):
 
 
 @claim("thm2-sharper", on=[*I.free, *I.pointwise, *I.floors, I.no_weight], needs=[positive_weights, dissimilar],
-       bound=True, proved=True,
-       domain=_POINTWISE + "; every c > 0, hence averaged over rounds and in expectation")
+       bound=True, proved=True, domain=_POINTWISE + "; every c > 0, hence averaged over rounds and in expectation")
 def thm2_sharper(i):
     r"""For every $c>0$: $\|\nabla F\|^2\le(1+c)\chi^2_{p\|w}\left[(\beta^2-1)\|\nabla\widetilde F\|^2+\kappa^2\right]
     +(1+\tfrac1c)\|\nabla\widetilde F\|^2$. At an exact stationary point of $\widetilde F$ the floor is
@@ -142,23 +141,22 @@ def thm2_sharper(i):
 
 
 def measured_floor(i):
-    """The chi-square floor of the instance's stationary law, of its run, and from below where Lemma 3 is an
-    equality."""
+    """The chi-square floor of the stationary law, of the run, and from below where Lemma 3 is an equality."""
     floor = floor_of(i, i.beta2)
     error = fraction(i.op.mean_gradient_square(i.problem.surrogate(floor.w), None, i.x0))
     exact = fraction(i.op.mean_gradient_square(i.problem, None, i.x0))
     legs = [chi_square_floor(exact, floor, error, i.c, "stationary E|grad F|^2 of the coded round")]
     if i.simulate:  # unit Hessians: |grad F|^2 is the squared distance to the optimum
         measured = i.run.floor(level=1 - ALARM)
-        legs += [agrees(measured, exact, "measured floor"), chi_square_floor(measured, floor, error, i.c,
-                                                                             "measured floor")]
+        legs += [agrees(measured, exact, "measured floor"), chi_square_floor(measured, floor, error, i.c, "its bound")]
     below = (1 - i.c) * floor.value - (1 / i.c - 1) * error
     return [*legs, at_most(max(below, fraction(0)), exact, "the floor from below (two clients, one Hessian)")]
 
 
 # ---- Theorem 2 --------------------------------------------------------------------------------------------
 def theorem2(i, corrected):
-    """(t, A, B, C, cap of beta^2, beta^2); beta^2 is declared, or a declared share of the cap, or 1."""
+    """(t, A, B, C, cap of beta^2, beta^2), so that [-1:3:-1] is (beta^2, its cap); beta^2 is declared, or a declared
+    share of the cap, or 1."""
     t = S.theorem(i)
     corrected = corrected and i.solver == "proximal"
     A, B, C = (f.abc_corrected(i.solver, i.value, i.taus, t["w"], t["tau_eff"]) if corrected
@@ -183,8 +181,7 @@ def _needs(corrected):
     drift = r"4\eta^2L^2C'\le\frac1{2\beta^2+1}" if corrected else r"\eta L\max_i\|a_i\|_1\sqrt{2\beta^2+1}\le\frac12"
     return [Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(min(a) for a in S.theorem(i)["vectors"]))),
             Hypothesis("beta^2", r"$\beta^2\ge1$", lambda i: (1, theorem2(i, corrected)[5])),
-            Hypothesis("step cap (101), drift", f"${drift}$, squared", lambda i: (theorem2(i, corrected)[5],
-                                                                                  theorem2(i, corrected)[4])),
+            Hypothesis("step cap (101), drift", f"${drift}$, squared", lambda i: theorem2(i, corrected)[-1:3:-1]),
             Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$",
                        lambda i: (2 * i.eta * S.theorem(i)["L"] * S.theorem(i)["tau_eff"], 1)),
             Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", dissimilar2),
@@ -196,16 +193,14 @@ def _needs(corrected):
                               I.too_large],
        needs=_needs(False), bound=True, rejects=[bugs.normaliser_missing], finding="e1-thm2",
        reading="The error of Theorem 1 is the right-hand side of (97) with the constants of its proof; beta^2 = 1 on "
-               "the failing instance, where "
-               "Assumption 3 is an equality. An expectation is added on the left, where (10) has none.",
+               "the failing instance, where Assumption 3 is an equality. An expectation is added on the left, where "
+               "(10) has none.",
        survives="The theorem holds with Theorem 1's error wherever that bound holds: vanilla, step decay, momentum. "
-                "The step from Theorem 1 to "
-                "Theorem 2 (Lemma 3) is correct.")
+                "The step from Theorem 1 to Theorem 2 (Lemma 3) is correct.")
 def thm2_as_printed(i):
     r"""Under the conditions of Theorem 1, for every solver with $a_{i,k}\ge0$:
     $\min_tE\|\nabla F(x^{(t,0)})\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}+2\chi^2_{p\|w}\kappa^2$ (10),
-    where
-    $\epsilon_{\rm opt}$ is the right-hand side of Theorem 1.
+    where $\epsilon_{\rm opt}$ is the right-hand side of Theorem 1.
     """
     return at_most(I.true_side(i), bound2(i, corrected=False))
 
@@ -216,18 +211,18 @@ def quadratics(draw):
     return None if i is None else i.but(share=fraction(draw(families.st.sampled_from(["1/100", "1/10", "1/2", "1"]))))
 
 
-@claim("thm2-corrected", needs=_needs(True), bound=True, rejects=[bugs.normaliser_missing, bugs.uniform_weights,
-                                                                  bugs.proximal_missing],
+@claim("thm2-corrected", needs=_needs(True), bound=True,
+       rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.proximal_missing],
        on=[*I.solvers, *I.terms, I.mismatch, I.two_prox, I.same_weights, I.kinked, I.prox_alpha1, I.prox_alpha1_limit,
            I.too_large],
        search=Search((Family("quadratic", quadratics), Family("Huber", families.hubers),
                       Family("logistic", families.logistics)), tries=100))
 def thm2_corrected(i):
-    r"""Theorem 2 holds in the averaged form $\frac1T\sum_{t<T}E\|\nabla
-    F(x^{(t,0)})\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}
-    +2\chi^2_{p\|w}\kappa^2$ with the error $\epsilon_{\rm opt}$ of Theorem 1 for vanilla, step decay and momentum, and
-    with $B',C'$ from the
-    prefix coefficients in $\epsilon_{\rm opt}$ and in its step-size cap for the proximal solver.
+    r"""Theorem 2 holds in the averaged form
+    $\frac1T\sum_{t<T}E\|\nabla F\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}+2\chi^2_{p\|w}\kappa^2$
+    with the error $\epsilon_{\rm opt}$ of Theorem 1 for vanilla, step decay and momentum, and with $B',C'$ from the
+    prefix
+    coefficients in $\epsilon_{\rm opt}$ and in its step-size cap for the proximal solver.
     """
     return at_most(I.true_side(i), bound2(i, corrected=True))
 
@@ -238,9 +233,9 @@ def thm2_corrected(i):
               "tau = (9,1) and (1,4)")
 def lem4(i):
     r"""$F_{1,2}=\frac12(x\mp a)^2$, $p=\frac12$, FedAvg:
-    $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}\|\nabla
-    F(x^{(T,0)})\|^2=\left(\frac{\tau_1-\tau_2}{\tau_1+\tau_2}\right)^2a^2
-    =\chi^2_{p\|w}\kappa^2$, for the last iterate and every start.
+    $\lim_{\eta\to0}\lim_{T\to\infty}\|\nabla
+    F\|^2=\left(\frac{\tau_1-\tau_2}{\tau_1+\tau_2}\right)^2a^2=\chi^2_{p\|w}\kappa^2$,
+    for the last iterate and every start.
     """
     if i.floor:
         return measured_floor(i)
@@ -254,8 +249,7 @@ def lem4(i):
         run = [unit_run(i, [i.k]),
                equal(server(i.k + 1) - server(i.k), f.eq29_factor(i.z),
                      "every start: each round multiplies x - limit by a factor in (0, 1)"),
-               equal(server_step(i, point, unit_change(i, point)(np.array(i.z))), point,
-                                         "coded server step fixes eq 29")]
+               equal([server(point[0])], point, "coded server step fixes eq 29")]
     else:
         reached, w, run = limit(i.op.fixed_point().x, "eta"), coded_weights(i), []
     problem, reached = i.problem.to(i.domain), np.array(reached)
@@ -263,15 +257,14 @@ def lem4(i):
     own = problem.grad(reached[None, :] + 0 * problem.p[:, None])[:, 0]
     kappa2, half = (np.array(w) * own * own).sum(), [fraction("1/2")] * 2
     return (*run, equal(square(problem.surrogate(w).gradient(reached)), 0, "the limit minimises the surrogate"),
-            equal(floor, g.lem4_limit(*i.t, i.a), "limit of |grad F|^2"), equal(floor, f.chi2(half, w) * kappa2,
-                                                                                "= chi^2 kappa^2"))
+            equal(floor, g.lem4_limit(*i.t, i.a), "limit of |grad F|^2"),
+            equal(floor, f.chi2(half, w) * kappa2, "= chi^2 kappa^2"))
 
 
 @claim("lem4-constants-as-printed", on=I.constants, finding="e9",
        reading="w, kappa^2 and chi^2 as defined in the paper; beta^2 = 1 is the smallest admissible value, and "
                "Assumption 3 is then an equality.",
-       survives="The product, which is all that Lemma 4 uses, is right; the two constants are off by factors 2 and "
-                "1/2.")
+       survives="The product, which is all that Lemma 4 uses, is right; the constants are off by factors 2 and 1/2.")
 def lem4_constants_as_printed(i):
     r"""On Lemma 4's instance $\kappa^2=2w_1w_2a^2$ and $\chi^2_{p\|w}=\dfrac{(\tau_1-\tau_2)^2}{2\tau_1\tau_2}$."""
     return constants_of(i, printed=True)
@@ -301,10 +294,8 @@ def constants_of(i, printed):
 # ---- when there is no inconsistency -----------------------------------------------------------------------
 @claim("disc-only-two-cases", on=[*I.ordinary, I.common], finding="e10",
        reading="Inconsistency: the surrogate's minimiser is not the true one. The sentence says that it is absent only "
-               "if w = p or all local "
-               "objectives are the same.",
-       survives="Both named cases do avoid it; and for a given pair w != p almost every choice of clients is "
-                "inconsistent.")
+               "if w = p or all local objectives are the same.",
+       survives="Both named cases avoid it; for a given pair w != p almost every choice of clients is inconsistent.")
 def disc_only_two_cases(i):
     r"""The minimisers of $F$ and $\widetilde F$ agree only if $w=p$ or all $F_i$ are the same."""
     w = coded_weights(i)
@@ -318,13 +309,11 @@ convex = Hypothesis("strongly convex", r"$H_i\succ0$ for every client",
                     lambda i: ASSUMED if i.general else (0, i.problem.constants.mu), strict=True)
 
 
-@claim("inconsistency-condition", needs=[convex], on=[I.agree_symbolic, *I.ordinary, I.common, I.coincidence,
-                                                      I.coincidence_plane],
-       proved=True,
-       rejects=[bugs.decayed_step, bugs.uniform_weights],
-       domain="two clients in the plane, every Hessian, p and w: grad F(x_w) = sum (p_i - w_i) grad F_i(x_w) and grad "
-              "F(y) - grad F(z) = H_p (y - z), "
-              "so for H_p > 0 it vanishes exactly at the minimiser; exactly on every listed instance")
+@claim("inconsistency-condition", needs=[convex], proved=True, rejects=[bugs.decayed_step, bugs.uniform_weights],
+       on=[I.agree_symbolic, *I.ordinary, I.common, I.coincidence, I.coincidence_plane],
+       domain="two clients in the plane, every Hessian, p and w: grad F(x_w) = sum (p_i - w_i) grad F_i(x_w) and "
+              "grad F(y) - grad F(z) = H_p (y - z), so for H_p > 0 it vanishes exactly at the minimiser; exactly on "
+              "every listed instance")
 def inconsistency_condition(i):
     r"""For strongly convex quadratics the minimisers of $F$ and $\widetilde F$ agree exactly when
     $\sum_i(p_i-w_i)\nabla F_i(x_w)=0$."""
@@ -337,8 +326,7 @@ def inconsistency_condition(i):
         return (equal(problem.surrogate(w).gradient(y), [0, 0], "y is stationary for the surrogate"),
                 equal(problem.gradient(y), stated, "grad F(x_w) = sum (p_i - w_i) grad F_i(x_w)"),
                 equal(problem.gradient(y) - problem.gradient(z), moved, "grad F(y) - grad F(z) = H_p (y - z)"))
-    gap = _distance(i, coded_weights(i))
-    stated = _condition(i)
+    gap, stated = _distance(i, coded_weights(i)), _condition(i)
     return equivalent((gap == 0, (gap, 0)), (stated == 0, (stated, 0)),
                       "minimisers agree exactly when the condition holds")
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.relations import at_most, equal, induction
+from fltheory.claims.relations import at_most, equal, induction, nonnegative
 from fltheory.laws.draw import everyone
 from fltheory.linalg import charpoly_radius, determinant, identity, solve
 from fltheory.operators.operator import derive
@@ -72,14 +72,13 @@ def _before_and_after(i):
 
 @claim("alg2-line13-as-printed", on=I.line13, finding="e6",
        reading="G_i holds the stochastic gradients g_i at the local iterates, as everywhere in the paper; Section 5 "
-               "subtracts the d_i of the last "
-               "round, so d_i must not contain c_i. Full participation, d_i = 0 before the first round.",
+               "subtracts the d_i of the last round, so d_i must not contain c_i. Full participation, d_i = 0 before "
+               "the first round.",
        survives="In the first round, where nothing is stored; and the server step, because the weighted corrections "
                 "sum to zero.")
 def line13(i):
     r"""Line 13: $d_i=(x^{(t,0)}-x_i^{(t,\tau_i)})/(\eta\|a_i\|_1)$ is the normalised raw gradient $G_ia_i/\|a_i\|_1$
-    from which Section 5
-    builds the corrections $c_i=-d_i+\sum_jp_jd_j$.
+    from which Section 5 builds the corrections $c_i=-d_i+\sum_jp_jd_j$.
     """
     before, after = _before_and_after(i)
     rho = i.rho if i.part != "exact" else fraction(i.rho)
@@ -87,28 +86,31 @@ def line13(i):
     return equal(read(after.d).reshape(-1), np.array(raw).reshape(-1), "stored d_i against raw normalised gradients")
 
 
+def _shrinks_are_positive(i):
+    """s_i > 0 for 0 < eta h < 2, that is eta h = 2/(1 + u) with u > 0: every power of u has a coefficient >= 0."""
+    return [nonnegative(v.mean_shrink(2 / (1 + i.u), 1, t), f"tau = {t}: s > 0") for t in sorted(set(i.taus))]
+
+
 def _step_below_two(i):
     return (i.eta * fraction(i.constants.L), 2) if i.part == "exact" else ASSUMED
 
 
 @claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept], proved=True,
-       needs=[Hypothesis("step", r"$\eta L<2$ (only for uniqueness, vanilla steps)", _step_below_two, strict=True)],
-       domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum "
-              "(every rho) and steps (2,3), "
-              "n = 3 with steps (1,2,3); every integer tau by induction on a coded step without gradient; uniqueness: "
-              "scalar clients n = 2 "
-              "with steps (1,2) and (2,3), n = 3 with steps (1,1,2)")
+       needs=[Hypothesis("step", r"$\eta L<2$ (only for uniqueness)", _step_below_two, strict=True)],
+       domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum (any "
+              "rho) and steps (2,3), n = 3 with steps (1,2,3); every integer tau by induction on a coded step without "
+              "gradient. Uniqueness: scalar clients with 0 < eta h_i < 2, n = 2 with steps (1,2) and (2,3), n = 3 with "
+              "steps (1,1,2); in the plane exactly on three instances")
 def alg2_raw(i):
     r"""With raw $d_i$ the state $x=x^\star$, $d_i=\nabla F_i(x^\star)$ is fixed for every $\eta$ and solver. For
-    vanilla steps and $H_i\succ0$,
-    $0<\eta L<2$, it is the only one: for scalar clients
+    vanilla steps and $H_i\succ0$, $0<\eta L<2$, it is the only one: for scalar clients
     $\det(I-M)=\eta\sum_jp_j\tau_j\cdot\sum_jp_jh_j\cdot\prod_i\frac{1-(1-\eta h_i)^{\tau_i}}{\eta h_i\tau_i}>0$.
     """
     if i.part == "unique":
         M, _ = whole_map(i)
         h = [H[0][0] for H in i.problem.H]
-        return equal(determinant(identity(len(M), M) - M), v.raw_determinant(h, i.p, i.eta, i.taus),
-                     "det(I - M) of the coded round")
+        return (equal(determinant(identity(len(M), M) - M), v.raw_determinant(h, i.p, i.eta, i.taus),
+                      "det(I - M) of the coded round"), *_shrinks_are_positive(i))
     if i.part == "exact":
         M, c = whole_map(i)
         z = read(solve(identity(len(M), M) - M, c))          # raises if the fixed point is not unique
@@ -152,13 +154,11 @@ stable = Hypothesis("stable", "the rate on the reachable subspace is below 1", s
 
 
 @claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted], needs=[stable], proved=True,
-       domain="every quadratic, p and eta: n = 2 in the plane with steps (1,2), n = 2 with steps (3,5), n = 3 with "
-              "steps (1,2,3); the limit "
-              "itself exactly on three instances; full participation, exact gradients")
+       domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
+              "n = 2 with steps (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
 def vr_scaffold(i):
     r"""SCAFFOLD (option II) with each client's own $\tau_i$ has the fixed point $x=x^\star$, $c_i=\nabla F_i(x^\star)$,
-    $c=0$ on
-    deterministic quadratics with full participation, whatever the $\tau_i$: the inconsistency is eliminated.
+    $c=0$ on deterministic quadratics with full participation, whatever the $\tau_i$: the inconsistency is eliminated.
     """
     if i.part == "exact":
         x = read(i.op.fixed_point().x)
@@ -168,15 +168,15 @@ def vr_scaffold(i):
 
 
 @claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable], proved=True,
-       domain="conserved quantity: every state and every quadratic, n = 2 with steps (1,2) and in the plane (2,3), n = "
-              "3 with steps (1,2,3); "
-              "fixed point: every quadratic, n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3); the limit "
-              "itself exactly on three "
-              "instances; every p and eta, full participation, exact gradients")
+       domain="every p and eta, full participation, exact gradients. Conserved quantity: every state and quadratic, "
+              "n = 2 with steps (1,2) and in the plane (2,3), n = 3 with steps (1,2,3). Fixed point: every quadratic, "
+              "n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3). Uniqueness: scalar clients with "
+              "0 < eta h_i < 2, n = 2 with steps (2,3), n = 3 with steps (1,1,2). The limit itself exactly on three "
+              "instances")
 def vr_vrlsgd(i):
     r"""VRL-SGD with own steps conserves $\sum_ip_i\tau_iD_i=0$; its fixed points have $D_i=\nabla F_i(x)$, so whenever
-    it is stable it
-    converges to the minimiser of $\sum_ip_i\tau_iF_i$: FedAvg's surrogate, no reduction at all, for every $\eta$.
+    it is stable it converges to the minimiser of $\sum_ip_i\tau_iF_i$: FedAvg's surrogate, no reduction at all, for
+    every $\eta$.
     """
     w = I.by_steps(i.p, i.taus)
     if i.part == "exact":
@@ -188,6 +188,12 @@ def vr_vrlsgd(i):
         after = coded_round(i, before)
         total = [sum((a * D for a, D in zip(w[1:], s.D[1:], strict=True)), w[0] * s.D[0]) for s in (before, after)]
         return equal(total[1], total[0], "sum p_i tau_i D_i over a coded round")
+    if i.part == "unique":  # scalar clients: D_n eliminated through the conserved quantity
+        M, n = whole_map(i)[0], len(w)
+        reduced = M[:n, :n] - M[:n, n:] * np.array([[0 * i.eta, *(a / w[-1] for a in w[:-1])]])
+        h = [H[0][0] for H in i.problem.H]
+        return (equal(determinant(identity(n, M) - reduced), v.vrlsgd_determinant(h, w, i.eta, i.taus),
+                      "det(I - M) on the states with sum p_i tau_i D_i = 0"), *_shrinks_are_positive(i))
     return stays(i, D=gradients(i, np.array(i.x)))
 
 
@@ -195,25 +201,24 @@ def vr_vrlsgd(i):
        domain="the listed instance, unit Hessians, fixed steps, full participation; every e_i")
 def vrlsgd_mean(i):
     r"""VRL-SGD with the mean number of steps in the denominator can diverge: unit Hessians, $p=(.9,.05,.05)$,
-    $\tau=(1,1,40)$,
-    $\eta=0.005$ has spectral radius 1.478; with equal weights and steps (1,2,4) it converges.
+    $\tau=(1,1,40)$, $\eta=0.005$ has spectral radius 1.478; with equal weights and steps (1,2,4) it converges.
     """
     mean = fraction(sum(i.taus)) / len(i.taus)
     low, high = radius(i)
     M, _ = whole_map(i)
-    return (equal(read(M).reshape(-1), np.array(v.vrlsgd_unit(i.p, i.eta, i.taus, [mean] * len(i.taus)),
-                                                dtype=object).reshape(-1), "coded round"),
+    stated = np.array(v.vrlsgd_unit(i.p, i.eta, i.taus, [mean] * len(i.taus)), dtype=object)
+    return (equal(read(M).reshape(-1), stated.reshape(-1), "coded round"),
             at_most(fraction(i.rate[0]), low, "spectral radius"), at_most(high, fraction(i.rate[1]), "spectral radius"))
 
 
 @claim("susp-vr-subsumed",
        reading="Undecided because 'of this form' has no definition for methods with memories: a correction built from "
-               "the clients' last rounds is "
-               "no combination of the current round's gradients G_i, but it is one of earlier rounds' gradients, and "
-               "Section 4.1 does not say "
-               "over which columns G_i ranges. Either reading decides the sentence at once, in opposite ways.",
+               "the clients' last rounds is no combination of the current round's gradients G_i, but it is one of "
+               "earlier rounds' gradients, and Section 4.1 does not say over which columns G_i ranges. The two "
+               "readings decide the sentence in opposite ways.",
        powerless="no instance is checked: the sentence has no precise reading that both sides could share")
 def vr_subsumed(i):
     r"""Gradient tracking and variance-reduced methods (SCAFFOLD, VRL-SGD, Algorithm 2) fit the form
-    $\Delta_i=-\eta G_ia_i$."""
+    $\Delta_i=-\eta G_ia_i$.
+    """
     return []

@@ -25,7 +25,8 @@ def _vanishes():
     bounds = (("2.05e-3", "2.15e-3"), ("1.65e-5", "1.75e-5"), ("1.65e-8", "1.75e-8"))
     for i, (low, high) in zip(appendix_a.E3_FEDNOVA, bounds, strict=True):
         value = fraction(i.op.floor())
-        legs += [at_most(fraction(low), value, f"{i.name}: within the printed digits"), at_most(value, fraction(high), i.name)]
+        legs += [at_most(fraction(low), value, f"{i.name}: not below the printed digits"),
+                 at_most(value, fraction(high), f"{i.name}: not above them")]
     return legs
 
 
@@ -79,5 +80,4 @@ def _one_constant():
 finding("rem-a3-quantifier", kind="remark", check=_one_constant,
         reading="'For any sets of weights there exist constants': the constants may be chosen after the weights.",
         survives="Every theorem uses one w only and holds with constants for that w. Were kappa^2 one constant for all "
-                 "w, the lower bound "
-                 "Omega(chi^2 kappa^2) of D.1 would fail for steps (1, M).")
+                 "w, the lower bound Omega(chi^2 kappa^2) of D.1 would fail for steps (1, M).")

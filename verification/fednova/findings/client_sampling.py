@@ -1,33 +1,36 @@
 """Findings about Appendix G and Algorithm 1."""
 from fltheory.claims.claim import finding
 from fltheory.claims.relations import at_most, equal
+from fltheory.operators.operator import surrogate_weights
 from fltheory.scalars import fraction
+from verification import bugs
 from verification.fednova.claims import client_sampling as claims
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import client_sampling as I
 
 finding("e1-cor3", kind="counterexample", breaks="cor3-explicit-as-printed",
         at=("m = q = 2000", "one draw of two, tau_eff = 1/10000"),
-        script="witnesses/e1-cor3.py", step="eq (69), inherited through (85): prefix coefficients b_s^(k) replaced by "
-                                            "a_s, wrong for the proximal solver",
+        script="witnesses/e1-cor3.py",
+        step="eq (69), inherited through (85): prefix coefficients b_s^(k) replaced by a_s, wrong for FedProx",
         reading="alpha = 1 is inside the hypotheses: a_i >= 0, and the paper discusses it. tau_eff is the paper's "
-                "default at m = q = 2000 and an "
-                "arbitrary constant, as the corollary allows, at the second instance.",
+                "default at m = q = 2000 and an arbitrary constant, as the corollary allows, at the second instance.",
         survives="With B', C' from prefix coefficients, also in D (cor3-explicit-corrected), the same instances "
                  "satisfy the bound.")
 
 
 def _not_consistent():
     """Uniform pairs: unequal steps with uniform p, equal steps with unequal p, and Appendix H's missing division."""
-    uneven = claims.surrogate_weights(I.partial[-2].algorithm, I.partial[-2].law, 3)
-    ratio = claims.surrogate_weights(I.skewed.algorithm, I.skewed.law, 3, I.skewed.problem.weights)
+    uneven = surrogate_weights(I.partial[-2].algorithm, I.partial[-2].law, 3)
+    ratio = surrogate_weights(I.skewed.algorithm, I.skewed.law, 3, I.skewed.problem.weights)
     one = I.algorithm1(3, 1)
-    printed, text = (sum(p * m for p, _, m in claims.server_moves(i, lambda who: [[-one.eta * one.t[k] * int(j == k)
-                                                                                   for j in range(3)] for k in who]))
-                     for i in (one, one.but(algorithm=claims.bugs.shares_not_renormalised(one.algorithm))))
+    undivided = one.but(algorithm=bugs.shares_not_renormalised(one.algorithm))
+
+    def steps(who):
+        return [[-one.eta * one.t[k] * int(j == k) for j in range(3)] for k in who]
+    printed, text = (sum(p * m for p, _, m in claims.server_moves(i, steps)) for i in (one, undivided))
     return [equal(list(uneven), [fraction(v) / 52 for v in (14, 15, 23)],
                   "tau = (1,2,10), uniform p, q = 2: coded weights"),
-            at_most(sum(abs(v - fraction("1/3")) for v in uneven) * -1, 0, "they differ from p", strict=True),
+            at_most(0, sum(abs(v - fraction("1/3")) for v in uneven), "they differ from p", strict=True),
             equal(list(ratio), c.ratio_weights([fraction(v) for v in ("7/10", "1/5", "1/10")]),
                   "equal steps, p = (.7,.2,.1), q = 2"),
             at_most(ratio[0], fraction("7/10"), "the heaviest client gets less than p_1 (ratio estimator)",
@@ -37,8 +40,7 @@ def _not_consistent():
 
 finding("e5", kind="remark", breaks="alg1-partial-weights", check=_not_consistent,
         reading="Consistency read as: surrogate weights equal to p as eta tends to 0, for the pseudo-code of Algorithm "
-                "1 (divided by p_S) with "
-                "uniform pairs. No theorem of the paper covers it.",
+                "1 (divided by p_S) with uniform pairs. No theorem of the paper covers it.",
         survives="footnote1-i and footnote1-ii: with tau_eff independent of the sample both schemes are unbiased; "
                  "Corollary 3 covers rule (153) only.")
 

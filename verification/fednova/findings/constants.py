@@ -38,18 +38,15 @@ finding("e7b", kind="counterexample", breaks="cor2-nonzero-alpha", at=("m=4, tau
         script="witnesses/e7b.py",
         step="the bound is minimised after tau_eff, A, B and C were relaxed; the exact bound may have its minimum at 0",
         reading="Perfect powers stand for the listed m = 10, tau = 20, T = 1e9, so that eta and the proposed alpha "
-                "are rational: there "
-                "the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
-        survives="cor2-slope-threshold: below the threshold in T, or with noise above L sigma^2 = gap, a positive "
-                 "alpha is better.")
+                "are rational: there the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
+        survives="cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a positive alpha is "
+                 "better.")
 
 # ---- linear speed-up --------------------------------------------------------------------------------------
 
 
 def _dominant_client():
-    """Equal steps, one client of weight 1 - (m - 1) e: A = m sum p_i^2 tends to m, which cancels the m in sqrt(m tau
-    T).
-    """
+    """Equal steps, one client of weight 1 - (m - 1) e: A = m sum p_i^2 tends to m."""
     field = Field("e tau root L sigma2")
     e, tau, root, L, sigma2 = field.symbols
     legs = []
@@ -66,8 +63,7 @@ finding("err-speedup", kind="missing-hypothesis", breaks="remark-linear-speedup"
         check=_dominant_client,
         step="the second term of (8) is A sigma^2/sqrt(m taubar T), and A may grow with m",
         reading="A is computed from the clients' weights; root stands for sqrt(m taubar T), which m times more "
-                "clients and m times fewer "
-                "rounds leave alone.",
+                "clients and m times fewer rounds leave alone.",
         survives="remark-linear-speedup with bounded A, for instance uniform p, where A = 1.")
 
 # ---- misprints --------------------------------------------------------------------------------------------
@@ -126,8 +122,7 @@ def _symbols():
             equal([fraction(v) - w for v, w in zip(last, fixed, strict=True)], gap,
                   "27: x^(t,0) - limit = M^t (x^(0,0) - limit)"),
             at_most(fraction(1) ** 2, 2 * fraction(1) ** 2 + 2 * fraction(0) ** 2,
-                    "72: |a + b|^2 < 2|a|^2 + 2|b|^2 at a = 1, b = 0",
-                    strict=True),
+                    "72: |a + b|^2 < 2|a|^2 + 2|b|^2 at a = 1, b = 0", strict=True),
             at_most(steps[0], fs.mean(half, steps), "136, 140: no tau_i of steps (1, 3) is taubar = 2", strict=True),
             at_most(fs.mean(half, steps), steps[1], "136, 140: nor the other one", strict=True),
             equal(coded_averaging(nova)[1], nova.p, "143: for FedNova the weights are p"),
@@ -136,23 +131,22 @@ def _symbols():
 
 finding("e12-symbols", kind="misprint", check=_symbols,
         reading="Slips without a number to compare: (14) h_i for H_i; (80) index s for k; (126) and (133) lack "
-                "x^(t,0); (82) is substituted "
-                "into (80), not (75).",
+                "x^(t,0); (82) is substituted into (80), not (75).",
         survives="No conclusion depends on them.")
 
 
 def _wording():
     prox, plain = S.whole("proximal", (1, 3, 5), value=0), S.whole("vanilla", (1, 3, 5))
     momentum = S.prefixes[2]
-    line14 = [fs.norm1("momentum", momentum.value, t, momentum.value**t) for t in (2, 3)]
+    printed = [fs.norm1("momentum", momentum.value, t, momentum.value**t) for t in (2, 3)]
     w = [Fraction(9, 10), Fraction(1, 10)]
-    at_half = [fraction(str(v.substitute(v=Fraction(1, 2)))) for v in line14]
+    at_half = [fraction(str(v.substitute(v=Fraction(1, 2)))) for v in printed]
     return (equal(prox.op.mean_map()[1], plain.op.mean_map()[1],
                   "FedProx at alpha = 0: the coded round is that of FedAvg"),
             equal(fraction(two_clients().dissimilarity(w, 1)), 4 * w[0] * w[1],
                   "D.1: F_2 = (x + a)^2/2 gives its kappa^2 = 4 w_1 w_2 a^2"),
-            equal(f.norm1(coded_vector(momentum, 3)), line14[1],
-                  "Algorithm 2 with (35)-(36): |a|_1 of line 14 for 3 steps"),
+            equal(f.norm1(coded_vector(momentum, 3)), printed[1],
+                  "Algorithm 2 with (35)-(36): the printed |a|_1 for 3 steps"),
             at_most(at_half[0], at_half[1], "a buffer used one step late would give that of 2 steps", strict=True))
 
 

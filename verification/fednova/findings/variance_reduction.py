@@ -10,8 +10,7 @@ finding("e6", kind="wrong-formula", breaks="alg2-line13-as-printed", at=("listed
         step="line 13 takes d_i from the model difference, which was made with gradients that contain c_i",
         reading="d_i = 0 before the first round; Section 5's text defines d_i by raw gradients.",
         survives="With c_i subtracted again (alg2-raw-fixed-point) the true minimiser is fixed. The printed form still "
-                 "converges on the listed "
-                 "instance, alternating, with a bias of the order of eta.")
+                 "converges on the listed instance, alternating, with a bias of the order of eta.")
 
 
 def _exact_or_no_reduction():
@@ -30,7 +29,6 @@ def _exact_or_no_reduction():
 
 finding("e11", kind="remark", breaks="sec1-vr-scaffold", check=_exact_or_no_reduction,
         reading="The paper does not define SCAFFOLD and VRL-SGD for unequal steps; each client's own tau_i is used. "
-                "Deterministic quadratics, full "
-                "participation.",
+                "Deterministic quadratics, full participation.",
         survives="As an informal remark about other versions (a common divisor, partial participation, FedProx at "
                  "fixed alpha < 1).")

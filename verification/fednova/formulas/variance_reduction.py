@@ -43,20 +43,8 @@ def mean_shrink(h, eta, tau):
 
 
 def raw_determinant(h, p, eta, taus):
-    """det(I - M) of Algorithm 2 with raw d, scalar clients h_i, vanilla steps (derived).
-
-    eta (sum p tau) (sum p h) prod s_i: non-zero for 0 < eta h_i < 2, where every s_i > 0.
-    """
-    out = eta * _total(w * t for w, t in zip(p, taus, strict=True)) * _total(w * v for w, v in zip(p, h, strict=True))
-    for v, t in zip(h, taus, strict=True):
-        out = out * mean_shrink(v, eta, t)
-    return out
-
-
-def printed_limit_weights(h, p, eta, taus):
-    """Weights p s/(1 + s) of the printed Algorithm 2's fixed point on scalar clients (derived): half the correction."""
-    s = [mean_shrink(v, eta, t) for v, t in zip(h, taus, strict=True)]
-    return [w * v / (1 + v) for w, v in zip(p, s, strict=True)]
+    """det(I - M) of Algorithm 2 with raw d, scalar clients, vanilla steps: eta (sum p tau) (sum p h) prod s."""
+    return _total(w * t for w, t in zip(p, taus, strict=True)) * vrlsgd_determinant(h, p, eta, taus)
 
 
 # ---- VRL-SGD ----------------------------------------------------------------------------------------------
@@ -75,3 +63,11 @@ def vrlsgd_unit(p, eta, taus, divisors):
     for i in range(n):
         rows.append([(k == i + 1) + (server[k] - local[i][k]) / (divisors[i] * eta) for k in range(n + 1)])
     return rows
+
+
+def vrlsgd_determinant(h, v, eta, taus):
+    """eta (sum v h) prod s_i: with v = p tau, det(I - M) of VRL-SGD on the states with sum p tau D = 0 (derived)."""
+    out = eta * _total(w * k for w, k in zip(v, h, strict=True))
+    for k, t in zip(h, taus, strict=True):
+        out = out * mean_shrink(k, eta, t)
+    return out

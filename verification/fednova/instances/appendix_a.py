@@ -7,10 +7,11 @@ from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.solvers import Proximal, Vanilla
 from fltheory.claims.claim import Instance
+from fltheory.elements import Symbolic
 from fltheory.laws.base import RandomSteps
 from fltheory.laws.memoryless import Full
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, Symbolic, fraction
+from fltheory.scalars import Field, fraction
 from verification.fednova.instances import SOLVERS, plane, quadratics, scalar, two_clients
 from verification.fednova.instances.quadratics import prox_quadratic
 
@@ -110,7 +111,8 @@ round_maps = [*(i.but(form="run") for i in quadratics.eq26_28[1:3]), quadratics.
 
 sharp = [*(i.but(form="run") for i in quadratics.eq26_28[1:6]), quadratics.eq26_28[0].but(form="commute"),
          scalar_clients(2), scalar_clients(3),
-         prox_quadratic("just inside", plane(), "79/100", (1, 3, 8), "1/2", form="run", says="eta (L + mu) just below 2"),
+         prox_quadratic("just inside", plane(), "79/100", (1, 3, 8), "1/2", form="run",
+                        says="eta (L + mu) = 1.975, just below 2"),
          prox_quadratic("outside, converges", plane(), "21/20", (1, 1, 2), form="run",
                         says="eta L > 2 and still a contraction"),
          prox_quadratic("outside, diverges", plane(), "3/2", (1, 3, 8), form="run", says="the norm condition fails")]

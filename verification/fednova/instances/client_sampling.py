@@ -43,10 +43,8 @@ def server_only(scheme, n, q, shared=0, places=None):
     law, averaging = scheme(q, p)
     problem = Quadratic.from_linear([[[0]]] * n, [[0]] * n, p)
     return Instance(f"server, n={n}, q={q}", problem, FedNova(s["eta"], 1, averaging=averaging, tau_eff=s["tau_eff"]),
-                    law,
-                    domain=field, eta=s["eta"], tau_eff=s["tau_eff"], p=p, q=q, shared=shared, part="server",
-                    units=False,
-                    says="any weights, tau_eff, solver and changes of the clients", **got)
+                    law, domain=field, eta=s["eta"], tau_eff=s["tau_eff"], p=p, q=q, shared=shared, part="server",
+                    units=False, says="any weights, tau_eff, solver and changes of the clients", **got)
 
 
 def quadratic_round(scheme, n, q, taus, noise=0):
@@ -62,8 +60,7 @@ def quadratic_round(scheme, n, q, taus, noise=0):
     return Instance(f"whole round, n={n}, q={q}, tau={taus}", problem, algorithm, law, noise=noise, domain=field,
                     eta=s["eta"],
                     tau_eff=s["tau_eff"], p=p, q=q, taus=taus, x0=[s["x"]], solver="vanilla", value=None, shared=0,
-                    part="round", units=False,
-                    says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
+                    part="round", units=False, says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
 
 
 def sampled(name, problem, taus, eta, q, tau_eff=None, solver="vanilla", value=None, sigma=0, rounds=None, x0=None,
@@ -126,8 +123,7 @@ shared_runs = [server_only(scheme_i, 2, 2, 1), server_only(scheme_i, 2, 3, 1), s
 # ---- lemma 5 and eq 175 -----------------------------------------------------------------------------------
 lem5 = [sampled("plane", plane(), (1, 3, 4), "1/10", 2, tau_eff=1, x0=[2, 2], beta2=Fraction(5)),
         sampled("diverging local steps", scalar([1, 2], [1, -1]), (3, 3), 2, 2, tau_eff=1, x0=["-1/3"],
-                beta2=Fraction(2),
-                says="h_i is far from the gradient: the drift term is needed"),
+                beta2=Fraction(2), says="h_i is far from the gradient: the drift term is needed"),
         sampled("identical clients", scalar([1, 1], [0, 0]), (1, 1), "1/10", 4, tau_eff=1, x0=[3], beta2=Fraction(1),
                 says="one step, many draws: only the gradient term is large"),
         sampled("at the optimum", scalar([1, 1], [1, -1]), (1, 1), "1/10", 2, tau_eff=1, beta2=Fraction(1),
@@ -171,8 +167,7 @@ def facts(i):
 
 
 class Enumerated(Instance):
-    """Rounds without noise on any smooth problem: the coded round itself, over every outcome of the law, in
-    rationals."""
+    """Rounds without noise on any smooth problem: the coded round over every outcome of the law, in rationals."""
 
     def start(self):
         return np.array([fraction(v) for v in self.x0], dtype=object)
@@ -238,8 +233,7 @@ class Crowd(Instance):
 def crowd(name, size, eta, says):
     """E1 under sampling: half the clients F = (x-1)^2/2 with one step, half (x+1)^2/2 with two, alpha = 1."""
     return sampled(name, two_clients(), (1, 2), eta, size, solver="proximal", value=1, kind=Crowd, m=size, h=[1, 1],
-                   b=[1, -1],
-                   units=False, gap=Fraction(0), says=says)
+                   b=[1, -1], units=False, gap=Fraction(0), says=says)
 
 
 e1_crowd = crowd("m = q = 2000", 2000, "2/25", "FedProx with alpha = 1; tau_eff = 1 is its default")
@@ -247,8 +241,7 @@ e1_small = sampled("one draw of two, tau_eff = 1/10000", two_clients(), (1, 2), 
                    solver="proximal", value=1,
                    says="any constant tau_eff is allowed; a small one removes the sampling term")
 half_proximal = sampled("proximal, alpha=1/2", plane(), (1, 2, 4), "1/100", 2, solver="proximal", value="1/2",
-                        sigma="1/2", rounds=10,
-                        x0=[2, 2])
+                        sigma="1/2", rounds=10, x0=[2, 2])
 
 solvers = [sampled("vanilla", plane(), (1, 2, 4), "1/100", 2, sigma="1/2", rounds=10, x0=[2, 2]),
            sampled("momentum", plane(), (1, 2, 4), "1/200", 2, solver="momentum", value="1/2", sigma="1/2", rounds=10,
@@ -263,17 +256,15 @@ one_per_term = [
     sampled("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", 1, tau_eff="1/1000000",
             says="tiny server steps: only the bias of the mean round is left"),
     sampled("one step, unequal curvature", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (1, 1), "1/30", 2,
-            tau_eff="1/1000000",
-            says="one local step: no drift at all"),
+            tau_eff="1/1000000", says="one local step: no drift at all"),
 ]
 many_kinked = ManyKinked("a billion kinked clients", Kinked(1, "1/2"),
                          FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2),
                          WithReplacement(1), noise=1, x0=[0], eta=Fraction(1, 32), taus=(2,), solver="vanilla",
                          value=None, rounds=2,
                          m=10**9, q=10**9, p=[Fraction(1)], tau_eff=Fraction(2), gap=Fraction(0), kappa2=Fraction(0),
-                         units=False, shared=0,
-                         part="round", says="identical non-quadratic clients; noise turns into drift, which averaging "
-                                            "does not remove")
+                         units=False, shared=0, part="round",
+                         says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
 too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3, x0=[2, 2])
 
 
@@ -281,23 +272,20 @@ too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3
 
 
 def algorithm1(m, q):
-    """Algorithm 1 (default tau_eff over the participants), uniform p, linear losses: one gradient direction per
-    client."""
+    """Algorithm 1 (default tau_eff over the participants), uniform p, linear losses: one direction per client."""
     names = ["eta", "k", *(f"t{j}" for j in range(m))]
     field = Field(" ".join(names))
     eta, k, *t = field.symbols
     problem = Quadratic.from_linear([[[0]]] * m, [[0]] * m)
     return Instance(f"m={m}, q={q}", problem, FedNova(eta, 1), Uniform(q), domain=field, eta=eta, k=k, t=t, q=q,
-                    general=True,
-                    says="any integers tau_i")
+                    general=True, says="any integers tau_i")
 
 
 def algorithm1_listed(name, taus, q, weights=None, says=""):
     problem = Quadratic.from_linear([[[0] * len(taus)] * len(taus)] * len(taus), np.eye(len(taus), dtype=int).tolist(),
                                     None if weights is None else check_weights(weights, len(taus)))
     return Instance(name, problem, FedNova(Fraction(1, 10), tuple(taus)), Uniform(q), eta=Fraction(1, 10),
-                    taus=tuple(taus), q=q,
-                    general=False, says=says)
+                    taus=tuple(taus), q=q, general=False, says=says)
 
 
 partial = [*(algorithm1(m, q) for m in (2, 3, 4) for q in range(1, m + 1)), algorithm1(5, 2), algorithm1(5, 3),
@@ -308,9 +296,8 @@ skewed = algorithm1_listed("equal steps, p=(.7,.2,.1), q=2", (3, 3, 3), 2, ["7/1
 
 def _algebra():
     field = Field("b s a S Q")
-    return Instance("all symbols", domain=field, says="beta^2 = 1 + b, D = 1/((12 beta^2 + 1)(1 + s)); b, s, a, S, Q "
-                                                      ">= 0",
-                    **dict(zip("b s a S Q".split(), field.symbols, strict=True)))
+    return Instance("all symbols", domain=field, **dict(zip(field.names, field.symbols, strict=True)),
+                    says="beta^2 = 1 + b, D = 1/((12 beta^2 + 1)(1 + s)); b, s, a, S, Q >= 0")
 
 
 algebra = [_algebra()]

@@ -43,8 +43,7 @@ _half, _quarter = [Fraction(1, 2)] * 2, [Fraction(1, 4)] * 4
 speedup = [_speedup("tau=(2, 2), then twice", (2, 2), _half, _quarter, "uniform p"),
            _speedup("tau=(1, 3), then twice", (1, 3), _half, _quarter, "uniform p"),
            _speedup("one dominant client", (2, 2), [Fraction(9, 10), Fraction(1, 10)],
-                    [Fraction(9, 10), *[Fraction(1, 30)] * 3],
-                    "A grows with the number of clients")]
+                    [Fraction(9, 10), *[Fraction(1, 30)] * 3], "A grows with the number of clients")]
 
 
 # ---- Table 1 and Fig 4 ------------------------------------------------------------------------------------
@@ -70,5 +69,4 @@ def unrounded(draw):
 
 fig4 = [Instance("variance 20", spread=fraction(20), says="N(20, 20) read with 20 as the variance"),
         Instance("standard deviation 20", spread=fraction(400),
-                 says="N(20, 20) read with 20 as the standard deviation: a draw is "
-                 "at most 0 with probability 0.159")]
+                 says="N(20, 20) read with 20 as the standard deviation: a draw is at most 0 with probability 0.159")]

@@ -29,12 +29,11 @@ def _quadratic(draw):
         diagonal, off = [draw(st.integers(-1, 4)) for _ in range(d)], draw(st.integers(-1, 1))
         H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
     e = [[draw(st.integers(-3, 3)) for _ in range(d)] for _ in range(n)]
-    return Quadratic.from_linear(H, e, _weights(draw, n)), f"H={H}, e={e}"
+    return Quadratic.from_linear(H, e, _weights(draw, n)), None, f"H={H}, e={e}"
 
 
 def _huber(draw):
-    """(problem, admissible kappa^2 for every beta^2 >= 1, text): data gradients of client i are at most delta sum
-    |u|."""
+    """(problem, kappa^2 admissible for every beta^2 >= 1, text): data gradients are at most delta sum |u|."""
     n = draw(st.integers(2, 3))
     U = [[[draw(st.sampled_from([1, 2, -1]))] for _ in range(draw(st.integers(1, 2)))] for _ in range(n)]
     offsets = [[draw(st.integers(-3, 3)) for _ in u] for u in U]
@@ -61,7 +60,7 @@ def _step(draw, problem, taus, solver, value):
 
 
 def _build(draw, huber, names, rounds, free_step=False):
-    problem, kappa2, text = _huber(draw) if huber else (*_quadratic(draw)[:1], None, None)
+    problem, kappa2, text = (_huber if huber else _quadratic)(draw)
     taus, solver, value, q = _setting(draw, problem.n, names)
     eta, tau_eff = _step(draw, problem, taus, solver, value)
     if eta is None:
@@ -73,7 +72,6 @@ def _build(draw, huber, names, rounds, free_step=False):
     extra = {"beta2": draw(st.sampled_from([Fraction(1), Fraction(3), Fraction(20)]))}
     if huber:
         extra |= {"kappa2": kappa2, "units": False, "kind": Enumerated}
-    text = text or f"H={problem.H.tolist()}, e={problem.b.tolist()}"
     return sampled("random " + ("Huber" if huber else "quadratic"), problem, taus, eta, q, tau_eff, solver, value,
                    sigma, T, x0,
                    says=f"{text}, tau={taus}, {solver} {value}, q={q}, eta={eta}, tau_eff={tau_eff}, sigma={sigma}, "

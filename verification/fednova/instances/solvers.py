@@ -16,14 +16,11 @@ from verification.fednova.instances import SOLVERS
 
 
 def local(solver, longest=8, says="any number of steps; all coefficients up to 8 steps"):
-    """One client's coded solver with its parameter v, step eta and gradients as symbols; z and q stand for powers of
-    r.
-    """
+    """One client's coded solver with its parameter v, step eta and gradients as symbols; z and q are powers."""
     field = Field("eta v x y d u g z q k")
     s = dict(zip(field.names, field.symbols, strict=True))
     return Instance(solver, None, FedAvg(s["eta"], 1, SOLVERS[solver](s["v"])), Full(), domain=field, solver=solver,
-                    value=s["v"],
-                    longest=longest, above=False, s=s, says=says)
+                    value=s["v"], longest=longest, above=False, s=s, says=says)
 
 
 prefixes = [local(s) for s in SOLVERS]
@@ -33,9 +30,7 @@ norms = [*prefixes, above_one.but(name="proximal, alpha above 1", above=True)]
 
 
 def linear_losses(n, p):
-    """f_i(x) = x_i: the coded round moves coordinate i by -eta tau_eff w_i, and noise by the same client's squared
-    norm.
-    """
+    """f_i(x) = x_i: the coded round moves coordinate i by -eta tau_eff w_i, noise by v_i |a_i|_2."""
     return Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), p)
 
 
@@ -52,8 +47,7 @@ def symbols(n, uniform=False, more="", own=False):
 
 
 def general(solver, n, server=FedAvg, uniform=False, own=False, more="", **extra):
-    """Any numbers of local steps: z_i stands for r^tau_i, t_i for tau_i; s_i = |a_i|_1, n2_i = |a_i|_2^2 in closed
-    form.
+    """Any numbers of local steps: z_i stands for r^tau_i, t_i for tau_i; s1 = |a_i|_1 and s2 = |a_i|_2^2.
 
     solver None: any solver at all, s_i free. own: every client has its own parameter v_i.
     """
@@ -92,8 +86,7 @@ def _any_round(n, d=2):
     tau_eff, w = f.plain_averaging(base.p, base.s1)
     change = np.array([[s[f"c{i}{j}"] for j in range(d)] for i in range(n)])
     return base.but(name=f"n={n}, any solvers", rule=GeneralRule(base.eta, 1, tau_eff=tau_eff, w=tuple(w)),
-                    change=change,
-                    x=[s[f"x{j}"] for j in range(d)], mass=np.array([[base.eta * v] for v in base.s1]),
+                    change=change, x=[s[f"x{j}"] for j in range(d)], mass=np.array([[base.eta * v] for v in base.s1]),
                     says="any local changes and 1-norms: every solver, loss, noise and number of steps, mixed solvers "
                          "too")
 

@@ -54,7 +54,7 @@ def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **
     return Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
                     make(s["eta"], taus, rho), Full(), domain=field, eta=s["eta"], rho=0 if rho is None else rho, p=p,
                     x=x,
-                    memory=m, taus=taus, part=part, says=says, **extra)
+                    memory=m, taus=taus, part=part, u=s["rho"], says=says, **extra)
 
 
 def exact(name, make, problem, taus, eta, rho=None, says="", **extra):
@@ -103,7 +103,8 @@ control = [symbolic(scaffold, 2, 2, (1, 2), stationary=by_p), symbolic(scaffold,
            exact("unit Hessians", scaffold, scalar([1, 1, 1], [0, 1, 5], ["1/2", "3/10", "1/5"]), (1, 4, 9), "1/10")]
 own_steps = [symbolic(vrlsgd, 2, 1, (1, 2), part="conserved"), symbolic(vrlsgd, 2, 2, (2, 3), part="conserved"),
              symbolic(vrlsgd, 3, 1, (1, 2, 3), part="conserved"), symbolic(vrlsgd, 2, 2, (1, 2), stationary=by_steps),
-             symbolic(vrlsgd, 3, 1, (1, 2, 3), stationary=by_steps),
+             symbolic(vrlsgd, 3, 1, (1, 2, 3), stationary=by_steps), symbolic(vrlsgd, 2, 1, (2, 3), part="unique"),
+             symbolic(vrlsgd, 3, 1, (1, 1, 2), part="unique"),
              exact("plane", vrlsgd, plane(), (1, 3, 8), "1/50"), exact("listed", vrlsgd, listed(), (2, 5, 12), "1/20"),
              exact("unit Hessians, equal weights", vrlsgd, scalar([1, 1, 1], [0, 1, 5]), (1, 4, 9), "1/10"),
              exact("too large a step", vrlsgd, plane(), (1, 3, 8), "3/2")]

@@ -1,8 +1,6 @@
-"""FedNova (NeurIPS 2020), Corollary 3 in its explicit form (182), for FedProx with alpha = eta*mu = 1, tau_eff = sum
-p_i|a_i|_1.
-m = 2000 clients, p = 1/m: 1000 with F = (x-1)^2/2 and tau = 1, 1000 with F = (x+1)^2/2 and tau = 2; q = 2000 draws
-with fresh runs, scheme (153); exact gradients; exact fractions. E|grad F|^2 = E x^2 >= (E x)^2, and E x has a closed
-rule."""
+"""FedNova (NeurIPS 2020), Corollary 3, form (182), for FedProx with alpha = eta*mu = 1, tau_eff = sum p_i|a_i|_1.
+m = q = 2000, p = 1/m: 1000 clients F = (x-1)^2/2 with tau = 1, 1000 with F = (x+1)^2/2 and tau = 2; fresh runs, (153);
+exact gradients; exact fractions. E|grad F|^2 = E x^2 >= (E x)^2, and E x follows a closed rule."""
 from fractions import Fraction as Q
 
 m = q = 2000
@@ -10,7 +8,7 @@ eta, L, sigma2, e, tau, group, checks = Q(2, 25), 1, 0, (1, -1), (1, 2), (Q(1, 2
 mu = 1 / eta
 a = [[(1 - eta * mu) ** (t - 1 - k) for k in range(t)] for t in tau]  # FedProx's a_i, (34)
 n1, n2 = [sum(v) for v in a], [sum(z * z for z in v) for v in a]
-tau_eff = sum(p * s for p, s in zip(group, n1))
+tau_eff = sum(p * s for p, s in zip(group, n1, strict=True))
 B = sum(group[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (99)
 C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (100)
 beta2, kappa2, x0 = 1, 1, Q(1, 24)

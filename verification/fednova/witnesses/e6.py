@@ -1,7 +1,5 @@
-"""FedNova (NeurIPS 2020), Algorithm 2, line 13: d_i is taken from the model difference and so contains the correction
-c_i.
-F_1 = (x-1)^2/2, F_2 = 3(x+1)^2/2, p = (1/2, 1/2), tau = (1, 3), rho = 0, eta = 1/10, exact gradients, full
-participation.
+"""FedNova (NeurIPS 2020), Algorithm 2, line 13: d_i is taken from the model difference, so it contains c_i.
+F_1 = (x-1)^2/2, F_2 = 3(x+1)^2/2, p = (1/2, 1/2), tau = (1, 3), rho = 0, eta = 1/10, exact gradients, all clients.
 Section 5: c_i = -d_i + sum p_j d_j with d_i = G_i a_i/|a_i|_1, G_i the RAW gradients; here |a_i|_1 = tau_i."""
 from fractions import Fraction as Q
 
