@@ -65,7 +65,8 @@ def coefficients(i):
         legs.append(equal(np.array([start, *step(zero, zero, zero)]), np.array([zero] * 3),
                           "nothing moves before the first gradient"))
     return [*legs, *(equal(coded_vector(i, k), f.prefix(i.solver, k, v),
-                           f"all coefficients, k = {k}") for k in range(1, i.longest + 1))]
+                           f"all coefficients, k = {k}")
+                     for k in range(1, i.longest + 1))]
 
 
 def one_norm(i):
@@ -218,8 +219,8 @@ def appb_norms(i):
         a = [v.substitute(v=1 + i.value) + 0 * i.value for v in coded_vector(i, tau)]
         size = [(-1) ** (tau - 1 - k) * v for k, v in enumerate(a)]
         legs += [nonnegative(v, f"entry {k} of {tau}, times (-1)^(tau-1-k)") for k, v in enumerate(size)]
-        legs.append(nonnegative(sum(size[1:], size[0]) - fs.norm1("proximal", 1 + i.value, tau,
-                                                                  (-i.value) ** tau) - 2 * i.value,
+        stated = fs.norm1("proximal", 1 + i.value, tau, (-i.value) ** tau)
+        legs.append(nonnegative(sum(size[1:], size[0]) - stated - 2 * i.value,
                                 f"tau = {tau}: the 1-norm exceeds the formula by at least 2 (alpha - 1)"))
     return legs
 
@@ -283,8 +284,8 @@ def remark_decay_reversal(i):
     """
     decay = i.but(algorithm=i.other)
     prox_vectors, decay_vectors = ([coded_vector(one, t) for t in i.taus] for one in (i, decay))
-    legs = [equal(a, list(reversed(b)), f"coded vectors, tau = {len(b)}") for a,
-            b in zip(prox_vectors, decay_vectors, strict=True)]
+    legs = [equal(a, list(reversed(b)), f"coded vectors, tau = {len(b)}")
+            for a, b in zip(prox_vectors, decay_vectors, strict=True)]
     (tau_eff, w), (tau_decay, w_decay) = coded_averaging(i), coded_averaging(decay)
     legs += [equal(tau_eff, tau_decay, "tau_eff of the coded rounds"), equal(w, w_decay, "weights of the coded rounds"),
              equal(f.chi2(i.p, w), f.chi2(i.p, w_decay), "chi-square")]

@@ -8,7 +8,7 @@ from fltheory.claims.evidence import Terms
 from fltheory.claims.proofs import local_mass, server_step
 from fltheory.claims.relations import at_most, equal, limit
 from fltheory.claims.search import Family, Search
-from fltheory.operators.operator import derive, surrogate_weights
+from fltheory.operators.operator import surrogate_weights
 from fltheory.optima import optimum
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
@@ -46,9 +46,8 @@ def _rescaled_maps(i):
     """FedNova's coded round map against FedAvg rounds in which client i alone carries the weight."""
     M, c = i.op.mean_map()
     eye, maps = np.eye(i.problem.d, dtype=int), []
-    for k, own in enumerate(i.own):
-        alone = i.problem.surrogate([int(j == k) for j in range(i.problem.n)])
-        slope, push = derive(own, alone, i.law, domain=i.domain).mean_map()
+    for own in i.own:
+        slope, push = own.op.mean_map()
         maps.append(np.concatenate([slope - eye, push[:, None]], axis=1))
     total = sum(q * t for q, t in zip(i.p, i.taus, strict=True))
     stated = total * sum(q / t * change for q, t, change in zip(i.p, i.taus, maps, strict=True))

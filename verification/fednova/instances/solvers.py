@@ -59,9 +59,8 @@ def general(solver, n, server=FedAvg, uniform=False, own=False, more="", **extra
     s1 = free if solver is None else [fs.norm1(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
     s2 = None if solver is None else [fs.norm2(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
     return Instance(f"n={n}, general tau" + (", uniform p" if uniform else ""), linear_losses(n, p), algorithm, Full(),
-                    domain=field,
-                    solver=solver, value=s["v"], values=values, eta=s["eta"], p=p, z=z, t=t, r=pick("r"), s1=s1, s2=s2,
-                    s=s, taus=None,
+                    domain=field, solver=solver, value=s["v"], values=values, eta=s["eta"], p=p, z=z, t=t, r=pick("r"),
+                    s1=s1, s2=s2, s=s, taus=None,
                     says="every p, parameter and number of steps" if solver else "every p and every 1-norm", **extra)
 
 
@@ -72,16 +71,16 @@ def whole(solver, taus, server=FedAvg, uniform=False, value=None, more="", noise
     v = s["v"] if value is None else s["v"] * 0 + value
     return Instance(f"{solver}, tau={taus}" + (", uniform p" if uniform else ""), linear_losses(n, p),
                     server(s["eta"], tuple(taus), SOLVERS[solver](v)), Full(), noise=noise, domain=field,
-                    solver=solver, value=v,
-                    values=[v] * n, eta=s["eta"], p=p, taus=tuple(taus), t=[v * 0 + t for t in taus], s=s,
+                    solver=solver, value=v, values=[v] * n, eta=s["eta"], p=p, taus=tuple(taus),
+                    t=[v * 0 + t for t in taus], s=s,
                     z=[fs.ratio(solver, v) ** t for t in taus], says="the whole coded round on linear losses", **extra)
 
 
 # ---- eqs 5-6 ----------------------------------------------------------------------------------------------
 def _any_round(n, d=2):
     """Whatever the clients did: changes (n, d) and masses eta |a_i|_1 are free symbols, fed to the coded servers."""
-    base = general(None, n, more=" ".join([f"c{i}{j}" for i in range(n) for j in range(d)] + [f"x{j}"
-                                                                                              for j in range(d)]))
+    changes = [f"c{i}{j}" for i in range(n) for j in range(d)]
+    base = general(None, n, more=" ".join(changes + [f"x{j}" for j in range(d)]))
     s = base.s
     tau_eff, w = f.plain_averaging(base.p, base.s1)
     change = np.array([[s[f"c{i}{j}"] for j in range(d)] for i in range(n)])

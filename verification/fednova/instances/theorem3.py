@@ -40,10 +40,11 @@ def _rule(n):
 
 
 def _rule_exact(name, problem, taus):
-    algorithm = FedNova(Fraction(1, 10), taus)
-    return Instance(name, problem, algorithm, Full(), taus=taus, p=[fraction(v) for v in problem.weights],
-                    general=False,
-                    own=[FedAvg(Fraction(1, 10), t) for t in taus],
+    p, eta = [fraction(v) for v in problem.weights], Fraction(1, 10)
+    own = [Instance(f"client {k} alone", problem.surrogate([int(j == k) for j in range(problem.n)]), FedAvg(eta, t),
+                    Full())
+           for k, t in enumerate(taus)]
+    return Instance(name, problem, FedNova(eta, taus), Full(), taus=taus, p=p, general=False, own=own,
                     says="the whole coded round against each client's own FedAvg change")
 
 
