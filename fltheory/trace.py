@@ -39,12 +39,12 @@ class Interval:
         return f"{self.value:.6g} +/- {self.half_width:.2g} ({self.level:.3%}, n={self.count})"
 
 
-def quantile(level):
-    """Two-sided normal quantile of a confidence level in (0, 1)."""
+def quantile(level, count):
+    """Two-sided Student quantile of a confidence level in (0, 1) for a mean of `count` >= 2 values."""
     if not 0 < level < 1:
         refuse("level", level, "a confidence level lies in (0, 1)", "For example 0.999.")
-    from scipy.special import ndtri
-    return float(ndtri(0.5 + level / 2))
+    from scipy.special import stdtrit
+    return float(stdtrit(count - 1, 0.5 + level / 2))
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Trace:
         return self._metric(metric)["mean"]
 
     def interval(self, round=-1, metric="error", level=0.999) -> Interval:
-        """Confidence interval of a metric's expectation before one round (normal approximation over replicates)."""
+        """Confidence interval of a metric's expectation before one round (Student's, over replicates)."""
         m = self._metric(metric)
         return self._interval(float(m["mean"][round]), float(m["m2"][round]), level)
 
@@ -122,7 +122,7 @@ class Trace:
 
     def _interval(self, mean, m2, level):
         n = self.replicates
-        half = math.inf if n < 2 else quantile(level) * math.sqrt(m2 / (n - 1) / n)
+        half = math.inf if n < 2 else quantile(level, n) * math.sqrt(m2 / (n - 1) / n)
         return Interval(mean, half, level, n)
 
     # ---- files -----------------------------------------------------------------------------------------

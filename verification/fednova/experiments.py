@@ -134,7 +134,7 @@ def table1_data():
     for model, (problem, x0, accuracy) in _models().items():
         two = _epochs(problem.sizes, TABLE_BATCH, 2)
         varying = RandomSteps(tuple((Fraction(1, 4), _epochs(problem.sizes, TABLE_BATCH, e)) for e in (2, 3, 4, 5)), independent=False)
-        for epochs, steps in (("2", two), ("U(2,5)", varying)):
+        for epochs, steps in (("E=2", two), ("E~U(2,5)", varying)):
             for name, lr, solver in (("vanilla", 0.05, Vanilla()), ("momentum", 0.02, Momentum("9/10")),
                                      ("proximal", 0.05, Proximal(mu=0.005))):
                 for server, make in (("FedAvg", FedAvg), ("FedNova", FedNova)):
@@ -171,9 +171,9 @@ def table1_draw(rows):
             at = [j for j, key in enumerate(labels) if key in own]
             ax.errorbar([own[labels[j]]["accuracy"] for j in at], [j + 0.25 * k - 0.12 for j in at],
                         xerr=[own[labels[j]]["half_width"] for j in at], fmt="os"[k], color=colour, label=server, ms=4)
-        ax.set(yticks=range(len(labels)), yticklabels=[f"E={a}, {b}" for a, b in labels], xlabel="test accuracy (%)", title=model)
+        ax.set(yticks=range(len(labels)), yticklabels=[f"{a}, {b}" for a, b in labels], xlabel="test accuracy (%)", title=model)
         ax.invert_yaxis()
-    figure_axes[0][0].legend(fontsize=7)
+    figure_axes[0][0].legend(fontsize=7, loc="lower left")
     return figure
 
 

@@ -1,0 +1,47 @@
+"""Linear algebra generic over scalars: elimination for every exact type, definiteness and spectra for rationals.
+
+The one part of the engine that a paper's formulas may import.
+"""
+from fltheory.linalg.definite import (
+    charpoly_radius,
+    is_positive_definite,
+    largest_eigenvalue_bound,
+    smallest_eigenvalue_bound,
+)
+from fltheory.linalg.elimination import (
+    determinant,
+    identity,
+    inverse,
+    ldl,
+    matmul,
+    nullspace,
+    power,
+    rank,
+    rational_reconstruct,
+    rref,
+    solve,
+    to_fmpq_matrix,
+    to_fractions,
+    trace,
+)
+
+__all__ = [
+    "charpoly_radius",
+    "determinant",
+    "identity",
+    "inverse",
+    "is_positive_definite",
+    "largest_eigenvalue_bound",
+    "ldl",
+    "matmul",
+    "nullspace",
+    "power",
+    "rank",
+    "rational_reconstruct",
+    "rref",
+    "smallest_eigenvalue_bound",
+    "solve",
+    "to_fmpq_matrix",
+    "to_fractions",
+    "trace",
+]
