@@ -38,10 +38,18 @@ _PUBLIC = {
     "claims.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
     "claims.evidence": ["Terms"],
     "claims.search": ["Family", "Search"],
-    "errors": ["BadInput", "CertificateFailed", "FLTheoryError", "NoFixedPoint", "NoMinimiser", "NotAffine", "TooLarge"],
+    "errors": [
+        "BadInput",
+        "CertificateFailed",
+        "FLTheoryError",
+        "NoFixedPoint",
+        "NoMinimiser",
+        "NotAffine",
+        "TooLarge",
+    ],
 }
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
-__all__ = sorted(_WHERE)  # noqa: PLE0605
+__all__ = sorted(_WHERE)
 
 
 def __getattr__(name):

@@ -63,15 +63,28 @@ def measure(repeats=20) -> list[tuple]:
     base = _median(loop, repeats)
     focus = random_quadratic(16, 2, 1)
     chances = [f"{k}/20" for k in range(2, 18)]
-    return [("plain Python loop, one FedAvg round", base, 1.0),
-            ("derived operator, one round", _median(lambda: M @ x + c, repeats, 200), None),
-            ("torch round", _median(lambda: algorithm.round(prob, state, draw), repeats), None),
-            ("derive the operator", _median(lambda: derive(FedAvg(LR, STEPS), problem, Full()), min(repeats, 5)), None),
-            *[(f"FOCUS, 16 Bernoulli clients, d=2, empty rounds {e}: mean-square rate from scratch",
-               _median(lambda e=e: derive(Focus("1/200", 3), focus, Bernoulli(chances, empty=e)).mean_square_rate(), min(repeats, 3)),
-               None) for e in ("move", "skip", "redraw")],
-            ("its certified enclosure (relative width 1e-2)",
-             _median(lambda: derive(Focus("1/200", 3), _short(focus), Bernoulli(chances)).certify(1e-2), 1), None)]
+    return [
+        ("plain Python loop, one FedAvg round", base, 1.0),
+        ("derived operator, one round", _median(lambda: M @ x + c, repeats, 200), None),
+        ("torch round", _median(lambda: algorithm.round(prob, state, draw), repeats), None),
+        ("derive the operator", _median(lambda: derive(FedAvg(LR, STEPS), problem, Full()), min(repeats, 5)), None),
+        *[
+            (
+                f"FOCUS, 16 Bernoulli clients, d=2, empty rounds {e}: mean-square rate from scratch",
+                _median(
+                    lambda e=e: derive(Focus("1/200", 3), focus, Bernoulli(chances, empty=e)).mean_square_rate(),
+                    min(repeats, 3),
+                ),
+                None,
+            )
+            for e in ("move", "skip", "redraw")
+        ],
+        (
+            "its certified enclosure (relative width 1e-2)",
+            _median(lambda: derive(Focus("1/200", 3), _short(focus), Bernoulli(chances)).certify(1e-2), 1),
+            None,
+        ),
+    ]
 
 
 def _short(problem):

@@ -1,4 +1,5 @@
 """Command line: verify, list, show, witness, bench. Exit 0 as expected, 1 something differs, 2 bad input, 3 inconclusive."""
+
 from __future__ import annotations
 
 import argparse
@@ -24,7 +25,9 @@ def main(argv=None) -> int:
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="fltheory", description="Decides whether the theorems of federated optimisation are true.")
+    parser = argparse.ArgumentParser(
+        prog="fltheory", description="Decides whether the theorems of federated optimisation are true."
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def command(name, run, says):
@@ -33,7 +36,9 @@ def _parser():
         return sub
 
     def with_paths(sub):
-        sub.add_argument("paths", nargs="*", default=["verification"], metavar="PATH", help="paper folders, or a folder of them")
+        sub.add_argument(
+            "paths", nargs="*", default=["verification"], metavar="PATH", help="paper folders, or a folder of them"
+        )
 
     verify = command("verify", _verify, "decide every claim and finding")
     with_paths(verify)
@@ -88,8 +93,18 @@ def _verify(args):
         first = records[0]
         show = terminal.claim_line if first["type"] == "claim" else terminal.finding_line
         print(show(first, color=color), flush=True)
-    records, _ = verify(args.paths, report=args.report, jobs=args.jobs, resume=args.resume, only=args.only, quick=args.quick,
-                        device=args.device, mutant=args.mutant, on_record=line)
+
+    records, _ = verify(
+        args.paths,
+        report=args.report,
+        jobs=args.jobs,
+        resume=args.resume,
+        only=args.only,
+        quick=args.quick,
+        device=args.device,
+        mutant=args.mutant,
+        on_record=line,
+    )
     print(terminal.summary(records, color=color))
     if args.report:
         print(f"report: {args.report}/index.html")

@@ -12,7 +12,7 @@ from fltheory.errors import Inexact, refuse
 class Residue:
     """An integer modulo a prime, with the operators a round uses."""
 
-    __slots__ = ("value", "prime")
+    __slots__ = ("prime", "value")
 
     def __init__(self, value: int, prime: int):
         self.value, self.prime = value % prime, prime

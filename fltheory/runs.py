@@ -269,8 +269,13 @@ def _replay(alg, problem, law, before, after, draw, replicate):
                               zip(state, x_lay.shapes, strict=True)]) for state in (before, after))
     extra = None if draw.extra is None else {k: _one(v, replicate, 0 if k == "happens" else 1)
                                              for k, v in draw.extra.items()}
-    one = Draw(draw.who if isinstance(draw.who, slice) else _one(draw.who, replicate, 1), _one(draw.present, replicate, 1),
-               _one(draw.steps, replicate, 1), None, extra)
+    one = Draw(
+        draw.who if isinstance(draw.who, slice) else _one(draw.who, replicate, 1),
+        _one(draw.present, replicate, 1),
+        _one(draw.steps, replicate, 1),
+        None,
+        extra,
+    )
     noisy = draw.xi is not None
     A = probe_round(a, p, x_lay, one, noise=noisy)
     D = x_lay.size
@@ -303,7 +308,9 @@ class _Resumed:
         d = self.data
         for group, table in (("stats", stats), ("tails", tails)):
             for name in table:
-                table[name] = Stream2(int(d[f"{group}/{name}/count"]), d[f"{group}/{name}/mean"], d[f"{group}/{name}/m2"])
+                table[name] = Stream2(
+                    int(d[f"{group}/{name}/count"]), d[f"{group}/{name}/mean"], d[f"{group}/{name}/m2"]
+                )
         audits = [None if np.isnan(v) else float(v) for v in d["audits"]]
         return self.chunk, stats, tails, d["final"], audits
 
@@ -319,7 +326,12 @@ class _Checkpoint:
     """Atomic snapshots of a run; a snapshot of a different run is refused, a damaged one too."""
 
     def __init__(self, path, key, every):
-        self.path, self.key, self.every, self.last = (None if path is None else Path(path)), key, every, time.monotonic()
+        self.path, self.key, self.every, self.last = (
+            (None if path is None else Path(path)),
+            key,
+            every,
+            time.monotonic(),
+        )
         if self.path is not None and not self.path.absolute().parent.is_dir():
             refuse("checkpoint", str(path), "its folder does not exist", "Make the folder or choose another file.")
 
@@ -339,7 +351,12 @@ class _Checkpoint:
             raise BadInput(f"checkpoint {str(self.path)!r} cannot be read ({error}): it is no snapshot of a run. "
                            "Delete it to start again.") from None
         if key != self.key:
-            refuse("checkpoint", str(self.path), "belongs to a run with other arguments", "Delete it or choose another file.")
+            refuse(
+                "checkpoint",
+                str(self.path),
+                "belongs to a run with other arguments",
+                "Delete it or choose another file.",
+            )
         return resumed
 
     def maybe(self, chunk, t, state, mode, partial, sums, stats, tails, final, audits):
@@ -359,7 +376,11 @@ class _Checkpoint:
                    "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
         for group, table in (("stats", stats), ("tails", tails)):
             for name, s in table.items():
-                content |= {f"{group}/{name}/count": s.count, f"{group}/{name}/mean": s.mean, f"{group}/{name}/m2": s.m2}
+                content |= {
+                    f"{group}/{name}/count": s.count,
+                    f"{group}/{name}/mean": s.mean,
+                    f"{group}/{name}/m2": s.m2,
+                }
         made = io.BytesIO()
         np.savez(made, **content)
         stored = made.getvalue()

@@ -74,7 +74,7 @@ def fraction(value) -> Fraction:
 
 def is_rational(value) -> bool:
     """Whether a number is exact: an int, a Fraction or a flint rational."""
-    return (isinstance(value, (numbers.Rational, np.integer)) and not isinstance(value, (bool, np.bool_))
+    return ((isinstance(value, (numbers.Rational, np.integer)) and not isinstance(value, (bool, np.bool_)))
             or type(value).__name__ in ("fmpq", "fmpz"))
 
 

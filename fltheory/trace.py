@@ -134,8 +134,10 @@ class Trace:
             for name, parts in table.items():
                 for part, values in parts.items():
                     arrays[f"{group}/{name}/{part}"] = np.asarray(values)
-        meta = {k: getattr(self, k) for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited",
-                                              "provenance")}
+        meta = {
+            k: getattr(self, k)
+            for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
+        }
         write_atomically(f"{stem}.npz", lambda f: np.savez(f, **arrays))
         meta["sha256"] = hashlib.sha256(Path(f"{stem}.npz").read_bytes()).hexdigest()
         write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))

@@ -49,8 +49,21 @@ def decide(task, options) -> list[dict]:
         made = (paper.claims if kind == "claim" else paper.findings)[name]
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
-        return [{"type": kind, "id": name, "paper": paper.slug, "place": made.place, "kind": made.kind, "says": made.says,
-                 "word": ERROR, "expected": made.expect, "as_expected": False, "surprises": [reason], "reading": reason}]
+        return [
+            {
+                "type": kind,
+                "id": name,
+                "paper": paper.slug,
+                "place": made.place,
+                "kind": made.kind,
+                "says": made.says,
+                "word": ERROR,
+                "expected": made.expect,
+                "as_expected": False,
+                "surprises": [reason],
+                "reading": reason,
+            }
+        ]
 
 
 def mutation(paper: Paper, name):
@@ -126,9 +139,18 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         done[task] = records
         journal.append((keys[task[0]], task[1], task[2]), records)
         on_record(records)
-    head = {"type": "run", "version": _version(), "python": platform.python_version(), "libraries": _versions(), "device": device,
-            "seconds": round(time.perf_counter() - began, 1), "paths": [Path(p).name for p in paths], "quick": options["quick"],
-            "mutant": mutant, "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found}}
+    head = {
+        "type": "run",
+        "version": _version(),
+        "python": platform.python_version(),
+        "libraries": _versions(),
+        "device": device,
+        "seconds": round(time.perf_counter() - began, 1),
+        "paths": [Path(p).name for p in paths],
+        "quick": options["quick"],
+        "mutant": mutant,
+        "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found},
+    }
     slugs = {str(p.folder): p.slug for p in found}
     records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done[t]]
     if report is not None:
@@ -174,7 +196,9 @@ def _decide_all(tasks, options, jobs):
             yield task, decide(task, options)
         return
     # slowest kinds first would need timings; claims before findings keeps both workers busy to the end
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_follow, initargs=(os.getpid(),)
+    ) as pool:
         futures = {pool.submit(decide, t, options): t for t in tasks}
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -22,7 +22,10 @@ def test_quick_start_output():
 def test_counts_in_the_text():
     (paper,) = papers([ROOT / "verification"])
     kinds = [row["type"] for row in paper.ledger.values()]
-    said = [int(v) for v in re.search(r"holds (\d+) of the paper's (\d+) claims and (\d+) of its (\d+)\s+findings", TEXT).groups()]
+    said = [
+        int(v)
+        for v in re.search(r"holds (\d+) of the paper's (\d+) claims and (\d+) of its (\d+)\s+findings", TEXT).groups()
+    ]
     assert said == [len(paper.claims), kinds.count("claim"), len(paper.findings), kinds.count("finding")]
 
 

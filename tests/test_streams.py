@@ -99,7 +99,7 @@ def test_draws_have_the_right_laws():
     assert z.dtype == u.dtype == np.float64 and k.dtype == np.int64
     assert u.shape == (n // 4, 4)
     assert abs(z.mean()) < 0.03 and abs(z.var() - 1) < 0.05
-    assert abs(u.mean() - 0.5) < 0.01 and 0 <= u.min() and u.max() < 1
+    assert abs(u.mean() - 0.5) < 0.01 and u.min() >= 0 and u.max() < 1
     assert np.all(np.abs(np.bincount(k, minlength=6) / n - 1 / 6) < 0.01) and len(np.bincount(k)) == 6
     # Purposes, siblings and parents are independent.
     others = [u.ravel(), k, s.child(0).normals(n), s.child(1).normals(n), s.generator().random(n)]

@@ -72,14 +72,16 @@ def test_an_interval_says_what_it_is():
 def test_half_widths_by_hand():
     t = trace([[1.0], [3.0], [2.0], [2.0]])
     i = t.interval(level=0.95)
-    assert i.value == 2 and i.half_width == pytest.approx(1.959963985 * math.sqrt(2 / 3 / 4))
+    assert i.value == 2 and i.half_width == pytest.approx(3.182446305 * math.sqrt(2 / 3 / 4))
     assert trace([[1.0]]).interval().half_width == math.inf and trace([[1.0]]).interval().contains(1e300)
 
 
 def test_floors_use_the_replicates_tail_averages():
     values, tail = np.zeros((4, 3)), np.array([1.0, 2.0, 3.0, 6.0])
     floor = trace(values, tail).floor(level=0.95)
-    assert floor.value == 3 and floor.half_width == pytest.approx(3.182446305 * math.sqrt(14 / 3 / 4))  # Student, 3 degrees
+    assert floor.value == 3 and floor.half_width == pytest.approx(
+        3.182446305 * math.sqrt(14 / 3 / 4)
+    )  # Student, 3 degrees
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, math.nan])

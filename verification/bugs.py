@@ -45,7 +45,11 @@ class _Doubled(FedAvg):
 
 def server_step_two(algorithm):
     """The server applies the averaged change twice."""
-    return _Doubled(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging) if type(algorithm) is FedAvg else None
+    return (
+        _Doubled(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging)
+        if type(algorithm) is FedAvg
+        else None
+    )
 
 
 def hidden_proximal(algorithm):
@@ -93,7 +97,11 @@ class _CurvedStep(Proximal):
 def proximal_squared(algorithm):
     """The proximal coefficient enters squared."""
     solver = getattr(algorithm, "solver", None)
-    return replace(algorithm, solver=_CurvedStep(alpha=solver.alpha)) if type(solver) is Proximal and solver.alpha is not None else None
+    return (
+        replace(algorithm, solver=_CurvedStep(alpha=solver.alpha))
+        if type(solver) is Proximal and solver.alpha is not None
+        else None
+    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,11 @@ def normaliser_counts_steps(algorithm):
 
 def normaliser_missing(algorithm):
     """FedNova's normalisation is lost: plain averaging."""
-    return FedAvg(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging) if isinstance(algorithm, FedNova) else None
+    return (
+        FedAvg(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging)
+        if isinstance(algorithm, FedNova)
+        else None
+    )
 
 
 def tau_eff_halved(algorithm):
@@ -123,7 +135,11 @@ def tau_eff_halved(algorithm):
 
 def without_replacement(law):
     """Scheme (i) draws without replacement."""
-    return Uniform(law.draws, law.steps, law.noise, law.batch) if isinstance(law, WithReplacement) and law.draws > 1 else None
+    return (
+        Uniform(law.draws, law.steps, law.noise, law.batch)
+        if isinstance(law, WithReplacement) and law.draws > 1
+        else None
+    )
 
 
 def one_draw_less(law):

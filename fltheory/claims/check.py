@@ -49,7 +49,11 @@ class ClaimVerdict:
     @property
     def powerless(self) -> bool:
         # a statement that fails on the true algorithm has shown that its check can fail
-        return self.powers_tested and self.word not in (ev.SKIPPED, ev.FALSE) and not any(m["status"] == "killed" for m in self.mutants)
+        return (
+            self.powers_tested
+            and self.word not in (ev.SKIPPED, ev.FALSE)
+            and not any(m["status"] == "killed" for m in self.mutants)
+        )
 
     def failures(self) -> list[str]:
         lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
@@ -66,14 +70,34 @@ class ClaimVerdict:
         scope = f"{len(self.instances)} instances"
         if self.search:
             scope += f"; search of {self.search['tries']} tries over {', '.join(self.search['families'])}"
-        return {"type": "claim", "id": c.id, "paper": c.paper, "place": c.place, "kind": c.kind, "statement": c.statement,
-                "says": c.says, "word": self.word, "expected": c.expect or ev.SUPPORTED, "as_expected": self.as_expected,
-                "surprises": self.surprises(), "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
-                "evidence": self.evidence, "scope": scope, "counts": counts,
-                "looseness": [min(loose), max(loose)] if loose else None, "search": self.search, "mutants": self.mutants,
-                "powerless": self.powerless, "powerless_reason": c.powerless, "dimensional": self.dimensional,
-                "instead": c.instead, "finding": c.finding, "reading": c.reading, "survives": c.survives,
-                "seconds": round(self.seconds, 3)}
+        return {
+            "type": "claim",
+            "id": c.id,
+            "paper": c.paper,
+            "place": c.place,
+            "kind": c.kind,
+            "statement": c.statement,
+            "says": c.says,
+            "word": self.word,
+            "expected": c.expect or ev.SUPPORTED,
+            "as_expected": self.as_expected,
+            "surprises": self.surprises(),
+            "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
+            "evidence": self.evidence,
+            "scope": scope,
+            "counts": counts,
+            "looseness": [min(loose), max(loose)] if loose else None,
+            "search": self.search,
+            "mutants": self.mutants,
+            "powerless": self.powerless,
+            "powerless_reason": c.powerless,
+            "dimensional": self.dimensional,
+            "instead": c.instead,
+            "finding": c.finding,
+            "reading": c.reading,
+            "survives": c.survives,
+            "seconds": round(self.seconds, 3),
+        }
 
     def records(self) -> list[dict]:
         """The claim's record followed by one record per instance."""
@@ -129,7 +153,9 @@ def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
         if not out.comparisons:
             out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
-        out.status = next((s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR)
+        out.status = next(
+            (s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR
+        )
         deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
         kinds = [c.evidence for c in deciding]
         # one failing leg refutes with its own strength; a conjunction holds only as strongly as its weakest leg
@@ -203,8 +229,16 @@ def _term_mutants(claim, on, instances) -> list[dict]:
             names += [n for n in (c.terms or {}) if n not in names]
     out = []
     for name in names:
-        killer = next((v.instance for v in instances if v.status == ev.HOLDS for c in v.comparisons if c.terms and name in c.terms
-                       and _without(c, name).status == ev.FALSIFIED), None)
+        killer = next(
+            (
+                v.instance
+                for v in instances
+                if v.status == ev.HOLDS
+                for c in v.comparisons
+                if c.terms and name in c.terms and _without(c, name).status == ev.FALSIFIED
+            ),
+            None,
+        )
         out.append({"name": f"drop:{name}", "kind": "term", "status": "killed" if killer else "survived", "by": killer,
                     "detail": "" if killer else "no instance needs this term"})
     return out
@@ -234,8 +268,18 @@ def _code_mutants(claim, on) -> list[dict]:
             if check_instance(claim, mutated).status == ev.FALSIFIED:
                 killer = instance.name
                 break
-        status = "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == unstable else "survived"
-        out.append({"name": bug.__name__, "kind": "bug", "status": status, "by": killer, "detail": (bug.__doc__ or "").split("\n")[0]})
+        status = (
+            "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == unstable else "survived"
+        )
+        out.append(
+            {
+                "name": bug.__name__,
+                "kind": "bug",
+                "status": status,
+                "by": killer,
+                "detail": (bug.__doc__ or "").split("\n")[0],
+            }
+        )
     return out
 
 
@@ -273,8 +317,11 @@ def _dimensional(claim, on, instances) -> dict | None:
                     continue
                 ratio = equal(_ratio(a), _ratio(b))
                 if ratio.status != ev.HOLDS:
-                    return {"status": "failed", "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
-                                                          f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x"}
+                    return {
+                        "status": "failed",
+                        "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
+                        f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x",
+                    }
     if not usable:
         return {"status": "not applicable", "detail": "no instance with a sum of terms can be rescaled"}
     return {"status": "passed", "detail": f"both sides scale alike on {len(usable[:2])} instances"}

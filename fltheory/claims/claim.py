@@ -31,7 +31,9 @@ class Instance:
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "extra" or name not in self.extra:
-            raise AttributeError(f"instance {self.__dict__.get('name')!r} has no {name!r}; it has {sorted(self.__dict__.get('extra', {}))}")
+            raise AttributeError(
+                f"instance {self.__dict__.get('name')!r} has no {name!r}; it has {sorted(self.__dict__.get('extra', {}))}"
+            )
         return self.extra[name]
 
     def but(self, **changes) -> Instance:
@@ -44,6 +46,12 @@ class Instance:
     def op(self):
         from fltheory.operators.operator import derive
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, domain=self.domain)
+
+    @functools.cached_property
+    def op_anywhere(self):
+        """The operator on every state, not only those reachable from the start."""
+        from fltheory.operators.operator import derive
+        return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
 
     @functools.cached_property
     def run(self):
@@ -90,7 +98,14 @@ class Hypothesis:
     def check(self, instance) -> dict:
         sides = self.sides(instance)
         if sides is ASSUMED:
-            return {"name": self.name, "statement": self.statement, "lhs": ASSUMED, "rhs": "symbols", "holds": True, "margin": ""}
+            return {
+                "name": self.name,
+                "statement": self.statement,
+                "lhs": ASSUMED,
+                "rhs": "symbols",
+                "holds": True,
+                "margin": "",
+            }
         left, right = sides
         if left is None or right is None:  # the number does not exist: no finite constant
             return {"name": self.name, "statement": self.statement, "lhs": "none" if left is None else show(left),
@@ -188,7 +203,16 @@ class Finding:
     module: str = ""
 
     def __post_init__(self):
-        kinds = ("counterexample", "wrong-formula", "missing-hypothesis", "asymptotic", "gap", "remark", "misprint", "empirical")
+        kinds = (
+            "counterexample",
+            "wrong-formula",
+            "missing-hypothesis",
+            "asymptotic",
+            "gap",
+            "remark",
+            "misprint",
+            "empirical",
+        )
         if self.kind not in kinds:
             refuse("kind", self.kind, f"is one of {kinds}", "Say how the finding is decided.")
 
@@ -199,7 +223,9 @@ REGISTRY: list = []
 def claim(id, on=(), **options):
     """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger."""
     def wrap(body):
-        made = Claim(id, body, tuple(on), **{k: tuple(v) if k in ("needs", "rejects") else v for k, v in options.items()})
+        made = Claim(
+            id, body, tuple(on), **{k: tuple(v) if k in ("needs", "rejects") else v for k, v in options.items()}
+        )
         REGISTRY.append(made)
         return made
     return wrap

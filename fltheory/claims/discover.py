@@ -58,7 +58,12 @@ def papers(paths) -> list[Paper]:
     folders = []
     for path in map(Path, paths):
         if not path.exists():
-            refuse("path", str(path), "does not exist", "Give a paper folder or a folder of them, for example verification.")
+            refuse(
+                "path",
+                str(path),
+                "does not exist",
+                "Give a paper folder or a folder of them, for example verification.",
+            )
         folders += [p.parent for p in ([path / "ledger.csv"] if (path / "ledger.csv").is_file()
                                        else sorted(path.glob("*/ledger.csv")))]
     if not folders:
@@ -144,7 +149,12 @@ def _add(paper: Paper, made):
     row = paper.ledger.get(made.id)
     wanted = "claim" if isinstance(made, Claim) else "finding"
     if row is None or row["type"] != wanted:
-        refuse("id", made.id, f"is no {wanted} of {paper.slug}/ledger.csv", "Add it to the ledger with a reason, or correct the id.")
+        refuse(
+            "id",
+            made.id,
+            f"is no {wanted} of {paper.slug}/ledger.csv",
+            "Add it to the ledger with a reason, or correct the id.",
+        )
     table = paper.claims if isinstance(made, Claim) else paper.findings
     if made.id in table:
         refuse("id", made.id, f"is declared twice in {paper.slug}", "Ids are unique.")

@@ -36,11 +36,27 @@ class FindingVerdict:
 
     def record(self) -> dict:
         f = self.finding
-        return {"type": "finding", "id": f.id, "paper": f.paper, "place": f.place, "kind": f.kind, "word": self.word,
-                "expected": f.expect, "as_expected": self.as_expected, "breaks": f.breaks, "step": f.step, "says": f.says,
-                "corrected": f.corrected, "procedure": self.steps, "reading": f.reading, "survives": f.survives,
-                "script": f.script, "script_source": self.source or None, "script_output": self.output or None,
-                "seconds": round(self.seconds, 3)}
+        return {
+            "type": "finding",
+            "id": f.id,
+            "paper": f.paper,
+            "place": f.place,
+            "kind": f.kind,
+            "word": self.word,
+            "expected": f.expect,
+            "as_expected": self.as_expected,
+            "breaks": f.breaks,
+            "step": f.step,
+            "says": f.says,
+            "corrected": f.corrected,
+            "procedure": self.steps,
+            "reading": f.reading,
+            "survives": f.survives,
+            "script": f.script,
+            "script_source": self.source or None,
+            "script_output": self.output or None,
+            "seconds": round(self.seconds, 3),
+        }
 
 
 def confirm(finding: Finding, claims: dict[str, Claim], mutant=None) -> FindingVerdict:
@@ -56,7 +72,9 @@ def confirm(finding: Finding, claims: dict[str, Claim], mutant=None) -> FindingV
         out.steps.append(_step("proof of its own", "failed", f"a finding of kind {finding.kind} needs check="))
     if finding.kind in ("counterexample", "wrong-formula"):
         if finding.script is None:
-            out.steps.append(_step("witness script", "failed", "a published theorem is called false only with a witness"))
+            out.steps.append(
+                _step("witness script", "failed", "a published theorem is called false only with a witness")
+            )
         if finding.corrected is None or finding.corrected not in claims:
             out.steps.append(_step("corrected statement", "failed", f"{finding.corrected!r} is no claim of this paper"))
     if finding.script is not None:
@@ -77,7 +95,9 @@ def _points(finding, claims, mutant):
     """
     broken = claims.get(finding.breaks)
     if broken is None or not finding.at:
-        return [_step("instances", "failed", f"breaks={finding.breaks!r} at={finding.at!r}: name a claim and its instances")]
+        return [
+            _step("instances", "failed", f"breaks={finding.breaks!r} at={finding.at!r}: name a claim and its instances")
+        ]
     steps = []
     by_name = {i.name: i for i in broken.on}
     for name in finding.at:
@@ -91,7 +111,9 @@ def _points(finding, claims, mutant):
             v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
         exact = v.status == ev.FALSIFIED and ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball")
         state = "skipped" if v.status == ev.SKIPPED else "ok" if exact else "failed"
-        sides = "; ".join(f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED)
+        sides = "; ".join(
+            f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED
+        )
         steps.append(_step(f"instance {name}: hypotheses hold, statement fails ({v.evidence})", state,
                            sides or v.reason or v.status))
     return steps
@@ -122,9 +144,15 @@ def run_witness(finding: Finding):
     if len(source.splitlines()) > SCRIPT_LINES:
         return _step("witness script", "failed", f"longer than {SCRIPT_LINES} lines"), source, ""
     try:
-        done = subprocess.run([sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=SCRIPT_SECONDS)
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=SCRIPT_SECONDS
+        )
     except subprocess.TimeoutExpired:
         return _step("witness script", "failed", f"ran past {SCRIPT_SECONDS} s"), source, ""
     last = (done.stdout.strip().splitlines() or [""])[-1]
     ok = done.returncode == 0 and last.startswith("VERDICT")
-    return _step("witness script, second route", "ok" if ok else "failed", last or done.stderr[-300:]), source, done.stdout
+    return (
+        _step("witness script, second route", "ok" if ok else "failed", last or done.stderr[-300:]),
+        source,
+        done.stdout,
+    )

@@ -54,7 +54,11 @@ def equal(lhs, rhs, label="") -> Comparison:
         import flint
         pairs = [(flint.arb(_to_flint(u)), flint.arb(_to_flint(v))) for u, v in zip(a, b, strict=True)]
         status = HOLDS if all(u.overlaps(v) for u, v in pairs) else FALSIFIED
-        detail = "balls overlap: equal up to the radius of the enclosures" if status == HOLDS else "the enclosures are disjoint"
+        detail = (
+            "balls overlap: equal up to the radius of the enclosures"
+            if status == HOLDS
+            else "the enclosures are disjoint"
+        )
     else:
         u, v = np.array([float(x) for x in a]), np.array([float(x) for x in b])
         gap, scale = float(np.abs(u - v).max()), max(float(np.abs(u).max()), float(np.abs(v).max()), 1e-300)
@@ -85,15 +89,24 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
         status = HOLDS if (high < total if strict else high <= total) else FALSIFIED if (
             low >= total if strict else low > total) else INCONCLUSIVE
     looseness = None if high == 0 else total / high
-    return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, total - high, looseness, terms)
+    return Comparison(
+        "less than" if strict else "at most", lhs, rhs, status, kind, label, total - high, looseness, terms
+    )
 
 
 def equivalent(first, second, label="", detail="") -> Comparison:
     """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
     (a, left), (b, right) = first, second
     kind = evidence_of(*left, *right)
-    return Comparison("equivalent", f"{show(left[0])} < {show(left[1])}: {a}", f"{show(right[0])} < {show(right[1])}: {b}",
-                      HOLDS if bool(a) == bool(b) else FALSIFIED, kind, label, detail=detail)
+    return Comparison(
+        "equivalent",
+        f"{show(left[0])} < {show(left[1])}: {a}",
+        f"{show(right[0])} < {show(right[1])}: {b}",
+        HOLDS if bool(a) == bool(b) else FALSIFIED,
+        kind,
+        label,
+        detail=detail,
+    )
 
 
 def agrees(measured: Interval, predicted, label="") -> Comparison:

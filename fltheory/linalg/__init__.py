@@ -6,13 +6,13 @@ from fltheory.linalg.definite import (
     charpoly_radius,
     is_positive_definite,
     largest_eigenvalue_bound,
+    ldl,
     smallest_eigenvalue_bound,
 )
 from fltheory.linalg.elimination import (
     determinant,
     identity,
     inverse,
-    ldl,
     matmul,
     nullspace,
     power,

@@ -5,7 +5,44 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.linalg.elimination import _flint, _require_symmetric, identity, to_fmpq_matrix, to_fractions
+from fltheory.linalg.elimination import _excludes_zero, _flint, _matrix, identity, to_fmpq_matrix, to_fractions
+
+
+def _require_symmetric(A):
+    for i in range(len(A)):
+        for j in range(i):
+            if _excludes_zero(A[i, j] - A[j, i]):
+                raise ValueError(
+                    f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
+                    "symmetric; symmetrise it with (A + A.T) / 2"
+                )
+
+
+def ldl(A):
+    """(L, D) with A = L diag(D) L^T for symmetric A of shape (d, d): L (d, d) unit lower triangular, D (d,).
+
+    No pivoting: a zero in D is accepted only when the column below it is zero as well (the column of L is
+    then zero below its diagonal).  Raises numpy.linalg.LinAlgError where that fails, ValueError when A is not
+    square or not symmetric.
+    """
+    A = _matrix(A, square=True)
+    _require_symmetric(A)
+    d = len(A)
+    S, L = A.copy(), identity(d, A)
+    for k in range(d):
+        pivot = S[k, k]
+        below = [i for i in range(k + 1, d) if not S[i, k] == 0]
+        if below and not _excludes_zero(pivot):
+            raise np.linalg.LinAlgError(
+                f"pivot {k} of ldl is {pivot} above a nonzero column; without pivoting every leading "
+                "minor must be nonzero; permute the matrix"
+            )
+        for i in below:
+            L[i, k] = S[i, k] / pivot
+            for j in range(k + 1, i + 1):
+                if not S[j, k] == 0:
+                    S[i, j] = S[i, j] - L[i, k] * S[j, k]
+    return L, S.diagonal().copy()
 
 
 def _symmetric_fractions(A, name):

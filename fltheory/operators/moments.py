@@ -132,8 +132,12 @@ class Moments:
         try:
             if self.unknowns <= DENSE:
                 raise ArpackNoConvergence("small enough for the dense route", [], [])
-            T = LinearOperator((self.unknowns,) * 2, matvec=lambda v: self._pack(self.second(self._unpack(v))), dtype=float)
-            start = self._pack(np.stack([np.eye(self.size)] * self.modes))  # inside the cone: meets the Perron direction
+            T = LinearOperator(
+                (self.unknowns,) * 2, matvec=lambda v: self._pack(self.second(self._unpack(v))), dtype=float
+            )
+            start = self._pack(
+                np.stack([np.eye(self.size)] * self.modes)
+            )  # inside the cone: meets the Perron direction
             values, vectors = eigs(T, k=1, which="LM", v0=start, tol=1e-13)
         except ArpackNoConvergence:
             if self.unknowns > 3_000:
@@ -162,7 +166,9 @@ class Moments:
         if exact or self.unknowns <= DENSE:
             T = self.second_matrix()
             return self._unpack(linalg.solve(linalg.identity(len(T), T) - T, rhs))
-        A = LinearOperator((self.unknowns,) * 2, matvec=lambda v: v - self._pack(self.second(self._unpack(v))), dtype=float)
+        A = LinearOperator(
+            (self.unknowns,) * 2, matvec=lambda v: v - self._pack(self.second(self._unpack(v))), dtype=float
+        )
         solution, info = gmres(A, rhs, rtol=1e-13, atol=0, restart=200, maxiter=50)
         if info != 0:
             raise CertificateFailed(f"covariance equation with {self.unknowns} unknowns: GMRES did not converge")

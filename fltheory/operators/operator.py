@@ -101,7 +101,8 @@ class Operator:
         return NoFixedPoint(
             f"{type(self.algorithm).__name__}: the mean round has an eigenvalue 1 on the {self.reachable}-dimensional "
             f"reachable subspace, so its fixed point is not unique or does not exist. Conserved: "
-            f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients.")
+            f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients."
+        )
 
     def fixed_point(self) -> FixedPoint:
         """Fixed point of the mean round from this start. Raises NoFixedPoint if it is not unique.
@@ -248,8 +249,12 @@ def prepare(algorithm, problem, law, noise):
             refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
         law = law.with_noise(noise)
     if law.repeats and algorithm.stateful:
-        refuse("law", type(law).__name__, f"it may draw one client twice, and the clients of {type(algorithm).__name__} "
-               "keep memories", "Use a law without repeats.")
+        refuse(
+            "law",
+            type(law).__name__,
+            f"it may draw one client twice, and the clients of {type(algorithm).__name__} keep memories",
+            "Use a law without repeats.",
+        )
     if law.batch is not None and not hasattr(problem, "sizes"):
         refuse("batch", law.batch, f"{type(problem).__name__} has no rows to draw mini-batches from",
                "Use additive noise, or a problem made of data (ft.Ridge, ft.Logistic, ft.Network).")
@@ -270,8 +275,12 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
         refuse("start", start, 'is "init" or "any"', "Say which states count.")
     law = prepare(algorithm, problem, law, noise)
     if law.batch is not None:
-        refuse("batch", law.batch, "mini-batch noise multiplies the state, so the operator is a different one per batch",
-               "Use ft.run, or additive noise.")
+        refuse(
+            "batch",
+            law.batch,
+            "mini-batch noise multiplies the state, so the operator is a different one per batch",
+            "Use ft.run, or additive noise.",
+        )
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
@@ -305,8 +314,10 @@ def _reduced(mix: Mixture, rows, V, z0, domain) -> Mixture:
         gap = max(np.abs(M @ V - V @ S).max(), np.abs(M @ z0 + c - z0 - V @ s).max())
         scale = max(1.0, np.abs(M).max(), np.abs(c).max()) * max(1.0, np.abs(V).max())
         if not gap <= 1e-8 * scale:
-            raise NoFixedPoint(f"the subspace found modulo a prime is not invariant (residual {gap:.1e} in dimension {D}); "
-                               "declare the data as short rationals or use start='any'")
+            raise NoFixedPoint(
+                f"the subspace found modulo a prime is not invariant (residual {gap:.1e} in dimension {D}); "
+                "declare the data as short rationals or use start='any'"
+            )
     return small
 
 
@@ -322,8 +333,12 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
     alg, prob = algorithm.to(domain), flat.to(domain)
     lay = layout(alg, prob)
     if lay.size != prob.d:
-        refuse("algorithm", type(algorithm).__name__, "surrogate weights are defined for methods whose state is the model",
-               "Methods with memories have fixed points of their own: use derive(...).fixed_point().")
+        refuse(
+            "algorithm",
+            type(algorithm).__name__,
+            "surrogate weights are defined for methods whose state is the model",
+            "Methods with memories have fixed points of their own: use derive(...).fixed_point().",
+        )
     mixes = tuple(mixture(alg, prob, lay, law, mode) for mode in range(law.modes))
     pi = Moments(mixes, domain.array(np.array(law.chain(), dtype=object)), 0).stationary_modes()
     step = sum(q * mix.mean()[1] for q, mix in zip(pi, mixes, strict=True))

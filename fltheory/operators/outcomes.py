@@ -91,8 +91,12 @@ def _featured(algorithm, problem, lay, law, mode, noise):
     gram[0, 0], gram[0, 1:], gram[1:, 0], gram[1:, 1:] = one, mean, mean, second
     parts = [base, *count, *share]
     if law.empty == "skip" and nobody:
-        identity = domain.array(np.concatenate([np.eye(lay.size, dtype=np.int64),
-                                                np.zeros((lay.size, base.shape[1] - lay.size), dtype=np.int64)], axis=1))
+        identity = domain.array(
+            np.concatenate(
+                [np.eye(lay.size, dtype=np.int64), np.zeros((lay.size, base.shape[1] - lay.size), dtype=np.int64)],
+                axis=1,
+            )
+        )
         parts.append(identity - base)                              # coefficient 1{S empty}
         first.append(nobody)
         grown = np.full((2 * n + 2, 2 * n + 2), Fraction(0), dtype=object)

@@ -40,7 +40,9 @@ class Reach:
             terms = [(name, -v / row[lead]) for k, (name, v) in enumerate(zip(self.names, row, strict=True))
                      if v != 0 and k != lead]
             right = " + ".join(name if v == 1 else f"{v} {name}" for name, v in terms) or "0"
-            start = 0 if origin is None else sum((v * o for v, o in zip(row, origin, strict=True)), Fraction(0)) / row[lead]
+            start = (
+                0 if origin is None else sum((v * o for v, o in zip(row, origin, strict=True)), Fraction(0)) / row[lead]
+            )
             right = right if start == 0 else (f"{right} + {start}" if terms else f"{start}")
             out.append(f"{self.names[lead]} = {right.replace('+ -', '- ')}")
         return out

@@ -45,7 +45,9 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
         how = "mean rate: exact characteristic polynomial; "
     except ImportError:
         mean, how = None, "mean rate: skipped without flint; "
-    return Certificate(mean, mean_square(exact, floats, width, mean), how + "mean-square rate: Lyapunov and Perron matrices, exact")
+    return Certificate(
+        mean, mean_square(exact, floats, width, mean), how + "mean-square rate: Lyapunov and Perron matrices, exact"
+    )
 
 
 def mean_square(exact: Moments, floats: Moments, width, mean=None):
@@ -99,7 +101,9 @@ def _resolvent(floats: Moments, rate):
                            matvec=lambda v: rate * v - floats._pack(floats.second(floats._unpack(v))))
         v, info = gmres(A, eye, rtol=1e-8, atol=0, restart=200, maxiter=100)
         if info != 0:
-            raise CertificateFailed(f"the resolvent with {floats.unknowns} unknowns did not converge; ask for a larger width")
+            raise CertificateFailed(
+                f"the resolvent with {floats.unknowns} unknowns did not converge; ask for a larger width"
+            )
     X = floats._unpack(v)
     return X / np.abs(X).max()
 

@@ -59,7 +59,9 @@ def from_csv(path) -> list[dict]:
         with open(path, newline="", encoding="utf-8") as handle:
             return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(handle)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"table {str(path)!r} cannot be read ({error}). Regenerate it with `fltheory figures`.") from None
+        raise BadInput(
+            f"table {str(path)!r} cannot be read ({error}). Regenerate it with `fltheory figures`."
+        ) from None
 
 
 def _number(text):

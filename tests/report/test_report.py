@@ -309,7 +309,7 @@ def test_empty_and_sparse_input(write):
     nulls = [{**dict.fromkeys(record), "type": record["type"]} for record in ALL]
     assert write(nulls)
     odd = [
-        {**{key: 7 for key in record}, "type": record["type"]} for record in (PRINTED, INSTANCES[0], FINDING)
+        {**dict.fromkeys(record, 7), "type": record["type"]} for record in (PRINTED, INSTANCES[0], FINDING)
     ]
     assert write(odd)
     assert "no records" in html.page([])

@@ -52,9 +52,14 @@ def fig5_data():
     best = optimum(problem)
     torch_problem = problem.to(Torch())
     x_best = Torch().array(best.x)
-    metrics = {"gap": lambda x: torch_problem.value(x) - float(best.value), "error": lambda x: ((x - x_best) ** 2).sum(-1)}
+    metrics = {
+        "gap": lambda x: torch_problem.value(x) - float(best.value),
+        "error": lambda x: ((x - x_best) ** 2).sum(-1),
+    }
     five = _epochs(problem.sizes, FIG5_BATCH, 5)
-    random = RandomSteps(tuple((Fraction(1, 5), _epochs(problem.sizes, FIG5_BATCH, e)) for e in EPOCHS), independent=False)
+    random = RandomSteps(
+        tuple((Fraction(1, 5), _epochs(problem.sizes, FIG5_BATCH, e)) for e in EPOCHS), independent=False
+    )
     panels = {"full": (Full, five), "sampled": (lambda **k: Uniform(9, **k), five), "sampled, random epochs":
               (lambda **k: Uniform(9, **k), random)}
     third = FIG5_ROUNDS // 4
@@ -114,8 +119,12 @@ def _models():
     inputs, targets = [a for a, _ in clients], [b for _, b in clients]
     bias = [np.concatenate([a, np.ones((len(a), 1))], axis=1) for a in inputs]
     softmax = Logistic(bias, targets, 1e-4, classes=10, weights=sizes / sizes.sum())
-    network = Network(lambda: torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)), inputs,
-                      targets, weights=sizes / sizes.sum())
+    network = Network(
+        lambda: torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)),
+        inputs,
+        targets,
+        weights=sizes / sizes.sum(),
+    )
     x, y = torch.as_tensor(test[0]), torch.as_tensor(test[1])
     with_bias = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
 
@@ -125,7 +134,11 @@ def _models():
 
     def deep(models):
         return torch.stack([(network.outputs(m, x).argmax(-1) == y).double().mean() for m in models])
-    return {"softmax": (softmax, np.zeros(softmax.d), linear), "network": (network, FLOAT.array(np.asarray(network.initial(0))), deep)}
+
+    return {
+        "softmax": (softmax, np.zeros(softmax.d), linear),
+        "network": (network, FLOAT.array(np.asarray(network.initial(0))), deep),
+    }
 
 
 def table1_data():
@@ -133,12 +146,16 @@ def table1_data():
     rows = []
     for model, (problem, x0, accuracy) in _models().items():
         two = _epochs(problem.sizes, TABLE_BATCH, 2)
-        varying = RandomSteps(tuple((Fraction(1, 4), _epochs(problem.sizes, TABLE_BATCH, e)) for e in (2, 3, 4, 5)), independent=False)
+        varying = RandomSteps(
+            tuple((Fraction(1, 4), _epochs(problem.sizes, TABLE_BATCH, e)) for e in (2, 3, 4, 5)), independent=False
+        )
         for epochs, steps in (("E=2", two), ("E~U(2,5)", varying)):
             for name, lr, solver in (("vanilla", 0.05, Vanilla()), ("momentum", 0.02, Momentum("9/10")),
                                      ("proximal", 0.05, Proximal(mu=0.005))):
                 for server, make in (("FedAvg", FedAvg), ("FedNova", FedNova)):
-                    rows.append(_cell(model, epochs, name, server, make(lr, solver=solver), problem, steps, x0, accuracy))
+                    rows.append(
+                        _cell(model, epochs, name, server, make(lr, solver=solver), problem, steps, x0, accuracy)
+                    )
             for name, server, algorithm in (("VR", "FedAvg", Scaffold(0.05)), ("VR", "FedNova", FedNovaVR(0.05)),
                                             ("momentum + VR", "FedNova", FedNovaVR(0.02, solver=Momentum("9/10")))):
                 rows.append(_cell(model, epochs, name, server, algorithm, problem, steps, x0, accuracy))
@@ -171,7 +188,12 @@ def table1_draw(rows):
             at = [j for j, key in enumerate(labels) if key in own]
             ax.errorbar([own[labels[j]]["accuracy"] for j in at], [j + 0.25 * k - 0.12 for j in at],
                         xerr=[own[labels[j]]["half_width"] for j in at], fmt="os"[k], color=colour, label=server, ms=4)
-        ax.set(yticks=range(len(labels)), yticklabels=[f"{a}, {b}" for a, b in labels], xlabel="test accuracy (%)", title=model)
+        ax.set(
+            yticks=range(len(labels)),
+            yticklabels=[f"{a}, {b}" for a, b in labels],
+            xlabel="test accuracy (%)",
+            title=model,
+        )
         ax.invert_yaxis()
     figure_axes[0][0].legend(fontsize=7, loc="lower left")
     return figure
@@ -179,5 +201,7 @@ def table1_draw(rows):
 
 EXPERIMENTS = {
     "fig5": Figure(fig5_data, fig5_draw, "Figure 5 on Synthetic(1,1): gap to the exact optimum, 10 seeds with bands."),
-    "table1": Figure(table1_data, table1_draw, "Table 1's substitute on digits: test accuracy, 5 seeds with 99 % intervals."),
+    "table1": Figure(
+        table1_data, table1_draw, "Table 1's substitute on digits: test accuracy, 5 seeds with 99 % intervals."
+    ),
 }

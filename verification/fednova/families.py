@@ -50,8 +50,18 @@ def quadratics(draw):
     if L == 0:
         return None
     eta = share / (L * max(f.norm1(f.a_vector(solver, t, value)) for t in taus))
-    return I.surrogate("random quadratic", problem, taus, eta, solver, value, sigma, rounds, x0,
-                       says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
+    return I.surrogate(
+        "random quadratic",
+        problem,
+        taus,
+        eta,
+        solver,
+        value,
+        sigma,
+        rounds,
+        x0,
+        says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}",
+    )
 
 
 def hubers(draw):
@@ -66,8 +76,19 @@ def hubers(draw):
     # data gradients are bounded by G_i = sum delta |u|, so kappa^2 = sum w_i G_i^2 is admissible with every beta^2 >= 1
     kappa2 = sum(q * (delta * sum(abs(r[0]) for r in u)) ** 2 for q, u in zip(w, U, strict=True))
     rounds, x0 = draw(st.sampled_from([1, 3])), [draw(st.integers(-4, 4))]
-    return I.descending("random Huber", problem, RATIONAL, kappa2, taus, share, solver, value, rounds, x0,
-                        says=f"U={U}, offsets={offsets}, delta={delta}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}")
+    return I.descending(
+        "random Huber",
+        problem,
+        RATIONAL,
+        kappa2,
+        taus,
+        share,
+        solver,
+        value,
+        rounds,
+        x0,
+        says=f"U={U}, offsets={offsets}, delta={delta}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}",
+    )
 
 
 def logistics(draw):
@@ -80,7 +101,9 @@ def logistics(draw):
     problem = Logistic(A, labels, Fraction(1, 10), weights=_weights(draw, n))
     taus, solver, value, share = _setting(draw, n)
     w = f.plain_averaging(_exact(problem), [f.norm1(f.a_vector(solver, t, value)) for t in taus])[1]
-    kappa2 = sum(q * sum(fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True))
+    kappa2 = sum(
+        q * sum(fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True)
+    )
     rounds, x0 = draw(st.sampled_from([1, 5, 20])), [draw(st.integers(-3, 3)), draw(st.integers(-3, 3))]
     return I.descending("random logistic", problem, FLOAT, kappa2, taus, share, solver, value, rounds, x0,
                         says=f"A={A}, labels={labels}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}")

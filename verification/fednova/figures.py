@@ -35,7 +35,9 @@ def _fixed_steps():
     """One draw of step counts with plain mean exactly 30."""
     steps = _gaussian_steps("fixed", 1)[0]
     while steps.sum() != 30 * CLIENTS:
-        steps[np.argmax(steps) if steps.sum() > 30 * CLIENTS else np.argmin(steps)] -= np.sign(steps.sum() - 30 * CLIENTS)
+        steps[np.argmax(steps) if steps.sum() > 30 * CLIENTS else np.argmin(steps)] -= np.sign(
+            steps.sum() - 30 * CLIENTS
+        )
     return steps
 
 
@@ -78,7 +80,9 @@ def _prediction(panel, algorithm, problem, steps, lr, best):
         moved = [1 / (1 + mu) * (1 - (1 - lr * (1 + mu)) ** v) for v in values]
         return ff.random_steps_floor(moved, chances, ((problem.c - best) ** 2).sum(), CLIENTS)
     law = Full(steps=tuple(int(v) for v in steps))
-    coordinates = [Quadratic([[[1.0]]] * CLIENTS, problem.c[:, j:j + 1]) for j in range(DIMENSION)]  # unit Hessians decouple
+    coordinates = [
+        Quadratic([[[1.0]]] * CLIENTS, problem.c[:, j : j + 1]) for j in range(DIMENSION)
+    ]  # unit Hessians decouple
     return _distance(np.array([derive(algorithm, q, law).fixed_point().x[0] for q in coordinates]), best)
 
 
@@ -97,7 +101,9 @@ def fig2_draw(rows):
     axes[0][0].set_ylabel(r"$\|x-x^\star\|^2$")
     axes[0][0].set_xlim(0, 60)  # all four reach rounding level within a few rounds
     axes[0][2].legend(ncols=2, fontsize=7)
-    axes[0][2].text(0.02, 0.03, "VRLSGD overflows within a few dozen rounds", transform=axes[0][2].transAxes, fontsize=7)
+    axes[0][2].text(
+        0.02, 0.03, "VRLSGD overflows within a few dozen rounds", transform=axes[0][2].transAxes, fontsize=7
+    )
     figure.suptitle("Markers: runs. Dashed: exact fixed point (left, middle) or mean-square floor (right).", fontsize=8)
     return figure
 
@@ -112,8 +118,14 @@ def fig4_data():
         norms = [float(f.norm1(a)) for a in vectors]
         tau_eff, w = f.plain_averaging(p, norms)
         A = f.abc(vectors, w, tau_eff)[0]
-        rows.append({"alpha": float(alpha), "weight_bias": float(f.chi2(p, w)), "slowdown": float(taus.mean() / tau_eff),
-                     "relative_variance": float(A)})
+        rows.append(
+            {
+                "alpha": float(alpha),
+                "weight_bias": float(f.chi2(p, w)),
+                "slowdown": float(taus.mean() / tau_eff),
+                "relative_variance": float(A),
+            }
+        )
     return [r | {"relative_variance": r["relative_variance"] / rows[0]["relative_variance"]} for r in rows]
 
 
@@ -161,5 +173,7 @@ def map_draw(rows):
 FIGURES = {
     "fig2": Figure(fig2_data, fig2_draw, "Figure 2 with exact fixed points and floors drawn in."),
     "fig4": Figure(fig4_data, fig4_draw, "Figure 4: FedProx against alpha, closed forms."),
-    "map": Figure(map_data, map_draw, "Where FedAvg, FedProx and FedNova really converge as eta and the spread of steps grow."),
+    "map": Figure(
+        map_data, map_draw, "Where FedAvg, FedProx and FedNova really converge as eta and the spread of steps grow."
+    ),
 }

@@ -8,8 +8,12 @@ from verification.fednova import formulas as f
 from verification.fednova.instances import framework as I
 
 
-@claim("appb-momentum", on=I.momentum, rejects=[bugs.dampened_momentum, bugs.nesterov_momentum],
-       domain="every rho != 1, eta and gradient sequence; every integer tau by induction on the coded step; tau = 1, 2, 5, 8 in full")
+@claim(
+    "appb-momentum",
+    on=I.momentum,
+    rejects=[bugs.dampened_momentum, bugs.nesterov_momentum],
+    domain="every rho != 1, eta and gradient sequence; every integer tau by induction on the coded step; tau = 1, 2, 5, 8 in full",
+)
 def appb_momentum(i):
     r"""Local momentum $u\leftarrow\rho u+g$, $y\leftarrow y-\eta u$ with $u=0$ at the start of a round accumulates
     $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=\dfrac{1-\rho^{\tau-k}}{1-\rho}$.
@@ -21,7 +25,11 @@ def appb_momentum(i):
         for g in i.g:
             y, buffer = solver.step(y, x, buffer, np.array([g]), lr, 1)
         a = f.a_vector("momentum", i.explicit, i.rho)
-        return equal(y[0] - i.x, -i.eta * sum((u * v for u, v in zip(a[1:], i.g[1:], strict=True)), a[0] * i.g[0]), f"tau = {i.explicit}")
+        return equal(
+            y[0] - i.x,
+            -i.eta * sum((u * v for u, v in zip(a[1:], i.g[1:], strict=True)), a[0] * i.g[0]),
+            f"tau = {i.explicit}",
+        )
     # one gradient g enters at step s; afterwards the step is linear, so gradients superpose
     zero, one = i.z * 0, i.z * 0 + 1
 
@@ -38,8 +46,12 @@ def appb_momentum(i):
             equal(np.array(step(i.y, zero, zero)), np.array([i.y, zero]), "nothing moves before the first gradient"))
 
 
-@claim("remark-alpha-monotone", on=I.alpha_monotone, rejects=[bugs.proximal_squared],
-       domain="all integers tau_i, every number of clients (chi-square is a sum over pairs), every p, all alpha in [0, 1)")
+@claim(
+    "remark-alpha-monotone",
+    on=I.alpha_monotone,
+    rejects=[bugs.proximal_squared],
+    domain="all integers tau_i, every number of clients (chi-square is a sum over pairs), every p, all alpha in [0, 1)",
+)
 def remark_alpha_monotone(i):
     r"""As $\alpha$ rises in $[0,1]$ the weights of FedProx tend to $p$, $\chi^2_{p\|w}$ falls, and so does
     $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ (the slowdown $\bar\tau/\tau_{\rm eff}$ rises).
@@ -53,18 +65,27 @@ def remark_alpha_monotone(i):
         after, _ = solver.step(np.array([-s]), 0 * unit, solver.start(unit), unit, 1, 1)
         return -after[0]
     S = f.proximal_norm1(alpha, A)
-    norm = induction(base=[(f.proximal_norm1(alpha, unit[0]), x * 0)], step=[(coded(S), f.proximal_norm1(alpha, A * x))],
-                     label="|a|_1 of the coded proximal step")
+    norm = induction(
+        base=[(f.proximal_norm1(alpha, unit[0]), x * 0)],
+        step=[(coded(S), f.proximal_norm1(alpha, A * x))],
+        label="|a|_1 of the coded proximal step",
+    )
 
     # with x = 1 - alpha: S_a = (1 - x^a)/(1 - x); derivatives in x, where d(x^a)/dx = a x^a / x
     def slope(power, k):
         return (-k * power / x * (1 - x) + (1 - power)) / ((1 - x) * (1 - x))
     grows = (slope(A * x, a + 1) - slope(A, a), a * A / x)
-    falls = induction(base=[(slope(unit[0], 0 * a), 0 * x)], step=[grows], label="d|a|_1/dx grows by a x^(a-1) >= 0: tau_eff falls in alpha")
+    falls = induction(
+        base=[(slope(unit[0], 0 * a), 0 * x)],
+        step=[grows],
+        label="d|a|_1/dx grows by a x^(a-1) >= 0: tau_eff falls in alpha",
+    )
 
     # N(a, b) = S_a' S_b - S_a S_b' decides the sign of d(S_a/S_b)/dx; a runs upwards from b, then b upwards from 0
     def N(power_a, ka, power_b, kb):
-        return slope(power_a, ka) * f.proximal_norm1(alpha, power_b) - f.proximal_norm1(alpha, power_a) * slope(power_b, kb)
+        return slope(power_a, ka) * f.proximal_norm1(alpha, power_b) - f.proximal_norm1(alpha, power_a) * slope(
+            power_b, kb
+        )
 
     def D(power, k):  # the increment N(a+1, b) - N(a, b), divided by x^(a-1)
         return a * f.proximal_norm1(alpha, power) - x * slope(power, k)
@@ -82,18 +103,25 @@ def _chi_square():
     p, s1, s2, q, delta, step = Field("p s1 s2 q delta step").symbols
     _, w = f.plain_averaging([p, q], [s1, s2])
     scaled = [v * (p + q) for v in (p / (p + q), q / (p + q))]
-    same = equal(f.chi2([p / (p + q), q / (p + q)], w), f.chi2_pairs([v / (p + q) for v in scaled], lambda i, j: s1 / s2),
-                 "chi-square as a sum over pairs")
+    same = equal(
+        f.chi2([p / (p + q), q / (p + q)], w),
+        f.chi2_pairs([v / (p + q) for v in scaled], lambda i, j: s1 / s2),
+        "chi-square as a sum over pairs",
+    )
     r = 1 + delta  # r >= 1 and a rise by step >= 0
     gain = (r + step) + 1 / (r + step) - r - 1 / r
     return same, nonnegative(gain, "r + 1/r grows for r >= 1")
 
 
-@claim("bias-first-order", on=I.bias, rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
-       proved=True,
-       domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, gamma; two clients "
-              "with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with steps (1, 2, 3) for vanilla; every "
-              "dimension for tau = 1, 4, 8 through the scalar client")
+@claim(
+    "bias-first-order",
+    on=I.bias,
+    rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
+    proved=True,
+    domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, gamma; two "
+    "clients with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with steps (1, 2, 3) for vanilla; "
+    "every dimension for tau = 1, 4, 8 through the scalar client",
+)
 def bias_first_order(i):
     r"""For $H_i\succ0$ and any listed solver the fixed point is
     $\tilde x(\eta)=x_w+\eta H_w^{-1}\sum_iw_iq_iH_i\nabla F_i(x_w)+O(\eta^2)$,
@@ -108,11 +136,16 @@ def bias_first_order(i):
     x = np.array(i.x)
     step = (M * x).sum(-1) + c - x                       # the coded round's move at a free point x
     orders = [v.series("eta", 2) for v in step]
-    gradient = [[sum(H[j][k] * x[k] for k in range(len(x))) - e[j] for j in range(len(x))] for H, e in zip(i.H, i.e, strict=True)]
+    gradient = [
+        [sum(H[j][k] * x[k] for k in range(len(x))) - e[j] for j in range(len(x))]
+        for H, e in zip(i.H, i.e, strict=True)
+    ]
     first = [-tau_eff * sum(w[n] * gradient[n][j] for n in range(len(w))) for j in range(len(x))]
     # round(x) - x = eta G0(x) + eta^2 G1(x) + ...; G0 vanishes at x_w, and the fixed point moves by -G0'^-1 G1(x_w) eta
-    second = [tau_eff * sum(w[n] * q[n] * sum(i.H[n][j][k] * gradient[n][k] for k in range(len(x))) for n in range(len(w)))
-              for j in range(len(x))]
+    second = [
+        tau_eff * sum(w[n] * q[n] * sum(i.H[n][j][k] * gradient[n][k] for k in range(len(x))) for n in range(len(w)))
+        for j in range(len(x))
+    ]
     return (equal([o[0] for o in orders], [0 * v for v in step], "nothing at order 0"),
             equal([o[1] for o in orders], first, "order eta: -tau_eff grad F~"),
             equal([o[2] for o in orders], second, "order eta^2: tau_eff sum w q H grad F_i"))

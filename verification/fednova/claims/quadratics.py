@@ -29,11 +29,21 @@ def spectral_norm(i):
 contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral_norm, strict=True)
 
 
-@claim("eq26-28", on=I.eq26_28, needs=[contraction],
-       rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.proximal_missing, bugs.server_step_two,
-                bugs.decayed_step],
-       domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps (1, 2); "
-              "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them")
+@claim(
+    "eq26-28",
+    on=I.eq26_28,
+    needs=[contraction],
+    rejects=[
+        bugs.uniform_weights,
+        bugs.one_step_more,
+        bugs.hidden_proximal,
+        bugs.proximal_missing,
+        bugs.server_step_two,
+        bugs.decayed_step,
+    ],
+    domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps (1, 2); "
+    "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them",
+)
 def eq26_28(i):
     r"""If $\|I-\sum_ip_iK_iH_i\|_2<1$, the server model of FedProx on quadratics converges linearly, with that factor, to
     $\tilde x=\big(\sum_ip_iK_iH_i\big)^{-1}\sum_ip_iK_ie_i$, where
@@ -45,14 +55,21 @@ def eq26_28(i):
     if isinstance(matrix[0, 0], Symbolic):
         return same_map
     x = np.array([fraction(v) for v in i.op.fixed_point().x], dtype=object)
-    stated = equal(matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset, "fixed point solves eq 28")
+    stated = equal(
+        matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset, "fixed point solves eq 28"
+    )
     # K_i commutes with H_i, so the map is symmetric and its norm is its spectral radius: the factor itself
     return *same_map, stated, equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
 
 
-@claim("lem1", on=I.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step], proved=True,
-       domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every integer tau_i by "
-              "induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)")
+@claim(
+    "lem1",
+    on=I.lem1,
+    rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
+    proved=True,
+    domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every integer "
+    "tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)",
+)
 def lem1(i):
     r"""$F_i(x)=\frac12\|x-e_i\|^2$ and $p_i=1/m$:
     $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}x^{(T,0)}=\frac{\sum_i\tau_ie_i}{\sum_i\tau_i}$,

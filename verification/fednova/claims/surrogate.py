@@ -22,7 +22,9 @@ def constants(i, corrected):
     t = I.theorem(i)
     if corrected:
         A, B, C = f.abc_corrected(i.solver, i.value, i.taus, t["w"], t["tau_eff"])
-        beta2 = f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
+        beta2 = (
+            f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
+        )
     else:
         A, B, C = f.abc(t["vectors"], t["w"], t["tau_eff"])
         beta2 = f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
@@ -37,7 +39,9 @@ def kappa2(i, t, beta2):
 def right_side(i, corrected):
     t, A, B, C, beta2 = constants(i, corrected)
     k = kappa2(i, t, beta2)
-    return t, Terms(**f.thm1(i.eta, t["L"], t["sigma2"], fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"]))
+    return t, Terms(
+        **f.thm1(i.eta, t["L"], t["sigma2"], fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"])
+    )
 
 
 def _needs(corrected):
@@ -66,15 +70,23 @@ def _needs(corrected):
             Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$, gap $\ge0$", bounded)]
 
 
-@claim("thm1-explicit-as-printed", on=[*I.solvers, *I.one_per_term, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
-       needs=_needs(False), bound=True, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing], finding="e1",
-       reading="Constants of eqs (96)-(101) exactly as printed; L, kappa^2 and the initial gap are exact, beta^2 is the largest value the cap "
-               "allows (which makes the bound smallest). alpha = 1 is discussed in the paper itself.",
-       survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) and for momentum, "
-                "where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone survives for FedProx.")
+@claim(
+    "thm1-explicit-as-printed",
+    on=[*I.solvers, *I.one_per_term, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
+    needs=_needs(False),
+    bound=True,
+    rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
+    finding="e1",
+    reading="Constants of eqs (96)-(101) exactly as printed; L, kappa^2 and the initial gap are exact, beta^2 is the largest value "
+    "the cap allows (which makes the bound smallest). alpha = 1 is discussed in the paper itself.",
+    survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) and for "
+    "momentum, where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone survives for FedProx.",
+)
 def thm1_as_printed(i):
-    r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
-    $$\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2\le\frac{4[\widetilde F(x^{(0,0)})-\widetilde F_{\inf}]}{\eta\tau_{\rm eff}T}
+    r"""Under A1-A3, $a_{i,k}\ge0$ and
+    $\eta L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
+    $$\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2
+    \le\frac{4[\widetilde F(x^{(0,0)})-\widetilde F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2A}m+6\eta^2L^2\sigma^2B+12\eta^2L^2\kappa^2C$$
     with $A=m\tau_{\rm eff}\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}$, $B=\sum_iw_i(\|a_i\|_2^2-a_{i,-1}^2)$,
     $C=\max_i\|a_i\|_1(\|a_i\|_1-a_{i,-1})$.
@@ -83,13 +95,25 @@ def thm1_as_printed(i):
     return at_most(left_side(i, t), bound)
 
 
-@claim("thm1-explicit-corrected", needs=_needs(True), bound=True, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-       on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
-       search=Search((Family("quadratic", families.quadratics), Family("Huber", families.hubers),
-                      Family("logistic", families.logistics)), tries=150))
+@claim(
+    "thm1-explicit-corrected",
+    needs=_needs(True),
+    bound=True,
+    rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
+    on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
+    search=Search(
+        (
+            Family("quadratic", families.quadratics),
+            Family("Huber", families.hubers),
+            Family("logistic", families.logistics),
+        ),
+        tries=150,
+    ),
+)
 def thm1_corrected(i):
     r"""For every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of Theorem 1 holds with
-    $B'=\sum_iw_i\max_{k<\tau_i}\sum_s(b^{(k)}_{i,s})^2$ and $C'=\max_i\max_{k<\tau_i}\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$ and $C$,
+    $B'=\sum_iw_i\max_{k<\tau_i}\sum_s(b^{(k)}_{i,s})^2$
+    and $C'=\max_i\max_{k<\tau_i}\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$ and $C$,
     under $\tau_{\rm eff}\eta L\le\frac12$ and $4\eta^2L^2C'\le\frac1{2\beta^2+1}$.
     """
     t, bound = right_side(i, corrected=True)

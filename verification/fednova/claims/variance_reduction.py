@@ -5,7 +5,6 @@ from fltheory.claims.claim import ASSUMED, Hypothesis, claim
 from fltheory.claims.relations import at_most, equal, induction, nonnegative
 from fltheory.laws.draw import everyone
 from fltheory.linalg import charpoly_radius, determinant, identity, solve
-from fltheory.operators.operator import derive
 from fltheory.scalars import declare, fraction, is_rational
 from verification import bugs
 from verification.fednova.formulas import variance_reduction as v
@@ -48,7 +47,7 @@ def stays(i, **leaves):
 
 def whole_map(i):
     """(M, c) of the mean coded round on the whole state space."""
-    return derive(i.algorithm, i.problem, i.law, start="any", domain=i.domain).mean_map()
+    return i.op_anywhere.mean_map()
 
 
 def radius(i):

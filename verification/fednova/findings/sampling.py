@@ -29,10 +29,17 @@ def _family():
     for i in sampling.cor3:
         terms = f.cor3_unit(i.root, i.tau_eff, i.tau, i.q, i.B, i.C, printed=True)
         ratio_here = fraction(i.op.floor([0])) / sum(terms.values())
-        members.append(at_most(fraction(i.tau) / 5, ratio_here, f"tau = {i.tau}: left side over printed terms exceeds tau/5"))
+        members.append(
+            at_most(fraction(i.tau) / 5, ratio_here, f"tau = {i.tau}: left side over printed terms exceeds tau/5")
+        )
     return [at_most(fraction("1/5"), slope, "limit of (ratio / tau) along the family"), *members]
 
 
-finding("e8b-family", kind="asymptotic", breaks="cor3-o-as-printed", check=_family,
-        reading="Unit constants in the three printed terms; the first gets an initial gap of 1, which favours the paper.",
-        survives="With the corrected second term the ratio stays near 1/2.")
+finding(
+    "e8b-family",
+    kind="asymptotic",
+    breaks="cor3-o-as-printed",
+    check=_family,
+    reading="Unit constants in the three printed terms; the first gets an initial gap of 1, which favours the paper.",
+    survives="With the corrected second term the ratio stays near 1/2.",
+)

@@ -8,7 +8,7 @@ def clipped_gaussian(mean, deviation, low, high):
         return (1 + math.erf((v - mean) / (deviation * math.sqrt(2)))) / 2
     values = list(range(low, high + 1))
     edges = [0.0] + [below(v + 0.5) for v in values[:-1]] + [1.0]
-    return values, [b - a for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return values, [edges[k + 1] - edges[k] for k in range(len(values))]
 
 
 def random_steps_floor(moved, chances, spread, m):

@@ -12,15 +12,39 @@ from verification.fednova.instances import SOLVERS
 def _momentum_symbolic():
     k = Field("rho eta z y u g")
     rho, eta, z, y, u, g = k.symbols
-    return Instance("general tau", None, FedAvg(eta, 1, Momentum(rho)), Full(), domain=k, rho=rho, eta=eta, z=z, y=y, u=u, g=g,
-                    explicit=None, says="rho, eta and the gradients are symbols, z = rho^(tau - s)")
+    return Instance(
+        "general tau",
+        None,
+        FedAvg(eta, 1, Momentum(rho)),
+        Full(),
+        domain=k,
+        rho=rho,
+        eta=eta,
+        z=z,
+        y=y,
+        u=u,
+        g=g,
+        explicit=None,
+        says="rho, eta and the gradients are symbols, z = rho^(tau - s)",
+    )
 
 
 def _momentum_explicit(tau):
     k = Field("rho eta x " + " ".join(f"g{j}" for j in range(tau)))
     rho, eta, x, *g = k.symbols
-    return Instance(f"tau={tau}", None, FedAvg(eta, tau, Momentum(rho)), Full(), domain=k, rho=rho, eta=eta, x=x, g=g, explicit=tau,
-                    says="every coefficient, from the coded steps")
+    return Instance(
+        f"tau={tau}",
+        None,
+        FedAvg(eta, tau, Momentum(rho)),
+        Full(),
+        domain=k,
+        rho=rho,
+        eta=eta,
+        x=x,
+        g=g,
+        explicit=tau,
+        says="every coefficient, from the coded steps",
+    )
 
 
 momentum = [_momentum_symbolic(), *(_momentum_explicit(t) for t in (1, 2, 5, 8))]
@@ -29,8 +53,19 @@ momentum = [_momentum_symbolic(), *(_momentum_explicit(t) for t in (1, 2, 5, 8))
 def _alpha_symbolic():
     k = Field("x A B a b")
     x, A, B, a, b = k.symbols
-    return Instance("all integers a > b >= 1", None, FedAvg(1, 1, Proximal(alpha=1 - x)), Full(), domain=k, x=x, A=A, B=B, a=a, b=b,
-                    says="x = 1 - alpha in [0, 1], A = x^a, B = x^b")
+    return Instance(
+        "all integers a > b >= 1",
+        None,
+        FedAvg(1, 1, Proximal(alpha=1 - x)),
+        Full(),
+        domain=k,
+        x=x,
+        A=A,
+        B=B,
+        a=a,
+        b=b,
+        says="x = 1 - alpha in [0, 1], A = x^a, B = x^b",
+    )
 
 
 alpha_monotone = [_alpha_symbolic()]
@@ -38,8 +73,14 @@ alpha_monotone = [_alpha_symbolic()]
 
 # ---- bias -------------------------------------------------------------------------------------------------
 def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
-    names = ["eta", "v", *(f"p{i}" for i in range(n - 1)), *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
-             *(f"e{i}{j}" for i in range(n) for j in range(d)), *(f"x{j}" for j in range(d))]
+    names = [
+        "eta",
+        "v",
+        *(f"p{i}" for i in range(n - 1)),
+        *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
+        *(f"e{i}{j}" for i in range(n) for j in range(d)),
+        *(f"x{j}" for j in range(d)),
+    ]
     field = Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     H = [[[s[f"h{i}{min(j, k)}{max(j, k)}"] for k in range(d)] for j in range(d)] for i in range(n)]
@@ -48,18 +89,44 @@ def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
     p.append(1 - sum(p[1:], p[0]))
     problem = Quadratic.from_linear(H, e, p)
     algorithm = server(s["eta"], taus, SOLVERS[solver](s["v"]))
-    return Instance(f"{server.__name__}, {solver}, n={n}, d={d}, tau={taus}", problem, algorithm, Full(), domain=field, H=H, e=e, p=p,
-                    x=[s[f"x{j}"] for j in range(d)], taus=taus, solver=solver, value=s["v"], fednova=server is FedNova,
-                    says="every entry of the non-commuting H_i, e_i, x, p, eta and the solver's parameter are symbols")
+    return Instance(
+        f"{server.__name__}, {solver}, n={n}, d={d}, tau={taus}",
+        problem,
+        algorithm,
+        Full(),
+        domain=field,
+        H=H,
+        e=e,
+        p=p,
+        x=[s[f"x{j}"] for j in range(d)],
+        taus=taus,
+        solver=solver,
+        value=s["v"],
+        fednova=server is FedNova,
+        says="every entry of the non-commuting H_i, e_i, x, p, eta and the solver's parameter are symbols",
+    )
 
 
 def _bias_client(solver, tau):
     field = Field("eta v h e x")
     eta, v, h, e, x = field.symbols
     problem = Quadratic.from_linear([[[h]]], [[e]])
-    return Instance(f"one client, {solver}, tau={tau}", problem, FedAvg(eta, tau, SOLVERS[solver](v)), Full(), domain=field, H=[[[h]]],
-                    e=[[e]], p=[1], x=[x], taus=(tau,), solver=solver, value=v, fednova=False,
-                    says="a client's change is a polynomial in its own Hessian, so the scalar case decides every d")
+    return Instance(
+        f"one client, {solver}, tau={tau}",
+        problem,
+        FedAvg(eta, tau, SOLVERS[solver](v)),
+        Full(),
+        domain=field,
+        H=[[[h]]],
+        e=[[e]],
+        p=[1],
+        x=[x],
+        taus=(tau,),
+        solver=solver,
+        value=v,
+        fednova=False,
+        says="a client's change is a polynomial in its own Hessian, so the scalar case decides every d",
+    )
 
 
 bias = [_bias_symbolic(s, server) for s in SOLVERS for server in (FedAvg, FedNova)]

@@ -12,7 +12,9 @@ from verification.fednova.instances import plane
 def prox_quadratic(name, problem, eta, taus, mu=0, says="", **extra):
     eta, mu = fraction(eta), fraction(mu)
     solver = Proximal(mu=mu) if mu else Vanilla()
-    return Instance(name, problem, FedAvg(eta, tuple(taus), solver), Full(), eta=eta, mu=mu, taus=tuple(taus), says=says, **extra)
+    return Instance(
+        name, problem, FedAvg(eta, tuple(taus), solver), Full(), eta=eta, mu=mu, taus=tuple(taus), says=says, **extra
+    )
 
 
 def _symbolic_pair():
@@ -20,20 +22,44 @@ def _symbolic_pair():
     k = Field("eta mu p a1 b1 c1 a2 b2 c2 u1 v1 u2 v2")
     eta, mu, p, a1, b1, c1, a2, b2, c2, u1, v1, u2, v2 = k.symbols
     problem = Quadratic.from_linear([[[a1, b1], [b1, c1]], [[a2, b2], [b2, c2]]], [[u1, v1], [u2, v2]], [p, 1 - p])
-    return Instance("all symbols, d=2, tau=(1,2)", problem, FedAvg(eta, (1, 2), Proximal(mu=mu)), Full(), domain=k, eta=eta,
-                    mu=mu, taus=(1, 2), says="every entry of H_i and e_i, p, eta and mu are symbols")
+    return Instance(
+        "all symbols, d=2, tau=(1,2)",
+        problem,
+        FedAvg(eta, (1, 2), Proximal(mu=mu)),
+        Full(),
+        domain=k,
+        eta=eta,
+        mu=mu,
+        taus=(1, 2),
+        says="every entry of H_i and e_i, p, eta and mu are symbols",
+    )
 
 
 eq26_28 = [
     _symbolic_pair(),
     prox_quadratic("plane", plane(), "1/10", (1, 3, 8), says="non-commuting Hessians, unequal weights and steps"),
     prox_quadratic("plane, prox", plane(), "1/10", (1, 3, 8), "1/2", says="the same with mu = 1/2"),
-    prox_quadratic("ill-conditioned", named.ill_conditioned(), "1/1000000", (2, 5, 9)[:named.ill_conditioned().n] or (2,),
-                   says="condition number 1e6"),
-    prox_quadratic("skewed weights", named.skewed_weights(), "1/20", tuple(range(1, named.skewed_weights().n + 1)),
-                   says="weights from 1e-4 to almost 1"),
-    prox_quadratic("diabetes by age", named.diabetes(), "1/20", tuple(range(1, named.diabetes().n + 1)),
-                   says="ridge regression on the diabetes data, clients are age bands"),
+    prox_quadratic(
+        "ill-conditioned",
+        named.ill_conditioned(),
+        "1/1000000",
+        (2, 5, 9)[: named.ill_conditioned().n] or (2,),
+        says="condition number 1e6",
+    ),
+    prox_quadratic(
+        "skewed weights",
+        named.skewed_weights(),
+        "1/20",
+        tuple(range(1, named.skewed_weights().n + 1)),
+        says="weights from 1e-4 to almost 1",
+    ),
+    prox_quadratic(
+        "diabetes by age",
+        named.diabetes(),
+        "1/20",
+        tuple(range(1, named.diabetes().n + 1)),
+        says="ridge regression on the diabetes data, clients are age bands",
+    ),
     prox_quadratic("too large a step", plane(), "3/2", (1, 3, 8), says="the round map is no contraction"),
 ]
 
@@ -47,8 +73,20 @@ def _unit_symbolic(n):
     eta, rest = k.symbols[0], k.symbols[1:]
     e, z, t, r = (rest[j * n:(j + 1) * n] for j in range(4))
     problem = Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
-    return Instance(f"n={n}, general tau", problem, FedAvg(eta, 1), Full(), domain=k, eta=eta, e=[[v] for v in e], z=z, t=t, r=r,
-                    general=True, says="unit Hessians, any e_i, any integers tau_i")
+    return Instance(
+        f"n={n}, general tau",
+        problem,
+        FedAvg(eta, 1),
+        Full(),
+        domain=k,
+        eta=eta,
+        e=[[v] for v in e],
+        z=z,
+        t=t,
+        r=r,
+        general=True,
+        says="unit Hessians, any e_i, any integers tau_i",
+    )
 
 
 def _unit_explicit(taus):

@@ -11,17 +11,39 @@ from fltheory.scalars import Field, fraction
 
 
 def _stability_symbolic(n):
-    names = ["eta", "tau_eff", *(f"p{i}" for i in range(n - 1)), *(f"e{i}" for i in range(n)), *(f"z{i}" for i in range(n)),
-             *(f"t{i}" for i in range(n)), "y", "k"]
+    names = [
+        "eta",
+        "tau_eff",
+        *(f"p{i}" for i in range(n - 1)),
+        *(f"e{i}" for i in range(n)),
+        *(f"z{i}" for i in range(n)),
+        *(f"t{i}" for i in range(n)),
+        "y",
+        "k",
+    ]
     field = Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     p = [s[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
     e = [[s[f"e{i}"]] for i in range(n)]
     problem = Quadratic.from_linear([[[1]]] * n, e, p)
-    return Instance(f"n={n}, general tau", problem, FedNova(s["eta"], 1, tau_eff=s["tau_eff"]), Full(), domain=field, eta=s["eta"],
-                    tau_eff=s["tau_eff"], p=p, e=e, z=[s[f"z{i}"] for i in range(n)], t=[s[f"t{i}"] for i in range(n)],
-                    y=s["y"], k=s["k"], general=True, says="unit Hessians, any weights, tau_eff and integers tau_i")
+    return Instance(
+        f"n={n}, general tau",
+        problem,
+        FedNova(s["eta"], 1, tau_eff=s["tau_eff"]),
+        Full(),
+        domain=field,
+        eta=s["eta"],
+        tau_eff=s["tau_eff"],
+        p=p,
+        e=e,
+        z=[s[f"z{i}"] for i in range(n)],
+        t=[s[f"t{i}"] for i in range(n)],
+        y=s["y"],
+        k=s["k"],
+        general=True,
+        says="unit Hessians, any weights, tau_eff and integers tau_i",
+    )
 
 
 def fednova_unit(name, taus, eta, weights=None, says=""):
@@ -29,14 +51,27 @@ def fednova_unit(name, taus, eta, weights=None, says=""):
     p = [fraction(v) for v in check_weights(weights, n)]
     problem = Quadratic([[[1]]] * n, [[i] for i in range(n)], weights)
     tau_eff = sum(q * t for q, t in zip(p, taus, strict=True))
-    return Instance(name, problem, FedNova(fraction(eta), tuple(taus), tau_eff=tau_eff), Full(), eta=fraction(eta), taus=tuple(taus),
-                    p=p, tau_eff=tau_eff, general=False, says=says)
+    return Instance(
+        name,
+        problem,
+        FedNova(fraction(eta), tuple(taus), tau_eff=tau_eff),
+        Full(),
+        eta=fraction(eta),
+        taus=tuple(taus),
+        p=p,
+        tau_eff=tau_eff,
+        general=False,
+        says=says,
+    )
 
 
-stability = [_stability_symbolic(2), _stability_symbolic(3),
-             fednova_unit("tau=(1,100), eta=0.069", (1, 100), "69/1000", says="just stable, where FedAvg contracts by 0.466"),
-             fednova_unit("tau=(1,100), eta=0.0695", (1, 100), "695/10000", says="just unstable"),
-             fednova_unit("tau=(2,3,30), unequal p", (2, 3, 30), "1/10", ["1/2", "3/10", "1/5"])]
+stability = [
+    _stability_symbolic(2),
+    _stability_symbolic(3),
+    fednova_unit("tau=(1,100), eta=0.069", (1, 100), "69/1000", says="just stable, where FedAvg contracts by 0.466"),
+    fednova_unit("tau=(1,100), eta=0.0695", (1, 100), "695/10000", says="just unstable"),
+    fednova_unit("tau=(2,3,30), unequal p", (2, 3, 30), "1/10", ["1/2", "3/10", "1/5"]),
+]
 
 
 def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
@@ -47,8 +82,22 @@ def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
     mean = sum(a * b for a, b in zip(p, xi, strict=True))
     V = sum(a * (b - mean) ** 2 for a, b in zip(p, xi, strict=True))
     eta = fraction(eta)
-    return Instance(name, problem, FedAvg(eta, tau, averaging="plain"), WithReplacement(q, [str(v) for v in p]), eta=eta, tau=tau, q=q,
-                    V=V, p=p, xi=xi, s=1 - (1 - eta) ** tau, general=False, simulate=simulate, says=says)
+    return Instance(
+        name,
+        problem,
+        FedAvg(eta, tau, averaging="plain"),
+        WithReplacement(q, [str(v) for v in p]),
+        eta=eta,
+        tau=tau,
+        q=q,
+        V=V,
+        p=p,
+        xi=xi,
+        s=1 - (1 - eta) ** tau,
+        general=False,
+        simulate=simulate,
+        says=says,
+    )
 
 
 def _scheme_i_symbolic(n, q):
@@ -61,10 +110,29 @@ def _scheme_i_symbolic(n, q):
     xi = [d[f"e{i}"] for i in range(n)]
     problem = Quadratic([[[1]]] * n, [[v] for v in xi], p)
     mean = sum((a * b for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * xi[0])
-    V = sum((a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * (xi[0] - mean) * (xi[0] - mean))
-    return Instance(f"n={n}, q={q}, general tau", problem, FedAvg(d["s"], 1, averaging="plain"), WithReplacement(q, p), domain=field,
-                    eta=d["eta"], s=d["s"], z=[d["z"]] * n, e=[[v] for v in xi], y=d["y"], V=V, q=q, p=p, xi=xi, centre=[mean], general=True,
-                    says="any p, xi and eta; any integer tau by induction")
+    V = sum(
+        (a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)),
+        p[0] * (xi[0] - mean) * (xi[0] - mean),
+    )
+    return Instance(
+        f"n={n}, q={q}, general tau",
+        problem,
+        FedAvg(d["s"], 1, averaging="plain"),
+        WithReplacement(q, p),
+        domain=field,
+        eta=d["eta"],
+        s=d["s"],
+        z=[d["z"]] * n,
+        e=[[v] for v in xi],
+        y=d["y"],
+        V=V,
+        q=q,
+        p=p,
+        xi=xi,
+        centre=[mean],
+        general=True,
+        says="any p, xi and eta; any integer tau by induction",
+    )
 
 
 sampling = [_scheme_i_symbolic(2, 1), _scheme_i_symbolic(2, 2), _scheme_i_symbolic(3, 2),
@@ -78,8 +146,17 @@ def corollary3(tau):
     base = scheme_i(f"tau={tau}", [1, -1], 1, tau, Fraction(1, 10 * tau**2))
     T = 100 * tau**3
     s = base.s
-    return base.but(T=T, root=Fraction(10 * tau**2), kappa2=Fraction(1), gap=s / (2 - s) / 2, tau_eff=Fraction(tau), B=tau - 1,
-                    C=tau * (tau - 1), tau=tau, says=f"T = {T}, root = sqrt(q tau T) = {10 * tau**2}")
+    return base.but(
+        T=T,
+        root=Fraction(10 * tau**2),
+        kappa2=Fraction(1),
+        gap=s / (2 - s) / 2,
+        tau_eff=Fraction(tau),
+        B=tau - 1,
+        C=tau * (tau - 1),
+        tau=tau,
+        says=f"T = {T}, root = sqrt(q tau T) = {10 * tau**2}",
+    )
 
 
 cor3 = [corollary3(t) for t in (10, 100, 1000)]

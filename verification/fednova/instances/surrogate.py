@@ -18,13 +18,28 @@ from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 
 
-def surrogate(name, problem, taus, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, server=FedAvg, says=""):
+def surrogate(
+    name, problem, taus, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, server=FedAvg, says=""
+):
     """An instance of Theorem 1: rule (4) with the weights and tau_eff of the given server."""
     eta = fraction(eta)
     value = None if value is None else fraction(value)
     x0 = [0] * problem.d if x0 is None else x0
-    return Instance(name, problem, server(eta, tuple(taus), SOLVERS[solver](value)), Full(), noise=fraction(sigma), x0=x0, eta=eta,
-                    taus=tuple(taus), solver=solver, value=value, rounds=rounds, fednova=server is FedNova, says=says)
+    return Instance(
+        name,
+        problem,
+        server(eta, tuple(taus), SOLVERS[solver](value)),
+        Full(),
+        noise=fraction(sigma),
+        x0=x0,
+        eta=eta,
+        taus=tuple(taus),
+        solver=solver,
+        value=value,
+        rounds=rounds,
+        fednova=server is FedNova,
+        says=says,
+    )
 
 
 def theorem(i):
@@ -107,17 +122,48 @@ def descending(name, problem, domain, kappa2, taus, share, solver, value, rounds
     """A `Descending` instance at `share` of the largest admissible step; gap from a slightly lowered exact optimum."""
     longest = max(f.norm1(f.a_vector(solver, t, value)) for t in taus)
     eta = fraction(share) / (fraction(problem.constants.L) * longest)
-    base = Descending(name, problem, FedAvg(eta, tuple(taus), SOLVERS[solver](value)), Full(), domain=domain, x0=x0, eta=eta,
-                      taus=tuple(taus), solver=solver, value=value, rounds=rounds, fednova=False, kappa2=kappa2, gap=Fraction(0),
-                      units=False, says=says)
+    base = Descending(
+        name,
+        problem,
+        FedAvg(eta, tuple(taus), SOLVERS[solver](value)),
+        Full(),
+        domain=domain,
+        x0=x0,
+        eta=eta,
+        taus=tuple(taus),
+        solver=solver,
+        value=value,
+        rounds=rounds,
+        fednova=False,
+        kappa2=kappa2,
+        gap=Fraction(0),
+        units=False,
+        says=says,
+    )
     target = problem.surrogate(theorem(base)["w"])
     start = fraction(float(target.to(FLOAT).value(FLOAT.array(np.array(x0, dtype=object)))))
     return base.but(gap=max(start - fraction(float(optimum(target).value)), Fraction(0)) + Fraction(1, 10**6))
 
 
-many_kinked = ManyKinked("a million kinked clients", Kinked(1, "1/2"), FedAvg(Fraction(1, 8), (2,)), Full(), noise=1, x0=[0],
-                         eta=Fraction(1, 8), taus=(2,), solver="vanilla", value=None, rounds=2, fednova=False, m=10**6, gap=Fraction(0), kappa2=Fraction(0), units=False,
-                         says="identical non-quadratic clients; noise turns into drift, which averaging does not remove")
+many_kinked = ManyKinked(
+    "a million kinked clients",
+    Kinked(1, "1/2"),
+    FedAvg(Fraction(1, 8), (2,)),
+    Full(),
+    noise=1,
+    x0=[0],
+    eta=Fraction(1, 8),
+    taus=(2,),
+    solver="vanilla",
+    value=None,
+    rounds=2,
+    fednova=False,
+    m=10**6,
+    gap=Fraction(0),
+    kappa2=Fraction(0),
+    units=False,
+    says="identical non-quadratic clients; noise turns into drift, which averaging does not remove",
+)
 
 solvers = [
     surrogate("vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=20, x0=[2, 2]),
@@ -125,18 +171,45 @@ solvers = [
     surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", sigma="1/2", rounds=20, x0=[2, 2]),
     surrogate("proximal, alpha=1/2", plane(), (1, 2, 4), "1/50", "proximal", "1/2", sigma="1/2", rounds=20, x0=[2, 2]),
     surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=20, x0=[2, 2], server=FedNova),
-    surrogate("indefinite client", Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50", sigma="1/4", rounds=40,
-              x0=[1], says="one client is concave, the surrogate is convex"),
+    surrogate(
+        "indefinite client",
+        Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]),
+        (2, 3),
+        "1/50",
+        sigma="1/4",
+        rounds=40,
+        x0=[1],
+        says="one client is concave, the surrogate is convex",
+    ),
 ]
 one_per_term = [
-    surrogate("start dominates", scalar([1, 2], [0, 0]), (1, 2), "1/20", rounds=3, x0=[5], says="no noise, common minimiser"),
+    surrogate(
+        "start dominates", scalar([1, 2], [0, 0]), (1, 2), "1/20", rounds=3, x0=[5], says="no noise, common minimiser"
+    ),
     surrogate("noise dominates", scalar([1, 1], [0, 0]), (1, 1), "1/10", sigma=1, says="one local step, stationary"),
-    surrogate("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", says="no noise, stationary"),
-    surrogate("drift dominates, FedNova", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", server=FedNova,
-              says="no noise, stationary: the surrogate is the objective itself"),
+    surrogate(
+        "drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", says="no noise, stationary"
+    ),
+    surrogate(
+        "drift dominates, FedNova",
+        scalar([1, 3], [1, -1], ["3/4", "1/4"]),
+        (2, 6),
+        "1/2000",
+        server=FedNova,
+        says="no noise, stationary: the surrogate is the objective itself",
+    ),
 ]
-prox_alpha1 = surrogate("prox-alpha1", two_clients(), (1, 2), "1/4", "proximal", 1, rounds=9, x0=["1/7"],
-                        says="FedProx at alpha = 1 started at its fixed point 1/7: the left side is 1/49 in every round")
+prox_alpha1 = surrogate(
+    "prox-alpha1",
+    two_clients(),
+    (1, 2),
+    "1/4",
+    "proximal",
+    1,
+    rounds=9,
+    x0=["1/7"],
+    says="FedProx at alpha = 1 started at its fixed point 1/7: the left side is 1/49 in every round",
+)
 prox_alpha1_limit = surrogate("prox-alpha1, T to infinity", two_clients(), (1, 2), "1/4", "proximal", 1,
                               says="the same for infinitely many rounds: the bound is 0")
 too_large = surrogate("step above the cap", plane(), (1, 2, 4), "1/2", sigma="1/2", rounds=5, x0=[2, 2])
