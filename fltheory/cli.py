@@ -122,11 +122,14 @@ def _papers(args):
 
 
 def _list(args):
+    from fltheory.report.figures import figures_of
     for paper in _papers(args):
+        drawn = {*figures_of(paper.folder), *figures_of(paper.folder, experiments=True)}
         for row in paper.ledger.values():
-            written = row["id"] in paper.claims or row["id"] in paper.findings
+            written = row["id"] in {*paper.claims, *paper.findings, *drawn}
+            state = "nothing to check" if row["kind"] == "illustration" else "written" if written else "not yet written"
             print(f"{paper.slug}/{row['id']:<28} {row['type']:<8} {row['kind']:<18} {row['expected']:<10} "
-                  f"{'written' if written else 'not yet written':<16} {row['place']}")
+                  f"{state:<16} {row['place']}")
     return 0
 
 

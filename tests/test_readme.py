@@ -32,7 +32,7 @@ def test_counts_in_the_text():
 def test_named_commands_and_options_exist():
     commands = re.search(r"## Commands\n\n```\n(.*?)```", TEXT, re.S).group(1)
     subparsers = next(a for a in _parser()._actions if hasattr(a, "choices") and a.choices)
-    for name in ("verify", "list", "show", "witness", "bench"):
+    for name in ("verify", "list", "show", "witness", "figures", "reproduce", "bench"):
         assert name in commands and name in subparsers.choices
     for option in re.findall(r"--[a-z]+", commands.replace("--claims", "")):
         assert any(option in a.option_strings for a in subparsers.choices["verify"]._actions), option

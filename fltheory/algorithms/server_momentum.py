@@ -50,21 +50,21 @@ class ServerMomentum(FedNova):
 
 @dataclass(frozen=True)
 class AdaptiveServer(ServerMomentum):
-    """AdaGrad on FedNova's aggregated step: v <- v + D^2, x <- x + server_lr D/(sqrt(v) + floor), D = x_agg - x.
+    """AdaGrad on FedNova's aggregated step: v <- v + D^2, x <- x + server_lr D/(sqrt(v) + epsilon), D = x_agg - x.
 
-    server_lr > 0, floor > 0. Not affine: runs only.
+    server_lr > 0, epsilon > 0. Not affine: runs only.
     """
 
     server_lr: Number = 1
-    floor: Number = 1
+    epsilon: Number = 1
     affine: ClassVar[bool] = False
 
     def __post_init__(self):
         super().__post_init__()
         check_positive(self.server_lr, "server_lr")
-        check_positive(self.floor, "floor")
+        check_positive(self.epsilon, "epsilon")
 
     def round(self, problem, s, draw):
         step = self._aggregated(problem, s.x, draw) - s.x
         v = s.v + step * step
-        return State(s.x + self.server_lr * step / (v**0.5 + self.floor), v)
+        return State(s.x + self.server_lr * step / (v**0.5 + self.epsilon), v)

@@ -17,13 +17,13 @@ from fltheory.linalg.elimination import (
     nullspace,
     power,
     rank,
-    rational_reconstruct,
     rref,
     solve,
     to_fmpq_matrix,
     to_fractions,
     trace,
 )
+from fltheory.linalg.modular import rational_reconstruct
 
 __all__ = [
     "charpoly_radius",

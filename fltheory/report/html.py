@@ -159,6 +159,17 @@ def _findings(book) -> str:
     )
 
 
+def _bugs(book) -> str:
+    def names(claims):
+        return ", ".join(f'<a href="{rec.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
+    rows = [[f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
+            for name, (detail, killed, missed) in rec.bugs(book.claims).items()]
+    if not rows:
+        return ""
+    return ("<h2>Wrong implementations</h2>\n<p>Each catalogued bug was swapped into the instances of the claims that name it.</p>\n"
+            + table(["Bug", "What it does", "Rejected by", "Missed by"], rows, "stack"))
+
+
 def _legend() -> str:
     words = (*rec.CLAIM_WORDS, "CONFIRMED", "NOT CONFIRMED")
     rows = "".join(
@@ -197,7 +208,7 @@ def page(records) -> str:
     sections = "".join(entries.claim(book, c) for c in book.claims)
     body = _front(book) + _warnings(book)
     body += _legend() if book.claims or book.findings else ""
-    body += _claims(book) + _findings(book)
+    body += _claims(book) + _findings(book) + _bugs(book)
     body += f"<h2>Claim by claim</h2>\n{sections}" if sections else ""
     found = "".join(entries.finding(book, f) for f in book.findings)
     body += f"<h2>Finding by finding</h2>\n{found}" if found else ""

@@ -214,6 +214,12 @@ def page(records) -> str:
         for f in book.findings
     ]
     lines += _table(["finding", "place", "kind", "verdict", "breaks"], rows)
+    wrong_code = rec.bugs(book.claims)
+    if wrong_code:
+        lines += ["## Wrong implementations", ""]
+        rows = [[_code(name), _cell(detail), ", ".join(map(_link, killed)), ", ".join(map(_link, missed))]
+                for name, (detail, killed, missed) in wrong_code.items()]
+        lines += _table(["bug", "what it does", "rejected by", "missed by"], rows)
     if book.orphans or book.unknown:
         lines += [
             f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.",

@@ -145,6 +145,17 @@ def mutants(claim) -> dict:
     return found
 
 
+def bugs(claims) -> dict:
+    """The matrix claims x catalogued bugs: name -> (what it does, claims that reject it, claims that miss it)."""
+    out = {}
+    for claim in claims:
+        for mutant in items(claim, "mutants"):
+            if isinstance(mutant, dict) and text(mutant, "kind") == "bug":
+                detail, killed, missed = out.setdefault(text(mutant, "name"), (text(mutant, "detail"), [], []))
+                {"killed": killed, "survived": missed}.get(text(mutant, "status"), []).append(claim)
+    return dict(sorted(out.items()))
+
+
 def mutant_score(claim) -> tuple:
     """(killed, all).  An inapplicable mutant changes nothing, so it is no test and is not counted."""
     found = mutants(claim)
