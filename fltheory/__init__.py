@@ -27,7 +27,7 @@ _PUBLIC = {
     "algorithms.fedresavg": ["FedResAvg"],
     "algorithms.neighbour": ["NeighbourAveraging"],
     "algorithms.asyncfeded": ["AsyncFedED"],
-    "algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "Decay"],
+    "algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay"],
     "operators.operator": ["derive", "surrogate_weights"],
     "operators.linearise": ["linearise"],
     "optima": ["optimum", "surrogate_optimum", "second_route"],

@@ -3,16 +3,21 @@
 Each returns the wrong variant, or None where it would change nothing. A claim names the bugs it must reject;
 only variants that still converge count. `of = "law"` marks bugs of the participation law.
 """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 from fltheory.algorithms.fedavg import FedAvg, shares
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.scaffold import Scaffold
-from fltheory.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
+from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
 from fltheory.laws.base import RandomSteps
 from fltheory.laws.memoryless import Uniform, WithReplacement
 from fltheory.scalars import fraction
+
+
+def _as(kind, record):
+    """The record as a sub-class that declares no fields of its own."""
+    return kind(*(getattr(record, f.name) for f in fields(record)))
 
 
 def _steps(steps, change):
@@ -52,6 +57,39 @@ def server_step_two(algorithm):
     )
 
 
+@dataclass(frozen=True)
+class _FirstTwice(FedAvg):
+    def server(self, x, cohort, draw, change, mass):
+        first = draw.present * ((draw.present.cumsum(-1) == 1) * 1)
+        share = shares(cohort, draw.present, self.averaging) * first
+        return super().server(x, cohort, draw, change, mass) + (share[..., None] * change).sum(-2)
+
+
+def first_client_twice(algorithm):
+    """The server adds the first participant's change twice (OpenMined/PySyft #3828)."""
+    return _as(_FirstTwice, algorithm) if type(algorithm) is FedAvg else None
+
+
+@dataclass(frozen=True)
+class _Unnormalised(FedAvg):
+    def server(self, x, cohort, draw, change, mass):
+        return x + ((cohort.p * draw.present)[..., None] * change).sum(-2)
+
+
+@dataclass(frozen=True)
+class _UnnormalisedNova(FedNova):
+    def server(self, x, cohort, draw, change, mass):
+        share = (cohort.p * draw.present)[..., None]
+        scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
+        return x + scale * (share * (change / mass)).sum(-2)
+
+
+def weights_not_renormalised(algorithm):
+    """The participants' p_i are used as they are, although under sampling they do not sum to 1."""
+    kind = {FedAvg: _Unnormalised, FedNova: _UnnormalisedNova}.get(type(algorithm))
+    return None if kind is None or algorithm.averaging == "plain" else _as(kind, algorithm)
+
+
 def hidden_proximal(algorithm):
     """Plain local SGD carries an undeclared proximal term (weight decay towards the server model)."""
     return replace(algorithm, solver=Proximal(mu="1/5")) if algorithm.solver == Vanilla() else None
@@ -60,6 +98,33 @@ def hidden_proximal(algorithm):
 def proximal_missing(algorithm):
     """The proximal term is overwritten and never applied (FedLab #280)."""
     return replace(algorithm, solver=Vanilla()) if isinstance(algorithm.solver, Proximal) else None
+
+
+@dataclass(frozen=True)
+class _Repelling(Proximal):
+    def step(self, y, anchor, buffer, g, lr, on):
+        z = y - lr * on * g
+        return z + on * (lr * self.mu if self.alpha is None else self.alpha) * (z - anchor), buffer
+
+
+def proximal_repelling(algorithm):
+    """The proximal term has the wrong sign, and is applied after the step (FedScale)."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_as(_Repelling, solver)) if type(solver) is Proximal else None
+
+
+@dataclass(frozen=True)
+class _Norm(Proximal):
+    def step(self, y, anchor, buffer, g, lr, on):
+        away = y - anchor  # d = 1, where the unit vector away/|away| is a sign
+        pull = (lr * self.mu if self.alpha is None else self.alpha) * ((away > 0) * 1 - (away < 0) * 1)
+        return y - on * (lr * g + pull / 2), buffer
+
+
+def proximal_not_squared(algorithm):
+    """The proximal penalty is mu/2 |y - x| instead of mu/2 |y - x|^2 (flwr #2210). One dimension, ordered numbers."""
+    solver = getattr(algorithm, "solver", None)
+    return replace(algorithm, solver=_as(_Norm, solver)) if type(solver) is Proximal else None
 
 
 @dataclass(frozen=True)
@@ -124,6 +189,42 @@ def normaliser_missing(algorithm):
         if isinstance(algorithm, FedNova)
         else None
     )
+
+
+@dataclass(frozen=True)
+class _ScaledUp(FedNova):
+    def server(self, x, cohort, draw, change, mass):
+        taken = (draw.present + 0 * cohort.p).sum(-1, keepdims=True)  # |S|
+        return x + cohort.n / taken * (super().server(x, cohort, draw, change, mass) - x)
+
+
+def fednova_scaled_up(algorithm):
+    """FedNova's displacement is multiplied by n/|S| (FedLab's default `weighted_scale`)."""
+    return _as(_ScaledUp, algorithm) if type(algorithm) is FedNova else None
+
+
+@dataclass(frozen=True)
+class _Aliased(MomentumProximal):
+    def step(self, y, anchor, buffer, g, lr, on):  # the buffer holds lr u
+        buffer = self.rho * buffer + lr * g + self.alpha * (y - anchor)
+        return y - on * buffer, buffer
+
+
+@dataclass(frozen=True)
+class _PublicNormaliser(FedNova):
+    def server(self, x, cohort, draw, change, mass):
+        counter = norm = 0 * mass
+        for _, on in draw.local_steps():
+            counter = self.solver.rho * counter + 1
+            norm = norm + on * ((norm + counter) * (1 - self.solver.alpha) + 1 - norm)
+        return super().server(x, cohort, draw, change, self.lr * norm)
+
+
+def normaliser_of_public_code(algorithm):
+    """FedNova's public code: the proximal term leaks into the momentum buffer, and the normaliser adds 1 per step."""
+    if type(algorithm) is not FedNova or type(algorithm.solver) is not MomentumProximal:
+        return None
+    return _as(_PublicNormaliser, replace(algorithm, solver=_as(_Aliased, algorithm.solver)))
 
 
 def tau_eff_halved(algorithm):
@@ -240,6 +341,20 @@ class _PlainControl(Scaffold):
 def control_unweighted(algorithm):
     """SCAFFOLD's server variate moves by the plain mean of the clients' although the objective is weighted."""
     return _PlainControl(algorithm.lr, algorithm.steps, algorithm.option) if type(algorithm) is Scaffold else None
+
+
+@dataclass(frozen=True)
+class _LongControl(Scaffold):
+    def round(self, problem, s, draw):
+        new = super().round(problem, s, draw)
+        k, old = draw.steps[..., None], s.ci - s.c[..., None, :]
+        ci = s.ci + draw.present[..., None] * (old + (new.ci - old) * k / (k + 1) - s.ci)
+        return new._replace(c=s.c + (problem.p[..., None] * (ci - s.ci)).sum(-2), ci=ci)
+
+
+def control_wrong_steps(algorithm):
+    """SCAFFOLD (option II, all clients) divides by one step too many in the client variates: fixed points stay."""
+    return _as(_LongControl, algorithm) if type(algorithm) is Scaffold and algorithm.option == 2 else None
 
 
 def columns_swapped(table):

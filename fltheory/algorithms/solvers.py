@@ -77,6 +77,29 @@ class Momentum:
 
 
 @dataclass(frozen=True)
+class MomentumProximal:
+    """Heavy ball and proximal term together: u <- rho u + g, y <- y - lr u - alpha (y - anchor), buffer reset each round.
+
+    rho in [0, 1), alpha = lr mu in [0, 1]. The proximal term does not enter the buffer: rho = 0 is `Proximal(alpha)`,
+    alpha = 0 is `Momentum(rho)`.
+    """
+
+    rho: Number
+    alpha: Number
+
+    def __post_init__(self):
+        _check(self.rho, "rho", 0, 1, open_high=True)
+        _check(self.alpha, "alpha", 0, 1)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + g
+        return y - on * (lr * buffer + self.alpha * (y - anchor)), buffer
+
+
+@dataclass(frozen=True)
 class Decay:
     """Local step decay: y <- y - lr gamma^k g. gamma >= 0; the buffer carries gamma^k, so decay is data."""
 

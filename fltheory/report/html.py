@@ -162,12 +162,14 @@ def _findings(book) -> str:
 def _bugs(book) -> str:
     def names(claims):
         return ", ".join(f'<a href="{rec.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
-    rows = [[f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
-            for name, (detail, killed, missed) in rec.bugs(book.claims).items()]
+    rows = [
+        [f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
+        for name, (detail, killed, missed) in rec.bugs(book.claims).items()
+    ]
     if not rows:
         return ""
-    return ("<h2>Wrong implementations</h2>\n<p>Each catalogued bug was swapped into the instances of the claims that name it.</p>\n"
-            + table(["Bug", "What it does", "Rejected by", "Missed by"], rows, "stack"))
+    lead = "<p>Each catalogued bug was swapped into the instances of the claims that name it.</p>"
+    return (f"<h2>Wrong implementations</h2>\n{lead}\n" + table(["Bug", "What it does", "Rejected by", "Missed by"], rows, "stack"))
 
 
 def _legend() -> str:

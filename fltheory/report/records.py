@@ -151,7 +151,7 @@ def bugs(claims) -> dict:
     for claim in claims:
         for mutant in items(claim, "mutants"):
             if isinstance(mutant, dict) and text(mutant, "kind") == "bug":
-                detail, killed, missed = out.setdefault(text(mutant, "name"), (text(mutant, "detail"), [], []))
+                _, killed, missed = out.setdefault(text(mutant, "name"), (text(mutant, "detail"), [], []))
                 {"killed": killed, "survived": missed}.get(text(mutant, "status"), []).append(claim)
     return dict(sorted(out.items()))
 

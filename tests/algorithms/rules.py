@@ -317,7 +317,8 @@ def solvers():
         if not (isinstance(cls, type) and hasattr(cls, "step")):
             continue
         names = [f.name for f in dataclasses.fields(cls)]
-        for options in [{}, *({name: Q(2, 5)} for name in names)]:
+        together = [dict.fromkeys(names, Q(2, 5))] if len(names) > 1 else []
+        for options in [{}, *({name: Q(2, 5)} for name in names), *together]:
             try:
                 found.append(cls(**options))
             except (BadInput, TypeError):

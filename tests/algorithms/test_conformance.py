@@ -39,7 +39,7 @@ def test_every_class_is_found_and_has_an_instance():
     assert {"AsyncFedED", "FedAvg", "FedNova", "FedResAvg", "Focus", "NeighbourAveraging", "Scaffold"} <= set(names)
     assert len(set(names)) == len(names)
     assert {type(c.algorithm) for c in CASES} == {cls for cls in discover() if cls.affine}
-    assert len(rules.solvers()) == 5                       # Proximal counts twice, once by mu and once by alpha
+    assert len(rules.solvers()) == 6                       # Proximal counts twice, once by mu and once by alpha
 
 
 def test_the_scan_reaches_solvers_and_helpers():

@@ -11,7 +11,7 @@ from fltheory.algorithms.fedresavg import FedResAvg
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.neighbour import NeighbourAveraging
 from fltheory.algorithms.scaffold import Scaffold
-from fltheory.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
+from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
 from fltheory.arrays import to_numpy
 from fltheory.errors import BadInput
 from fltheory.laws.draw import Slots
@@ -44,9 +44,10 @@ SOLVERS = [
     (Proximal(mu=Q(3, 2)), ("proximal", Q(3, 2))),
     (Proximal(alpha=Q(1, 4)), ("proximal", Q(1, 4) / LR)),
     (Momentum(Q(1, 3)), ("momentum", Q(1, 3))),
+    (MomentumProximal(Q(1, 3), Q(1, 4)), ("momentum, proximal", Q(1, 3), Q(1, 4) / LR)),
     (Decay(Q(2, 3)), ("decay", Q(2, 3))),
 ]
-SOLVER_NAMES = ["vanilla", "proximal-mu", "proximal-alpha", "momentum", "decay"]
+SOLVER_NAMES = ["vanilla", "proximal-mu", "proximal-alpha", "momentum", "momentum-proximal", "decay"]
 
 domains = pytest.mark.parametrize("domain", DOMAINS, ids=named)
 solvers = pytest.mark.parametrize(("solver", "naive"), SOLVERS, ids=SOLVER_NAMES)

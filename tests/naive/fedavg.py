@@ -19,6 +19,10 @@ def local_run(gradient, x, lr, steps, solver=None):
             (rho,) = parameter
             u = add(scale(rho, u), g)
             y = sub(y, scale(lr, u))
+        elif name == "momentum, proximal":
+            rho, mu = parameter
+            u = add(scale(rho, u), g)
+            y = sub(y, scale(lr, add(u, scale(mu, sub(y, x)))))
         elif name == "decay":
             (gamma,) = parameter
             y = sub(y, scale(lr * gamma**k, g))

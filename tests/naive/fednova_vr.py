@@ -18,8 +18,13 @@ def local_run(clients, i, c, x, lr, steps, solver=None):
         elif name == "momentum":
             u = add(scale(parameter[0], u), g)
             y = sub(y, scale(lr, u))
+        elif name == "momentum, proximal":
+            u = add(scale(parameter[0], u), g)
+            y = sub(y, scale(lr, add(u, scale(parameter[1], sub(y, x)))))
         elif name == "decay":
             y = sub(y, scale(lr * parameter[0] ** k, g))
+        else:
+            raise ValueError(f"unknown solver {name!r}")
     return y, raw
 
 

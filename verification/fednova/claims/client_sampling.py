@@ -101,6 +101,7 @@ def rule12_in_mean(i):
 
 
 _footnote_bugs = [bugs.tau_eff_halved, bugs.normaliser_missing, bugs.one_step_more, bugs.renormalised_weights]
+_subset_bugs = [bugs.weights_not_renormalised, bugs.fednova_scaled_up]
 
 
 @claim("footnote1-i", on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
@@ -115,7 +116,7 @@ def footnote_i(i):
     return rule12_in_mean(i)
 
 
-@claim("footnote1-ii", on=I.footnote_ii, rejects=_footnote_bugs, proved=True,
+@claim("footnote1-ii", on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs], proved=True,
        domain="server step: n = 2, 3, 4 with subsets of several sizes q, every p, tau_eff, |a_i|_1 and every change of "
               "the clients (so every solver, tau_i, objective and noise); whole coded round: every scalar quadratic, "
               "n = 2, q = 1, steps (1,2) and n = 3, q = 2, steps (1,2,2)")
@@ -276,7 +277,7 @@ def eq177_180(i):
 
 
 @claim("alg1-partial-weights", on=I.partial,
-       rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised], proved=True,
+       rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised, *_subset_bugs], proved=True,
        domain="m = 2, 3, 4 with every q and m = 5 with q = 2, 3, uniform p, every integer tau_i (coded normaliser by "
               "induction), every eta on linear losses, which is the limit eta -> 0 of every smooth objective")
 def alg1_partial(i):

@@ -40,6 +40,8 @@ contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral
         bugs.proximal_missing,
         bugs.server_step_two,
         bugs.decayed_step,
+        bugs.first_client_twice,
+        bugs.proximal_repelling,
     ],
     domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps (1, 2); "
     "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them",

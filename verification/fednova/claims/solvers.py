@@ -154,13 +154,27 @@ def eq7(i):
     return (one_norm(i), *legs) if i.taus is None else legs
 
 
-@claim("appb-prox", on=I.proximal, rejects=[bugs.proximal_squared, bugs.proximal_missing],
+def listed_run(i):
+    """The coded displacement after the listed gradients, one coordinate."""
+    algorithm = i.algorithm.to(i.domain)
+    y = x = i.domain.array(np.array([i.x]))
+    buffer = algorithm.solver.start(x)
+    for g in i.gradients:
+        y, buffer = algorithm.solver.step(y, x, buffer, i.domain.array(np.array([g])), algorithm.lr, 1)
+    return (y - x)[0]
+
+
+@claim("appb-prox", on=I.proximal, proved=True,
+       rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
        domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
               "coefficients for tau = 1..8")
 def appb_prox(i):
     r"""The proximal solver $y\leftarrow y-\eta[g(y)+\mu(y-x)]$ with $\alpha=\eta\mu$ accumulates
     $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=(1-\alpha)^{\tau-1-k}$.
     """
+    if hasattr(i, "gradients"):
+        a = f.a_vector("proximal", len(i.gradients), i.value)
+        return equal(listed_run(i), -i.eta * sum(c * g for c, g in zip(a, i.gradients, strict=True)), "displacement")
     return coefficients(i)
 
 

@@ -54,12 +54,12 @@ def _rescaled_maps(i):
     return equal(np.concatenate([M - eye, c[:, None]], axis=1), stated, "round map - identity")
 
 
-@claim("fednova-consistency", on=I.consistency, rejects=[bugs.normaliser_missing, bugs.normaliser_counts_steps],
-       proved=True,
+@claim("fednova-consistency", on=I.consistency, proved=True,
+       rejects=[bugs.normaliser_missing, bugs.normaliser_counts_steps, bugs.normaliser_of_public_code],
        domain="unit Hessians: n = 2, 3, every p and e_i, every integer tau_i by induction on the coded local step; two "
               "clients in the plane "
-              "with every non-commuting H_i, e_i and p, steps (2, 3), all four solvers: the coded round is x - eta "
-              "tau_eff grad F(x) + O(eta^2)")
+              "with every non-commuting H_i, e_i and p, steps (2, 3), all four solvers and momentum with a "
+              "proximal term: the coded round is x - eta tau_eff grad F(x) + O(eta^2)")
 def fednova_consistency(i):
     r"""FedNova has $w=p$, so $\chi^2_{p\|w}=0$, and its fixed point tends to the minimiser of $F$ as $\eta\to0$."""
     weights = list(surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights, domain=i.domain))

@@ -152,13 +152,22 @@ stable = Hypothesis("stable", "the rate on the reachable subspace is below 1", s
                     sides=lambda i: (radius(i)[1], 1) if i.part == "exact" else ASSUMED)
 
 
-@claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted], needs=[stable], proved=True,
+@claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
+       proved=True,
        domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
-              "n = 2 with steps (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
+              "n = 2 with steps (3,5), n = 3 with steps (1,2,3); one round from every state: scalar clients, n = 2 with "
+              "steps (1,2) and (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
 def vr_scaffold(i):
     r"""SCAFFOLD (option II) with each client's own $\tau_i$ has the fixed point $x=x^\star$, $c_i=\nabla F_i(x^\star)$,
     $c=0$ on deterministic quadratics with full participation, whatever the $\tau_i$: the inconsistency is eliminated.
+    From any state a round leaves $c_i^+=c_i-c+(x-x_i^{(\tau_i)})/(\tau_i\eta)$ and $c^+=c+\sum_ip_i(c_i^+-c_i)$.
     """
+    if i.part == "one round":
+        after = coded_round(i, state_at(i, i.x, c=[i.u], ci=i.memory))
+        h, e, ci = ([v[0] for v in values] for values in (i.problem.H[:, 0], i.problem.b, i.memory))
+        x, c, new = v.scaffold_round(h, e, i.p, i.eta, i.taus, i.x[0], i.u, ci)
+        return (equal(read(after.ci).reshape(-1), new, "client variates after a coded round"),
+                equal(read(after.c), [c], "server variate"), equal(read(after.x), [x], "server model"))
     if i.part == "exact":
         x = read(i.op.fixed_point().x)
         return equal(v.gradient(i.problem.H, i.problem.b, i.p, x), 0 * x,

@@ -12,7 +12,11 @@ from fltheory import linalg
 
 
 def a_vector(solver, tau, value=None):
-    """a_i of a local solver, length tau: vanilla; proximal (value = alpha); momentum (rho); decay (gamma). Eqs 31-45."""
+    """a_i of a local solver, length tau: vanilla; proximal (value = alpha); momentum (rho); decay (gamma). Eqs 31-45.
+
+    momentum-proximal (value = (rho, alpha)) is derived: gradient k enters the j-th later buffer with rho^j, and what
+    that moves shrinks by 1 - alpha in each step after it.
+    """
     if solver == "vanilla":
         return [Fraction(1)] * tau
     if solver == "proximal":
@@ -21,7 +25,10 @@ def a_vector(solver, tau, value=None):
         return [momentum_a(value, value ** (tau - k)) for k in range(tau)]
     if solver == "decay":
         return [value**k for k in range(tau)]
-    raise ValueError(f"solver = {solver!r}: is vanilla, proximal, momentum or decay")
+    if solver == "momentum-proximal":
+        rho, alpha = value
+        return [sum(rho**j * (1 - alpha) ** (tau - 1 - k - j) for j in range(tau - k)) for k in range(tau)]
+    raise ValueError(f"solver = {solver!r}: is vanilla, proximal, momentum, decay or momentum-proximal")
 
 
 def momentum_a(rho, power):

@@ -47,6 +47,23 @@ def raw_determinant(h, p, eta, taus):
     return _total(w * t for w, t in zip(p, taus, strict=True)) * vrlsgd_determinant(h, p, eta, taus)
 
 
+# ---- SCAFFOLD ---------------------------------------------------------------------------------------------
+
+
+def scaffold_round(h, e, p, eta, taus, x, c, ci):
+    """(x+, c+, c_i+) of SCAFFOLD, option II, on scalar clients from any state: c_i+ = c_i - c + (x - y_i)/(tau_i eta).
+
+    Local steps y <- y - eta (h y - e - c_i + c) contract to y* = (e + c_i - c)/h: y_i = y* + (1 - eta h)^tau (x - y*).
+    """
+    local, new = [], []
+    for k, v, tau, own in zip(h, e, taus, ci, strict=True):
+        rest = (v + own - c) / k
+        local.append(rest + (1 - eta * k) ** tau * (x - rest))
+        new.append(own - c + (x - local[-1]) / (tau * eta))
+    return (_total(w * y for w, y in zip(p, local, strict=True)),
+            c + _total(w * (a - b) for w, a, b in zip(p, new, ci, strict=True)), new)
+
+
 # ---- VRL-SGD ----------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Instances for Section 4.1 and Appendix B: solvers as symbols, first-order bias."""
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.solvers import Momentum, Proximal
+from fltheory.algorithms.solvers import Momentum, MomentumProximal, Proximal
 from fltheory.claims.claim import Instance
 from fltheory.laws.memoryless import Full
 from fltheory.problems.quadratic import Quadratic
@@ -76,6 +76,7 @@ def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
     names = [
         "eta",
         "v",
+        *(["w"] if solver == "momentum-proximal" else []),
         *(f"p{i}" for i in range(n - 1)),
         *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
         *(f"e{i}{j}" for i in range(n) for j in range(d)),
@@ -88,7 +89,9 @@ def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
     p = [s[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
     problem = Quadratic.from_linear(H, e, p)
-    algorithm = server(s["eta"], taus, SOLVERS[solver](s["v"]))
+    value = (s["v"], s["w"]) if solver == "momentum-proximal" else s["v"]
+    local = MomentumProximal(*value) if solver == "momentum-proximal" else SOLVERS[solver](value)
+    algorithm = server(s["eta"], taus, local)
     return Instance(
         f"{server.__name__}, {solver}, n={n}, d={d}, tau={taus}",
         problem,
@@ -101,7 +104,7 @@ def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
         x=[s[f"x{j}"] for j in range(d)],
         taus=taus,
         solver=solver,
-        value=s["v"],
+        value=value,
         fednova=server is FedNova,
         says="every entry of the non-commuting H_i, e_i, x, p, eta and the solver's parameter are symbols",
     )
@@ -132,3 +135,4 @@ def _bias_client(solver, tau):
 bias = [_bias_symbolic(s, server) for s in SOLVERS for server in (FedAvg, FedNova)]
 bias += [_bias_symbolic("vanilla", FedAvg, n=3, d=2, taus=(1, 2, 3))]
 bias += [_bias_client(s, tau) for s in SOLVERS for tau in (1, 4, 8)]
+momentum_proximal = _bias_symbolic("momentum-proximal", FedNova)

@@ -24,7 +24,11 @@ def local(solver, longest=8, says="any number of steps; all coefficients up to 8
 
 
 prefixes = [local(s) for s in SOLVERS]
-proximal, decay = [local("proximal")], [local("decay")]
+decay = [local("decay")]
+proximal = [local("proximal"),
+            Instance("listed gradients", None, FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), Full(), eta=Q(1, 10),
+                     value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
+                     says="numbers, on which a local step need not be affine to be compared")]
 above_one = local("proximal", says="alpha = 1 + v above 1: entries alternate in sign")
 norms = [*prefixes, above_one.but(name="proximal, alpha above 1", above=True)]
 

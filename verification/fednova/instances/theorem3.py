@@ -67,7 +67,8 @@ def _consistent(n):
                     t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
 
 
-consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in framework.bias if i.fednova)]
+consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in framework.bias if i.fednova),
+               framework.momentum_proximal.but(general=False)]
 
 
 # ---- Theorem 3 --------------------------------------------------------------------------------------------

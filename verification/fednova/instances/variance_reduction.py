@@ -98,6 +98,8 @@ flip = [exact("listed, printed", printed, listed(), (2, 5, 12), "1/20", biased=T
 # ---- baselines --------------------------------------------------------------------------------------------
 control = [symbolic(scaffold, 2, 2, (1, 2), stationary=by_p), symbolic(scaffold, 3, 1, (1, 2, 3), stationary=by_p),
            symbolic(scaffold, 2, 1, (3, 5), stationary=by_p),
+           symbolic(scaffold, 2, 1, (1, 2), part="one round"), symbolic(scaffold, 2, 1, (3, 5), part="one round"),
+           symbolic(scaffold, 3, 1, (1, 2, 3), part="one round"),
            exact("plane", scaffold, plane(), (1, 3, 8), "1/20"),
            exact("listed", scaffold, listed(), (2, 5, 12), "1/20"),
            exact("unit Hessians", scaffold, scalar([1, 1, 1], [0, 1, 5], ["1/2", "3/10", "1/5"]), (1, 4, 9), "1/10")]
