@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
-from fltheory.errors import BadInput, refuse
+from fltheory.errors import BadInput, FLTheoryError, refuse
 
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
 
@@ -89,7 +89,9 @@ def load(folder: Path) -> Paper:
         name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
         try:
             importlib.import_module(name)
-        except (ImportError, SyntaxError, NameError, AttributeError, TypeError) as error:
+        except FLTheoryError:
+            raise
+        except Exception as error:
             raise BadInput(f"{file.relative_to(folder.parent)} cannot be imported: {_where(error)}. "
                            "Correct the file, or install what it needs.") from error
         for made in forms.REGISTRY:

@@ -198,6 +198,10 @@ one_per_term = [
         server=FedNova,
         says="no noise, stationary: the surrogate is the objective itself",
     ),
+    surrogate(
+        "noise dominates, 16 clients", scalar([1] * 16, [0] * 16), (1,) * 16, "1/10", sigma=1,
+        says="averaging over m clients divides the noise by m, which the bound must keep",
+    ),
 ]
 prox_alpha1 = surrogate(
     "prox-alpha1",

@@ -106,7 +106,7 @@ def fractions(values):
 
 
 solvers = [with_beta(i, 4) for i in I.solvers]
-terms = [with_beta(i, b) for i, b in zip(I.one_per_term, (2, 1, 3, 3), strict=True)]
+terms = [with_beta(i, b) for i, b in zip(I.one_per_term, (2, 1, 3, 3, 1), strict=True)]
 mismatch = with_beta(I.surrogate("mismatch dominates", two_clients(), (9, 1), "1/1000"), 1)
 two_prox = with_beta(I.surrogate("FedProx, alpha=1/2", two_clients(), (9, 1), "1/100", "proximal", "1/2", rounds=50,
                                  x0=[1]), 1)
