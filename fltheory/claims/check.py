@@ -162,7 +162,7 @@ def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
         # runs confirm what exact legs decide; alone they are statistical
         decisive = [k for k in kinds if k != "statistical"] or kinds
         out.evidence = max(kinds, key=ev.STRENGTH.index) if out.status == ev.FALSIFIED else weakest(decisive)
-    except MissingLibrary as error:
+    except ImportError as error:  # `linalg` and `scalars` say which library is missing and what for
         out.status, out.reason = ev.SKIPPED, str(error)
     except (CertificateFailed, TooLarge) as error:
         out.status, out.reason = ev.INCONCLUSIVE, str(error)

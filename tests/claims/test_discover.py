@@ -141,6 +141,7 @@ def test_an_id_declared_twice_is_refused(tmp_path):
     ("text", "says"),
     [
         ("def broken(:\n", r"claims/broken.py cannot be imported: SyntaxError: .*line 1"),
+        ("\nint('one')\n", r"claims/broken.py cannot be imported: ValueError: .*line 2"),
         ("import not_there\n", r"ModuleNotFoundError: No module named 'not_there' \(line 1\)"),
         ("\n\nundefined\n", r"NameError: name 'undefined' is not defined \(line 3\)"),
     ],
