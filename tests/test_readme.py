@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fltheory.claims.discover import papers
-from fltheory.cli import _parser
+from fltheory.cli import parser
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -34,7 +34,7 @@ def test_counts_in_the_text():
 
 def test_named_commands_and_options_exist():
     commands = re.search(r"## Commands\n\n```\n(.*?)```", TEXT, re.S).group(1)
-    subparsers = next(a for a in _parser()._actions if hasattr(a, "choices") and a.choices)
+    subparsers = next(a for a in parser()._actions if hasattr(a, "choices") and a.choices)
     for name in ("verify", "list", "show", "witness", "figures", "reproduce", "bench"):
         assert name in commands and name in subparsers.choices
     for option in re.findall(r"--[a-z]+", commands.replace("--claims", "")):

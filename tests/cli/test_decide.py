@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fltheory import cli, verify
-from fltheory.cli import main
+from fltheory import verify
+from fltheory.cli import decide, main
 from fltheory.errors import CertificateFailed
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FEDNOVA = str(ROOT / "verification" / "fednova")
 HEAVY = ("torch", "cvxpy", "sympy", "matplotlib.pyplot", "scipy.stats")
 
@@ -153,7 +153,7 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch, capsys):
     def stop(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_list", stop)
+    monkeypatch.setattr(decide, "_list", stop)
     assert main(["list", FEDNOVA]) == 130
     assert "--resume" in capsys.readouterr().err
 

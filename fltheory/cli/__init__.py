@@ -1,0 +1,50 @@
+"""Command line. Exit 0 as expected, 1 something differs, 2 bad input, 3 inconclusive under --strict.
+
+One module per group of commands, each with `add(command)`; heavy imports happen inside the commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fltheory.cli import decide, draw, measure
+
+GROUPS = (decide, draw, measure)
+
+
+def main(argv=None) -> int:
+    """Run one command; returns the exit code. Bad input is printed as value, rule and remedy, never as a traceback."""
+    args = parser().parse_args(argv)
+    from fltheory.errors import FLTheoryError
+    try:
+        return args.run(args)
+    except FLTheoryError as error:
+        print(f"fltheory: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader (head, less) closed early
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("fltheory: interrupted; finished verdicts are kept, continue with --resume", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="fltheory", description="Decides whether the theorems of federated optimisation are true."
+    )
+    commands = top.add_subparsers(required=True, metavar="command")
+
+    def command(name, run, says):
+        sub = commands.add_parser(name, help=says, description=says)
+        sub.set_defaults(run=run)
+        return sub
+
+    for group in GROUPS:
+        group.add(command)
+    return top
+
+
+__all__ = ["main", "parser"]

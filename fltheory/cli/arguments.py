@@ -1,0 +1,31 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def with_paths(sub):
+    """PATH ...: paper folders, or a folder of them."""
+    sub.add_argument(
+        "paths", nargs="*", default=["verification"], metavar="PATH", help="paper folders, or a folder of them"
+    )
+
+
+def positive(text):
+    """An integer >= 1."""
+    value = int(text) if text.lstrip("-").isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= 1")
+    return value
+
+
+def papers_of(args):
+    """The paper folders named on the command line, narrowed by --paper."""
+    from fltheory.claims.discover import papers
+    from fltheory.errors import refuse
+    found = papers(args.paths)
+    wanted = getattr(args, "paper", None)
+    if wanted is not None and wanted not in {p.slug for p in found}:
+        refuse("paper", wanted, f"is none of {[p.slug for p in found]}", "Name one of them.")
+    return [p for p in found if wanted in (None, p.slug)]
