@@ -39,4 +39,41 @@ class CertificateFailed(FLTheoryError):
 
 def refuse(what, value, rule, remedy):
     """Raise `BadInput` in the project's one wording."""
-    raise BadInput(f"{what} = {value!r}: {rule}. {remedy}")
+    raise BadInput(f"{what} = {shown(value)}: {shortened(rule, 700)}. {remedy}")
+
+
+def listed(values, what, rule, remedy) -> list:
+    """The entries of a sequence, or a refusal: a foreign object's own iteration may raise anything. Texts are none."""
+    try:
+        if not isinstance(values, (str, bytes, dict, set)):
+            return list(values)
+    except Exception:
+        pass
+    refuse(what, values, rule, remedy)
+
+
+def check_flag(value, what):
+    """Refuse what is neither true nor false: an array has no truth value, and a text is always true."""
+    if not (value is True or value is False or type(value).__name__ in ("bool_", "bool")):
+        refuse(what, value, "is True or False", "Give one of them.")
+
+
+def is_one_of(value, choices) -> bool:
+    """Whether a value is one of some words; an array is none, and comparing one would raise."""
+    return isinstance(value, str) and value in choices
+
+
+def shown(value) -> str:
+    """A value for a message: one line, shortened, and never an exception (huge ints have no decimal form)."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<a {type(value).__name__} that cannot be written out>"
+    return shortened(text)
+
+
+def shortened(text, most=400) -> str:
+    """The text on one line of printable characters, its middle left out beyond `most` characters."""
+    text = " ".join(str(text).split())
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= most else f"{text[:most - 60]} [..] {text[-50:]}"

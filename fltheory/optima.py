@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge
+from fltheory.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge, refuse
+from fltheory.problems.base import Problem
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.logistic import Logistic
 from fltheory.problems.quadratic import Quadratic
@@ -39,17 +40,30 @@ def optimum(problem) -> Optimum:
     Raises NoMinimiser where F is unbounded below or its infimum is not attained, CertificateFailed where Newton
     does not reach a stationary point, NotImplementedError for problems without a route (networks).
     """
-    if isinstance(problem, Quadratic):
-        return _quadratic(problem)
-    if isinstance(problem, RowLoss):
-        return _smooth(problem)
+    _check(problem)
+    if isinstance(problem, (Quadratic, RowLoss)):
+        with np.errstate(all="ignore"):
+            try:
+                best = _quadratic(problem) if isinstance(problem, Quadratic) else _smooth(problem)
+                sure = np.isfinite(best.x).all() if best.x.dtype == np.float64 else True
+            except np.linalg.LinAlgError:
+                sure = False
+        if not sure:
+            raise CertificateFailed("the minimiser leaves the range of float64 (1.8e308): rescale the problem")
+        return best
     raise NotImplementedError(f"no certified minimiser of a {type(problem).__name__}: quadratics, logistic and Huber "
                               "problems have one")
 
 
 def surrogate_optimum(problem, w) -> Optimum:
     """The minimiser of the surrogate objective sum w_i f_i; w (n,) weights summing to 1."""
+    _check(problem)
     return optimum(problem.surrogate(w))
+
+
+def _check(problem):
+    if not isinstance(problem, Problem):
+        refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
 
 
 # ---- quadratics ------------------------------------------------------------------------------------------
@@ -227,6 +241,7 @@ def second_route(problem):
     interior-point solver: about 1e-5 in x. Raises CertificateFailed for every status but "optimal", TooLarge
     beyond 1,000 rows, MissingLibrary without cvxpy, NotImplementedError for networks.
     """
+    _check(problem)
     if not isinstance(problem, (Quadratic, RowLoss)):
         raise NotImplementedError(f"no convex programme for a {type(problem).__name__}")
     rows = int(np.sum(problem.sizes)) if hasattr(problem, "sizes") else problem.d

@@ -4,6 +4,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
 import time
 import zipfile
@@ -14,7 +15,7 @@ import numpy as np
 
 from fltheory.algorithms.base import advance
 from fltheory.arrays import to_numpy
-from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse
+from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse, shortened, shown
 from fltheory.laws.base import gaussian_slots, minibatch_slots
 from fltheory.laws.draw import Draw, Slots, to_device
 from fltheory.operators.operator import prepare
@@ -23,12 +24,14 @@ from fltheory.optima import optimum
 from fltheory.problems.base import Rows
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
-from fltheory.scalars import FLOAT, Torch, declare, fraction
+from fltheory.scalars import FLOAT, Torch, declare, fraction, is_count
 from fltheory.streams import Stream
-from fltheory.trace import Stream2, Trace, write_atomically
+from fltheory.trace import Stream2, Trace, moments, write_atomically
 
 BLOCK = 256          # replicates that share one random stream: results do not depend on how blocks are batched
+MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**8
 AUDITED = 16         # recorded rounds replayed through the operator
+PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 LARGEST_PROBE = 400  # state size up to which the audit probes a full operator
 
 
@@ -49,6 +52,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     phases = _phases(algorithm, rounds)
     total = sum(k for _, k in phases)
     _check(replicates, seed, tail, chunk)
+    replicates, seed, chunk = int(replicates), int(seed), int(chunk)
     domain = Torch(_device(device))
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
     prob = problem.to(domain)
@@ -56,8 +60,11 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
     if start.shape != (problem.d,):
         refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All replicates share it.")
+    if metrics is not None and (not isinstance(metrics, dict)
+                                or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
+        refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
     measures = _measures(problem, domain, metrics or {})
-    tail_rounds = max(1, round(tail * total))
+    tail_rounds = max(1, round(float(fraction(tail)) * total))
     key = _key(phases, problem, laws[0], replicates, seed, domain.device, start.tobytes().hex(), sorted(measures),
                tail_rounds, chunk)
 
@@ -77,7 +84,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
         batch = sum(sizes)
         streams = [Stream(seed, "block", b) for b in chunks[c]]
         state, t = None, 0
-        partial = {name: (np.zeros(total + 1), np.zeros(total + 1)) for name in measures}
+        partial = {name: tuple(np.zeros(total + 1) for _ in PARTS) for name in measures}
         sums = {name: torch.zeros(batch, dtype=torch.float64, device=domain.device) for name in measures}
         if resumed is not None and resumed.chunk == c and resumed.round > 0:
             kind = type(algorithms[0].init(prob, domain.array(start)[None]))
@@ -100,10 +107,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
             bar.update(1)
             at.maybe(c, t, state, mode, partial, sums, stats, tails, final, audits)
         for name in measures:
-            mean, m2 = partial[name]
-            stats[name].merge(batch, mean, m2)
-            values = to_numpy(sums[name])
-            tails[name].merge(batch, values.mean(), ((values - values.mean()) ** 2).sum())
+            stats[name].merge(batch, *partial[name])
+            tails[name].merge(batch, *moments(to_numpy(sums[name])))
         final = final + to_numpy(algorithms[-1].model(state)).sum(0)
         at.finish_chunk(c + 1, stats, tails, final, audits)
         resumed = None
@@ -111,8 +116,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     at.remove()
     done = [a for a in audits if a is not None]
     return Trace(rounds=total, replicates=replicates, seed=seed, device=domain.device, tail_rounds=tail_rounds,
-                 metrics={k: {"mean": s.mean, "m2": s.m2} for k, s in stats.items()},
-                 tail={k: {"mean": s.mean, "m2": s.m2} for k, s in tails.items()}, final=final / replicates,
+                 metrics={k: {part: getattr(s, part) for part in PARTS} for k, s in stats.items()},
+                 tail={k: {part: getattr(s, part) for part in PARTS} for k, s in tails.items()}, final=final / replicates,
                  audit=max(done) if done else None, audited=len(done), provenance=provenance(domain.device),
                  algorithm=algorithm, problem=problem, law=law)
 
@@ -130,19 +135,22 @@ def _phases(algorithm, rounds):
         refuse("rounds", rounds, "phases carry their own numbers of rounds", "Leave rounds out.")
     if not phases:
         refuse("phases", phases, "a run has at least one phase", "List (algorithm, rounds) pairs.")
+    for entry in phases:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            refuse("phases", entry, "a phase is a pair (algorithm, rounds)", "List (algorithm, rounds) pairs.")
     for _, k in phases:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            refuse("rounds", k, "a run has at least one round", "Give an int >= 1.")
-    return phases
+        if not is_count(k) or k > MOST_ROUNDS:
+            refuse("rounds", k, f"a run has at least one round (and at most {MOST_ROUNDS})", "Give an int >= 1.")
+    return [(a, int(k)) for a, k in phases]
 
 
 def _check(replicates, seed, tail, chunk):
     for what, v in (("replicates", replicates), ("chunk", chunk)):
-        if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1:
-            refuse(what, v, "is an int >= 1", "Give a positive int.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        refuse("seed", seed, "a seed is an int >= 0", "Choose one, for example 0.")
-    if not 0 < tail <= 1:
+        if not is_count(v) or v > MOST_REPLICATES:
+            refuse(what, v, f"is an int >= 1 (and at most {MOST_REPLICATES})", "Give a positive int.")
+    if not is_count(seed, 0) or seed >= 2**128:
+        refuse("seed", seed, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")
+    if not 0 < fraction(tail) <= 1:
         refuse("tail", tail, "a fraction of the rounds in (0, 1]", "For example 0.25.")
 
 
@@ -150,7 +158,7 @@ def _device(device):
     import torch
     try:
         name = torch.device(device)
-    except RuntimeError:
+    except (RuntimeError, TypeError, ValueError):
         refuse("device", device, "is no torch device", 'Use "cpu" or "cuda".')
     if name.type not in ("cpu", "cuda"):
         refuse("device", str(device), "runs are made on a CPU or a CUDA device", 'Use "cpu" or "cuda".')
@@ -178,9 +186,8 @@ def _record(measures, alg, state, t, partial, sums, tail_rounds):
         values = f(x)
         if tail_rounds:
             sums[name] += values / tail_rounds
-        mean = values.mean()
-        partial[name][0][t] = float(mean)
-        partial[name][1][t] = float(((values - mean) ** 2).sum())
+        for into, value in zip(partial[name], moments(values), strict=True):
+            into[t] = value
 
 
 def _schedule(algorithms, laws, phases, begin):
@@ -308,37 +315,45 @@ class _Resumed:
         d = self.data
         for group, table in (("stats", stats), ("tails", tails)):
             for name in table:
-                table[name] = Stream2(
-                    int(d[f"{group}/{name}/count"]), d[f"{group}/{name}/mean"], d[f"{group}/{name}/m2"]
-                )
+                count, *parts = (d[f"{group}/{name}/{part}"] for part in ("count", *PARTS))
+                table[name] = Stream2(int(count), *parts)
         audits = [None if np.isnan(v) else float(v) for v in d["audits"]]
         return self.chunk, stats, tails, d["final"], audits
 
     def middle(self, kind, domain, measures):
         d = self.data
         leaves = [domain.array(d[f"state/{k}"]) for k in range(int(d["leaves"]))]
-        partial = {name: (d[f"partial/{name}/mean"], d[f"partial/{name}/m2"]) for name in measures}
+        partial = {name: tuple(d[f"partial/{name}/{part}"] for part in PARTS) for name in measures}
         sums = {name: domain.array(d[f"sums/{name}"]) for name in measures}
         return kind(*leaves), d["mode"], self.round, partial, sums
+
+
+def _is_folder(path):
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # names that no file system takes
+        return False
 
 
 class _Checkpoint:
     """Atomic snapshots of a run; a snapshot of a different run is refused, a damaged one too."""
 
     def __init__(self, path, key, every):
+        if (path is not None and not isinstance(path, (str, os.PathLike))) or "\0" in str(path):
+            refuse("checkpoint", path, "is no path of a file", "Give a path, or None.")
         self.path, self.key, self.every, self.last = (
             (None if path is None else Path(path)),
             key,
             every,
             time.monotonic(),
         )
-        if self.path is not None and not self.path.absolute().parent.is_dir():
+        if self.path is not None and not _is_folder(self.path.absolute().parent):
             refuse("checkpoint", str(path), "its folder does not exist", "Make the folder or choose another file.")
 
     def read(self):
-        if self.path is None or not self.path.exists():
-            return None
         try:
+            if self.path is None or not self.path.exists():
+                return None
             stored = self.path.read_bytes()
             stored, digest = stored[:-32], stored[-32:]
             if hashlib.sha256(stored).digest() != digest:
@@ -347,8 +362,9 @@ class _Checkpoint:
                 content = {k: data[k] for k in data.files}
             key = str(content.pop("key"))
             resumed = _Resumed(int(content["chunk"]), int(content["round"]), content)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise BadInput(f"checkpoint {str(self.path)!r} cannot be read ({error}): it is no snapshot of a run. "
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError,
+                zipfile.BadZipFile) as error:
+            raise BadInput(f"checkpoint {shown(str(self.path))} cannot be read ({shortened(error)}): it is no snapshot of a run. "
                            "Delete it to start again.") from None
         if key != self.key:
             refuse(
@@ -364,7 +380,7 @@ class _Checkpoint:
             return
         middle = {"leaves": len(state), "mode": mode, **{f"state/{k}": to_numpy(v) for k, v in enumerate(state)},
                   **{f"sums/{k}": to_numpy(v) for k, v in sums.items()},
-                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(("mean", "m2"))}}
+                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(PARTS)}}
         self._write(chunk, t, stats, tails, final, audits, middle)
 
     def finish_chunk(self, chunk, stats, tails, final, audits):
@@ -376,15 +392,14 @@ class _Checkpoint:
                    "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
         for group, table in (("stats", stats), ("tails", tails)):
             for name, s in table.items():
-                content |= {
-                    f"{group}/{name}/count": s.count,
-                    f"{group}/{name}/mean": s.mean,
-                    f"{group}/{name}/m2": s.m2,
-                }
+                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
         made = io.BytesIO()
         np.savez(made, **content)
         stored = made.getvalue()
-        write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
+        try:
+            write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
+        except (OSError, UnicodeError) as error:
+            refuse("checkpoint", str(self.path), f"cannot be written ({error})", "Choose another file.")
         self.last = time.monotonic()
 
     def remove(self):

@@ -15,18 +15,23 @@ never the reverse.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
+import math
 import numbers
+import re
+import warnings
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fltheory.elements import Residue, Symbolic
-from fltheory.errors import Inexact, MissingLibrary, refuse
+from fltheory.errors import BadInput, Inexact, MissingLibrary, refuse
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
 Numbers = Any  # annotation of a declared array: nested tuples of such numbers
+LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond, Python has no decimal form of it
 WORD_PRIME, LARGE_PRIME = 2**61 - 1, 2**127 - 1  # Mersenne; rationals are read back up to 2^30, 2^63
 
 
@@ -55,27 +60,58 @@ def fraction(value) -> Fraction:
         return value
     if isinstance(value, (bool, np.bool_)):
         refuse("number", value, "a truth value is no number", "Write 0 or 1.")
+    if isinstance(value, np.timedelta64):  # numpy counts it among the integers
+        refuse("number", value, "a duration is no number", "Give a number in the units of the problem.")
     if isinstance(value, (int, np.integer)):
         return Fraction(int(value))
     if isinstance(value, (float, np.floating)):
         if not np.isfinite(value):
             refuse("number", float(value), "must be finite", "Remove NaN and infinities from the input.")
-        return Fraction(float(value))
+        return Fraction(*map(int, value.as_integer_ratio()))
     if isinstance(value, str):
         try:
+            power = re.search("[eE]([+-]?[0-9_]+)", value[:LONGEST])
+            if len(value) > LONGEST or (power and abs(int(power[1])) > LONGEST):
+                refuse("number", value, f"has more than {LONGEST} digits", 'Write for example "1/20", "0.05" or "3".')
             return Fraction(value)
-        except (ValueError, ZeroDivisionError):
+        except (ValueError, ZeroDivisionError) as error:
+            if isinstance(error, BadInput):
+                raise
             refuse("number", value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
     if type(value).__name__ in ("fmpq", "fmpz"):
         return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
+    if isinstance(value, numbers.Rational):  # of another library
+        return Fraction(int(value.numerator), int(value.denominator))
     refuse("number", value, f"a {type(value).__name__} is no number fltheory knows",
            "Give an int, a Fraction, a string such as '1/20', or a float.")
+
+
+def to_float(value) -> float:
+    """float64 of a number; raises BadInput where it has none (beyond 1.8e308, symbols, no numbers)."""
+    try:
+        if isinstance(value, complex):
+            raise TypeError
+        out = float(fraction(value) if isinstance(value, str) else value)
+        if abs(out) < math.inf or out != out or type(value) is float or type(value).__name__ != "longdouble":
+            return out
+        raise OverflowError
+    except BadInput:
+        raise
+    except OverflowError:
+        refuse("number", value, "is beyond the range of float64 (1.8e308)", "Rescale the problem, or work exactly.")
+    except (TypeError, ValueError, RuntimeError):
+        refuse("number", value, f"a {type(value).__name__} is no float", "Give a number, or derive with domain=Field(..).")
 
 
 def is_rational(value) -> bool:
     """Whether a number is exact: an int, a Fraction or a flint rational."""
     return ((isinstance(value, (numbers.Rational, np.integer)) and not isinstance(value, (bool, np.bool_)))
             or type(value).__name__ in ("fmpq", "fmpz"))
+
+
+def is_count(value, least=1) -> bool:
+    """Whether a value is an integer >= least; truth values and durations are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64)) and value >= least
 
 
 def is_float(value) -> bool:
@@ -85,31 +121,50 @@ def is_float(value) -> bool:
 def declare(values, what: str = "array"):
     """Declared data as a numpy array: Fractions if every entry is exact, float64 otherwise, symbols kept.
 
-    values: nested sequence or array of numbers or strings. Raises BadInput for NaN, infinity, ragged input.
+    values: nested sequence or array of numbers or strings. Raises BadInput for NaN, infinity, ragged input, masked
+    entries, and whatever else holds no numbers.
     """
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
-    if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        if not np.isfinite(values).all():
+    array = entries(values, what)
+    if array.dtype == np.float64:
+        if not np.isfinite(array).all():
             refuse(what, "NaN or infinity", "numbers must be finite", "Remove NaN and infinities from the input.")
-        return values.copy()
-    try:
-        array = np.array(values, dtype=object)
-    except ValueError:
-        refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
+        return array
     flat = array.reshape(-1)
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
         refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
     if any(isinstance(v, Symbolic) for v in flat):
         exact = [v if isinstance(v, Symbolic) else fraction(v) for v in flat]
     elif any(isinstance(v, (float, np.floating)) for v in flat):
-        floats = np.array([float(fraction(v)) for v in flat], dtype=np.float64)
-        return floats.reshape(array.shape)
+        return np.array([to_float(v if is_float(v) and np.isfinite(v) else fraction(v)) for v in flat],
+                        dtype=np.float64).reshape(array.shape)
     else:
         exact = [fraction(v) for v in flat]
+    for v in exact:
+        if isinstance(v, Fraction) and max(v.numerator.bit_length(), v.denominator.bit_length()) > 3.3 * LONGEST:
+            refuse(what, v, f"a declared number has at most {LONGEST} digits", "Round it, or rescale.")
     out = np.empty(len(exact), dtype=object)
     out[:] = exact
     return out.reshape(array.shape)
+
+
+def entries(values, what="array"):
+    """A new plain numpy array of a nested sequence, an array, a tensor or a frame: float64 as it is, else objects."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        refuse(what, "a masked array", "no entry may be masked: missing values are not guessed", "Fill or drop them.")
+    try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu().numpy()
+        if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.dtype.isnative:
+            return np.array(values)
+        if hasattr(values, "__array__") and not isinstance(values, (np.ndarray, np.generic)):
+            with warnings.catch_warnings():  # of the older forms of the protocol
+                warnings.simplefilter("ignore")
+                return np.array(values, dtype=object)
+        return np.array(values, dtype=object)
+    except ValueError:
+        refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
+    except Exception as error:  # a foreign object's own conversion may raise anything
+        refuse(what, values, f"cannot be read as an array ({type(error).__name__}: {error})", "Give nested lists.")
 
 
 class Domain:
@@ -124,7 +179,7 @@ class Domain:
 
     def array(self, values):
         """values: array of declared numbers (any shape) -> array of this arithmetic, same shape."""
-        values = np.asarray(values)
+        values = values if isinstance(values, np.ndarray) else entries(values)
         flat = values.reshape(-1)
         out = np.empty(flat.shape, dtype=object)
         out[:] = [self.scalar(v) for v in flat]
@@ -152,15 +207,16 @@ class _Float(Domain):
     name = "float64"
 
     def scalar(self, value):
-        return float(value) if not isinstance(value, str) else float(fraction(value))
+        return to_float(value)
 
     def array(self, values):
-        values = np.asarray(values)
+        values = values if isinstance(values, np.ndarray) else entries(values)
         if values.dtype == np.float64:
             return values
         if values.dtype == object:
             return np.array([self.scalar(v) for v in values.reshape(-1)], dtype=np.float64).reshape(values.shape)
-        return values.astype(np.float64)
+        plain = values.dtype.kind in "iuf" and values.dtype.itemsize <= 8
+        return values.astype(np.float64) if plain else self.array(values.astype(object))
 
     def owns(self, value):
         return is_float(value) or isinstance(value, (int, np.integer))
@@ -172,6 +228,9 @@ class Torch(Domain):
     library = "torch"
 
     def __init__(self, device="cpu"):
+        if not re.fullmatch("(cpu|cuda)(:[0-9]+)?", str(device) if isinstance(device, str) or type(device).__name__ == "device"
+                            else ""):
+            refuse("device", device, "runs are made on a CPU or a CUDA device", 'Use "cpu" or "cuda".')
         self.device = str(device)
         self.name = f"torch[{self.device}]"
 
@@ -223,6 +282,8 @@ class Balls(Domain):
     """Real balls of `flint.arb` at a fixed precision: rigorous enclosures, also of roots and norms."""
 
     def __init__(self, bits=256):
+        if isinstance(bits, bool) or not isinstance(bits, int) or not 2 <= bits <= 10**6:
+            refuse("bits", bits, "a precision is an int from 2 to 10^6", "For example 256.")
         self.bits = bits
         self.name = f"balls[{bits} bits]"
 
@@ -245,11 +306,16 @@ class Balls(Domain):
 
 
 class Modular(Domain):
-    """Integers modulo a prime: exact ranks and null spaces with numbers that never grow."""
+    """Integers modulo a prime: exact ranks and null spaces with numbers that never grow.
+
+    Symbols are taken at one generic point, a residue that only their name decides.
+    """
 
     exact = True
 
     def __init__(self, prime=LARGE_PRIME):
+        if isinstance(prime, bool) or not isinstance(prime, int) or not (prime in _PRIMES or _is_prime(prime)):
+            refuse("prime", prime, "residues can be divided modulo a prime only", "For example 101.")
         self.prime = prime
         self.name = f"integers mod {prime}"
 
@@ -261,10 +327,22 @@ class Modular(Domain):
         return lambda v: Residue(v, self.prime)
 
     def scalar(self, value):
+        if isinstance(value, Symbolic):
+            return self._generic(value.element.numer) / self._generic(value.element.denom)
         f = fraction(value)
         if f.denominator % self.prime == 0:
             refuse("number", str(f), f"has no residue modulo {self.prime}", "Work modulo another prime.")
         return self._make(f.numerator * pow(f.denominator, -1, self.prime) % self.prime)
+
+    def _generic(self, polynomial):
+        point = [int.from_bytes(hashlib.sha256(str(s).encode()).digest()) for s in polynomial.ring.symbols]
+        total = 0
+        for powers, coefficient in polynomial.terms():
+            term = int(coefficient.numerator) * pow(int(coefficient.denominator), -1, self.prime)
+            for value, k in zip(point, powers, strict=True):
+                term = term * pow(value, int(k), self.prime) % self.prime
+            total += term
+        return self._make(total % self.prime)
 
     def owns(self, value):
         return isinstance(value, Residue) or type(value).__name__ == "nmod"
@@ -288,13 +366,18 @@ class Field(Domain):
 
     def __init__(self, names: str):
         import sympy
-        self.names = tuple(names.replace(",", " ").split())
+        self.names = tuple(names.replace(",", " ").split()) if isinstance(names, str) else ()
+        if not self.names or not all(n.isidentifier() for n in self.names) or len(set(self.names)) < len(self.names):
+            refuse("names", names, "symbols are different identifiers in one string", 'For example Field("eta p1 p2").')
         self._field = sympy.field(self.names, sympy.QQ)[0]
         self.name = f"QQ({', '.join(self.names)})"
         self.symbols = tuple(Symbolic(g) for g in self._field.gens)
 
     def scalar(self, value):
         if isinstance(value, Symbolic):
+            if value.element.field != self._field:
+                refuse("number", value, f"is a symbol of {value.element.field.symbols}, not of {self.name}",
+                       "Take all symbols from one Field.")
             return value
         f = fraction(value)
         return Symbolic(self._field.ground_new(self._field.domain(f.numerator, f.denominator)))
@@ -310,6 +393,12 @@ class Field(Domain):
 
 
 FLOAT, RATIONAL = _Float(), _Rational()
+_PRIMES = frozenset({WORD_PRIME, LARGE_PRIME})
+
+
+def _is_prime(number):
+    from sympy import isprime
+    return number.bit_length() <= 4096 and isprime(number)
 
 
 def domain_of(values) -> Domain | None:

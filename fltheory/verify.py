@@ -13,6 +13,7 @@ from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
 
+from fltheory import calibration
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, load, papers
@@ -66,22 +67,33 @@ def decide(task, options) -> list[dict]:
         ]
 
 
-def mutation(paper: Paper, name):
-    """The instance mutant called `name` (a function of the folder's bugs.py), or None."""
-    if name is None:
-        return None
+def catalogue(paper: Paper) -> dict:
+    """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py beside its folder."""
     from importlib import import_module
-
-    from fltheory.claims.check import apply_bug
     activate(paper.folder)
-    file = paper.folder.parent / "bugs.py"
-    if not file.is_file():
-        refuse("mutant", name, f"{paper.folder.parent.name} has no bugs.py", "Catalogue the bug there.")
-    bugs = import_module(f"{paper.folder.parent.name}.bugs")
-    known = {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
-             and not k.startswith("_") and not isinstance(v, type)}
+    known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
+    if (paper.folder.parent / "bugs.py").is_file():
+        bugs = import_module(f"{paper.folder.parent.name}.bugs")
+        known |= {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
+                  and not k.startswith("_") and not isinstance(v, type)}
+    return known
+
+
+def check_mutant(found, name):
+    """Refuse a bug that no paper of `found` knows."""
+    known = sorted({k for paper in found for k in catalogue(paper)})
+    if not known:
+        refuse("mutant", name, f"{found[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
     if name not in known:
-        refuse("mutant", name, f"is none of the catalogued bugs {sorted(known)}", "Name one of them.")
+        refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
+
+
+def mutation(paper: Paper, name):
+    """The instance mutant called `name`, or None where this paper has no such bug."""
+    known = {} if name is None else catalogue(paper)
+    if name not in known:
+        return None
+    from fltheory.claims.check import apply_bug
     bug = known[name]
 
     def mutant(instance):
@@ -123,8 +135,11 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     _check_device(device)
     found = papers(paths)
     options = {"quick": bool(quick), "device": device, "mutant": mutant}
-    for p in found:
-        mutation(p, mutant)
+    if mutant is not None:
+        check_mutant(found, mutant)
+    roots = list(dict.fromkeys(p.folder.parent for p in found))
+    for root in roots:
+        calibration.read(root)  # a damaged table is refused before the work, not after it
     keys = {str(p.folder): fingerprint(p, options) for p in found}
     todo = tasks_of(found, only)
     journal = _Journal(report, resume)
@@ -142,6 +157,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     head = {
         "type": "run",
         "version": _version(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "python": platform.python_version(),
         "libraries": _versions(),
         "device": device,
@@ -153,16 +169,26 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     }
     slugs = {str(p.folder): p.slug for p in found}
     records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done[t]]
+    records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
         write_report(records, Path(report))
         journal.close()
     return records, exit_code(records)
 
 
+def _marked(record) -> dict:
+    """A calibration record whose rows say it themselves if the code that they calibrate has changed since."""
+    if not record["provenance"].get("state", "").startswith("STALE"):
+        return record
+    return {**record, "rows": [{**row, "check": f"(stale) {row['check']}"} for row in record["rows"]]}
+
+
 def exit_code(records, strict=False) -> int:
-    """0 as expected, 1 something differs, 3 (strict) something is inconclusive or skipped."""
+    """0 as expected, 1 something differs (a claim, a finding, or a calibration table of this code that is not
+    reproduced), 3 (strict) something is inconclusive or skipped."""
     decided = [r for r in records if r["type"] in ("claim", "finding")]
-    if any(not r["as_expected"] for r in decided):
+    if any(not r["as_expected"] for r in decided) or any(
+            r["type"] == "calibration" and r.get("failed") for r in records):
         return 1
     soft = any(r["word"] == SKIPPED for r in decided) or any(
         r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)

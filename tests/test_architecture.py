@@ -19,14 +19,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"errors", "elements", "scalars", "arrays", "linalg", "streams"},
+    {"errors", "elements", "scalars", "arrays", "linalg", "streams", "pictures"},
     {"problems"},
     {"laws"},
     {"algorithms"},
     {"trace", "optima", "operators", "runs"},
-    {"conformance", "compare", "identify"},
+    {"conformance", "comparison", "identify"},
     {"claims"},
-    {"report", "verify", "bench", "calibration", "assertions", "skeletons"},
+    {"report", "verify", "bench", "doctor", "calibration", "assertions", "skeletons"},
     {"cli", "pytest_plugin", "__main__"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

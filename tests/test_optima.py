@@ -9,6 +9,7 @@ from fltheory import optima
 from fltheory.errors import CertificateFailed, NoMinimiser, TooLarge
 from fltheory.optima import optimum, second_route, surrogate_optimum
 from fltheory.problems import instances
+from fltheory.problems.base import Problem
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.logistic import Logistic
 from fltheory.problems.quadratic import Quadratic
@@ -166,7 +167,7 @@ def test_a_newton_that_stops_early_gives_no_verdict(monkeypatch):
 
 
 def test_networks_have_no_certified_minimiser():
-    class Other:
+    class Other(Problem):
         pass
 
     with pytest.raises(NotImplementedError, match="Other"):

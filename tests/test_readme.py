@@ -1,41 +1,75 @@
-"""The README's quick start prints what the README says; its counts and commands are true."""
+"""The README's examples print what the README says; its counts, commands and links are true."""
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from fltheory.claims.discover import papers
-from fltheory.cli import parser
+from fltheory.cli import main, parser
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.S)
+CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)
 
 
-def test_quick_start_output():
-    pytest.importorskip("flint")  # its last line asks for a certificate
-    code, output = re.search(r"```python\n(import fltheory.*?)```\s*```text\n(.*?)```", TEXT, re.S).groups()
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify"])
+def test_examples_print_what_the_text_shows(code, output):
+    pytest.importorskip("torch")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
     assert printed.getvalue() == output
 
 
+@pytest.mark.parametrize(("command", "output"), CONSOLE, ids=["predict"])
+def test_commands_print_what_the_text_shows(command, output, capsys, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out == output
+
+
 def test_counts_in_the_text():
-    (paper,) = papers([ROOT / "verification"])
-    kinds = [row["type"] for row in paper.ledger.values()]
-    said = [
-        int(v)
-        for v in re.search(r"holds (\d+) of the paper's (\d+) claims and (\d+) of its (\d+)\s+findings", TEXT).groups()
-    ]
-    assert said == [len(paper.claims), kinds.count("claim"), len(paper.findings), kinds.count("finding")]
+    for paper in papers([ROOT / "verification"]):
+        kinds = [row["type"] for row in paper.ledger.values()]
+        said = re.search(rf"`verification/{paper.slug}` holds (\d+) of (\d+) claims and (\d+) of (\d+)\s+findings", TEXT)
+        assert said, paper.slug
+        assert [int(v) for v in said.groups()] == [
+            len(paper.claims), kinds.count("claim"), len(paper.findings), kinds.count("finding")]
 
 
 def test_named_commands_and_options_exist():
     commands = re.search(r"## Commands\n\n```\n(.*?)```", TEXT, re.S).group(1)
-    subparsers = next(a for a in parser()._actions if hasattr(a, "choices") and a.choices)
-    for name in ("verify", "list", "show", "witness", "figures", "reproduce", "bench"):
-        assert name in commands and name in subparsers.choices
-    for option in re.findall(r"--[a-z]+", commands.replace("--claims", "")):
-        assert any(option in a.option_strings for a in subparsers.choices["verify"]._actions), option
+    subparsers = next(a for a in parser()._actions if hasattr(a, "choices") and a.choices).choices
+    for name in subparsers:
+        assert name in commands or name == "calibrate", name
+    for line in commands.splitlines():
+        words = line.partition("#")[0].split()
+        if words[0] == "fltheory":
+            for option in re.findall(r"--[a-z]+", line.partition("#")[0]):
+                assert any(option in a.option_strings for a in subparsers[words[1]]._actions), (words[1], option)
+
+
+def test_public_names_in_the_text_exist():
+    import fltheory
+
+    for name in set(re.findall(r"\bft\.(\w+)", TEXT)):
+        assert name in fltheory.__all__, name
+    listed = re.search(r"- \*\*Problems\*\*.*?- \*\*Operators\*\*", TEXT, re.S).group(0)
+    for name in re.findall(r"`(\w+)(?:\(|`)", listed):
+        assert name in fltheory.__all__ or name == "empty", name
+
+
+def test_links_and_pictures_exist():
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)\)", TEXT + (ROOT / "CONTRIBUTING.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_newcomers_commands_exist():
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)
+    for target in re.findall(r"`?make (\w+)", TEXT + (ROOT / "CONTRIBUTING.md").read_text()):
+        assert target in targets, target

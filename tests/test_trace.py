@@ -2,6 +2,7 @@
 import hashlib
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy.stats import binom
 
 import fltheory as ft
 from fltheory.streams import Stream
-from fltheory.trace import Interval, Stream2, Trace, quantile, write_atomically
+from fltheory.trace import FEWEST, Interval, Stream2, Trace, moments, quantile, skewed, write_atomically
 
 REPETITIONS, REPLICATES = 20_000, 300
 
@@ -55,7 +56,7 @@ def test_false_alarms_of_recorded_runs():
     *_, (_, second) = ft.derive(algorithm, problem, law, noise=1).trajectory(rounds + 1, [1, -1])
     expected = np.trace(second)
     misses = sum(not trace(values).interval(level=0.99).contains(expected) for values in rows.reshape(groups, size, 1))
-    assert between(misses, groups, 0.01) or between(misses, groups, 0.015)   # squares are skewed
+    assert between(misses, groups, 0.01) or between(misses, groups, 0.015)   # squares are skewed, no third moment here
 
 
 def _keep(seen, values):
@@ -74,6 +75,58 @@ def test_half_widths_by_hand():
     i = t.interval(level=0.95)
     assert i.value == 2 and i.half_width == pytest.approx(3.182446305 * math.sqrt(2 / 3 / 4))
     assert trace([[1.0]]).interval().half_width == math.inf and trace([[1.0]]).interval().contains(1e300)
+
+
+def skewed_trace(values):
+    """A Trace with third moments from per-replicate values (replicates,)."""
+    made = trace(values[:, None])
+    part = {k: np.array([v]) for k, v in zip(("mean", "m2", "m3"), moments(values), strict=True)}
+    return replace(made, metrics={"error": part})
+
+
+@pytest.mark.parametrize("level", [0.99, 0.999])
+def test_intervals_of_skewed_values_do_not_miss_too_often(level):
+    """20,000 means of 256 squares of rare values: Student's interval misses too often, the corrected one does not."""
+    u = Stream(17, "skewed").uniforms((REPETITIONS, 256))
+    squares = np.where(u < 0.1, 9.0 + u, u)
+    expected = 0.5 + 0.1 * 9
+    misses = [0, 0]
+    for row in squares:
+        misses[0] += not skewed_trace(row).interval(level=level).contains(expected)
+        misses[1] += not trace(row[:, None]).interval(level=level).contains(expected)  # no third moment: Student's
+    assert misses[0] < misses[1] and binom.sf(misses[0] - 1, REPETITIONS, 1 - level) > 1e-6
+    assert level < 0.999 or binom.sf(misses[1] - 1, REPETITIONS, 1 - level) < 1e-6
+
+
+@pytest.mark.parametrize("q", [1.0, 3.3, 8.0])
+@pytest.mark.parametrize("count", [2, 16, 256, 10**6])
+def test_skewness_only_widens(q, count):
+    assert skewed(q, count, 0.0) == q
+    widths = [skewed(q, count, s) for s in (1e-12, 1e-3, 0.1, 1.0, 3.0)]
+    assert min(widths) >= q and widths == [skewed(q, count, -s) for s in (1e-12, 1e-3, 0.1, 1.0, 3.0)]
+    assert widths[:2] == pytest.approx([q, q], rel=1e-2)  # continuous at none
+    if count >= FEWEST:
+        assert widths[:4] == sorted(widths[:4])
+
+
+def test_the_wide_side_inverts_halls_cubic():
+    """g(w) = w + s w^2 / (3 sqrt n) + s^2 w^3 / (27 n) + s / (6 sqrt n) at the side found is the quantile."""
+    for q, n, s in ((2.0, 300, 1.5), (3.9, 300, 3.0), (3.9, 4096, 0.4)):
+        w, a = -skewed(q, n, s), s / math.sqrt(n)
+        assert w + a * w**2 / 3 + a**2 * w**3 / 27 + a / 6 == pytest.approx(-q, rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0, 1e6])
+def test_constant_and_rounded_values_have_an_interval(shift):
+    i = skewed_trace(np.full(300, 0.1) + shift).interval()
+    assert math.isfinite(i.half_width) and i.half_width <= 1e-9 * (1 + shift)
+
+
+def test_intervals_of_few_replicates_say_that_they_decide_nothing():
+    assert Interval(0.5, 0.1, 0.999, FEWEST).undecided == ""
+    assert f"at least {FEWEST}" in Interval(0.5, 0.1, 0.999, FEWEST - 1).undecided
+    assert "finite" in Interval(0.5, math.inf, 0.999, 1).undecided
+    assert "finite" in Interval(0.5, math.nan, 0.999, 300).undecided
 
 
 def test_floors_use_the_replicates_tail_averages():
@@ -101,9 +154,10 @@ def test_merged_moments_are_those_of_all_values():
     data = Stream(3).normals((1000, 4)) * [1, 10, 1e-3, 1] + [0, 1e6, 0, -3]
     s = Stream2.empty(4)
     for part in np.split(data, [1, 7, 300, 999]):
-        s.merge(len(part), part.mean(0), ((part - part.mean(0)) ** 2).sum(0))
+        s.merge(len(part), part.mean(0), *(((part - part.mean(0)) ** k).sum(0) for k in (2, 3)))
     assert s.count == 1000 and s.mean == pytest.approx(data.mean(0), rel=1e-12)
     assert s.m2 == pytest.approx(((data - data.mean(0)) ** 2).sum(0), rel=1e-9)
+    assert s.m3 / s.m2**1.5 == pytest.approx(((data - data.mean(0)) ** 3).sum(0) / s.m2**1.5, abs=1e-9)
 
 
 # ---- rates ---------------------------------------------------------------------------------------------------

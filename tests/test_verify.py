@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import fltheory as ft
+from fltheory import calibration
 from fltheory import verify as module
 from fltheory.claims.discover import COLUMNS, load
 from fltheory.report import terminal
@@ -283,12 +285,76 @@ def test_a_crash_while_deciding_becomes_an_error_record(monkeypatch):
     assert "RuntimeError: disk on fire" in records[1]["surprises"][0]
 
 
+# ---- the calibration of our own checks -----------------------------------------------------------------------
+@pytest.fixture
+def calibrated(tmp_path):
+    """A copy of the papers with a small calibration table of their own."""
+    pytest.importorskip("torch", reason="calibration repeats torch runs")
+    parent = tmp_path / "copied"
+    parent.mkdir()
+    shutil.copytree(FEDNOVA, parent / "fednova", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "verification" / "bugs.py", parent)
+    name = "error at a round, one client of three"
+    calibration.save(*calibration.calibrate(2, only=[name]), parent)
+    return parent
+
+
+def calibrations(parent, **options):
+    records, code = verify([parent], only=["lem1"], quick=True, on_record=quiet, **options)
+    return [r for r in records if r["type"] == "calibration"], code
+
+
+def test_the_calibration_is_reported_and_replayed(monkeypatch):
+    known = {"type": "calibration", "rows": [], "family": {}, "failed": False, "provenance": {"state": "current"}}
+    asked = []
+    monkeypatch.setattr(calibration, "record", lambda records, roots: asked.append((list(records), roots)) or [known])
+    records, code = verify([FEDNOVA], only=["lem1"], quick=True, on_record=quiet)
+    assert code == 0 and records[-1] == known
+    assert asked[0][1] == [FEDNOVA.parent] and asked[0][0] == records[:-1]
+
+
+def test_a_table_beside_the_papers_is_part_of_the_report(calibrated, tmp_path):
+    (found,), code = calibrations(calibrated, report=tmp_path / "report")
+    assert code == 0 and found["provenance"]["state"] == "current"
+    assert [r["repetitions"] for r in found["rows"]] == [20] * 4
+    assert "one client of three" in (tmp_path / "report" / "index.html").read_text()
+    again, _ = calibrations(calibrated, report=tmp_path / "report", resume=True)
+    assert again == [found]
+
+
+def test_a_stale_table_says_so_in_every_row_and_a_wrong_one_fails(calibrated):
+    file = calibrated / "calibration.json"
+    made = json.loads(file.read_text())
+    file.write_text(json.dumps(made | {"code": "of another time"}))
+    (found,), code = calibrations(calibrated)
+    assert code == 0 and found["provenance"]["state"].startswith("STALE")
+    assert all(r["check"].startswith("(stale) ") for r in found["rows"])
+    made["replay"]["intervals"][0][0] *= 1.001
+    file.write_text(json.dumps(made))
+    (found,), code = calibrations(calibrated)
+    assert code == 1 and "OTHER results" in found["provenance"]["replayed"]
+
+
+def test_a_damaged_table_is_refused_before_the_work(calibrated, monkeypatch):
+    (calibrated / "calibration.json").write_text("{")
+    monkeypatch.setattr(module, "decide", None)
+    with pytest.raises(ft.BadInput, match="fltheory calibrate"):
+        calibrations(calibrated)
+
+
+def test_a_folder_without_a_table_has_no_record_unless_something_was_measured(calibrated):
+    (calibrated / "calibration.csv").unlink()
+    assert calibrations(calibrated) == ([], 0)
+
+
 # ---- exit codes -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("records", "strict", "code"),
     [
         ([{"type": "claim", "word": "PROVED", "as_expected": True}], True, 0),
         ([{"type": "claim", "word": "OPEN", "as_expected": False}], False, 1),
+        ([{"type": "calibration", "failed": True}], False, 1),
+        ([{"type": "calibration", "failed": False}], True, 0),
         ([{"type": "finding", "word": "NOT CONFIRMED", "as_expected": False}], True, 1),
         ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], False, 0),
         ([{"type": "claim", "word": "SKIPPED", "as_expected": True}], True, 3),

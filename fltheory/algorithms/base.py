@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
+from fltheory.arrays import is_torch
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.laws.base import check_steps
-from fltheory.scalars import Domain, Number, declare, fraction
+from fltheory.scalars import FLOAT, Domain, Number, declare, fraction
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Algorithm:
     stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
     partial: ClassVar[bool] = True    # defined for cohorts that are not all clients
     personal: ClassVar[bool] = False  # needs a problem with personal parameters
+    # vectors of the model's size sent per participant and round, as published (counting: FOCUS, Section 6, Table 1);
+    # single numbers such as FedNova's |a_i|_1 do not count
+    uplink: ClassVar[int] = 1
+    downlink: ClassVar[int] = 1
 
     def __post_init__(self):
         check_positive(self.lr, "lr")
@@ -62,6 +67,8 @@ def _convert(record, domain):
             changes[f.name] = _convert(value, domain)
         elif f.type == "Number" and value is not None:
             changes[f.name] = domain.scalar(value)
+            if domain is FLOAT and changes[f.name] == 0 and not is_torch(value) and fraction(value) != 0:
+                refuse(f.name, value, "is 0 in float64", "Rescale the problem, or work exactly (domain=ft.RATIONAL).")
         elif f.type == "Numbers" and value is not None:
             changes[f.name] = domain.array(declare(value, f.name))
     new = object.__new__(type(record))
@@ -71,9 +78,14 @@ def _convert(record, domain):
 
 
 def check_positive(value, what):
-    """A declared number > 0; symbols pass (their sign is the claim's hypothesis)."""
-    if not isinstance(value, Symbolic) and fraction(value) <= 0:
+    """A declared number > 0; symbols pass (their sign is the claim's hypothesis), but not the constant 0."""
+    if isinstance(value, Symbolic):
+        if value == 0:
+            refuse(what, value, "must not vanish identically", "Give a symbol, or a number > 0.")
+        return
+    if fraction(value) <= 0:
         refuse(what, value, "must be positive", "Give a number > 0.")
+    declare(value, what)  # not too long
 
 
 def advance(algorithm, problem, state, draw):

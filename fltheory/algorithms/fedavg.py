@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fltheory.algorithms.base import Algorithm
-from fltheory.algorithms.solvers import Proximal, Vanilla, descend
+from fltheory.algorithms.solvers import Proximal, Vanilla, check_solver, descend
 from fltheory.arrays import ratio, spread
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 
 
 class State(NamedTuple):
@@ -45,7 +45,8 @@ class FedAvg(Algorithm):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.averaging not in AVERAGING:
+        check_solver(self.solver)
+        if not is_one_of(self.averaging, AVERAGING):
             refuse("averaging", self.averaging, f"is one of {AVERAGING}", "Choose how participants are averaged.")
 
     def init(self, problem, x0, draw=None):

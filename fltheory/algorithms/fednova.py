@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fltheory.algorithms.base import check_positive
 from fltheory.algorithms.fedavg import FedAvg, shares
 from fltheory.arrays import ratio
+from fltheory.errors import refuse
 from fltheory.problems.base import check_weights
-from fltheory.scalars import Number, Numbers
+from fltheory.scalars import Number, Numbers, declare
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,13 @@ class GeneralRule(FedAvg):
         super().__post_init__()
         check_positive(self.tau_eff, "tau_eff")
         if self.w is not None:
-            object.__setattr__(self, "w", tuple(self.w))
-            check_weights(list(self.w), len(self.w), "w")
+            w = declare(self.w, "w")
+            object.__setattr__(self, "w", tuple(check_weights(w, w.size, "w")))
 
     def server(self, x, cohort, draw, change, mass):
         """x + lr tau_eff sum_i w_i change_i / (lr |a_i|_1)."""
+        if self.w is not None and len(self.w) != cohort.n:
+            refuse("w", len(self.w), f"one weight per client, so {cohort.n}", "Give n weights.")
         w = cohort.p if self.w is None else self.w[draw.who]
         w = w * draw.present
         return x + self.lr * self.tau_eff * (ratio(w, w.sum(-1, keepdims=True))[..., None] * (change / mass)).sum(-2)

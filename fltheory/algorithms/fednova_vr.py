@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from fltheory.algorithms.base import Algorithm
-from fltheory.algorithms.solvers import Vanilla, descend
+from fltheory.algorithms.solvers import Vanilla, check_solver, descend
 from fltheory.arrays import spread
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 
 
 class State(NamedTuple):
@@ -39,10 +39,12 @@ class FedNovaVR(Algorithm):
     variant: str = "repaired"
     stateful: ClassVar[bool] = True
     partial: ClassVar[bool] = False
+    downlink: ClassVar[int] = 2  # x and sum_j p_j d_j (Algorithm 2, line 1)
 
     def __post_init__(self):
         super().__post_init__()
-        if self.variant not in ("printed", "repaired"):
+        check_solver(self.solver)
+        if not is_one_of(self.variant, ("printed", "repaired")):
             refuse("variant", self.variant, 'is "printed" or "repaired"', "Choose how line 13 is read.")
 
     def init(self, problem, x0, draw=None):

@@ -34,6 +34,8 @@ class FedResAvg(Algorithm):
     alpha: Number = 1
     stateful: ClassVar[bool] = True
     personal: ClassVar[bool] = True
+    uplink: ClassVar[int] = 2    # w_i - w and c_i
+    downlink: ClassVar[int] = 2  # w and c (the pseudo-code prints w alone, but its clients use c)
 
     def __post_init__(self):
         super().__post_init__()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.algorithms.base import Algorithm
 from fltheory.arrays import put, spread, take
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 
 
 class State(NamedTuple):
@@ -30,7 +30,7 @@ class Focus(Algorithm):
 
     def __init__(self, lr, steps=None, init="zero", start=None):
         init = init if start is None else start  # `replace` passes fields by name
-        if init not in ("zero", "warm"):
+        if not is_one_of(init, ("zero", "warm")):
             refuse("init", init, 'is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', "Choose one.")
         for k, v in (("lr", lr), ("steps", steps), ("start", init)):
             object.__setattr__(self, k, v)
@@ -50,7 +50,7 @@ class Focus(Algorithm):
         v = 0 * old
         for k, on in draw.local_steps():
             g = stored + on * (cohort.grad(u, draw.xi_at(k)) - stored)
-            v, stored = v + g - stored, g
+            v, stored = v + (g - stored), g  # (...) keeps finished clients bit-identical
             u = u - self.lr * on * v
         y = s.y + (draw.present[..., None] * v).sum(-2)
         return State(s.x - self.lr * y, y, put(s.g, draw.who, stored, draw.present))

@@ -31,6 +31,7 @@ class NeighbourAveraging(Algorithm):
     beta: Number = None
     graph: Numbers = None
     partial: ClassVar[bool] = False
+    downlink: ClassVar[int] = 2  # wbar and u_i
 
     def __post_init__(self):
         super().__post_init__()

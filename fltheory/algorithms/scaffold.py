@@ -8,6 +8,7 @@ from fltheory.algorithms.base import Algorithm
 from fltheory.algorithms.fedavg import shares
 from fltheory.arrays import put, spread, take
 from fltheory.errors import refuse
+from fltheory.scalars import is_count
 
 
 class State(NamedTuple):
@@ -28,10 +29,12 @@ class Scaffold(Algorithm):
 
     option: int = 2
     stateful: ClassVar[bool] = True
+    uplink: ClassVar[int] = 2    # y_i - x and c_i's change, as published; the first alone would do
+    downlink: ClassVar[int] = 2  # x and c
 
     def __post_init__(self):
         super().__post_init__()
-        if self.option not in (1, 2) or isinstance(self.option, bool):
+        if not is_count(self.option) or self.option > 2:
             refuse("option", self.option, "is 1 or 2", "Choose how the client variate is updated.")
 
     def init(self, problem, x0, draw=None):

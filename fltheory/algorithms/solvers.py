@@ -6,15 +6,22 @@ separate, callable piece on which general-tau proofs do their induction.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.scalars import Number, fraction
 
 
+def check_solver(solver):
+    """Refuse what is no local solver: a record with `start` and `step`, not its class."""
+    if not is_dataclass(solver) or isinstance(solver, type) or not all(
+            callable(getattr(type(solver), k, None)) for k in ("start", "step")):
+        refuse("solver", solver, "is no local solver", "Give a record, for example ft.Vanilla() or ft.Momentum('1/2').")
+
+
 def _check(value, what, low, high=None, open_high=False):
-    if value is None or isinstance(value, Symbolic):
+    if isinstance(value, Symbolic):
         return
     v = fraction(value)
     if v < low or (high is not None and (v >= high if open_high else v > high)):
@@ -47,8 +54,10 @@ class Proximal:
         if (self.mu is None) == (self.alpha is None):
             refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given",
                    "Which one stays fixed as lr decays?")
-        _check(self.mu, "mu", 0)
-        _check(self.alpha, "alpha", 0, 1)
+        if self.mu is not None:
+            _check(self.mu, "mu", 0)
+        else:
+            _check(self.alpha, "alpha", 0, 1)
 
     def start(self, y):
         return 0 * y

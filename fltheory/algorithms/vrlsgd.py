@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.algorithms.base import Algorithm
 from fltheory.algorithms.fedavg import shares
 from fltheory.arrays import put, spread, take
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 
 
 class State(NamedTuple):
@@ -30,7 +30,7 @@ class VRLSGD(Algorithm):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.divisor not in ("own", "mean"):
+        if not is_one_of(self.divisor, ("own", "mean")):
             refuse("divisor", self.divisor, 'is "own" or "mean"', "Choose which number of steps divides.")
 
     def init(self, problem, x0, draw=None):

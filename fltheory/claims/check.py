@@ -15,9 +15,9 @@ from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, No
 UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
 
 
-@dataclass
+@dataclass(repr=False)
 class ClaimVerdict:
-    """One claim's word with everything it rests on."""
+    """One claim's word with everything it rests on. Prints as a few lines, shows as a table in a notebook."""
 
     claim: Claim
     word: str
@@ -34,6 +34,24 @@ class ClaimVerdict:
         if self.word == ev.SKIPPED:
             return True  # a missing library is no disagreement; the reason is in the report
         return self.word == (self.claim.expect or ev.SUPPORTED) and not self.surprises()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statement was PROVED, CERTIFIED or SUPPORTED without a contradiction; for claims without a
+        ledger, which owe no reason for rejecting no mutant."""
+        return self.word in (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED) and all(
+            s.startswith("POWERLESS") for s in self.surprises()
+        )
+
+    def __str__(self):
+        from fltheory.claims.cells import verdict_text
+        return verdict_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from fltheory.claims.cells import verdict_html
+        return verdict_html(self)
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
@@ -118,9 +136,9 @@ def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
     on = [mutant(i) for i in claim.on] if mutant else list(claim.on)
     instances = [check_instance(claim, i) for i in on]
     found = None
-    if claim.search is not None and search:
+    if claim.search_plan is not None and search:
         try:
-            found = claim.search.run(claim, quick=quick)
+            found = claim.search_plan.run(claim, quick=quick)
             refuting = found.pop("verdict")
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
@@ -169,12 +187,19 @@ def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
     except NoFixedPoint as error:
         out.status, out.reason, out.evidence = ev.INCONCLUSIVE, str(error), "none"
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        detail = str(error) if isinstance(error, FLTheoryError) else f"{error} (at {where.name}, line {where.lineno})"
-        out.status, out.reason = ev.ERROR, f"{type(error).__name__}: {detail}"
+        out.status, out.reason = ev.ERROR, f"{type(error).__name__}: {error} ({_where(claim, error)})"
     finally:
         out.seconds = time.perf_counter() - began
     return out
+
+
+def _where(claim, error) -> str:
+    """The line of the claim's own file that an error came through, and the place that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
+    mine = [f for f in frames if f.filename == own] or [f for f in frames if f.name != "check_instance"] or frames
+    last, told = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
+    return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
 
 
 def _word(claim, instances, found) -> str:

@@ -5,10 +5,10 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from fltheory.claims.evidence import at_status, show
+from fltheory.claims.evidence import Comparison, at_status, show
 from fltheory.errors import refuse
 from fltheory.scalars import RATIONAL, Domain, declare, fraction
 
@@ -120,11 +120,12 @@ class Claim:
     """A statement with what it needs, where it is checked, and which wrong implementations it must reject.
 
     The docstring of `body` is the statement (Markdown with LaTeX). `on`: instances; `needs`: hypotheses; `rejects`:
-    functions algorithm -> algorithm (catalogued bugs); `search`: a `Search`; `domain`: what exactly a PROVED or
-    CERTIFIED verdict covers; `finding`: id of the finding that explains a FALSE; `instead`: the corrected statement;
-    `reading`, `survives`: how we could be wrong; `powerless`: reason why no mutant applies; `vacuous`: a check that
-    the hypotheses cannot be met or imply the statement without any algorithm; `bound`: the dimensional test applies;
-    `proved`: the symbolic instances prove the statement and the exact ones only illustrate it.
+    functions algorithm -> algorithm (catalogued bugs); `search_plan`: a `Search`, the keyword `search=` of the
+    decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers; `finding`: id of the finding that explains
+    a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
+    no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
+    algorithm; `bound`: the dimensional test applies; `proved`: the symbolic instances prove the statement and the exact
+    ones only illustrate it.
     """
 
     id: str
@@ -132,7 +133,7 @@ class Claim:
     on: tuple
     needs: tuple = ()
     rejects: tuple = ()
-    search: object = None
+    search_plan: object = None
     expect: str | None = None
     domain: str = ""
     instead: str | None = None
@@ -159,21 +160,50 @@ class Claim:
         return inspect.cleandoc(self.body.__doc__ or "")
 
     def __call__(self, instance):
+        """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
         result = self.body(instance)
-        return list(result) if isinstance(result, (tuple, list)) else [result]
+        found = list(result) if isinstance(result, (tuple, list)) else [result]
+        for c in found:
+            if not isinstance(c, Comparison):
+                code = getattr(self.body, "__code__", None)
+                where = "" if code is None else f" (declared at line {code.co_firstlineno})"
+                refuse("result", c, f"the body of claim {self.id!r}{where} returned no comparison",
+                       "Return ft.equal(left, right), ft.at_most(left, right) or a list of such.")
+        return found
 
-    def check(self, **options):
-        """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`."""
+    def check(self, on=None, **options):
+        """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`.
+
+        on: other instances to check it on instead, then without a search. Further options as for `check`:
+        mutant (instance -> instance), search (bool), quick (bool). Raises BadInput if `on` holds no instances.
+        """
         from fltheory.claims.check import check
-        return check(self, **options)
+        claim = self if on is None else replace(self, on=_instances(on), search_plan=None)
+        return check(claim, **options)
+
+    def search(self, seconds=60, tries=None, families=None):
+        """Look for a counter-example inside the hypotheses and shrink it to small rationals; returns a `SearchResult`.
+
+        seconds: deadline > 0, kept between tries and while shrinking, or None; tries: largest number per family, or
+        None (not both). families: `Family` objects; default the declared ones, else quadratics drawn around the
+        claim's first quadratic instance. The same number of tries gives the same result as long as no deadline cuts it.
+        Raises BadInput on bad budgets or where no default family exists, MissingLibrary without hypothesis.
+        """
+        from fltheory.claims.search import look
+        return look(self, seconds, tries, families)
 
     def assert_holds(self):
-        """For pytest: fail with a table unless the claim has its expected word."""
+        """For pytest and notebooks: fail with a table unless the claim has its expected word, or, where no word is
+        declared, unless it is PROVED, CERTIFIED or SUPPORTED."""
         __tracebackhide__ = True
         verdict = self.check()
-        if not verdict.as_expected:
+        if not (verdict.as_expected if self.expect else verdict.holds):
             from fltheory.report.terminal import claim_line
             raise AssertionError("\n".join([claim_line(verdict.record()), *verdict.failures()]))
+
+    def _repr_html_(self):
+        from fltheory.claims.cells import claim_html
+        return claim_html(self)
 
 
 @dataclass(frozen=True)
@@ -220,19 +250,66 @@ class Finding:
 REGISTRY: list = []
 
 
+def _register(made):
+    """Remember a declaration. A cell that is run again replaces its own; files never may, their loader refuses it."""
+    if getattr(sys.modules.get(made.module), "__file__", None) is None or made.module == "__main__":
+        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (made.module, made.id, type(made))]
+    REGISTRY.append(made)
+    return made
+
+
+def _instances(on):
+    if isinstance(on, Instance) or not hasattr(on, "__iter__"):
+        refuse("on", on, "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)].")
+    found = tuple(on)
+    for i in found:
+        if not isinstance(i, Instance):
+            refuse("on", i, f"holds a {type(i).__name__} that is no instance",
+                   "Write on=[ft.Instance(name, problem, algorithm, law)].")
+    return found
+
+
+def _listed(id, what, values, good, rule, remedy):
+    values = tuple(values) if hasattr(values, "__iter__") else (values,)
+    for v in values:
+        if not good(v):
+            refuse(f"{what} of claim {id!r}", v, rule, remedy)
+    return values
+
+
 def claim(id, on=(), **options):
-    """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger."""
+    """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger.
+
+    Works in a paper folder, a script and a notebook cell. id: a non-empty string; on: instances; search: a `Search`
+    (`Claim.search` is the method that looks for counter-examples). Raises BadInput on anything else.
+    """
+    if not isinstance(id, str) or not id.strip():
+        refuse("id", id, "a claim is named by a string", 'Write @ft.claim("my-theorem", on=[...]) above the function.')
+    on = _instances(on)
+    if "search" in options:
+        options["search_plan"] = options.pop("search")
+    known = {f.name for f in fields(Claim)} - {"id", "body", "on"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        refuse(f"options of claim {id!r}", unknown, f"are none of {sorted(known - {'search_plan'} | {'search'})}",
+               "Numbers of an instance are keywords of ft.Instance.")
+    for what, good, rule, remedy in (
+        ("needs", lambda h: isinstance(h, Hypothesis), "is no hypothesis", "Give ft.Hypothesis(name, text, sides)."),
+        ("rejects", callable, "is no function", "Give functions algorithm -> wrong algorithm."),
+    ):
+        if what in options:
+            options[what] = _listed(id, what, options[what], good, rule, remedy)
+    plan = options.get("search_plan")
+    if plan is not None and not hasattr(plan, "run"):
+        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
+
     def wrap(body):
-        made = Claim(
-            id, body, tuple(on), **{k: tuple(v) if k in ("needs", "rejects") else v for k, v in options.items()}
-        )
-        REGISTRY.append(made)
-        return made
+        if not callable(body) or isinstance(body, (type, Claim)):
+            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
+        return _register(Claim(id, body, on, **options))
     return wrap
 
 
 def finding(id, **options) -> Finding:
     """Declare a finding; a record without logic."""
-    made = Finding(id, module=sys._getframe(1).f_globals["__name__"], **options)
-    REGISTRY.append(made)
-    return made
+    return _register(Finding(id, module=sys._getframe(1).f_globals["__name__"], **options))

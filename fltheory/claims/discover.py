@@ -117,13 +117,7 @@ def activate(folder: Path) -> str:
     """
     folder = Path(folder).resolve()
     parent, name = folder.parent, folder.parent.name
-    importlib.invalidate_caches()
-    spec = importlib.util.find_spec(name)
-    origins = [] if spec is None else spec.submodule_search_locations or [spec.origin or "."]
-    places = [Path(p).resolve() for p in origins]
-    if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
-        refuse("folder", str(parent), f"has the name of the module {name!r}",
-               "Rename the folder that holds the papers.")
+    places = refuse_module_name(parent)
     if name in sys.modules and places != [parent]:
         _ASIDE[places[0]] = {k: sys.modules.pop(k) for k in list(sys.modules) if k == name or k.startswith(name + ".")}
     if name not in sys.modules:
@@ -131,6 +125,18 @@ def activate(folder: Path) -> str:
     if str(parent.parent) not in sys.path:
         sys.path.append(str(parent.parent))
     return f"{name}.{folder.name}"
+
+
+def refuse_module_name(parent: Path) -> list[Path]:
+    """Where modules called like this folder of papers are found now. Raises BadInput if one of them is something else."""
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(parent.name)
+    origins = [] if spec is None else spec.submodule_search_locations or [spec.origin or "."]
+    places = [Path(p).resolve() for p in origins]
+    if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
+        refuse("folder", str(parent), f"has the name of the module {parent.name!r}",
+               "Rename the folder that holds the papers.")
+    return places
 
 
 def _parent_module(parent):
@@ -174,4 +180,4 @@ def _add(paper: Paper, made):
     table[made.id] = made
 
 
-__all__ = ["Claim", "Finding", "Paper", "activate", "load", "papers", "read_ledger"]
+__all__ = ["Claim", "Finding", "Paper", "activate", "load", "papers", "read_ledger", "refuse_module_name"]

@@ -149,7 +149,12 @@ def show(value) -> str:
 
 def _rational(f: Fraction) -> str:
     bits = max(f.numerator.bit_length(), f.denominator.bit_length())
-    return str(f) if bits <= 900 else f"{float(f):.12g} [{bits}-bit rational]"
+    if bits <= 900:
+        return str(f)
+    try:
+        return f"{float(f):.12g} [{bits}-bit rational]"
+    except OverflowError:
+        return f"a {bits}-bit rational beyond 1.8e308"
 
 
 def at_status(left, right, strict=False):

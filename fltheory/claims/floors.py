@@ -58,6 +58,7 @@ def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-s
     if not isinstance(measured, Interval):
         return at_most(measured, bound, label)
     total = float(bound.total)
-    status = HOLDS if measured.high <= total else FALSIFIED if measured.low > total else INCONCLUSIVE
-    return Comparison("at most", measured, bound, status, "statistical", label, total - measured.value,
-                      total / measured.value if measured.value else None)
+    inside = HOLDS if measured.high <= total else FALSIFIED if measured.low > total else INCONCLUSIVE
+    return Comparison("at most", measured, bound, INCONCLUSIVE if measured.undecided else inside, "statistical", label,
+                      total - measured.value, total / measured.value if measured.value else None,
+                      detail=measured.undecided)

@@ -1,6 +1,8 @@
 """Relations between the legs: what a claim's body returns. Each computes its own evidence and margin."""
 from __future__ import annotations
 
+import functools
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +19,7 @@ from fltheory.claims.evidence import (
     weakest,
 )
 from fltheory.elements import Symbolic
-from fltheory.errors import refuse
+from fltheory.errors import FLTheoryError, refuse
 from fltheory.scalars import fraction, is_rational
 from fltheory.trace import Interval
 
@@ -34,6 +36,23 @@ def _read(v):
     return fraction(v) if is_rational(v) else v
 
 
+def _worded(relation):
+    """A relation between things that cannot be compared is refused in words."""
+    @functools.wraps(relation)
+    def checked(*args, **options):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # what numpy only warns of is no comparison either
+                return relation(*args, **options)
+        except (FLTheoryError, ImportError):
+            raise
+        except (Warning, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
+            refuse(relation.__name__, args or tuple(options.values()), f"cannot be compared ({type(error).__name__}: {error})",
+                   "Give numbers or arrays of numbers on both sides.")
+    return checked
+
+
+@_worded
 def equal(lhs, rhs, label="") -> Comparison:
     """Both sides (numbers, arrays of one shape, or `Terms`) are equal: identically, exactly, as overlapping balls, or
     to 1e-9."""
@@ -67,6 +86,7 @@ def equal(lhs, rhs, label="") -> Comparison:
     return Comparison("equal", lhs, rhs, status, kind, label, margin, terms=terms, detail=detail)
 
 
+@_worded
 def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     """lhs <= rhs (or <). rhs may be `Terms`, lhs may be `Bounds`; symbolic sides are decided by `nonnegative`."""
     total = rhs.total if isinstance(rhs, Terms) else rhs
@@ -94,6 +114,7 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     )
 
 
+@_worded
 def equivalent(first, second, label="", detail="") -> Comparison:
     """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
     (a, left), (b, right) = first, second
@@ -109,14 +130,16 @@ def equivalent(first, second, label="", detail="") -> Comparison:
     )
 
 
+@_worded
 def agrees(measured: Interval, predicted, label="") -> Comparison:
-    """A finite measured interval contains the predicted value. The level travels with the interval."""
-    finite = np.isfinite(measured.half_width)
-    status = INCONCLUSIVE if not finite else HOLDS if measured.contains(predicted) else FALSIFIED
+    """A finite measured interval contains the predicted value. The level travels with the interval; one of too few
+    replicates decides nothing (`Interval.undecided`)."""
+    status = INCONCLUSIVE if measured.undecided else HOLDS if measured.contains(predicted) else FALSIFIED
     return Comparison("agrees", measured, predicted, status, "statistical", label,
-                      measured.half_width - abs(measured.value - float(predicted)))
+                      measured.half_width - abs(measured.value - float(predicted)), detail=measured.undecided)
 
 
+@_worded
 def nonnegative(polynomial, label="") -> Comparison:
     """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0."""
     element = polynomial.element if isinstance(polynomial, Symbolic) else None
@@ -128,6 +151,7 @@ def nonnegative(polynomial, label="") -> Comparison:
                       detail="all coefficients have one sign and all symbols are >= 0" if same else "mixed signs")
 
 
+@_worded
 def induction(base, step, label="", over="tau") -> Comparison:
     """A closed form for every integer, from its value at the start and one coded step.
 
@@ -148,6 +172,7 @@ def induction(base, step, label="", over="tau") -> Comparison:
                       f"{len(base)} base and {len(step)} step identities, every integer {over}")
 
 
+@_worded
 def limit(expression, symbol: str, at=0):
     """Limit of rational functions (Symbolic, scalar or array) as one symbol tends to a rational value.
 

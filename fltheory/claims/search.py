@@ -1,12 +1,18 @@
 """Counter-example search: hypothesis draws admissible instances and shrinks a violation to small rationals."""
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fltheory.claims import evidence as ev
+from fltheory.claims.drawing import around, kept
+from fltheory.claims.rebuild import cell, text
+from fltheory.errors import FLTheoryError, refuse
 from fltheory.scalars import need
+
+LARGEST = 1_000_000  # tries per family where only a deadline is given
 
 
 @dataclass(frozen=True)
@@ -29,46 +35,231 @@ class Search:
 
         Returns {tries, families: {name: tries}, in_scope, best (largest lhs/rhs seen), found, verdict, seconds}.
         """
-        hypothesis = need("hypothesis", "counter-example search")
-        st = need("hypothesis.strategies", "counter-example search")
-        from fltheory.claims.check import check_instance
         began = time.perf_counter()
         out = {"tries": 0, "in_scope": 0, "families": {}, "best": 0.0, "found": None, "verdict": None}
         for family in self.families:
-            seen = {"tries": 0}
-            last = {}
-
-            def violated(instance, seen=seen, last=last):
-                if instance is None:
-                    return False
-                seen["tries"] += 1
-                verdict = check_instance(claim, instance)
-                if verdict.status == ev.ERROR:
-                    raise AssertionError(f"search of {claim.id} on {instance.name}: {verdict.reason}")
-                if verdict.status in (ev.HOLDS, ev.FALSIFIED):
-                    out["in_scope"] += 1
-                if verdict.looseness:
-                    out["best"] = max(out["best"], 1 / verdict.looseness)
-                if verdict.status == ev.FALSIFIED:
-                    last["verdict"] = verdict
-                return verdict.status == ev.FALSIFIED
-
-            budget = max(10, self.tries // (10 if quick else 1))
-            strategy = st.composite(family.build)()
-            settings = hypothesis.settings(max_examples=budget, derandomize=True, database=None, deadline=None,
-                                           suppress_health_check=list(hypothesis.HealthCheck))
-            try:
-                hypothesis.find(strategy, violated, settings=settings)
-                verdict = last["verdict"]
-                verdict.instance = f"found by search ({family.name})"
-                out["found"] = {"family": family.name, "says": verdict.says,
-                                "comparisons": [c.record() for c in verdict.comparisons]}
-                out["verdict"] = verdict
-            except hypothesis.errors.NoSuchExample:
-                pass
-            out["families"][family.name] = seen["tries"]
-            out["tries"] += seen["tries"]
-            if out["found"]:
+            seen = explore(claim, family, max(10, self.tries // (10 if quick else 1)))
+            out["in_scope"] += seen.in_scope
+            out["best"] = max(out["best"], seen.best)
+            out["families"][family.name] = seen.tries
+            out["tries"] += seen.tries
+            if seen.verdict is not None:
+                seen.verdict.instance = f"found by search ({family.name})"
+                out["found"] = {"family": family.name, "says": seen.verdict.says,
+                                "comparisons": [c.record() for c in seen.verdict.comparisons]}
+                out["verdict"] = seen.verdict
                 break
         out["seconds"] = round(time.perf_counter() - began, 3)
         return out
+
+
+class _Deadline(BaseException):
+    """Leaves hypothesis between two tries; it would take an Exception for one more failure to shrink."""
+
+
+class SearchCrash(AssertionError):
+    """The claim itself failed on a drawn instance; carries what was seen until then."""
+
+    def __init__(self, says, seen):
+        super().__init__(says)
+        self.seen = seen
+
+
+@dataclass
+class Explored:
+    """What one family showed: counts, the largest lhs/rhs of a bound, and the smallest violation with its instance."""
+
+    tries: int = 0
+    in_scope: int = 0
+    best: float = 0.0
+    verdict: ev.InstanceVerdict | None = None
+    instance: object = None
+    size: tuple = (math.inf,)
+    late: bool = False
+    crash: object = None  # the last instance on which the claim failed to run
+
+
+def explore(claim, family, tries, until=None, end=None) -> Explored:
+    """At most `tries` draws of one family, stopped between two of them once `time.perf_counter()` reaches `until`.
+
+    Shrinking a violation stops likewise at `end` (default `until`): what is kept is then the smallest seen so far.
+    Raises AssertionError if the claim fails to run on a drawn instance, and whatever `build` raises.
+    """
+    end = until if end is None else end
+    hypothesis = need("hypothesis", "counter-example search")
+    st = need("hypothesis.strategies", "counter-example search")
+    from fltheory.claims.check import check_instance
+    seen = Explored()
+
+    def violated(instance):
+        if until is not None and time.perf_counter() >= (end if last or seen.crash else until):
+            raise _Deadline
+        if instance is None:
+            return False
+        seen.tries += 1
+        verdict = check_instance(claim, instance)
+        if verdict.status == ev.ERROR:
+            seen.crash = instance
+            raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
+        if verdict.status in (ev.HOLDS, ev.FALSIFIED):
+            seen.in_scope += 1
+        if verdict.looseness:
+            seen.best = max(seen.best, 1 / verdict.looseness)
+        if verdict.status != ev.FALSIFIED:
+            return False
+        last[:] = verdict, instance
+        if until is not None and (size := _size(instance)) <= seen.size:
+            seen.verdict, seen.instance, seen.size = verdict, instance, size
+        return True
+
+    last = []
+    settings = hypothesis.settings(max_examples=tries, derandomize=True, database=None, deadline=None,
+                                   suppress_health_check=list(hypothesis.HealthCheck))
+    try:
+        hypothesis.find(st.composite(lambda draw: family.build(draw))(), violated, settings=settings)
+        seen.verdict, seen.instance = last  # the library replays its smallest example at the end
+    except hypothesis.errors.NoSuchExample:
+        pass
+    except _Deadline:
+        seen.late = True
+        if seen.verdict is None and seen.crash is not None:
+            raise SearchCrash(f"search of {claim.id}: {check_instance(claim, seen.crash).reason}", seen) from None
+    return seen
+
+
+def _size(instance):
+    """Few clients before few dimensions before short numbers."""
+    problem = instance.problem
+    return getattr(problem, "n", 0), getattr(problem, "d", 0), len(text(instance))
+
+
+@dataclass(repr=False)
+class SearchResult:
+    """What `Claim.search` found: a violation with its witness, or nothing, which proves nothing.
+
+    found: whether an instance inside the hypotheses violates the statement; exact: whether exact numbers (or balls)
+    decide that, otherwise it is only a suspicion; witness: the shrunk `Instance`; verdict: the claim there; tries and
+    in_scope: draws, and those inside the hypotheses that were decided; stopped: "violation", "deadline" or "tries";
+    families: {name: tries}; best: largest left/right side of a bound; error: why the search broke off, or "";
+    kept: extras taken over unchanged from the claim's instance (default family only).
+    """
+
+    claim: object
+    tries: int = 0
+    in_scope: int = 0
+    families: dict = field(default_factory=dict)
+    best: float = 0.0
+    seconds: float = 0.0
+    stopped: str = "tries"
+    witness: object = None
+    verdict: ev.InstanceVerdict | None = None
+    error: str = ""
+    kept: dict = field(default_factory=dict)
+
+    @property
+    def found(self) -> bool:
+        return self.verdict is not None
+
+    @property
+    def exact(self) -> bool:
+        return self.found and ev.STRENGTH.index(self.verdict.evidence) >= ev.STRENGTH.index("ball")
+
+    def add(self, family, seen: Explored):
+        """Count what one family showed."""
+        self.tries, self.in_scope = self.tries + seen.tries, self.in_scope + seen.in_scope
+        self.families[family.name] = self.families.get(family.name, 0) + seen.tries
+        self.best = max(self.best, seen.best)
+
+    def code(self) -> str:
+        """A notebook cell that rebuilds the witness from fractions and checks the claim on it again.
+
+        Raises BadInput without a witness, or if something in it cannot be written as code.
+        """
+        if self.witness is None:
+            refuse("witness", None, "nothing was found", "Search longer, or in other families.")
+        return cell(self.claim, self.witness, self.verdict is not None)
+
+    def __str__(self):
+        from fltheory.claims.cells import search_text
+        return search_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from fltheory.claims.cells import search_html
+        return search_html(self)
+
+
+def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
+    """The search behind `Claim.search`; see there."""
+    _check_budget(seconds, tries)
+    need("hypothesis", "counter-example search")
+    declared = getattr(claim.search_plan, "families", ())
+    default = families is None and not declared
+    chosen = (around(claim, Family),) if default else _families(declared if families is None else families)
+    budget = LARGEST if tries is None else tries
+    began = time.perf_counter()
+    end = None if seconds is None else began + float(seconds)
+    out = SearchResult(claim, kept=kept(claim) if default else {})
+    for k, family in enumerate(chosen):
+        now = time.perf_counter()
+        until = None if end is None else now + (end - now) / (len(chosen) - k)
+        seen = Explored()
+        try:
+            seen = explore(claim, family, budget, until, end)
+        except SearchCrash as crash:
+            out.error, seen, out.witness = str(crash), crash.seen, crash.seen.crash
+        except FLTheoryError:
+            raise
+        except Exception as error:
+            out.error = f"family {family.name!r}: {type(error).__name__}: {error}"
+        out.add(family, seen)
+        if default and seen.verdict is not None and not seen.late:
+            seen = _fewer(out, seen, min(budget, 100), end)
+        if out.error or seen.verdict is not None:
+            break
+    out.stopped = "error" if out.error else "deadline" if seen.late else "violation" if seen.verdict else "tries"
+    if seen.verdict is not None:
+        out.witness, out.verdict = seen.instance.but(name="witness"), seen.verdict
+        out.verdict.instance = "witness"
+    out.seconds = time.perf_counter() - began
+    return out
+
+
+def _fewer(out, seen, tries, end) -> Explored:
+    """The violation in fewer clients or dimensions, if a short search of its own finds one; the library, which deletes
+    one stretch of draws at a time, seldom gets there."""
+    n, d = seen.instance.problem.n, seen.instance.problem.d
+    for clients, dimensions in [(a, b) for a in range(1, n + 1) for b in range(1, d + 1) if (a, b) < (n, d) and b <= d]:
+        family = around(out.claim, Family, (clients, clients), (dimensions, dimensions))
+        try:
+            smaller = explore(out.claim, family, tries, end)
+        except SearchCrash:
+            continue  # the violation stands; only its form could have been simpler
+        out.add(family, smaller)
+        if smaller.verdict is not None:
+            return smaller
+        if smaller.late:
+            seen.late = True
+            break
+    return seen
+
+
+def _check_budget(seconds, tries):
+    if seconds is None and tries is None:
+        refuse("seconds", None, "a search ends by a deadline or by a number of tries", "Give seconds= or tries=.")
+    if seconds is not None and (isinstance(seconds, (bool, str)) or not 0 < float(seconds) < math.inf):
+        refuse("seconds", seconds, "a deadline is a number > 0", "For example seconds=60, or None with tries=.")
+    if tries is not None and (isinstance(tries, bool) or not isinstance(tries, int) or tries < 1):
+        refuse("tries", tries, "is an integer >= 1", "For example tries=200, or None with seconds=.")
+
+
+def _families(families):
+    chosen = (families,) if isinstance(families, Family) else families
+    chosen = tuple(chosen) if hasattr(chosen, "__iter__") else (chosen,)
+    for f in chosen:
+        if not isinstance(f, Family):
+            refuse("families", f, "is no family", "Give ft.Family(name, build), build(draw) -> ft.Instance.")
+    if not chosen:
+        refuse("families", chosen, "are none", "Leave families out for quadratics around the claim's first instance.")
+    return chosen

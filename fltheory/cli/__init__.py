@@ -8,23 +8,31 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fltheory.cli import decide, draw, measure
+from fltheory.cli import calibrate, decide, draw, measure, new, predict
 
-GROUPS = (decide, draw, measure)
+GROUPS = (decide, draw, measure, predict, new, calibrate)
 
 
 def main(argv=None) -> int:
     """Run one command; returns the exit code. Bad input is printed as value, rule and remedy, never as a traceback."""
     args = parser().parse_args(argv)
-    from fltheory.errors import FLTheoryError
+    from fltheory.errors import FLTheoryError, shortened
     try:
         return args.run(args)
     except FLTheoryError as error:
-        print(f"fltheory: error: {error}", file=sys.stderr)
+        print(f"fltheory: error: {shortened(error, 2000)}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader (head, less) closed early
         sys.stderr.close()
         return 0
+    except (OSError, UnicodeError) as error:  # a path that cannot be used, text that this terminal cannot show
+        print(f"fltheory: error: {shortened(error, 2000)}: a file or folder cannot be used. Check its name and permissions.",
+              file=sys.stderr)
+        return 2
+    except (SystemExit, GeneratorExit) as error:  # arguments are parsed above, so this is the code of a paper
+        print(f"fltheory: error: {type(error).__name__}: a file of the paper asked the process to leave. Remove that call.",
+              file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("fltheory: interrupted; finished verdicts are kept, continue with --resume", file=sys.stderr)
         return 130

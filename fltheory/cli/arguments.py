@@ -20,6 +20,17 @@ def positive(text):
     return value
 
 
+def seconds(text):
+    """A finite number > 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds > 0")
+    return value
+
+
 def papers_of(args):
     """The paper folders named on the command line, narrowed by --paper."""
     from fltheory.claims.discover import papers

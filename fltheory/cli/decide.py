@@ -1,10 +1,10 @@
-"""Commands that decide and show claims: verify, list, show, witness."""
+"""Commands that decide, show and attack claims: verify, list, show, witness, search."""
 
 from __future__ import annotations
 
 import sys
 
-from fltheory.cli.arguments import papers_of, positive, with_paths
+from fltheory.cli.arguments import papers_of, positive, seconds, with_paths
 
 
 def add(command):
@@ -24,13 +24,25 @@ def add(command):
     with_paths(listing)
     listing.add_argument("--paper", metavar="SLUG", help="only this paper")
 
-    show = command("show", _show, "one claim or finding: statement, word, numbers, witness")
-    show.add_argument("id")
-    with_paths(show)
+    show = command("show", _show, "one claim or finding: statement, word, numbers, mutants, witness, correction")
+    _with_id(show)
+    form = show.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the records, one JSON object per line")
+    form.add_argument("--cite", action="store_true", help="a line to cite the verdict")
+    form.add_argument("--bibtex", action="store_true", help="a BibTeX entry for the verdict")
 
     witness = command("witness", _witness, "print a finding's stand-alone witness script")
-    witness.add_argument("id")
-    with_paths(witness)
+    _with_id(witness)
+
+    search = command("search", _search, "look for a counter-example to a claim; exit 1 if an unexpected one is found")
+    _with_id(search)
+    search.add_argument("--seconds", type=seconds, metavar="S", help="deadline; default 60 unless --tries is given")
+    search.add_argument("--tries", type=positive, metavar="N", help="tries per family of instances")
+
+
+def _with_id(sub):
+    sub.add_argument("id", metavar="ID", help="of the ledger, or paper/id where several papers use it")
+    with_paths(sub)
 
 
 def _verify(args):
@@ -73,33 +85,75 @@ def _list(args):
 
 
 def _find(args):
+    """(paper, kind, claim or finding) of an id, or of paper/id; close matches are suggested where there is none."""
     from fltheory.errors import refuse
+    found, known, waiting = [], [], []
     for paper in papers_of(args):
         for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
-            if args.id in table:
-                return paper, kind, table[args.id]
-    refuse("id", args.id, "is no claim or finding written here", "`fltheory list` shows the ids.")
+            for name, made in table.items():
+                known += [name, f"{paper.slug}/{name}"] if "/" in args.id else [name]
+                if args.id in (name, f"{paper.slug}/{name}"):
+                    found.append((paper, kind, made))
+        waiting += [paper.slug for name in paper.ledger if args.id in (name, f"{paper.slug}/{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
+        refuse("id", args.id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
+    if waiting:
+        refuse("id", args.id, f"stands in the ledger of {waiting[0]} but holds nothing to show",
+               "`fltheory list` shows which ids are written.")
+    refuse("id", args.id, "is no claim or finding written here",
+           f"{_meant(args.id, known)}`fltheory list` shows the ids.")
+
+
+def _meant(wrong, known) -> str:
+    """"Did you mean ...? ", or nothing where no id is close. Ids that go on as typed come first."""
+    from difflib import get_close_matches
+    lower, typed = {name.lower(): name for name in known}, wrong.lower()
+    close = sorted((n for n in lower if n.startswith(typed)), key=len) + get_close_matches(typed, lower, 3, 0.6)
+    close += [n for n in lower if typed in n and "/" not in n]
+    close = list(dict.fromkeys(lower[n] for n in close))[:3]
+    return f"Did you mean {' or '.join(close)}? " if close else ""
+
+
+def _records(paper, kind, found) -> list:
+    """The records of one claim or finding, as `verify` would write them."""
+    from fltheory.claims.findings import confirm
+    records = found.check().records() if kind == "claim" else [confirm(found, paper.claims).record()]
+    return [{**r, "paper": paper.slug} for r in records]
 
 
 def _show(args):
-    from fltheory.claims.evidence import show
-    from fltheory.claims.findings import confirm
-    from fltheory.report import terminal
     paper, kind, found = _find(args)
-    if kind == "finding":
-        verdict = confirm(found, paper.claims)
-        print(terminal.finding_line(verdict.record()))
-        print(f"  {found.says}")
-        for step in verdict.steps:
-            print(f"  [{step['status']}] {step['step']}: {step['detail']}")
-        return 0
-    verdict = found.check()
-    print(terminal.claim_line(verdict.record()), f"{found.place}", found.statement, "", sep="\n")
-    for v in verdict.instances:
-        print(f"  {v.instance}: {v.status} {v.evidence} {v.reason}")
-        for c in v.comparisons:
-            print(f"      {c.label or c.relation}: {show(c.lhs)[:120]} | {show(c.rhs)[:120]} -> {c.status}")
+    records = _records(paper, kind, found)
+    if args.json:
+        import json
+        print(*map(json.dumps, records), sep="\n")
+    elif args.cite or args.bibtex:
+        from datetime import UTC, datetime
+
+        from fltheory import __version__
+        from fltheory.report import cite
+        run = {"version": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        print((cite.bibtex if args.bibtex else cite.line)(records[0], run))
+    else:
+        from fltheory.report import terminal
+        print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, found)))
     return 0
+
+
+def _notes(paper, kind, found) -> list:
+    """The corrected statement, and where the witness is."""
+    name = found.instead if kind == "claim" else found.corrected
+    better = paper.claims.get(name)
+    out = []
+    if name:
+        out.append(("corrected statement", f"{name}: {better.statement}" if better else name))
+    for finding in [found] if kind == "finding" else paper.findings.values():
+        if finding.script and (finding is found or finding.breaks == found.id):
+            out.append(("witness", f"{finding.script} (`fltheory witness {paper.slug}/{finding.id}` prints it)"))
+    return out
 
 
 def _witness(args):
@@ -109,3 +163,17 @@ def _witness(args):
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
     print((found.folder / found.script).read_text(), end="")
     return 0
+
+
+def _search(args):
+    from fltheory.claims.evidence import FALSE
+    from fltheory.errors import refuse
+    _, kind, claim = _find(args)
+    if kind != "claim":
+        refuse("id", args.id, "is a finding; a search needs a statement",
+               f"Search {claim.breaks}, the claim it breaks." if claim.breaks else "Name a claim.")
+    limit = 60 if args.seconds is None and args.tries is None else args.seconds
+    result = claim.search(seconds=limit, tries=args.tries)
+    print(result)
+    # A search that broke off has excluded nothing, so it may not look like one that found nothing.
+    return int(bool(result.error) or (result.found and claim.expect != FALSE))

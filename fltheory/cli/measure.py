@@ -1,4 +1,4 @@
-"""Commands that look at this machine: bench."""
+"""Commands that look at this machine: bench, doctor."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ def add(command):
     bench = command("bench", _bench, "measure speed as ratios against a plain Python loop")
     bench.add_argument("--repeats", type=positive, default=20, metavar="N", help="runs per median")
 
+    doctor = command("doctor", _doctor, "what this machine has, and what will be skipped; exit 1 if not ready")
+    doctor.add_argument("--json", action="store_true", help="as one JSON object")
+
 
 def _bench(args):
     from fltheory.bench import table
     print(table(args.repeats))
     return 0
+
+
+def _doctor(args):
+    import json
+
+    from fltheory.doctor import diagnose, text
+    found = diagnose()
+    print(json.dumps(found, indent=1) if args.json else text(found))
+    return 0 if found["ok"] else 1

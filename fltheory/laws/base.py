@@ -13,23 +13,28 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.arrays import EVERYONE
-from fltheory.errors import TooLarge, refuse
+from fltheory.elements import Symbolic
+from fltheory.errors import TooLarge, check_flag, refuse
 from fltheory.laws.draw import Draw, Slots
 from fltheory.problems.base import Rows
-from fltheory.scalars import declare, fraction
+from fltheory.scalars import declare, entries, fraction, is_count
 
 LARGEST_SUPPORT = 70_000
+MOST_STEPS = 10**6
 
 
 def check_steps(steps, what="steps"):
-    """Local steps: an int >= 1 or one int >= 1 per client."""
-    values = np.atleast_1d(np.array(steps, dtype=object))
+    """Local steps: an int from 1 to 10^6, or one per client."""
+    given = entries(steps, what)
+    values = np.atleast_1d(given)
     if values.ndim != 1 or len(values) == 0:
         refuse(what, steps, "local steps are one int or one per client", "Give an int or a flat sequence.")
     for v in values:
-        if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, np.integer)) or v < 1:
+        if not is_count(v):
             refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
-    return int(steps) if np.ndim(steps) == 0 else tuple(int(v) for v in steps)
+        if v > MOST_STEPS:
+            refuse(what, steps, f"a round has at most {MOST_STEPS} local steps", "Give fewer; a run of that length never ends.")
+    return int(given.item()) if given.ndim == 0 else tuple(int(v) for v in steps)
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,12 @@ class RandomSteps:
     independent: bool = True
 
     def __post_init__(self):
-        pairs = tuple((fraction(p), check_steps(s)) for p, s in self.choices)
+        check_flag(self.independent, "independent")
+        try:
+            choices = [(p, s) for p, s in self.choices]
+        except Exception:
+            refuse("choices", self.choices, "is a sequence of (probability, steps)", "For example [('1/2', 1), ('1/2', 4)].")
+        pairs = tuple((fraction(p), check_steps(s)) for p, s in choices)
         if any(p <= 0 for p, _ in pairs) or sum(p for p, _ in pairs) != 1:
             refuse("choices", self.choices, "probabilities are positive and sum to 1", "Give exact ones: '1/2'.")
         if self.independent and any(isinstance(s, tuple) for _, s in pairs):
@@ -93,8 +103,9 @@ class Law:
         sigma = fraction(self.noise)
         if sigma < 0:
             refuse("noise", self.noise, "a standard deviation is >= 0", "Give sigma >= 0.")
-        b = self.batch
-        if b is not None and (isinstance(b, bool) or not isinstance(b, int) or b < 1):
+        if sigma > 10**100:
+            refuse("noise", self.noise, "a standard deviation beyond 10^100 leaves the range of floats", "Rescale.")
+        if self.batch is not None and not is_count(self.batch):
             refuse("batch", self.batch, "a mini-batch has at least one row", "Give an int >= 1 or None.")
         if self.batch is not None and sigma:
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
@@ -250,13 +261,14 @@ def minibatch_slots(stream, sizes, who, shape, size, convert):
 
 
 def probabilities(values, n, what):
-    """Participation probabilities (n,) in (0, 1], exact; an int or number is shared by all clients."""
-    array = declare([values] * n if np.ndim(values) == 0 else values, what)
+    """Participation probabilities (n,) in (0, 1], exact; an int or number is shared by all clients. Symbols pass."""
+    array = declare(values, what)
+    array = np.repeat(array, n) if array.ndim == 0 else array
     if array.shape != (n,):
         refuse(what, array.shape, f"one probability per client, so shape ({n},)", "Give n numbers or one for all.")
-    exact = [fraction(v) for v in array]
+    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in array]
     for v in exact:
-        if not 0 < v <= 1:
+        if not isinstance(v, Symbolic) and not 0 < v <= 1:
             refuse(what, str(v), "participation probabilities lie in (0, 1]", "Leave out a client that never appears.")
     return exact
 

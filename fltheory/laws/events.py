@@ -7,6 +7,7 @@ import numpy as np
 
 from fltheory.errors import refuse
 from fltheory.laws.memoryless import Full
+from fltheory.scalars import entries, is_count
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,13 @@ class EventClock(Full):
     def __init__(self, pace=1, steps=None, noise=0, batch=None):
         for k, v in (("steps", steps), ("noise", noise), ("batch", batch), ("pace", pace)):
             object.__setattr__(self, k, v)
-        for v in np.atleast_1d(np.array(pace, dtype=object)).reshape(-1):
-            if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < 1:
+        given = entries(pace, "pace")
+        if given.ndim > 1 or given.size == 0:
+            refuse("pace", pace, "one int for all clients, or one each", "Give an int or a flat list.")
+        for v in given.reshape(-1):
+            if not is_count(v) or v > 2**40:
                 refuse("pace", pace, "paces are integers >= 1, so that equal times are equal", "Rescale the time unit.")
-        object.__setattr__(self, "pace", tuple(int(v) for v in pace) if np.ndim(pace) else int(pace))
+        object.__setattr__(self, "pace", tuple(int(v) for v in given) if given.ndim else int(given.item()))
         self.__post_init__()
 
     def cohort_count(self, n, mode=0):

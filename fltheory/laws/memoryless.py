@@ -11,9 +11,9 @@ import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.elements import Symbolic
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 from fltheory.laws.base import Law, probabilities
-from fltheory.scalars import declare, fraction
+from fltheory.scalars import declare, fraction, is_count
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Uniform(Law):
     def __init__(self, m, steps=None, noise=0, batch=None):
         for k, v in (("m", m), ("steps", steps), ("noise", noise), ("batch", batch)):
             object.__setattr__(self, k, v)
-        if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1:
+        if not is_count(m):
             refuse("m", m, "a cohort has at least one client", "Give an int >= 1.")
         self.__post_init__()
 
@@ -74,6 +74,9 @@ class Uniform(Law):
         return mean, np.block([[block, block / m], [block / m, block / m**2]]), Fraction(0)
 
 
+MOST_DRAWS = 10**6
+
+
 @dataclass(frozen=True)
 class WithReplacement(Law):
     """q independent draws of a client, each a fresh run even if the client repeats (FedNova scheme (i), App. G).
@@ -86,14 +89,16 @@ class WithReplacement(Law):
     repeats = True
 
     def __init__(self, draws, probabilities=None, steps=None, noise=0, batch=None):
-        chances = None if probabilities is None else tuple(declare(list(probabilities), "probabilities"))
+        chances = None if probabilities is None else tuple(declare(probabilities, "probabilities").reshape(-1))
         symbolic = chances is not None and any(isinstance(v, Symbolic) for v in chances)
         chances = chances if symbolic or chances is None else tuple(fraction(v) for v in chances)
         given = {"draws": draws, "probabilities": chances, "steps": steps, "noise": noise, "batch": batch}
         for k, v in given.items():
             object.__setattr__(self, k, v)
-        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
-            refuse("draws", draws, "at least one draw a round", "Give an int >= 1.")
+        if not is_count(draws) or draws > MOST_DRAWS:
+            refuse("draws", draws, f"at least one draw a round, and at most {MOST_DRAWS}", "Give an int >= 1.")
+        if chances == ():
+            refuse("probabilities", chances, "one per client", "Give n numbers, or None for uniform draws.")
         negative = chances is not None and not symbolic and any(v < 0 for v in chances)
         if negative or (chances is not None and sum(chances[1:], chances[0]) != 1):
             refuse("probabilities", [str(v) for v in chances], "they are >= 0 and sum to 1", "Give exact ones.")
@@ -138,12 +143,15 @@ class Bernoulli(Law):
     empty: str = "move"
 
     def __init__(self, p, empty="move", steps=None, noise=0, batch=None):
-        values = tuple(p) if np.ndim(p) else p
+        declared = declare(p, "p")
+        if declared.ndim > 1:
+            refuse("p", declared.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
+        values = tuple(declared.tolist()) if declared.ndim and not isinstance(p, tuple) else p
         for k, v in (("p", values), ("empty", empty), ("steps", steps), ("noise", noise), ("batch", batch)):
             object.__setattr__(self, k, v)
-        if empty not in ("move", "skip", "redraw"):
+        if not is_one_of(empty, ("move", "skip", "redraw")):
             refuse("empty", empty, 'is one of "move", "skip", "redraw"', "Choose what an empty round does.")
-        probabilities(values, np.size(p), "p")
+        probabilities(values, max(declared.size, 1), "p")
         self.__post_init__()
 
     def cohort_count(self, n, mode=0):

@@ -10,9 +10,16 @@ import numpy as np
 
 from fltheory import linalg
 from fltheory.arrays import EVERYONE
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, listed, refuse
 from fltheory.laws.base import Law, check_steps, probabilities
-from fltheory.scalars import fraction
+from fltheory.scalars import declare, fraction, is_count
+
+SET = ("is a list of lists of client indices", "For example [[0, 1], [2]].")
+
+
+def _exact(values, what):
+    """Declared numbers as a flat tuple of Fractions."""
+    return tuple(fraction(v) for v in declare(values, what).reshape(-1))
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,13 @@ class Chain(Law):
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "sets", tuple(tuple(int(i) for i in s) for s in self.sets))
-        object.__setattr__(self, "matrix", tuple(tuple(fraction(v) for v in row) for row in self.matrix))
+        groups = [listed(s, "set", *SET) for s in listed(self.sets, "sets", *SET)]
+        for s in groups:
+            if not all(is_count(i, 0) for i in s):
+                refuse("set", tuple(s), "client indices are ints >= 0", "List every participant once.")
+        object.__setattr__(self, "sets", tuple(tuple(int(i) for i in s) for s in groups))
+        rows = listed(self.matrix, "matrix", "is a list of rows of probabilities", "Give one row per mode.")
+        object.__setattr__(self, "matrix", tuple(_exact(row, "matrix row") for row in rows))
         k = len(self.sets)
         if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
             refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
@@ -44,14 +56,15 @@ class Chain(Law):
             if len(set(s)) != len(s) or any(i < 0 for i in s):
                 refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
         if self.initial is not None:
-            object.__setattr__(self, "initial", tuple(fraction(v) for v in self.initial))
+            object.__setattr__(self, "initial", _exact(self.initial, "initial"))
             if len(self.initial) != k or any(v < 0 for v in self.initial) or sum(self.initial) != 1:
                 refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
                        "Give one probability per mode, summing to 1.")
-        if self.empty not in ("move", "skip"):
+        if not is_one_of(self.empty, ("move", "skip")):
             refuse("empty", self.empty, 'is "move" or "skip": a schedule cannot be redrawn', "Leave the empty set out.")
         if self.per_mode_steps is not None:
-            object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in self.per_mode_steps))
+            steps = listed(self.per_mode_steps, "per_mode_steps", "is a list of local steps", "Give one entry per mode.")
+            object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in steps))
             if len(self.per_mode_steps) != k:
                 refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
 
@@ -113,15 +126,19 @@ class Chain(Law):
 
 def Cyclic(groups, **options) -> Chain:
     """Groups of clients take part in turn: groups[0], groups[1], ..., again. The first round uses groups[0]."""
-    return Replay([(tuple(g), None) for g in groups], **options)
+    return Replay([(g, None) for g in listed(groups, "groups", *SET)], **options)
 
 
 def Replay(schedule, **options) -> Chain:
     """A recorded schedule, repeated: a list of (participants, steps or None), one entry per round."""
+    schedule = listed(schedule, "schedule", "is a list of (participants, steps or None)", "For example [([0, 1], 5)].")
+    for entry in schedule:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            refuse("schedule", entry, "an entry is a pair (participants, steps or None)", "For example ([0, 1], 5).")
     k = len(schedule)
     if k == 0:
         refuse("schedule", schedule, "needs at least one round", "List (participants, steps) per round.")
-    sets = tuple(tuple(s) for s, _ in schedule)
+    sets = tuple(tuple(listed(s, "set", *SET)) for s, _ in schedule)
     steps = [t for _, t in schedule]
     if any(t is None for t in steps) and any(t is not None for t in steps):
         refuse("schedule", steps, "steps are given for every round or for none", "Complete the schedule.")
@@ -137,10 +154,15 @@ def Markov(p, correlation, n, **options) -> Chain:
     Joint chain over the 2^n sets (n <= 12). P(join | out) = p(1 - correlation), P(stay | in) = p + correlation(1 - p).
     Raises BadInput where a transition probability would leave [0, 1].
     """
+    if not is_count(n):
+        refuse("n", n, "there is at least one client", "Give an int >= 1.")
     if n > 12:
         refuse("n", n, "the joint chain has 2^n modes", "Use at most 12 clients or run a simulation.")
-    p = probabilities(p, n, "p")
-    rho = [fraction(correlation)] * n if np.ndim(correlation) == 0 else [fraction(v) for v in correlation]
+    p = [fraction(v) for v in probabilities(p, n, "p")]
+    rho = _exact(correlation, "correlation")
+    rho = rho * n if declare(correlation, "correlation").ndim == 0 else rho
+    if len(rho) != n:
+        refuse("correlation", len(rho), f"one number for all clients, or one each, so {n}", "Give n numbers.")
     local = []
     for a, r in zip(p, rho, strict=True):
         join, stay = a * (1 - r), a + r * (1 - a)

@@ -9,7 +9,7 @@ from fltheory.errors import CertificateFailed, refuse
 from fltheory.laws.base import RandomSteps
 from fltheory.operators.operator import prepare
 from fltheory.operators.probe import Layout
-from fltheory.scalars import FLOAT, Torch, declare, fraction, need
+from fltheory.scalars import FLOAT, Torch, declare, fraction, is_count, need
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,12 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
     tolerance (relative to the state's size).
     """
     torch = need("torch", "local linearisation")
+    if not is_count(limit):
+        refuse("limit", limit, "Newton makes at least one step", "Give an int >= 1.")
+    tolerance = fraction(tolerance)
+    if not 0 < tolerance < 1:
+        refuse("tolerance", tolerance, "a relative accuracy in (0, 1)", "For example 1e-12.")
+    tolerance = float(tolerance)
     law = prepare(algorithm, problem, law, None)
     if (law.modes > 1 or law.cohort_count(problem.n) > 1 or isinstance(law.steps_of(problem.n), RandomSteps)
             or law.batch is not None or fraction(law.noise)):
@@ -56,6 +62,8 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
         if size <= tolerance * max(1.0, float(z.abs().max())):
             break
         J = jacobian(z)
+        if not bool(torch.isfinite(J).all() and torch.isfinite(residual).all()):
+            raise CertificateFailed("Newton on the round left the range of float64; start closer (x0) or reduce the step size")
         shift = J - torch.eye(len(z), dtype=z.dtype)
         kept, _ = _conserved(shift)
         system, rhs = torch.cat([shift, kept]), torch.cat([residual, residual.new_zeros(len(kept))])

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import NoFixedPoint, refuse
+from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, TooLarge, is_one_of, refuse, shown
 from fltheory.operators import spectrum
 from fltheory.operators.mixture import Mixture
 from fltheory.operators.moments import Moments
@@ -15,7 +15,36 @@ from fltheory.operators.outcomes import mixture
 from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
 from fltheory.operators.reach import Reach, everything, reachable
 from fltheory.optima import optimum
-from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, fraction
+from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Torch, declare, fraction, is_count
+
+MOST_CLIENTS = 300  # of `surrogate_weights`
+
+
+def _ranged(method):
+    """A method whose numbers left the range of float64 says so, instead of warning and returning NaN."""
+    @functools.wraps(method)
+    def checked(self, *args, **options):
+        try:
+            with np.errstate(all="ignore"):
+                value = method(self, *args, **options)
+        except FLTheoryError:
+            raise
+        except (TypeError, np.linalg.LinAlgError, ArithmeticError, ValueError, RuntimeError) as error:
+            if self.domain not in (FLOAT, RATIONAL):
+                refuse("domain", self.domain, f"{method.__name__} has no value in this arithmetic ({error})",
+                       "Ask op.in_domain(ft.FLOAT).")
+            raise overflow(self.algorithm) from None
+        parts = vars(value).values() if is_dataclass(value) else [value]
+        for v in parts:
+            if np.asarray(v).dtype == np.float64 and np.isnan(v).any():
+                raise overflow(self.algorithm)
+        return value
+    return checked
+
+
+def overflow(algorithm):
+    return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
+                             "size, rescale the problem, or work exactly (domain=ft.RATIONAL)")
 
 
 @dataclass(frozen=True)
@@ -104,6 +133,7 @@ class Operator:
             f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients."
         )
 
+    @_ranged
     def fixed_point(self) -> FixedPoint:
         """Fixed point of the mean round from this start. Raises NoFixedPoint if it is not unique.
 
@@ -124,12 +154,14 @@ class Operator:
         V = self.domain.array(self.reach.V)
         return self.origin + (V * u).sum(-1)
 
+    @_ranged
     def rate(self) -> float:
         """Contraction factor of the mean per round: spectral radius on the reachable subspace (a float)."""
         M = FLOAT.array(_floats(self.moments.mean_matrix()))
         return float(np.abs(np.linalg.eigvals(M)).max()) if len(M) else 0.0
 
     # ---- second moments --------------------------------------------------------------------------------
+    @_ranged
     def mean_square_rate(self) -> float:
         """Contraction factor of E|z - z*|^2 per round: spectral radius of E[M (x) M] (a float)."""
         return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_square_rate()
@@ -139,6 +171,7 @@ class Operator:
         """Whether second moments converge (mean-square rate below 1)."""
         return self.mean_square_rate() < 1
 
+    @_ranged
     def stationary(self) -> Stationary:
         """Stationary mean and covariance of the server model. Raises NoFixedPoint where none exists."""
         mean, covariance = self._stationary()
@@ -157,6 +190,7 @@ class Operator:
         cov = to_model @ (X - mean[:, None] * mean[None, :]) @ to_model.T
         return (E * self._lift(mean)).sum(-1) + e, cov
 
+    @_ranged
     def floor(self, reference=None):
         """Stationary E|x - x*|^2 of the server model; inf where second moments diverge.
 
@@ -241,6 +275,10 @@ def _floats(array):
 
 def prepare(algorithm, problem, law, noise):
     """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
+    for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to"), "ft.FedAvg(lr, steps)"),
+                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
+        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
+            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
     if not hasattr(law, "cohorts") or isinstance(law, type):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     law = law.with_steps(getattr(algorithm, "steps", None))
@@ -271,8 +309,9 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
     Raises NotAffine, BadInput, TooLarge; CertificateFailed if the reachable subspace cannot be lifted.
     """
-    if start not in ("init", "any"):
+    if not is_one_of(start, ("init", "any")):
         refuse("start", start, 'is "init" or "any"', "Say which states count.")
+    _check_domain(domain)
     law = prepare(algorithm, problem, law, noise)
     if law.batch is not None:
         refuse(
@@ -284,6 +323,12 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
+def _check_domain(domain):
+    if not isinstance(domain, Domain) or isinstance(domain, Torch):
+        refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
+
+
+@np.errstate(all="ignore")  # what overflows is refused below, in words
 def _build(algorithm, problem, law, noise, start, domain, reach):
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
@@ -297,6 +342,8 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     for mode in range(law.modes):
         mix = mixture(alg, prob, lay, law, mode, noisy)
         mixes.append(mix if reach.dimension == lay.size else _reduced(mix, rows, V, z0, domain))
+        if domain is FLOAT and not np.isfinite(mixes[-1].parts).all():
+            raise overflow(algorithm)
     origin = z0 if reach.dimension < lay.size else 0 * z0
     chain = domain.array(np.array(law.chain(), dtype=object))
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
@@ -305,8 +352,15 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
 
 
 def _reduced(mix: Mixture, rows, V, z0, domain) -> Mixture:
-    """Reduce to the reachable subspace; in floats make sure that it is invariant and contains every first move."""
+    """Reduce to the reachable subspace; make sure that it is invariant and contains every first move, where it was not
+    found in this very arithmetic: in floats, and at the generic point that stood for symbols."""
     small = mix.reduce(rows, V, z0)
+    if isinstance(domain, Field):
+        D, r = mix.size, small.size
+        inside = [p[:, :D] @ V - V @ s[:, :r] for p, s in zip(mix.parts, small.parts, strict=True)]
+        if any(not (v == 0) for gap in inside for v in gap.reshape(-1)):
+            raise CertificateFailed("the subspace found at a generic point is not invariant for all values of the symbols; "
+                                    "use start='any'")
     if domain is FLOAT:
         D = mix.size
         M, c = mix.mean()
@@ -328,6 +382,11 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
     weights: p (n,), default uniform.
     """
     from fltheory.problems.quadratic import Quadratic
+    _check_domain(domain)
+    if not is_count(n):
+        refuse("n", n, "there is at least one client", "Give an int >= 1.")
+    if n > MOST_CLIENTS:
+        raise TooLarge(f"{shown(n)} clients: surrogate weights probe linear losses in n dimensions, so n <= {MOST_CLIENTS}")
     flat = Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), weights)
     law = prepare(algorithm, flat, law, None)
     alg, prob = algorithm.to(domain), flat.to(domain)

@@ -46,8 +46,9 @@ def check_weights(weights, n, what="weights"):
     if kind in (FLOAT, RATIONAL):
         if any(v < 0 for v in w):
             refuse(what, [str(v) for v in w], "no weight may be negative", "Clip or drop the client.")
-        total = sum(w)
-        if (total != 1) if kind is RATIONAL else abs(total - 1) > 1e-12:
+        with np.errstate(over="ignore"):
+            total = sum(w)
+        if (total != 1) if kind is RATIONAL else not abs(total - 1) <= 1e-12:
             refuse(what, [str(v) for v in w], f"weights sum to 1, these to {total}", "Divide them by their sum.")
     elif sum(w[1:], w[0]) != 1:
         refuse(what, [str(v) for v in w], "weights sum to 1 identically", "Write the last one as 1 minus the others.")

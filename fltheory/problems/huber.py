@@ -4,9 +4,10 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.arrays import is_torch
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.problems.rows import RowLoss, check_lengths, clients, sequence
-from fltheory.scalars import FLOAT, declare
+from fltheory.scalars import FLOAT, declare, entries
 
 
 class HuberLoss(RowLoss):
@@ -52,8 +53,10 @@ class HuberLoss(RowLoss):
 
 
 def _per_row(values, U, what):
-    if not isinstance(values, (list, tuple)) and getattr(values, "ndim", 0) == 0:
+    if not isinstance(values, (list, tuple)) and entries(values, what).ndim == 0:
         one = declare(values, what)[()]
+        if isinstance(one, Symbolic):
+            refuse(what, one, "a kink has a place: symbols have no order", "Declare numbers.")
         return [declare([one] * len(u)) for u in U]
     parts = clients(sequence(values, what), what, 1)
     check_lengths(U, parts, what)

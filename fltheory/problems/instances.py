@@ -4,7 +4,6 @@ Functions ending in steps (`scaffold_awkward`, `extreme_steps`) return (problem,
 """
 from __future__ import annotations
 
-import math
 from fractions import Fraction as Q
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from fltheory.errors import BadInput, refuse
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.ridge import Ridge
+from fltheory.problems.table import quantiles, read_cells, short_scale
 from fltheory.scalars import FLOAT
 
 DIABETES = Path(__file__).parent / "data" / "diabetes.csv"
@@ -108,24 +108,14 @@ def read_table(path):
 
     Raises BadInput naming the file, and the line, if it cannot be read.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"data file {str(path)!r} cannot be read ({error}): a CSV table is expected there. "
-                       "Reinstall fltheory or restore the file.") from None
-    lines = [(k, v.split(",")) for k, v in enumerate(text.splitlines(), 1) if v.strip() and not v.startswith("#")]
-    if len(lines) < 2:
-        raise BadInput(f"data file {str(path)!r} is empty: a header and a row are expected. Restore the file.")
-    names, rows = lines[0][1], []
-    for k, cells in lines[1:]:
+    names, lines = read_cells(path)
+    rows = []
+    for k, cells in lines:
         try:
             rows.append([Q(v) for v in cells])
         except (ValueError, ZeroDivisionError):
             raise BadInput(f"data file {str(path)!r}, line {k}: {','.join(cells)!r} holds an entry that is no decimal "
                            "number. Restore the file.") from None
-        if len(cells) != len(names):
-            raise BadInput(f"data file {str(path)!r}, line {k}: {len(cells)} entries, but {len(names)} columns. "
-                           "Restore the file.")
     return names, rows
 
 
@@ -146,10 +136,12 @@ def diabetes(exact=True, clients="age", reg=Q(1, 10), bands=5, weights="rows", p
     if isinstance(bands, bool) or not isinstance(bands, int) or bands < 1:
         refuse("bands", bands, "an int >= 1", "For example 5.")
     raw = [row[names.index(clients)] for row in table]
-    distinct = sorted(set(raw))
-    cuts = distinct[1:] if len(distinct) <= bands else [sorted(raw)[k * len(raw) // bands] for k in range(1, bands)]
+    cuts = quantiles(raw, bands)
     group = [sum(v >= c for c in cuts) for v in raw]
-    columns = [_standardised(column) for column in zip(*(row[:-1] for row in table), strict=True)]
+    columns = []
+    for column in zip(*(row[:-1] for row in table), strict=True):
+        shift, scale = short_scale(column)
+        columns.append([(v - shift) / scale for v in column])
     X = [[*row, Q(1)] for row in zip(*columns, strict=True)]
     y = [row[-1] / 100 for row in table]
     members = [m for m in ([j for j, g in enumerate(group) if g == k] for k in range(len(cuts) + 1)) if m]
@@ -162,15 +154,6 @@ def diabetes(exact=True, clients="age", reg=Q(1, 10), bands=5, weights="rows", p
         A, b, reg = [FLOAT.array(np.array(a)) for a in A], [FLOAT.array(np.array(v)) for v in b], float(Q(reg))
         weights = None if weights is None else [float(w) for w in weights]
     return Ridge(A, b, reg, weights, name=f"diabetes by {clients}")
-
-
-def _standardised(column):
-    mean = sum(column) / len(column)
-    deviation = math.sqrt(sum((v - mean) ** 2 for v in column) / len(column))
-    power = round(math.log10(deviation)) if deviation else 0
-    scale = Q(10) ** power
-    shift = round(100 * mean / scale) * scale / 100
-    return [(v - shift) / scale for v in column]
 
 
 ALL = {f.__name__: f for f in (two_clients, ill_conditioned, skewed_weights, common_minimiser, identical_clients,

@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.arrays import is_torch
 from fltheory.errors import refuse
 from fltheory.problems.rows import RowLoss, check_lengths, clients
-from fltheory.scalars import FLOAT
+from fltheory.scalars import FLOAT, is_count
 
 
 class Logistic(RowLoss):
@@ -23,8 +23,8 @@ class Logistic(RowLoss):
     """
 
     def __init__(self, A, labels, reg, classes=None, weights=None, name=""):
-        if classes is not None and (isinstance(classes, bool) or not isinstance(classes, int) or classes < 2):
-            refuse("classes", classes, "an int >= 2, or None for two", "Leave it out for labels 0/1.")
+        if classes is not None and (not is_count(classes, 2) or classes > 10_000):
+            refuse("classes", classes, "an int >= 2 (and at most 10,000), or None for two", "Leave it out for labels 0/1.")
         A, labels = clients(A, "A", 2), clients(labels, "labels", 1)
         check_lengths(A, labels, "labels")
         count = classes or 2

@@ -6,10 +6,10 @@ import math
 import numpy as np
 
 from fltheory.arrays import broadcast, to_numpy
-from fltheory.errors import BadInput, refuse
+from fltheory.errors import BadInput, is_one_of, refuse
 from fltheory.problems.base import Problem, Rows, check_weights
 from fltheory.problems.rows import check_lengths, client_major, pad, pick, sequence
-from fltheory.scalars import Torch, need
+from fltheory.scalars import FLOAT, Torch, entries, need
 
 LOSSES = ("cross-entropy", "half-squares")
 
@@ -30,25 +30,32 @@ class Network(Problem):
 
     def __init__(self, module_factory, inputs, targets, loss="cross-entropy", weights=None, name=""):
         need("torch", "neural networks")
-        if not callable(loss) and loss not in LOSSES:
+        if not callable(loss) and not is_one_of(loss, LOSSES):
             refuse("loss", loss, f"is one of {', '.join(LOSSES)}, or a function", "Choose how outputs are compared.")
         inputs, targets = _arrays(inputs, "inputs"), _arrays(targets, "targets")
         check_lengths(inputs, targets, "targets")
         self.factory, self.loss, self.name = module_factory, loss, name
         self.module = self._build(module_factory)
         self.shapes = {k: tuple(v.shape) for k, v in self.module.named_parameters()}
+        shape = self._output_shape(inputs)
         if loss == "cross-entropy":
-            self._check_classes(inputs, targets)
+            self._check_classes(shape, targets)
         self.sizes = np.array([len(a) for a in inputs])
         self.inputs, self.targets = pad(inputs), pad(targets)
         self.scale = pad([np.full(len(a), 1 / len(a)) for a in inputs])
         self.n, self.d = len(inputs), sum(math.prod(s) for s in self.shapes.values())
         self.weights = check_weights(weights, self.n)
 
-    def _check_classes(self, inputs, targets):
+    def _output_shape(self, inputs):
         import torch
-        with torch.no_grad():
-            shape = tuple(self.module(torch.as_tensor(inputs[0][:1])).shape)
+        try:
+            with torch.no_grad():
+                return tuple(self.module(torch.as_tensor(inputs[0][:1])).shape)
+        except Exception as error:  # the user's own module
+            refuse("inputs[0].shape", inputs[0].shape, f"the module does not take these rows ({error})", "Match the two.")
+
+    @staticmethod
+    def _check_classes(shape, targets):
         if len(shape) != 2:
             refuse("module output shape", shape, "cross-entropy needs outputs (rows, classes)", "Flatten the output.")
         for i, v in enumerate(targets):
@@ -59,7 +66,14 @@ class Network(Problem):
     @staticmethod
     def _build(factory):
         import torch
-        module = factory().to(torch.float64).eval()
+        try:
+            module = factory()
+        except Exception as error:  # the user's own code
+            refuse("module_factory", factory, f"did not return a module ({type(error).__name__}: {error})",
+                   "Give a function without arguments that returns a torch.nn.Module.")
+        if not isinstance(module, torch.nn.Module):
+            refuse("module_factory", factory, f"returned a {type(module).__name__}, no torch.nn.Module", "Return a module.")
+        module = module.to(torch.float64).eval()
         if any(True for _ in module.buffers()):
             refuse("module_factory", type(module).__name__, "has buffers: running statistics are no parameters",
                    "Use GroupNorm or LayerNorm instead of BatchNorm.")
@@ -166,10 +180,9 @@ def _arrays(values, what):
     parts = []
     for i, value in enumerate(sequence(values, what)):
         try:
-            part = np.asarray(to_numpy(value), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise BadInput(f"{what}[{i}] holds entries that are no numbers or is ragged: a client's data is one array. "
-                           "Convert it first.") from None
+            part = FLOAT.array(entries(value, f"{what}[{i}]"))
+        except BadInput as error:
+            raise BadInput(f"{what}[{i}] holds entries that are no numbers: {error}") from None
         if part.ndim == 0 or part.size == 0:
             refuse(f"{what}[{i}].shape", part.shape, "a client has at least one row", "Leave empty clients out.")
         if not np.isfinite(part).all():

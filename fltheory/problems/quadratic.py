@@ -26,8 +26,9 @@ class Quadratic(Problem):
     def __init__(self, H, c, weights=None, name=""):
         H, c = declare(H, "H"), declare(c, "c")
         self._check_shapes(H, c, "c")
-        b = np.stack([linalg.matmul(h, v[:, None])[:, 0] for h, v in zip(*_common(H, c), strict=True)])
-        offset = np.array([(v * w).sum() / 2 for v, w in zip(*_common(b, c), strict=True)])
+        with np.errstate(all="ignore"):  # what overflows is refused in words
+            b = np.stack([linalg.matmul(h, v[:, None])[:, 0] for h, v in zip(*_common(H, c), strict=True)])
+            offset = np.array([(v * w).sum() / 2 for v, w in zip(*_common(b, c), strict=True)])
         self._finish(H, b, offset, weights, name)
         self.c = c
 
@@ -37,7 +38,10 @@ class Quadratic(Problem):
         self = cls.__new__(cls)
         H, b = declare(H, "H"), declare(b, "b")
         self._check_shapes(H, b, "b")
-        self._finish(H, b, declare([0] * len(b) if offset is None else offset, "offset"), weights, name)
+        offset = declare([0] * len(b) if offset is None else offset, "offset")
+        if offset.shape != (len(b),):
+            refuse("offset.shape", offset.shape, f"one number per client, so shape ({len(b)},)", "Leave it out for zeros.")
+        self._finish(H, b, offset, weights, name)
         self.c = None
         return self
 
@@ -54,6 +58,9 @@ class Quadratic(Problem):
                 refuse(f"H[{i}]", h.tolist(), "a Hessian is symmetric", "Use (H + H')/2.")
 
     def _finish(self, H, b, offset, weights, name):
+        for what, v in (("H", H), ("b", b), ("offset", offset)):
+            if v.dtype == np.float64 and not np.isfinite(v).all():
+                refuse(what, "infinity", "these data leave the range of float64 (1.8e308)", "Rescale them.")
         self.H, self.b, self.offset, self.name = H, b, offset, name
         self.n, self.d = b.shape
         self.weights = check_weights(weights, self.n)

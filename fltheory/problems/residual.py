@@ -10,6 +10,7 @@ from fltheory.arrays import matvec
 from fltheory.errors import NoMinimiser, refuse
 from fltheory.problems.base import Problem, check_weights
 from fltheory.problems.quadratic import Quadratic
+from fltheory.problems.rows import sequence
 from fltheory.scalars import declare
 
 
@@ -32,6 +33,7 @@ class Residual(Problem):
         self.n, self.d = n, d = A.shape[:2]
         if bw.shape != (n, d):
             refuse("bw.shape", bw.shape, f"needs shape (n, d) = {(n, d)}", "Give one bw per client.")
+        B, C, btheta = (sequence(parts, what) for what, parts in (("B", B), ("C", C), ("btheta", btheta)))
         for what, parts in (("B", B), ("C", C), ("btheta", btheta)):
             if len(parts) != n:
                 refuse(f"len({what})", len(parts), f"one {what} per client, so {n}", f"Give n entries of {what}.")

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 from fltheory.problems.base import Rows
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.rows import check_lengths, check_reg, clients, pad, pick
@@ -29,7 +29,7 @@ class Ridge(Quadratic):
     _data = ("H", "b", "offset", "rows", "answers", "ridge", "factor")
 
     def __init__(self, A, y, reg, weights=None, convention="half-mean", name=""):
-        if convention not in CONVENTIONS:
+        if not is_one_of(convention, CONVENTIONS):
             refuse("convention", convention, f"is one of {', '.join(CONVENTIONS)}", "They differ by factors.")
         A, y, reg = clients(A, "A", 2), clients(y, "y", 1), check_reg(reg)
         check_lengths(A, y, "y")
@@ -43,10 +43,12 @@ class Ridge(Quadratic):
         if A[0].dtype == np.float64:
             per_row = [float(s) for s in per_row]
         eye = linalg.identity(d, A[0])
-        H = np.stack([s * linalg.matmul(a.T, a) + reg * eye for s, a in zip(per_row, A, strict=True)])
-        b = np.stack([s * linalg.matmul(a.T, v) for s, a, v in zip(per_row, A, y, strict=True)])
-        offset = np.array([s * (v * v).sum() / 2 for s, v in zip(per_row, y, strict=True)], dtype=A[0].dtype)
-        self._finish((H + H.swapaxes(1, 2)) / 2, b, offset, weights, name)
+        with np.errstate(all="ignore"):  # what overflows is refused in words
+            H = np.stack([s * linalg.matmul(a.T, a) + reg * eye for s, a in zip(per_row, A, strict=True)])
+            H = (H + H.swapaxes(1, 2)) / 2
+            b = np.stack([s * linalg.matmul(a.T, v) for s, a, v in zip(per_row, A, y, strict=True)])
+            offset = np.array([s * (v * v).sum() / 2 for s, v in zip(per_row, y, strict=True)], dtype=A[0].dtype)
+        self._finish(H, b, offset, weights, name)
         self.c, self.convention = None, convention
         self.rows, self.answers = pad(A), pad(y)
         self.ridge = np.array([reg] * self.n, dtype=H.dtype)

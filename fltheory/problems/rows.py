@@ -16,7 +16,7 @@ def sequence(values, what):
     """A sequence with one entry per client as a list; refused if it is empty or no sequence."""
     try:
         values = list(values)
-    except TypeError:
+    except Exception:  # a foreign object's own iteration may raise anything
         refuse(what, values, "is a sequence with one entry per client", "Give a list of arrays.")
     if not values:
         refuse(what, values, "has at least one client", "Give a list with one array per client.")

@@ -17,8 +17,7 @@ STYLE = """
   }
 }
 * { box-sizing: border-box; }
-html { scroll-behavior: smooth; -webkit-text-size-adjust: 100%; }
-@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
+html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 17px/1.6 Charter, "Bitstream Charter", "Sitka Text", Cambria, Georgia, serif; }
 main { max-width: 68rem; margin: 0 auto; padding: 3rem 2rem 5rem; overflow-wrap: break-word; }
@@ -32,15 +31,26 @@ h3 a { color: inherit; text-decoration: none; } h3 a:hover { text-decoration: un
 h3 .paper { color: var(--soft); font-weight: 400; }
 p { margin: .6rem 0; }
 .lead { font-size: 1.25rem; }
-.papers { padding-left: 1.2rem; } .papers li { margin: .35rem 0; }
+.papers, .cases { padding-left: 1.2rem; } .papers li { margin: .8rem 0; } .cases li { margin: .9rem 0; max-width: 52rem; }
+h2 + .note { color: var(--soft); } .found { color: var(--soft); } .cases .meta { margin-left: .4rem; }
+.shares { display: flex; flex-wrap: wrap; gap: 3px; font-size: .82rem; margin: .45rem 0 0; line-height: 1.4; }
+.share { padding: .3rem .5rem; text-decoration: none; white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; border-radius: 3px; border-bottom: 3px solid currentColor;
+  print-color-adjust: exact; -webkit-print-color-adjust: exact; } .share:hover { text-decoration: underline; }
+.share.true { color: var(--true); background: var(--true-bg); } .share.support { color: var(--support); background: var(--support-bg); }
+.share.false { color: var(--false); background: var(--false-bg); } .share.error { color: var(--error); background: var(--error-bg); }
+.share.neutral { color: var(--neutral); background: var(--neutral-bg); }
+.plain-words { max-width: 46rem; } .cite { font-size: .82rem; color: var(--soft); overflow-wrap: anywhere; }
+.copy { user-select: all; -webkit-user-select: all; }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .meta, .label, .near, .says, .back, footer, figcaption { color: var(--soft); }
-table, .chip, dl.facts, .controls, .meta, .label, summary, .bars, footer, .back, .unexpected {
+.cite, .shares, .folds, table, .chip, dl.facts, .controls, .meta, .label, summary, .bars, footer, .back, .unexpected {
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
 .meta, .back, footer { font-size: .85rem; } .meta { margin: .2rem 0 .6rem; }
 .label { font-size: .8rem; margin: .9rem 0 .2rem; font-weight: 600; }
 code, pre, .num { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 code { font-size: .88em; overflow-wrap: anywhere; }
 .num { font-size: .92em; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.whole { white-space: nowrap; overflow-wrap: normal; }
 .num[title] { text-decoration: underline dotted; cursor: help; }
 pre { background: var(--panel); border: 1px solid var(--rule); padding: .8rem 1rem; margin: .4rem 0; max-height: 34rem;
   overflow: auto; font-size: .8rem; line-height: 1.45; }
@@ -52,12 +62,17 @@ h2 + .entry { border-top: 0; margin-top: 0; padding-top: .4rem; }
 .statement { margin: 1.1rem 0; padding: .1rem 0 .1rem 1.2rem; border-left: 3px solid var(--rule); max-width: 46rem; }
 /* Browsers do not break lines inside formulas: a long one scrolls in its own block, not the page. */
 .display, .statement p, .doubt p, .verdict, dd, .says { overflow-x: auto; overflow-y: hidden; }
-.display { padding: .3rem 0; }
+/* A shadow at an edge says that the formula goes on there. */
+.display, .scroll { padding: .3rem 0; background: linear-gradient(to right, var(--paper) 40%, transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 40%, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--rule), transparent) left / .8rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--rule), transparent) right / .8rem 100% no-repeat scroll; }
+.doubt .display { background: none; }
 math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math; }
 mtd[style*=right] { padding-right: 0; } mtd[style*=left] { padding-left: .1em; }
 code.tex.display { display: block; white-space: pre-wrap; }
 .chip { display: inline-block; padding: .05rem .55rem; border: 1px solid currentColor; border-left-width: 4px;
-  border-radius: 3px; font-size: .78rem; font-weight: 600; letter-spacing: .02em; line-height: 1.5; white-space: nowrap; }
+  border-radius: 3px; font-size: .78rem; font-weight: 600; letter-spacing: .02em; line-height: 1.5; white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
 .chip.true { color: var(--true); background: var(--true-bg); }
 .chip.support { color: var(--support); background: var(--support-bg); }
 .chip.false { color: var(--false); background: var(--false-bg); }
@@ -80,20 +95,23 @@ table { border-collapse: collapse; width: 100%; font-size: .84rem; line-height: 
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid var(--rule); vertical-align: bottom; }
 td { border-bottom: 1px solid var(--rule); vertical-align: top; }
 th, td { padding: .45rem .9rem .45rem 0; } th:last-child, td:last-child { padding-right: 0; }
-th button { all: unset; cursor: pointer; } th button:focus-visible { outline: 2px solid var(--link); }
+th button { all: unset; cursor: pointer; } th button:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 th[aria-sort=ascending] button::after { content: " ▲"; } th[aria-sort=descending] button::after { content: " ▼"; }
-#claims td:first-child { overflow-wrap: anywhere; min-width: 12rem; }
+#claims td:first-child, #findings td:first-child { overflow-wrap: break-word; min-width: 17rem; } #claims { scroll-margin-top: 6rem; } .controls { scroll-margin-top: 1rem; }
 .says { display: block; font-size: .92em; min-width: 9rem; }
 .near { font-size: .92em; }
 .controls { display: flex; flex-wrap: wrap; gap: .7rem 1.2rem; align-items: end; font-size: .85rem; margin: 1rem 0; }
 .controls[hidden] { display: none; }
-.controls label { display: grid; gap: .15rem; color: var(--soft); min-width: 0; }
+.controls label { display: grid; grid-template-columns: minmax(0, auto); gap: .15rem; color: var(--soft); min-width: 0; max-width: 100%; }
 .controls .check { display: flex; gap: .4rem; align-items: center; padding-bottom: .35rem; }
+.controls button { font: inherit; height: 2.1rem; padding: 0 .8rem; color: var(--ink); background: var(--panel);
+  border: 1px solid var(--soft); border-radius: 3px; cursor: pointer; } .controls > a { padding-bottom: .35rem; }
 .controls input[type=search], .controls select { font: inherit; padding: 0 .45rem; height: 2.1rem; color: var(--ink); max-width: 100%;
   background: var(--paper); border: 1px solid var(--soft); border-radius: 3px; }
 .controls output { padding-bottom: .35rem; color: var(--soft); }
 .bars { margin: .5rem 0; font-size: .84rem; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; padding: 0; margin: .5rem 0 .8rem; }
+.legend li { max-width: 100%; overflow-wrap: anywhere; }
 .legend .seg { display: inline-block; width: 1.5rem; height: 1.3rem; }
 .row { margin: .6rem 0; break-inside: avoid; } .row .near { font-size: .78rem; }
 .bar { position: relative; display: flex; height: 1.5rem; background: var(--panel); outline: 1px solid var(--rule); }
@@ -108,19 +126,26 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
 @media screen and (max-width: 46rem) {
   body { font-size: 16px; } main { padding: 1.6rem 1.1rem 3rem; } h1 { font-size: 1.6rem; }
   dl.facts > div { grid-template-columns: 1fr; gap: 0; padding: .35rem 0; }
-  .alarm, .doubt { padding: .8rem .9rem; }
+  .alarm, .doubt { padding: .8rem .9rem; } .share { flex-grow: 0 !important; } /* in several lines widths compare nothing */
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   table, tbody, tr, td { display: block; width: 100%; } tr { padding: .7rem 0; border-bottom: 1px solid var(--rule); }
   tr[hidden] { display: none; }
   td { border: 0; padding: .12rem 0; display: grid; grid-template-columns: 6.2rem 1fr; gap: .6rem; }
   td > div { min-width: 0; overflow-wrap: anywhere; }
   td::before { content: attr(data-label); color: var(--soft); font-size: .92em; }
-  td.empty { display: none; } .says { min-width: 0; }
+  td.empty { display: none; } .says { min-width: 0; } #claims td:first-child, #findings td:first-child { min-width: 0; }
+  #claims td:first-child, .stack td:first-child { grid-template-columns: 1fr; }
+  /* A hundred claims: one or two lines each, instead of one line per column. */
+  #claims td:not(.empty) { display: inline-block; width: auto; margin-right: .9rem; vertical-align: top; }
+  #claims td:first-child { display: block !important; margin: 0; } #claims td::before { display: none; }
+  #claims td[data-label=Looseness]::before, #claims td[data-label^=Mutants]::before { display: inline; content: attr(data-label) " "; }
+  #claims td[data-label=Looseness] > div, #claims td[data-label^=Mutants] > div { display: inline; }
+  .stack td:first-child::before { display: none; } .stack td:first-child > div > a { font-weight: 600; }
 }
 @media print {
   :root { --ink: #000; --soft: #444; --paper: #fff; --panel: #fff; --rule: #bbb; --link: #000; }
-  body { font-size: 10.5pt; } main { max-width: none; padding: 0; } .controls, .back { display: none; }
-  pre { max-height: none; white-space: pre-wrap; } .scroll, .display, .statement p, .doubt p, .verdict, dd, .says { overflow: visible; }
+  body { font-size: 10.5pt; } main { max-width: none; padding: 0; } .controls, .back { display: none !important; }
+  .display, .scroll { background: none; } pre { max-height: none; white-space: pre-wrap; } .scroll, .display, .statement p, .doubt p, .verdict, dd, .says { overflow: visible; }
   h2, h3, summary { break-after: avoid; } tr, .doubt { break-inside: avoid; } table { font-size: 8.5pt; }
 }
 """
@@ -129,18 +154,22 @@ SCRIPT = """
 (() => {
   'use strict';
   const get = id => document.getElementById(id);
-  // Folded parts belong on paper too: open them for printing and fold them again afterwards.
-  let opened = [];
-  addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('details:not([open])')];
-    opened.forEach(d => { d.open = true; });
-  });
-  addEventListener('afterprint', () => opened.forEach(d => { d.open = false; }));
+  // Folded parts are printed as they are seen; who wants everything on paper unfolds it first.
+  const unfold = get('unfold');
+  if (unfold) {
+    get('folds').hidden = false;
+    unfold.addEventListener('click', () => {
+      const all = [...document.querySelectorAll('details')], open = all.some(d => !d.open);
+      all.forEach(d => { d.open = open; });
+      unfold.textContent = open ? 'Fold everything' : 'Unfold everything';
+    });
+  }
   const table = get('claims');
   if (!table) return;
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
   const text = get('f-text'), paper = get('f-paper'), word = get('f-word'), sort = get('f-sort');
-  const only = get('f-unexpected'), count = get('f-count');
+  const only = get('f-unexpected'), count = get('f-count'), link = get('f-link');
+  const names = heads.map(head => head.textContent.toLowerCase().replace(/\\W+/g, '-'));
   let column = 0, sign = 1;
   const filter = () => {
     const wanted = text.value.trim().toLowerCase();
@@ -170,18 +199,59 @@ SCRIPT = """
     });
     sort.value = column;
   };
+  // The view is kept in the address, so that a filtered and sorted table can be sent to somebody.
+  const VIEW = '#claims?';
+  const remember = () => {
+    const state = new URLSearchParams();
+    if (text.value.trim()) state.set('q', text.value.trim());
+    if (paper.value) state.set('paper', paper.value);
+    if (word.value) state.set('verdict', word.value);
+    if (only.checked) state.set('unexpected', '1');
+    if (column || sign < 0) state.set('sort', (sign < 0 ? '-' : '') + names[column]);
+    const view = state.toString() ? VIEW + state : '#claims';
+    link.href = view;
+    try { history.replaceState(null, '', view); } catch { /* a sandbox without history: the link still works */ }
+  };
+  const choose = (field, value) => { field.value = [...field.options].some(o => o.value === value) ? value : ''; };
+  const recall = () => {
+    if (!location.hash.startsWith(VIEW)) return;
+    const state = new URLSearchParams(location.hash.slice(VIEW.length));
+    const by = state.get('sort') || '', at = names.indexOf(by.replace(/^-/, ''));
+    text.value = state.get('q') || '';
+    choose(paper, state.get('paper') || '');
+    choose(word, state.get('verdict') || '');
+    only.checked = state.get('unexpected') === '1';
+    column = Math.max(at, 0);
+    sign = at >= 0 && by.startsWith('-') ? -1 : 1;
+    order();
+    filter();
+    link.href = location.hash;
+    get('controls').scrollIntoView();
+  };
+  const show = change => { change(); order(); filter(); remember(); };
   heads.forEach((head, at) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = head.textContent;
     head.replaceChildren(button);
-    button.addEventListener('click', () => { sign = at === column ? -sign : 1; column = at; order(); });
+    button.addEventListener('click', () => show(() => { sign = at === column ? -sign : 1; column = at; }));
   });
-  sort.addEventListener('change', () => { column = Number(sort.value); sign = 1; order(); });
-  [text, paper, word, only].forEach(field => field.addEventListener('input', filter));
+  sort.addEventListener('change', () => show(() => { column = Number(sort.value); sign = 1; }));
+  [text, paper, word, only].forEach(field => field.addEventListener('input', () => show(() => {})));
+  const clear = () => { text.value = ''; paper.value = ''; word.value = ''; only.checked = false; };
+  get('f-reset').addEventListener('click', () => show(() => { clear(); column = 0; sign = 1; }));
+  // The counts on the front lead to the table, filtered by what was counted.
+  document.querySelectorAll('a.share').forEach(a => a.addEventListener('click', () => {
+    clear();
+    choose(paper, a.dataset.paper);
+    choose(word, a.dataset.word);
+    setTimeout(() => { show(() => {}); get('controls').scrollIntoView(); });
+  }));
   get('controls').addEventListener('submit', event => event.preventDefault());
   get('controls').hidden = false;
   order();
   filter();
+  recall();
+  addEventListener('hashchange', recall);
 })();
 """

@@ -3,12 +3,13 @@
 import json
 from html import escape
 
+from . import cite
 from . import records as rec
 from .parts import bars, chip, facts, fold, link, number, script, side, table, verdict
 from .richtext import block, inline
 
 # Longer tables start folded, so that a page with many instances can still be read from top to bottom.
-_LONG = 30
+_LONG = 8
 
 
 def _head(record) -> str:
@@ -34,6 +35,17 @@ def _doubt(record) -> str:
 
 
 def _instances(instances) -> str:
+    """Where a statement fails is shown first and unfolded."""
+    failing = [r for r in instances if rec.text(r, "status") == "FALSIFIED"]
+    rest = [r for r in instances if rec.text(r, "status") != "FALSIFIED"]
+    short = sum(max(1, len(rec.items(r, "comparisons"))) for r in instances) <= _LONG
+    if short or not failing or not rest:
+        return _instance_table("Instances", failing + rest, short)
+    first = _instance_table("Instances on which it fails", failing, True)
+    return first + _instance_table("Other instances", rest, False)
+
+
+def _instance_table(title, instances, is_open) -> str:
     rows = []
     for record in instances:
         says = inline(rec.text(record, "says"))
@@ -61,7 +73,7 @@ def _instances(instances) -> str:
                 ]
             )
     head = ["Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"]
-    return fold(f"Instances ({len(instances)})", table(head, rows, "instances"), len(rows) <= _LONG)
+    return fold(f"{title} ({len(instances)})", table(head, rows, "instances"), is_open)
 
 
 def _holds(value) -> str:
@@ -154,8 +166,9 @@ def _dimensional(claim) -> str:
 def claim(book, record) -> str:
     instances = book.of_claim(record)
     false = rec.text(record, "word") == "FALSE"
-    statement = block(rec.text(record, "statement"))
+    statement, says = block(rec.text(record, "statement")), inline(rec.says(record))
     out = _head(record)
+    out += f'<p class="plain-words">{says}</p>\n' if says else ""
     out += f'<blockquote class="statement">{statement}</blockquote>\n' if statement else ""
     powerless = inline(rec.text(record, "powerless_reason")) or "no reason recorded"
     out += facts(
@@ -177,11 +190,11 @@ def claim(book, record) -> str:
     out += _instances(instances) + _hypotheses(instances)
     picture = bars(instances)
     out += fold("Terms of each bound", picture, picture.count('class="row"') <= _LONG)
-    return out + _mutants(record) + script(record) + _back()
+    return out + _mutants(record) + script(record) + _end(book, record)
 
 
 def finding(book, record) -> str:
-    says = block(rec.text(record, "says"))
+    says = block(rec.says(record))
     out = _head(record)
     out += f'<blockquote class="statement">{says}</blockquote>\n' if says else ""
     out += facts(
@@ -203,8 +216,11 @@ def finding(book, record) -> str:
         for s in rec.items(record, "procedure")
     ]
     out += fold("Procedure", table(["Step", "Status", "Detail"], rows), True)
-    return out + script(record) + _back()
+    return out + script(record) + _end(book, record)
 
 
-def _back() -> str:
-    return '<p class="back"><a href="#top">↑ all verdicts</a></p>\n</section>\n'
+def _end(book, record) -> str:
+    """The line to copy into a bibliography, and the way back."""
+    return f'<p class="cite">Cite as: <span class="copy">{escape(cite.line(record, book.run))}</span></p>\n' + (
+        '<p class="back"><a href="#top">↑ all verdicts</a></p>\n</section>\n'
+    )

@@ -14,11 +14,8 @@ from importlib import import_module
 from pathlib import Path
 
 from fltheory.errors import BadInput, refuse
+from fltheory.pictures import COLOURS, canvas
 from fltheory.trace import write_atomically
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe-Ito
-STYLE = {"axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9,
-         "legend.frameon": False, "figure.constrained_layout.use": True, "savefig.dpi": 150, "svg.hashsalt": "fltheory"}
 
 
 @dataclass(frozen=True)
@@ -28,17 +25,6 @@ class Figure:
     data: Callable
     draw: Callable
     caption: str
-
-
-def canvas(columns=1, rows=1, width=3.3, height=2.7):
-    """(figure, axes) in the project's style, without pyplot state or a display."""
-    import matplotlib
-    from cycler import cycler
-    from matplotlib.figure import Figure as Canvas
-    with matplotlib.rc_context(STYLE | {"axes.prop_cycle": cycler(color=COLOURS)}):
-        figure = Canvas(figsize=(width * columns, height * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False)
-    return figure, axes
 
 
 def to_csv(rows) -> str:
@@ -110,3 +96,6 @@ def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) 
             drawn.savefig(path, metadata={"CreationDate": None} if suffix == "pdf" else {"Software": None})
             written.append(path)
     return written
+
+
+__all__ = ["COLOURS", "Figure", "canvas", "figures_of", "from_csv", "regenerate", "to_csv"]

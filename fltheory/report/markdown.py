@@ -2,10 +2,13 @@
 
 import re
 
+from . import checks
 from . import records as rec
 from .richtext import split
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+# What would start a heading, a quotation or a rule at the beginning of a line; lists are allowed.
+_OPENING = re.compile(r"(\A\s*|\n\s*)(?=#|>|=|--)")
 _DIGITS = re.compile(r"-?\d+\.\d{5,}(?:[eE][-+]?\d+)?|-?\d+(?:\.\d+)?[eE][-+]?\d+")
 
 
@@ -15,7 +18,9 @@ def _prose(value, cell=False) -> str:
     for kind, content in split(_CONTROL.sub(" ", str(value or ""))):
         if kind in ("math", "display"):
             # "<" would open a tag and "|" a new cell, so formulas name these characters instead.
-            content = content.replace("<", r"\lt ").replace(">", r"\gt ")
+            content = content.replace("<", r"\lt ").replace(">", r"\gt ").replace("`", "'")
+            # Where formulas are not known, "[a](b)" inside one would still be a link.
+            content = re.sub(r"\n(?=\s*(?:#|>|=|--))", " ", content.replace("](", "] ("))
             if cell:
                 content = content.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
             mark = "$$" if kind == "display" and not cell else "$"
@@ -23,16 +28,22 @@ def _prose(value, cell=False) -> str:
         elif kind == "code":
             out.append(_code(content))
         else:
+            # A backslash before a mark would undo the one put there; "\\$" is a dollar that opens no formula.
+            content = re.sub(r"\\(?!\$)", r"\\\\", content)
             content = content.replace("&", "&amp;").replace("<", "&lt;").replace("[", r"\[")
-            # A lone backtick would pair with a later one and turn what lies between into code.
-            content = content.replace("`", r"\`")
+            # A lone backtick would pair with a later one and turn what lies between into code; "~~~" fences code.
+            content = content.replace("`", r"\`").replace("~", r"\~")
+            if not cell:
+                content = _OPENING.sub(lambda m, first=not out: m[1] + "\\" * (first or "\n" in m[1]), content)
             out.append(content.replace("|", r"\|") if cell else content)
     joined = "".join(out)
     return " ".join(joined.split()) if cell else joined.strip()
 
 
 def _code(value) -> str:
-    flat = " ".join(_CONTROL.sub(" ", str(value)).replace("`", "'").replace("|", r"\|").split())
+    # A bar after a backslash would end the cell: inside code nothing can escape the backslash itself.
+    flat = re.sub(r"\\(?=\|)", r"\\ ", _CONTROL.sub(" ", str(value)).replace("`", "'"))
+    flat = " ".join(flat.replace("|", r"\|").split())
     return f"`{flat}`" if flat else ""
 
 
@@ -138,7 +149,7 @@ def _claim(book, claim) -> list:
             ("domain", _cell(rec.text(claim, "domain"))),
             ("evidence", _cell(rec.text(claim, "evidence"))),
             ("scope", _cell(rec.text(claim, "scope"))),
-            ("looseness", rec.looseness(claim)),
+            ("looseness", _cell(rec.looseness(claim))),
             ("how we could be wrong" if false else "reading", _cell(rec.text(claim, "reading"))),
             ("nearest reading that survives", _cell(rec.text(claim, "survives"))),
             ("corrected statement", _target(book, claim, "instead", "claim")),
@@ -174,6 +185,31 @@ def _finding(book, finding) -> list:
     )
 
 
+def _calibration(book) -> list:
+    lines = []
+    for record in book.calibrations:
+        rows = [[*map(_cell, row.cells), _cell(row.note)] for row in checks.rows(record)]
+        sentences = (rows and checks.LEAD, checks.summary(record), checks.family(record), checks.alarm(record))
+        lines += ["## How sure are our own checks", "", _prose(" ".join(filter(None, sentences))), ""]
+        lines += _table([*(h.lower() for h in checks.HEAD), "note"], rows)
+    return lines
+
+
+def _cases(book) -> list:
+    """The false and open statements, each with one plain sentence."""
+    lines = []
+    for word, title in (("FALSE", "False statements"), ("OPEN", "Open statements")):
+        those = [c for c in book.claims if rec.text(c, "word") == word]
+        if those:
+            lines += [f"## {title}", ""]
+        for claim in those:
+            found = book.find("finding", rec.text(claim, "paper"), rec.text(claim, "finding"))
+            why = f" What we found: {_cell(rec.says(found))}" if found and rec.says(found) else ""
+            lines.append(f"- {_link(claim)}: {_cell(rec.says(claim))}{why}".rstrip(": "))
+        lines += [""] if those else []
+    return lines
+
+
 def page(records) -> str:
     """The whole page; the same verdicts give the same bytes."""
     book = rec.Book.of(records)
@@ -188,6 +224,13 @@ def page(records) -> str:
         lines += ["Every verdict is as expected.", ""]
     else:
         lines += ["There are no records.", ""]
+    version = _cell(rec.text(book.run, "version"))
+    if version and (book.claims or book.findings):
+        lines += [
+            f"To cite an entry: fltheory project, fltheory {version}, its name and verdict; its name here is its "
+            "permanent anchor. `fltheory show ID --bibtex` prints an entry.", ""
+        ]
+    lines += _cases(book)
     if book.claims:
         lines += ["## Claims", ""]
     rows = [
@@ -196,7 +239,7 @@ def page(records) -> str:
             _cell(rec.text(c, "place")),
             _verdict(c),
             _cell(rec.text(c, "evidence")),
-            rec.looseness(c),
+            _cell(rec.looseness(c)),
             _score(c),
         ]
         for c in book.claims
@@ -220,6 +263,7 @@ def page(records) -> str:
         rows = [[_code(name), _cell(detail), ", ".join(map(_link, killed)), ", ".join(map(_link, missed))]
                 for name, (detail, killed, missed) in wrong_code.items()]
         lines += _table(["bug", "what it does", "rejected by", "missed by"], rows)
+    lines += _calibration(book)
     if book.orphans or book.unknown:
         lines += [
             f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.",
@@ -233,4 +277,4 @@ def page(records) -> str:
         lines += ["## Finding by finding", ""]
     for finding in book.findings:
         lines += _finding(book, finding)
-    return "\n".join(lines).rstrip() + "\n"
+    return rec.shown("\n".join(lines).rstrip() + "\n")

@@ -6,6 +6,8 @@ from html import escape
 from . import records as rec
 from .richtext import inline
 
+_UNBROKEN = 12  # characters that stay on one line
+
 
 def number(value, limit=44) -> str:
     """A number; when it had to be shortened, its ``title`` holds all of it."""
@@ -13,7 +15,8 @@ def number(value, limit=44) -> str:
     if not short:
         return ""
     title = "" if full == short else f' title="{escape(full)}"'
-    return f'<span class="num"{title}>{escape(short)}</span>'
+    kind = "num" if len(short) > _UNBROKEN else "num whole"
+    return f'<span class="{kind}"{title}>{escape(short)}</span>'
 
 
 def side(comparison, name) -> str:
@@ -26,7 +29,8 @@ def side(comparison, name) -> str:
 
 def chip(word) -> str:
     look = rec.look(word)
-    label = escape(str(word or "(no word)").replace("_", " "))
+    # Chips do not break, so a word that no verdict has is cut.
+    label = escape(rec.shorten(str(word or "(no word)").replace("_", " "), 24))
     return (
         f'<span class="chip {look.tone}" title="{escape(look.gloss)}">'
         f'<span aria-hidden="true">{look.mark}</span> {label}</span>'

@@ -55,6 +55,12 @@ def items(record, key) -> list:
     return [v for v in value if isinstance(v, dict)] if isinstance(value, (list, tuple)) else []
 
 
+def listed(record, key) -> list:
+    """The values listed in a field; anything that is no list counts as an empty one."""
+    value = record.get(key)
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
 def natural(value):
     """Sort key under which ``thm2`` comes before ``thm10``."""
     return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split(r"(\d+)", str(value)) if p]
@@ -67,6 +73,7 @@ class Book:
     runs: list = field(default_factory=list)
     claims: list = field(default_factory=list)
     findings: list = field(default_factory=list)
+    calibrations: list = field(default_factory=list)
     instances: dict = field(default_factory=dict)
     orphans: list = field(default_factory=list)
     unknown: int = 0
@@ -74,7 +81,7 @@ class Book:
     @classmethod
     def of(cls, records) -> "Book":
         book = cls()
-        lists = {"run": book.runs, "claim": book.claims, "finding": book.findings}
+        lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations}
         loose = []
         for record in records or []:
             kind = record.get("type") if isinstance(record, dict) else None
@@ -94,6 +101,11 @@ class Book:
             else:
                 book.orphans.append(record)
         return book
+
+    @property
+    def run(self) -> dict:
+        """The record of the run that made the others; empty if there is none."""
+        return self.runs[0] if self.runs else {}
 
     @property
     def papers(self) -> list:
@@ -128,13 +140,26 @@ def mismatch(record) -> bool:
 
 
 def anchor(record) -> str:
-    """A name for the record's section that needs no escaping in an attribute."""
+    """The permanent name of the record's section: of its type, paper and id alone, and safe in an attribute."""
     middle = "finding/" if record.get("type") == "finding" else ""
-    return re.sub(r"[^\w./:-]", "-", f"{text(record, 'paper')}/{middle}{text(record, 'id')}")
+    name = f"{text(record, 'paper')}/{middle}{text(record, 'id')}"
+    # Other characters are replaced by their number, so that "a b" and "a+b" stay apart.
+    return re.sub(r"[^\w./:-]", lambda m: f"-{ord(m[0]):x}-", name)
 
 
 def href(record) -> str:
     return "#" + quote(anchor(record), safe="/:")
+
+
+def says(record) -> str:
+    """The plain sentence of a ledger row; findings start theirs with the claim they break, which is shown anyway."""
+    sentence, broken = text(record, "says").strip(), text(record, "breaks")
+    return sentence.removeprefix(f"{broken}:").strip() if broken else sentence
+
+
+def derived(claim) -> bool:
+    """Whether the statement is not printed in the paper but was added here (a correction, a sharper form)."""
+    return text(claim, "place") == "derived"
 
 
 def mutants(claim) -> dict:
@@ -216,6 +241,20 @@ def looseness(record) -> str:
         return "×" + " to ×".join(dict.fromkeys(numbers)) if numbers else ""
     number = as_float(value)
     return "" if number is None else "×" + show(number)
+
+
+# Control characters, lone surrogates (no encoding writes them) and marks that reverse the order of what follows.
+_UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def shown(page) -> str:
+    """The text with characters that no page should hold replaced by a visible mark; newlines and tabs stay."""
+    return _UNSHOWN.sub("\ufffd", page)
+
+
+def flat(value) -> str:
+    """One line that cannot drive a terminal or reorder what stands beside it."""
+    return " ".join(_UNSHOWN.sub(" ", show(value)).split())
 
 
 def plural(count, noun) -> str:

@@ -46,6 +46,13 @@ _VARIANTS = {
 }
 _UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 _LIMITS = frozenset(("min", "max", "inf", "sup", "lim", "liminf", "limsup", "argmin", "argmax"))
+# The converter leaves the names of delimiters after \big and its relatives as they are.
+_DELIMITERS = {
+    **dict.fromkeys((r"\|", r"\Vert", r"\lVert", r"\rVert"), "‖"),
+    **dict.fromkeys((r"\vert", r"\lvert", r"\rvert"), "|"),
+    **{r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}", r"\lbrace": "{", r"\rbrace": "}"},
+    **{r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉"},
+}
 _REWRITES = (
     (r"{aligned}", r"{split}"),
     (r"{align}", r"{split}"),
@@ -94,6 +101,8 @@ def _rebuild(node, latex=None) -> str:
     if tag not in _TAGS:
         raise _Unsupported(tag)
     content = unescape(node.text or "")
+    if tag == "mo":
+        content = _DELIMITERS.get(content, content)
     if tag != "mtext" and (
         "\\" in content or content == "&" or (tag == "mi" and content in "{}" and content)
     ):

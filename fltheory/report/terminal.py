@@ -1,8 +1,8 @@
 """One line per verdict, and a summary, for a terminal."""
 
-import re
 from collections import Counter
 
+from . import checks
 from . import records as rec
 
 _CODES = {
@@ -21,33 +21,28 @@ def _paint(words, tone, color) -> str:
     return f"\x1b[{_CODES[tone]}m{words}\x1b[0m" if color else words
 
 
-def _flat(value) -> str:
-    """One line without control characters: a statement must not be able to drive the terminal."""
-    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", rec.show(value)).split())
-
-
 def _name(record) -> str:
-    return _flat(f"{rec.text(record, 'paper')}/{rec.text(record, 'id')}")
+    return rec.flat(f"{rec.text(record, 'paper')}/{rec.text(record, 'id')}")
 
 
 def _word(record, width, color) -> str:
-    word = _flat(rec.text(record, "word")) or "(no word)"
+    word = rec.flat(rec.text(record, "word")) or "(no word)"
     return _paint(word.ljust(width), rec.look(word).tone, color)
 
 
 def _unexpected(record, color) -> list:
     if not rec.mismatch(record):
         return []
-    expected = _flat(rec.text(record, "expected")) or "(unstated)"
+    expected = rec.flat(rec.text(record, "expected")) or "(unstated)"
     return [_paint(f"!= expected {expected}", "alert", color)]
 
 
 def claim_line(record, color=False) -> str:
     """id, word, evidence, scope, looseness and mutants of a claim on one line."""
-    parts = [_name(record).ljust(40), _word(record, 9, color), _flat(rec.text(record, "evidence")).ljust(11)]
-    parts.append(_flat(rec.text(record, "scope")))
+    parts = [_name(record).ljust(40), _word(record, 9, color), rec.flat(rec.text(record, "evidence")).ljust(11)]
+    parts.append(rec.flat(rec.text(record, "scope")))
     if rec.looseness(record):
-        parts.append(f"looseness {rec.looseness(record)}")
+        parts.append(f"looseness {rec.flat(rec.looseness(record))}")
     killed, every = rec.mutant_score(record)
     if every:
         parts.append(f"mutants {killed}/{every}")
@@ -59,11 +54,11 @@ def claim_line(record, color=False) -> str:
 
 def finding_line(record, color=False) -> str:
     """id, word, kind, what it breaks and what it says, on one line."""
-    parts = [_name(record).ljust(40), _word(record, 13, color), _flat(rec.text(record, "kind"))]
+    parts = [_name(record).ljust(40), _word(record, 13, color), rec.flat(rec.text(record, "kind"))]
     if rec.text(record, "breaks"):
-        parts.append(f"breaks {_flat(rec.text(record, 'breaks'))}")
+        parts.append(f"breaks {rec.flat(rec.text(record, 'breaks'))}")
     failed = [
-        _flat(rec.text(s, "step")) for s in rec.items(record, "procedure") if s.get("status") == "failed"
+        rec.flat(rec.text(s, "step")) for s in rec.items(record, "procedure") if s.get("status") == "failed"
     ]
     if failed:
         parts.append(f"failed: {', '.join(failed)}")
@@ -74,7 +69,7 @@ def finding_line(record, color=False) -> str:
 def _totals(title, counts, order=()) -> str:
     rank = {word: place for place, word in enumerate(order)}
     words = sorted(counts, key=lambda w: (rank.get(w, len(rank)), w))
-    listed = ", ".join(f"{counts[w]} {_flat(w)}" for w in words)
+    listed = ", ".join(f"{counts[w]} {rec.flat(w)}" for w in words)
     return f"{title}: {sum(counts.values())}" + (f" ({listed})" if listed else "")
 
 
@@ -90,7 +85,10 @@ def summary(records, color=False) -> str:
     for run in book.runs:
         if run.get("quick"):
             lines.append("this was a quick run: searches were shortened")
-        lines += [f"not available here: {_flat(name)}" for name in run.get("skipped_features") or []]
+        lines += [f"not available here: {rec.flat(name)}" for name in rec.listed(run, "skipped_features")]
+    for record in book.calibrations:
+        said = (checks.summary(record), checks.family(record), checks.alarm(record))
+        lines.append(f"our own checks: {rec.flat(' '.join(filter(None, said)))}")
     tested = [claim for claim in book.claims if rec.mutants(claim)]
     if tested:
         lines += ["", "mutants:"]
@@ -98,12 +96,12 @@ def summary(records, color=False) -> str:
         found = rec.mutants(claim)
         order = ("killed", "survived", "unstable", "inapplicable")
         statuses = [s for s in order if s in found] + sorted(set(found) - set(order))
-        listed = "; ".join(f"{_flat(s)} {', '.join(map(_flat, found[s]))}" for s in statuses)
+        listed = "; ".join(f"{rec.flat(s)} {', '.join(map(rec.flat, found[s]))}" for s in statuses)
         lines.append(f"  {_name(claim)}: {listed}")
     powerless = [claim for claim in book.claims if claim.get("powerless")]
     if powerless:
         lines += ["", "powerless (the check would pass whatever the claim says):"]
-        lines += [f"  {_name(c)}: {_flat(rec.text(c, 'powerless_reason'))}" for c in powerless]
+        lines += [f"  {_name(c)}: {rec.flat(rec.text(c, 'powerless_reason'))}" for c in powerless]
     if book.orphans or book.unknown:
         lines += ["", f"records left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown"]
     wrong = book.mismatches()
@@ -111,10 +109,75 @@ def summary(records, color=False) -> str:
         ["", _paint(f"{rec.plural(len(wrong), 'verdict')} not as expected:", "alert", color)] if wrong else []
     )
     for record in wrong:
-        expected = _flat(rec.text(record, "expected")) or "(unstated)"
+        expected = rec.flat(rec.text(record, "expected")) or "(unstated)"
         lines.append(
-            f"  {record['type']} {_name(record)}: {_flat(rec.text(record, 'word'))} != expected {expected}"
+            f"  {record['type']} {_name(record)}: {rec.flat(rec.text(record, 'word'))} != expected {expected}"
         )
     if not wrong and (book.claims or book.findings):
         lines += ["", "every verdict is as expected"]
     return "\n".join(lines)
+
+
+# ---- one claim or finding in full -------------------------------------------------------------------------
+_WIDTH = 120  # characters of one number
+
+
+def _lines(value) -> list:
+    """Text line by line, each without control characters."""
+    return [rec.flat(line) for line in str(value or "").splitlines()]
+
+
+def _number(value) -> str:
+    return rec.shorten(rec.flat(value), _WIDTH)
+
+
+def _instance(record) -> list:
+    head = [rec.flat(rec.text(record, key)) for key in ("status", "evidence", "reason")]
+    out = [f"  {rec.flat(rec.text(record, 'instance'))}: {' '.join(filter(None, head))}"]
+    for h in rec.items(record, "hypotheses"):
+        margin = f", margin {_number(h['margin'])}" if h.get("margin") not in (None, "") else ""
+        holds = {True: "holds", False: "does not hold"}.get(h.get("holds"), "unknown")
+        sides = f"{_number(h.get('lhs'))} against {_number(h.get('rhs'))}"
+        out.append(f"      needs {rec.flat(rec.text(h, 'name'))}: {sides}{margin}: {holds}")
+    for c in rec.items(record, "comparisons"):
+        margin = f", margin {_number(c['margin'])}" if c.get("margin") not in (None, "") else ""
+        label, relation, status = (rec.flat(rec.text(c, key)) for key in ("label", "relation", "status"))
+        sides = f"{_number(c.get('lhs'))} {relation} {_number(c.get('rhs'))}"
+        out.append(f"      {label or 'statement'}: {sides}{margin} -> {status}")
+    return out
+
+
+def _search(record) -> str:
+    search = record.get("search")
+    if not isinstance(search, dict):
+        return ""
+    families = search.get("families")
+    listed = ", ".join(f"{n} {f}" for f, n in families.items()) if isinstance(families, dict) else ""
+    found = "no counter-example found" if search.get("found") in (None, {}, []) else "a counter-example was found"
+    return f"{rec.text(search, 'tries') or '?'} tries" + (f" ({listed})" if listed else "") + f"; {found}"
+
+
+def entry(records, color=False, notes=()) -> str:
+    """A claim's record with those of its instances, or a finding's record, as `fltheory show` prints it.
+
+    notes: pairs (what, text) that the records do not hold: the corrected statement, the witness.
+    """
+    first, *instances = records
+    claim = first.get("type") == "claim"
+    out = [(claim_line if claim else finding_line)(first, color)]
+    out += [f"  {rec.flat(v)}" for v in (rec.text(first, "place"), rec.says(first)) if v]
+    out += ["", *_lines(first.get("statement"))] if first.get("statement") else []
+    facts = [(key, rec.text(first, key)) for key in ("domain", "reading", "survives")]
+    facts += [("search", _search(first)), ("finding", rec.text(first, "finding"))]
+    for m in rec.items(first, "mutants"):
+        by = f" by {rec.text(m, 'by')}" if rec.text(m, "by") else ""
+        facts.append((f"mutant {rec.text(m, 'name')}", f"{rec.text(m, 'status')}{by} {rec.text(m, 'detail')}"))
+    facts += [("surprise", str(s)) for s in rec.listed(first, "surprises")] + list(notes)
+    facts = [f"  {rec.flat(what)}: {rec.flat(value)}" for what, value in facts if rec.flat(value)]
+    out += ["", *facts] if facts else []
+    steps = [
+        f"  [{rec.flat(rec.text(s, 'status'))}] {rec.flat(rec.text(s, 'step'))}: {rec.flat(rec.text(s, 'detail'))}"
+        for s in rec.items(first, "procedure")
+    ]
+    body = steps + [line for record in instances for line in _instance(record)]
+    return "\n".join(out + (["", *body] if body else []))

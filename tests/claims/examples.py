@@ -14,7 +14,8 @@ X, Y = Field("x y").symbols
 
 
 def made(body=None, on=None, kind="identity", name="example", **options):
-    """A claim with one instance whose body ignores it, unless told otherwise."""
+    """A claim with one instance whose body ignores it, unless told otherwise. search: its search plan."""
+    options["search_plan"] = options.pop("search", None)
     return Claim(name, body, tuple(on or (Instance("only"),)), kind=kind, **options)
 
 

@@ -15,8 +15,8 @@ from fltheory.trace import Interval
 from tests.claims.examples import X, Y, always, averaging, bounded, contraction, made
 
 TRUE, EXACT, FLOATING = equal(X * Y, Y * X), equal(Q(1, 2), Q(2, 4)), equal(0.1 + 0.2, 0.3)
-RUN = agrees(Interval(0.5, 0.1, 0.999, 64), Q(1, 2))
-WRONG_RUN = agrees(Interval(0.5, 0.1, 0.999, 64), 9)
+RUN = agrees(Interval(0.5, 0.1, 0.999, 256), Q(1, 2))
+WRONG_RUN = agrees(Interval(0.5, 0.1, 0.999, 256), 9)
 FALSE_EXACT, FALSE_FLOAT = equal(Q(1), Q(2)), equal(1.0, 2.0)
 UNDECIDED = at_most(1.0, 1.0 + 1e-12)
 FOUND_NOTHING = {"tries": 10, "in_scope": 10, "families": {"f": 10}, "best": 0.5, "found": None}

@@ -137,6 +137,14 @@ def test_an_id_declared_twice_is_refused(tmp_path):
         load(folder)
 
 
+def test_an_id_declared_twice_in_one_file_is_refused(tmp_path):
+    folder = paper(tmp_path / "mine")
+    first = folder / "claims" / "first.py"
+    first.write_text(first.read_text() + first.read_text().split("@dataclass")[1].split("part: int = 0")[1])
+    with pytest.raises(BadInput, match="id = 'half': is declared twice in own"):
+        load(folder)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

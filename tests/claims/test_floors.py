@@ -35,7 +35,7 @@ def test_measured_intervals_lie_below_above_or_across():
     floor = floor_of(instance())
     bound = 2 * float(floor.value)
     for value, status in ((bound - 0.2, HOLDS), (bound + 0.2, FALSIFIED), (bound, INCONCLUSIVE)):
-        made = chi_square_floor(Interval(value, 0.1, 0.999, 100), floor)
+        made = chi_square_floor(Interval(value, 0.1, 0.999, 256), floor)
         assert made.status == status and made.evidence == "statistical"
 
 

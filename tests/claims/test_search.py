@@ -80,7 +80,7 @@ def test_the_search_stays_inside_the_hypotheses():
 
 def test_two_runs_are_the_same():
     claim = below(123, [integers(0, 100000)])
-    first, second = claim.search.run(claim), claim.search.run(claim)
+    first, second = claim.search_plan.run(claim), claim.search_plan.run(claim)
     assert first.pop("verdict").says == second.pop("verdict").says == "k=123"
     assert first | {"seconds": 0} == second | {"seconds": 0}
 
@@ -135,9 +135,9 @@ def test_without_the_library_a_claim_that_needs_the_search_is_skipped(monkeypatc
 
 # ---- Theorem 1 as printed ---------------------------------------------------------------------------------
 def test_the_search_refutes_theorem_1_as_printed_at_small_rationals(fednova):
-    quadratics = tuple(f for f in fednova["thm1-explicit-corrected"].search.families if f.name == "quadratic")
-    claim = replace(fednova["thm1-explicit-as-printed"], on=(), search=Search(quadratics, tries=1500))
-    found = claim.search.run(claim)
+    quadratics = tuple(f for f in fednova["thm1-explicit-corrected"].search_plan.families if f.name == "quadratic")
+    claim = replace(fednova["thm1-explicit-as-printed"], on=(), search_plan=Search(quadratics, tries=1500))
+    found = claim.search_plan.run(claim)
     verdict = found["verdict"]
     assert (verdict.status, verdict.evidence) == ("FALSIFIED", "exact")
     assert all(h["holds"] for h in verdict.hypotheses)
@@ -146,12 +146,12 @@ def test_the_search_refutes_theorem_1_as_printed_at_small_rationals(fednova):
     assert Q(1, 2) <= alpha <= 1
     assert alpha.denominator <= 8
     assert verdict.says.startswith("H=[[[0]], [[1]]]")  # two clients on the line, one of them flat
-    assert 0 < found["in_scope"] < found["tries"] < claim.search.tries
+    assert 0 < found["in_scope"] < found["tries"] < claim.search_plan.tries
 
 
 def test_the_corrected_theorem_survives_a_short_search_that_any_process_repeats(fednova):
     claim = fednova["thm1-explicit-corrected"]
-    found = claim.search.run(claim, quick=True)
+    found = claim.search_plan.run(claim, quick=True)
     assert found["found"] is None
     assert set(found["families"]) == {"quadratic", "Huber", "logistic"}
     assert all(10 <= n <= 30 for n in found["families"].values())
@@ -170,6 +170,6 @@ REPEAT = """
 import json, sys, pathlib
 from fltheory.claims.discover import load
 claim = load(pathlib.Path(sys.argv[1])).claims["thm1-explicit-corrected"]
-found = claim.search.run(claim, quick=True)
+found = claim.search_plan.run(claim, quick=True)
 print(json.dumps({k: found[k] for k in ("tries", "in_scope", "families", "best")}))
 """

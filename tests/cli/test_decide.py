@@ -52,6 +52,143 @@ def test_show_a_claim(capsys):
     assert "tau=8: HOLDS symbolic" in out
 
 
+def test_show_prints_hypotheses_mutants_search_witness_and_correction(capsys):
+    assert main(["show", "thm1-explicit-as-printed", FEDNOVA]) == 0
+    out = capsys.readouterr().out
+    assert "needs step cap (101), drift: 1 against 561/128, margin 433/128: holds" in out
+    assert "mutant uniform_weights: killed by drift dominates" in out
+    assert "1/49 at most 0, margin" in out
+    assert "witness: witnesses/e1.py (`fltheory witness fednova/e1` prints it)" in out
+    assert "corrected statement: thm1-explicit-corrected: For every linear solver" in out
+    assert "finding: e1" in out
+
+
+def test_show_prints_the_search(tmp_path, capsys):
+    from tests.claims.folders import paper
+
+    folder = paper(tmp_path / "own")
+    assert main(["show", "third", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "three: FALSIFIED exact" in out
+    assert "2/3 equal 1" in out
+    assert "witness: witnesses/f1.py" in out
+
+
+def test_show_as_records(capsys):
+    assert main(["show", "fednova/appb-momentum", FEDNOVA, "--json"]) == 0
+    claim, *instances = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (claim["type"], claim["id"]) == ("claim", "appb-momentum")
+    assert (claim["paper"], claim["word"]) == ("fednova", "PROVED")
+    assert instances and {i["type"] for i in instances} == {"instance"}
+    assert main(["show", "e2", FEDNOVA, "--json"]) == 0
+    (finding,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (finding["type"], finding["word"]) == ("finding", "CONFIRMED")
+
+
+def test_show_as_citation(capsys):
+    from datetime import UTC, datetime
+
+    from fltheory import __version__
+
+    assert main(["show", "appb-momentum", FEDNOVA, "--cite"]) == 0
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert f"{datetime.now(UTC):%Y}" in line and f"fltheory {__version__}" in line
+    assert line.rstrip().endswith("index.html#fednova/appb-momentum")
+    assert main(["show", "appb-momentum", FEDNOVA, "--bibtex"]) == 0
+    entry = capsys.readouterr().out
+    assert entry.startswith("@misc{fltheory:fednova/appb-momentum,")
+    assert "author  = {{fltheory project}}" in entry and "PROVED" in entry
+
+
+def test_ids_that_several_papers_use_are_told_apart(tmp_path, capsys):
+    from tests.claims.folders import paper
+
+    for slug in ("one", "two"):
+        paper(tmp_path / "both", slug)
+    folder = str(tmp_path / "both")
+    message = refused(capsys, "show", "half", folder)
+    assert "is used by 2 papers" in message and "one/half or two/half" in message
+    assert main(["show", "two/half", folder]) == 0
+    assert capsys.readouterr().out.startswith("two/half")
+    assert main(["show", "two/half", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["paper"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("eq26", "Did you mean eq26-28 or"),
+        ("EQ26-28", "Did you mean eq26-28"),
+        ("fednova/eq26", "Did you mean fednova/eq26-28 or"),
+        ("eq26-27", "eq26-28"),
+        ("thm1", "Did you mean thm1-"),
+        ("explicit-as-printed", "thm1-explicit-as-printed"),
+    ],
+)
+def test_close_ids_are_suggested(capsys, wrong, meant):
+    assert meant in refused(capsys, "show", wrong, FEDNOVA)
+
+
+def test_nothing_is_suggested_where_nothing_is_close(capsys):
+    assert "Did you mean" not in refused(capsys, "show", "xyzzy", FEDNOVA)
+
+
+def test_an_id_of_the_ledger_that_holds_no_claim_is_named_as_such(capsys):
+    assert "stands in the ledger of fednova" in refused(capsys, "show", "fig6", FEDNOVA)
+
+
+# ---- search -----------------------------------------------------------------------------------------------
+def test_search_finds_nothing_against_a_true_claim(capsys):
+    pytest.importorskip("hypothesis")
+    assert main(["search", "eq26-28", FEDNOVA, "--tries", "15"]) == 0
+    assert "no counter-example to eq26-28 in 15 tries" in capsys.readouterr().out
+
+
+def result(found=False, error=""):
+    """A search result as `Claim.search` returns it, without the search."""
+    from fltheory.claims.search import SearchResult
+
+    class Fixed(SearchResult):
+        found = False
+        __str__ = lambda self: "what was found"  # noqa: E731
+
+    Fixed.found = found
+    return Fixed(None, error=error)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "error", "code"),
+    [
+        ("eq26-28", False, "", 0),
+        ("eq26-28", True, "", 1),
+        ("eq26-28", False, "broke off", 1),
+        ("thm1-explicit-as-printed", True, "", 0),
+        ("thm1-explicit-as-printed", False, "", 0),
+    ],
+)
+def test_exit_codes_of_search(monkeypatch, capsys, name, found, error, code):
+    from fltheory.claims.claim import Claim
+
+    monkeypatch.setattr(Claim, "search", lambda self, seconds=None, tries=None: result(found, error))
+    assert main(["search", name, FEDNOVA]) == code
+    assert capsys.readouterr().out == "what was found\n"
+
+
+def test_budgets_of_search(monkeypatch, capsys):
+    from fltheory.claims.claim import Claim
+
+    seen = []
+    def search(self, seconds=None, tries=None):
+        seen.append((seconds, tries))
+        return result()
+
+    monkeypatch.setattr(Claim, "search", search)
+    for options in ([], ["--seconds", "2.5"], ["--tries", "7"], ["--tries", "7", "--seconds", "3"]):
+        main(["search", "eq26-28", FEDNOVA, *options])
+    assert seen == [(60, None), (2.5, None), (None, 7), (3.0, 7)]
+
+
 def test_show_a_finding(capsys):
     assert main(["show", "e1", FEDNOVA]) == 0
     out = capsys.readouterr().out
@@ -92,6 +229,13 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
         (["witness", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
         (["witness", "eq26-28", FEDNOVA], "'eq26-28'", "Witnesses belong to"),
         (["witness", "e2", FEDNOVA], "'e2'", "Witnesses belong to"),
+        (["search", "e1", FEDNOVA], "'e1'", "Search thm1-explicit-as-printed"),
+        (["search", "e12-symbols", FEDNOVA], "'e12-symbols'", "Name a claim"),
+        (["search", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
+        (["search", "eq26-28", FEDNOVA, "--seconds", "0"], "'0'", "seconds > 0"),
+        (["search", "eq26-28", FEDNOVA, "--seconds", "nan"], "'nan'", "seconds > 0"),
+        (["search", "eq26-28", FEDNOVA, "--tries", "-3"], "'-3'", "integer >= 1"),
+        (["show", "eq26-28", FEDNOVA, "--json", "--bibtex"], "--json", "not allowed"),
         (["list", FEDNOVA, "--paper", "other"], "'other'", "Name one of them"),
         (["bench", "--repeats", "-1"], "'-1'", "integer >= 1"),
         (["unknown"], "'unknown'", "choose from"),
@@ -185,7 +329,9 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["verify"], ["list"], ["show"], ["witness"], ["bench"]], ids=lambda c: " ".join(c) or "fltheory"
+    "command",
+    [[], ["verify"], ["list"], ["show"], ["witness"], ["search"], ["bench"], ["doctor"]],
+    ids=lambda c: " ".join(c) or "fltheory",
 )
 def test_help_imports_nothing_heavy(command):
     done = subprocess.run(

@@ -17,6 +17,8 @@ from fltheory.laws.base import RandomSteps, gaussian_slots, minibatch_slots
 from fltheory.laws.events import EventClock
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.laws.modes import Chain, Cyclic, Markov, Replay
+from fltheory.laws.periodic import Periodic
+from fltheory.laws.weighted import Weighted
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import RATIONAL
 from fltheory.streams import Stream
@@ -40,6 +42,9 @@ LAWS = {  # all for four clients
     "cyclic": Cyclic(((0, 1), (2,), (3,)), steps=1),
     "markov": Markov(("1/2", "1/3", "1/4", "2/3"), "1/4", 4, steps=1),
     "events": EventClock((1, 2, 1, 3), steps=1),
+    "weighted": Weighted(2, (5, 1, 2, 1), steps=1),
+    "weighted, all": Weighted(4, (5, 1, 2, 1), steps=1),
+    "periodic": Periodic([Bernoulli(PS), Uniform(2), Full(), Weighted(1, (1, 2, 3, 4))], steps=1),
 }
 laws = pytest.mark.parametrize("law", LAWS.values(), ids=list(LAWS))
 

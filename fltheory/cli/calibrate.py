@@ -1,0 +1,33 @@
+"""The command that measures our own statistical checks: calibrate."""
+
+from __future__ import annotations
+
+from fltheory.cli.arguments import positive
+
+
+def add(command):
+    """Declare the command."""
+    sub = command("calibrate", _calibrate, "count the false alarms and the power of our own statistical checks")
+    sub.add_argument("--repetitions", type=positive, default=1000, metavar="N", help="at least N per check")
+    sub.add_argument("--jobs", type=positive, default=1, metavar="N", help="worker processes")
+    sub.add_argument("--out", default="verification", metavar="DIR",
+                     help="folder for calibration.csv and calibration.json, which `verify` reports")
+
+
+def _calibrate(args):
+    from pathlib import Path
+
+    from fltheory.calibration import calibrate, save
+    from fltheory.errors import refuse
+    if not Path(args.out).is_dir():  # before the work, not after it
+        refuse("out", args.out, "is no folder", "Make it, or choose another with --out.")
+
+    def show(rows):
+        for r in rows:
+            print(f"{r['check']:<50} level {r['level']:<7g} {r['alarms']:>5} of {r['repetitions']}  "
+                  f"[{r['low']:.2g}, {r['high']:.2g}]  power {r['power']:.3f}", flush=True)
+
+    rows, provenance = calibrate(args.repetitions, jobs=args.jobs, on_rows=show)
+    for path in save(rows, provenance, args.out):
+        print(path)
+    return 0

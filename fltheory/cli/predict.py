@@ -1,0 +1,207 @@
+"""Commands that predict on a user's data: predict."""
+
+from __future__ import annotations
+
+import argparse
+
+from fltheory.cli.arguments import positive
+
+METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
+DEFAULT = ("FedAvg", "FedProx", "FedNova", "Scaffold", "Focus")
+SAFE = 0.5  # fraction of the smallest first crossing that is the default step size
+
+
+def add(command):
+    """Declare the command."""
+    sub = command("predict", _predict, "what federated methods would do on a CSV file: where, how fast, how far off")
+    sub.add_argument("data", metavar="DATA.csv", help="a CSV file with a header row; # starts a comment line")
+    sub.add_argument("--client", required=True, metavar="COLUMN", help="whose row it is")
+    sub.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted (ridge regression)")
+    sub.add_argument("--features", type=_list, metavar="A,B,..", help="columns to predict from; default all others")
+    sub.add_argument("--bands", type=positive, metavar="K", help="cut a numeric client column into K quantile bands")
+    sub.add_argument(
+        "--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..", help=f"of {', '.join(METHODS)}"
+    )
+    sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing")
+    sub.add_argument("--steps", type=_steps, default=5, metavar="K|K1,K2,..", help="local steps; default 5")
+    sub.add_argument("--mu", type=_number, default="1", help="proximal weight of FedProx; default 1")
+    sub.add_argument("--reg", type=_number, default="1/10", help="ridge weight; default 1/10")
+    sub.add_argument("--participation", default="full", metavar="full|uniform:M|bernoulli:P")
+    sub.add_argument("--noise", type=_number, metavar="S", help="standard deviation of gradient noise; default 0")
+    sub.add_argument("--standardise", default="features", metavar="features|all|short|none")
+    sub.add_argument("--weights", default="rows", metavar="rows|uniform", help="of the clients; default rows (n_i/n)")
+    sub.add_argument("--rounds", type=positive, default=200, help="of the runs; default 200")
+    sub.add_argument("--replicates", type=positive, default=1000, help="of the runs; default 1000")
+    sub.add_argument("--seed", type=int, default=0)
+    sub.add_argument("--measure", action=argparse.BooleanOptionalAction, default=True, help="also run the methods")
+    sub.add_argument("--csv", metavar="OUT", help="write the numbers here")
+    sub.add_argument("--html", metavar="OUT", help="write a page here")
+    sub.add_argument("--picture", metavar="OUT", help="write a picture here (.png, .pdf or .svg)")
+
+
+def _list(text):
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(text):
+    from fltheory.errors import BadInput
+    from fltheory.scalars import fraction
+
+    try:
+        return fraction(text)
+    except BadInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _steps(text):
+    parts = _list(text)
+    if not parts or not all(p.isdigit() and int(p) for p in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= 1, nor several separated by commas")
+    return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
+
+
+def _predict(args):
+    from fltheory.comparison import compare
+    from fltheory.problems.table import read_ridge
+
+    problem = read_ridge(
+        args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights, bands=args.bands
+    )
+    law = _law(args.participation)
+    make = _makers(args)
+    print(*_description(problem, args), sep="\n")
+    found = _stable(make, problem, law, args)
+    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found, problem, args)
+    print(f"lr = {float(lr):g} ({why}); {_plural(args.steps)}\n", flush=True)
+    table = compare(
+        {name: build(lr) for name, build in make.items()},
+        problem,
+        law,
+        args.noise,
+        rounds=args.rounds,
+        replicates=args.replicates,
+        seed=args.seed,
+        measure=args.measure,
+        stable=found,
+    )
+    print(table)
+    for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
+        if path is not None:
+            write(path)
+            print(f"written: {path}")
+    return 0
+
+
+def _plural(steps):
+    return f"{steps} local steps" if isinstance(steps, int) else f"local steps {', '.join(map(str, steps))}"
+
+
+def _makers(args):
+    """{name: lr -> algorithm} of the methods asked for."""
+    import fltheory as ft
+    from fltheory.errors import refuse
+
+    out = {}
+    for name in args.algorithms:
+        known = {m.lower(): m for m in METHODS}.get(name.lower())
+        if known is None:
+            refuse("--algorithms", name, f"is none of {', '.join(METHODS)}", "Separate several by commas.")
+        extra = {"mu": args.mu} if known == "FedProx" else {}
+        out[known] = lambda lr, known=known, extra=extra: getattr(ft, known)(lr, args.steps, **extra)
+    if not out:
+        refuse("--algorithms", args.algorithms, "names at least one method", f"Of {', '.join(METHODS)}.")
+    return out
+
+
+def _law(text):
+    import fltheory as ft
+    from fltheory.errors import refuse
+    from fltheory.scalars import fraction
+
+    kind, _, value = text.partition(":")
+    if kind == "full" and not value:
+        return ft.Full()
+    if kind == "uniform" and value.isdigit():
+        return ft.Uniform(int(value))
+    if kind == "bernoulli" and value:
+        return ft.Bernoulli(fraction(value))
+    refuse("--participation", text, "is full, uniform:M or bernoulli:P", "For example uniform:2 or bernoulli:1/2.")
+
+
+def _stable(make, problem, law, args):
+    """{name: StableSteps} of the methods that have them."""
+    import fltheory as ft
+    from fltheory.errors import FLTheoryError
+
+    found = {}
+    for name, build in make.items():
+        try:
+            found[name] = ft.stable_steps(build(1 / float(problem.constants.L)), problem, law, args.noise)
+        except FLTheoryError:
+            continue  # the table says why
+    return found
+
+
+def _step_size(found, problem, args):
+    """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
+    from fractions import Fraction
+
+    crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
+    if not crossings:
+        longest = args.steps if isinstance(args.steps, int) else max(args.steps)
+        return _rounded_down(Fraction(1 / (2 * float(problem.constants.L) * longest))), "1/(2 L tau): no first crossing"
+    name = min(crossings, key=crossings.get)
+    return (
+        _rounded_down(Fraction(SAFE * crossings[name])),
+        f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits",
+    )
+
+
+def _rounded_down(value):
+    """The largest number of two significant digits that is <= value > 0."""
+    import math
+    from fractions import Fraction
+
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
+    return value // unit * unit
+
+
+def _description(problem, args):
+    """Lines about the data: clients, weights, constants, scales."""
+    import textwrap
+
+    from fltheory.scalars import FLOAT
+
+    r, p = problem.reading, FLOAT.array(problem.weights)
+    yield f"{args.data}: {sum(r.rows)} rows, {problem.n} clients by {r.client}, target {r.target}"
+    clients = ", ".join(
+        f"{label} ({k} rows, p {w:.3g})" for label, k, w in list(zip(r.labels, r.rows, p, strict=True))[:12]
+    )
+    yield from textwrap.wrap(f"clients: {clients}{', ..' if problem.n > 12 else ''}", 120, subsequent_indent="  ")
+    yield from textwrap.wrap(f"coefficients ({problem.d}): {', '.join(r.features)}", 120, subsequent_indent="  ")
+    if r.scaling:
+        scales = ", ".join(f"{k} ({a:.4g}, {b:.4g})" for k, (a, b) in r.scaling.items())
+        yield from textwrap.wrap(
+            f"standardised ({r.standardise}) by (shift, scale): {scales}", 120, subsequent_indent="  "
+        )
+    else:
+        yield "standardised: nothing"
+    c = problem.constants
+    yield f"curvature: L = {float(c.L):.4g}, mu = {float(c.mu):.4g}; ridge {args.reg}; {_dissimilarity(problem, p)}"
+    for note in r.notes:
+        yield f"note: {note}"
+    if problem.n > 1 and "focus" in map(str.lower, args.algorithms) and len(set(problem.weights)) > 1:
+        yield "note: Focus weighs clients equally, whatever p is, so that its limit is not the minimiser of sum p_i f_i"
+
+
+def _dissimilarity(problem, p):
+    """kappa^2 for the smallest power of two beta^2 for which it is finite (FedNova, Assumption 3)."""
+    from fltheory.problems.quadratic import Quadratic
+    from fltheory.scalars import FLOAT
+
+    floats = Quadratic.from_linear(FLOAT.array(problem.H), FLOAT.array(problem.b), [float(v) for v in p / p.sum()])
+    for power in range(21):
+        kappa2 = floats.dissimilarity(p, float(2**power))
+        if kappa2 is not None:
+            return f"dissimilarity kappa^2 = {max(float(kappa2), 0.0):.4g} at beta^2 = {2**power}"
+    return "dissimilarity: kappa^2 is infinite up to beta^2 = 2^20"

@@ -1,0 +1,224 @@
+"""What a batched run says about one method, beside the prediction for the same rounds. Shares no code with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fltheory.comparison.predict import ROUNDING, Prediction, certain, reason
+from fltheory.errors import FLTheoryError
+from fltheory.operators.operator import prepare
+from fltheory.runs import run
+from fltheory.scalars import FLOAT, have
+from fltheory.trace import Trace
+
+LEVEL = 0.999  # of every interval
+CONVERGED = 1e-8  # rate^rounds below which a local prediction is compared at the end of a run
+
+
+@dataclass(frozen=True)
+class Check:
+    """One predicted number beside one measured. agrees: whether the prediction lies in [low, high], None if there is
+    nothing to decide, for the stated reason."""
+
+    predicted: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    agrees: bool | None = None
+    reason: str = ""
+
+    @classmethod
+    def of(cls, predicted, interval, slack=0.0, undecided=""):
+        """slack: what rounding may move the prediction by; undecided: why nothing is to be decided."""
+        value, low, high = interval
+        if not undecided and not all(map(math.isfinite, (value, low, high))):
+            undecided = (
+                "overflow" if not math.isfinite(value) else "no finite interval: too few replicates, or overflow"
+            )
+        if not undecided and predicted is not None and not math.isfinite(predicted):
+            undecided = "the prediction overflows"
+        decided = predicted is not None and not undecided
+        agrees = bool(low - slack <= predicted <= high + slack) if decided else None
+        return cls(predicted, value, low, high, agrees, undecided)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """checks: "error" E|x_T - x*|^2 after the last round; "tail" its average over the last `tail` rounds;
+    "contraction" its factor per round over `window`; "bias" |E x_T - x*|. reason: why nothing was measured."""
+
+    checks: dict = field(default_factory=dict)
+    trace: Trace | None = None
+    window: tuple | None = None
+    reason: str = ""
+
+
+def measure(algorithm, problem, law, noise, predicted: Prediction, best, x0, rounds, replicates, seed, device):
+    """Run one method and compare; a method that cannot be run has a reason instead."""
+    if best is None:
+        return Measurement(reason="no minimiser is known for this problem, so there is no error to measure")
+    if not have("torch"):
+        return Measurement(reason="torch is not installed: it makes the runs")
+    at = FLOAT.array(best.x)
+    along = _direction(predicted, at)
+    try:
+        sure = certain(prepare(algorithm, problem, law, noise), problem.n)
+        metrics = {"error": _square(at)} | ({} if along is None else {"along": _component(at, along)})
+        with np.errstate(all="ignore"):
+            trace = run(
+                algorithm,
+                problem,
+                law,
+                rounds=rounds,
+                replicates=2 if sure else replicates,
+                seed=seed,
+                device=device,
+                noise=noise,
+                x0=x0,
+                metrics=metrics,
+            )
+    except (FLTheoryError, NotImplementedError, RuntimeError) as error:  # RuntimeError: what torch refuses
+        return Measurement(reason=reason(error))
+    wild = ""
+    msr = predicted.numbers.get("mean_square_rate")
+    if not sure and msr is not None and msr >= 1:
+        wild = "second moments grow, so that sample means mislead"
+    if predicted.local:
+        return _beside_local(trace, predicted, along, wild)
+    return _beside_path(trace, predicted, at, wild)
+
+
+def _square(at):
+    def error(x):
+        return ((x - _like(at, x)) ** 2).sum(-1)
+
+    return error
+
+
+def _component(at, along):
+    def component(x):
+        return ((x - _like(at, x)) * _like(along, x)).sum(-1)
+
+    return component
+
+
+def _like(a, x):
+    import torch
+
+    return torch.as_tensor(a, dtype=x.dtype, device=x.device)
+
+
+def _direction(predicted, at):
+    """Unit vector (d,) of the predicted bias after the last round: the prediction chooses what to look at, not what
+    is seen. None without a prediction."""
+    path, point = predicted.path, predicted.point
+    mean = path.mean[-1] if path is not None else point
+    if mean is None or not np.isfinite(mean).all():
+        return None
+    gap = mean - at
+    size = np.linalg.norm(gap)
+    if size <= 1e-14 * max(1.0, np.linalg.norm(at)):
+        return np.eye(len(at))[0]
+    return gap / size
+
+
+def _span(interval):
+    return interval.value, interval.low, interval.high
+
+
+def _contraction(trace, window):
+    """(value, low, high) of the factor per round of E|x - x*|^2 over a window: from the intervals at both ends, each at
+    a level that makes them hold together."""
+    a, b = window
+    level = 1 - (1 - LEVEL) / 2
+    first, last = trace.interval(a, level=level), trace.interval(b, level=level)
+    power = 1 / (b - a)
+    if not first.low > 0 or not math.isfinite(last.value):
+        return None
+    return (
+        (max(last.value, 0.0) / first.value) ** power,
+        (max(last.low, 0.0) / first.high) ** power,
+        (last.high / first.low) ** power,
+    )
+
+
+def _transient(error, floor):
+    """(start, stop) of the second half of the rounds before the error settles, or None if it starts there.
+
+    floor: size of an error that rounding blurs.
+    """
+    finite = np.isfinite(error)
+    above = np.nonzero(finite & (error > 4 * error[-1]) & (error > floor))[0]
+    if len(above):
+        stop = max(int(above[-1]), 1)
+        return stop // 2, stop
+    grown = np.nonzero(finite & (error > 4 * error[0]))[0]
+    return (int(grown[-1]) // 2, int(grown[-1])) if len(grown) and grown[-1] > 1 else None
+
+
+def _beside_path(trace, predicted, at, wild):
+    path, T, k = predicted.path, trace.rounds, trace.tail_rounds
+    mean = trace.mean()
+    curve = mean if path is None else path.error
+    scale = float(at @ at) if path is None else path.scale
+    sure = path is not None and path.sure
+    window = _transient(curve, (1e-18 if sure else 1e6 * ROUNDING) * scale)
+
+    def seen(values):
+        return None if path is None else float(values(path))
+
+    def check(values, interval):
+        said = seen(values)
+        return Check.of(said, _span(interval), 0 if path is None else path.slack(said), wild)
+
+    checks = {
+        "error": check(lambda p: p.error[-1], trace.interval(-1, level=LEVEL)),
+        "tail": check(lambda p: p.error[T - k + 1 :].mean(), trace.floor(level=LEVEL)),
+    }
+    if "along" in trace.metrics:
+        bias = seen(lambda p: np.linalg.norm(p.mean[-1] - at))
+        checks["bias"] = Check.of(bias, _span(trace.interval(-1, "along", LEVEL)), ROUNDING * math.sqrt(scale), wild)
+    else:
+        checks["bias"] = Check(None, reason="no predicted direction to measure along")
+    span = None if window is None else _contraction(trace, window)
+    if span is None:
+        why = "no transient: the start is about as far off as the end" if window is None else "too few replicates"
+        checks["contraction"] = Check(None, reason=why)
+    else:
+        a, b = window
+        factor = seen(lambda p: (p.error[b] / p.error[a]) ** (1 / (b - a)))
+        checks["contraction"] = Check.of(factor, span, 1e-6, wild)
+    return Measurement(checks, trace, window)
+
+
+def _beside_local(trace, predicted, along, wild):
+    """A linearised round predicts where a run ends and, near there, how fast: compared where the run has arrived."""
+    rate, distance = predicted.numbers["rate"], predicted.numbers["distance"]
+    left = None if rate is None else rate ** (trace.rounds - trace.tail_rounds)
+    late = wild or (
+        "no prediction"
+        if rate is None or distance is None
+        else ""
+        if left < CONVERGED
+        else f"local prediction, and the run is still on its way (rate^T = {left:.2g})"
+    )
+    floor = predicted.numbers["floor"]
+    slack = 0.0 if floor is None else 1e-6 * floor + ROUNDING
+    checks = {
+        "error": Check.of(floor, _span(trace.interval(-1, level=LEVEL)), slack, late),
+        "tail": Check.of(floor, _span(trace.floor(level=LEVEL)), slack, late),
+        "contraction": Check(None, reason="a local rate is not one of the whole run"),
+    }
+    if along is None:
+        checks["bias"] = Check(None, reason="no predicted direction to measure along")
+    else:
+        checks["bias"] = Check.of(
+            distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late
+        )
+    return Measurement(checks, trace, None)
+
+
+__all__ = ["LEVEL", "Check", "Measurement", "measure"]

@@ -1,0 +1,119 @@
+"""The picture of a comparison: error against rounds and against traffic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.comparison.measure import LEVEL
+from fltheory.pictures import COLOURS, canvas
+from fltheory.scalars import need
+
+MARKERS = "osD^vP"
+SHOWN = 12  # markers per curve
+
+
+def draw(table):
+    """A matplotlib figure of a `MethodTable`: markers and bars = run, lines = prediction, dashes = floor."""
+    need("matplotlib", "the picture of a comparison")
+    figure, axes = canvas(2, width=4.6, height=3.6)
+    left, right = axes[0]
+    drawn, proxies = [], []
+    for k, e in enumerate(table.entries):
+        turn = k // len(COLOURS)
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[(k + turn) % len(MARKERS)]
+        per_round = _traffic(e)
+        values = _curves(left, e, table.rounds, np.arange(table.rounds + 1), colour, marker, k)
+        if per_round is not None:
+            _curves(right, e, table.rounds, per_round * np.arange(table.rounds + 1), colour, marker, k)
+        drawn += values
+        proxies.append(left.plot([], [], color=colour, marker=marker, markersize=4, label=e.name)[0])
+    _axes(left, drawn, "rounds")
+    _axes(right, drawn, "numbers sent up and down")
+    left.set_ylabel(r"$\mathrm{E}\,|x_t - x^*|^2$")
+    _legend(figure, left, proxies, table)
+    return figure
+
+
+def _traffic(e):
+    up, down = e.predicted.numbers.get("sent_up"), e.predicted.numbers.get("sent_down")
+    return None if up is None or down is None else up + down
+
+
+def _curves(ax, e, rounds, at, colour, marker, k):
+    """Draw one method; returns the positive finite values that the axis must hold."""
+    held, path, trace = [], e.predicted.path, e.measured.trace
+    if path is not None:
+        line = np.where(path.error > 0, path.error, np.nan)
+        ax.plot(at, line, color=colour, linewidth=1.2)
+        held.append(line)
+    floor = e.predicted.numbers.get("floor")
+    if floor is not None and floor > e.predicted.rounding.get("floor", 0):
+        ax.axhline(floor, color=colour, linestyle=(0, (4, 3)), linewidth=0.9)
+        held.append(np.array([floor]))
+    distance = e.predicted.numbers.get("distance")
+    if distance is not None and distance > e.predicted.rounding.get("distance", 0):
+        ax.plot([at[-1]], [distance**2], marker="_", markersize=14, markeredgewidth=2, color=colour, clip_on=False)
+        held.append(np.array([distance**2]))
+    if trace is not None:
+        picked = np.unique(
+            np.linspace(0, rounds, SHOWN).astype(int) + (k * rounds // (4 * SHOWN) if rounds > 50 else 0)
+        )
+        picked = picked[picked <= rounds]
+        mean = trace.mean()[picked]
+        spans = [trace.interval(int(t), level=LEVEL) for t in picked]
+        half = np.array([s.half_width if np.isfinite(s.half_width) else 0.0 for s in spans])
+        ok = np.isfinite(mean) & (mean > 0)
+        below = np.minimum(half, 0.999 * np.abs(mean))  # an interval that reaches 0 goes off a log axis
+        ax.errorbar(
+            at[picked][ok],
+            mean[ok],
+            yerr=np.stack([below, half])[:, ok],
+            color=colour,
+            marker=marker,
+            markersize=3.5,
+            linestyle="none",
+            elinewidth=0.8,
+            capsize=1.5,
+        )
+        held.append(mean[ok])
+    values = np.concatenate(held) if held else np.array([])
+    return [v for v in values if np.isfinite(v) and v > 0]
+
+
+def _axes(ax, values, label):
+    ax.set_yscale("log")
+    ax.set_xlabel(label)
+    if values:
+        top, low = max(values), min(values)
+        start = sorted(values)[len(values) // 2]
+        ax.set_ylim(max(low / 2, start * 1e-16, top * 1e-30), min(top * 2, start * 1e16))
+
+
+def _legend(figure, ax, proxies, table):
+    from matplotlib.lines import Line2D
+
+    grey = {"color": "#444444"}
+    keys = []
+    if any(e.predicted.path is not None for e in table.entries):
+        keys.append(Line2D([], [], linewidth=1.2, label="prediction", **grey))
+    if any(e.measured.trace is not None for e in table.entries):
+        keys.append(
+            Line2D([], [], marker="o", markersize=3.5, linestyle="none", label=f"run, {LEVEL:.1%} intervals", **grey)
+        )
+    keys.append(Line2D([], [], linestyle=(0, (4, 3)), linewidth=0.9, label="error floor", **grey))
+    keys.append(
+        Line2D(
+            [],
+            [],
+            marker="_",
+            markersize=10,
+            markeredgewidth=2,
+            linestyle="none",
+            label=r"$|x_\infty - x^*|^2$ of the fixed point (the optimum is 0)",
+            **grey,
+        )
+    )
+    figure.legend(handles=[*proxies, *keys], loc="outside lower center", ncols=2, fontsize=7.5, frameon=False)
+
+
+__all__ = ["draw"]

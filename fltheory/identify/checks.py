@@ -1,0 +1,164 @@
+"""What a map must be before it can be compared: repeatable, without memory, affine."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory.identify.blackbox import EPS, seeded
+
+
+@dataclass
+class Checked:
+    """status: "fine", "random", "memory", "clipped" or "nonlinear". residuals: {scale: departure from affinity}."""
+
+    status: str
+    reason: str = ""
+    residuals: dict | None = None
+    tolerance: float = 1e-9
+
+
+def find_height(box, problems):
+    """A curvature at which one round moves the model by about half its distance, whatever the step size."""
+    height, ones, before, kept = 1.0, np.ones(problems.d), None, box.scale
+    box.scale = 1e-3   # below most clipping thresholds
+    for _ in range(12):
+        moved = max(float(np.abs(ones - box.first(problems.generic(height, 0.0), ones)).max()) for _ in range(3))
+        if before is not None and abs(moved - before) <= 0.01 * moved:   # not a matter of curvature
+            height = 1.0
+            break
+        if moved == 0 or 0.2 <= moved <= 0.9:
+            break
+        height, before = height * float(np.clip(0.5 / moved, 1e-3, 1e3)), moved
+    box.scale = kept
+    return height
+
+
+def check(box, problems, height, tolerance):
+    """Determinism under fixed seeds, memory between calls, affinity at scales 1/1000, 1 and above."""
+    rng = np.random.default_rng([problems.seed, 7])
+    u, v = rng.uniform(-1, 1, (2, problems.d))
+    instance = problems.generic(height)
+    with seeded(1):
+        first = box.first(instance, u)
+    with seeded(1):
+        again = box.first(instance, u)
+    with seeded(2):
+        other = box.first(instance, u)
+    box.first(problems.generic(2 * height), v)
+    with seeded(1):
+        later = box.first(instance, u)
+    precision = box.precision
+    near = 200 * precision * max(1.0, float(np.abs(first).max()))
+    gaps = [float(np.abs(first - w).max()) for w in (again, later, other)]
+    if max(gaps[:2]) > near:
+        how = "although reset() was called before each" if box.form == "reset" else "with the random seeds fixed"
+        return Checked("memory", f"the same input gave outputs {max(gaps[:2]):.2g} apart, {how}: the code keeps memories "
+                       "between calls or draws from a generator of its own. Give state= (the joint state) or reset= (a "
+                       "function that forgets), or law= if the code draws its cohort itself.")
+    if gaps[2] > near:
+        return Checked("random", f"two calls with the same input differ by {gaps[2]:.2g} as the random seed changes. "
+                       "Give law= to test the drawing of cohorts, or take the noise out.")
+    coarse = max((EPS.get(t, 0) for t in box.dtypes), default=0)
+    a, b, kept = 0.75, -1.5, box.scale
+
+    def corners(scale):
+        """The model after one round from u, and the departure from affinity, with everything at this scale."""
+        inst, box.scale = problems.generic(height, scale), scale
+        f0, fu, fv, fw = (box.first(inst, p) for p in (0 * u, u, v, a * u + b * v))
+        box.scale = kept
+        return fu, float(np.abs(fw - a * fu - b * fv - (1 - a - b) * f0).max())
+
+    at_one, bent = corners(1.0)
+    size = max(1.0, float(np.abs(at_one).max()))
+    inside = max(precision, EPS["float32"] if 1e-11 < bent / size < 1e-5 else 0)   # float32 behind a float64 face
+    allowed = tolerance or (1e-9 if inside < 1e-10 else 1e-4 if inside < 1e-6 else min(0.05, 40 * inside))
+    for low in (1e-3, 1e-6):
+        base, bent_low = corners(low)
+        if bent_low <= allowed * size:
+            break
+    else:
+        far = 30.0 if coarse > 1e-6 else 1e6
+        residuals = {low: bent_low / size, 1.0: bent / size, far: corners(far)[1] / size}
+        return Checked("nonlinear", bending(box, problems, height, residuals), residuals, allowed)
+    residuals = {low: bent_low / size, 1.0: max(bent, float(np.abs(at_one - base).max())) / size}
+    bends = [bent / size, bent_low / size]
+    for scale in (30.0,) if coarse > 1e-6 else (1e3, 1e6):
+        there, bent = corners(scale)
+        residuals[scale] = max(bent, float(np.abs(there - base).max())) / size
+        bends.append(bent / size)
+    if max(residuals.values()) <= allowed:
+        return Checked("fine", "", residuals, allowed)
+    if max(bends) <= allowed:
+        return Checked("fine", "", residuals, allowed)   # affine, with a constant that does not scale: a memory not at 0
+    box.scale = 1e-6 if coarse < 1e-6 else low
+    return Checked("clipped", "affine near the optimum, not far from it", residuals, allowed)
+
+
+def bending(box, problems, height, residuals):
+    """A sentence on how the change of the model grows with the gradient."""
+    ones, sizes, kept = np.ones(problems.d), [], box.scale
+    for scale in (1e-2, 1.0, 1e2):
+        box.scale = scale
+        moved = ones - box.first(problems.single(0, np.full(problems.d, height)), ones)
+        sizes.append(float(np.linalg.norm(moved)) * scale)
+    box.scale = kept
+    small, one, large = sizes
+    numbers = "changes of " + ", ".join(f"{v:.3g}" for v in sizes) + " for gradients 1 : 100 : 10000"
+    if 0 < large < 3 * one and one < 3 * small:
+        return f"the step hardly depends on the size of the gradient: normalised, signed or adaptive steps ({numbers})"
+    far = max(residuals)
+    if residuals[far] < 1e-2 * residuals[1.0] and far > 1:
+        return ("the departure from an affine map does not grow with the distance: a term of constant size, such as a "
+                f"proximal penalty |y - x| that is not squared ({numbers})")
+    return f"the round is not affine in the model on quadratics at any scale ({numbers})"
+
+
+def clipping(box, problems, height, fits):
+    """(sentence, residual) on the clipping threshold, from the saturated change of client 0, checked between."""
+    d, fit = problems.d, fits[0]
+    ones = np.ones(d)
+    if fit is None or fit.kind != "plain":
+        return "gradients or updates are clipped: the round is affine near the optimum and saturates far from it", 1.0
+    instance, kept = problems.single(0, np.full(d, height)), box.scale
+
+    def moved(scale):
+        box.scale = scale
+        out = scale * (ones - box.first(instance, ones))
+        box.scale = kept
+        return out
+
+    total = float(np.linalg.norm(moved(1e6 if box.precision < 1e-10 else 300.0)))   # far, but within the digits
+    per_step, per_round = total / (fit.share * fit.lr * fit.steps), total / fit.share
+    reach = 1 - (1 - fit.lr * height) ** fit.steps
+    # the two differ only where some of the gradients of a round are clipped and others are not
+    between = max((fit.steps - 1) * fit.lr * height, 0.01)
+    points = [per_step / height * (1 + k * between) / np.sqrt(d) for k in (0.3, 0.5, 0.7)]
+    points += [k * per_round / abs(reach) / np.sqrt(d) for k in (0.99, 1.0, 1.01)]
+    seen = [float(np.linalg.norm(moved(at))) for at in points]
+
+    def gradients(C, at):
+        y = at * ones
+        for _ in range(fit.steps):
+            g = height * y
+            y = y - fit.lr * g * min(1.0, C / np.linalg.norm(g))
+        return fit.share * np.linalg.norm(at * ones - y)
+
+    def updates(C, at):
+        change = at * np.sqrt(d) * reach
+        return fit.share * min(change, C)
+
+    from fltheory.identify.result import number
+    def miss(rule, C):
+        return max(abs(rule(C, at) - v) / max(v, 1e-300) for at, v in zip(points, seen, strict=True))
+
+    def shown(C):
+        return number(C if box.precision < 1e-10 else float(f"{C:.3g}"))
+
+    options = sorted([(miss(gradients, per_step), f"every gradient is clipped to norm {shown(per_step)}"),
+                      (miss(updates, per_round), f"a client's update is clipped to norm {shown(per_round)}")])
+    if options[1][0] < 1e-2 and options[1][0] < 20 * options[0][0]:
+        either = " or ".join(sorted((text for _, text in options), reverse=True))
+        return f"{either}: the two cannot be told apart in this arithmetic", options[1][0]
+    residual, sentence = options[0]
+    return sentence, residual

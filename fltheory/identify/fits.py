@@ -1,0 +1,332 @@
+"""Local work recovered from responses to curvature: no algorithm of the catalogue is used here.
+
+One active client with curvature h moves the model from 1 to 1 - s q(h). q is a polynomial whose degree is the number
+of local steps; s is the aggregation weight. Each kind of local step below is its own short recursion.
+"""
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+MOST_STEPS = 64
+_SIGNED = np.concatenate([np.linspace(-0.9, -0.1, 9), [-0.03, 0.01, 0.03], np.linspace(0.08, 0.95, 11)])
+_UNIT = np.concatenate([[0.03], np.linspace(0.1, 0.95, 12)])
+# kind of local step -> its parameters with starting points; simplest first, the first that fits is taken
+KINDS = {
+    "plain": {},
+    "last gradient": {},
+    "proximal": {"alpha": _SIGNED},
+    "decay": {"gamma": np.array([0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97, 1.03, 1.1, 1.3, 2.0])},
+    "momentum": {"rho": _UNIT},
+    "dampened momentum": {"rho": _UNIT},
+    "Nesterov momentum": {"rho": _UNIT},
+    "proximal after the step": {"alpha": _SIGNED},
+    "proximal inside the momentum": {"rho": _UNIT[::2], "alpha": _UNIT[::2]},
+}
+FAMILY = {"momentum": ("momentum", "dampened momentum", "momentum dampened after the first step", "Nesterov momentum"),
+          "proximal": ("proximal", "proximal after the step"),
+          "momentum and proximal": ("momentum and proximal", "proximal inside the momentum")}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Recovered local work of one client. share: aggregation weight; lr: step size; extra: further parameters.
+
+    residual: largest deviation of the fit, relative; mass: |a_i|_1 = q'(0)/lr. product: only share times lr is
+    determined (one local step), and share is what it is for the lr stated.
+    """
+
+    kind: str
+    steps: int
+    lr: float
+    share: float
+    extra: dict
+    residual: float
+    mass: float
+    product: bool = False
+
+
+def path(kind, h, lr, extra, decay=0.0):
+    """Yield 1 - y_k for k = 1, 2, ...: the local iterate started at 1 with gradient h y."""
+    y, u, pace, first, late = 1 + 0 * (h * lr), 0.0, 1.0, None, False
+    rho, alpha, gamma = extra.get("rho", 0), extra.get("alpha", 0), extra.get("gamma", 1)
+    while True:
+        g = (h + decay) * y
+        if kind == "last gradient":
+            y, first = y - lr * g, lr * g
+            yield first
+            continue
+        if kind in ("plain", "decay"):
+            y, pace = y - lr * pace * g, pace * gamma
+        elif kind == "proximal":
+            y = y - lr * g - alpha * (y - 1)
+        elif kind == "proximal after the step":
+            z = y - lr * g
+            y = z - alpha * (z - 1)
+        elif kind == "proximal inside the momentum":
+            u = rho * u + lr * g + alpha * (y - 1)
+            y = y - u
+        else:
+            kept = 1 - rho if kind == "dampened momentum" or (late and kind.startswith("momentum dampened")) else 1
+            u, late = rho * u + kept * g, True
+            y = y - lr * (g + rho * u if kind == "Nesterov momentum" else u) - alpha * (y - 1)
+        yield 1 - y
+
+
+def response(kind, steps, h, lr, extra, decay=0.0):
+    """q(h) after a number of steps; with a weight decay, the part that the curvature adds."""
+    out = next(itertools.islice(path(kind, h, lr, extra, decay), steps - 1, None))
+    if np.ndim(decay) == 0 and decay == 0:
+        return out
+    return out - next(itertools.islice(path(kind, 0 * h, lr, extra, decay), steps - 1, None))
+
+
+def fit(h, r, tolerance, prior=None, idle=False):
+    """The simplest kind of local work that explains responses r (k,) at curvatures h (k,) > 0, or None.
+
+    tolerance: largest relative residual accepted. idle: a client without gradient moves too (weight decay is fitted).
+    prior: a `Fit` that is expected; what agrees with it in all but one number is preferred to what agrees in less,
+    since few local steps leave several explanations.
+    """
+    weight = 1 / (0.02 * np.abs(r).max() / 30 + np.abs(r) + 1e-300)
+    if idle:
+        if prior is not None:     # models averaged with weights that do not sum to 1 move too, without any decay
+            found = _near(prior, h, r, weight, tolerance, False)
+            found = found or _one_number(prior.kind, "decay", np.logspace(-4, 0, 20) / prior.lr, prior, h, r, weight, tolerance)
+            if found is not None:
+                return found
+        return _fit_kind("plain", h, r, weight, tolerance, {"decay": np.logspace(-4, 0, 14) * 2 / h.max()})
+    found = None if prior is None else _near(prior, h, r, weight, tolerance)
+    for kind in KINDS if found is None else ():
+        found = found or _fit_kind(kind, h, r, weight, tolerance, KINDS[kind])
+    return None if found is None else canonical(found)
+
+
+def canonical(found):
+    """The catalogue's reading among equal ones: decay runs downwards, the proximal term stays out of the momentum."""
+    e = found.extra
+    if len(e) == 1 and abs(next(iter(e.values())) - (found.kind == "decay")) < 1e-9:
+        return replace(found, kind="plain", extra={})
+    if found.kind == "decay" and e["gamma"] > 1:
+        lr = found.lr * e["gamma"] ** (found.steps - 1)
+        return replace(found, lr=lr, mass=found.mass * found.lr / lr, extra={"gamma": 1 / e["gamma"]})
+    if found.kind == "proximal inside the momentum":
+        gap = e["rho"] - e["alpha"]         # rho (1 - alpha) and alpha (1 - rho) are what shows
+        root = (1 - gap) ** 2 - 4 * e["alpha"]
+        if root >= 0:
+            alpha = ((1 - gap) - root**0.5) / 2
+            return replace(found, kind="momentum and proximal", extra={"rho": alpha + gap, "alpha": alpha})
+    return found
+
+
+def made(kind, steps, lr, extra, h, r, weight, share=None):
+    """The `Fit` with everything given but the aggregation weight (fitted unless given too)."""
+    q = response(kind, steps, h, lr, extra)
+    s = (weight * weight * q * r).sum() / (weight * weight * q * q).sum() if share is None else share
+    mass = float(np.imag(response(kind, steps, np.array([1e-30j]), lr, extra))[0] / 1e-30 / lr)
+    return Fit(kind, steps, float(lr), float(s), {k: float(v) for k, v in extra.items()},
+               float(np.abs(weight * (r - s * q)).max()), mass)
+
+
+def _near(prior, h, r, weight, tolerance, numbers=True):
+    """A fit that differs from the prior in one respect, the nearest ones first."""
+    with np.errstate(all="ignore"):
+        kinds = FAMILY.get(prior.kind, (prior.kind,))
+        for share in (prior.share, None):
+            for kind in kinds:
+                for steps in sorted(range(1, MOST_STEPS + 1), key=lambda k: abs(k - prior.steps)):
+                    found = made(kind, steps, prior.lr, prior.extra, h, r, weight, share)
+                    if found.residual <= tolerance and found.share > 0:
+                        return found
+        if not numbers:
+            return None
+        options = [(kind, "lr", prior.lr * 2.0 ** np.arange(-8, 8, 0.25)) for kind in kinds]
+        options += [(kind, name, start) for kind in kinds for name, start in KINDS.get(kind, {}).items()]
+        if not prior.extra:
+            options += [(kind, name, start) for kind, new in KINDS.items() if len(new) == 1 for name, start in new.items()]
+        elif prior.kind in ("proximal", "momentum"):
+            options.append(("plain", None, (0,)))
+        for kind, name, start in options:
+            found = _one_number(kind, name, start, prior, h, r, weight, tolerance)
+            if found is not None:
+                return found
+    return None
+
+
+def _one_number(kind, name, starts, prior, h, r, weight, tolerance):
+    """Prior share, steps and numbers, except one: fitted from every start by Gauss-Newton."""
+    def terms(v):
+        extra = {} if name is None else dict(prior.extra) | ({} if name == "lr" else {name: v})
+        return (v if name == "lr" else prior.lr), extra
+
+    def miss(v):
+        if name == "decay":
+            return weight * (r - prior.share * response(kind, prior.steps, h, prior.lr, prior.extra, v))
+        return weight * (r - prior.share * response(kind, prior.steps, h, *terms(v)))
+
+    ranked = sorted(starts, key=lambda v: np.nan_to_num(np.abs(miss(v)).max(), nan=np.inf))
+    for v in ranked[:3]:
+        for _ in range(0 if name is None else 40):
+            e, slope = miss(v), np.imag(miss(v + 1e-30j)) / 1e-30
+            step = -(e * slope).sum() / (slope * slope).sum()
+            if not np.isfinite(step):
+                break
+            for _ in range(8):
+                if (miss(v + step) ** 2).sum() < (e**2).sum():
+                    break
+                step /= 4
+            v = v + step
+            if abs(step) <= 1e-15 * max(abs(v), 1e-3):
+                break
+        if np.abs(miss(v)).max() <= tolerance:
+            if name == "decay":
+                return replace(prior, extra=prior.extra | {"decay": float(v)}, residual=float(np.abs(miss(v)).max()))
+            return made(kind, prior.steps, *terms(v), h, r, weight, prior.share)
+    return None
+
+
+def _split(names, values):
+    extra = dict(zip(names, values, strict=True))
+    return extra, extra.pop("decay", 0.0)
+
+
+def _fit_kind(kind, h, r, weight, tolerance, starts):
+    if kind == "plain" and not starts:
+        slope = (weight * weight * h * r).sum() / (weight * weight * h * h).sum()
+        residual = np.abs(weight * (r - slope * h)).max()
+        if residual <= tolerance:   # one step: only the product of weight and step size shows
+            return Fit("plain", 1, 1.0, float(slope), {}, float(residual), 1.0, True)
+    names = list(starts)
+    lr = np.logspace(-2.3, 1.1, 100) / h.max()
+    grid = np.array(list(itertools.product(lr, *starts.values())))
+    columns = [grid[:, k, None] for k in range(grid.shape[1])]
+    extra, decay = _split(names, columns[1:])
+    top = MOST_STEPS if len(names) < 2 else 24
+    base = path(kind, 0 * h, columns[0], extra, decay) if "decay" in names else None
+    best = []
+    small = h <= np.quantile(h, 0.7)     # the steep end is left to the refinement
+    with np.errstate(all="ignore"):
+        for k, q in zip(range(1, top + 1), path(kind, h, columns[0], extra, decay), strict=False):
+            q = q if base is None else q - next(base)
+            wq, wr = (weight * q)[:, small], (weight * r)[small]
+            s = (wq * wr).sum(1) / (wq * wq).sum(1)
+            miss = ((wr - s[:, None] * wq) ** 2).sum(1)
+            if k == 1 and kind != "decay" and "decay" not in names:
+                continue             # one step shows no more than a slope
+            for at in np.argsort(np.where(np.isfinite(miss), miss, np.inf))[:2]:
+                best.append((miss[at], k, grid[at]))
+    best.sort(key=lambda v: v[0] if np.isfinite(v[0]) else np.inf)
+    for _, k, start in best[:24 if len(names) < 2 else 30]:
+        found = _refine(kind, names, k, start, h, r, weight, small, tolerance)
+        if found is not None:
+            return found
+    return None
+
+
+def _refine(kind, names, steps, start, h, r, weight, small, tolerance):
+    """Gauss-Newton with complex-step derivatives, first on the flat part of the responses, then on all."""
+    theta = np.array(start, dtype=float)
+    scale = np.maximum(np.abs(theta), 1e-3)
+
+    def model(t, part):
+        extra, decay = _split(names, t[1:])
+        return response(kind, steps, h[part], t[0], extra, decay)
+
+    def miss(t, part):
+        q = model(t, part)
+        wq, wr = weight[part] * q, weight[part] * r[part]
+        s = (wq * wr).sum() / (wq * wq).sum()
+        return wr - s * wq, s
+
+    with np.errstate(all="ignore"):
+        for part, rounds in ((small, 12), (np.ones_like(small), 30)):
+            e, s = miss(theta, part)
+            damp = 1e-3
+            for _ in range(rounds):
+                J = np.stack([_slope(miss, theta, part, k) * scale[k] for k in range(len(theta))], axis=1)
+                if not np.isfinite(J).all() or not np.isfinite(e).all():
+                    return None
+                A = J.T @ J
+                for _ in range(6):
+                    step = np.linalg.lstsq(A + damp * np.diag(np.diag(A) + 1e-30), -J.T @ e, rcond=None)[0]
+                    new = theta + scale * step
+                    e_new, s_new = miss(new, part)
+                    if np.isfinite(e_new).all() and (e_new**2).sum() < (e**2).sum():
+                        gain = 1 - (e_new**2).sum() / max((e**2).sum(), 1e-300)
+                        theta, e, s, damp = new, e_new, s_new, damp / 10
+                        break
+                    damp *= 10
+                else:
+                    break
+                if gain < 1e-6:
+                    break
+            if np.abs(e).max() > 0.2:
+                return None
+    if not np.abs(e).max() <= tolerance or theta[0] <= 0:
+        return None
+    extra, decay = _split(names, theta[1:].tolist())
+    mass = float(np.imag(response(kind, steps, np.array([1e-30j]), theta[0], extra, decay))[0] / 1e-30 / theta[0])
+    return Fit(kind, steps, float(theta[0]), float(s), extra | ({"decay": decay} if "decay" in names else {}),
+               float(np.abs(e).max()), mass)
+
+
+def _slope(miss, theta, part, k):
+    shifted = theta.astype(complex)
+    shifted[k] += 1e-30j
+    return np.imag(miss(shifted, part)[0]) / 1e-30
+
+
+def recover(box, problems, height, tolerance, priors=None):
+    """Fits (list of `Fit` or None) of every client of a black box, and the idle response (d,).
+
+    height: a curvature at which the joint round moves by an appreciable part. priors: expected fits per client.
+    """
+    d = problems.d
+    ones = np.ones(d)
+    idle = ones - box.first(problems.single(0, np.zeros(d)), ones)
+    moves = bool(np.abs(idle).max() > max(tolerance, 1e-9))
+
+    def responses(i, hs):
+        out = []
+        for at in range(0, len(hs), d):
+            part = np.array(hs[at:at + d])
+            padded = np.concatenate([part, np.full(d - len(part), part[0])])
+            out += (ones - box.first(problems.single(i, padded), ones) - idle)[:len(part)].tolist()
+        return np.array(out)
+
+    fits = []
+    for i in range(problems.n):
+        top, size = None, 0.0
+        for step in height * 2.0 ** np.arange(-2, 12):   # one at a time: further up numbers may overflow
+            size = float(np.abs(responses(i, [step])).max())
+            if size > 20:
+                break
+            top = step
+        if top is None or size <= 1e-7 * max(1, tolerance / 1e-9):
+            fits.append(None)
+            continue
+        h = top * np.concatenate([np.linspace(0.03, 0.3, 7), np.linspace(0.36, 1, 9)])
+        known = next((f for f in reversed(fits) if f is not None and not f.product), None)
+        prior = known if priors is None else priors[i]
+        found = fit(h, responses(i, h), tolerance, prior, moves)
+        if found is not None and found.product and known is not None:
+            found = replace(found, share=found.share / known.lr, lr=known.lr, product=False)
+        fits.append(found)
+    if priors is None and fits and fits[0] is not None and fits[0].product:   # earlier one-step clients
+        known = next((f for f in fits if f is not None and not f.product), None)
+        if known is not None:
+            fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f
+                    for f in fits]
+    return fits, idle
+
+
+def expected(reference, problems, kind, lr, extra):
+    """Fits of a reference algorithm whose local work is known: only the aggregation weights are measured."""
+    out, h = [], np.array([0.1, 0.4, 0.9]) / lr
+    for i in range(problems.n):
+        steps = int(reference.steps[i])
+        r = np.array([1 - reference.first(problems.single(i, np.full(problems.d, v)), np.ones(problems.d))[0] for v in h])
+        out.append(made(kind, steps, lr, extra, h, r, 1 / (np.abs(r) + 1e-300)))
+    return out

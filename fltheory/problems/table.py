@@ -1,0 +1,280 @@
+"""A user's CSV file as a federated ridge regression: one client per value, or quantile band, of a column."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from fltheory.errors import BadInput, refuse
+from fltheory.problems.ridge import Ridge
+from fltheory.scalars import FLOAT
+
+STANDARDISE = ("features", "all", "short", "none")
+LARGEST = 1e100  # of a cell; its reciprocal counts as 0
+MANY = 1000  # clients beyond which a column is more likely a measurement than a label
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table became a problem: `Ridge.reading` of what `read_ridge` returns.
+
+    features: names of the columns of A, in order; labels: one text per client; rows: rows per client (n,);
+    scaling: {column: (shift, scale)}, the numbers used are (value - shift)/scale; notes: what a user should know before
+    reading results. No row is ever dropped.
+    """
+
+    target: str
+    client: str
+    features: tuple
+    labels: tuple
+    rows: tuple
+    standardise: str
+    scaling: dict
+    notes: tuple
+
+
+def read_ridge(
+    path,
+    client,
+    target,
+    features=None,
+    reg="1/10",
+    standardise="features",
+    weights="rows",
+    convention="half-mean",
+    intercept=True,
+    bands=None,
+) -> Ridge:
+    """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
+
+    client: the column that says whose row it is: texts or numbers, one client per value (numbers in ascending order);
+    with `bands` (an int >= 2) a numeric column is cut at its quantiles instead. target: the column to predict.
+    features: columns to predict from, default all others. reg >= 0 acts on every coefficient, the intercept too.
+    intercept: append a column of ones (named "1"). weights: "rows" (n_i/n), "uniform", or (n,) numbers.
+    convention: that of `Ridge`.
+
+    standardise: "features" (minus the mean, divided by the standard deviation over all rows), "all" (the target too),
+    "short" (features by rationals of few digits, which keeps exact arithmetic cheap), "none". The first two make a
+    problem of floats, the others one of exact rationals. The numbers used are in `problem.reading.scaling`.
+
+    Raises BadInput naming file, line and column: missing file or column, empty or non-numeric cell, rows of another
+    length, repeated headers, a constant feature that is to be standardised, the client column among the features.
+    """
+    names, lines = read_cells(path)
+    features = _chosen(path, names, client, target, features)
+    if standardise not in STANDARDISE:
+        refuse("standardise", standardise, f"is one of {', '.join(STANDARDISE)}", "Say how columns are scaled.")
+    if bands is not None and (isinstance(bands, bool) or not isinstance(bands, (int, np.integer)) or bands < 2):
+        refuse("bands", bands, "at least two bands, an int", "Leave it out for one client per value.")
+    table = {
+        name: [_number(path, k, name, cells[names.index(name)]) for k, cells in lines] for name in (*features, target)
+    }
+    labels, group = _groups(path, names, lines, client, bands)
+    scaling = _scaling(path, table, features, target, standardise)
+    for name, (shift, scale) in scaling.items():
+        table[name] = [(v - shift) / scale for v in table[name]]
+    one = Fraction(1)
+    X = [[table[name][j] for name in features] + ([one] if intercept else []) for j in range(len(lines))]
+    if not X[0]:
+        refuse(
+            "features", list(features), "a model has at least one coefficient", "Name a feature or keep the intercept."
+        )
+    members = [[j for j, g in enumerate(group) if g == k] for k in range(len(labels))]
+    A, y = [[X[j] for j in m] for m in members], [[table[target][j] for j in m] for m in members]
+    if standardise in ("features", "all"):
+        A, y = ([FLOAT.array(np.array(part, dtype=object)) for part in parts] for parts in (A, y))
+    problem = Ridge(A, y, reg, _weights(weights, members, len(lines)), convention, name=Path(path).name)
+    width = len(X[0])
+    few = [label for label, m in zip(labels, members, strict=True) if len(m) < width]
+    notes = (
+        []
+        if not few
+        else [f"{len(few)} of {len(labels)} clients have fewer rows than the {width} coefficients: {_some(few)}"]
+    )
+    if len(labels) == 1:
+        notes.append("there is one client only: nothing is federated here")
+    shown = (*features, "1") if intercept else tuple(features)
+    problem.reading = Reading(
+        target,
+        client,
+        shown,
+        tuple(labels),
+        tuple(len(m) for m in members),
+        standardise,
+        {k: (float(a), float(b)) for k, (a, b) in scaling.items()},
+        tuple(notes),
+    )
+    return problem
+
+
+# ---- cells -----------------------------------------------------------------------------------------------
+def read_cells(path):
+    """(names, [(line number, cells)]) of a CSV file: header row first, `#` and empty lines skipped, cells stripped.
+
+    Raises BadInput naming the file, and the line, if it cannot be read.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise BadInput(
+            f"data file {str(path)!r} cannot be read ({error}): a CSV table in UTF-8 is expected there. "
+            "Check the path, or restore the file."
+        ) from None
+    try:
+        lines = [
+            (k, [c.strip() for c in next(csv.reader([v], skipinitialspace=True))])
+            for k, v in enumerate(text.splitlines(), 1)
+            if v.strip() and not v.lstrip().startswith("#")
+        ]
+    except csv.Error as error:
+        raise BadInput(
+            f"data file {str(path)!r} cannot be read ({error}): it is no CSV table. Restore the file."
+        ) from None
+    if len(lines) < 2:
+        raise BadInput(f"data file {str(path)!r} is empty: a header and a row are expected. Restore the file.")
+    names = lines[0][1]
+    for name in names:
+        if names.count(name) > 1:
+            refuse(f"header of {str(path)!r}", name, "column names are unique", "Rename one of them.")
+    for k, cells in lines[1:]:
+        if len(cells) != len(names):
+            raise BadInput(
+                f"data file {str(path)!r}, line {k}: {len(cells)} entries, but {len(names)} columns. Restore the file."
+            )
+    return names, lines[1:]
+
+
+def _number(path, line, name, cell):
+    """The exact rational of a decimal cell."""
+    where = f"data file {str(path)!r}, line {line}, column {name!r}"
+    if not cell:
+        raise BadInput(f"{where}: the cell is empty; missing values are not guessed. Fill it in or remove the row.")
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= LARGEST or "_" in cell:
+        raise BadInput(
+            f"{where}: {cell!r} is no decimal number of size up to {LARGEST:g}. Correct it, or leave the column out."
+        )
+    return Fraction(cell) if abs(value) >= 1 / LARGEST else Fraction(0)
+
+
+def _chosen(path, names, client, target, features):
+    given = [n for n in names if n not in (client, target)] if features is None else list(features)
+    for what, name in (("client", client), ("target", target), *(("features", f) for f in given)):
+        if name not in names:
+            refuse(what, name, f"is no column of {Path(path).name}, which has {', '.join(names)}", "Name one of these.")
+    if client == target:
+        refuse("target", target, "is the client column as well", "Predict another column.")
+    for name, says in ((client, "says who owns a row"), (target, "is what is predicted")):
+        if name in given:
+            refuse("features", name, f"this column {says}", "Leave it out of the features.")
+    if len(set(given)) < len(given):
+        refuse("features", given, "each feature is named once", "Remove the repetition.")
+    return given
+
+
+# ---- clients ---------------------------------------------------------------------------------------------
+def quantiles(values, bands):
+    """Cuts of numbers into `bands` groups at their quantiles, one group per value if there are no more values.
+
+    Group of v: the number of cuts <= v.
+    """
+    distinct = sorted(set(values))
+    if len(distinct) <= bands:
+        return distinct[1:]
+    return [sorted(values)[k * len(values) // bands] for k in range(1, bands)]
+
+
+def _groups(path, names, lines, client, bands):
+    """(labels, group of each row)."""
+    cells = [(k, row[names.index(client)]) for k, row in lines]
+    for k, cell in cells:
+        if not cell:
+            raise BadInput(
+                f"data file {str(path)!r}, line {k}, column {client!r}: the row has no owner. "
+                "Name the client or remove the row."
+            )
+    if bands is not None:
+        values = [_number(path, k, client, cell) for k, cell in cells]
+        cuts = quantiles(values, bands)
+        group = [sum(v >= c for c in cuts) for v in values]
+        used = sorted(set(group))  # heavy ties can leave a band empty
+        labels = []
+        for g in used:
+            own = [v for v, h in zip(values, group, strict=True) if h == g]
+            labels.append(f"{_short(min(own))}..{_short(max(own))}" if min(own) < max(own) else _short(min(own)))
+        return labels, [used.index(g) for g in group]
+    try:
+        keys = [_number(path, k, client, cell) for k, cell in cells]
+        text = _short
+    except BadInput:
+        keys, text = [cell for _, cell in cells], str
+    order = sorted(set(keys))
+    if len(order) > MANY:
+        refuse(
+            "client",
+            client,
+            f"has {len(order)} different values, which would be as many clients",
+            "Cut a numeric column with bands, for example bands=5.",
+        )
+    index = {v: k for k, v in enumerate(order)}
+    return [text(v) for v in order], [index[v] for v in keys]
+
+
+def _short(value):
+    return f"{float(value):g}"
+
+
+def _some(texts):
+    return ", ".join(texts[:5]) + (", .." if len(texts) > 5 else "")
+
+
+def _weights(weights, members, total):
+    if isinstance(weights, str):
+        if weights not in ("rows", "uniform"):
+            refuse("weights", weights, 'is "rows", "uniform", or one weight per client', "Choose one of these.")
+        return None if weights == "uniform" else [Fraction(len(m), total) for m in members]
+    return weights
+
+
+# ---- scales ----------------------------------------------------------------------------------------------
+def _scaling(path, table, features, target, standardise):
+    if standardise == "none":
+        return {}
+    scaling = {}
+    for name in (*features, *([target] if standardise == "all" else [])):
+        column = table[name]
+        if min(column) == max(column):
+            raise BadInput(
+                f"data file {str(path)!r}, column {name!r}: it is constant ({_short(column[0])}), so it cannot "
+                'be standardised. Leave it out of the features, or use standardise="none".'
+            )
+        scaling[name] = short_scale(column) if standardise == "short" else _moments(column)
+    return scaling
+
+
+def _moments(column):
+    """(mean, standard deviation) over the rows, rounded to float64."""
+    mean = sum(column) / len(column)
+    variance = sum((v - mean) ** 2 for v in column) / len(column)
+    return Fraction(float(mean)), Fraction(math.sqrt(variance))
+
+
+def short_scale(column):
+    """(shift, scale) as rationals of few digits: the standard deviation rounded to a power of ten, and the mean rounded
+    to a hundredth of it; (mean, 1) of a constant column."""
+    mean = sum(column) / len(column)
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in column) / len(column))
+    power = round(math.log10(deviation)) if deviation else 0
+    scale = Fraction(10) ** power
+    return round(100 * mean / scale) * scale / 100, scale
+
+
+__all__ = ["Reading", "quantiles", "read_cells", "read_ridge", "short_scale"]

@@ -1,0 +1,180 @@
+"""The front of the HTML page, for a reader who knows nothing: what was checked, what was found, what is false, open."""
+
+from html import escape
+
+from . import checks
+from . import records as rec
+from .parts import chip, table, verdict
+from .richtext import inline
+
+SHOWN = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "OPEN")  # the words a front always explains
+SITUATION = {
+    "FALSE": ("False statements", "An example meets every hypothesis of the statement, and the statement fails there. "
+              "Each entry says how it was read and how we could be wrong."),
+    "OPEN": ("Open statements", "Neither proved nor refuted here."),
+    "VACUOUS": ("Vacuous statements", "The hypotheses cannot be met, or imply the statement without any algorithm."),
+}
+
+
+def _tally(claims) -> str:
+    """The verdicts of some claims in words, in the order in which a reader will ask for them."""
+    counts = rec.word_counts(claims)
+    proved, certified = counts.pop("PROVED", 0), counts.pop("CERTIFIED", 0)
+    parts = [
+        f"<strong>{proved} proved</strong>",
+        f"<strong>{certified} certified</strong>",
+        f"{counts.pop('SUPPORTED', 0)} supported by evidence that is not a proof",
+        f"<strong>{counts.pop('FALSE', 0)} false</strong>",
+        f"{counts.pop('OPEN', 0)} open",
+    ]
+    vacuous = counts.pop("VACUOUS", 0)
+    if vacuous:
+        parts.append(f"{vacuous} vacuous")
+    parts += [f"{count} {escape(word.lower())}" for word, count in sorted(counts.items())]
+    return f"{rec.plural(len(claims), 'claim')}: {', '.join(parts)}"
+
+
+def _shares(paper, claims) -> str:
+    """One stretch per word, as wide as its share; each shows its claims in the table below."""
+    counts = rec.word_counts(claims)
+    order = (*rec.CLAIM_WORDS, *sorted(set(counts) - set(rec.CLAIM_WORDS)))
+    parts = "".join(
+        f'<a class="share {rec.look(word).tone}" href="#claims" data-paper="{escape(paper)}" '
+        f'data-word="{escape(word)}" style="flex-grow:{counts[word]}"><span aria-hidden="true">'
+        f"{rec.look(word).mark}</span> {counts[word]} {escape(rec.shorten(word.lower(), 24))}</a>"
+        for word in order
+        if counts[word]
+    )
+    return f'<p class="shares">{parts}</p>' if parts else ""
+
+
+def _paper(book, paper) -> str:
+    claims = [c for c in book.claims if rec.text(c, "paper") == paper]
+    findings = [f for f in book.findings if rec.text(f, "paper") == paper]
+    out = f"<li><b>{escape(paper or '(no paper)')}</b> — {_tally(claims)}."
+    ours = sum(map(rec.derived, claims))
+    if ours:
+        printed = len(claims) - ours
+        out += f" {printed} {'is' if printed == 1 else 'are'} printed in the paper, {ours} "
+        out += f"{'was' if ours == 1 else 'were'} added here: corrections and sharper forms."
+    if findings:
+        confirmed = sum(rec.text(f, "word") == "CONFIRMED" for f in findings)
+        out += f" {confirmed} of {rec.plural(len(findings), 'finding')} confirmed."
+    powerless = sum(bool(c.get("powerless")) for c in claims)
+    out += f" {powerless} flagged powerless." if powerless else ""
+    return out + _shares(paper, claims) + "</li>\n"
+
+
+def lead(book) -> str:
+    """What was checked and what was found, per paper."""
+    if not book.claims and not book.findings:
+        return '<p class="lead">There are no records.</p>\n'
+    established = sum(rec.word_counts(book.claims)[word] for word in rec.TRUE_WORDS)
+    papers = {rec.text(c, "paper") for c in book.claims}
+    out = (
+        f'<p class="lead">{rec.plural(len(book.claims), "claim")} from {rec.plural(len(papers), "paper")} '
+        f"{'was' if len(book.claims) == 1 else 'were'} checked; "
+        f"{established} {'is' if established == 1 else 'are'} established as true.</p>\n"
+        "<p>The papers state theorems about federated optimisation, in which many clients train one model without "
+        "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
+        "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
+    )
+    return out + '<ul class="papers">\n' + "".join(_paper(book, paper) for paper in book.papers) + "</ul>\n"
+
+
+def warnings(book) -> str:
+    """What a reader must know before trusting the page: surprises, shortened searches, missing libraries."""
+    out = ""
+    wrong = book.mismatches()
+    if wrong:
+        rows = "".join(
+            f'<li>{escape(r["type"])} <a href="{rec.href(r)}">{escape(rec.text(r, "paper"))}/'
+            f"{escape(rec.text(r, 'id'))}</a> {verdict(r)}</li>"
+            for r in wrong
+        )
+        title = f"{rec.plural(len(wrong), 'verdict')} not as expected"
+        out += f'<aside class="alarm"><h2>{title}</h2><ul>{rows}</ul></aside>\n'
+    elif book.claims or book.findings:
+        out += "<p>Every verdict is as expected.</p>\n"
+    if any(run.get("quick") for run in book.runs):
+        out += "<p><strong>This was a quick run: searches were shortened.</strong></p>\n"
+    skipped = [str(name) for run in book.runs for name in rec.listed(run, "skipped_features")]
+    if skipped:
+        out += f"<p>Not available where this ran, and so not checked: {escape(', '.join(skipped))}.</p>\n"
+    if book.orphans or book.unknown:
+        names = sorted({f"{rec.text(i, 'paper')}/{rec.text(i, 'claim')}" for i in book.orphans})
+        out += (
+            f"<p>Left over: {rec.plural(len(book.orphans), 'instance')} of no claim on this page "
+            f"({escape(', '.join(names)) or 'none'}); {rec.plural(book.unknown, 'record')} of an unknown type.</p>\n"
+        )
+    return out
+
+
+def legend() -> str:
+    """The words in plain language: the common ones always, the others folded."""
+    def rows(words):
+        return "".join(f"<div><dt>{chip(w)}</dt><dd>{escape(rec.look(w).gloss)}</dd></div>" for w in words)
+    rest = [w for w in (*rec.CLAIM_WORDS, "CONFIRMED", "NOT CONFIRMED") if w not in SHOWN]
+    more = (
+        "<p>POWERLESS marks a claim whose check would pass whatever the claim says. Looseness is how many times "
+        "the right side exceeds the left. A mutant is a deliberate error put into the claim or into the program; "
+        "it is killed when the check notices it.</p>"
+    )
+    return (
+        f'<dl class="facts words">{rows(SHOWN)}</dl>\n'
+        f'<details><summary>The other words</summary><dl class="facts words">{rows(rest)}</dl>{more}</details>\n'
+    )
+
+
+def _case(book, claim) -> str:
+    """One claim in plain words: what it says, what speaks against it, what is true instead."""
+    paper = rec.text(claim, "paper")
+    place = escape(rec.text(claim, "place"))
+    out = f'<li><a href="{rec.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
+    out += f' <span class="meta">{place}</span>' if place else ""
+    # A reader who skims must not take a false sentence for a result.
+    stated = '<span class="found">Stated:</span> ' if rec.text(claim, "word") == "FALSE" else ""
+    out += f"<br>{stated}{inline(rec.says(claim))}" if rec.says(claim) else ""
+    finding = book.find("finding", paper, rec.text(claim, "finding"))
+    if finding is not None and rec.says(finding):
+        found = f'<a href="{rec.href(finding)}">What we found</a>: {inline(rec.says(finding))}'
+        out += f'<br><span class="found">{found}</span>'
+    instead = book.find("claim", paper, rec.text(claim, "instead"))
+    if instead is not None:
+        name = escape(rec.text(instead, "id"))
+        out += f'<br><span class="found">Instead: <a href="{rec.href(instead)}">{name}</a> {verdict(instead)}</span>'
+    return out + "</li>\n"
+
+
+def cases(book) -> str:
+    """The false, open and vacuous statements, each with one plain sentence, by paper."""
+    out = ""
+    for word, (title, meaning) in SITUATION.items():
+        those = [c for c in book.claims if rec.text(c, "word") == word]
+        if not those:
+            continue
+        out += f'<h2 id="{word.lower()}">{title} ({len(those)})</h2>\n<p class="note">{meaning}</p>\n'
+        for paper in dict.fromkeys(rec.text(c, "paper") for c in those):
+            own = "".join(_case(book, c) for c in those if rec.text(c, "paper") == paper)
+            out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{own}</ul>\n'
+    return out
+
+
+def calibration(book) -> str:
+    """How often our own checks alarm falsely, and what they notice."""
+    out = ""
+    for record in book.calibrations:
+        body = []
+        alarm = checks.alarm(record)
+        for row in checks.rows(record):
+            name, *rest = map(escape, row.cells)
+            note = f'<span class="says">{inline(row.note)}</span>' if row.note else ""
+            mark = "✗ " if row.excess else "✓ " if rest[-1] == "as announced" else "? "
+            body.append([f"<strong>{name}</strong>{note}", *rest[:-1], mark + rest[-1]])
+        lead = f"<p>{checks.LEAD}</p>\n" if body else ""
+        out += f"{lead}<p>{escape(checks.summary(record))} {escape(checks.family(record))}</p>\n"
+        out += f'<p class="unexpected">{escape(alarm)}</p>\n' if alarm else ""
+        out += table(checks.HEAD, body, "stack")
+        made = checks.provenance(record)
+        out += f'<p class="meta">{escape(made)}</p>\n' if made else ""
+    return f'<h2 id="calibration">How sure are our own checks</h2>\n{out}' if out else ""

@@ -1,0 +1,178 @@
+"""`fltheory predict`: a CSV file in, predictions beside measurements out; every refusal is one line."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fltheory as ft
+from fltheory.cli import main, predict
+from fltheory.problems.instances import DIABETES
+from fltheory.problems.table import read_ridge
+from tests.cli.test_decide import HEAVY, ROOT, refused
+
+DATA = ("predict", str(DIABETES), "--client", "age", "--bands", "5", "--target", "target")
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.csv"
+    path.write_text(
+        "who,x,z,y\n" + "".join(f"{'abc'[k % 3]},{k},{k * k % 7},{(3 * k + k % 3) % 11}\n" for k in range(24))
+    )
+    return (
+        "predict",
+        str(path),
+        "--client",
+        "who",
+        "--target",
+        "y",
+        "--algorithms",
+        "FedAvg,Scaffold",
+        "--rounds",
+        "30",
+    )
+
+
+def test_the_diabetes_data_by_age(capsys, tmp_path):
+    pytest.importorskip("torch")
+    assert (
+        main([*DATA, "--csv", str(tmp_path / "out.csv"), "--html", str(tmp_path / "out.html"), "--steps", "1,2,4,8,16"])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 120
+    for text in (
+        "442 rows, 5 clients by age",
+        "19..35 (85 rows, p 0.192)",
+        "kappa^2 =",
+        "20 of 20 predictions inside",
+        "0.5 of the smallest first crossing",
+        "Focus weighs clients equally",
+        "bmi (26.38, 4.413)",
+    ):
+        assert text in out
+    with open(tmp_path / "out.csv", newline="") as handle:
+        rows = {r["method"]: r for r in csv.DictReader(handle)}
+    lr = next(line for line in out.splitlines() if line.startswith("lr = ")).split()[2]
+    problem = read_ridge(DIABETES, "age", "target", bands=5)
+    op = ft.derive(ft.FedNova(lr, (1, 2, 4, 8, 16)), problem, ft.Full())
+    assert float(rows["FedNova"]["rate"]) == pytest.approx(op.rate())
+    assert float(rows["FedNova"]["floor"]) == pytest.approx(float(op.floor()))
+    assert float(lr) <= min(float(r["stable_step"]) for r in rows.values()) / 2
+    assert "<table>" in (tmp_path / "out.html").read_text()
+
+
+def test_options_reach_the_table(small, capsys, tmp_path):
+    pytest.importorskip("torch")
+    assert (
+        main(
+            [
+                *small,
+                "--lr",
+                "1/30",
+                "--steps",
+                "2",
+                "--participation",
+                "uniform:2",
+                "--noise",
+                "1/2",
+                "--reg",
+                "1/5",
+                "--features",
+                "x",
+                "--weights",
+                "uniform",
+                "--standardise",
+                "none",
+                "--replicates",
+                "300",
+                "--seed",
+                "3",
+            ]
+        )
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "lr = 0.0333333 (given); 2 local steps" in out and "Uniform(m=2), noise 1/2" in out
+    assert "coefficients (2): x, 1" in out and "standardised: nothing" in out and "ridge 1/5" in out
+    assert "30 rounds" in out
+
+
+def test_without_a_measurement_nothing_is_run(small, capsys, monkeypatch):
+    monkeypatch.setattr("fltheory.comparison.measure.run", None)
+    assert main([*small, "--no-measure", "--participation", "bernoulli:1/2"]) == 0
+    out = capsys.readouterr().out
+    assert "measured" not in out and "Bernoulli(p=1/2)" in out
+
+
+def test_a_picture_is_written(small, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert main([*small, "--no-measure", "--picture", str(tmp_path / "p.png")]) == 0
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_step_size_is_found_where_no_method_has_a_crossing(small, capsys):
+    assert main([*small[:-4], "--algorithms", "FedAvg", "--no-measure", "--participation", "uniform:3"]) == 0
+    problem = read_ridge(small[1], "who", "y")
+    args = type("Args", (), {"steps": (2, 3, 4)})
+    lr, why = predict._step_size({}, problem, args)
+    assert 0 < lr <= 1 / (8 * problem.constants.L) and "no first crossing" in why
+
+
+@pytest.mark.parametrize(
+    "value, expected", [(0.0695, "0.069"), (1.0, "1"), (12.345, "12"), (0.1, "0.1"), (0.0999, "0.099")]
+)
+def test_step_sizes_are_rounded_down(value, expected):
+    from fractions import Fraction
+
+    assert predict._rounded_down(Fraction(value)) == Fraction(expected)
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (["--client", "town"], "which has who, x, z, y"),
+        (["--target", "price"], "which has who, x, z, y"),
+        (["--features", "x,w"], "'w'"),
+        (["--algorithms", "FedAvg,FedMagic"], "FedMagic"),
+        (["--algorithms", ","], "at least one method"),
+        (["--lr", "fast"], "is no rational"),
+        (["--lr", "0"], "must be positive"),
+        (["--steps", "0"], "not an integer >= 1"),
+        (["--steps", "1,2"], "one per client"),
+        (["--mu", "-1"], "mu"),
+        (["--reg", "-1"], ">= 0"),
+        (["--participation", "sometimes"], "uniform:M"),
+        (["--participation", "uniform:9"], "only 3 clients"),
+        (["--participation", "bernoulli:2"], "(0, 1]"),
+        (["--participation", "bernoulli:often"], "no rational"),
+        (["--noise", "-1"], "standard deviation"),
+        (["--standardise", "rows"], "features, all, short, none"),
+        (["--weights", "columns"], '"rows", "uniform"'),
+        (["--bands", "3"], "no decimal"),
+        (["--bands", "0"], "not an integer >= 1"),
+        (["--seed", "-1"], "seed"),
+        (["--picture", "p.exe", "--no-measure"], "picture"),
+        (["--csv", "no/such/folder.csv", "--no-measure"], "cannot be written"),
+    ],
+)
+def test_what_is_refused(small, options, says, capsys):
+    extra = ["--algorithms", "FedProx"] if options[0] == "--mu" else []
+    assert says in refused(capsys, *small, *options, *extra)
+
+
+def test_a_missing_file_is_refused(capsys, tmp_path):
+    assert "cannot be read" in refused(capsys, "predict", tmp_path / "none.csv", "--client", "a", "--target", "b")
+
+
+def test_help_is_light():
+    code = (
+        "import sys, contextlib, io\nfrom fltheory.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main(['predict', '--help'])\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(ROOT), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,270 @@
+"""One valid call of every public name, which the tests spoil one argument at a time, and what its result must satisfy."""
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
+
+import fltheory as ft
+from fltheory.algorithms.base import Algorithm
+from fltheory.elements import Symbolic
+from fltheory.laws.base import Law
+from fltheory.operators.operator import Operator
+from fltheory.problems.base import Problem
+
+THEIR_OWN = ("assert_bias", "assert_claim", "assert_conforms", "assert_fixed_point", "assert_floor", "assert_linear_rate",
+             "conforms", "Identification", "identify")
+NOT_CALLED = {
+    "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
+    "StableSteps": "a result: made by stable_steps", "MethodTable": "a result: made by compare",
+    "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
+    **dict.fromkeys(THEIR_OWN, "takes the objects that are spoiled here; its own arguments have refusal tests of their own"),
+    **dict.fromkeys(ft._PUBLIC["errors"], "an exception"),
+}
+
+
+def problem(n=2):
+    return ft.Quadratic([[[1]]] * n, [[k] for k in range(n)])
+
+
+def residual():
+    return ft.Residual([[[2]]] * 2, [[[1]]] * 2, [[[2]]] * 2, [[1], [0]], [[1], [2]])
+
+
+def logistic():
+    return ft.Logistic([[[1], [2]], [[1], [-1]]], [[0, 1], [1, 0]], 1)
+
+
+def fedavg():
+    return ft.FedAvg("1/20", 2)
+
+
+def instance(**extra):
+    return ft.Instance("i", problem(), fedavg(), ft.Full(), **extra)
+
+
+def comparison(i):
+    r"""$x = x$"""
+    return ft.equal(i.op.fixed_point().x[0], Fraction(1, 2))
+
+
+def module():
+    import torch
+    return torch.nn.Linear(1, 2)
+
+
+ROWS = {"A": [[[1], [2]], [[3], [1]]], "y": [[1, 2], [0, 1]]}
+RUN = {"rounds": 2, "replicates": 2, "seed": 0, "noise": None, "x0": None, "metrics": None,
+       "tail": 0.25, "chunk": 1, "device": "cpu", "checkpoint": None}
+SIDES = {"lhs": [1, 2], "rhs": [1, 2], "label": ""}
+COMMON = {"steps": 2, "noise": 0, "batch": None}
+
+CALLS = {
+    "Quadratic": {"H": [[[1]], [[2]]], "c": [[0], [1]], "weights": ["1/2", "1/2"], "name": ""},
+    "Quadratic.from_linear": {"H": [[[1]], [[2]]], "b": [[0], [1]], "weights": None, "offset": [0, 1]},
+    "Ridge": dict(**ROWS, reg="1/10", weights=None, convention="half-mean"),
+    "read_ridge": {"path": "nowhere.csv", "client": "c", "target": "t",
+                   "features": None, "reg": 1, "standardise": "none", "bands": None},
+    "Logistic": {"A": ROWS["A"], "labels": [[0, 1], [1, 0]], "reg": "1/10", "classes": None, "weights": None},
+    "HuberLoss": {"U": ROWS["A"], "offsets": ROWS["y"], "deltas": 1, "scales": 1, "reg": 1, "weights": None},
+    "Residual": {"A": [[[2]]] * 2, "B": [[[1]]] * 2, "C": [[[2]]] * 2, "bw": [[1], [0]], "btheta": [[1], [2]],
+                 "weights": None},
+    "Network": {"module_factory": module, "inputs": ROWS["A"], "targets": [[0, 1], [1, 0]], "loss": "cross-entropy",
+                "weights": None},
+    "RandomSteps": {"choices": [("1/2", 1), ("1/2", 2)], "independent": True},
+    "Full": COMMON,
+    "Uniform": dict(m=1, **COMMON),
+    "Bernoulli": dict(p=["1/2", 1], empty="move", **COMMON),
+    "WithReplacement": dict(draws=2, probabilities=["1/2", "1/2"], **COMMON),
+    "Chain": {"sets": [[0], [1]], "matrix": [["1/2", "1/2"], [1, 0]], "initial": None,
+              "per_mode_steps": None, "empty": "move", "steps": 2},
+    "Cyclic": {"groups": [[0], [1]], "steps": 2},
+    "Markov": {"p": "1/2", "correlation": "1/2", "n": 2, "steps": 2},
+    "Replay": {"schedule": [([0], 1), ([1], 2)]},
+    "Weighted": dict(m=1, w=[1, 2], replace=False, **COMMON),
+    "Periodic": {"laws": [ft.Full(), ft.Uniform(1)], "steps": 2, "noise": 0},
+    "EventClock": dict(pace=[1, 2], **COMMON),
+    "FedProx": {"lr": "1/20", "steps": 2, "mu": 1, "alpha": None},
+    "FedResAvg": {"lr": "1/20", "steps": 2, "personal_lr": "1/20", "alpha": 1},
+    "GeneralRule": {"lr": "1/20", "steps": 2, "solver": ft.Vanilla(), "averaging": "weighted", "tau_eff": 2, "w": ["1/2", "1/2"]},
+    "NeighbourAveraging": {"lr": "1/20", "steps": 2, "beta": "1/2", "graph": [["1/4", "1/4"], ["1/4", "1/4"]]},
+    "Vanilla": {},
+    "Proximal": {"mu": 1, "alpha": None},
+    "Momentum": {"rho": "1/2"},
+    "MomentumProximal": {"rho": "1/2", "alpha": "1/2"},
+    "Decay": {"gamma": "1/2"},
+    "derive": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None, "start": "init", "domain": ft.FLOAT},
+    "surrogate_weights": {"algorithm": fedavg(), "law": ft.Full(), "n": 2, "weights": None, "domain": ft.RATIONAL},
+    "linearise": {"algorithm": fedavg(), "problem": logistic(), "law": ft.Full(), "x0": None, "tolerance": 1e-9, "limit": 20},
+    "stable_steps": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None,
+                     "measure": "mean", "up_to": 3, "points": 4,
+                         "certify": False},
+    "compare": {"algorithms": [fedavg()], "problem": problem(), "law": ft.Full(), "noise": None,
+                "measure": False, "x0": None, "stable": False},
+    "optimum": {"problem": problem()},
+    "surrogate_optimum": {"problem": problem(), "w": ["1/3", "2/3"]},
+    "second_route": {"problem": problem()},
+    "run": dict(algorithm=fedavg(), problem=problem(), law=ft.Full(), **RUN),
+    "Balls": {"bits": 64},
+    "Field": {"names": "a b"},
+    "Modular": {"prime": 101},
+    "Torch": {"device": "cpu"},
+    "FLOAT.array": {"values": [1, "1/2"]},
+    "RATIONAL.array": {"values": [1, "1/2"]},
+    "Finding": {"id": "f", "kind": "gap", "at": ()},
+    "finding": {"id": "f", "kind": "gap", "at": ()},
+    "Hypothesis": {"name": "h", "statement": "s", "sides": lambda i: (0, 1), "strict": False},
+    "Instance": {"name": "i", "problem": problem(), "algorithm": fedavg(), "law": ft.Full(), "noise": 0,
+                 "domain": ft.RATIONAL, "x0": None},
+    "claim": {"id": "c", "on": [instance()], "needs": (), "rejects": (), "search": None},
+    "Family": {"name": "f", "build": lambda draw: None},
+    "Search": {"families": (), "tries": 2},
+    "Terms": {"a": 1, "b": "1/2"},
+    "agrees": {"measured": None, "predicted": 1},
+    "at_most": SIDES | {"lhs": 1, "rhs": 2, "strict": False},
+    "equal": SIDES,
+    "equivalent": {"first": (True, (1, 2)), "second": (True, (1, 2))},
+    "induction": {"base": [(1, 1)], "step": [(1, 1)], "over": "tau"},
+    "limit": {"expression": 1, "symbol": "a", "at": 0},
+    "nonnegative": {"polynomial": 1},
+}
+
+
+def public() -> list[str]:
+    """Every public name that can be called, and further entries of CALLS (methods)."""
+    return [*(n for n in ft.__all__ if n not in NOT_CALLED), *(n for n in CALLS if "." in n)]
+
+
+def target(name):
+    first, _, rest = name.partition(".")
+    value = getattr(ft, first)
+    return getattr(value, rest) if rest else value
+
+
+def valid(name) -> dict:
+    """The arguments of a valid call; algorithms need no entry, their fields say what they are."""
+    if name in CALLS:
+        return dict(CALLS[name])
+    made = target(name)
+    if not (isinstance(made, type) and issubclass(made, Algorithm)):
+        raise KeyError(f"{name} is public and never fuzzed: add a valid call to CALLS, or a reason to NOT_CALLED")
+    names = list(inspect.signature(made).parameters)
+    default = {f.name: f.default for f in dataclasses.fields(made)}
+    given = {"lr": "1/20", "steps": 2, "init": "zero"}
+    return {k: given.get(k, default.get(k)) for k in names}
+
+
+# ---- what a result must satisfy -------------------------------------------------------------------------------
+def numbers(value):
+    """Every number inside an array or number."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    return list(np.asarray(value, dtype=object).reshape(-1))
+
+
+def sound(value, what):
+    """No NaN or infinity in numbers; symbols and exact numbers pass."""
+    for v in numbers(value):
+        if isinstance(v, (float, np.floating)):
+            assert math.isfinite(v), f"{what} holds {v}"
+        else:
+            assert v is None or isinstance(v, (int, np.integer, Fraction, Symbolic)) or type(v).__module__.startswith("flint"), \
+                f"{what} holds a {type(v).__name__}"
+
+
+def declared(function, *args, **options):
+    """The result, or None if it is refused in the project's words."""
+    try:
+        return function(*args, **options)
+    except (ft.FLTheoryError, NotImplementedError) as error:
+        refusal(error)
+        return None
+
+
+def refusal(error):
+    """The message names what was wrong, the rule and a remedy, briefly and readably."""
+    text = str(error)
+    assert len(text) > 20 and ":" in text + ":" , text
+    assert len(text) < 3000, f"a message of {len(text)} characters"
+    if type(error) is ft.BadInput:
+        assert text.rstrip().endswith((".", "?")), text
+        assert ". " in text.rstrip(".") or ": " in text, text
+
+
+def check_operator(op):
+    point = declared(op.fixed_point)
+    if point is not None:
+        sound(point.x, "the fixed point")
+    for f in (op.rate, op.mean_square_rate):
+        value = declared(f)
+        assert value is None or (value >= 0 and math.isfinite(value)), f"{f.__name__} = {value}"
+
+
+def check_problem(p):
+    assert p.n >= 1 and p.d >= 1
+    sound(p.weights, "weights")
+    if p.native in (ft.FLOAT, ft.RATIONAL):
+        assert abs(float(sum(p.weights)) - 1) < 1e-9 and all(v >= 0 for v in p.weights)
+    for k in p._data:
+        if getattr(p, k) is not None:
+            sound(getattr(p, k), k)
+    if isinstance(p, ft.Network):
+        return
+    if p.personal:
+        op = declared(ft.derive, ft.FedResAvg("1/20", 2, personal_lr="1/20"), p, ft.Full())
+    else:
+        best = declared(ft.optimum, p)
+        if best is not None:
+            sound(best.x, "the minimiser")
+            sound(best.value, "the minimum")
+        op = declared(ft.derive, fedavg(), p, ft.Full()) if p.native in (ft.FLOAT, ft.RATIONAL) else None
+    if op is not None:
+        check_operator(op)
+
+
+def check_law(law):
+    for n in (2, 3):
+        p = declared(law.inclusion, n)
+        if p is not None:
+            assert all(v == v and 0 <= v <= 1 for v in p if not isinstance(v, Symbolic)), p
+            q = law.averaging_weights(n)
+            assert all(v >= 0 for v in q if not isinstance(v, Symbolic))
+            assert isinstance(sum(q), Symbolic) or sum(q) <= 1
+    steps = None if law.steps is not None or getattr(law, "per_mode_steps", None) is not None else 2
+    op = declared(ft.derive, ft.FedAvg("1/20", steps), problem(), law)
+    if op is not None:
+        check_operator(op)
+
+
+def check_algorithm(a):
+    p = residual() if a.personal else problem()
+    op = declared(ft.derive, a, p, ft.Full(steps=None if a.steps is not None else 2))
+    if op is not None:
+        check_operator(op)
+
+
+def check(result):
+    """The invariants of whatever a public call returned."""
+    if isinstance(result, Problem):
+        check_problem(result)
+    elif isinstance(result, Law):
+        check_law(result)
+    elif isinstance(result, Algorithm):
+        check_algorithm(result)
+    elif isinstance(result, Operator):
+        check_operator(result)
+    elif type(result).__module__.endswith("solvers"):
+        check_algorithm(ft.FedAvg("1/20", 2, solver=result))
+    elif isinstance(result, np.ndarray):
+        sound(result, "the array")
+    elif type(result).__name__ in ("Optimum", "Linearisation"):
+        sound(result.x, "x")
+    elif type(result).__name__ == "Comparison":
+        result.record()
+    elif isinstance(result, ft.Instance) and result.problem is not None:
+        declared(lambda: check_operator(result.op))
+    elif type(result).__name__ in ("MethodTable", "StableSteps"):
+        assert str(result)

@@ -1,0 +1,50 @@
+"""Every public constructor and function with one spoiled argument: refused in the project's words, or a sound result."""
+import pytest
+
+pytest.importorskip("hypothesis")
+pytest.importorskip("torch")
+
+import numpy as np
+from hypothesis import strategies as st
+
+import fltheory as ft
+from tests.fuzz import calls
+from tests.fuzz.budget import cases
+from tests.fuzz.hostile import made, values
+
+LARGE = {("Markov", "n"), ("surrogate_weights", "n"), ("stable_steps", "points")}
+
+
+@pytest.mark.parametrize("name", calls.public())
+def test_the_unspoiled_call_is_accepted(name):
+    kwargs = calls.valid(name)
+    if name in ("read_ridge", "agrees"):
+        with pytest.raises(ft.FLTheoryError):
+            calls.target(name)(**kwargs)
+    else:
+        result = calls.target(name)(**kwargs)
+        calls.check(result(calls.comparison) if name == "claim" else result)
+
+
+@cases(fast=6, slow=110, names=calls.public(), data=st.data(), value=values)
+def test_one_spoiled_argument(name, data, value):
+    """One argument becomes hostile; everything else stays valid."""
+    kwargs = calls.valid(name)
+    spoiled = data.draw(st.sampled_from(sorted(kwargs) or ["surplus"]), label="argument")
+    if spoiled == "surplus":
+        return
+    if (name, spoiled) == ("read_ridge", "path") and not isinstance(made(value), str):
+        return  # a path that is no text: TypeError so far
+    value = made(value)
+    if (name, spoiled) in LARGE and isinstance(value, (int, np.integer)) and value > 6:
+        return  # accepted, and as large as it says
+    try:
+        result = calls.target(name)(**kwargs | {spoiled: value})
+    except ft.FLTheoryError as error:
+        calls.refusal(error)
+        return
+    except NotImplementedError as error:
+        assert "no certified minimiser" in str(error) or "no convex programme" in str(error)
+        return
+    if name not in ("claim", "finding", "limit", "FLOAT.array"):  # the last two move numbers as they are
+        calls.check(result)

@@ -1,0 +1,154 @@
+"""Every catalogued bug of an algorithm or a law, as a black box: reported, and named in the right words."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.identify import identify
+from tests.identify.adapters import hidden, joint, plain, sampled
+from verification import bugs, bugs_focus_structure
+
+LR, STEPS = "1/20", (3, 2, 5)
+AVG = ft.FedAvg(LR, STEPS)
+NOVA = ft.FedNova(LR, STEPS, ft.Momentum("1/2"))
+
+# bug -> (algorithms it is swapped into, words of the likeliest explanations without `bugs=`)
+CASES = [
+    (bugs.one_step_more, [AVG, NOVA, ft.Scaffold(LR, STEPS), ft.FedProx(LR, STEPS, mu="1/5")], "1 local step too many"),
+    (bugs.uniform_weights, [AVG], "data weights p_i are dropped"),
+    (bugs.server_step_two, [AVG], "averaged change 2 times"),
+    (bugs.first_client_twice, [AVG], "first participant's change is added twice"),
+    (bugs.weights_not_renormalised, [AVG, ft.FedAvg(LR, 4)], "not renormalised"),
+    (bugs.weights_not_renormalised, [NOVA], "p_S^2"),
+    (bugs.hidden_proximal, [AVG, ft.FedAvg(LR, 2)], "hidden proximal term"),
+    (bugs.proximal_missing, [ft.FedProx(LR, STEPS, mu="1/5"), ft.FedProx(LR, 2, mu="1/5")], "proximal term is missing"),
+    (bugs.proximal_repelling, [ft.FedProx(LR, STEPS, mu="1/5"), ft.FedProx(LR, STEPS, alpha="1/5")], "wrong sign"),
+    (bugs.proximal_squared, [ft.FedProx(LR, STEPS, alpha="1/5")], "squared"),
+    (bugs.unscaled_proximal, [ft.FedProx(LR, STEPS, mu="1/5")], "mu is not multiplied by the step size"),
+    (bugs.dampened_momentum, [ft.FedAvg(LR, STEPS, ft.Momentum("1/2")), NOVA], "averages gradients"),
+    (bugs.nesterov_momentum, [ft.FedAvg(LR, STEPS, ft.Momentum("1/2")), NOVA], "Nesterov"),
+    (bugs.decayed_step, [AVG, ft.FedAvg(LR, 3)], "decays by the factor 0.9"),
+    (bugs.early_decay, [ft.FedAvg(LR, STEPS, ft.Decay("1/2"))], "before the first local step"),
+    (bugs.normaliser_counts_steps, [NOVA], "normaliser counts local steps"),
+    (bugs.normaliser_missing, [NOVA, ft.FedNova(LR, STEPS)], "p_i / p_S"),
+    (bugs.fednova_scaled_up, [NOVA], r"n/|S|"),
+    (bugs.normaliser_of_public_code, [ft.FedNova(LR, STEPS, ft.MomentumProximal("1/2", "1/10"))], "leaks into the momentum"),
+    (bugs.tau_eff_halved, [ft.FedNova(LR, STEPS, tau_eff=3)], "0.5 times"),
+    (bugs.renormalised_weights, [ft.FedAvg(LR, STEPS, averaging="plain"), ft.FedAvg(LR, STEPS, averaging="unbiased")],
+     "p_i / p_S"),
+    (bugs.shares_not_renormalised, [NOVA], "p_S"),
+    (bugs.corrections_kept, [ft.FedNovaVR(LR, STEPS)], "'printed'"),
+    (bugs.mean_divisor, [ft.VRLSGD(LR, STEPS)], "'mean'"),
+    (bugs.own_divisor, [ft.VRLSGD(LR, STEPS, divisor="mean")], "'own'"),
+    (bugs.control_unweighted, [ft.Scaffold(LR, STEPS), ft.Scaffold(LR, STEPS, option=1)], "plain mean"),
+    (bugs.control_wrong_steps, [ft.Scaffold(LR, STEPS)], "one local step too many"),
+    (bugs_focus_structure.pushes_averaged, [ft.Focus(LR, STEPS)], "averages the pushed changes"),
+    (bugs_focus_structure.stores_first_gradient, [ft.Focus(LR, STEPS)], "memories are updated wrongly"),
+    (bugs_focus_structure.tracking_reset, [ft.Focus(LR, STEPS)], "nothing is tracked"),
+    (bugs_focus_structure.server_moves_first, [ft.Focus(LR, STEPS)], ""),
+    (bugs_focus_structure.divides_by_all, [AVG], "1/n"),
+]
+FLAT = [(bug, a, words) for bug, many, words in CASES for a in many]
+
+
+def box(algorithm, n, d, form, dtype=np.float64):
+    """(round_fn, keywords) of an algorithm in one of the three forms of the contract."""
+    cohorts = algorithm.partial
+    if form == "plain":
+        return plain(algorithm, dtype, cohorts), {}
+    if form == "hidden":
+        run, reset = hidden(algorithm, dtype, cohorts)
+        return run, {"reset": reset}
+    run, state = joint(algorithm, n, d, dtype, cohorts)
+    return run, {"state": state}
+
+
+def forms(algorithm):
+    return ("hidden", "joint") if algorithm.stateful else ("plain",)
+
+
+@pytest.mark.parametrize("bug,algorithm,words", FLAT, ids=lambda v: getattr(v, "__name__", None) or type(v).__name__)
+def test_a_bug_is_reported_and_named(bug, algorithm, words):
+    for form in forms(algorithm):
+        wrong = bug(algorithm)
+        run, more = box(wrong, 3, 2, form)
+        found = identify(run, 3, 2, algorithm, **more)
+        assert not found.matches and found.verdict == "differs"
+        text = " | ".join(f.sentence for f in found.faults[:2])
+        assert words in text, str(found)
+        run, more = box(wrong, 3, 2, form)
+        named = identify(run, 3, 2, algorithm, bugs=[bugs.tau_eff_halved, bug], **more)
+        assert named.faults[0].name == bug.__name__, str(named)
+        with pytest.raises(AssertionError, match="DIFFERS"):
+            named.assert_matches()
+
+
+CORRECT = [AVG, NOVA, ft.FedAvg(LR, 4, averaging="unbiased"), ft.FedProx(LR, STEPS, mu="1/5"), ft.Scaffold(LR, STEPS),
+           ft.FedAvg(LR, STEPS, ft.Decay("1/2")), ft.Scaffold(LR, STEPS, option=1), ft.VRLSGD(LR, STEPS), ft.Mifa(LR, STEPS),
+           ft.Focus(LR, STEPS), ft.FedNovaVR(LR, STEPS), ft.ServerMomentum(LR, STEPS, beta="1/2")]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("algorithm", CORRECT, ids=lambda a: type(a).__name__)
+def test_correct_code_matches(algorithm, dtype):
+    memory = algorithm.stateful or isinstance(algorithm, ft.ServerMomentum)
+    for d in (1, 3):
+        for form in ("hidden", "joint") if memory else ("plain", "hidden", "joint"):
+            run, more = box(algorithm, 3, d, form, dtype)
+            found = identify(run, 3, d, algorithm, **more)
+            assert found.matches, str(found)
+            assert found.tolerance == (1e-9 if dtype is np.float64 else 1e-4)
+            assert found.assert_matches() is found
+
+
+@pytest.mark.parametrize("n,d", [(1, 1), (2, 5), (6, 2)])
+def test_other_sizes(n, d):
+    steps = tuple(2 + (3 * i) % 4 for i in range(n))
+    for algorithm in (ft.FedAvg(LR, steps), ft.Scaffold("1/3", steps)):
+        wrong = replace(algorithm, steps=(steps[0] + 1, *steps[1:]))
+        for form in forms(algorithm):
+            run, more = box(algorithm, n, d, form)
+            assert identify(run, n, d, algorithm, **more).matches
+            run, more = box(wrong, n, d, form)
+            found = identify(run, n, d, algorithm, **more)
+            assert "client 0 makes 3 local steps" in found.faults[0].sentence or "too many" in found.faults[0].sentence
+
+
+def test_float32_still_sees_a_bug():
+    found = identify(plain(bugs.one_step_more(AVG), np.float32), 3, 2, AVG)
+    assert not found.matches and "too many" in found.faults[0].sentence
+
+
+def test_the_unsquared_penalty_is_no_affine_map():
+    wrong = bugs.proximal_not_squared(ft.FedProx(LR, 4, mu="1/5"))
+    found = identify(plain(wrong), 3, 1, ft.FedProx(LR, 4, mu="1/5"))
+    assert found.verdict == "not affine" and "not squared" in found.faults[0].sentence, str(found)
+
+
+def test_a_bug_that_changes_nothing_matches():
+    equal = ft.FedNova(LR, 4)   # with equal steps normalised averaging is plain averaging
+    assert identify(plain(bugs.normaliser_missing(equal), cohorts=False), 3, 2, equal).matches
+
+
+W = ("1/2", "1/3", "1/6")
+LAWS = [
+    (bugs.without_replacement, ft.WithReplacement(2, W), "without replacement"),
+    (bugs.one_draw_less, ft.WithReplacement(2, W), "1 clients are drawn"),
+    (bugs.shared_steps, ft.Full(steps=ft.RandomSteps((("1/2", 2), ("1/2", 5)))), "for all clients instead of one each"),
+    (bugs_focus_structure.one_client_more, ft.Uniform(1), "2 clients take part"),
+]
+
+
+@pytest.mark.parametrize("bug,law,words", LAWS, ids=lambda v: getattr(v, "__name__", None))
+@pytest.mark.parametrize("d", [1, 4])
+def test_laws_drawn_inside_the_code(bug, law, words, d):
+    algorithm = ft.FedAvg(LR, None if law.steps else 3, averaging="plain")
+    full = law if law.steps else law.with_steps(3)
+    good = identify(sampled(algorithm, full), 3, d, algorithm, law=law, trials=1500)
+    assert good.matches, str(good)
+    wrong = identify(sampled(algorithm, bug(full)), 3, d, algorithm, law=law, trials=1500)
+    assert not wrong.matches
+    assert words in " | ".join(f.sentence for f in wrong.faults), str(wrong)
+    named = identify(sampled(algorithm, bug(full)), 3, d, algorithm, law=law, trials=1500, bugs=[bug])
+    assert named.faults[0].name == bug.__name__

@@ -1,0 +1,165 @@
+"""The contract's refusals, the checks before any comparison, and the search without a named algorithm."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fltheory as ft
+from fltheory.errors import BadInput
+from tests.identify.adapters import hidden, plain
+
+AVG = ft.FedAvg("1/20", (3, 2, 5))
+
+
+def descent(x, clients, lr=0.1, change=lambda g: g):
+    return x - lr * sum(c.weight * change(c.grad(x)) for c in clients)
+
+
+@pytest.mark.parametrize("arguments,words", [
+    ({"n": 0}, "n = 0"), ({"d": 0}, "d = 0"), ({"n": True}, "n = True"), ({"round_fn": 3}, "callable"),
+    ({"weights": ("1/2", "1/3", "1/3")}, "sum to 1"), ({"weights": ("1", "0", "0")}, "positive"),
+    ({"algorithm": "FedAvg"}, "algorithm"), ({"algorithm": ft.AsyncFedED("1/20", 2)}, "affine"), ({"law": 2}, "law"),
+    ({"rounds": 0}, "rounds"), ({"tolerance": 2}, "tolerance"), ({"state": {"c": np.zeros(2)}}, 'under "x"'),
+    ({"state": {"x": np.zeros(3)}}, 'under "x"'), ({"reset": 1}, "reset"), ({"algorithm": ft.FedAvg("1/20")}, "local steps"),
+    ({"algorithm": ft.FedAvg("1/20", (1, 2))}, "one per client"),
+    ({"law": ft.Uniform(2), "algorithm": None}, "testing the code's own draws"),
+    ({"law": ft.Cyclic([[0], [1, 2]])}, "memory"),
+])
+def test_bad_arguments_are_refused(arguments, words):
+    with pytest.raises(BadInput, match=words):
+        ft.identify(**({"round_fn": descent, "n": 3, "d": 2, "algorithm": AVG} | arguments))
+
+
+@pytest.mark.parametrize("wrong,words", [
+    (lambda x, clients: x[:1], "shape"), (lambda x, clients: x * np.nan, "not finite"), (lambda x, clients: None, "numbers"),
+    (lambda x, clients: 1 / 0, r"call 1\) raised ZeroDivisionError"), (lambda x, clients: clients[7], "IndexError"),
+])
+def test_bad_outputs_are_refused(wrong, words):
+    with pytest.raises(BadInput, match=words):
+        ft.identify(wrong, 3, 2, AVG)
+
+
+def test_the_state_must_come_back_whole():
+    with pytest.raises(BadInput, match="whole state"):
+        ft.identify(lambda state, clients: {"x": state["x"]}, 3, 2, AVG, state={"x": np.zeros(2), "c": np.zeros(2)})
+
+
+def test_plain_descent_is_one_local_step():
+    found = ft.identify(descent, 3, 2, ft.FedAvg("1/10", 1))
+    assert found.matches and found.assert_matches() is found and found.deviation <= 1e-12
+    assert "MATCHES" in str(found) and found.calls < 60
+
+
+def test_a_round_that_draws_numbers_is_not_deterministic():
+    found = ft.identify(lambda x, clients: descent(x, clients) + np.random.standard_normal(2), 3, 2, AVG)
+    assert found.verdict == "not deterministic" and "law=" in found.reason
+    generator = np.random.default_rng(0)
+    found = ft.identify(lambda x, clients: descent(x, clients) + generator.standard_normal(2), 3, 2, AVG)
+    assert found.verdict == "inconclusive" and not found.matches
+
+
+def test_hidden_memory_asks_for_reset():
+    run, reset = hidden(ft.Scaffold("1/20", 3))
+    found = ft.identify(run, 3, 2, ft.Scaffold("1/20", 3))
+    assert found.verdict == "inconclusive" and "reset=" in found.reason
+    reset()
+    assert ft.identify(run, 3, 2, ft.Scaffold("1/20", 3), reset=reset).matches
+    assert ft.identify(run, 3, 2, ft.Scaffold("1/20", 3), reset=lambda: None).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 20.0])
+def test_gradient_clipping_is_measured(C):
+    def run(x, clients):
+        change = 0
+        for c in clients:
+            y = x
+            for _ in range(3):
+                g = c.grad(y)
+                y = y - 0.1 * g * min(1, C / max(np.linalg.norm(g), 1e-300))
+            change = change + c.weight * (y - x)
+        return x + change
+    found = ft.identify(run, 3, 2, ft.FedAvg("1/10", 3))
+    assert found.verdict == "not affine" and "below the threshold the maps agree" in found.reason
+    assert f"every gradient is clipped to norm {C:g}" in found.faults[0].sentence
+    assert found.faults[0].residual < 1e-6
+
+
+def test_clipped_updates_are_told_from_clipped_gradients():
+    def run(x, clients):
+        out = x
+        for c in clients:
+            y = x
+            for _ in range(3):
+                y = y - 0.1 * c.grad(y)
+            out = out + c.weight * (y - x) * min(1, 2 / max(np.linalg.norm(y - x), 1e-300))
+        return out
+    found = ft.identify(run, 3, 2, ft.FedAvg("1/10", 3))
+    assert "update is clipped to norm 2" in found.faults[0].sentence and found.faults[0].residual < 1e-6
+
+
+def test_sign_steps_are_recognised():
+    found = ft.identify(lambda x, clients: descent(x, clients, change=np.sign), 3, 2, AVG)
+    assert found.verdict == "not affine" and "adaptive" in found.reason
+
+
+def test_code_that_writes_into_its_input_is_told_so():
+    def run(x, clients):
+        new = descent(x, clients)
+        x += 1
+        clients[0].X[:] = 0
+        return new
+    found = ft.identify(run, 3, 2, ft.FedAvg("1/10", 1))
+    assert any("argument" in v for v in found.notes) and any("data" in v for v in found.notes)
+
+
+def test_hidden_weight_decay_and_mse():
+    def run(x, clients, factor=1, decay=0.0):
+        change = 0
+        for c in clients:
+            y = x
+            for _ in range(4):
+                y = y - 0.05 * (factor * c.grad(y) + decay * y)
+            change = change + c.weight * (y - x)
+        return x + change
+    found = ft.identify(lambda x, clients: run(x, clients, 2), 3, 2, ft.FedAvg("1/20", 4))
+    assert "MSELoss" in found.faults[0].sentence
+    found = ft.identify(lambda x, clients: run(x, clients, 1, 0.03), 3, 2, ft.FedAvg("1/20", 4))
+    assert "weight decay 0.03)" in found.faults[0].sentence, str(found)
+
+
+def test_the_table_escapes_what_it_shows():
+    found = ft.identify(descent, 3, 2, ft.FedAvg("1/20", 2))
+    found.faults.append(type(found.faults[0])("<script>", "&", 0.0))
+    assert "<script>" not in found._repr_html_() and "&lt;script&gt;" in found._repr_html_()
+    assert "<table>" in found._repr_html_() and "client" in str(found)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(1, 200), st.lists(st.integers(1, 12), min_size=3, max_size=3), st.integers(1, 3))
+def test_the_family_is_recovered_without_a_name(lr, steps, d):
+    lr = lr / 400
+    found = ft.identify(plain(ft.FedAvg(lr, tuple(steps))), 3, d)
+    assert found.matches, str(found)
+    if max(steps) > 1:
+        assert [p["steps"] for p in found.parameters] == steps
+        assert all(abs(p["lr"] / lr - 1) < 1e-6 for p in found.parameters)
+        assert np.allclose([p["weight"] for p in found.parameters], [1 / 2, 1 / 3, 1 / 6], rtol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", [ft.FedNova("1/20", (3, 2, 5)), ft.FedAvg("1/20", (3, 4, 5), averaging="plain"),
+                                       ft.FedProx("1/20", (3, 4, 6), mu="1/5"), ft.FedAvg("1/20", (3, 4, 6), ft.Decay("1/2"))])
+def test_the_catalogue_is_searched(algorithm):
+    found = ft.identify(plain(algorithm), 3, 2)
+    assert found.matches and type(found.found) is type(algorithm), str(found)
+
+
+@pytest.mark.parametrize("algorithm", [ft.Scaffold("1/20", (3, 2, 5)), ft.VRLSGD("1/20", (3, 2, 5)), ft.Mifa("1/20", (3, 2, 5))])
+def test_codes_with_memories_are_found(algorithm):
+    run, reset = hidden(algorithm)
+    found = ft.identify(run, 3, 2, reset=reset)
+    assert found.matches and type(found.found) is type(algorithm), str(found)
+
+
+def test_the_name_is_callable_whichever_import_came_first():
+    import fltheory.identify as module
+    assert module(descent, 3, 2, ft.FedAvg("1/10", 1)).matches

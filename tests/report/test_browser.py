@@ -1,0 +1,167 @@
+"""The page in a real browser: filters, sorting, keyboard, shareable views, width, print. Needs Chromium; slow."""
+
+import pytest
+
+from fltheory.report import html
+from tests.report import browser
+from tests.report.test_hostile import ATTACKS, CALIBRATION, RECORDS, poisoned
+from tests.report.test_report import ALL, INSTANCES, PRINTED, RUN
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.PROGRAM is None, reason="Chromium is not installed: the page cannot be tried"),
+]
+
+CLAIMS = [
+    {"type": "claim", "paper": paper, "id": f"thm{k}", "place": f"Sec {k}", "says": f"Sentence number {k}.",
+     "word": word, "expected": "PROVED" if k == 3 else word, "evidence": "exact", "looseness": loose}
+    for paper in ("alpha", "beta")
+    for k, (word, loose) in enumerate([("PROVED", 2.0), ("FALSE", 10.5), ("OPEN", None), ("SUPPORTED", 1.25)])
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    made = browser.Browser(tmp_path_factory.mktemp("profile"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "index.html"
+    path.write_text(html.page([RUN, *CLAIMS]), encoding="utf-8")
+    return path
+
+
+def rows(page):
+    return page.js("[...document.querySelectorAll('#claims tbody tr')].filter(r => !r.hidden)"
+                   ".map(r => r.dataset.paper + '/' + r.cells[0].querySelector('a').textContent)")
+
+
+def choose(page, field, value):
+    page.js(f"(() => {{ const f = document.getElementById('{field}'); f.value = {value!r}; "
+            "f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')); })()")
+
+
+def test_filters_narrow_the_table_and_the_address_keeps_the_view(page, file):
+    page.open(file)
+    assert len(rows(page)) == 8
+    choose(page, "f-word", "FALSE")
+    assert rows(page) == ["alpha/thm1", "beta/thm1"]
+    choose(page, "f-paper", "beta")
+    assert rows(page) == ["beta/thm1"]
+    assert page.js("document.getElementById('f-count').textContent") == "1 of 8 shown"
+    assert page.js("location.hash") == "#claims?paper=beta&verdict=FALSE"
+    assert page.js("document.getElementById('f-link').getAttribute('href')") == page.js("location.hash")
+    page.js("document.getElementById('f-reset').click()")
+    assert len(rows(page)) == 8
+    assert page.js("location.hash") == "#claims"
+
+
+def test_a_shared_view_opens_as_it_was(page, file):
+    page.open(file, "#claims?verdict=FALSE&sort=-looseness")
+    assert rows(page) == ["alpha/thm1", "beta/thm1"]
+    assert page.js("document.querySelector('th[aria-sort]').textContent") == "Looseness"
+    assert page.js("scrollY > 0")
+    page.open(file, "#claims?unexpected=1")
+    assert rows(page) == ["alpha/thm3", "beta/thm3"]
+    page.js("location.hash = '#claims?q=number+2'")
+    page.js("new Promise(r => setTimeout(r, 100))")
+    assert rows(page) == ["alpha/thm2", "beta/thm2"]
+
+
+def test_a_view_nobody_wrote_does_no_harm(page, file):
+    page.open(file, "#claims?verdict=%3Cscript%3E&paper=nobody&sort=-constructor&q=%3Cimg%20src=x%3E&__proto__=1")
+    assert page.js("document.getElementById('f-word').value + document.getElementById('f-paper').value") == ""
+    assert rows(page) == []
+    assert page.js("document.querySelectorAll('img').length") == 0
+
+
+def test_sorting_by_number_keeps_missing_values_last_in_both_directions(page, file):
+    page.open(file)
+    click = "[...document.querySelectorAll('#claims th button')].find(b => b.textContent === 'Looseness').click()"
+    page.js(click)
+    assert rows(page)[:6] == ["alpha/thm3", "beta/thm3", "alpha/thm0", "beta/thm0", "alpha/thm1", "beta/thm1"]
+    page.js(click)
+    assert rows(page)[:2] == ["alpha/thm1", "beta/thm1"]
+    assert rows(page)[6:] == ["alpha/thm2", "beta/thm2"]
+    assert page.js("location.hash") == "#claims?sort=-looseness"
+
+
+def test_everything_works_from_the_keyboard(page, file):
+    page.open(file)
+    page.js("document.getElementById('f-text').focus()")
+    page.write("number 2")
+    assert rows(page) == ["alpha/thm2", "beta/thm2"]
+    page.js("document.getElementById('f-text').select()")
+    page.write("thm")
+    for _ in range(30):
+        page.key("Tab")
+        if page.js("document.activeElement.textContent") == "Place":
+            break
+    assert page.js("document.activeElement.tagName") == "BUTTON"
+    assert page.js("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.key("Enter")
+    assert page.js("document.activeElement.closest('th').getAttribute('aria-sort')") == "ascending"
+    page.key(" ")
+    assert page.js("document.activeElement.closest('th').getAttribute('aria-sort')") == "descending"
+    assert rows(page)[0] == "alpha/thm3"
+
+
+def test_the_counts_on_the_front_filter_the_table(page, file):
+    page.open(file)
+    page.js("document.querySelector('a.share[data-paper=beta][data-word=OPEN]').click()")
+    page.js("new Promise(r => setTimeout(r, 100))")
+    assert rows(page) == ["beta/thm2"]
+    assert page.js("location.hash") == "#claims?paper=beta&verdict=OPEN"
+
+
+def test_entries_are_reached_by_their_anchor(page, file):
+    page.open(file, "#beta/thm1")
+    top = page.js("document.getElementById('beta/thm1').getBoundingClientRect().top")
+    assert 0 <= top < 50
+
+
+def test_everything_unfolds_and_folds(page, tmp_path):
+    path = tmp_path / "index.html"
+    path.write_text(html.page(ALL), encoding="utf-8")
+    page.open(path)
+    folded = "document.querySelectorAll('details:not([open])').length"
+    assert page.js(folded) > 0
+    page.js("document.getElementById('unfold').click()")
+    assert page.js(folded) == 0
+    page.js("document.getElementById('unfold').click()")
+    assert page.js("document.querySelectorAll('details[open]').length") == 0
+    assert page.paper().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+def test_no_width_makes_the_page_scroll_sideways(page, tmp_path, width):
+    path = tmp_path / "index.html"
+    path.write_text(html.page([*ALL, CALIBRATION]), encoding="utf-8")
+    page.open(path, width=width)
+    page.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.js("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_hostile_records_run_nothing_and_fit_a_phone(page, tmp_path, attack):
+    path = tmp_path / "index.html"
+    path.write_text(html.page([poisoned(r, ATTACKS[attack], False) for r in RECORDS]), encoding="utf-8")
+    page.open(path, width=390)
+    assert page.js("document.scripts.length") == 1
+    assert page.js("document.querySelectorAll('img, iframe, object, embed, link, base').length") == 0
+    handlers = "e => [...e.attributes].some(a => /^on/i.test(a.name))"
+    assert page.js(f"[...document.querySelectorAll('*')].filter({handlers}).length") == 0
+    assert page.js("[...document.links].every(a => a.protocol === 'file:')")
+    assert page.js("document.documentElement.scrollWidth") <= 390
+
+
+def test_without_scripts_the_page_is_complete(page, tmp_path):
+    path = tmp_path / "index.html"
+    source = html.page([RUN, PRINTED, *INSTANCES])
+    path.write_text(source.replace(f"<script>{html.SCRIPT}</script>", ""), encoding="utf-8")
+    page.open(path)
+    assert page.js("document.querySelectorAll('#claims tbody tr').length") == 1
+    assert page.js("getComputedStyle(document.getElementById('controls')).display") == "none"

@@ -1,0 +1,1 @@
+"""What was found about FOCUS's printed statements, decided by the procedure of each kind."""
