@@ -24,7 +24,7 @@ LAYERS = [
     {"laws"},
     {"algorithms"},
     {"trace", "optima", "operators", "runs"},
-    {"conformance", "comparison", "identify"},
+    {"conformance", "comparison", "identification"},
     {"claims"},
     {"report", "verify", "bench", "doctor", "calibration", "assertions", "skeletons"},
     {"cli", "pytest_plugin", "__main__"},

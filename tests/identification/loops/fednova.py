@@ -6,7 +6,7 @@ import copy
 
 import torch
 
-from tests.identify.loops.specimen import (
+from tests.identification.loops.specimen import (
     Loop,
     Specimen,
     count,
@@ -30,7 +30,7 @@ BUGS = {
 MOMENTUM = {
     "normaliser_counts_steps": "the normaliser is the number of steps although momentum is on (JYWa/FedNova#1)",
     "normaliser_limit": "the normaliser is steps/(1 - rho), its value for infinitely many steps",
-    "momentum_kept": "the optimiser's buffer carries over between rounds (FL-bench#110)",
+    "momentum_kept": "the optimiser's buffer carries over between rounds (FederatedScope#136)",
     "dampening": "the optimiser's buffer averages gradients while the normaliser assumes a sum",
     "nesterov": "Nesterov's look-ahead while the normaliser assumes heavy-ball momentum",
 }

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.identify import identify
-from tests.identify.adapters import hidden, joint, plain, sampled
+from fltheory.identification.engine import identify
+from tests.identification.adapters import hidden, joint, plain, sampled
 from verification import bugs, bugs_focus_structure
 
 LR, STEPS = "1/20", (3, 2, 5)

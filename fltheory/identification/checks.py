@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.identify.blackbox import EPS, seeded
+from fltheory.identification.blackbox import EPS, seeded
 
 
 @dataclass
@@ -148,7 +148,7 @@ def clipping(box, problems, height, fits):
         change = at * np.sqrt(d) * reach
         return fit.share * min(change, C)
 
-    from fltheory.identify.result import number
+    from fltheory.identification.result import number
     def miss(rule, C):
         return max(abs(rule(C, at) - v) / max(v, 1e-300) for at, v in zip(points, seen, strict=True))
 

@@ -7,7 +7,17 @@ import copy
 import numpy as np
 import torch
 
-from tests.identify.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, numpy_of, tensors
+from tests.identification.loops.specimen import (
+    Loop,
+    Specimen,
+    count,
+    fixed,
+    half_mse,
+    linear,
+    number,
+    numpy_of,
+    tensors,
+)
 
 BUGS = {
     "divisor_one_more": "the client variate divides by steps + 1",
@@ -16,6 +26,7 @@ BUGS = {
     "wrong_sign": "the correction is added with the wrong sign, g + c_i - c (fedbiomed#734)",
     "random_variates": "control variates start from random model weights (Xtra-Computing/NIID-Bench#8)",
     "delta_after_overwriting": "a client overwrites its variate before it computes the change: the server hears 0",
+    "variate_sent_whole": "a client sends its new variate where the server expects the change (TL-System/plato#382)",
     "server_variate_early": "the server's variate is updated after each client, so that later clients use it",
     "variate_never_stored": "the client variate is computed, sent and not kept",
     "server_variate_missing": "the local correction is -c_i alone",
@@ -69,7 +80,7 @@ class Client:
             new = where.weight.grad[0].clone()
         if bug == "delta_after_overwriting":
             self.control = new
-        delta = new - self.control
+        delta = new if bug == "variate_sent_whole" else new - self.control
         if bug != "variate_never_stored":
             self.control = new
         return model, delta
@@ -151,7 +162,7 @@ def joint_round(lr, steps, bug):
             new = ci[i] - c + (x - y) / (divisor * (1 if bug == "divisor_without_lr" else lr))
             x_new += s * (y - x)
             if bug != "delta_after_overwriting":
-                c_new += w * (new - ci[i])
+                c_new += w * (new if bug == "variate_sent_whole" else new - ci[i])
             if bug != "variate_never_stored":
                 ci_new[i] = new
         return {"x": x_new.numpy(), "c": c_new.numpy(), "ci": ci_new.numpy()}

@@ -4,7 +4,7 @@ import pytest
 pytest.importorskip("torch")
 
 import fltheory as ft
-from tests.identify.loops import SPECIMENS
+from tests.identification.loops import SPECIMENS
 
 LR = "1/5"
 # not what a comparison of maps can decide: an objective with a term of its own, steps that follow from the data

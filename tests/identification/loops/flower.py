@@ -8,15 +8,16 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from tests.identify.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, tensors
+from tests.identification.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, tensors
 
 SAMPLED_BUGS = {
     "weights_dropped": "every participant counts alike whatever its size",
     "weights_not_renormalised": "models are averaged with the weights of all clients, which sum to less than 1 over "
-                                "a sample (katsura-jp/fedavg.pytorch#1)",
-    "all_clients_averaged": "clients that did not train are averaged too, with the model they were sent (FedEM#3)",
+                                "a sample (ssg-research/WAFFLE#6: weights that do not sum to 1 for some sizes)",
+    "all_clients_averaged": "clients that did not train are averaged too, with the model they were sent "
+                            "(katsura-jp/fedavg.pytorch#1; omarfoq/FedEM#1, whose author means it so)",
     "stale_clients_averaged": "clients that did not train are averaged too, with the model they kept from their last "
-                              "training (ssg-research/WAFFLE#6)",
+                              "training",
     "divided_by_all": "participants' changes are averaged over the number of all clients",
     "first_change_twice": "the first participant's change is added twice",
     "cohort_ignored": "every client trains, sampled or not",

@@ -10,13 +10,13 @@ from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
 from fltheory.errors import FLTheoryError, refuse
-from fltheory.identify import explain, sampling
-from fltheory.identify.blackbox import BlackBox, Reference
-from fltheory.identify.checks import check, clipping, find_height
-from fltheory.identify.clients import Problems
-from fltheory.identify.maps import arrangement, blocks, distance, measured, plan, predicted
-from fltheory.identify.result import Fault, Identification
-from fltheory.identify.variants import memories, neighbours
+from fltheory.identification import explain, sampling
+from fltheory.identification.blackbox import BlackBox, Reference
+from fltheory.identification.checks import check, clipping, find_height
+from fltheory.identification.clients import Problems
+from fltheory.identification.maps import arrangement, blocks, distance, measured, plan, predicted
+from fltheory.identification.result import Fault, Identification
+from fltheory.identification.variants import memories, neighbours
 from fltheory.laws.base import Law, RandomSteps
 from fltheory.laws.memoryless import Full
 
@@ -245,7 +245,7 @@ def _candidates(fits, problems, memory):
             yield GeneralRule(lr, steps, solver, "weighted", float(total), tuple(w.tolist()))
     if memory:
         for beta in np.arange(1, 20) / 20:
-            from fltheory.identify.variants import with_momentum
+            from fltheory.identification.variants import with_momentum
             yield with_momentum(lr, steps, float(beta))
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import fltheory as ft
 from fltheory.errors import BadInput
-from tests.identify.adapters import hidden, plain
+from tests.identification.adapters import hidden, plain
 
 AVG = ft.FedAvg("1/20", (3, 2, 5))
 
@@ -158,8 +158,3 @@ def test_codes_with_memories_are_found(algorithm):
     run, reset = hidden(algorithm)
     found = ft.identify(run, 3, 2, reset=reset)
     assert found.matches and type(found.found) is type(algorithm), str(found)
-
-
-def test_the_name_is_callable_whichever_import_came_first():
-    import fltheory.identify as module
-    assert module(descent, 3, 2, ft.FedAvg("1/10", 1)).matches

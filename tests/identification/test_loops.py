@@ -1,4 +1,4 @@
-"""The training codes of `loops` against fltheory's algorithms on the same quadratics, and every bug against its cure."""
+"""The training codes of `loops` against fltheory's algorithms on the same quadratics, every bug against its cure."""
 
 import dataclasses
 import inspect
@@ -13,7 +13,7 @@ import torch
 import fltheory as ft
 from fltheory.laws.draw import everyone
 from fltheory.problems.base import Rows
-from tests.identify.loops import NAMED, SPECIMENS
+from tests.identification.loops import NAMED, SPECIMENS
 from verification import bugs as catalogue
 
 SIZES, D, LR, STEPS = (8, 4, 12), 2, "1/5", 3

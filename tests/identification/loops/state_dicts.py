@@ -14,13 +14,13 @@ from torch import nn
 from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader, TensorDataset
 
-from tests.identify.loops.specimen import Loop, Specimen, count, fixed, linear, number, numpy_of, tensors, times
+from tests.identification.loops.specimen import Loop, Specimen, count, fixed, linear, number, numpy_of, tensors, times
 
 BUGS = {
     "weights_dropped": "every client counts alike whatever its size (AshwinRJ/Federated-Learning-PyTorch#27)",
-    "first_client_twice": "the sum starts from the first client and then runs over all (OpenMined/PySyft#3828)",
+    "first_client_twice": "the sum starts from the first client and then runs over all (OpenMined/PySyft#3863, #3828)",
     "one_step_more": "every client makes one local step too many",
-    "one_step_only": "local epochs are read as one batch (CharlieDinh/pFedMe#6)",
+    "one_step_only": "the loop over local epochs is missing",
     "lr_halved": "the local step size is half of what is stated",
     "mse_without_half": "the loss has no factor 1/2: the step size is doubled",
     "server_lr_two": "the server applies the averaged change twice",
@@ -33,7 +33,8 @@ BUGS = {
     "sequential_pass": "clients train the server's own model one after another; their weights are copied and averaged",
     "aliased_state_dicts": "`state_dict()` of one reused model is collected without a copy: the last client wins",
 }
-MEMORY = {"optimiser_kept": "models and optimisers are made once: buffers carry over between rounds (FL-bench#110)"}
+MEMORY = {"optimiser_kept": "models and optimisers are made once: buffers carry over between rounds "
+                            "(KarhouTam/FL-bench#104, alibaba/FederatedScope#136)"}
 MOMENTUM = MEMORY | {
     # torch starts the buffer from the first gradient, undamped, so these two differ
     "dampening": "the optimiser has dampening = rho: u <- rho u + (1 - rho) g from u = the first gradient",
@@ -53,7 +54,8 @@ BATCHES = {
     "one_epoch": "the loop over epochs is missing: one pass over the data",
     "last_batch_dropped": "`drop_last` style: the last mini-batch of every epoch is lost",
     "sum_reduction": "losses are summed over the batch instead of averaged (reduction='sum')",
-    "one_batch_per_epoch": "each epoch stops after its first mini-batch (CharlieDinh/pFedMe#6)",
+    "one_batch_per_epoch": "each epoch stops after its first mini-batch (CharlieDinh/pFedMe#6, whose author means "
+                           "it so)",
 }
 
 

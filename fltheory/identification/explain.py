@@ -7,8 +7,8 @@ import numpy as np
 
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal
-from fltheory.identify.fits import expected, recover
-from fltheory.identify.result import Fault, number
+from fltheory.identification.fits import expected, recover
+from fltheory.identification.result import Fault, number
 from fltheory.scalars import FLOAT
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fltheory.errors import TooLarge, refuse
-from fltheory.identify.result import Fault
+from fltheory.identification.result import Fault
 from fltheory.laws.base import RandomSteps
 from fltheory.laws.memoryless import Bernoulli, Uniform, WithReplacement
 from fltheory.laws.weighted import Weighted

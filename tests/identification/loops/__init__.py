@@ -5,8 +5,8 @@ their description were shipped by that public code; the others are slips of the 
 public code, the lines are written for this folder.
 """
 
-from tests.identify.loops import fednova, flower, scaffold, servers, state_dicts
-from tests.identify.loops.specimen import Loop, Specimen
+from tests.identification.loops import fednova, flower, scaffold, servers, state_dicts
+from tests.identification.loops.specimen import Loop, Specimen
 
 SPECIMENS = [*state_dicts.SPECIMENS, *flower.SPECIMENS, *fednova.SPECIMENS, *scaffold.SPECIMENS, *servers.SPECIMENS]
 NAMED = {s.name: s for s in SPECIMENS}
