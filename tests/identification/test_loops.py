@@ -19,7 +19,7 @@ from verification import bugs as catalogue
 SIZES, D, LR, STEPS = (8, 4, 12), 2, "1/5", 3
 UNEQUAL = (2, 3, 5)
 FULL = [[0, 1, 2]] * 4
-SAMPLED = [[0, 2], [1], [2, 1], [1, 0, 2], [0]]
+SAMPLED = [[0, 2], [2, 1], [1, 0, 2], [1], [0]]
 X0 = np.array([1.5, -1.0])
 FLOAT32 = 1e-5
 IDS = [s.name for s in SPECIMENS]
