@@ -150,7 +150,11 @@ def _check(replicates, seed, tail, chunk):
             refuse(what, v, f"is an int >= 1 (and at most {MOST_REPLICATES})", "Give a positive int.")
     if not is_count(seed, 0) or seed >= 2**128:
         refuse("seed", seed, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")
-    if not 0 < fraction(tail) <= 1:
+    try:
+        good = 0 < fraction(tail) <= 1
+    except BadInput:  # it would name a number, not the argument
+        good = False
+    if not good:
         refuse("tail", tail, "a fraction of the rounds in (0, 1]", "For example 0.25.")
 
 

@@ -1,6 +1,7 @@
 """Decide every claim and finding of some paper folders; finished verdicts are written at once and can be resumed."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 from fltheory import calibration
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
-from fltheory.claims.discover import Paper, activate, load, papers
+from fltheory.claims.discover import Paper, activate, imported, load, papers
 from fltheory.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
 from fltheory.claims.findings import confirm
 from fltheory.errors import BadInput, refuse
@@ -46,7 +47,9 @@ def decide(task, options) -> list[dict]:
         if kind == "claim":
             return check(paper.claims[name], mutant=mutant, quick=options["quick"]).records()
         return [confirm(paper.findings[name], paper.claims, mutant=mutant).record()]
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() in a claim is a crash of that claim, not the end of the run
         made = (paper.claims if kind == "claim" else paper.findings)[name]
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
@@ -73,7 +76,8 @@ def catalogue(paper: Paper) -> dict:
     activate(paper.folder)
     known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
     if (paper.folder.parent / "bugs.py").is_file():
-        bugs = import_module(f"{paper.folder.parent.name}.bugs")
+        name = f"{paper.folder.parent.name}.bugs"
+        bugs = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
         known |= {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
                   and not k.startswith("_") and not isinstance(v, type)}
     return known
@@ -142,18 +146,18 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         calibration.read(root)  # a damaged table is refused before the work, not after it
     keys = {str(p.folder): fingerprint(p, options) for p in found}
     todo = tasks_of(found, only)
-    journal = _Journal(report, resume)
     done = {}
-    for task in todo:
-        old = journal.finished.get((keys[task[0]], task[1], task[2]))
-        if old is not None:
-            done[task] = old
-            on_record(old)
-    rest = [t for t in todo if t not in done]
-    for task, records in _decide_all(rest, options, jobs):
-        done[task] = records
-        journal.append((keys[task[0]], task[1], task[2]), records)
-        on_record(records)
+    with contextlib.closing(_Journal(report, resume)) as journal:
+        for task in todo:
+            old = journal.finished.get((keys[task[0]], task[1], task[2]))
+            if old is not None:
+                done[task] = old
+                on_record(old)
+        rest = [t for t in todo if t not in done]
+        for task, records in _decide_all(rest, options, jobs):
+            done[task] = records
+            journal.append((keys[task[0]], task[1], task[2]), records)
+            on_record(records)
     head = {
         "type": "run",
         "version": _version(),
@@ -172,7 +176,6 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
         write_report(records, Path(report))
-        journal.close()
     return records, exit_code(records)
 
 

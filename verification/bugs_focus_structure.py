@@ -1,9 +1,10 @@
 """Wrong variants for Section 3 of FOCUS: matrices, weights, and tracking."""
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.focus import Focus, State
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.arrays import put, spread, take
 from fltheory.laws.memoryless import Uniform
 from verification.focus.formulas import matrices
@@ -181,3 +182,19 @@ def sends_more(algorithm):
 
 right_vector.of = first_row_counts.of = "weights_of"
 rows_instead_of_columns.of, gathers_everything.of = "transpose", "mixing"
+
+
+def one_step_only(algorithm):
+    """Clients make a single local step whatever is asked for."""
+    return None if algorithm.steps == 1 else replace(algorithm, steps=1)
+
+
+@dataclass(frozen=True)
+class _Uncorrected(Scaffold):
+    def round(self, problem, s, draw):
+        return s._replace(x=super().round(problem, s, draw).x)
+
+
+def variates_never_updated(algorithm):
+    """SCAFFOLD's control variates stay at zero: plain FedAvg."""
+    return _Uncorrected(algorithm.lr, algorithm.steps, algorithm.option) if type(algorithm) is Scaffold else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fltheory.claims.evidence import Comparison, at_status, show
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, listed, refuse, shown
 from fltheory.scalars import RATIONAL, Domain, declare, fraction
 
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
@@ -243,7 +243,9 @@ class Finding:
             "misprint",
             "empirical",
         )
-        if self.kind not in kinds:
+        if not isinstance(self.id, str) or not self.id.strip():
+            refuse("id", self.id, "a finding is named by a string", 'For example "eq7-missing-factor".')
+        if not is_one_of(self.kind, kinds):
             refuse("kind", self.kind, f"is one of {kinds}", "Say how the finding is decided.")
 
 
@@ -259,9 +261,10 @@ def _register(made):
 
 
 def _instances(on):
+    rule = "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)]."
     if isinstance(on, Instance) or not hasattr(on, "__iter__"):
-        refuse("on", on, "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)].")
-    found = tuple(on)
+        refuse("on", on, *rule)
+    found = tuple(listed(on, "on", *rule))
     for i in found:
         if not isinstance(i, Instance):
             refuse("on", i, f"holds a {type(i).__name__} that is no instance",
@@ -270,7 +273,8 @@ def _instances(on):
 
 
 def _listed(id, what, values, good, rule, remedy):
-    values = tuple(values) if hasattr(values, "__iter__") else (values,)
+    single = callable(values) or not hasattr(values, "__iter__")
+    values = (values,) if single else tuple(listed(values, f"{what} of claim {id!r}", rule, remedy))
     for v in values:
         if not good(v):
             refuse(f"{what} of claim {id!r}", v, rule, remedy)
@@ -311,5 +315,11 @@ def claim(id, on=(), **options):
 
 
 def finding(id, **options) -> Finding:
-    """Declare a finding; a record without logic."""
+    """Declare a finding; a record without logic. Options: the fields of `Finding`, of which `kind` is required."""
+    known = {f.name for f in fields(Finding)} - {"id", "module"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        refuse(f"options of finding {shown(id)}", unknown, f"are none of {sorted(known)}", "Correct the name.")
+    if "kind" not in options:
+        refuse(f"options of finding {shown(id)}", sorted(options), "the kind is missing", 'For example kind="misprint".')
     return _register(Finding(id, module=sys._getframe(1).f_globals["__name__"], **options))

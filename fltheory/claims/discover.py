@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
-from fltheory.errors import BadInput, FLTheoryError, refuse
+from fltheory.errors import BadInput, FLTheoryError, refuse, shortened
 
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
 
@@ -87,23 +87,28 @@ def load(folder: Path) -> Paper:
     files += [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
         name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
-        try:
-            importlib.import_module(name)
-        except FLTheoryError:
-            raise
-        except Exception as error:
-            raise BadInput(f"{file.relative_to(folder.parent)} cannot be imported: {_where(error)}. "
-                           "Correct the file, or install what it needs.") from error
+        imported(lambda name=name: importlib.import_module(name), file.relative_to(folder.parent))
         for made in forms.REGISTRY:
             if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
     return paper
 
 
+def imported(load, file):
+    """What `load` returns, which executes a reader's file; whatever that raises becomes a BadInput with its place."""
+    try:
+        return load()
+    except (FLTheoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a file that calls sys.exit() must not end the program, least of all with status 0
+        raise BadInput(f"{file} cannot be imported: {_where(error)}. "
+                       "Correct the file, or install what it needs.") from error
+
+
 def _where(error):
     at = traceback.extract_tb(error.__traceback__)[-1]
     line = error.lineno if isinstance(error, SyntaxError) else at.lineno
-    return f"{type(error).__name__}: {error} (line {line})"
+    return f"{type(error).__name__}: {shortened(error)} (line {line})"
 
 
 _ASIDE: dict[Path, dict] = {}  # modules of folders of papers whose name another one uses at the moment
@@ -149,7 +154,7 @@ def _parent_module(parent):
         spec.submodule_search_locations = places
     module = importlib.util.module_from_spec(spec)
     if start.is_file():
-        spec.loader.exec_module(module)
+        imported(lambda: spec.loader.exec_module(module), start.relative_to(parent.parent))
     return module
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from fltheory.errors import shown
+
 
 def with_paths(sub):
     """PATH ...: paper folders, or a folder of them."""
@@ -14,9 +16,12 @@ def with_paths(sub):
 
 def positive(text):
     """An integer >= 1."""
-    value = int(text) if text.lstrip("-").isdigit() else 0
+    try:
+        value = int(text) if text.isdecimal() else 0
+    except ValueError:  # more digits than Python converts
+        value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= 1")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not an integer >= 1")
     return value
 
 

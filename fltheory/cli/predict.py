@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 from fltheory.cli.arguments import positive
+from fltheory.errors import shown
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
 DEFAULT = ("FedAvg", "FedProx", "FedNova", "Scaffold", "Focus")
@@ -54,10 +56,13 @@ def _number(text):
 
 
 def _steps(text):
-    parts = _list(text)
-    if not parts or not all(p.isdigit() and int(p) for p in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= 1, nor several separated by commas")
-    return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
+    try:
+        parts = [positive(p) for p in _list(text)]
+    except argparse.ArgumentTypeError:
+        parts = []
+    if not parts:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not an integer >= 1, nor several separated by commas")
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _predict(args):
@@ -121,8 +126,9 @@ def _law(text):
     kind, _, value = text.partition(":")
     if kind == "full" and not value:
         return ft.Full()
-    if kind == "uniform" and value.isdigit():
-        return ft.Uniform(int(value))
+    if kind == "uniform":
+        with contextlib.suppress(argparse.ArgumentTypeError):
+            return ft.Uniform(positive(value))
     if kind == "bernoulli" and value:
         return ft.Bernoulli(fraction(value))
     refuse("--participation", text, "is full, uniform:M or bernoulli:P", "For example uniform:2 or bernoulli:1/2.")

@@ -9,8 +9,9 @@ from fltheory.comparison.measure import Measurement, measure
 from fltheory.comparison.names import named
 from fltheory.comparison.predict import predict
 from fltheory.comparison.table import Entry, MethodTable
-from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse
+from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, refuse
 from fltheory.operators.operator import prepare
+from fltheory.operators.stability import StableSteps
 from fltheory.optima import optimum
 from fltheory.problems.base import Problem
 from fltheory.runs import _device
@@ -46,6 +47,11 @@ def compare(
     Raises BadInput for arguments that are wrong whatever the method, and if no method can be used at all.
     """
     methods = _methods(algorithms)
+    check_flag(measure, "measure")
+    if not isinstance(stable, dict):
+        check_flag(stable, "stable")
+    elif not all(isinstance(v, StableSteps) for v in stable.values()):
+        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
@@ -67,7 +73,7 @@ def compare(
         best = None
     entries = []
     for name, algorithm in methods.items():
-        steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)
+        steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
         said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
         seen = (
             _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)

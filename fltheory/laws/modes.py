@@ -14,6 +14,7 @@ from fltheory.errors import is_one_of, listed, refuse
 from fltheory.laws.base import Law, check_steps, probabilities
 from fltheory.scalars import declare, fraction, is_count
 
+MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
 SET = ("is a list of lists of client indices", "For example [[0, 1], [2]].")
 
 
@@ -60,6 +61,9 @@ class Chain(Law):
             if len(self.initial) != k or any(v < 0 for v in self.initial) or sum(self.initial) != 1:
                 refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
                        "Give one probability per mode, summing to 1.")
+        elif not self._irreducible():
+            refuse("matrix", f"{k} modes", "is irreducible: every mode can be reached from every other one",
+                   "Leave out modes that never come back, or give `initial` to say where the chain starts.")
         if not is_one_of(self.empty, ("move", "skip")):
             refuse("empty", self.empty, 'is "move" or "skip": a schedule cannot be redrawn', "Leave the empty set out.")
         if self.per_mode_steps is not None:
@@ -67,6 +71,11 @@ class Chain(Law):
             object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in steps))
             if len(self.per_mode_steps) != k:
                 refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
+
+    def _irreducible(self):
+        from scipy.sparse.csgraph import connected_components
+        edges = np.array([[int(v > 0) for v in row] for row in self.matrix])
+        return connected_components(edges, connection="strong", return_labels=False) == 1
 
     @property
     def modes(self):
@@ -81,6 +90,8 @@ class Chain(Law):
     def stationary(self):
         """The stationary law of the modes; raises BadInput if it is not unique."""
         P = np.array(self.matrix, dtype=object)
+        if self.initial is not None and self._irreducible() and tuple(np.array(self.initial) @ P) == self.initial:
+            return list(self.initial)  # as of Markov, whose joint chain is too large for elimination
         kernel, _ = linalg.nullspace(P.T - linalg.identity(self.modes, P))
         if kernel.shape[1] != 1:
             refuse("matrix", f"{kernel.shape[1]} closed classes", "the stationary law must be unique",
@@ -151,13 +162,15 @@ def Replay(schedule, **options) -> Chain:
 def Markov(p, correlation, n, **options) -> Chain:
     """Independent two-state chains per client: stationary probability p_i, correlation in (-1, 1) round to round.
 
-    Joint chain over the 2^n sets (n <= 12). P(join | out) = p(1 - correlation), P(stay | in) = p + correlation(1 - p).
+    Joint chain over the 2^n sets (n <= 10). P(join | out) = p(1 - correlation), P(stay | in) = p + correlation(1 - p).
     Raises BadInput where a transition probability would leave [0, 1].
     """
     if not is_count(n):
         refuse("n", n, "there is at least one client", "Give an int >= 1.")
-    if n > 12:
-        refuse("n", n, "the joint chain has 2^n modes", "Use at most 12 clients or run a simulation.")
+    if n > MOST_CHAINS:
+        refuse("n", n, "the joint chain has 2^n modes and 4^n exact transition probabilities, a few hundred MB for "
+               f"{MOST_CHAINS} clients and four times as much for each further one",
+               f"Use at most {MOST_CHAINS} clients, or Bernoulli, which has no memory.")
     p = [fraction(v) for v in probabilities(p, n, "p")]
     rho = _exact(correlation, "correlation")
     rho = rho * n if declare(correlation, "correlation").ndim == 0 else rho

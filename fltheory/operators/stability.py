@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.errors import BadInput, CertificateFailed, NoFixedPoint, refuse
+from fltheory.errors import BadInput, CertificateFailed, NoFixedPoint, check_flag, is_one_of, refuse
 from fltheory.operators.moments import DENSE
 from fltheory.operators.operator import Operator, _build, derive
-from fltheory.scalars import FLOAT, fraction
+from fltheory.scalars import FLOAT, fraction, is_count
 
 MEASURES = ("mean-square", "mean")
 MULTIPLE = 4  # the scan ends at MULTIPLE / L, doubled while the method is still stable there
@@ -19,6 +19,7 @@ SMALLEST = 1e-5  # the smallest scanned step, as a fraction of the end of the sc
 PER_DECADE = (4, 1)  # scanned steps per decade below the first equally spaced one
 REFINED = (1e-12, 1e-6)  # relative accuracy of a crossing
 NEUTRAL = 1e-12  # a rate this close to 1 counts as not stable: flat directions have rate 1 up to rounding
+MOST_POINTS = 10_000  # of a scan: seconds where a rate is cheap; more tell nothing that narrower ones do not
 POINTS = (200, 16)  # scan points where one rate is cheap, and where it needs an iterative eigenvalue
 
 
@@ -82,7 +83,7 @@ def stable_steps(
     Only `lr` changes: a proximal solver keeps the one of mu and alpha it was given, and personal or server step sizes
     stay. measure: "mean-square" (second moments converge, which also bounds the mean) or "mean" (only E x converges).
     up_to: end of the scan, a number > 0; default 4/L with L the largest curvature of a client, doubled up to 10 times
-    while the method is stable there. points: equally spaced scan points (>= 2), default 200, or 16 where one rate takes
+    while the method is stable there. points: equally spaced scan points (2 to 10000), default 200, or 16 where one rate takes
     an iterative eigenvalue; further points fall off geometrically to up_to/10^5. Every change of sign between
     neighbouring points is refined to about 1e-12 (1e-6 there); what lies between two points of equal sign is not seen.
     Rates within 1e-12 of 1 count as not stable: flat directions never contract, and FOCUS with several local steps only
@@ -92,10 +93,12 @@ def stable_steps(
     Raises BadInput, NotAffine for rounds without an operator, CertificateFailed if a bracket was asked for and not
     found. Source of the criterion: spectral radius of E[M] and of E[M (x) M] on the reachable subspace below 1.
     """
-    if measure not in MEASURES:
+    if not is_one_of(measure, MEASURES):
         refuse("measure", measure, f"is one of {', '.join(MEASURES)}", "Say which moments must converge.")
-    if points is not None and (isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 2):
-        refuse("points", points, "a scan has at least two points", "Leave it out, or give an int >= 2.")
+    check_flag(certify, "certify")
+    if points is not None and (not is_count(points, 2) or points > MOST_POINTS):
+        refuse("points", points, f"a scan has at least two points, and at most {MOST_POINTS}",
+               f"Leave it out, or give an int from 2 to {MOST_POINTS}.")
     if up_to is not None and fraction(up_to) <= 0:
         refuse("up_to", up_to, "a largest step size is positive", "Leave it out, or give a number > 0.")
     rates = _Rates(algorithm, problem, law, noise, measure)

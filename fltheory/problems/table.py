@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -118,6 +119,8 @@ def read_cells(path):
 
     Raises BadInput naming the file, and the line, if it cannot be read.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        refuse("path", path, "a data file is named by a text or a Path", 'For example "measurements.csv".')
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:

@@ -11,6 +11,7 @@ from fltheory.claims.search import Family, Search
 from fltheory.scalars import fraction
 from verification import bugs_focus_stability as bugs
 from verification import bugs_focus_structure as wrong
+from verification.focus.claims.trajectories import coded
 from verification.focus.formulas import stability as f
 from verification.focus.instances import stability as I
 
@@ -221,6 +222,8 @@ def conj_markov(i):
     consensus times the stationary law is the right vector and the server block the left vector of the eigenvalue 1, (ii) all other
     eigenvalues have modulus below 1, (iii) the eigenvalue moves with slope $-2\sum_ih_i$.
     """
+    if "transitions" in i.extra:
+        return _two_states(i)
     op, total = i.op_anywhere, sum(i.h[1:], i.h[0])
     moments, n = op.moments, len(i.h)
     pi = moments.stationary_modes()
@@ -238,6 +241,33 @@ def conj_markov(i):
         survival.append(at_most(max(sum(row) for row in kept), Q(1), f"client {client + 1} stays away 60 rounds", strict=True))
     return (equal(still, X.reshape(-1), "right vector at eta = 0"), equal(moved, -2 * total, "slope of the unit eigenvalue"),
             *survival)
+
+
+def _two_states(i):
+    """det(1 - T) over the modes absent and present is a p (1-c)^2 (2p(1-c) - a(2-p(1+c))): positive below one limit of
+    a = eta h, negative above it, where an odd number of eigenvalues exceeds 1."""
+    kind = type(_start(i))
+    maps = []
+    for S in ((), (1,)):
+        columns = [coded(i, kind(*(np.array(v, dtype=object) + 0 * i.eta for v in unit)), [S])[1]
+                   for unit in (([1], [0], [[0]]), ([0], [1], [[1]]))]  # x = 1; and g = y = 1
+        maps.append(np.array([[s.x[0] for s in columns], [s.g[0, 0] for s in columns]], dtype=object))
+    places = [(m, j, k) for m in (0, 1) for j, k in ((0, 0), (0, 1), (1, 1))]
+
+    def image(m, j, k):
+        X = np.full((2, 2), 0 * i.eta, dtype=object)
+        X[j, k] = X[k, j] = 1 + 0 * i.eta
+        after = [i.transitions[m][to] * (maps[to] @ X @ maps[to].T) for to in (0, 1)]
+        return [after[to][a, b] for to, a, b in places]
+    T = np.array([image(*place) for place in places], dtype=object).T
+    a, p, c = i.eta, i.p, i.c
+    return (equal(linalg.determinant(linalg.identity(6, T) - T), a * p * (1 - c)**2 * (2 * p * (1 - c) - a * (2 - p * (1 + c))),
+                  "det(1 - T)"),
+            equal(f.markov_threshold(p, c) * (2 - p * (1 + c)), 2 * p * (1 - c), "limit of eta h: 2p(1-c)/(2-p(1+c))"))
+
+
+def _start(i):
+    return i.algorithm.to(i.domain).init(i.problem.to(i.domain), i.domain.array(np.zeros(1, dtype=np.int64)))
 
 
 @claim("sec5-1-any-participation", on=I.any_participation, rejects=[wrong.tracking_reset],

@@ -105,6 +105,24 @@ def lem1(eta, mu, L, distance2, spread2, delta2):
             "sampling": 5 * eta / mu * delta2}
 
 
+def lem1_form(moved, best, q, eta, mu, L, delta2):
+    """Right minus left side of (49) as a quadratic form in (1, X): positive semidefinite iff (49) holds for every X.
+
+    moved (d, 1 + n d): the affine map of the stacked points X (n, d) to the mean after one step; best (d,).
+    """
+    d, n = len(best), len(q)
+    eye, zero = linalg.identity(1 + n * d, moved), 0 * moved
+    one = [eye[1 + i * d:1 + (i + 1) * d] for i in range(n)]
+    mean, target = total(w * E for w, E in zip(q, one, strict=True)), zero.copy()
+    target[:, 0] = best
+
+    def gram(A):
+        return linalg.matmul(A.T, A)
+    terms = lem1(eta, mu, L, gram(mean - target), total(w * gram(mean - E) for w, E in zip(q, one, strict=True)),
+                 delta2 * gram(eye[:1]))
+    return total(terms.values()) - gram(moved - target)
+
+
 def lem2(eta, steps, delta2, sigma2):
     """Right side of (54) with steps = tau - 1, and of (55), just before averaging, with steps = tau."""
     return 8 * eta**2 * steps**2 * (delta2 + sigma2)
@@ -116,10 +134,24 @@ def thm3(eta, tau, mu, L, delta2, sigma2, printed=False):
     The drift part alone decides nothing: |mean(H)^-1 mean(H_i g_i)|^2 <= kappa sigma_G^2, so to first order the squared
     drift is at most eta^2 (tau-1)^2 kappa sigma_G^2/4 <= eta tau^2 sigma_G^2/(4 mu), below the variance part.
     """
-    kappa = L / mu
-    drift = 80 * eta**2 * kappa**2 * (tau - 1) ** 2 * (delta2 + sigma2)
-    bias = (10 * kappa if printed else 10 / (mu * mu)) * delta2
-    return {"local": (L * L if printed else 1) * drift + 16 * eta * tau**2 / mu * (delta2 + sigma2), "bias": bias}
+    bias = (10 * L / mu if printed else 10 / (mu * mu)) * delta2
+    drift = (L * L if printed else 1) * thm3_drift(eta, tau, mu, L, delta2, sigma2)
+    return {"local": drift + thm3_variance(eta, tau, mu, delta2, sigma2), "bias": bias}
+
+
+def thm3_drift(eta, tau, mu, L, delta2, sigma2):
+    """First term of Theorem 3 in the units of |x|^2."""
+    return 80 * eta**2 * (L / mu) ** 2 * (tau - 1) ** 2 * (delta2 + sigma2)
+
+
+def thm3_variance(eta, tau, mu, delta2, sigma2):
+    """Last term of Theorem 3."""
+    return 16 * eta * tau**2 / mu * (delta2 + sigma2)
+
+
+def cor2(eta, mu, sigma2):
+    """Right side of Corollary 2: uniform sampling, one local step."""
+    return 16 * eta * sigma2 / mu
 
 
 def floor_recursion(eta, mu, L, tau, delta2, sigma2):

@@ -118,7 +118,17 @@ def _chain(name, law, n, tau):
                     says="curvatures and eta are symbols")
 
 
-chains = [_chain("one client, sticky", Markov("1/3", "9/10", 1), 1, 1), _chain("one client, tau=3", Markov("1/3", "-1/5", 1), 1, 3),
+def _chain_symbols():
+    k = Field("eta p c")
+    eta, p, c = k.symbols
+    return Instance("one client, any chain of two states", line([1], [0]), Focus(eta, 1), Full(), domain=k, eta=eta, p=p, c=c,
+                    tau=1,
+                    transitions=[[1 - p * (1 - c), p * (1 - c)], [1 - p - c * (1 - p), p + c * (1 - p)]], seen=participants,
+                    says="h = 1; stationary probability p and correlation c are symbols")
+
+
+chains = [_chain_symbols(), _chain("one client, sticky", Markov("1/3", "9/10", 1), 1, 1),
+          _chain("one client, tau=3", Markov("1/3", "-1/5", 1), 1, 3),
           _chain("two clients, each its own chain", Markov(("1/2", "1/5"), ("3/5", "1/2"), 2), 2, 1),
           _chain("two clients in turn, sticky, tau=2", keeps_its_client("99/100", 2), 2, 2)]
 
