@@ -89,7 +89,7 @@ def fraction(value) -> Fraction:
 def to_float(value) -> float:
     """float64 of a number; raises BadInput where it has none (beyond 1.8e308, symbols, no numbers)."""
     try:
-        if isinstance(value, complex):
+        if isinstance(value, complex) or value is np.ma.masked:  # numpy would warn and make it NaN
             raise TypeError
         out = float(fraction(value) if isinstance(value, str) else value)
         if abs(out) < math.inf or out != out or type(value) is float or type(value).__name__ != "longdouble":

@@ -21,7 +21,7 @@ from fltheory.assertions.subjects import (
 )
 from fltheory.assertions.table import Evidence, difference, shown
 from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
-from fltheory.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
+from fltheory.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
 from fltheory.operators import spectrum
 from fltheory.operators.spectrum import CHARPOLY
 from fltheory.scalars import FLOAT, RATIONAL, have, is_rational, need
@@ -69,7 +69,7 @@ def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolera
     """
     __tracebackhide__ = True
     checked(subject)
-    if kind not in KINDS:
+    if not is_one_of(kind, KINDS):
         refuse("kind", kind, f"is one of {sorted(KINDS)}", "Say whether the mean or the mean square contracts.")
     one_of(expected, at_most)
     tolerance, level = tolerance_of(tolerance), level_of(level)

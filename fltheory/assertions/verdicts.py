@@ -10,7 +10,7 @@ from fltheory.claims.check import check
 from fltheory.claims.discover import activate, papers
 from fltheory.claims.findings import confirm
 from fltheory.conformance.report import conforms
-from fltheory.errors import refuse
+from fltheory.errors import is_one_of, refuse
 
 CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
 FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
@@ -88,7 +88,7 @@ def assert_claim(id, paths=("verification",), word=None, quick=False):
     __tracebackhide__ = True
     paper, kind, made = _find(id, paths)
     words = CLAIM_WORDS if kind == "claim" else FINDING_WORDS
-    if word is not None and word not in words:
+    if word is not None and not is_one_of(word, words):
         refuse("word", word, f"the words of a {kind} are {words}", "Leave it out for the declared word.")
     if not isinstance(quick, bool):
         refuse("quick", quick, "is True or False", "Say whether searches are shortened.")

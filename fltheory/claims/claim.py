@@ -245,6 +245,8 @@ class Finding:
         )
         if not isinstance(self.id, str) or not self.id.strip():
             refuse("id", self.id, "a finding is named by a string", 'For example "eq7-missing-factor".')
+        if not isinstance(self.at, (tuple, list)) or not all(isinstance(name, str) for name in self.at):
+            refuse("at", self.at, "is a tuple of names of instances", 'For example at=("two clients",).')
         if not is_one_of(self.kind, kinds):
             refuse("kind", self.kind, f"is one of {kinds}", "Say how the finding is decided.")
 

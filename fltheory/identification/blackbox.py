@@ -176,6 +176,11 @@ class Reference:
         if isinstance(steps, tuple) and len(steps) != n:
             refuse("steps", steps, f"one per client, so {n} of them", "Give an int for a common number.")
         self.steps = np.broadcast_to(np.array(steps), (n,))
+        self.tau = tuple(int(k) for k in self.steps)
+
+    def like(self, algorithm):
+        """Another algorithm as a reference of the same size; its steps are its own."""
+        return Reference(algorithm, self.n, self.d)
 
     def draw(self, cohort=None):
         if cohort is None:

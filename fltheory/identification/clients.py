@@ -10,8 +10,9 @@ from fltheory.arrays import is_torch
 from fltheory.errors import refuse
 from fltheory.problems.base import check_weights
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, fraction
+from fltheory.scalars import FLOAT, fraction, is_count
 
+MOST, MOST_SIZE = {"n": 1000, "d": 2000}, 10_000
 MOST_PARTS = 100_000  # rows per dimension over all clients
 
 
@@ -85,8 +86,14 @@ class Problems:
 
     def __init__(self, n, d, weights=None, seed=0):
         for what, value in (("n", n), ("d", d)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                refuse(what, value, "is a whole number >= 1", "Give the number of clients and of coordinates.")
+            if not is_count(value) or value > MOST[what]:
+                refuse(what, value, f"is a whole number from 1 to {MOST[what]}",
+                       "Give the number of clients and of coordinates; small ones show every fault.")
+        if int(n) * int(d) > MOST_SIZE:
+            refuse("(n, d)", (n, d), f"n d is at most {MOST_SIZE}: the code is probed once per coordinate of each client",
+                   "Use fewer clients or coordinates; small numbers show every fault.")
+        if not is_count(seed, 0):
+            refuse("seed", seed, "is a whole number >= 0", "Give an int.")
         self.n, self.d, self.seed = int(n), int(d), seed
         self.weights = rational_weights(weights, self.n)
         rng = np.random.default_rng([seed, 11])

@@ -1,26 +1,27 @@
 """`ft.identify`: is this training code the algorithm it says it is, and if not, what does it do instead?"""
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fltheory.algorithms.base import Algorithm
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
-from fltheory.errors import FLTheoryError, refuse
+from fltheory.errors import FLTheoryError, listed, refuse
 from fltheory.identification import explain, sampling
 from fltheory.identification.blackbox import BlackBox, Reference
 from fltheory.identification.checks import check, clipping, find_height
 from fltheory.identification.clients import Problems
 from fltheory.identification.maps import arrangement, blocks, distance, measured, plan, predicted
-from fltheory.identification.result import Fault, Identification
-from fltheory.identification.variants import memories, neighbours
+from fltheory.identification.result import Fault, Identification, first_line
+from fltheory.identification.variants import fitted, memories, neighbours, numbers
 from fltheory.laws.base import Law, RandomSteps
 from fltheory.laws.memoryless import Full
+from fltheory.scalars import is_count
 
 TRIALS = 3000
+MOST_ROUNDS, MOST_TRIALS = 1000, 10**7
 
 
 def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None, reset=None, rounds=3, bugs=(),
@@ -41,13 +42,17 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     problems = Problems(n, d, weights, seed)
     box = BlackBox(round_fn, problems.n, problems.d, state, reset)
     _check_arguments(algorithm, law, rounds, tolerance, trials)
+    bugs = listed(bugs, "bugs", "is a list of functions", "Give functions algorithm -> wrong algorithm.")
+    for bug in bugs:
+        if not callable(bug):
+            refuse("bugs", bug, "is no function", "Give functions algorithm -> wrong algorithm.")
     steps = getattr(law, "steps", None)
     reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, steps)
     if isinstance(steps, RandomSteps) or (law is not None and not box.takes_cohort and not isinstance(law, Full)):
-        return _drawn(box, problems, algorithm, law, bugs, tolerance, trials)
+        return sampling.identify_draws(box, problems, algorithm, law, bugs, tolerance, trials)
     height = find_height(box, problems)
     checked = check(box, problems, height, tolerance)
-    name = "the catalogue" if algorithm is None else _name(algorithm)
+    name = "the catalogue" if algorithm is None else repr(algorithm)
     result = Identification("inconclusive", checked.reason, name, tolerance=checked.tolerance)
     if checked.status in ("random", "memory", "nonlinear"):
         result.verdict = {"random": "not deterministic", "memory": "inconclusive", "nonlinear": "not affine"}[checked.status]
@@ -58,7 +63,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
         if checked.status == "nonlinear":
             result.faults.append(Fault(checked.reason, f"affine combinations miss by {max(checked.residuals.values()):.1g}",
                                        max(checked.residuals.values())))
-        return _finish(result, box)
+        return result.finish(box)
     if algorithm is None:
         _search(result, box, problems, height, rounds, checked.tolerance, seed)
     else:
@@ -70,7 +75,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
         result.reason = sentence + ("; below the threshold the maps agree" if result.matches else
                                     "; below the threshold: " + result.reason)
         result.verdict = "not affine"
-    return _finish(result, box)
+    return result.finish(box)
 
 
 def _check_arguments(algorithm, law, rounds, tolerance, trials):
@@ -80,22 +85,11 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
         refuse("algorithm", type(algorithm).__name__, "has no affine map of the model", "Compare an affine algorithm.")
     if law is not None and not isinstance(law, Law):
         refuse("law", type(law).__name__, "is a law of participation or None", "Give ft.Uniform(2), or leave it out.")
-    for what, value in (("rounds", rounds), ("trials", trials)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            refuse(what, value, "is a whole number >= 1", "Give an int.")
+    for what, value, most in (("rounds", rounds, MOST_ROUNDS), ("trials", trials, MOST_TRIALS)):
+        if not is_count(value) or value > most:
+            refuse(what, value, f"is a whole number from 1 to {most}", "Give an int.")
     if tolerance is not None and not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
         refuse("tolerance", tolerance, "lies between 0 and 1", "Leave it out: it follows the arithmetic met.")
-
-
-def _name(algorithm):
-    return repr(algorithm)
-
-
-def _finish(result, box):
-    result.calls, result.notes = box.calls, [*result.notes, *box.notes]
-    result.dtype = "/".join(sorted(box.dtypes)) + (", float32 inside" if box.single and box.calls
-                                                   and "float64" in box.dtypes else "")
-    return result
 
 
 def _compare(result, box, problems, height, reference, law, rounds, bugs, tolerance, seed):
@@ -108,83 +102,83 @@ def _compare(result, box, problems, height, reference, law, rounds, bugs, tolera
     result.maps = {key: measured(box, instance, key, joint) for key in keys}
     scaled = problems.generic(height)   # in units of the scale
 
-    def gap(other):
+    def maps_of(other, keys=keys):
+        """{key: map} of another reference, or None where it has none to compare."""
         try:
             there = arrangement(box, other, scaled) if joint else None
-            if joint and there is None:
-                return np.inf
-            return distance(result.maps, {key: predicted(other, scaled, key, joint, there) for key in keys})
+            return None if joint and there is None else {k: predicted(other, scaled, k, joint, there) for k in keys}
         except FLTheoryError:
-            return np.inf
+            return None
 
-    result.deviation, result.tolerance = gap(reference), tolerance
-    zero = problems.single(0, np.zeros(box.d))
-    drift = float(np.abs(box.first(zero, np.zeros(box.d))).max())
-    if drift > tolerance:
-        result.verdict, result.reason = "differs", "the first round moves the model although every gradient vanishes"
-        result.faults = [Fault("the memories do not start at 0 (random or stale initial values?)",
-                               f"the model 0 moves by {drift:.3g} in a problem without gradients", drift)]
+    def gap(other):
+        """The distance of its maps, up to the first that differs."""
+        worst = 0.0
+        for key in keys:
+            maps = maps_of(other, [key])
+            worst = np.inf if maps is None else max(worst, distance({key: result.maps[key]}, maps))
+            if worst > tolerance:
+                break
+        return worst
+
+    def misses(made, value):
+        """The entries of some maps less those of a reference with a number in it."""
+        try:
+            maps = maps_of(made(value), keys[:4])
+        except FLTheoryError:
+            return None
+        return None if maps is None else np.concatenate([(result.maps[k] - maps[k]).ravel() for k in maps])
+
+    wanted_maps = maps_of(reference)
+    result.deviation, result.tolerance = distance(result.maps, wanted_maps), tolerance
+    drift = float(np.abs(box.first(problems.single(0, np.zeros(box.d)), np.zeros(box.d))).max())
+    linear = {k: v[:, :-1] for k, v in result.maps.items()}
+    same = distance(linear, {k: v[:, :-1] for k, v in wanted_maps.items()}) <= tolerance
+    if drift > tolerance or (same and result.deviation > tolerance):
+        result.verdict, result.reason = "differs", "the maps have the right linear parts, but not the right constants"
+        evidence = "only the constants of the maps differ"
+        if drift > tolerance:
+            result.reason = "the first round moves the model although every gradient vanishes"
+            evidence = f"the model 0 moves by {drift:.3g} in a problem without gradients"
+        result.faults = [Fault("the memories do not start at 0 (random or stale initial values?)", evidence, drift)]
         return
     if result.deviation <= tolerance:
         result.verdict, result.reason = "matches", f"the maps agree entry by entry ({len(keys)} maps)"
         return
     result.verdict, result.reason = "differs", f"the maps are {result.deviation:.2g} apart"
-    found = []
+    named, work, weights = [], [], []
     for bug in bugs:
         wrong = bug(reference.algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
-        if wrong is None:
-            continue
-        residual = gap(Reference(wrong, box.n, box.d, None if wrong.steps != reference.algorithm.steps else reference.steps))
-        if residual <= tolerance:
-            text = (bug.__doc__ or bug.__name__).strip().split("\n")[0]
-            found.append(Fault(text, f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
-    work = 0
+        if wrong is not None:
+            steps = None if wrong.steps != reference.algorithm.steps else reference.steps
+            residual = gap(Reference(wrong, box.n, box.d, steps))
+            if residual <= tolerance:
+                named.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
+    memory = box.form != "round"
+    near = [Fault(sentence, "its maps agree", gap(wrong)) for sentence, wrong in neighbours(reference, memory)]
+    near = sorted((f for f in near if f.residual <= tolerance), key=lambda f: f.residual > 1e-3 * tolerance)
     fits, wanted, idle = explain.observe(box, problems, height, tolerance, reference)
-    result.parameters = explain.parameters(fits, problems)
     if wanted is not None:
-        seen_work = explain.faults_of_fits(fits, wanted, idle, tolerance)
-        found, work = found + seen_work, len(seen_work)
-        if None not in fits:
+        result.parameters = explain.parameters(fits, problems)
+        work = explain.faults_of_fits(fits, wanted, idle, tolerance)
+        if None not in fits and not near:   # agreement of whole maps says more than single weights do
             cohorts = sorted({c for key in keys for c in ((key,) if joint else key) if c is not None})
             cohorts = [c for c in cohorts if len(set(c)) == len(c)]
-            full = [f.share for f in fits]
-            seen = explain.shares(box, problems, height, full, cohorts)
+            seen = explain.shares(box, problems, height, [f.share for f in fits], cohorts)
             base = explain.shares(reference, problems, height, [f.share for f in wanted], cohorts)
-            found += explain.faults_of_weights(seen, base, fits, problems, tolerance)
-    near = []
-    for sentence, wrong in neighbours(reference.algorithm, reference.steps):
-        if wrong is not None and wrong.stateful and box.form == "round":
-            continue
-        other = _Uniform(reference) if wrong is None else Reference(wrong, box.n, box.d)
-        near.append(Fault(sentence, "its maps agree", gap(other)))
-    near.sort(key=lambda f: f.residual)
-    near = [f for f in near if f.residual <= tolerance]
-    where = len(found) if not reference.algorithm.stateful else sum(f.name is not None for f in found) + work
-    found[where:where] = near
-    if not found:
-        where = blocks(result.maps, {k: predicted(reference, scaled, k, joint, order) for k in keys}, box, tolerance) \
-            if joint else "the first round agrees, later ones do not"
-        found.append(Fault("the memories are updated wrongly: " + where, "the local work and the weights agree", 1.0))
-    result.faults = found
-
-
-class _Uniform(Reference):
-    """A reference whose data weights are dropped."""
-
-    def __init__(self, reference):
-        super().__init__(reference.algorithm, reference.n, reference.d, tuple(int(k) for k in reference.steps))
-
-    def _plain(self, instance):
-        class Plain:
-            problem = instance.problem.surrogate(None)
-            d = instance.d
-        return Plain
-
-    def run(self, instance, x, schedule=(None,), draws=None):
-        return super().run(self._plain(instance), x, schedule, draws)
-
-    def joint(self, instance, z, cohort=None):
-        return super().joint(self._plain(instance), z, cohort)
+            weights = explain.faults_of_weights(seen, base, fits, problems, tolerance)
+    first = reference.algorithm.stateful or hasattr(reference.algorithm, "beta") or any(f.residual >= 1 for f in work)
+    found = [*near, *work] if first else [*work, *near]
+    found += weights
+    if all(f.residual >= 1 for f in found):
+        for sentence, made, starts in numbers(reference, memory):
+            value = fitted(misses, made, starts, tolerance)
+            residual = np.inf if value is None else gap(made(value))
+            if residual <= tolerance:
+                found.append(Fault(sentence(value), "its maps agree at the fitted number", residual))
+    result.faults = named + ([f for f in found if f.residual < 1] or found)   # what says little only where nothing else does
+    if not result.faults:
+        where = blocks(result.maps, wanted_maps, box, tolerance) if joint else "the first round agrees, later ones do not"
+        result.faults = [Fault("the memories are updated wrongly: " + where, "the local work and the weights agree", 1.0)]
 
 
 def _search(result, box, problems, height, rounds, tolerance, seed):
@@ -214,9 +208,9 @@ def _search(result, box, problems, height, rounds, tolerance, seed):
     result.deviation, result.tolerance = best[0], max(tolerance, 3e-9)
     if best[0] <= result.tolerance:
         result.verdict, result.found = "matches", best[1]
-        result.reason = f"the code is {_name(best[1])}"
+        result.reason = f"the code is {best[1]!r}"
     else:
-        result.faults = [Fault(f"nearest of the catalogue: {_name(best[1])}", "maps over rounds", best[0])]
+        result.faults = [Fault(f"nearest of the catalogue: {best[1]!r}", "maps over rounds", best[0])]
 
 
 def _candidates(fits, problems, memory):
@@ -244,49 +238,4 @@ def _candidates(fits, problems, memory):
             w[-1] = 1 - w[:-1].sum()
             yield GeneralRule(lr, steps, solver, "weighted", float(total), tuple(w.tolist()))
     if memory:
-        for beta in np.arange(1, 20) / 20:
-            from fltheory.identification.variants import with_momentum
-            yield with_momentum(lr, steps, float(beta))
-
-
-def _drawn(box, problems, algorithm, law, bugs, tolerance, trials):
-    """Code that draws its own cohorts or steps."""
-    if algorithm is None:
-        refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
-    full = law if law.steps is not None else law.with_steps(algorithm.steps)
-    plain = algorithm if law.steps is None else replace(algorithm, steps=None)
-    if box.takes_cohort:
-        full = Full(steps=full.steps)
-    height = find_height(box, problems)
-    instance, sampled = sampling.collect(box, problems, height, trials)
-    allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
-
-    def references(any_law):
-        return Reference(plain, box.n, box.d, any_law.steps)
-
-    weights = [str(w) for w in problems.weights]
-    level = sampling.LEVEL
-    p_value, lost, faults = sampling.explain(sampled, references, instance, full, weights, bugs, allowed, level)
-    result = Identification("differs", "", f"{_name(plain)} under {full}", deviation=None, tolerance=allowed, faults=faults)
-    if p_value is not None:
-        result.notes.append(f"{trials} rounds against the law's distribution of outcomes: p = {p_value:.2g}, "
-                            f"level {level:g}")
-    if lost or (p_value is not None and p_value < level / 2) or faults:
-        for bug in bugs:
-            wrong = bug(plain if plain.steps is not None else algorithm) if getattr(bug, "of", "algorithm") == "algorithm" \
-                else None
-            if wrong is not None:
-                wrong = replace(wrong, steps=None) if law.steps is not None else wrong
-                p, missing = sampling.against(sampled, Reference(wrong, box.n, box.d, wrong.steps or full.steps), instance,
-                                              full if wrong.steps is None else replace(full, steps=wrong.steps), allowed)
-                if not missing and p >= level:
-                    text = (bug.__doc__ or bug.__name__).strip().split("\n")[0]
-                    result.faults.insert(0, Fault(text, f"catalogued bug {bug.__name__} explains the outputs", 0.0,
-                                                  bug.__name__))
-        result.reason = "the rounds are not distributed as the law and the algorithm say"
-    elif p_value is None:
-        result.verdict = "inconclusive"
-        result.reason = "inclusion and pair frequencies agree; the law has too many outcomes for a test of the models"
-    else:
-        result.verdict, result.reason = "matches", "the models are distributed as the law and the algorithm say"
-    return _finish(result, box)
+        yield from (ServerMomentum(lr, steps, beta=k / 20) for k in range(1, 20))

@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal
-from fltheory.identification.fits import expected, recover
+from fltheory.identification.fits import expected, mass, recover
 from fltheory.identification.result import Fault, number
 from fltheory.scalars import FLOAT
 
@@ -34,8 +34,8 @@ def observe(box, problems, height, tolerance, reference=None):
     wanted = None
     if reference is not None:
         wanted = expected(reference, problems, *local_work(reference.algorithm))
-        if max(f.residual for f in wanted) > 1e-6:
-            wanted = None
+        if max(f.residual for f in wanted) > 1e-6:   # such as a warm start: one client's response says nothing
+            return [None] * problems.n, None, None
     fits, idle = recover(box, problems, height, max(tolerance, 1e-9), wanted)
     return fits, wanted, idle
 
@@ -69,15 +69,18 @@ def faults_of_fits(fits, wanted, idle, tolerance):
     """Faults that the fits of single clients show, apart from the aggregation weights."""
     out = []
     if np.abs(idle).max() > max(tolerance, 1e-9):
-        decayed = [f for f in fits if f is not None and "decay" in f.extra]
-        if not decayed and np.ptp(idle) <= 1e-6:
-            out.append(Fault(f"the weights of the averaged models sum to {number(1 - float(idle[0]))}, not to 1",
-                             "a model without any gradient is multiplied by it", tolerance))
-            decayed, idle = None, 0 * idle
-        decay = next((f.extra["decay"] for f in fits if f is not None and "decay" in f.extra), None)
-        size = f" (weight decay {number(decay)})" if decay is not None else ""
-        if decayed is not None:
-            out.append(Fault(f"the model shrinks although every gradient vanishes: hidden weight decay{size}",
+        known = [(f, w) for f, w in zip(fits, wanted, strict=True) if f is not None]
+        decay = next((f.extra["decay"] for f, _ in known if "decay" in f.extra), None)
+        if decay is None and known and all(f.steps == 1 and abs(f.share / w.share - 1) <= 1e-6 for f, w in known):
+            decay = float(idle[0]) / sum(f.share * f.lr for f, _ in known)
+        if decay is None and np.ptp(idle) <= 1e-6:
+            text = f"the weights of the averaged models sum to {number(1 - float(idle[0]))}, not to 1"
+            out.append(Fault(text, "a model without any gradient is multiplied by it", tolerance))
+        else:
+            size = "" if decay is None else f" {number(decay)}, each local step takes lr wd = " \
+                f"{number(decay * known[0][0].lr)} of the model away"
+            does = "shrinks" if idle[0] > 0 else "grows"
+            out.append(Fault(f"the model {does} although every gradient vanishes: hidden weight decay{size}",
                              f"model 1 becomes {1 - float(idle[0]):.6g}", tolerance))
     lost = [i for i, f in enumerate(fits) if f is None]
     if lost:
@@ -165,8 +168,9 @@ def _kind_sentence(f, w):
     return f"the local step is {f.kind} ({', '.join(f'{k} = {v}' for k, v in e.items())}), the reference's {w.kind}"
 
 
-def weight_rules(p, n, steps, masses, base):
-    """(sentence, rule(cohort) -> weights (n,)) of aggregation rules; base: {cohort: the reference's weights}."""
+def weight_rules(p, n, steps, masses, base, bare=None):
+    """(sentence, rule(cohort) -> weights (n,)) of aggregation rules; base: {cohort: the reference's weights}; bare: masses
+    (n,) that the clients would have without their proximal term."""
     p, steps, masses = np.array([float(v) for v in p]), np.array(steps), np.array(masses)
 
     def on(cohort):
@@ -175,11 +179,16 @@ def weight_rules(p, n, steps, masses, base):
             np.add.at(mask, list(cohort), 1)
         return mask
 
-    def nova(norm):
+    def nova(norm, effective=None):
+        """FedNova's weights with these normalisers (n,), and with another effective number of steps (of s, cohort)."""
         def rule(cohort):
             s = p * on(cohort) / (p * on(cohort)).sum()
-            return (s * masses).sum() * s / norm if norm is masses else (s * norm).sum() * s / norm
+            return ((s * norm).sum() if effective is None else effective(s, on(cohort))) * s / norm
         return rule
+
+    def first_normaliser(cohort):
+        s = p * on(cohort) / (p * on(cohort)).sum()
+        return (s * masses).sum() * s / masses[min(cohort) if cohort else 0]
 
     def first_twice(cohort):
         out = base[cohort].copy()
@@ -192,8 +201,15 @@ def weight_rules(p, n, steps, masses, base):
     yield "the participants' p_i are not renormalised over the cohort (the weights are p_i)", lambda S: p * on(S)
     yield "the sum over the participants is divided by the number of all clients (1/n)", lambda S: on(S) / n
     yield "the weights are p_i n/|S|", lambda S: p * n * on(S) / on(S).sum()
-    yield "the normaliser counts local steps, whatever the solver (FedNova with |a_i| = steps)", nova(steps)
+    yield "the normaliser counts local steps, whatever the solver (FedNova with |a_i| proportional to the steps)", nova(steps)
     yield "updates are normalised as in FedNova, by |a_i|", nova(masses)
+    yield "the effective number of steps tau_eff is the plain mean of the |a_i|, not weighted by p_i", \
+        nova(masses, lambda s, there: (there * masses).sum() / there.sum())
+    yield "the first participant's normaliser |a_i| is used for everybody", first_normaliser
+    if bare is not None:
+        yield "the normaliser |a_i| ignores the proximal term", nova(np.array(bare))
+        yield "the normaliser |a_i| ignores the proximal term, the effective number of steps does not", \
+            nova(np.array(bare), lambda s, there: (s * masses).sum())
     yield "the first participant's change is added twice", first_twice
     yield "the aggregated change is multiplied by n/|S|", lambda S: base[S] * n / on(S).sum()
     yield "the aggregated change is multiplied by |S|/n", lambda S: base[S] * on(S).sum() / n
@@ -218,7 +234,8 @@ def faults_of_weights(seen, base, fits, problems, tolerance):
     c = max(seen, key=lambda k: (np.abs(seen[k] - base[k]).max() > slack, k is None))
     where = "with all clients" if c is None else f"with cohort {list(c)}"
     numbers = f"{where} the weights are {_numbers(seen[c])}, the reference's {_numbers(base[c])}"
-    rules = weight_rules(problems.weights, problems.n, [f.steps for f in fits], [f.mass for f in fits], base)
+    bare = [mass(f.kind, f.steps, f.lr, f.extra | {"alpha": 0.0}) for f in fits] if "alpha" in fits[0].extra else None
+    rules = weight_rules(problems.weights, problems.n, [f.steps for f in fits], [f.mass for f in fits], base, bare)
     out = []
     for sentence, rule in rules:
         gap = max(float(np.abs(seen[k] - rule(k)).max()) for k in seen)

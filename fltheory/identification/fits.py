@@ -121,13 +121,17 @@ def canonical(found):
     return found
 
 
+def mass(kind, steps, lr, extra, decay=0.0):
+    """|a_i|_1 = q'(0)/lr, by a complex step."""
+    return float(np.imag(response(kind, steps, np.array([1e-30j]), lr, extra, decay))[0] / 1e-30 / lr)
+
+
 def made(kind, steps, lr, extra, h, r, weight, share=None):
     """The `Fit` with everything given but the aggregation weight (fitted unless given too)."""
     q = response(kind, steps, h, lr, extra)
     s = (weight * weight * q * r).sum() / (weight * weight * q * q).sum() if share is None else share
-    mass = float(np.imag(response(kind, steps, np.array([1e-30j]), lr, extra))[0] / 1e-30 / lr)
     return Fit(kind, steps, float(lr), float(s), {k: float(v) for k, v in extra.items()},
-               float(np.abs(weight * (r - s * q)).max()), mass)
+               float(np.abs(weight * (r - s * q)).max()), mass(kind, steps, lr, extra))
 
 
 def _near(prior, h, r, weight, tolerance, numbers=True):
@@ -188,7 +192,7 @@ def _one_number(kind, name, starts, prior, h, r, weight, tolerance):
 
 
 def _split(names, values):
-    extra = dict(zip(names, values, strict=True))
+    extra = dict(zip(names, values, strict=True))   # a weight decay is no number of the local step
     return extra, extra.pop("decay", 0.0)
 
 
@@ -245,7 +249,7 @@ def _refine(kind, names, steps, start, h, r, weight, small, tolerance):
             e, s = miss(theta, part)
             damp = 1e-3
             for _ in range(rounds):
-                J = np.stack([_slope(miss, theta, part, k) * scale[k] for k in range(len(theta))], axis=1)
+                J = np.stack([np.imag(miss(theta + 1e-30j * unit, part)[0]) / 1e-30 for unit in np.diag(scale)], axis=1)
                 if not np.isfinite(J).all() or not np.isfinite(e).all():
                     return None
                 A = J.T @ J
@@ -267,15 +271,8 @@ def _refine(kind, names, steps, start, h, r, weight, small, tolerance):
     if not np.abs(e).max() <= tolerance or theta[0] <= 0:
         return None
     extra, decay = _split(names, theta[1:].tolist())
-    mass = float(np.imag(response(kind, steps, np.array([1e-30j]), theta[0], extra, decay))[0] / 1e-30 / theta[0])
     return Fit(kind, steps, float(theta[0]), float(s), extra | ({"decay": decay} if "decay" in names else {}),
-               float(np.abs(e).max()), mass)
-
-
-def _slope(miss, theta, part, k):
-    shifted = theta.astype(complex)
-    shifted[k] += 1e-30j
-    return np.imag(miss(shifted, part)[0]) / 1e-30
+               float(np.abs(e).max()), mass(kind, steps, theta[0], extra, decay))
 
 
 def recover(box, problems, height, tolerance, priors=None):
@@ -311,14 +308,10 @@ def recover(box, problems, height, tolerance, priors=None):
         known = next((f for f in reversed(fits) if f is not None and not f.product), None)
         prior = known if priors is None else priors[i]
         found = fit(h, responses(i, h), tolerance, prior, moves)
-        if found is not None and found.product and known is not None:
-            found = replace(found, share=found.share / known.lr, lr=known.lr, product=False)
         fits.append(found)
-    if priors is None and fits and fits[0] is not None and fits[0].product:   # earlier one-step clients
-        known = next((f for f in fits if f is not None and not f.product), None)
-        if known is not None:
-            fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f
-                    for f in fits]
+    known = next((f for f in fits if f is not None and not f.product), None)
+    if known is not None:     # the step size that other clients show
+        fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f for f in fits]
     return fits, idle
 
 

@@ -44,6 +44,13 @@ class Identification:
     def matches(self) -> bool:
         return self.verdict == "matches"
 
+    def finish(self, box):
+        """The result with what the black box has counted and noted."""
+        self.calls, self.notes = box.calls, [*self.notes, *box.notes]
+        inside = ", float32 inside" if box.single and box.calls and "float64" in box.dtypes else ""
+        self.dtype = "/".join(sorted(box.dtypes)) + inside
+        return self
+
     def assert_matches(self):
         """Raise AssertionError with the whole table unless the code is what it was compared with."""
         if not self.matches:
@@ -92,6 +99,11 @@ class Identification:
             out += ["<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for r in rows]
             out.append("</table>")
         return "".join(out)
+
+
+def first_line(bug) -> str:
+    """What a function of `bugs=` does, from its docstring."""
+    return (bug.__doc__ or bug.__name__).strip().split("\n")[0]
 
 
 def number(value) -> str:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fltheory.errors import TooLarge, refuse
-from fltheory.identification.result import Fault
+from fltheory.identification.blackbox import Reference
+from fltheory.identification.checks import find_height
+from fltheory.identification.result import Fault, Identification, first_line
 from fltheory.laws.base import RandomSteps
-from fltheory.laws.memoryless import Bernoulli, Uniform, WithReplacement
+from fltheory.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.laws.weighted import Weighted
 
 LEVEL = 1e-4
@@ -142,7 +144,7 @@ def rivals(law, n, weights):
             yield f"exactly {mean} clients take part each round instead of an independent choice", Uniform(int(mean), **same)
         for empty in ("move", "skip", "redraw"):
             if empty != law.empty:
-                yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace_bernoulli(law, empty)
+                yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
     if isinstance(law.steps, RandomSteps):
         steps = law.steps
         if steps.independent:
@@ -154,36 +156,51 @@ def rivals(law, n, weights):
         yield "every client always makes the same number of local steps", replace(law, steps=steps.choices[0][1])
 
 
-def replace_bernoulli(law, empty):
-    return Bernoulli(law.p, empty, law.steps, law.noise, law.batch)
+def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):
+    """The `Identification` of code that draws its own cohorts or steps: `trials` rounds against the law's outcomes."""
+    if algorithm is None:
+        refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
+    full = law if law.steps is not None else law.with_steps(algorithm.steps)
+    plain = algorithm if law.steps is None else replace(algorithm, steps=None)
+    if box.takes_cohort:
+        full = Full(steps=full.steps)
+    instance, sampled = collect(box, problems, find_height(box, problems), trials)
+    allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
 
-
-def explain(sampled, references, instance, law, weights, bugs, tolerance, level):
-    """(p-value, share unexplained, faults) for a law. references(law): the reference with that law's steps."""
-    n = instance.n
-    try:
-        p_value, lost = against(sampled, references(law), instance, law, tolerance)
-    except TooLarge:
-        p_value, lost = None, 0.0
-    faults = [] if p_value is not None and p_value >= level / 2 and not lost else participation(sampled, law, n, level / 2)
-    if p_value is None or (p_value >= level / 2 and not lost):
-        return p_value, lost, faults
-    candidates = []
-    for bug in bugs:
-        if getattr(bug, "of", None) == "law":
-            wrong = bug(law)
-            if wrong is not None:
-                candidates.append(((bug.__doc__ or bug.__name__).strip().split("\n")[0], wrong, bug.__name__))
-    candidates += [(sentence, wrong, None) for sentence, wrong in rivals(law, n, weights)]
-    named = []
-    for sentence, wrong, name in candidates:
+    def test(algorithm, law):
+        """(p-value, share of unexplained outputs), or None where the law has too many outcomes."""
+        law = law if algorithm.steps is None else replace(law, steps=algorithm.steps)
         try:
-            p, missing = against(sampled, references(wrong), instance, wrong, tolerance)
+            return against(sampled, Reference(algorithm, box.n, box.d, law.steps), instance, law, allowed)
         except TooLarge:
-            continue
-        if not missing and p >= level:
-            named.append(Fault(sentence, f"this law explains the outputs (p = {p:.2g}), the stated one does not", 0.0, name))
-    if lost:
-        faults.append(Fault("the code returns models that no outcome of the law can give",
-                            f"{lost:.1%} of the rounds", lost))
-    return p_value, lost, named + faults
+            return None
+
+    found = test(plain, full)
+    result = Identification("matches", "the models are distributed as the law and the algorithm say",
+                            f"{plain!r} under {full}", tolerance=allowed)
+    if found is not None:
+        result.notes.append(f"{trials} rounds against the law's distribution of outcomes: p = {found[0]:.2g}, level {LEVEL:g}")
+        if found[0] >= LEVEL / 2 and not found[1]:
+            return result.finish(box)
+    result.faults = participation(sampled, full, box.n, LEVEL / 2)
+    if found is None and not result.faults:
+        result.verdict = "inconclusive"
+        result.reason = "inclusion and pair frequencies agree; the law has too many outcomes for a test of the models"
+        return result.finish(box)
+    result.verdict, result.reason = "differs", "the rounds are not distributed as the law and the algorithm say"
+    rival = [(first_line(bug), plain, bug(full), bug.__name__) for bug in bugs if getattr(bug, "of", None) == "law"]
+    for bug in bugs:
+        wrong = bug(algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
+        if wrong is not None:
+            rival.append((first_line(bug), wrong if law.steps is None else replace(wrong, steps=None), full, bug.__name__))
+    rival += [(sentence, plain, wrong, None) for sentence, wrong in rivals(full, box.n, [str(w) for w in problems.weights])]
+    named = []
+    for sentence, wrong, under, name in rival if found is not None else ():
+        seen = None if under is None else test(wrong, under)
+        if seen is not None and not seen[1] and seen[0] >= LEVEL:
+            named.append(Fault(sentence, f"it explains the outputs (p = {seen[0]:.2g}), what is stated does not", 0.0, name))
+    if found is not None and found[1]:
+        result.faults.append(Fault("the code returns models that no outcome of the law can give",
+                                   f"{found[1]:.1%} of the rounds", found[1]))
+    result.faults = named + result.faults
+    return result.finish(box)

@@ -1,138 +1,166 @@
-"""Wrong neighbours of a reference algorithm, compared as whole maps: for faults that hide in memories."""
+"""Wrong neighbours of a reference, compared with the code as whole maps: for faults that hide in memories."""
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
-from fractions import Fraction
-from typing import Any, ClassVar
+from dataclasses import fields, replace
+
+import numpy as np
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fednova_vr import FedNovaVR
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffold import Scaffold, State
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.server_momentum import ServerMomentum
+from fltheory.algorithms.solvers import Decay, Momentum, Vanilla
 from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.arrays import put, spread, take
+from fltheory.identification.result import number
+from fltheory.identification.wrong import Control, Decaying, InTurn, Kept, ServerBuffer, Tracking, Unweighted
 from fltheory.scalars import fraction
-
-
-@dataclass(frozen=True)
-class _Control(Scaffold):
-    """SCAFFOLD with parts of its control variates replaced."""
-
-    longer: Any = 0            # added to the divisor of the client variate
-    server: str = "weighted"   # weights with which c moves: "weighted", "plain", "participants", "frozen"
-    sign: Any = 1              # of the correction c - c_i in the local step
-    order: str = "old"         # how c_i is renewed: "old" (as stated), "none", "no lr", "lost", "end"; see CONTROLS
-    stateful: ClassVar[bool] = True
-
-    def round(self, problem, s, draw):
-        cohort = problem.at(draw.who)
-        x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
-        y, share = x, (cohort.p * draw.present)[..., None]
-        for k, on in draw.local_steps():
-            y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) + (-ci if self.sign == "client" else self.sign * (c - ci)))
-        steps = 1 if self.longer == "one" else draw.steps[..., None] + self.longer
-        new = ci - (0 if self.order == "none" else c) + (x - y) / (steps * (1 if self.order == "no lr" else self.lr))
-        if self.option == 1:
-            new = cohort.grad(y if self.order == "end" else x + 0 * ci, draw.xi_at(k + 1))
-        total = share.sum(-2, keepdims=True)
-        total = total + (total == 0) * 1
-        there = draw.present[..., None]
-        moves = {"weighted": share, "plain": there * (1 + 0 * share) / problem.n, "frozen": 0 * share,
-                 "participants": share / total, "sum": there * (1 + 0 * share)}[self.server]
-        return State(s.x + (share / total * (y - x)).sum(-2), s.c + (moves * (new - ci)).sum(-2),
-                     put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
-
 
 CONTROLS = [
     ({"longer": 1}, "the client variates are divided by one local step too many (steps + 1)"),
     ({"longer": -1}, "the client variates are divided by one local step too few (steps - 1)"),
+    ({"order": "no lr"}, "the client variates are not divided by the step size"),
+    ({"order": "none"}, "c is not subtracted when the client variates are updated"),
+    ({"order": "end"}, "the client variate is the gradient at the local model instead of the server model"),
+    ({"order": "lost"}, "the client variates are computed and sent, but never stored"),
+    ({"order": "whole"}, "a client sends its new variate where the server adds the change c_i_new - c_i"),
     ({"server": "plain"}, "the server variate c moves by the plain mean of the clients' changes, not weighted by p_i"),
-    ({"server": "participants"}, "the server variate's weights are renormalised over the participants"),
+    ({"server": "participants"}, "the server variate's weights are renormalised over the participants (p_i/p_S, not p_i)"),
+    ({"server": "mean"}, "the server variate is divided by the number |S| of participants instead of all clients"),
     ({"server": "frozen"}, "the server variate c is never updated"),
+    ({"server": "sum"}, "the server variate adds the clients' changes without averaging them"),
+    ({"early": True}, "the server variate c moves after each client, so that later clients of the round use the new one"),
     ({"sign": -1}, "the correction c - c_i enters the local step with the wrong sign"),
     ({"sign": 0}, "the control variates are not used in the local steps (plain FedAvg)"),
-    ({"longer": "one"}, "the client variates are divided by one step instead of all local steps (batches, not epochs?)"),
-    ({"order": "no lr"}, "the client variates are not divided by the step size"),
-    ({"order": "lost"}, "the client variates are computed and sent, but never stored"),
-    ({"order": "end"}, "the client variate is the gradient at the local model instead of the server model"),
-    ({"server": "sum"}, "the server variate adds the clients' changes without averaging them"),
     ({"sign": "client"}, "the local correction is -c_i alone: the server variate is missing"),
-    ({"order": "none"}, "c is not subtracted when the client variates are updated"),
 ]
-OTHERS = {"option": (1, 2), "variant": ("printed", "repaired"), "divisor": ("own", "mean"), "start": ("zero", "warm"),
-          "averaging": ("weighted", "plain", "unbiased")}
+ONLY = {1: ("end",), 2: ("longer", "none", "no lr", "factor", "divisor")}   # parts that one option alone has
+TRACKING = {
+    "mean": "the server averages the pushed changes instead of summing them (over n)",
+    "cohort mean": "the server averages the pushed changes instead of summing them (over |S|)",
+    "reset": "nothing is tracked: the server's sum starts from 0 every round",
+    "late": "the server moves by the sum y it had before the pushes arrived",
+    "first": "a client stores its first gradient of the round instead of its last",
+    "forgotten": "the clients forget their stored gradient between rounds",
+    "tracker": "a client's tracker is not reset to 0 after it was pushed",
+    "models": "the server takes the mean of the clients' models instead of its own step",
+}
+TURNS = {"copies": "the clients train one after the other on one model object, each starting where the last one ended "
+                   "(no deep copy); the models seen on the way are averaged",
+         "last": "the clients train one after the other on one model object, each starting where the last one ended "
+                 "(no deep copy), and the average is of that one object",
+         "alone": "only the last participant's model counts: all entries of the average are one object"}
+OTHERS = {
+    "option": {1: "the client variate is the gradient at the server model (option I, not II)",
+               2: "the client variate is the mean local gradient (option II, not I)"},
+    "variant": {v: f"the code is the variant {v!r}" for v in ("printed", "repaired")},
+    "divisor": {v: f"the correction is divided by the {text} (divisor = {v!r})"
+                for v, text in (("own", "client's own steps"), ("mean", "clients' mean steps"))},
+    "start": {"zero": "the stored gradients and their sum start at 0: there is no warm start",
+              "warm": "the start is warm: gradients at the first model are stored and summed before the first round"},
+    "averaging": {"weighted": "the participants' p_i are renormalised over the cohort (p_i / p_S)",
+                  "plain": "every participant counts alike (1/|S|): the data weights p_i are dropped",
+                  "unbiased": "the weights are p_i n/|S|"},
+}
 
 
-@dataclass(frozen=True, init=False)
-class _Tracking(Focus):
-    """FOCUS with its server's tracking replaced: "mean", "reset" or "late"; set by `_tracking`."""
-
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        if self.how == "mean":
-            y = s.y + (new.y - s.y) / problem.n
-        elif self.how == "reset":
-            y = (draw.present[..., None] * take(new.g, draw.who)).sum(-2)
-        else:
-            return new._replace(x=s.x - self.lr * s.y)
-        return new._replace(x=s.x - self.lr * y, y=y)
-
-    def to(self, domain):
-        made = super().to(domain)
-        object.__setattr__(made, "how", self.how)
-        return made
-
-
-def _tracking(algorithm, how):
-    made = object.__new__(_Tracking)
-    for f in fields(algorithm):
-        object.__setattr__(made, f.name, getattr(algorithm, f.name))
-    object.__setattr__(made, "how", how)
-    return made
-
-
-def neighbours(algorithm, steps):
-    """Yield (sentence, wrong algorithm or None for dropped data weights). steps (n,): the reference's."""
-    yield "the data weights p_i are dropped: every client counts alike, in the model and in the memories", None
-    tau = tuple(int(k) for k in steps)
-    kind = type(algorithm)
+def neighbours(reference, memory):
+    """Yield (sentence, wrong `Reference`). memory: whether the code can have memories of clients."""
+    algorithm, tau, like = reference.algorithm, reference.tau, reference.like
+    kind, names = type(algorithm), {f.name for f in fields(algorithm)}
+    yield "the data weights p_i are dropped: every client counts alike, in the model and in the memories", \
+        Unweighted(reference)
+    for name, values in OTHERS.items():
+        for value, sentence in values.items() if name in names and kind.__module__.startswith("fltheory.") else ():
+            if getattr(algorithm, name) != value:
+                yield sentence, like(replace(algorithm, steps=tau, **{name: value}))
+    if kind is FedAvg or (kind is FedNova and algorithm.tau_eff is None):
+        for how, sentence in TURNS.items():
+            if reference.n > 1:
+                yield sentence, InTurn(reference, how)
+        if memory and hasattr(algorithm.solver, "rho"):
+            yield "the local momentum buffers are kept between rounds (one optimiser for the whole training)", \
+                like(Kept(algorithm.lr, tau, algorithm))
+        if memory and type(algorithm.solver) is Decay:
+            yield "the step size goes on decaying in later rounds (one schedule for the whole training)", Decaying(reference)
     if kind is Scaffold:
         for change, sentence in CONTROLS:
-            if not (change.get("longer") == -1 and min(tau) == 1) and not (algorithm.option == 1 and (
-                    "longer" in change or change.get("order") in ("none", "no lr"))) \
-                    and not (algorithm.option == 2 and change.get("order") == "end"):
-                yield sentence, _Control(algorithm.lr, tau, algorithm.option, **change)
+            if {*change, *change.values()}.isdisjoint(ONLY[3 - algorithm.option]) \
+                    and not (change.get("longer") == -1 and min(tau) == 1):
+                yield sentence, like(Control(algorithm.lr, tau, algorithm.option, **change))
     if kind is Focus:
-        yield "the server averages the pushed changes instead of summing them", _tracking(algorithm, "mean")
-        yield "nothing is tracked: the server's sum starts from 0 every round", _tracking(algorithm, "reset")
-        yield "the server moves by the sum it had before the pushes arrived", _tracking(algorithm, "late")
-    for name, values in OTHERS.items():
-        for value in values if hasattr(algorithm, name) and kind.__module__.startswith("fltheory.") else ():
-            if getattr(algorithm, name) != value:
-                yield f"the code does {name} = {value!r} where the reference has {getattr(algorithm, name)!r}", \
-                    replace(algorithm, **{name: value})
-    for name in ("beta", "tau_eff", "alpha"):
+        for how, sentence in TRACKING.items():
+            yield sentence, like(Tracking(algorithm.lr, tau, how, algorithm.start))
+    if kind is ServerMomentum:
+        b = algorithm.beta
+        given = {name: getattr(algorithm, name) for name in names} | {"steps": tau}
+        yield "the server's momentum is missing (beta = 0, or a buffer made anew each round)", \
+            like(replace(algorithm, steps=tau, beta=0))
+        if type(algorithm.solver) is Vanilla:
+            yield f"the momentum {number(float(fraction(b)))} is in the clients' local steps instead of at the server", \
+                like(replace(algorithm, steps=tau, beta=0, solver=Momentum(b)))
+        yield "the server's momentum uses Nesterov's look-ahead", like(ServerBuffer(**given, nesterov=True))
+    for more in (1, -1):
+        if min(tau) + more >= 1:
+            yield f"every client makes one local step too {'many' if more == 1 else 'few'}", \
+                like(replace(algorithm, steps=tuple(k + more for k in tau)))
+    for sentence, other in memories(algorithm.lr, tau):
+        if type(other) is not kind and (memory or not other.stateful):
+            yield f"the code is {sentence}", like(other)
+
+
+def numbers(reference, memory):
+    """Yield (sentence of a value, wrong `Reference` of a value, starting values): faults with one number to fit."""
+    algorithm, tau, like = reference.algorithm, reference.tau, reference.like
+    kind, made = type(algorithm), f"the clients make {', '.join(str(k) for k in dict.fromkeys(tau))}"
+    if kind is Scaffold:
+        def control(name):
+            return lambda v: like(Control(algorithm.lr, tau, algorithm.option, **{name: v}))
+        if algorithm.option == 2:
+            yield lambda v: f"the client variates are divided by {number(v)} step{'' if number(v) == '1' else 's'} instead " \
+                f"of all local steps ({made}): batches, not batches times epochs?", control("divisor"), (1, 3, 12)
+            yield lambda v: f"the client variates are divided by {number(v)} times the local steps ({made}): batches, " \
+                "not batches times epochs?", control("factor"), (1 / 8, 1 / 3, 3 / 4, 3 / 2, 5)
+        yield lambda v: f"the server variate c moves {number(v)} times as far as it should", control("pace"), (0.3, 2, -1)
+    if kind is ServerMomentum:
+        given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)} | {"steps": tau}
+        yield lambda v: f"the server's momentum is dampened by {number(v)}: v <- beta v + {number(1 - v)} D from the second " \
+            "round on, as torch does", lambda v: like(ServerBuffer(**given, dampening=v)), (float(fraction(algorithm.beta)), 0.1)
+    if memory and not algorithm.stateful and not hasattr(algorithm, "beta"):
+        yield lambda v: f"the step size is multiplied by {number(v)} after every round (a schedule that runs on)", \
+            lambda v: Decaying(reference, v), (0.9, 0.5)
+    for name in ("lr", "beta", "tau_eff", "alpha"):
         value = getattr(algorithm, name, None)
         if value is not None and fraction(value):
-            for factor in (0, Fraction(1, 2), 2):
-                if (factor == 0 and name != "beta") or (factor * fraction(value) >= 1 and name == "beta"):
-                    continue
-                yield f"{name} is {float(factor * fraction(value)):g} where {float(fraction(value)):g} is stated", \
-                    replace(algorithm, **{name: factor * fraction(value)})
-    if all(f.name != "solver" or not is_dataclass(f) for f in fields(algorithm)):
-        for lr_factor in (2, Fraction(1, 2)):
-            yield f"the step size is {'twice' if lr_factor == 2 else 'half'} the stated one", \
-                replace(algorithm, lr=lr_factor * fraction(algorithm.lr))
-        for more in (1, -1):
-            if min(tau) + more >= 1:
-                yield f"every client makes one local step {'more' if more == 1 else 'less'}", \
-                    replace(algorithm, steps=tuple(k + more for k in tau))
-    for sentence, other in memories(algorithm.lr, tau):
-        if type(other) is not kind:
-            yield f"the code is {sentence}", other
+            value = float(fraction(value))
+            text = "the step size" if name == "lr" else name
+            yield lambda v, text=text, value=value: f"{text} is {number(v)} where {number(value)} is stated" \
+                + (f" ({number(v / value)} times)" if text != "beta" else ""), \
+                lambda v, name=name: like(replace(algorithm, steps=tau, **{name: v})), (value / 2, value * 2, value * 0.9)
+
+
+def fitted(misses, made, starts, tolerance):
+    """One number such that misses(made, number), an array or None, vanishes; None if none is found.
+
+    Gauss-Newton with secants: only fits to `tolerance` count.
+    """
+    for start in starts:
+        old, new = start, start * 1.01
+        before = misses(made, old)
+        for _ in range(16):
+            now = misses(made, new)
+            if now is None or before is None or new == old:
+                break
+            if np.abs(now).max() <= tolerance / 100:
+                break
+            slope = (now - before) / (new - old)
+            step = -(now * slope).sum() / max((slope * slope).sum(), 1e-300)
+            old, before, new = new, now, new + float(np.clip(step, -abs(new) * 2, abs(new) * 2))
+        if now is not None and np.abs(now).max() <= tolerance:
+            return new
+    return None
 
 
 def memories(lr, steps):
@@ -144,8 +172,3 @@ def memories(lr, steps):
             ("FOCUS", Focus(lr, steps)), ("FOCUS with a warm start", Focus(lr, steps, "warm")),
             ("FedNova with variance reduction", FedNovaVR(lr, steps)),
             ("FedNova with variance reduction as printed", FedNovaVR(lr, steps, variant="printed"))]
-
-
-def with_momentum(lr, steps, beta):
-    """Server momentum on plain averaging needs equal steps; used where the catalogue is searched."""
-    return ServerMomentum(lr, steps, beta=beta)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.errors import CertificateFailed, refuse
+from fltheory.errors import CertificateFailed, refuse, shortened
 from fltheory.laws.base import RandomSteps
 from fltheory.operators.operator import prepare
 from fltheory.operators.probe import Layout
@@ -28,8 +28,9 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
     """Fixed point and local rate of a deterministic round on a smooth problem, by `torch.func.jacrev` and Newton.
 
     law: full participation, or any law with one cohort (its only round is used). x0 (d,): where Newton starts,
-    default 0. Raises BadInput for a law with randomness of any kind, CertificateFailed if Newton does not reach the
-    tolerance (relative to the state's size).
+    default 0. Raises BadInput for a law with randomness of any kind and for rounds that torch cannot differentiate
+    (such as that of AsyncFedED, which rounds its step counts), CertificateFailed if Newton does not reach the tolerance
+    (relative to the state's size).
     """
     torch = need("torch", "local linearisation")
     if not is_count(limit):
@@ -54,7 +55,13 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
 
     def step(z):
         return lay.flatten(alg.round(prob, lay.unflatten(z), draw))
-    jacobian = torch.func.jacrev(step)
+
+    def jacobian(z):
+        try:
+            return torch.func.jacrev(step)(z)
+        except (RuntimeError, NotImplementedError) as error:  # the round itself ran: torch cannot differentiate it
+            refuse("algorithm", algorithm, f"has a round without derivative ({shortened(error)})",
+                   "Measure its rate with ft.run, or write the round with differentiable operations.")
     z = lay.flatten(state)
     for _ in range(limit):
         residual = step(z) - z

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fltheory.errors import BadInput, refuse
+from fltheory.errors import BadInput, check_flag, is_one_of, listed, refuse, shortened, shown
 from fltheory.problems.ridge import Ridge
-from fltheory.scalars import FLOAT
+from fltheory.scalars import FLOAT, is_count
 
 STANDARDISE = ("features", "all", "short", "none")
 LARGEST = 1e100  # of a cell; its reciprocal counts as 0
@@ -68,9 +68,10 @@ def read_ridge(
     """
     names, lines = read_cells(path)
     features = _chosen(path, names, client, target, features)
-    if standardise not in STANDARDISE:
+    if not is_one_of(standardise, STANDARDISE):
         refuse("standardise", standardise, f"is one of {', '.join(STANDARDISE)}", "Say how columns are scaled.")
-    if bands is not None and (isinstance(bands, bool) or not isinstance(bands, (int, np.integer)) or bands < 2):
+    check_flag(intercept, "intercept")
+    if bands is not None and not is_count(bands, 2):
         refuse("bands", bands, "at least two bands, an int", "Leave it out for one client per value.")
     table = {
         name: [_number(path, k, name, cells[names.index(name)]) for k, cells in lines] for name in (*features, target)
@@ -125,7 +126,7 @@ def read_cells(path):
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise BadInput(
-            f"data file {str(path)!r} cannot be read ({error}): a CSV table in UTF-8 is expected there. "
+            f"data file {shown(str(path))} cannot be read ({shortened(error)}): a CSV table in UTF-8 is expected there. "
             "Check the path, or restore the file."
         ) from None
     try:
@@ -169,9 +170,13 @@ def _number(path, line, name, cell):
 
 
 def _chosen(path, names, client, target, features):
-    given = [n for n in names if n not in (client, target)] if features is None else list(features)
+    for what, name in (("client", client), ("target", target)):
+        if not isinstance(name, str):
+            refuse(what, name, "a column is named by a text", f"Of {shortened(', '.join(names))}.")
+    given = [n for n in names if n not in (client, target)] if features is None else listed(
+        features, "features", "is a list of column names", 'For example ["age", "dose"].')
     for what, name in (("client", client), ("target", target), *(("features", f) for f in given)):
-        if name not in names:
+        if not is_one_of(name, names):
             refuse(what, name, f"is no column of {Path(path).name}, which has {', '.join(names)}", "Name one of these.")
     if client == target:
         refuse("target", target, "is the client column as well", "Predict another column.")

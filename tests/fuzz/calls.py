@@ -1,10 +1,16 @@
 """One valid call of every public name, which the tests spoil one argument at a time, and what its result must satisfy."""
 from __future__ import annotations
 
+import atexit
 import dataclasses
+import functools
 import inspect
 import math
+import re
+import shutil
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -15,13 +21,11 @@ from fltheory.laws.base import Law
 from fltheory.operators.operator import Operator
 from fltheory.problems.base import Problem
 
-THEIR_OWN = ("assert_bias", "assert_claim", "assert_conforms", "assert_fixed_point", "assert_floor", "assert_linear_rate",
-             "conforms", "Identification", "identify")
 NOT_CALLED = {
     "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
     "StableSteps": "a result: made by stable_steps", "MethodTable": "a result: made by compare",
     "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
-    **dict.fromkeys(THEIR_OWN, "takes the objects that are spoiled here; its own arguments have refusal tests of their own"),
+    "Identification": "a result: made by identify",
     **dict.fromkeys(ft._PUBLIC["errors"], "an exception"),
 }
 
@@ -56,6 +60,43 @@ def module():
     return torch.nn.Linear(1, 2)
 
 
+@functools.cache
+def operator():
+    return ft.derive(fedavg(), problem(), ft.Full(), domain=ft.RATIONAL)
+
+
+@functools.cache
+def trace():
+    return ft.run(fedavg(), problem(), ft.Uniform(1), 40, 300)
+
+
+def plain(x, clients):
+    """Federated averaging as somebody else writes it."""
+    return sum(c.weight * (x - 0.05 * c.grad(x)) for c in clients)
+
+
+PAPER = """import fltheory as ft
+
+@ft.claim("a", on=[ft.Instance("i")])
+def a(i):
+    "$1 = 1$"
+    return ft.equal(1, 1)
+"""
+
+
+@functools.cache
+def paper():
+    """A folder of one paper of one claim, and of one table."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzzed_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "p" / "claims").mkdir(parents=True)
+    (folder / "p" / "ledger.csv").write_text("id,place,type,kind,expected,evidence,corrected_by,says\n"
+                                             "a,Eq. 1,claim,identity,SUPPORTED,,,says\n")
+    (folder / "p" / "claims" / "main.py").write_text(PAPER)
+    (folder / "table.csv").write_text("c,t,f\n1,1,2\n1,2,1\n2,3,5\n2,1,1\n")
+    return str(folder)
+
+
 ROWS = {"A": [[[1], [2]], [[3], [1]]], "y": [[1, 2], [0, 1]]}
 RUN = {"rounds": 2, "replicates": 2, "seed": 0, "noise": None, "x0": None, "metrics": None,
        "tail": 0.25, "chunk": 1, "device": "cpu", "checkpoint": None}
@@ -66,8 +107,9 @@ CALLS = {
     "Quadratic": {"H": [[[1]], [[2]]], "c": [[0], [1]], "weights": ["1/2", "1/2"], "name": ""},
     "Quadratic.from_linear": {"H": [[[1]], [[2]]], "b": [[0], [1]], "weights": None, "offset": [0, 1]},
     "Ridge": dict(**ROWS, reg="1/10", weights=None, convention="half-mean"),
-    "read_ridge": {"path": "nowhere.csv", "client": "c", "target": "t",
-                   "features": None, "reg": 1, "standardise": "none", "bands": None},
+    "read_ridge": lambda: {"path": f"{paper()}/table.csv", "client": "c", "target": "t", "features": ["f"], "reg": 1,
+                           "standardise": "none", "weights": "rows", "convention": "half-mean", "intercept": True,
+                           "bands": None},
     "Logistic": {"A": ROWS["A"], "labels": [[0, 1], [1, 0]], "reg": "1/10", "classes": None, "weights": None},
     "HuberLoss": {"U": ROWS["A"], "offsets": ROWS["y"], "deltas": 1, "scales": 1, "reg": 1, "weights": None},
     "Residual": {"A": [[[2]]] * 2, "B": [[[1]]] * 2, "C": [[[2]]] * 2, "bw": [[1], [0]], "btheta": [[1], [2]],
@@ -130,16 +172,30 @@ CALLS = {
     "induction": {"base": [(1, 1)], "step": [(1, 1)], "over": "tau"},
     "limit": {"expression": 1, "symbol": "a", "at": 0},
     "nonnegative": {"polynomial": 1},
+    "assert_bias": lambda: {"subject": operator(), "expected": 0, "tolerance": "1/10", "reference": None, "level": 0.99},
+    "assert_bias trace": lambda: {"subject": trace(), "expected": 0, "tolerance": 1, "reference": ["1/2"], "level": 0.99},
+    "assert_claim": lambda: {"id": "a", "paths": paper(), "word": "SUPPORTED", "quick": True},
+    "assert_conforms": {"algorithm": fedavg()},
+    "assert_fixed_point": lambda: {"subject": operator(), "expected": ["1/2"], "tolerance": None, "level": 0.99},
+    "assert_fixed_point trace": lambda: {"subject": trace(), "expected": ["1/2"], "tolerance": 1, "level": 0.99},
+    "assert_floor": lambda: {"subject": operator(), "at_most": 1, "reference": ["1/2"], "level": 0.99},
+    "assert_floor trace": lambda: {"subject": trace(), "expected": 0, "tolerance": 1, "level": 0.99},
+    "assert_linear_rate": lambda: {"subject": operator(), "at_most": 1, "kind": "mean", "level": 0.99},
+    "assert_linear_rate trace": lambda: {"subject": trace(), "at_most": 1, "kind": "mean-square", "window": (0, 10),
+                                         "level": 0.99},
+    "conforms": {"algorithm": fedavg()},
+    "identify": {"round_fn": plain, "n": 2, "d": 1, "algorithm": ft.FedAvg("1/20", 1), "law": None, "weights": None,
+                 "state": None, "reset": None, "rounds": 2, "bugs": (), "tolerance": None, "seed": 0, "trials": 50},
 }
 
 
 def public() -> list[str]:
-    """Every public name that can be called, and further entries of CALLS (methods)."""
-    return [*(n for n in ft.__all__ if n not in NOT_CALLED), *(n for n in CALLS if "." in n)]
+    """Every public name that can be called, and further entries of CALLS: methods, and second calls "name what"."""
+    return [*(n for n in ft.__all__ if n not in NOT_CALLED), *(n for n in CALLS if "." in n or " " in n)]
 
 
 def target(name):
-    first, _, rest = name.partition(".")
+    first, _, rest = name.partition(" ")[0].partition(".")
     value = getattr(ft, first)
     return getattr(value, rest) if rest else value
 
@@ -147,7 +203,7 @@ def target(name):
 def valid(name) -> dict:
     """The arguments of a valid call; algorithms need no entry, their fields say what they are."""
     if name in CALLS:
-        return dict(CALLS[name])
+        return dict(CALLS[name]() if callable(CALLS[name]) else CALLS[name])
     made = target(name)
     if not (isinstance(made, type) and issubclass(made, Algorithm)):
         raise KeyError(f"{name} is public and never fuzzed: add a valid call to CALLS, or a reason to NOT_CALLED")
@@ -187,11 +243,32 @@ def declared(function, *args, **options):
 def refusal(error):
     """The message names what was wrong, the rule and a remedy, briefly and readably."""
     text = str(error)
-    assert len(text) > 20 and ":" in text + ":" , text
-    assert len(text) < 3000, f"a message of {len(text)} characters"
+    assert 20 < len(text) < 3000, f"a message of {len(text)} characters: {text[:400]}"
     if type(error) is ft.BadInput:
-        assert text.rstrip().endswith((".", "?")), text
-        assert ". " in text.rstrip(".") or ": " in text, text
+        assert text == text.strip() and text.endswith((".", "?")), text
+        what, _, rest = text.partition(": ")
+        assert " = " in what or re.search(r"[a-z]{3}", what), f"no value: {text}"
+        rule, _, remedy = rest[:-1].rpartition(". ")
+        assert re.search(r"[a-z]{2}", rule), f"no rule: {text}"
+        assert re.search(r"[A-Za-z]{2}", remedy), f"no remedy: {text}"
+
+
+def assertion(error, name):
+    """A failed assertion of the front door: its table, never an `assert` inside the library."""
+    assert str(error).startswith(f"{name.partition(' ')[0]}: "), error
+
+
+def check_trace(t):
+    """Metrics, tails and the final model are finite; so is what a trace says of itself."""
+    for table in (t.metrics, t.tail):
+        for name, parts in table.items():
+            for part, v in parts.items():
+                sound(v, f"{part} of {name}")
+    sound(t.final, "the final model")
+    assert t.audit is None or math.isfinite(t.audit)
+    for name in t.metrics:
+        found = declared(t.floor, name)
+        assert found is None or (math.isfinite(found.value) and not math.isnan(found.half_width))
 
 
 def check_operator(op):
@@ -266,5 +343,15 @@ def check(result):
         result.record()
     elif isinstance(result, ft.Instance) and result.problem is not None:
         declared(lambda: check_operator(result.op))
-    elif type(result).__name__ in ("MethodTable", "StableSteps"):
-        assert str(result)
+    elif isinstance(result, ft.Trace):
+        check_trace(result)
+    elif type(result).__name__ == "ClaimVerdict":
+        assert result.record()["word"] == result.word
+    elif type(result).__name__ == "MethodTable":
+        assert str(result) and result._repr_html_()
+    elif type(result).__name__ == "StableSteps":
+        assert str(result) and 0 <= result.first <= result.up_to < math.inf
+        assert all(a < b for a, b in result.intervals)
+    elif type(result).__name__ in ("Conformance", "Evidence", "Identification"):
+        text = str(result)
+        assert text and not re.search(r"\bnan\b", text), text

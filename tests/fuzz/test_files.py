@@ -67,12 +67,13 @@ def test_forged_metadata(folder, field, value):
         calls.declared(lambda: str(again.floor()))
 
 
-@cases(fast=10, slow=100, path=st.sampled_from(STRINGS))
-def test_paths_that_lead_nowhere(folder, path):
+@cases(fast=10, slow=100, path=st.sampled_from(STRINGS), before=st.sampled_from(["", "./", "sub/", "/surely/not/there/"]))
+def test_paths_that_lead_nowhere(folder, path, before):
     """Traces, checkpoints and tables at impossible places."""
     path = made(path)
     if not isinstance(path, str):
         return
+    path = before + path
     here = os.getcwd()
     os.chdir(folder)
     try:

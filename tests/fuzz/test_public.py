@@ -12,13 +12,13 @@ from tests.fuzz import calls
 from tests.fuzz.budget import cases
 from tests.fuzz.hostile import made, values
 
-LARGE = {("Markov", "n"), ("surrogate_weights", "n"), ("stable_steps", "points")}
+LARGE = {("Markov", "n"), ("surrogate_weights", "n")}
 
 
 @pytest.mark.parametrize("name", calls.public())
 def test_the_unspoiled_call_is_accepted(name):
     kwargs = calls.valid(name)
-    if name in ("read_ridge", "agrees"):
+    if name == "agrees":
         with pytest.raises(ft.FLTheoryError):
             calls.target(name)(**kwargs)
     else:
@@ -33,10 +33,9 @@ def test_one_spoiled_argument(name, data, value):
     spoiled = data.draw(st.sampled_from(sorted(kwargs) or ["surplus"]), label="argument")
     if spoiled == "surplus":
         return
-    if (name, spoiled) == ("read_ridge", "path") and not isinstance(made(value), str):
-        return  # a path that is no text: TypeError so far
     value = made(value)
-    if (name, spoiled) in LARGE and isinstance(value, (int, np.integer)) and value > 6:
+    if (name, spoiled) in LARGE and isinstance(value, (int, np.integer)) and value > 6 and not (
+            name == "Markov" and value > 10):
         return  # accepted, and as large as it says
     try:
         result = calls.target(name)(**kwargs | {spoiled: value})
@@ -45,6 +44,11 @@ def test_one_spoiled_argument(name, data, value):
         return
     except NotImplementedError as error:
         assert "no certified minimiser" in str(error) or "no convex programme" in str(error)
+        return
+    except AssertionError as error:
+        if not name.startswith("assert_"):
+            raise
+        calls.assertion(error, name)
         return
     if name not in ("claim", "finding", "limit", "FLOAT.array"):  # the last two move numbers as they are
         calls.check(result)

@@ -1,4 +1,6 @@
 """Defects that fuzzing found, one line each: what used to hang, warn, crash or be accepted."""
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,14 @@ pytest.importorskip("torch")
 
 import fltheory as ft
 from tests.fuzz import calls
+
+
+class Endless:
+    """Says that it can be iterated, and cannot."""
+
+    def __iter__(self):
+        raise RuntimeError("no entries")
+
 
 P = calls.problem()
 MASKED = np.ma.masked_array([0.5, 0.5], mask=[True, False])
@@ -44,13 +54,72 @@ SINGLE = np.longdouble("1e4000")
     lambda: ft.run(ft.FedAvg(1, 1), P, ft.Full(), 1, checkpoint="x" * 10**4),
     lambda: ft.run(ft.FedAvg(1, 1), P, ft.Full(), 1, metrics="x"),
     lambda: ft.linearise(ft.FedAvg(1, 1), P, ft.Full(), tolerance=None),
+    lambda: ft.linearise(ft.AsyncFedED("1/20", 1), P, ft.Full()),    # floor has no derivative: RuntimeError
+    lambda: ft.FLOAT.array([1, np.ma.masked]),                       # a warning, and NaN
     lambda: ft.equal([1, [2]], [1, 2]),
     lambda: ft.induction(1, 2),
+    lambda: ft.finding(np.zeros(2), kind="gap"),
+    lambda: ft.finding(None, kind="gap"),
+    lambda: ft.finding("f"),                                         # TypeError
+    lambda: ft.finding("f", kind="gap", sort=1),
+    lambda: ft.Finding("f", np.array(["gap", "remark"])),            # an array has no truth value
+    lambda: ft.Finding("f", "gap", at="i"),                          # would be looked up letter by letter
+    lambda: ft.claim("c", on=np.array(2)),
+    lambda: ft.claim("c", on=Endless()),
+    lambda: ft.claim("c", needs=np.array(2)),
+    lambda: ft.claim("c", rejects=np.array(2)),
+    lambda: ft.read_ridge(3, "c", "t"),                              # TypeError
+    lambda: ft.read_ridge(None, "c", "t"),
+    lambda: ft.read_ridge("a" * 10**5, "c", "t"),                    # a message of 200000 characters
+    lambda: ft.stable_steps(ft.FedAvg(1, 1), P, ft.Full(), points=10**9),
+    lambda: ft.stable_steps(ft.FedAvg(1, 1), P, ft.Full(), measure=np.array(["mean", "mean"])),
+    lambda: ft.stable_steps(ft.FedAvg(1, 1), P, ft.Full(), certify=np.zeros(2)),
+    lambda: ft.compare([ft.FedAvg(1, 1)], P, ft.Full(), measure=np.zeros(2)),
+    lambda: ft.compare([ft.FedAvg(1, 1)], P, ft.Full(), measure=False, stable=np.zeros(2)),
+    lambda: ft.compare([ft.FedAvg(1, 1)], P, ft.Full(), measure=False, stable={"FedAvg": 3}),
+    lambda: ft.run(ft.FedAvg(1, 1), P, ft.Full(), 1, tail=float("nan")),
+    lambda: ft.run(ft.FedAvg(1, 1), P, ft.Full(), 1, tail=[1]),
+    lambda: ft.Markov("1/2", 0, 11),                                 # gigabytes
+    lambda: ft.assert_linear_rate(calls.operator(), at_most=1, kind=["mean"]),      # TypeError
+    lambda: ft.assert_claim("a", calls.paper(), word=np.zeros(2)),
+    lambda: ft.read_ridge(f"{calls.paper()}/table.csv", "c", "t", features=3),
+    lambda: ft.read_ridge(f"{calls.paper()}/table.csv", "c", "t", features=[["f"]]),
+    lambda: ft.read_ridge(f"{calls.paper()}/table.csv", "c", ["t"]),
+    lambda: ft.read_ridge(f"{calls.paper()}/table.csv", "c", "t", standardise=np.zeros(2)),
+    lambda: ft.read_ridge(f"{calls.paper()}/table.csv", "c", "t", intercept=np.zeros(2)),
+    lambda: ft.identify(calls.plain, 10**9, 1),
+    lambda: ft.identify(calls.plain, 900, 900),
+    lambda: ft.identify(calls.plain, 2, 1, rounds=10**9),
+    lambda: ft.identify(calls.plain, 2, 1, seed=-1),
+    lambda: ft.identify(calls.plain, 2, 1, bugs=3),
+    lambda: ft.identify(calls.plain, 2, 1, bugs=[3]),
 ])
 def test_refused_in_words(call):
     with pytest.raises(ft.BadInput) as error:
         call()
     calls.refusal(error.value)
+
+
+def test_the_tail_is_named():
+    with pytest.raises(ft.BadInput, match=r"^tail = nan"):
+        ft.run(ft.FedAvg(1, 1), P, ft.Full(), 1, tail=float("nan"))
+
+
+def test_the_largest_chain_knows_its_stationary_law():
+    """By elimination of 2^n equations it took minutes from 8 clients on."""
+    law = ft.Markov(["1/3"] * 8, "1/7", 8)
+    assert law.inclusion(8) == [Fraction(1, 3)] * 8
+    assert law.stationary() == list(law.initial)
+
+
+def test_a_stated_start_that_is_not_stationary_does_not_become_the_stationary_law():
+    law = ft.Chain(sets=[[0], [1]], matrix=[["1/2", "1/2"], [1, 0]], initial=(1, 0))
+    assert law.stationary() == [Fraction(2, 3), Fraction(1, 3)]
+
+
+def test_numpy_truth_values_are_truth_values():
+    table = ft.compare([ft.FedAvg("1/20", 1)], P, ft.Full(), measure=np.False_, stable=np.False_)
+    assert table.replicates == 0
 
 
 def test_overflow_is_no_nan():

@@ -67,34 +67,28 @@ def test_hidden_memory_asks_for_reset():
     assert ft.identify(run, 3, 2, ft.Scaffold("1/20", 3), reset=lambda: None).verdict == "inconclusive"
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("C", [0.01, 1.0, 20.0])
-def test_gradient_clipping_is_measured(C):
+@pytest.mark.parametrize("what,words", [("g", "every gradient is clipped to norm"), ("gv", "each coordinate of every gradient"),
+                                        ("u", "a client's update is clipped to norm"),
+                                        ("uv", "each coordinate of a client's update")])
+def test_clipping_is_measured_and_told_apart(what, words, C, dtype):
+    def clip(v):
+        return np.clip(v, -C, C) if what.endswith("v") else v * min(1, C / max(np.linalg.norm(v), 1e-30))
+
     def run(x, clients):
-        change = 0
+        x, change = x.astype(dtype), 0
         for c in clients:
             y = x
             for _ in range(3):
                 g = c.grad(y)
-                y = y - 0.1 * g * min(1, C / max(np.linalg.norm(g), 1e-300))
-            change = change + c.weight * (y - x)
-        return x + change
+                y = (y - 0.1 * (clip(g) if what[0] == "g" else g)).astype(dtype)
+            change = change + c.weight * (clip(y - x) if what[0] == "u" else y - x)
+        return (x + change).astype(dtype)
     found = ft.identify(run, 3, 2, ft.FedAvg("1/10", 3))
     assert found.verdict == "not affine" and "below the threshold the maps agree" in found.reason
-    assert f"every gradient is clipped to norm {C:g}" in found.faults[0].sentence
-    assert found.faults[0].residual < 1e-6
-
-
-def test_clipped_updates_are_told_from_clipped_gradients():
-    def run(x, clients):
-        out = x
-        for c in clients:
-            y = x
-            for _ in range(3):
-                y = y - 0.1 * c.grad(y)
-            out = out + c.weight * (y - x) * min(1, 2 / max(np.linalg.norm(y - x), 1e-300))
-        return out
-    found = ft.identify(run, 3, 2, ft.FedAvg("1/10", 3))
-    assert "update is clipped to norm 2" in found.faults[0].sentence and found.faults[0].residual < 1e-6
+    assert found.faults[0].sentence.startswith(words) and found.faults[0].sentence.endswith(f" {C:g}"), str(found)
+    assert found.faults[0].residual < (1e-6 if dtype is np.float64 else 1e-3)
 
 
 def test_sign_steps_are_recognised():
@@ -124,7 +118,23 @@ def test_hidden_weight_decay_and_mse():
     found = ft.identify(lambda x, clients: run(x, clients, 2), 3, 2, ft.FedAvg("1/20", 4))
     assert "MSELoss" in found.faults[0].sentence
     found = ft.identify(lambda x, clients: run(x, clients, 1, 0.03), 3, 2, ft.FedAvg("1/20", 4))
-    assert "weight decay 0.03)" in found.faults[0].sentence, str(found)
+    assert "weight decay 0.03, each local step takes lr wd = 0.0015" in found.faults[0].sentence, str(found)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_size_and_sign_of_a_weight_decay(steps):
+    for decay in (0.5, -0.02):
+        def run(x, clients, decay=decay):
+            change = 0
+            for c in clients:
+                y = x
+                for _ in range(steps):
+                    y = y - 0.05 * (c.grad(y) + decay * y)
+                change = change + c.weight * (y - x)
+            return x + change
+        sentence = ft.identify(run, 3, 2, ft.FedAvg("1/20", steps)).faults[0].sentence
+        assert f"hidden weight decay {decay:g}, each local step takes lr wd = {0.05 * decay:g} of" in sentence
+        assert ("shrinks" if decay > 0 else "grows") in sentence
 
 
 def test_the_table_escapes_what_it_shows():

@@ -4,16 +4,18 @@ The forms come from the derived operator (quadratic clients, every state, expect
 the coded round on every set of the law (any clients with rational gradients). Names as in Lemmas 3 and 4: A, B, gap,
 grad2 before the round, A1, B1, gap1, grad2_1 their expectations after it.
 """
+from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from fltheory import linalg
 from fltheory.claims.evidence import Terms
 from fltheory.claims.relations import at_most
-from fltheory.laws.draw import Draw
+from fltheory.laws.draw import Draw, everyone
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.scalars import FLOAT, RATIONAL, fraction
 from verification.focus.formulas import lemmas as f
 
 GRID = 64  # worst states are rounded to multiples of 1/64 of their largest entry
@@ -79,13 +81,59 @@ class Forms:
         cross = sum(linalg.matmul(x.T, mean[k * d:(k + 1) * d]) for k in range(N))
         return N * f.square(x) - cross - cross.T + self.after(sum(f.square(s) for s in z))
 
+    # ---- several rounds ----------------------------------------------------------------------------------
+    def potential(self, name, weight):
+        """(E V after the round, weight * B, the expectation of both a round later) for V = A or gap."""
+        ahead, spread = self.after(getattr(self, name)), weight * self.B
+        return ahead, spread, self.after(ahead + spread)
+
+    def along(self, v, rounds, **forms):
+        """[({name: E form before}, {name: E form after})] of each round from the state v, in total expectation."""
+        V = {k: self.op.domain.array(linalg.matmul(self.read.T, linalg.matmul(W, self.read))) for k, W in forms.items()}
+        u = self.op.domain.array(linalg.matmul(self.embed, v[:, None])[:, 0])
+        X, seen = (u[:, None] * u[None, :])[None], []
+        for _ in range(rounds + 1):
+            seen.append({k: fraction((W * X[0]).sum()) for k, W in V.items()})
+            X = self.op.moments.second(X)
+        return list(pairwise(seen))
+
+    def total(self, V):
+        """S = V + E S(after): the sum over all rounds, if S is positive semidefinite (then partial sums are below it)."""
+        size = len(V)
+        at = [(a, b) for a in range(size) for b in range(a, size)]
+        columns = []
+        for a, b in at:
+            unit = 0 * V
+            unit[a, b] = unit[b, a] = 1 + 0 * V[0, 0]
+            left = unit - self.after(unit)
+            columns.append([left[p] for p in at])
+        solved = linalg.solve(np.array(columns, dtype=object).T, np.array([V[p] for p in at], dtype=object))
+        S = 0 * V
+        for (a, b), value in zip(at, solved, strict=True):
+            S[a, b] = S[b, a] = value
+        return linalg.to_fractions(S)
+
+    @property
+    def warm(self):
+        """x - x* -> v of a start with one full gradient pass: every z_i = x."""
+        return np.concatenate([linalg.identity(self.d, self.H[0])] * (self.N + 1))
+
+    def sums(self, start, rounds, *forms):
+        """[(R, sum over rounds r < R of each form, pulled back to the start)] for R in 1..rounds."""
+        now, total, out = list(forms), [0 * V for V in forms], []
+        for R in range(1, rounds + 1):
+            total = [t + V for t, V in zip(total, now, strict=True)]
+            now = [self.after(V) for V in now]
+            out.append((R, *(linalg.matmul(start.T, linalg.matmul(t, start)) for t in total)))
+        return out
+
 
 class Numbers:
     """The same names as numbers at one state (x, z) of clients with rational gradients; `i.best` is the minimiser."""
 
-    def __init__(self, i):
+    def __init__(self, i, state=None):
         self.i, self.problem, self.algorithm = i, i.problem.to(RATIONAL), i.algorithm.to(RATIONAL)
-        x, z = i.state
+        x, z = i.state if state is None else state
         self.x, self.z = RATIONAL.array(np.array(x, dtype=object)), RATIONAL.array(np.array(z, dtype=object))
         self.N = self.problem.n
 
@@ -102,6 +150,27 @@ class Numbers:
             out.append((fraction(chance), self.algorithm.round(self.problem, state, draw), set(members.tolist())))
         return out
 
+    def changes(self):
+        """[v_1, ..., v_tau]: what each client would push after t gradients, read off rounds with t local steps."""
+        g = self.problem.grad(self.z)
+        state = type(self.algorithm.init(self.problem, self.x))(self.x, g.sum(-2), g)
+        return [replace(self.algorithm, steps=t).round(self.problem, state, everyone(self.N, t)).g - g
+                for t in range(1, self.algorithm.steps + 1)]
+
+    @cached_property
+    def moved(self):
+        """z_i' of every client if it takes part: the point of its last gradient."""
+        return self.x[None] - self.algorithm.lr * sum(self.changes()[:-1], 0 * self.z)
+
+    def potential(self, name, weight):
+        """As for `Forms`, by enumerating the sets of both rounds."""
+        later = 0
+        for p, s, who in self.rounds:
+            z = np.stack([(self.moved if k in who else self.z)[k] for k in range(self.N)])
+            n = Numbers(self.i, (s.x, z))
+            later += p * (getattr(n, name + "1") + weight * n.B)
+        return getattr(self, name + "1"), weight * self.B, later
+
     def expect(self, value):
         return sum(p * fraction(value(state, who)) for p, state, who in self.rounds)
 
@@ -115,6 +184,8 @@ class Numbers:
     A = cached_property(lambda self: self._square(self.x - self.optimum))
     B = cached_property(lambda self: self._square(self.x[None] - self.z))
     A1 = cached_property(lambda self: self.expect(lambda s, who: self._square(s.x - self.optimum)))
+    B1 = cached_property(lambda self: self.expect(lambda s, who: sum(
+        self._square(s.x - (self.moved if k in who else self.z)[k]) for k in range(self.N))))
     gap = cached_property(lambda self: fraction(self.problem.value(self.x) - self._low))
     gap1 = cached_property(lambda self: self.expect(lambda s, who: self.problem.value(s.x) - self._low))
     grad2 = cached_property(lambda self: self._square(self.problem.gradient(self.x)))
@@ -128,6 +199,17 @@ class Numbers:
     @cached_property
     def _low(self):
         return self.problem.value(self.optimum) if hasattr(self.i, "best") else 0
+
+
+def along_one_path(i):
+    """(sum over `i.rounds` rounds of |grad F(x_r)|^2, F(x_0) - F*) in floats, everybody taking part."""
+    problem, algorithm = i.problem.to(FLOAT), i.algorithm.to(FLOAT)
+    state, total = algorithm.init(problem, FLOAT.array(np.array(i.x0, dtype=object))), 0.0
+    start = state.x
+    for _ in range(i.rounds):
+        total += float((problem.gradient(state.x) ** 2).sum())
+        state = algorithm.round(problem, state, everyone(i.N, i.tau))
+    return total, float(problem.value(start) - problem.value(FLOAT.array(np.array(i.best, dtype=object))))
 
 
 def one_round(i):
@@ -144,32 +226,36 @@ def within(i, left, label="", **terms):
         return [_at(state_vector(i), left, terms, label or "at the state")]
     gap = f.symmetric(right - left)
     states = {tuple(s): s for s in [worst(gap), *(worst(f.symmetric(gap - t)) for t in terms.values())]}
-    decided = linalg.is_positive_definite(gap, strict=False)
-    if decided:
-        low = max(linalg.smallest_eigenvalue_bound(gap), 0 * gap[0, 0])
-    else:
-        low = min(_value(gap, s) / _value(linalg.identity(len(s), gap), s) for s in states.values())
-        low = low if low < 0 else linalg.smallest_eigenvalue_bound(gap)
-    word = " ".join(filter(None, [label, "every state: least eigenvalue of right minus left, a lower bound" if decided else
-                                  "right minus left is not positive semidefinite: its value at a worst state"]))
-    return [at_most(0 * low, low, word),
-            *(_at(s, left, terms, f"{label} at worst state {k}".strip()) for k, s in enumerate(states.values(), 1))]
+    return [semidefinite(gap, f"{label} right minus left, every state:".strip()),
+            *(_at(s, left, terms, f"{label} worst state {k}".strip()) for k, s in enumerate(states.values(), 1))]
+
+
+def semidefinite(V, label):
+    """V is positive semidefinite, decided exactly: 0 against a bound of its least eigenvalue, or a negative value of it."""
+    if linalg.is_positive_definite(V, strict=False):
+        low = max(linalg.smallest_eigenvalue_bound(V), 0 * V[0, 0])
+        return at_most(0 * low, low, f"{label} least eigenvalue, bounded from below")
+    v = worst(V, GRID**3)
+    low = value(V, v) / (v * v).sum()
+    if low >= 0:  # too close to zero for a short state: the bound below is negative because V is not semidefinite
+        low = linalg.smallest_eigenvalue_bound(V)
+    return at_most(0 * low, low, f"{label} not positive semidefinite, a negative value")
 
 
 def _at(v, left, terms, label):
-    return at_most(_value(left, v), Terms(**{k: _value(t, v) for k, t in terms.items()}), label)
+    return at_most(value(left, v), Terms(**{k: value(t, v) for k, t in terms.items()}), label)
 
 
-def _value(V, v):
+def value(V, v):
     return (v[:, None] * V * v[None, :]).sum()
 
 
-def worst(V):
+def worst(V, grid=GRID):
     """A rational vector near the direction in which the form V is smallest."""
     top = max(abs(v) for v in V.reshape(-1)) or 1
     vector = np.linalg.eigh((V / top).astype(float))[1][:, 0]
     vector = vector / vector[np.abs(vector).argmax()]
-    return np.array([fraction(round(GRID * float(v))) / GRID for v in vector], dtype=object)
+    return np.array([fraction(round(grid * float(v))) / grid for v in vector], dtype=object)
 
 
 def state_vector(i):

@@ -9,8 +9,8 @@ from fltheory.claims.relations import at_most, equal, induction, nonnegative
 from fltheory.laws.draw import Draw, everyone
 from fltheory.scalars import RATIONAL
 from verification import bugs as known
-from verification import bugs_focus_fedavg as bugs
-from verification import bugs_focus_structure as wrong
+from verification.focus.bugs import fedavg as bugs
+from verification.focus.bugs import structure as wrong
 from verification.focus.formulas import fedavg as f
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import fedavg as I

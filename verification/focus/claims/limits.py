@@ -7,7 +7,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.claims.claim import Hypothesis, claim
 from fltheory.claims.relations import at_most, equal
-from verification import bugs_focus_structure as bugs
+from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import limits as f
 from verification.focus.instances import limits as I
 

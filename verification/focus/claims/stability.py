@@ -9,8 +9,8 @@ from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import at_most, equal, nonnegative
 from fltheory.claims.search import Family, Search
 from fltheory.scalars import fraction
-from verification import bugs_focus_stability as bugs
-from verification import bugs_focus_structure as wrong
+from verification.focus.bugs import stability as bugs
+from verification.focus.bugs import structure as wrong
 from verification.focus.claims.trajectories import coded
 from verification.focus.formulas import stability as f
 from verification.focus.instances import stability as I

@@ -6,7 +6,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.claims.claim import Hypothesis, claim
 from fltheory.claims.relations import at_most, equal, equivalent
-from verification import bugs_focus_structure as bugs
+from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import structure as I
 

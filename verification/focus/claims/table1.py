@@ -4,7 +4,7 @@ from fltheory.claims.claim import claim
 from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import at_most, equal
 from fltheory.claims.search import Family, Search
-from verification import bugs_focus_structure as wrong
+from verification.focus.bugs import structure as wrong
 from verification.focus.formulas import table1 as f
 from verification.focus.instances import table1 as I
 
@@ -20,8 +20,9 @@ def _contracts(i):
 @claim("table1-fedavg", on=I.fedavg, rejects=[wrong.one_step_only],
        domain="the 2-d reference instance and a line of three clients, four laws, tau = 1 and 3, exactly")
 def table1_fedavg(i):
-    r"""FedAvg with a constant step is not exact on heterogeneous quadratics under any participation type: with everybody it stops at
-    the drift point, which is $x^\star$ if and only if $\tau=1$; under partial participation its stationary error is positive.
+    r"""FedAvg with a constant step is not exact on heterogeneous quadratics under any participation type: with everybody it
+    stops at the drift point, which is $x^\star$ if and only if $\tau=1$; under partial participation its stationary
+    error is positive.
     """
     best = _best(i)
     if i.kind == "full":
@@ -48,7 +49,9 @@ def table1_focus(i):
 
 @claim("table1-mifa", on=I.mifa, rejects=[wrong.one_step_only])
 def table1_mifa(i):
-    r"""MIFA converges linearly, under every law at small steps, to the limit of FedAvg with all clients, exact only for $\tau=1$."""
+    r"""MIFA converges linearly, under every law at small steps, to the limit of FedAvg with all clients, exact only for
+    $\tau=1$.
+    """
     at, best = i.op.fixed_point().x, _best(i)
     apart = max(abs(u - v) for u, v in zip(at, best, strict=True))
     return (equal(at, f.drift_point(i.problem.H, i.problem.b, i.eta, i.tau), "drift point of full participation"), _contracts(i),

@@ -11,7 +11,7 @@ from fltheory.claims.relations import at_most, equal
 from fltheory.claims.search import Family, Search
 from fltheory.scalars import RATIONAL, fraction
 from verification import bugs as known
-from verification import bugs_focus_fedavg as bugs
+from verification.focus.bugs import fedavg as bugs
 from verification.focus.claims.fedavg import law_mean, one_step, read, rounds
 from verification.focus.formulas import fedavg as f
 from verification.focus.formulas import limits
@@ -199,7 +199,7 @@ def cor1_corrected(i):
     return _against(i, local=_theorem(i)["local"])
 
 
-@claim("cor2", on=[*I.one_step, I.uniform[3]], needs=[*THEOREM, uniform, single], bound=True, rejects=CONVERGING,
+@claim("cor2", on=[*I.one_step, I.small_step], needs=[*THEOREM, uniform, single], bound=True, rejects=CONVERGING,
        search=Search((Family("equal Hessians", I.quadratics(I.uniform_law, (1,))), Family("Huber", I.hubers(I.uniform_law, (1,))),
                       Family("logistic", I.logistics(I.uniform_law, (1,)))), tries=60))
 def cor2(i):

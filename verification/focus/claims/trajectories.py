@@ -7,7 +7,7 @@ from fltheory import linalg
 from fltheory.claims.claim import Hypothesis, claim
 from fltheory.claims.relations import equal, induction
 from fltheory.laws.draw import everyone
-from verification import bugs_focus_structure as bugs
+from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import matrices as m
 from verification.focus.formulas import rounds as f
 from verification.focus.instances import structure as I

@@ -28,12 +28,13 @@ def floor(name, H, c, law, eta, tau, **extra):
 
 SLANTED = [[2, "1/2"], ["1/2", 1]]
 e2 = floor("mu=L=.1, one client a round, q=(.9,.1)", [["1/10"]], [[1], [-1]], Weighted(1, ("9/10", "1/10")), "1/100", 1)
-uniform = [
+several_of_three = floor("two of three, tau=4", [[1, 0], [0, 4]], [[1, 0], [-1, 2], [0, -3]], Uniform(2), "1/48", 4)
+everybody = floor("all, tau=5", SLANTED, [[1, 0], [-1, 2], [0, -3]], Full(), "1/48", 5)
+small_step = floor("two of three, tau=2, small step", [[1]], [[1], [-1], [3]], Uniform(2), "1/20000", 2)
+uniform = [  # several local steps first: the dimensional test rescales the first two
+    several_of_three, everybody, small_step,
     floor("one of two", [[1]], [[1], [-1]], Uniform(1), "1/100", 1),
     floor("one of two, step 1/3", [[1]], [[1], [-1]], Uniform(1), "1/3", 1),
-    floor("two of three, tau=4", [[1, 0], [0, 4]], [[1, 0], [-1, 2], [0, -3]], Uniform(2), "1/48", 4),
-    floor("two of three, tau=2, small step", [[1]], [[1], [-1], [3]], Uniform(2), "1/20000", 2),
-    floor("all, tau=5", SLANTED, [[1, 0], [-1, 2], [0, -3]], Full(), "1/48", 5),
     floor("one of three, kappa = 40, tau=3", [["1/10", 0], [0, 4]], [[1, 1], [-1, 2], [0, -3]], Uniform(1), "1/32", 3),
     floor("homogeneous, tau=3", [[1]], [[2], [2]], Uniform(1), "1/10", 3),
 ]
@@ -46,7 +47,7 @@ arbitrary = [
     floor("q=(.9,.1), tau=6", [["1/10"]], [[1], [-1]], Weighted(1, ("9/10", "1/10")), "1/20", 6)]
 unequal = make("unequal Hessians", line([1, 3], [2, -1]), Uniform(1), "1/20", 2)
 too_large = floor("step above 1/(3L)", [[1]], [[1], [-1]], Uniform(1), "1/2", 1)
-small_units = [i.rescaled(Q(1, 10**6), 1).but(name=f"{i.name}, L and mu divided by 10^6") for i in (uniform[2], uniform[4])]
+small_units = [i.rescaled(Q(1, 10**6), 1).but(name=f"{i.name}, L and mu divided by 10^6") for i in (several_of_three, everybody)]
 
 
 # ---- Lemmas 1 and 2 ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from fltheory.algorithms.focus import Focus, State
 from fltheory.arrays import put, spread, take
-from verification.bugs_focus_structure import _as
+from verification.focus.bugs.structure import _as
 
 
 @dataclass(frozen=True, init=False)
@@ -68,3 +68,11 @@ def forgets_clients(factor):
 printed_step.of = "half_step"
 twice_the_step.of = "step"
 forgets_clients.of = "factor"
+
+
+def square_root_forgotten(largest):
+    """The step condition is read without the square root of N."""
+    return lambda L, N, q: largest(L, N, q) * N
+
+
+square_root_forgotten.of = "largest"
