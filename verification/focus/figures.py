@@ -122,7 +122,8 @@ def stability_draw(rows):
     left.plot(0.01, 0.05, marker="*", ms=9, color="black", ls="none")
     left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.016, 0.0125), fontsize=7,
                   arrowprops={"arrowstyle": "-", "lw": 0.6})
-    _finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$), $\tau=1$", xscale="log", yscale="log", xlabel=r"$\eta$", ylabel="$p_3$")
+    _finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$), $\tau=1$", xscale="log", yscale="log",
+            xlabel=r"$\eta$", ylabel="$p_3$")
     left.grid(False)
     figure.colorbar(image, ax=left, label="mean-square rate per round", extend="both")
     for colour, n in zip(COLOURS, EQUAL, strict=False):
