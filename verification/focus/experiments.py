@@ -33,7 +33,8 @@ MOVING = {
 }
 # name -> (algorithm, problem, law, noise, rounds): stationary error
 RESTING = {
-    "FedAvg, one of two, q=(.9,.1)": (FedAvg("1", 1), line(["1/10"] * 2, (1, -1)), Weighted(1, ("9/10", "1/10")), None, 120),
+    "FedAvg, one of two, q=(.9,.1)": (FedAvg("1", 1), line(["1/10"] * 2, (1, -1)), Weighted(1, ("9/10", "1/10")), None,
+                                      120),
     "FedAvg, plane, two of three": (FedAvg("1/20", 4), plane(), Uniform(2), None, 120),
     "SG-FOCUS, three equal clients": (Focus("1/20", 2), EQUAL, Bernoulli(("9/10", "1/2", "1/5"), "redraw"), "1/2", 240),
     "SG-FOCUS, plane, one of three": (Focus("1/20", 4), plane(), Uniform(1), "1/2", 160),
@@ -84,6 +85,9 @@ def moments_data():
     return rows + [_resting(name, device, replicates) for name in RESTING]
 
 
+ABOVE = {"fontsize": 7, "frameon": False, "loc": "lower left", "bbox_to_anchor": (0, 1)}  # the curves fill the panels
+
+
 def _chosen(rows, quantity, *names):
     return {n: [r for r in rows if r["quantity"] == quantity and r["instance"] == n] for n in names}
 
@@ -105,22 +109,22 @@ def moments_draw(rows):
         for colour, (name, mine) in zip(COLOURS, _chosen(rows, "E|x-x*|^2", *names).items(), strict=False):
             _trajectory(ax, mine, colour, f"{name}: mean-square rate {mine[0]['mean_square_rate']:.4f}")
         ax.set(yscale="log", xlabel="round", ylabel=r"$E\|x-x^\star\|^2$")
-        ax.legend(fontsize=7, frameon=False)
+        ax.legend(**ABOVE)
     (mine,) = _chosen(rows, "E(x-x*)_1", BY_WAITING).values()
     x, exact, seen, half = _numbers(mine)
     mean.plot(x, exact, color=COLOURS[0], label=f"the first of these: rate of the mean {mine[0]['mean_rate']:.4f}")
     mean.errorbar(x, seen, yerr=half, fmt="o", mfc="none", ms=4, lw=1, color=COLOURS[0])
     mean.set(xlabel="round", ylabel=r"$E\,(x-x^\star)$")
-    mean.legend(fontsize=7, frameon=False, loc="lower right")
+    mean.legend(**ABOVE)
     floors = [r for r in rows if r["quantity"] == "floor"]
     for k, r in enumerate(floors):
-        floor.errorbar(r["measured"] / r["predicted"], k, xerr=r["half_width"] / r["predicted"], fmt="o", mfc="none", ms=4,
-                       color=COLOURS[0])
+        floor.errorbar(r["measured"] / r["predicted"], k, xerr=r["half_width"] / r["predicted"], fmt="o", mfc="none",
+                       ms=4, color=COLOURS[0])
     floor.axvline(1, color="black", lw=0.8)
     floor.set(ylim=(len(floors) - 0.5, -0.5), xlabel="measured floor / exact floor")
     floor.set_yticks(range(len(floors)), [r["instance"].replace(", ", ",\n", 1) for r in floors], fontsize=7)
-    figure.suptitle(f"FOCUS. Lines: exact moments. Circles: runs of {rows[0]['replicates']:.0f} replicates with 99.9 % intervals.",
-                    fontsize=8)
+    figure.suptitle(f"FOCUS. Lines: exact moments. Circles: runs of {rows[0]['replicates']:.0f} replicates with 99.9 % "
+                    "intervals.", fontsize=8)
     return figure
 
 

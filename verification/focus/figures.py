@@ -17,6 +17,7 @@ from fltheory.report.figures import COLOURS, Figure, canvas
 from fltheory.runs import run
 from verification.focus.formulas import fedavg, lemmas, matrices, stability, stochastic
 from verification.focus.instances import line
+from verification.focus.instances.stochastic import theorem4_step
 
 SPREAD, P = (1, 3, 10), (Q(9, 10), Q(1, 2), Q(1, 20))
 CENTRES = (1, -1, 2)
@@ -105,8 +106,8 @@ def stability_data():
 
 def _crossing(n, p, measure, up_to):
     """eta N h at the first crossing of the coded round's rate."""
-    found = stable_steps(Focus(1, 1), line([1] * n, range(n)), Bernoulli([p] * n), measure=measure, up_to=up_to / n, points=8)
-    return n * found.first
+    problem, law = line([1] * n, range(n)), Bernoulli([p] * n)
+    return n * stable_steps(Focus(1, 1), problem, law, measure=measure, up_to=up_to / n, points=8).first
 
 
 def stability_draw(rows):
@@ -127,7 +128,8 @@ def stability_draw(rows):
     left.grid(False)
     figure.colorbar(image, ax=left, label="mean-square rate per round", extend="both")
     for colour, n in zip(COLOURS, EQUAL, strict=False):
-        for panel, style in (("limit", {"ls": "-"}), ("crossing", {"ls": "none", "marker": "o", "mfc": "none", "ms": 4})):
+        circles = {"ls": "none", "marker": "o", "mfc": "none", "ms": 4}
+        for panel, style in (("limit", {"ls": "-"}), ("crossing", circles)):
             mine = _pick(rows, panel=panel, N=n)
             x, both, m = _columns(mine, "p", "mean_square", "mean")
             right.plot(x, both, color=colour, **style, label=f"N={n}, mean square" if panel == "limit" else None)
@@ -135,8 +137,8 @@ def stability_draw(rows):
                 shown = style | ({"ls": "--"} if panel == "limit" else {})
                 right.plot(x, m, color="black", **shown, label="N=1, mean" if panel == "limit" else None)
     _finish(right, r"equal clients, $\tau=1$", {}, yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
-    return _note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, crossings of "
-                 "the derived rates.")
+    return _note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, "
+                 "crossings of the derived rates.")
 
 
 # ---- Markov participation ---------------------------------------------------------------------------------
@@ -145,9 +147,12 @@ CHAINS = {"h=(1,3,10), p=(.9,.5,.05)": (SPREAD, P), "h=(1,1,1), p=.5": ((1, 1, 1
 CORRELATIONS = ("-3/10", "-1/20", "0", "15/100", "3/10", "45/100", "6/10", "7/10", "8/10", "9/10", "95/100", "99/100")
 
 
-def _first_crossing(rate, start):
-    """Smallest step found with rate 1: up from a stable start by a quarter at a time, then refined."""
+def _first_crossing(problem, law, start):
+    """Smallest step found with mean-square rate 1: up from a stable start by a quarter at a time, then refined."""
     from scipy.optimize import brentq
+
+    def rate(lr):
+        return derive(Focus(lr, 1), problem, law).mean_square_rate()
     low = start
     while rate(low) >= 1:
         low /= 2
@@ -166,13 +171,10 @@ def markov_data():
         for c in CORRELATIONS:
             if Q(c) < max(-min(v, 1 - v) / max(v, 1 - v) for v in p):
                 continue  # no chain of this probability is so negatively correlated
-            law, problem = Markov(p, c, 3), line(h, CENTRES)
-            found = _first_crossing(lambda lr, law=law, problem=problem: derive(Focus(lr, 1), problem, law).mean_square_rate(),
-                                    0.6 * found if found else 0.002)
+            found = _first_crossing(line(h, CENTRES), Markov(p, c, 3), 0.6 * found if found else 0.002)
             rows.append({"instance": name, "correlation": float(Q(c)), "eta": found, "closed_form": float("nan")})
     for c in np.linspace(-0.3, 0.99, 44):
-        law, problem = Markov("1/2", float(c), 1), line([1], [0])
-        coded = _first_crossing(lambda lr, law=law, problem=problem: derive(Focus(lr, 1), problem, law).mean_square_rate(), 0.01)
+        coded = _first_crossing(line([1], [0]), Markov("1/2", float(c), 1), 0.01)
         rows.append({"instance": "one client, h=1, p=.5", "correlation": float(c), "eta": coded,
                      "closed_form": float(stability.markov_threshold(0.5, c))})
     return rows
@@ -190,23 +192,23 @@ def markov_draw(rows):
             ylabel="largest stable $\\eta$ / that without memory")
     x, y, formula = _columns(_pick(rows, instance="one client, h=1, p=.5"), "correlation", "eta", "closed_form")
     right.plot(x, formula, color="black", label="closed form")
-    right.plot(x[::4], y[::4], color=COLOURS[0], marker="o", ls="none", mfc="none", label="crossing of the derived rate")
+    right.plot(x[::4], y[::4], color=COLOURS[0], marker="o", ls="none", mfc="none",
+               label="crossing of the derived rate")
     _finish(right, "one client, $p=1/2$", {}, xlabel="correlation from round to round", ylabel=r"limit of $\eta h$")
     return _note(figure, r"FOCUS, $\tau=1$, mean square. Memory shrinks the range of steps, or enlarges it.")
 
 
 # ---- Theorem 1 --------------------------------------------------------------------------------------------
-SC_CASES = {"one of two clients": ((1, 2), Uniform(1), Q(1, 2)),
-            "rare client": ((1, 2), Bernoulli((1, Q(1, 4)), "redraw"), Q(1, 8))}
+SC_CASES = {"one of two clients": ((1, 2), Uniform(1)), "rare client": ((1, 2), Bernoulli((1, Q(1, 4)), "redraw"))}
 SC_ROUNDS, SC_TAU, SC_EVERY, SC_REPLICATES, SC_START = 240, 3, 8, 512, 2
 
 
 def theorem1_data():
-    """E|x_R - x*|^2 of FOCUS at the largest step of Theorem 1 from the literal start: exact, run, and the bound with the
-    appendix weight, rate^(R-1) Psi_1, from round 1 on."""
+    """E|x_R - x*|^2 of FOCUS at the largest step of Theorem 1 from the literal start: exact, run, and the bound with
+    the appendix weight, rate^(R-1) Psi_1, from round 1 on."""
     rows = []
-    for name, (h, law, q) in SC_CASES.items():
-        mu, L, N = min(h), max(h), len(h)
+    for name, (h, law) in SC_CASES.items():
+        mu, L, N, q = min(h), max(h), len(h), min(law.averaging_weights(len(h)))
         largest = float(lemmas.admissible(lemmas.steps_strongly_convex(N, L, mu, q, SC_TAU))) ** 0.5
         eta = float(Q(largest * (1 - 1e-9)).limit_denominator(10**6))
         problem = line(h, (1, -1))
@@ -232,8 +234,9 @@ def theorem1_draw(rows):
         ax.plot(x, bound, color=COLOURS[1], ls="--", label=r"bound $(1-\eta\mu N/2)^{R-1}\Psi_1$")
         ax.plot(x, exact, color=COLOURS[0], label="exact")
         _markers(ax, x[::3], seen[::3], half[::3], COLOURS[0], "run, 99.9 % interval")
-        _finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", None if ax is axes[0][1] else {}, yscale="log", xlabel="round $R$")
+        _finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", {}, yscale="log", xlabel="round $R$")
     axes[0][0].set_ylabel(r"$E\|x_R-x^\star\|^2$")
+    axes[0][1].get_legend().remove()
     return figure
 
 
@@ -249,8 +252,8 @@ FLOOR_RUNS = (0.1, 0.3, 1.0, 3.0)
 
 
 def theorem3_data():
-    """Error floor of FedAvg on the instance of finding e2 (mu = L = .1, one client a round, q = (.9, .1), tau = 1) against
-    eta up to 1/(3L): exact stationary second moment, and both forms of the bound."""
+    """Error floor of FedAvg on the instance of finding e2 (mu = L = .1, one client a round, q = (.9, .1), tau = 1)
+    against eta up to 1/(3L): exact stationary second moment, both forms of the bound, and runs."""
     problem, law = line([FLOOR_H] * 2, FLOOR_B), Weighted(1, FLOOR_WEIGHTS)
     H, b = np.array([[[FLOOR_H]]] * 2), np.array([[FLOOR_H * v] for v in FLOOR_B])
     delta2, sigma2 = fedavg.constants(H, b, FLOOR_WEIGHTS)
@@ -271,7 +274,8 @@ def theorem3_data():
 def theorem3_draw(rows):
     figure, axes = canvas(1, width=4.6, height=3.2)
     ax = axes[0][0]
-    eta, exact, printed, corrected, seen, half = _columns(rows, "eta", "exact", "printed", "corrected", "run", "half_width")
+    eta, exact, printed, corrected = _columns(rows, "eta", "exact", "printed", "corrected")
+    seen, half = _columns(rows, "run", "half_width")
     ax.plot(eta, corrected, color=COLOURS[2], ls="--", label=r"corrected bound, $10\,\delta_q^2/\mu^2$")
     ax.plot(eta, printed, color=COLOURS[1], ls="--", label=r"printed bound, $10\,\kappa\,\delta_q^2$")
     ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
@@ -292,7 +296,6 @@ NOISY_RUNS = (0.005, 0.02, 0.08, 0.2)
 def theorem4_data():
     """Error floor of SG-FOCUS, three clients of curvature 1, independent participation without empty rounds, tau = 2,
     sigma = 1/2, against eta: exact, run, first order in eta, and the printed floor of Theorem 4."""
-    from verification.focus.instances.stochastic import theorem4_step
     problem, law = line([1] * 3, CENTRES), Bernoulli(NOISY_P, "redraw")
     p, q = law.inclusion(3), min(law.averaging_weights(3))
     largest = float(theorem4_step((1, 1, 1), q, NOISY_TAU))
@@ -301,18 +304,21 @@ def theorem4_data():
         op = derive(Focus(eta, NOISY_TAU), problem, law, noise="1/2")
         seen = NO_RUN
         if eta in NOISY_RUNS:
-            trace = run(Focus(eta, NOISY_TAU), problem, law, rounds=120 + int(6 / eta), replicates=512, seed=4, noise="1/2",
-                        x0=op.fixed_point().x)
+            trace = run(Focus(eta, NOISY_TAU), problem, law, rounds=120 + int(6 / eta), replicates=512, seed=4,
+                        noise="1/2", x0=op.fixed_point().x)
             seen = _run_row(trace.floor())
-        rows.append({"eta": eta, "exact": float(op.floor()), "first_order": float(stochastic.small_step_error(eta, 1, p, SIGMA2)),
-                     "printed": float(stochastic.theorem4_floor(eta, 1, 3, q, SIGMA2)), "largest_step": largest, **seen})
+        rows.append({"eta": eta, "exact": float(op.floor()),
+                     "first_order": float(stochastic.small_step_error(eta, 1, p, SIGMA2)),
+                     "printed": float(stochastic.theorem4_floor(eta, 1, 3, q, SIGMA2)), "largest_step": largest,
+                     **seen})
     return rows
 
 
 def theorem4_draw(rows):
     figure, axes = canvas(1, width=4.6, height=3.2)
     ax = axes[0][0]
-    eta, exact, first, printed, seen, half = _columns(rows, "eta", "exact", "first_order", "printed", "run", "half_width")
+    eta, exact, first, printed = _columns(rows, "eta", "exact", "first_order", "printed")
+    seen, half = _columns(rows, "run", "half_width")
     ax.plot(eta, printed, color=COLOURS[1], ls="--", label="printed floor of Theorem 4")
     ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
     ax.plot(eta, first, color="black", ls=":", label=r"$\eta\sigma^2\,\mathrm{mean}(2/p_i-1)/(2h)$")
@@ -348,17 +354,18 @@ def damping_draw(rows):
         ax.plot(tau, square, color=colour, marker="o", ms=3, label=rf"$\eta={eta:g}$, mean square")
         ax.plot(tau, mean**2, color=colour, ls="--", lw=1, label=rf"$\eta={eta:g}$, mean, squared")
     ax.axhline(1, color="black", lw=0.8)
-    _finish(ax, r"FOCUS, $h$ = (1, 3, 10), $p$ = (.9, .5, .05)", {"ncols": 3, "loc": "upper center", "bbox_to_anchor": (0.5, -0.2)},
+    _finish(ax, r"FOCUS, $h$ = (1, 3, 10), $p$ = (.9, .5, .05)",
+            {"ncols": 3, "loc": "upper center", "bbox_to_anchor": (0.5, -0.2)},
             xlabel=r"local steps $\tau$", ylabel="rate per round", xticks=[1, 5, 10, 15, 20])
     return figure
 
 
 FIGURES = {
-    "fig1": Figure(fig1_data, fig1_draw, "The matrices of the printed example, with the mixing matrix by formula and as drawn."),
-    "stability": Figure(stability_data, stability_draw, "Where FOCUS converges in mean and in mean square, with closed forms."),
+    "fig1": Figure(fig1_data, fig1_draw, "The matrices of the printed example; W by formula and as drawn."),
+    "stability": Figure(stability_data, stability_draw, "Where FOCUS converges in mean and in mean square."),
     "markov": Figure(markov_data, markov_draw, "Largest stable step against the correlation of participation."),
     "theorem1": Figure(theorem1_data, theorem1_draw, "Theorem 1, strongly convex: bound, exact second moment and run."),
     "theorem3": Figure(theorem3_data, theorem3_draw, "Theorem 3: the printed bound lies below FedAvg's exact floor."),
-    "theorem4": Figure(theorem4_data, theorem4_draw, "Theorem 4: SG-FOCUS's floor, exact, measured, first-order and printed."),
+    "theorem4": Figure(theorem4_data, theorem4_draw, "Theorem 4: exact, measured, first-order and printed floor."),
     "damping": Figure(damping_data, damping_draw, "Local steps damp FOCUS: rates against tau."),
 }

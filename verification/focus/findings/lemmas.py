@@ -117,6 +117,7 @@ finding(
     survives="eta <= 1/(2L(tau-1)) (eq94-corrected), also implied by 1/(3L(tau-1)).",
 )
 
+
 finding(
     "e13",
     kind="counterexample",
@@ -125,7 +126,19 @@ finding(
     script="witnesses/e13.py",
     step="see e13-causes",
     reading="Conditional on the state before the round, client rows; the second state is reached from the printed start.",
-    survives="N <= 3 on this family; in total expectation no violation is known; lem4-corrected.",
+    survives="N <= 3 on this family; lem4-corrected. Total expectation does not help (lem4-total-expectation).",
+)
+
+
+finding(
+    "lem4-total",
+    kind="counterexample",
+    breaks="lem4-total-expectation",
+    at=("N=12, one at a time, 69 rounds",),
+    script="witnesses/lem4_total.py",
+    step="see e13-causes: the factor N of the stacked norm",
+    reading="All expectations over all rounds, Algorithm 1's own start x_0 = 1, the largest admissible step, no empty rounds.",
+    survives="N = 11 on this family (ratio .9993); the excess is small, .3 percent at N = 20; lem4-corrected.",
 )
 
 

@@ -185,6 +185,9 @@ from_the_start = [
     with_largest(RULES["lem4"])(name, problem, law, tau, state=([1], problem.c), rounds=25)
     for name, problem, law, tau in STARTS
 ]
+in_the_long_run = with_largest(RULES["lem4"])(
+    "N=12, one at a time, 69 rounds", line((1,) * 12, (0,) * 12), Uniform(1), 1, state=([1], [[0]] * 12), rounds=69
+)
 lemma4_smaller = [
     lemma4_broken.but(
         name="N=10, one at a time, x=1, z=1.15, corrected step", algorithm=Focus("1/4000", 1), eta=Q(1, 4000)

@@ -1,0 +1,112 @@
+"""FOCUS's figures: committed tables regenerate, say what their captions say, and draw."""
+from pathlib import Path
+
+import pytest
+
+from fltheory.report.figures import figures_of, from_csv, to_csv
+from tests.report.test_figures import same
+from verification.focus.formulas import stability
+
+FOLDER = Path(__file__).parents[2] / "verification" / "focus"
+FIGURES, EXPERIMENTS = figures_of(FOLDER), figures_of(FOLDER, experiments=True)
+SLOW = {"stability", "markov"}
+
+
+def committed(name):
+    return from_csv(FOLDER / "data" / f"{name}.csv")
+
+
+def pick(name, **wanted):
+    return [r for r in committed(name) if all(r[k] == v for k, v in wanted.items())]
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FIGURES])
+def test_committed_tables_regenerate(name, tmp_path):
+    (tmp_path / "new.csv").write_text(to_csv(FIGURES[name].data()))
+    fresh = from_csv(tmp_path / "new.csv")
+    assert len(fresh) == len(committed(name))
+    for a, b in zip(fresh, committed(name), strict=True):
+        assert a.keys() == b.keys() and all(same(a[k], b[k]) for k in a), (a, b)
+
+
+@pytest.mark.parametrize("name", [*FIGURES, *EXPERIMENTS])
+def test_figures_draw_from_their_tables(name, tmp_path):
+    picture = tmp_path / f"{name}.png"
+    (FIGURES | EXPERIMENTS)[name].draw(committed(name)).savefig(picture)
+    assert picture.stat().st_size > 5_000
+
+
+# ---- what the pictures show -------------------------------------------------------------------------------
+def test_rows_and_columns_of_the_printed_matrices_sum_to_one():
+    for name, axes in {"R, assign": ["row"], "A, average": ["row"], "C, collect": ["column"],
+                       "W, formula": ["row", "column"], "W, as drawn": ["row", "column"]}.items():
+        for axis in axes:
+            sums = [sum(r["value"] for r in pick("fig1", matrix=name, **{axis: k})) for k in range(5)]
+            assert sums == pytest.approx([1] * 5, abs=1e-15)
+    entry = {n: pick("fig1", matrix=n, row=1, column=0)[0]["value"] for n in ("W, formula", "W, as drawn")}
+    assert entry == {"W, formula": 1 / 2, "W, as drawn": pytest.approx(1 / 3)}
+
+
+def test_crossings_of_the_derived_rates_lie_on_the_closed_forms():
+    for r in pick("stability", panel="crossing"):
+        assert r["mean_square"] == pytest.approx(stability.limit_one_step(int(r["N"]), r["p"]), rel=1e-9)
+        assert r["N"] > 1 or r["mean"] == pytest.approx(stability.mean_threshold(r["p"]), rel=1e-9)
+    for r in pick("markov", instance="one client, h=1, p=.5"):
+        assert r["eta"] == pytest.approx(r["closed_form"], rel=1e-9)
+
+
+def test_some_steps_converge_in_mean_and_not_in_mean_square_and_none_the_other_way_round():
+    cells = pick("stability", panel="map")
+    assert sum(r["mean"] < 1 < r["mean_square"] for r in cells) > 100
+    assert all(r["mean"] ** 2 <= r["mean_square"] + 1e-9 for r in cells)
+
+
+def test_memory_enlarges_the_range_of_three_equal_clients_and_shrinks_that_of_a_rare_one():
+    equal, rare = ({r["correlation"]: r["eta"] for r in pick("markov", instance=name)}
+                   for name in ("h=(1,1,1), p=.5", "h=(1,3,10), p=(.9,.5,.05)"))
+    assert equal[0.6] > 1.3 * equal[0] > equal[0] > equal[0.99]
+    assert sorted(rare.values(), reverse=True) == [rare[c] for c in sorted(rare)]
+
+
+def test_bounds_exact_values_and_runs_lie_as_the_captions_say():
+    for r in committed("theorem1"):
+        assert r["exact"] <= r["bound"]
+    for r in committed("theorem3"):
+        assert r["exact"] <= r["corrected"]
+    below = [r["eta"] for r in committed("theorem3") if r["printed"] < r["exact"]]
+    assert min(below) < 0.01 < 0.2 < max(below)
+    for r in (r for r in committed("theorem4") if r["eta"] <= r["largest_step"]):
+        assert r["exact"] == pytest.approx(r["first_order"], rel=0.01)
+        assert r["exact"] < r["printed"] / 10
+    seen = [r for n in ("theorem1", "theorem3", "theorem4") for r in committed(n) if r["run"] == r["run"]]
+    assert len(seen) > 60
+    assert all(abs(r["run"] - r["exact"]) <= r["half_width"] for r in seen)
+
+
+def test_local_steps_bring_the_mean_square_rate_below_one():
+    rate = {r["tau"]: r["mean_square"] for r in pick("damping", eta=0.01)}
+    assert [round(rate[t], 4) for t in (1, 2, 5, 20)] == [1.0063, 0.9988, 0.9838, 0.9674]
+
+
+# ---- the long experiment ----------------------------------------------------------------------------------
+def test_the_measured_moments_lie_inside_their_intervals():
+    rows = committed("moments")
+    assert {r["quantity"] for r in rows} == {"E|x-x*|^2", "E(x-x*)_1", "floor"}
+    for r in rows:
+        assert r["replicates"] >= 10_000 and r["audit"] < 1e-12
+        assert abs(r["measured"] - r["predicted"]) <= r["half_width"], r
+    first = pick("moments", instance="mean only: h=(1,3,10), eta=.01", quantity="E|x-x*|^2")
+    assert first[0]["mean_rate"] < 1 < first[0]["mean_square_rate"]
+    last, earlier = first[-1], first[9]  # significantly larger a hundred rounds later
+    assert last["measured"] - last["half_width"] > earlier["measured"] + earlier["half_width"]
+
+
+def test_the_experiment_still_makes_its_table(monkeypatch):
+    from verification.focus import experiments
+    monkeypatch.setattr(experiments, "_device", lambda: ("cpu", 256))
+    monkeypatch.setattr(experiments, "MOVING", dict(list(experiments.MOVING.items())[3:4]))
+    monkeypatch.setattr(experiments, "RESTING", dict(list(experiments.RESTING.items())[:1]))
+    rows = experiments.moments_data()
+    assert len(rows) == 2 * experiments.POINTS + 1
+    known = {(r["instance"], r["quantity"], r["round"]): r["predicted"] for r in committed("moments")}
+    assert all(known[r["instance"], r["quantity"], r["round"]] == pytest.approx(r["predicted"], rel=1e-9) for r in rows)
