@@ -449,8 +449,8 @@ def test_conforming_and_not():
 
 @pytest.fixture
 def own(tmp_path):
-    paper(tmp_path / "mine", rows=[CLAIM, WRONG, FINDING])
-    return tmp_path / "mine"
+    paper(tmp_path / "asserted_papers", rows=[CLAIM, WRONG, FINDING])
+    return tmp_path / "asserted_papers"
 
 
 def test_claims_and_findings_have_their_words(own):
@@ -465,7 +465,7 @@ def test_claims_and_findings_have_their_words(own):
 def test_a_mutated_paper_fails_with_its_numbers(own):
     (own / "own" / "formulas.py").write_text(
         "from fractions import Fraction\n\ndef share(k):\n    return Fraction(1, k + 1)\n")
-    for name in [m for m in sys.modules if m.startswith("mine")]:
+    for name in [m for m in sys.modules if m.startswith("asserted_papers")]:
         sys.modules.pop(name)
     with pytest.raises(AssertionError) as failed:
         ft.assert_claim("half", paths=own)
@@ -525,7 +525,7 @@ def test_rules():
 
 
 def test_claim():
-    ft.assert_claim("{claim}", paths="mine")
+    ft.assert_claim("{claim}", paths="asserted_papers")
 '''
 
 

@@ -36,7 +36,7 @@ def test_commands_print_what_the_text_shows(command, output, capsys, monkeypatch
 def test_counts_in_the_text():
     for paper in papers([ROOT / "verification"]):
         kinds = [row["type"] for row in paper.ledger.values()]
-        said = re.search(rf"`verification/{paper.slug}` holds (\d+) of (\d+) claims and (\d+) of (\d+)\s+findings", TEXT)
+        said = re.search(rf"`verification/{paper.slug}` holds (\d+) of (\d+)\s+claims\s+and\s+(\d+) of (\d+)\s+findings", TEXT)
         assert said, paper.slug
         assert [int(v) for v in said.groups()] == [
             len(paper.claims), kinds.count("claim"), len(paper.findings), kinds.count("finding")]
