@@ -83,6 +83,13 @@ def test_bounds_exact_values_and_runs_lie_as_the_captions_say():
     assert all(abs(r["run"] - r["exact"]) <= r["half_width"] for r in seen)
 
 
+def test_only_methods_with_variance_reduction_or_tracking_are_exact_in_table_1():
+    exact = {r["method"] for r in committed("table1") if r["floor"] == 0 and r["bias"] == 0}
+    assert exact == {"SCAFFOLD", "FOCUS"}
+    assert all((r["floor"] == r["bias"] == 0) == (r["method"] in exact) for r in committed("table1"))
+    assert all(r["mean_square_rate"] < 1 for r in committed("table1"))
+
+
 def test_local_steps_bring_the_mean_square_rate_below_one():
     rate = {r["tau"]: r["mean_square"] for r in pick("damping", eta=0.01)}
     assert [round(rate[t], 4) for t in (1, 2, 5, 20)] == [1.0063, 0.9988, 0.9838, 0.9674]
@@ -99,6 +106,60 @@ def test_the_measured_moments_lie_inside_their_intervals():
     assert first[0]["mean_rate"] < 1 < first[0]["mean_square_rate"]
     last, earlier = first[-1], first[9]  # significantly larger a hundred rounds later
     assert last["measured"] - last["half_width"] > earlier["measured"] + earlier["half_width"]
+
+
+def test_figure_4_ranks_the_methods_by_traffic_and_by_round():
+    def digits(panel, method, **at):
+        (row,) = pick("fig4", panel=panel, method=method, **at)
+        return row["digits"], row["half_width"]
+    for panel, late in (("full", 100), ("4 of 16, uniform", 300), ("4 of 16, weighted", 300)):
+        (focus, a), (scaffold, b) = (digits(panel, m, vectors=600) for m in ("FOCUS", "SCAFFOLD"))
+        assert focus + a < scaffold - b
+        (focus, a), (scaffold, b) = (digits(panel, m, round=late) for m in ("FOCUS", "SCAFFOLD"))
+        assert (focus + a < scaffold - b) if panel == "full" else (scaffold + b < focus - a)
+        stalled = [digits(panel, m, round=r)[0] for m in ("FedAvg", "MIFA") for r in (200, 300)]
+        assert min(stalled) > -1.6
+    level = [digits("full", m, round=100)[0] for m in ("FOCUS, eta 5/16", "SCAFFOLD")]
+    assert level[0] == pytest.approx(level[1], abs=0.4)
+
+
+def test_the_first_rounds_of_figure_4_regenerate(monkeypatch):
+    from verification.focus import experiments
+    monkeypatch.setattr(experiments, "FIG4_ROUNDS", 10)
+    monkeypatch.setattr(experiments, "FIG4_METHODS", {"FOCUS": experiments.FIG4_METHODS["FOCUS"]})
+    for r in experiments.fig4_data():
+        (known,) = pick("fig4", panel=r["panel"], method="FOCUS", round=r["round"])
+        assert r["digits"] == pytest.approx(known["digits"], abs=1e-9)
+
+
+def test_figure_8_regenerates(tmp_path):
+    pytest.importorskip("sklearn")
+    rows = EXPERIMENTS["fig8"].data()
+    (tmp_path / "new.csv").write_text(to_csv(rows))
+    assert from_csv(tmp_path / "new.csv") == committed("fig8")
+    held = [sum(r["rows"] > 0.1 * sum(q["rows"] for q in rows if q["client"] == c) for r in rows if r["client"] == c)
+            for c in range(32)]
+    assert sum(h <= 2 for h in held) >= 20  # most clients: one or two labels and little else
+
+
+def test_sg_focus_leads_at_equal_steps_and_not_at_matched_ones():
+    for panel in ("active", "passive"):
+        last = {r["method"]: r for r in pick("fig9", panel=panel, round=300)}
+        focus = last.pop("SG-FOCUS")
+        for name, r in last.items():
+            gap = focus["accuracy"] - r["accuracy"]
+            assert gap < 2 if "matched" in name else gap > 10 + focus["half_width"] + r["half_width"]
+        assert last["SCAFFOLD, matched step"]["accuracy"] > focus["accuracy"]
+
+
+def test_the_first_rounds_of_figure_9_regenerate(monkeypatch):
+    pytest.importorskip("sklearn")
+    from verification.focus import experiments
+    monkeypatch.setattr(experiments, "FIG9_ROUNDS", 10)
+    monkeypatch.setattr(experiments, "FIG9_METHODS", {"SG-FOCUS": experiments.FIG9_METHODS["SG-FOCUS"]})
+    for r in experiments.fig9_data():
+        (known,) = pick("fig9", panel=r["panel"], method="SG-FOCUS", round=r["round"])
+        assert r["accuracy"] == pytest.approx(known["accuracy"], abs=1e-9)
 
 
 def test_the_experiment_still_makes_its_table(monkeypatch):
