@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from fltheory import calibration
+from fltheory.claims import answers
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, imported, load, papers
@@ -131,8 +132,8 @@ def _versions():
 def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print):
     """Decide everything at or below `paths`; returns (records, exit code).
 
-    report: folder for index.html, verdicts.jsonl and verdicts.md (created; refused if it cannot be written). Finished
-    verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
+    report: folder for index.html, a page per paper, verdicts.jsonl and verdicts.md (created; refused if it cannot be
+    written). Finished verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
     on_record(records) is called for each finished claim or finding.
     """
     began = time.perf_counter()
@@ -173,6 +174,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     }
     slugs = {str(p.folder): p.slug for p in found}
     records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done[t]]
+    records += [r for p in found for r in answers.judge(p, records)]
     records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
         write_report(records, Path(report))
@@ -187,11 +189,13 @@ def _marked(record) -> dict:
 
 
 def exit_code(records, strict=False) -> int:
-    """0 as expected, 1 something differs (a claim, a finding, or a calibration table of this code that is not
-    reproduced), 3 (strict) something is inconclusive or skipped."""
+    """0 as expected, 1 something differs (a claim, a finding, a sentence of an answer that its evidence no longer
+    carries, or a calibration table of this code that is not reproduced), 3 (strict) something is inconclusive or skipped."""
     decided = [r for r in records if r["type"] in ("claim", "finding")]
     if any(not r["as_expected"] for r in decided) or any(
             r["type"] == "calibration" and r.get("failed") for r in records):
+        return 1
+    if any(s["state"] == answers.LOST for r in records if r["type"] == "answer" for s in r["sentences"]):
         return 1
     soft = any(r["word"] == SKIPPED for r in decided) or any(
         r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)
@@ -199,10 +203,15 @@ def exit_code(records, strict=False) -> int:
 
 
 def write_report(records, folder: Path):
-    """index.html, verdicts.jsonl and verdicts.md, each written atomically."""
+    """The pages, verdicts.md and verdicts.jsonl, each written atomically; a page left by an earlier run goes."""
     from fltheory.report import html, markdown
-    pages = {"index.html": html.page(records), "verdicts.md": markdown.page(records),
-             "verdicts.jsonl": "".join(json.dumps(r) + "\n" for r in records)}
+    pages = html.pages(records)
+    index = pages.pop(html.INDEX)
+    for page in folder.glob("*.html"):
+        if page.name not in pages and html.is_ours(page):
+            page.unlink()  # it would pass for a page of this run
+    pages |= {html.INDEX: index, "verdicts.md": markdown.page(records),
+              "verdicts.jsonl": "".join(json.dumps(r) + "\n" for r in records)}
     for name, text in pages.items():
         write_atomically(folder / name, lambda f, text=text: f.write(text.encode()))
 

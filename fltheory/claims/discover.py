@@ -1,7 +1,8 @@
 """Find paper folders by path and load their claims, findings and ledger.
 
 A paper folder holds `ledger.csv` (id, place, type, kind, expected, ...), `claims/*.py`, `findings.py` or
-`findings/*.py`, and what these import: formulas, instances. A reader's own folder is checked by the same command.
+`findings/*.py`, what these import (formulas, instances), and perhaps `answer.md`. A reader's own folder is checked by
+the same command.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fltheory.claims import answers
 from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
 from fltheory.errors import BadInput, FLTheoryError, refuse, shortened
@@ -23,13 +25,14 @@ COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by"
 
 @dataclass
 class Paper:
-    """One folder: its slug, ledger rows by id, claims and findings by id."""
+    """One folder: its slug, ledger rows by id, claims and findings by id, and its answer (None if it has none)."""
 
     slug: str
     folder: Path
     ledger: dict
     claims: dict = field(default_factory=dict)
     findings: dict = field(default_factory=dict)
+    answer: answers.Answer | None = None
 
 
 def read_ledger(path: Path) -> dict:
@@ -82,6 +85,7 @@ def load(folder: Path) -> Paper:
     """Import a paper folder and collect what it declares."""
     folder = Path(folder).resolve()
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
+    paper.answer = answers.read(folder, paper.ledger)
     package = activate(folder)
     files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
     files += [f for f in (folder / "findings.py",) if f.is_file()]

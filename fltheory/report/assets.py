@@ -39,6 +39,15 @@ h2 + .note { color: var(--soft); } .found { color: var(--soft); } .cases .meta {
 .share.true { color: var(--true); background: var(--true-bg); } .share.support { color: var(--support); background: var(--support-bg); }
 .share.false { color: var(--false); background: var(--false-bg); } .share.error { color: var(--error); background: var(--error-bg); }
 .share.neutral { color: var(--neutral); background: var(--neutral-bg); }
+.contents { font: .85rem/1.9 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+.answer { padding-left: 1.2rem; max-width: 50rem; } .answer li { margin: .7rem 0; } .answer s { color: var(--soft); }
+h2 + .note + h3, .answer + h3 { margin-top: 1.2rem; }
+.refs { font: .76rem/1.7 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+.ref { display: inline-block; padding: 0 .4rem; border-radius: 3px; text-decoration: none; max-width: 100%; overflow-wrap: anywhere;
+  background: var(--panel); color: var(--neutral); } a.ref:hover { text-decoration: underline; }
+.ref.true { color: var(--true); background: var(--true-bg); } .ref.support { color: var(--support); background: var(--support-bg); }
+.ref.false { color: var(--false); background: var(--false-bg); } .ref.finding { color: var(--finding); background: var(--finding-bg); }
+.ref.error { color: var(--error); background: var(--error-bg); }
 .plain-words { max-width: 46rem; } .cite { font-size: .82rem; color: var(--soft); overflow-wrap: anywhere; }
 .copy { user-select: all; -webkit-user-select: all; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
@@ -164,6 +173,15 @@ SCRIPT = """
       unfold.textContent = open ? 'Fold everything' : 'Unfold everything';
     });
   }
+  // Entries stand on the pages of their papers; an address from the time of a single page leads there.
+  const follow = () => {
+    const mark = location.hash;
+    if (!get('claims') || !mark.includes('/')) return;
+    const away = [...document.links].find(a => a.hash === mark && a.pathname !== location.pathname);
+    if (away) location.replace(away.href);
+  };
+  follow();
+  addEventListener('hashchange', follow);
   const table = get('claims');
   if (!table) return;
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];

@@ -35,7 +35,7 @@ def line(record, run) -> str:
     place = rec.flat(rec.text(record, "place"))
     return (
         f"{AUTHOR}. {_title(record)}{f' ({place})' if place else ''}. {', '.join(made)}, "
-        f"index.html{rec.href(record)}"
+        f"{rec.page_of(rec.text(record, 'paper'))}{rec.href(record)}"
     )
 
 
@@ -58,7 +58,7 @@ def bibtex(record, run) -> str:
         "date": day,
         "note": _tex(
             f"{kind} {rec.text(record, 'id')}{where} of paper {rec.text(record, 'paper')}; "
-            f"permanent anchor index.html{rec.href(record)}"
+            f"permanent anchor {rec.page_of(rec.text(record, 'paper'))}{rec.href(record)}"
         ),
     }
     body = "".join(f"  {name:<7} = {{{value}}},\n" for name, value in fields.items() if value)

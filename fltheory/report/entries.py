@@ -5,21 +5,21 @@ from html import escape
 
 from . import cite
 from . import records as rec
-from .parts import bars, chip, facts, fold, link, number, script, side, table, verdict
+from .parts import COLUMNS, bars, chip, facts, fold, link, number, script, side, table, verdict
 from .richtext import block, inline
 
 # Longer tables start folded, so that a page with many instances can still be read from top to bottom.
 _LONG = 8
 
 
-def _head(record) -> str:
+def _head(book, record) -> str:
     paper, name, mark = rec.text(record, "paper"), rec.text(record, "id"), rec.anchor(record)
     meta = " · ".join(escape(rec.text(record, key)) for key in ("place", "kind") if rec.text(record, key))
     scope = inline(rec.text(record, "scope"))
     scope = f' <span class="scope">{scope}</span>' if scope else ""
     return (
         f'<section class="entry" id="{mark}">\n'
-        f'<h3><a href="{rec.href(record)}"><span class="paper">{escape(paper)}/</span>{escape(name)}</a></h3>\n'
+        f'<h3><a href="{book.href(record)}"><span class="paper">{escape(paper)}/</span>{escape(name)}</a></h3>\n'
         f'<p class="meta">{meta}</p>\n<p class="verdict">{verdict(record)}{scope}</p>\n'
     )
 
@@ -72,8 +72,7 @@ def _instance_table(title, instances, is_open) -> str:
                     + (f'<span class="says">{detail}</span>' if detail else ""),
                 ]
             )
-    head = ["Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"]
-    return fold(f"{title} ({len(instances)})", table(head, rows, "instances"), is_open)
+    return fold(f"{title} ({len(instances)})", table(COLUMNS["instances"], rows, "instances"), is_open)
 
 
 def _holds(value) -> str:
@@ -82,12 +81,13 @@ def _holds(value) -> str:
 
 
 def _hypotheses(instances) -> str:
-    rows, failing = [], 0
+    rows, failing, told = [], 0, set()
     for record in instances:
         for hypothesis in rec.items(record, "hypotheses"):
             failing += hypothesis.get("holds") is False
-            statement = inline(rec.text(hypothesis, "statement"))
-            name = escape(rec.text(hypothesis, "name"))
+            name, statement = escape(rec.text(hypothesis, "name")), inline(rec.text(hypothesis, "statement"))
+            # In words it is said once, at its first instance: twenty instances would repeat it twenty times.
+            statement = "" if (name, statement) in told else told.add((name, statement)) or statement
             rows.append(
                 [
                     escape(rec.text(record, "instance")),
@@ -101,10 +101,8 @@ def _hypotheses(instances) -> str:
     state = f"{failing} {'does' if failing == 1 else 'do'} not hold" if failing else "all hold or are unknown"
     if rows and all("✓" in row[-1] for row in rows):
         state = "all hold"
-    head = ["Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"]
-    return fold(
-        f"Hypotheses with both numbers ({rec.plural(len(rows), 'check')}; {state})", table(head, rows)
-    )
+    title = f"Hypotheses with both numbers ({rec.plural(len(rows), 'check')}; {state})"
+    return fold(title, table(COLUMNS["hypotheses"], rows, "hypotheses"))
 
 
 def _mutants(claim) -> str:
@@ -131,7 +129,7 @@ def _mutants(claim) -> str:
     survived = rec.mutants(claim).get("survived", [])
     title = f"Mutants: {killed} of {counted} killed" if counted else "Mutants: none applies"
     title += f"; survived: {escape(', '.join(survived))}" if survived else ""
-    return fold(title, table(["Status", "Mutant", "Kind", "Killed by", "Detail"], rows), len(rows) <= 6)
+    return fold(title, table(COLUMNS["mutants"], rows, "mutants"), len(rows) <= 6)
 
 
 def _search(claim) -> str:
@@ -167,7 +165,7 @@ def claim(book, record) -> str:
     instances = book.of_claim(record)
     false = rec.text(record, "word") == "FALSE"
     statement, says = block(rec.text(record, "statement")), inline(rec.says(record))
-    out = _head(record)
+    out = _head(book, record)
     out += f'<p class="plain-words">{says}</p>\n' if says else ""
     out += f'<blockquote class="statement">{statement}</blockquote>\n' if statement else ""
     powerless = inline(rec.text(record, "powerless_reason")) or "no reason recorded"
@@ -195,7 +193,7 @@ def claim(book, record) -> str:
 
 def finding(book, record) -> str:
     says = block(rec.says(record))
-    out = _head(record)
+    out = _head(book, record)
     out += f'<blockquote class="statement">{says}</blockquote>\n' if says else ""
     out += facts(
         [
@@ -222,5 +220,5 @@ def finding(book, record) -> str:
 def _end(book, record) -> str:
     """The line to copy into a bibliography, and the way back."""
     return f'<p class="cite">Cite as: <span class="copy">{escape(cite.line(record, book.run))}</span></p>\n' + (
-        '<p class="back"><a href="#top">↑ all verdicts</a></p>\n</section>\n'
+        f'<p class="back"><a href="#top">↑ top</a> · <a href="{rec.INDEX}">all verdicts</a></p>\n</section>\n'
     )

@@ -1,6 +1,9 @@
 """The front of the HTML page, for a reader who knows nothing: what was checked, what was found, what is false, open."""
 
+import re
+from functools import partial
 from html import escape
+from urllib.parse import urlencode
 
 from . import checks
 from . import records as rec
@@ -34,12 +37,17 @@ def _tally(claims) -> str:
     return f"{rec.plural(len(claims), 'claim')}: {', '.join(parts)}"
 
 
-def _shares(paper, claims) -> str:
+def _shares(book, paper, claims) -> str:
     """One stretch per word, as wide as its share; each shows its claims in the table below."""
     counts = rec.word_counts(claims)
     order = (*rec.CLAIM_WORDS, *sorted(set(counts) - set(rec.CLAIM_WORDS)))
+
+    def view(word):  # on the index the script filters the table at once
+        chosen = urlencode({"paper": paper, "verdict": word}, errors="replace")
+        return "#claims" if book.here == rec.INDEX else f"{rec.INDEX}#claims?{escape(chosen)}"
+
     parts = "".join(
-        f'<a class="share {rec.look(word).tone}" href="#claims" data-paper="{escape(paper)}" '
+        f'<a class="share {rec.look(word).tone}" href="{view(word)}" data-paper="{escape(paper)}" '
         f'data-word="{escape(word)}" style="flex-grow:{counts[word]}"><span aria-hidden="true">'
         f"{rec.look(word).mark}</span> {counts[word]} {escape(rec.shorten(word.lower(), 24))}</a>"
         for word in order
@@ -48,10 +56,13 @@ def _shares(paper, claims) -> str:
     return f'<p class="shares">{parts}</p>' if parts else ""
 
 
-def _paper(book, paper) -> str:
+def overview(book, paper) -> str:
+    """What was found in one paper, as an item of a list."""
     claims = [c for c in book.claims if rec.text(c, "paper") == paper]
     findings = [f for f in book.findings if rec.text(f, "paper") == paper]
-    out = f"<li><b>{escape(paper or '(no paper)')}</b> — {_tally(claims)}."
+    page, name = rec.page_of(paper), f"<b>{escape(paper or '(no paper)')}</b>"
+    name = name if page == book.here else f'<a href="{page}">{name}</a>'
+    out = f"<li>{name} — {_tally(claims)}."
     ours = sum(map(rec.derived, claims))
     if ours:
         printed = len(claims) - ours
@@ -62,7 +73,7 @@ def _paper(book, paper) -> str:
         out += f" {confirmed} of {rec.plural(len(findings), 'finding')} confirmed."
     powerless = sum(bool(c.get("powerless")) for c in claims)
     out += f" {powerless} flagged powerless." if powerless else ""
-    return out + _shares(paper, claims) + "</li>\n"
+    return out + _shares(book, paper, claims) + "</li>\n"
 
 
 def lead(book) -> str:
@@ -79,7 +90,63 @@ def lead(book) -> str:
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
     )
-    return out + '<ul class="papers">\n' + "".join(_paper(book, paper) for paper in book.papers) + "</ul>\n"
+    return out + '<ul class="papers">\n' + "".join(map(partial(overview, book), book.papers)) + "</ul>\n"
+
+
+MARKS = (
+    "After each sentence stand the verdicts it rests on: ✓ proved or certified, ◐ supported, ✗ false, ◆ confirmed finding, "
+    "? open."
+)
+def _evidence(book, paper, raw) -> str:
+    """One verdict that a sentence rests on: its mark and its id, as a link; figures and what is not yet written have none."""
+    name, word = rec.text(raw, "id"), rec.text(raw, "word")
+    kind = rec.text(raw, "kind")
+    target = book.find(kind, paper, name) if kind in ("claim", "finding") else None
+    if target is None:
+        label = f"{name}: not yet written" if kind in ("claim", "finding") else f"{kind} {name}"
+        return f'<span class="ref neutral">{escape(label)}</span>'
+    look = rec.look(word)
+    said = escape(" ".join(f"{name}: {word}. {rec.says(target)}".split()))
+    return (
+        f'<a class="ref {look.tone}" href="{book.href(target)}" title="{said}" aria-label="{said}">'
+        f'<span aria-hidden="true">{look.mark}</span> {escape(name)}</a>'
+    )
+
+
+def _sentence(book, paper, raw) -> str:
+    state, text = rec.text(raw, "state"), inline(rec.text(raw, "text"))
+    out = f"<s>{text}</s>" if state == "lost" else text
+    if state == "lost":
+        out += f' <strong class="unexpected">No longer carried by its evidence: {escape(rec.text(raw, "reason"))}.</strong>'
+    elif state == "not yet written":
+        out += ' <em class="scope">Not yet checked.</em>'
+    links = " ".join(_evidence(book, paper, e) for e in rec.items(raw, "evidence"))
+    return f'<li>{out} <span class="refs">{links}</span></li>\n'
+
+
+def _mark(paper) -> str:
+    return f"answer-{rec.page_of(paper).removesuffix('.html')}"
+
+
+def answer(book, paper) -> str:
+    """What a paper comes to, in plain sentences with the verdicts they rest on; empty if the records hold none."""
+    out = ""
+    for record in (a for a in book.answers if rec.text(a, "paper") == paper):
+        out += f'<h2 id="{_mark(paper)}">{inline(rec.text(record, "title")) or escape(paper)}</h2>\n'
+        out += f'<p class="note">{MARKS}</p>\n' if not out.count("note") else ""
+        shown, aside = rec.told(record)
+        for part, sentences in shown:
+            out += f"<h3>{inline(part)}</h3>\n" if part else ""
+            out += '<ul class="answer">\n' + "".join(_sentence(book, paper, s) for s in sentences) + "</ul>\n"
+        if aside:
+            out += f"<p>{rec.plural(aside, 'further sentence')} not shown: this run did not decide their evidence.</p>\n"
+    return out
+
+
+def contents(body) -> str:
+    """Links to the parts of a page that is long."""
+    links = [f'<a href="#{mark}">{title}</a>' for mark, title in re.findall(r'<h2 id="([\w-]+)">(.*?)</h2>', body)]
+    return f'<p class="contents">{" · ".join(links)}</p>\n' if len(links) > 1 else ""
 
 
 def warnings(book) -> str:
@@ -88,7 +155,7 @@ def warnings(book) -> str:
     wrong = book.mismatches()
     if wrong:
         rows = "".join(
-            f'<li>{escape(r["type"])} <a href="{rec.href(r)}">{escape(rec.text(r, "paper"))}/'
+            f'<li>{escape(r["type"])} <a href="{book.href(r)}">{escape(rec.text(r, "paper"))}/'
             f"{escape(rec.text(r, 'id'))}</a> {verdict(r)}</li>"
             for r in wrong
         )
@@ -96,6 +163,15 @@ def warnings(book) -> str:
         out += f'<aside class="alarm"><h2>{title}</h2><ul>{rows}</ul></aside>\n'
     elif book.claims or book.findings:
         out += "<p>Every verdict is as expected.</p>\n"
+    lost = book.lost()
+    if lost:
+        rows = "".join(
+            f'<li><a href="#{_mark(p)}">{escape(p)}</a> '
+            f"{inline(rec.text(s, 'text'))} ({escape(rec.text(s, 'reason'))})</li>"
+            for p, s in lost
+        )
+        title = f"{rec.plural(len(lost), 'sentence')} no longer carried by the evidence"
+        out += f'<aside class="alarm"><h2>{title}</h2><ul>{rows}</ul></aside>\n'
     if any(run.get("quick") for run in book.runs):
         out += "<p><strong>This was a quick run: searches were shortened.</strong></p>\n"
     skipped = [str(name) for run in book.runs for name in rec.listed(run, "skipped_features")]
@@ -121,7 +197,7 @@ def legend() -> str:
         "it is killed when the check notices it.</p>"
     )
     return (
-        f'<dl class="facts words">{rows(SHOWN)}</dl>\n'
+        f'<h2 id="words">What the words mean</h2>\n<dl class="facts words">{rows(SHOWN)}</dl>\n'
         f'<details><summary>The other words</summary><dl class="facts words">{rows(rest)}</dl>{more}</details>\n'
     )
 
@@ -130,19 +206,19 @@ def _case(book, claim) -> str:
     """One claim in plain words: what it says, what speaks against it, what is true instead."""
     paper = rec.text(claim, "paper")
     place = escape(rec.text(claim, "place"))
-    out = f'<li><a href="{rec.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
+    out = f'<li><a href="{book.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
     out += f' <span class="meta">{place}</span>' if place else ""
     # A reader who skims must not take a false sentence for a result.
     stated = '<span class="found">Stated:</span> ' if rec.text(claim, "word") == "FALSE" else ""
     out += f"<br>{stated}{inline(rec.says(claim))}" if rec.says(claim) else ""
     finding = book.find("finding", paper, rec.text(claim, "finding"))
     if finding is not None and rec.says(finding):
-        found = f'<a href="{rec.href(finding)}">What we found</a>: {inline(rec.says(finding))}'
+        found = f'<a href="{book.href(finding)}">What we found</a>: {inline(rec.says(finding))}'
         out += f'<br><span class="found">{found}</span>'
     instead = book.find("claim", paper, rec.text(claim, "instead"))
     if instead is not None:
         name = escape(rec.text(instead, "id"))
-        out += f'<br><span class="found">Instead: <a href="{rec.href(instead)}">{name}</a> {verdict(instead)}</span>'
+        out += f'<br><span class="found">Instead: <a href="{book.href(instead)}">{name}</a> {verdict(instead)}</span>'
     return out + "</li>\n"
 
 

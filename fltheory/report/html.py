@@ -1,14 +1,18 @@
-"""The report as one HTML page: nothing is fetched, and no record can put markup into it."""
+"""The report as HTML: an index and one page per paper. Nothing is fetched, and no record can put markup into a page."""
 
 import base64
 import hashlib
+from dataclasses import replace
 from html import escape
 
 from . import cite, entries, front
 from . import records as rec
 from .assets import SCRIPT, STYLE
-from .parts import link, table, verdict
+from .parts import COLUMN_LABELS, link, table, verdict
 from .richtext import inline
+
+INDEX = rec.INDEX
+_MADE = '<meta name="generator" content="fltheory report">'
 
 
 def _policy() -> str:
@@ -33,13 +37,13 @@ def _loosest(claim):
     return max((n for n in numbers if n is not None), default=None)
 
 
-def _row(claim, at, words) -> tuple:
+def _row(book, claim, at, words) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = rec.mutant_score(claim)
     loosest, word = _loosest(claim), rec.text(claim, "word")
     # A verdict is only as wide as its scope, so the two are never shown apart.
     scope, says = inline(rec.text(claim, "scope")), inline(rec.says(claim))
-    name = f'<a href="{rec.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
+    name = f'<a href="{book.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
     cells = {
         "Claim": (name + (f'<span class="says">{says}</span>' if says else ""), at),
         "Paper": (escape(rec.text(claim, "paper")), rec.text(claim, "paper")),
@@ -49,7 +53,7 @@ def _row(claim, at, words) -> tuple:
         "Looseness": (escape(rec.looseness(claim)), "" if loosest is None else loosest),
         "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
     }
-    attributes = f' data-paper="{escape(rec.text(claim, "paper"))}" data-word="{escape(word)}"'
+    attributes = f' id="{rec.anchor(claim)}" data-paper="{escape(rec.text(claim, "paper"))}" data-word="{escape(word)}"'
     return attributes + (' data-unexpected="1"' if rec.mismatch(claim) else ""), cells
 
 
@@ -59,7 +63,7 @@ def _claims(book) -> str:
     words = sorted(
         {rec.text(c, "word") for c in book.claims}, key=lambda w: (rec.CLAIM_WORDS + (w,)).index(w)
     )
-    made = [_row(claim, at, words) for at, claim in enumerate(book.claims)]
+    made = [_row(book, claim, at, words) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
     head = [h for h in made[0][1] if h == "Claim" or any(cells[h][0] for _, cells in made)]
     rows = []
@@ -78,22 +82,22 @@ def _claims(book) -> str:
         '<button type="button" id="f-reset">Show all</button>'
         '<output id="f-count"></output> <a id="f-link" href="#claims">Link to this view</a></form>\n'
     )
-    return "<h2>Claims</h2>\n" + controls + table(head, rows, "stack", ' id="claims"')
+    return '<h2 id="all-claims">Claims</h2>\n' + controls + table(head, rows, "stack", ' id="claims"')
 
 
 def _findings(book) -> str:
     rows = [
-        [
-            f'<a href="{rec.href(f)}">{escape(rec.text(f, "id") or "(no id)")}</a>'
+        (f' id="{rec.anchor(f)}"', [
+            f'<a href="{book.href(f)}">{escape(rec.text(f, "id") or "(no id)")}</a>'
             + (f'<span class="says">{inline(rec.says(f))}</span>' if rec.says(f) else ""),
             *[escape(rec.text(f, key)) for key in ("paper", "place", "kind")],
             verdict(f),
             link(book, f, "breaks", "claim"),
-        ]
+        ])
         for f in book.findings
     ]
     return (
-        "<h2>Findings</h2>\n"
+        '<h2 id="all-findings">Findings</h2>\n'
         + table(["Finding", "Paper", "Place", "Kind", "Verdict", "Breaks"], rows, "stack", ' id="findings"')
         if rows
         else ""
@@ -102,7 +106,7 @@ def _findings(book) -> str:
 
 def _bugs(book) -> str:
     def names(claims):
-        return ", ".join(f'<a href="{rec.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
+        return ", ".join(f'<a href="{book.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
     rows = [
         [f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
         for name, (detail, killed, missed) in rec.bugs(book.claims).items()
@@ -111,7 +115,7 @@ def _bugs(book) -> str:
         return ""
     lead = "<p>Each catalogued bug was swapped into the instances of the claims that name it.</p>"
     head = ["Bug", "What it does", "Rejected by", "Missed by"]
-    return f"<h2>Wrong implementations</h2>\n{lead}\n" + table(head, rows, "stack")
+    return f'<h2 id="bugs">Wrong implementations</h2>\n{lead}\n' + table(head, rows, "stack")
 
 
 def _colophon(book) -> str:
@@ -134,23 +138,49 @@ def _colophon(book) -> str:
     return f"<footer>\n{out}</footer>\n" if out else ""
 
 
-def page(records) -> str:
-    """The whole page as a string of HTML."""
-    book = rec.Book.of(records)
-    sections = "".join(entries.claim(book, c) for c in book.claims)
-    body = front.lead(book) + front.warnings(book)
-    body += front.legend() if book.claims or book.findings else ""
-    body += front.cases(book) + front.calibration(book)
-    body += _claims(book) + _findings(book) + _bugs(book)
-    body += f"<h2>Claim by claim</h2>\n{_UNFOLD}{sections}" if sections else ""
-    found = "".join(entries.finding(book, f) for f in book.findings)
-    body += f"<h2>Finding by finding</h2>\n{found}" if found else ""
+def is_ours(path) -> bool:
+    """Whether a file was written here."""
+    with open(path, encoding="utf-8", errors="replace") as handle:
+        return _MADE in handle.read(1000)
+
+
+def _frame(book, title, body) -> str:
     return rec.shown(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<title>Verdicts on printed theorems</title>\n'
-        f"<style>{STYLE}</style>\n</head>\n"
-        f'<body>\n<main id="top">\n<h1>Verdicts on printed theorems</h1>\n{body}{_colophon(book)}</main>\n'
+        f'<meta name="color-scheme" content="light dark">\n{_MADE}\n<title>{escape(title)}</title>\n'
+        f"<style>{STYLE}{COLUMN_LABELS}</style>\n</head>\n"
+        f'<body>\n<main id="top">\n<h1>{escape(title)}</h1>\n{body}{_colophon(book)}</main>\n'
         f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
+
+
+def _index(book) -> str:
+    book = replace(book, here=INDEX)
+    top = front.lead(book) + front.warnings(book)
+    body = "".join(front.answer(book, paper) for paper in book.papers)
+    body += front.legend() if book.claims or book.findings else ""
+    body += front.cases(book) + front.calibration(book) + _claims(book) + _findings(book) + _bugs(book)
+    return _frame(book, "Verdicts on printed theorems", top + front.contents(body) + body)
+
+
+def _page(book, name) -> str:
+    """The entries of the papers that share a page: nearly always one paper."""
+    book = replace(book, here=name)
+    papers = [p for p in book.papers if rec.page_of(p) == name]
+    body = f'<p class="back"><a href="{INDEX}">← all verdicts, what the words mean, and the table of claims</a></p>\n'
+    body += "".join(front.answer(book, paper) for paper in papers)
+    body += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
+    sections = "".join(entries.claim(book, c) for c in book.claims if rec.text(c, "paper") in papers)
+    body += f"<h2>Claim by claim</h2>\n{_UNFOLD}{sections}" if sections else ""
+    found = "".join(entries.finding(book, f) for f in book.findings if rec.text(f, "paper") in papers)
+    body += f"<h2>Finding by finding</h2>\n{found}" if found else ""
+    return _frame(book, f"{', '.join(p or '(no paper)' for p in papers)}: verdicts", body)
+
+
+def pages(records) -> dict:
+    """The pages by file name: the index, and one for each paper with every claim and finding in full."""
+    book = rec.Book.of(records)
+    names = list(dict.fromkeys(map(rec.page_of, book.papers)))
+    return {INDEX: _index(book)} | {name: _page(book, name) for name in names}

@@ -210,6 +210,31 @@ def _cases(book) -> list:
     return lines
 
 
+def _answers(book) -> list:
+    """What each paper comes to: sentences with the verdicts they rest on."""
+    lines = []
+    for answer in book.answers:
+        paper = rec.text(answer, "paper")
+        shown, aside = rec.told(answer)
+        lines += [f"## {_cell(rec.text(answer, 'title')) or _code(paper)}", ""]
+        for part, sentences in shown:
+            lines += [f"**{_cell(part)}**", ""] if part else []
+            lines += [f"- {_sentence(book, paper, s)}" for s in sentences] + [""]
+        if aside:
+            lines += [f"{rec.plural(aside, 'further sentence')} not shown: this run did not decide their evidence.", ""]
+    return lines
+
+
+def _sentence(book, paper, sentence) -> str:
+    state, refs = rec.text(sentence, "state"), []
+    for raw in rec.items(sentence, "evidence"):
+        target = book.find(rec.text(raw, "kind"), paper, rec.text(raw, "id"))
+        refs.append(f"{_link(target)} {_cell(rec.text(raw, 'word'))}" if target else _code(rec.text(raw, "id")))
+    flag = {"lost": "No longer carried by its evidence", "not yet written": "Not yet checked"}.get(state)
+    flag = f" **{flag}:** {_cell(rec.text(sentence, 'reason'))}." if flag else ""
+    return f"{_cell(rec.text(sentence, 'text'))}{flag} ({', '.join(refs)})"
+
+
 def page(records) -> str:
     """The whole page; the same verdicts give the same bytes."""
     book = rec.Book.of(records)
@@ -230,7 +255,7 @@ def page(records) -> str:
             f"To cite an entry: fltheory project, fltheory {version}, its name and verdict; its name here is its "
             "permanent anchor. `fltheory show ID --bibtex` prints an entry.", ""
         ]
-    lines += _cases(book)
+    lines += _answers(book) + _cases(book)
     if book.claims:
         lines += ["## Claims", ""]
     rows = [

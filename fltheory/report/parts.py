@@ -31,6 +31,8 @@ def chip(word) -> str:
     look = rec.look(word)
     # Chips do not break, so a word that no verdict has is cut.
     label = escape(rec.shorten(str(word or "(no word)").replace("_", " "), 24))
+    if look.tone == "plain":  # thousands of these on a page: the comparisons that hold
+        return f'<span class="chip plain">{look.mark} {label}</span>'
     return (
         f'<span class="chip {look.tone}" title="{escape(look.gloss)}">'
         f'<span aria-hidden="true">{look.mark}</span> {label}</span>'
@@ -52,22 +54,33 @@ def link(book, record, key, kind) -> str:
     name = rec.text(record, key)
     target = book.find(kind, rec.text(record, "paper"), name) if name else None
     label = f"<code>{escape(name)}</code>" if name else ""
-    return f'<a href="{rec.href(target)}">{label}</a>' if target else label
+    return f'<a href="{book.href(target)}">{label}</a>' if target else label
+
+
+# The tables of which a page has hundreds: their headings stand once in the style, not in every cell.
+COLUMNS = {
+    "instances": ("Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"),
+    "hypotheses": ("Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"),
+    "mutants": ("Status", "Mutant", "Kind", "Killed by", "Detail"),
+}
+COLUMN_LABELS = "@media screen and (max-width: 46rem) {\n" + "".join(
+    f'.{name} td:nth-child({at})::before {{ content: "{label}"; }}\n'
+    for name, labels in COLUMNS.items() for at, label in enumerate(labels, start=1)
+) + "}\n"
 
 
 def table(head, rows, name="", attributes="") -> str:
     """A table whose cells know their heading, so that a narrow screen can stack them."""
     if not rows:
         return ""
+    labels = [""] * len(head) if name in COLUMNS else [f' data-label="{escape(h)}"' for h in head]
     top = "".join(f'<th scope="col">{escape(h)}</th>' for h in head)
     body = ""
     for row in rows:
         extra, cells = row if isinstance(row, tuple) else ("", row)
         tds = "".join(
-            f'<td data-label="{escape(h)}"><div>{c}</div></td>'
-            if c
-            else f'<td class="empty" data-label="{escape(h)}"></td>'
-            for h, c in zip(head, cells, strict=True)
+            f"<td{label}><div>{c}</div></td>" if c else f'<td class="empty"{label}></td>'
+            for label, c in zip(labels, cells, strict=True)
         )
         body += f"<tr{extra}>{tds}</tr>\n"
     return (

@@ -1,5 +1,6 @@
 """What all writers share: grouping records, counting, naming anchors and shortening numbers."""
 
+import hashlib
 import json
 import math
 import re
@@ -34,6 +35,7 @@ WORDS = {
     "OUT_OF_SCOPE": Look("neutral", "–", "a hypothesis fails, so the instance does not count"),
     "INCONCLUSIVE": Look("neutral", "?", "the two sides could not be told apart"),
 }
+INDEX = "index.html"
 UNKNOWN = Look("neutral", "?", "a word this report does not know")
 CLAIM_WORDS = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
 TRUE_WORDS = ("PROVED", "CERTIFIED")
@@ -74,14 +76,17 @@ class Book:
     claims: list = field(default_factory=list)
     findings: list = field(default_factory=list)
     calibrations: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
     instances: dict = field(default_factory=dict)
     orphans: list = field(default_factory=list)
     unknown: int = 0
+    here: str = ""  # the page that is being written
 
     @classmethod
     def of(cls, records) -> "Book":
         book = cls()
-        lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations}
+        lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations,
+                 "answer": book.answers}
         loose = []
         for record in records or []:
             kind = record.get("type") if isinstance(record, dict) else None
@@ -91,7 +96,7 @@ class Book:
                 lists[kind].append(record)
             else:
                 book.unknown += 1
-        for group in (book.claims, book.findings):
+        for group in (book.claims, book.findings, book.answers):
             group.sort(key=lambda r: (natural(text(r, "paper")), natural(text(r, "id"))))
         known = {(text(c, "paper"), text(c, "id")) for c in book.claims}
         for record in sorted(loose, key=lambda r: natural(text(r, "instance"))):
@@ -111,11 +116,20 @@ class Book:
     def papers(self) -> list:
         return sorted({text(r, "paper") for r in self.claims + self.findings}, key=natural)
 
+    def href(self, record) -> str:
+        """The address of a record's section, from the page that is being written."""
+        there = page_of(text(record, "paper"))
+        return href(record) if there == self.here else there + href(record)
+
     def of_claim(self, claim) -> list:
         return self.instances.get((text(claim, "paper"), text(claim, "id")), [])
 
     def mismatches(self) -> list:
         return [r for r in self.claims + self.findings if mismatch(r)]
+
+    def lost(self) -> list:
+        """Pairs (paper, sentence) of answers that the verdicts of this run no longer carry."""
+        return [(text(a, "paper"), s) for a in self.answers for s in items(a, "sentences") if s.get("state") == "lost"]
 
     def find(self, kind, paper, name):
         """The claim or finding called ``name`` in ``paper``; ``paper/name`` is understood as well."""
@@ -151,10 +165,29 @@ def href(record) -> str:
     return "#" + quote(anchor(record), safe="/:")
 
 
+def page_of(paper) -> str:
+    """The page of a paper's entries: of its name alone, safe in every file system, never the index."""
+    name = re.sub(r"[^A-Za-z0-9_-]", lambda m: f"-{ord(m[0]):x}-", str(paper)).lower() or "-"
+    if len(name) > 80:
+        name = f"{name[:60]}-{hashlib.sha256(str(paper).encode(errors='surrogatepass')).hexdigest()[:12]}"
+    return f"{name}-.html" if name == INDEX.removesuffix(".html") else f"{name}.html"
+
+
 def says(record) -> str:
     """The plain sentence of a ledger row; findings start theirs with the claim they break, which is shown anyway."""
     sentence, broken = text(record, "says").strip(), text(record, "breaks")
     return sentence.removeprefix(f"{broken}:").strip() if broken else sentence
+
+
+def told(answer) -> tuple:
+    """The sentences to show, as pairs (part, sentences), and how many the run did not decide."""
+    parts, aside = {}, 0
+    for sentence in items(answer, "sentences"):
+        if sentence.get("state") == "not run":
+            aside += 1
+        else:
+            parts.setdefault(text(sentence, "part"), []).append(sentence)
+    return list(parts.items()), aside
 
 
 def derived(claim) -> bool:

@@ -89,6 +89,11 @@ def summary(records, color=False) -> str:
     for record in book.calibrations:
         said = (checks.summary(record), checks.family(record), checks.alarm(record))
         lines.append(f"our own checks: {rec.flat(' '.join(filter(None, said)))}")
+    for answer in book.answers:
+        states = Counter(rec.text(s, "state") or "unknown" for s in rec.items(answer, "sentences"))
+        listed = ", ".join(f"{n} {rec.flat(state)}" for state, n in states.items())
+        name = rec.flat(rec.text(answer, "paper"))
+        lines.append(f"answer {name}: {rec.plural(sum(states.values()), 'sentence')} ({listed})")
     tested = [claim for claim in book.claims if rec.mutants(claim)]
     if tested:
         lines += ["", "mutants:"]
@@ -104,6 +109,13 @@ def summary(records, color=False) -> str:
         lines += [f"  {_name(c)}: {rec.flat(rec.text(c, 'powerless_reason'))}" for c in powerless]
     if book.orphans or book.unknown:
         lines += ["", f"records left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown"]
+    lost = book.lost()
+    if lost:
+        title = f"{rec.plural(len(lost), 'sentence')} no longer carried by the evidence:"
+        lines += ["", _paint(title, "alert", color)]
+    for paper, sentence in lost:
+        said, reason = (rec.flat(rec.text(sentence, key)) for key in ("text", "reason"))
+        lines.append(f"  {rec.flat(paper)}: {said} ({reason})")
     wrong = book.mismatches()
     lines += (
         ["", _paint(f"{rec.plural(len(wrong), 'verdict')} not as expected:", "alert", color)] if wrong else []

@@ -94,7 +94,7 @@ def test_show_as_citation(capsys):
     line = capsys.readouterr().out
     assert line.count("\n") == 1
     assert f"{datetime.now(UTC):%Y}" in line and f"fltheory {__version__}" in line
-    assert line.rstrip().endswith("index.html#fednova/appb-momentum")
+    assert line.rstrip().endswith("fednova.html#fednova/appb-momentum")
     assert main(["show", "appb-momentum", FEDNOVA, "--bibtex"]) == 0
     entry = capsys.readouterr().out
     assert entry.startswith("@misc{fltheory:fednova/appb-momentum,")

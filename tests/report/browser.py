@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -77,11 +78,21 @@ class Browser:
         self.call("Page.navigate", url="about:blank")
         self.js("new Promise(r => setTimeout(r, 50))")
         self.call("Page.navigate", url=f"file://{path}{fragment}")
-        for _ in range(200):
-            if self.js("document.readyState === 'complete' && location.protocol === 'file:'"):
-                return self
-            self.js("new Promise(r => setTimeout(r, 50))")
-        raise AssertionError("the page did not load")
+        assert self.wait("document.readyState === 'complete' && location.protocol === 'file:'"), "the page did not load"
+        return self
+
+    def wait(self, expression, seconds=10) -> bool:
+        """Whether an expression becomes true in time; the page may lead to another one meanwhile."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if self.js(expression):
+                    return True
+            except AssertionError as error:
+                if not any(word in str(error) for word in ("navigated", "context")):
+                    raise
+            time.sleep(0.05)
+        return False
 
     def js(self, expression):
         """The value of an expression in the page."""

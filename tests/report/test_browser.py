@@ -4,7 +4,7 @@ import pytest
 
 from fltheory.report import html
 from tests.report import browser
-from tests.report.test_hostile import ATTACKS, CALIBRATION, RECORDS, poisoned
+from tests.report.test_hostile import ANSWER, ATTACKS, CALIBRATION, RECORDS, poisoned
 from tests.report.test_report import ALL, INSTANCES, PRINTED, RUN
 
 pytestmark = [
@@ -29,9 +29,14 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "index.html"
-    path.write_text(html.page([RUN, *CLAIMS]), encoding="utf-8")
-    return path
+    return written(tmp_path_factory.mktemp("report"), [RUN, *CLAIMS])
+
+
+def written(folder, records):
+    """The index of a report with these records; the other pages lie beside it."""
+    for name, source in html.pages(records).items():
+        (folder / name).write_text(source, encoding="utf-8")
+    return folder / html.INDEX
 
 
 def rows(page):
@@ -117,16 +122,59 @@ def test_the_counts_on_the_front_filter_the_table(page, file):
     assert page.js("location.hash") == "#claims?paper=beta&verdict=OPEN"
 
 
+def arrived(page, name, mark):
+    """Whether the browser comes to show this entry of this page."""
+    at = f"document.getElementById('{mark}').getBoundingClientRect().top"
+    return landed(page, f"{name}#{mark}") and page.wait(f"0 <= {at} && {at} < 50")
+
+
+def landed(page, end):
+    """Whether the browser comes to a loaded page whose address ends like this."""
+    return page.wait(f"document.readyState === 'complete' && location.href.endsWith('/{end}')")
+
+
 def test_entries_are_reached_by_their_anchor(page, file):
+    page.open(file.with_name("beta.html"), "#beta/thm1")
+    assert arrived(page, "beta.html", "beta/thm1")
+
+
+def test_addresses_from_the_time_of_a_single_page_lead_to_the_entry(page, file):
     page.open(file, "#beta/thm1")
-    top = page.js("document.getElementById('beta/thm1').getBoundingClientRect().top")
-    assert 0 <= top < 50
+    assert arrived(page, "beta.html", "beta/thm1")
+    page.open(file)
+    page.js("location.hash = '#alpha/thm1'")
+    assert arrived(page, "alpha.html", "alpha/thm1")
+    page.open(file, "#nobody/thm1")
+    page.js("new Promise(r => setTimeout(r, 300))")
+    assert page.js("location.pathname").endswith("/index.html")
+
+
+def test_the_table_and_the_pages_lead_to_each_other(page, file):
+    page.open(file)
+    page.js("document.querySelector('#claims a[href=\"alpha.html#alpha/thm1\"]').click()")
+    assert arrived(page, "alpha.html", "alpha/thm1")
+    page.js("document.querySelector('.entry .back a[href=\"index.html\"]').click()")
+    assert landed(page, "index.html")
+    page.open(file.with_name("beta.html"))
+    page.js("document.querySelector('a.share[data-word=OPEN]').click()")
+    assert landed(page, "index.html#claims?paper=beta&verdict=OPEN")
+    assert rows(page) == ["beta/thm2"]
+
+
+def test_an_answer_leads_to_its_evidence_from_the_keyboard(page, tmp_path):
+    page.open(written(tmp_path, [*ALL, ANSWER]))
+    for _ in range(40):
+        page.key("Tab")
+        if page.js("document.activeElement.className") == "ref false":
+            break
+    assert page.js("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert "thm1-explicit-as-printed" in page.js("document.activeElement.getAttribute('aria-label')")
+    page.key("Enter")
+    assert arrived(page, "fednova.html", "fednova/thm1-explicit-as-printed")
 
 
 def test_everything_unfolds_and_folds(page, tmp_path):
-    path = tmp_path / "index.html"
-    path.write_text(html.page(ALL), encoding="utf-8")
-    page.open(path)
+    page.open(written(tmp_path, ALL).with_name("fednova.html"))
     folded = "document.querySelectorAll('details:not([open])').length"
     assert page.js(folded) > 0
     page.js("document.getElementById('unfold').click()")
@@ -138,30 +186,43 @@ def test_everything_unfolds_and_folds(page, tmp_path):
 
 @pytest.mark.parametrize("width", [1280, 768, 390, 320])
 def test_no_width_makes_the_page_scroll_sideways(page, tmp_path, width):
-    path = tmp_path / "index.html"
-    path.write_text(html.page([*ALL, CALIBRATION]), encoding="utf-8")
-    page.open(path, width=width)
-    page.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert page.js("document.documentElement.scrollWidth") <= width
+    index = written(tmp_path, [*ALL, CALIBRATION, ANSWER])
+    for path in (index, index.with_name("fednova.html")):
+        page.open(path, width=width)
+        page.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert page.js("document.documentElement.scrollWidth") <= width
+
+
+def test_stacked_cells_name_their_column_on_a_phone(page, tmp_path):
+    written(tmp_path, ALL)
+    page.open(tmp_path / "fednova.html", width=390)
+    label = "getComputedStyle(document.querySelector('.{} tbody td:nth-child(2)'), '::before').content"
+    assert page.js(label.format("instances")) == '"Left side"'
+    assert page.js(label.format("mutants")) == '"Mutant"'
+    page.open(tmp_path / "fednova.html", width=1280)
+    assert page.js(label.format("instances")) == "none"
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_hostile_records_run_nothing_and_fit_a_phone(page, tmp_path, attack):
-    path = tmp_path / "index.html"
-    path.write_text(html.page([poisoned(r, ATTACKS[attack], False) for r in RECORDS]), encoding="utf-8")
-    page.open(path, width=390)
-    assert page.js("document.scripts.length") == 1
-    assert page.js("document.querySelectorAll('img, iframe, object, embed, link, base').length") == 0
-    handlers = "e => [...e.attributes].some(a => /^on/i.test(a.name))"
-    assert page.js(f"[...document.querySelectorAll('*')].filter({handlers}).length") == 0
-    assert page.js("[...document.links].every(a => a.protocol === 'file:')")
-    assert page.js("document.documentElement.scrollWidth") <= 390
+    written(tmp_path, [poisoned(r, ATTACKS[attack], False) for r in RECORDS])
+    files = sorted(tmp_path.glob("*.html"))
+    assert len(files) > 1
+    for path in files:
+        page.open(path, width=390)
+        assert page.js("document.scripts.length") == 1
+        assert page.js("document.querySelectorAll('img, iframe, object, embed, link, base').length") == 0
+        handlers = "e => [...e.attributes].some(a => /^on/i.test(a.name))"
+        assert page.js(f"[...document.querySelectorAll('*')].filter({handlers}).length") == 0
+        there = "decodeURI(new URL('.', location.href).pathname)"
+        assert page.js(f"[...document.links].every(a => a.protocol === 'file:' && decodeURI(a.pathname).startsWith({there}))")
+        assert page.js("document.documentElement.scrollWidth") <= 390
 
 
 def test_without_scripts_the_page_is_complete(page, tmp_path):
-    path = tmp_path / "index.html"
-    source = html.page([RUN, PRINTED, *INSTANCES])
-    path.write_text(source.replace(f"<script>{html.SCRIPT}</script>", ""), encoding="utf-8")
-    page.open(path)
+    path = written(tmp_path, [RUN, PRINTED, *INSTANCES])
+    path.write_text(path.read_text(encoding="utf-8").replace(f"<script>{html.SCRIPT}</script>", ""), encoding="utf-8")
+    page.open(path, "#fednova/thm1-explicit-as-printed")
+    assert page.js("document.querySelector(':target').tagName") == "TR"  # an old address finds the row, and its link
     assert page.js("document.querySelectorAll('#claims tbody tr').length") == 1
     assert page.js("getComputedStyle(document.getElementById('controls')).display") == "none"
