@@ -24,6 +24,7 @@ LAYERS = [
     {"laws"},
     {"algorithms"},
     {"trace", "optima", "operators", "runs"},
+    {"schedules"},
     {"conformance", "comparison", "identification"},
     {"claims"},
     {"report", "verify", "bench", "doctor", "calibration", "assertions", "skeletons"},

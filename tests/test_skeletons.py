@@ -35,7 +35,7 @@ def paper(tmp_path_factory):
 @pytest.fixture(scope="module")
 def algorithm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reader") / "algorithms"
-    new_algorithm("LocalSGD", folder)
+    new_algorithm("PlainSGD", folder)
     return folder
 
 
@@ -108,8 +108,8 @@ def test_the_algorithm_passes_its_own_tests(algorithm):
 
 
 def test_the_conformance_test_of_the_algorithm_notices_a_broken_rule(tmp_path):
-    new_algorithm("LocalSGD", tmp_path)
-    file = tmp_path / "localsgd.py"
+    new_algorithm("PlainSGD", tmp_path)
+    file = tmp_path / "plainsgd.py"
     file.write_text(file.read_text().replace("(y - x)).sum(-2)", "(y - x) * (y - x)).sum(-2)"))
     code, out = command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "-k", "rules_of_a_round", ".")
     assert code == 1, out
@@ -121,8 +121,8 @@ def test_the_conformance_test_of_the_algorithm_notices_a_broken_rule(tmp_path):
     [('"plain"', '"weighted"'), ("self.lr * on", "self.lr"), ("(y - x)).sum(-2)", "(y - x)).sum(-2) / 2")],
 )
 def test_the_tests_of_the_algorithm_notice_a_bug(tmp_path, right, wrong):
-    new_algorithm("LocalSGD", tmp_path)
-    file = tmp_path / "localsgd.py"
+    new_algorithm("PlainSGD", tmp_path)
+    file = tmp_path / "plainsgd.py"
     assert right in file.read_text()
     file.write_text(file.read_text().replace(right, wrong))
     code, out = command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "-k", "hand_written", ".")
@@ -131,7 +131,7 @@ def test_the_tests_of_the_algorithm_notice_a_bug(tmp_path, right, wrong):
 
 
 @pytest.mark.parametrize(("name", "module", "cls"), [
-    ("LocalSGD", "localsgd", "LocalSGD"), ("my_method", "my_method", "MyMethod"), ("Fed_X2", "fed_x2", "FedX2"),
+    ("PlainSGD", "plainsgd", "PlainSGD"), ("my_method", "my_method", "MyMethod"), ("Fed_X2", "fed_x2", "FedX2"),
 ])
 def test_file_and_class_are_named_after_the_name(tmp_path, name, module, cls):
     files = new_algorithm(name, tmp_path / "new")
@@ -145,8 +145,8 @@ def test_inside_a_package_the_test_imports_by_its_dotted_name(tmp_path):
     folder.mkdir(parents=True)
     for place in (folder, folder.parent):
         (place / "__init__.py").write_text("")
-    test = new_algorithm("local_sgd", folder)[1]
-    assert "from project.methods.local_sgd import LocalSgd" in test.read_text()
+    test = new_algorithm("plain_sgd", folder)[1]
+    assert "from project.methods.plain_sgd import PlainSgd" in test.read_text()
     code, out = command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "-k", "hand_written", "project")
     assert code == 0, out
 
@@ -184,10 +184,10 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "papers" / "bugs.py").write_text("")
     with pytest.raises(BadInput, match=r"bugs.py exists"):
         new_paper("bugs", tmp_path / "papers")
-    (tmp_path / "test_localsgd.py").write_text("mine\n")
-    with pytest.raises(BadInput, match=r"test_localsgd.py exists"):
-        new_algorithm("LocalSGD", tmp_path)
-    assert not (tmp_path / "localsgd.py").exists()
+    (tmp_path / "test_plainsgd.py").write_text("mine\n")
+    with pytest.raises(BadInput, match=r"test_plainsgd.py exists"):
+        new_algorithm("PlainSGD", tmp_path)
+    assert not (tmp_path / "plainsgd.py").exists()
     assert all(p.read_text() == text for p, text in before.items())
 
 
@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="is no folder"):
         new_paper("mine", tmp_path / "file")
     with pytest.raises(BadInput, match="is no folder"):
-        new_algorithm("LocalSGD", tmp_path / "file" / "deeper")
+        new_algorithm("PlainSGD", tmp_path / "file" / "deeper")
 
     def full(path, mode="r", **rest):
         if mode == "x" and path.name == "formulas.py":
@@ -233,7 +233,7 @@ def test_every_file_is_short_marked_and_without_placeholders(paper, algorithm):
 
 
 def test_the_algorithm_is_about_twenty_lines(algorithm):
-    text = (algorithm / "localsgd.py").read_text()
+    text = (algorithm / "plainsgd.py").read_text()
     assert len(text[text.index("class State"):].splitlines()) <= 26
 
 

@@ -32,6 +32,8 @@ class Algorithm:
     stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
     partial: ClassVar[bool] = True    # defined for cohorts that are not all clients
     personal: ClassVar[bool] = False  # needs a problem with personal parameters
+    absent_act: ClassVar[bool] = False  # absent clients act too, so cohorts must be masks over all
+    counters: ClassVar[tuple] = ()    # leaves with a number per client that count rounds, of absent clients too
     # vectors of the model's size sent per participant and round, as published (counting: FOCUS, Section 6, Table 1);
     # single numbers such as FedNova's |a_i|_1 do not count
     uplink: ClassVar[int] = 1
@@ -45,6 +47,10 @@ class Algorithm:
     def to(self, domain: Domain):
         """The same algorithm with its numbers in one arithmetic."""
         return _convert(self, domain)
+
+    def law_for(self, law, n):
+        """The law of n clients as this algorithm needs it, with its steps and noise: most take any law as it is."""
+        return law
 
     def init(self, problem, x0, draw=None):
         """State at the server model x0 (..., d). The draw serves warm starts and event clocks."""

@@ -18,9 +18,9 @@ DEVICE = "cpu"  # where the run legs of claims execute; set once per process by 
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
-    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `constants`. Claims take the
-    algorithm from here and never construct one, so that mutants can be swapped in. Further keywords become
-    attributes (step counts, horizons, symbols).
+    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `worst_schedule` (all schedules of its
+    `windows`), `constants`. Claims take the algorithm from here and never construct one, so that mutants can be swapped in.
+    Further keywords become attributes (step counts, horizons, symbols).
     """
 
     def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
@@ -52,6 +52,13 @@ class Instance:
         """The operator on every state, not only those reachable from the start."""
         from fltheory.operators.operator import derive
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
+
+    @functools.cached_property
+    def worst_schedule(self):
+        """The worst contraction over every schedule of the instance's `windows`; where it has a `target`, only whether that
+        rate can be certified."""
+        from fltheory.schedules.worst import worst_schedule
+        return worst_schedule(self.algorithm, self.problem, self.windows, rate=self.extra.get("target"))
 
     @functools.cached_property
     def run(self):

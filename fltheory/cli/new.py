@@ -11,7 +11,7 @@ def add(command):
     paper.add_argument("slug", metavar="SLUG", help="lower-case name of the folder, for example my_paper")
     paper.add_argument("--into", metavar="DIR", help="folder of papers (default: verification if it exists, else papers)")
     algorithm = command("new-algorithm", _algorithm, "write an algorithm and its tests, with examples to replace")
-    algorithm.add_argument("name", metavar="NAME", help="name of the class, for example LocalSGD")
+    algorithm.add_argument("name", metavar="NAME", help="name of the class, for example PlainSGD")
     algorithm.add_argument("--into", metavar="DIR", help="folder (default: algorithms)")
 
 

@@ -151,6 +151,7 @@ class Case:
             yield mask([int(i != 1) for i in range(n)], steps)
             yield mask([int(i == 1) for i in range(n)], steps)
             yield mask([0] * n, steps)
+        if self.partial and not self.algorithm.absent_act:
             yield places([n - 1, 0], [1, 1], [2, 3])
             yield places([1, 0, *range(2, n)], [0] + [1] * (n - 1), cycle((1, 2, 2), n))
 
@@ -186,6 +187,10 @@ class Case:
         sized = self.problem().d != self.n
         return [name for name, leaf in zip(state._fields, state, strict=True)
                 if leaf.shape and leaf.shape[0] == self.n and (leaf.ndim > 1 or sized)]
+
+    def memories(self, state):
+        """Names of the leaves that clients keep: what the algorithm counts per client changes without them."""
+        return [name for name in self.client_leaves(state) if name not in self.algorithm.counters]
 
     def same(self, a, b, what):
         """Raise unless two states agree: exactly for affine rounds, to rounding for the others."""

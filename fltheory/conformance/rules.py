@@ -46,10 +46,16 @@ def _cohorts_only(case):
     return "the round chooses its cohort itself" if case.chooses else ""
 
 
+def _lists(case):
+    if case.algorithm.absent_act:
+        return "absent clients act too, so cohorts are masks only (absent_act = True)"
+    return _cohorts_only(case)
+
+
 def _memories(case):
-    if _cohorts_only(case):
-        return _cohorts_only(case)
-    return "" if case.client_leaves(case.state(FLOAT)) else "the clients keep no memories"
+    if _lists(case):
+        return _lists(case)
+    return "" if case.memories(case.state(FLOAT)) else "the clients keep no memories"
 
 
 @rule("affine in the state",
@@ -237,7 +243,7 @@ def absent_clients_remember(case):
             new = case.step(domain, state, draw)
             members = np.arange(case.n)[draw.who] if isinstance(draw.who, slice) else draw.who
             absent = sorted(set(range(case.n)) - set(members[draw.present > 0].tolist()))
-            for name in case.client_leaves(state):
+            for name in case.memories(state):
                 if numbers(getattr(state, name)[absent]) != numbers(getattr(new, name)[absent]):
                     raise Violation(f"{name} of an absent client changed", f"{domain}, {described(draw)}")
 
@@ -291,7 +297,7 @@ def numbering_is_irrelevant(case):
 @rule("masks are cohorts",
       "A mask over all clients means the same as the list of those present.",
       "Reach clients through `problem.at(draw.who)`, `spread`, `take` and `put`, and weigh them by `draw.present`.",
-      _cohorts_only)
+      _lists)
 def masks_are_cohorts(case):
     n = case.n
     for present in ([1] * n, [0] + [1] * (n - 1), [1] + [0] * (n - 1)):

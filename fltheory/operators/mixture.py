@@ -6,9 +6,13 @@ rounds of most algorithms are affine, so 65,536 sets cost 33 probes.
 """
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
+
+from fltheory.scalars import is_rational
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,39 @@ class Mixture:
         """E[A X A'] with A the first `columns` columns of the extended map (default: M only)."""
         width = self.size if columns is None else columns
         A = self.parts[:, :, :width]
+        if self._integers is not None:
+            return self._in_integers(X, slice(width))
         return _sandwich(self.gram, A, X, np.swapaxes(A, -1, -2))
 
     def pull(self, V):
         """E[M' V M], the adjoint of `push`."""
         A = self.parts[:, :, :self.size]
+        if self._integers is not None:
+            return self._in_integers(V, slice(self.size), adjoint=True)
         return _sandwich(self.gram, np.swapaxes(A, -1, -2), V, A)
+
+    @functools.cached_property
+    def _integers(self):
+        """(weights, maps, their common denominator as it enters a sandwich) of an enumeration in rationals, else None."""
+        if self.gram.ndim > 1 or self.size == 0 or not is_rational(self.parts.reshape(-1)[0]):
+            return None
+        (weights, a), (maps, b) = _cleared(self.gram), _cleared(self.parts)
+        return weights, maps, a * b * b
+
+    def _in_integers(self, X, columns, adjoint=False):
+        """`push` or `pull` over one common denominator: sums of fractions would reduce every partial sum."""
+        weights, maps, below = self._integers
+        maps = maps[:, :, columns]
+        Y, own = _cleared(X)
+        total = _enumerated(weights, np.swapaxes(maps, -1, -2) if adjoint else maps, Y)
+        return _divided(total, below * own, type(self.parts.reshape(-1)[0]))
 
     def noise_square(self):
         """E[G G'] (D, D), zero if no noise was probed."""
+        return self._noise_square
+
+    @functools.cached_property
+    def _noise_square(self):
         G = self.parts[:, :, self.size + 1:]
         if G.shape[-1] == 0:
             return 0 * self.parts[0, :, :self.size]
@@ -74,3 +102,34 @@ def _sandwich(gram, left, X, right):
     mixed = (gram.T @ left.reshape(k, D * W)).reshape(k, D, W)     # sum_k gram_kl left_k
     mid = mixed if X is None else mixed @ X
     return (mid @ right).sum(0)
+
+
+# ---- exact enumerations ----------------------------------------------------------------------------------
+def _enumerated(gram, left, X):
+    """sum_k gram_k left_k X left_k', exact, without multiplying by zeros."""
+    return sum(q * _sparse(A, _sparse(A, X).T).T for q, A in zip(gram, left, strict=True))
+
+
+def _sparse(A, X):
+    """A X, skipping A's zeros: a round leaves most coordinates of absent clients alone."""
+    out = np.empty((len(A), X.shape[1]), dtype=object)
+    for k, row in enumerate(A):
+        terms = [X[j] if v == 1 else v * X[j] for j, v in enumerate(row) if not v == 0]
+        out[k] = sum(terms[1:], terms[0]) if terms else 0 * X[0]
+    return out
+
+
+def _cleared(A):
+    """(integers, denominator) of an array of rationals: one denominator for all of them."""
+    pairs = [(int(v.p), int(v.q)) if hasattr(v, "p") else (v.numerator, v.denominator) for v in A.reshape(-1)]
+    common = math.lcm(*(q for _, q in pairs))
+    out = np.empty(len(pairs), dtype=object)
+    out[:] = [p * (common // q) for p, q in pairs]
+    return out.reshape(A.shape), common
+
+
+def _divided(A, denominator, kind):
+    """Integers over one denominator as rationals of a kind."""
+    out = np.empty(A.size, dtype=object)
+    out[:] = [kind(v, denominator) for v in A.reshape(-1)]
+    return out.reshape(A.shape)

@@ -36,9 +36,7 @@ class Moments:
 
     def move(self, blocks):
         """sum_k P_kj block_k for every j: blocks (J, ...) -> (J, ...)."""
-        if self.modes == 1:
-            return blocks
-        return np.stack([sum(self.chain[k, j] * blocks[k] for k in range(self.modes)) for j in range(self.modes)])
+        return _weighed(self.chain.T, blocks)
 
     def mean_step(self, pi, m):
         """One round of (pi (J,), m (J, r))."""
@@ -67,9 +65,7 @@ class Moments:
     def second_adjoint(self, V):
         """Its adjoint in the trace inner product."""
         pulled = np.stack([mix.pull(S) for mix, S in zip(self.mixtures, V, strict=True)])
-        if self.modes == 1:
-            return pulled
-        return np.stack([sum(self.chain[k, j] * pulled[j] for j in range(self.modes)) for k in range(self.modes)])
+        return _weighed(self.chain, pulled)
 
     # ---- mean ------------------------------------------------------------------------------------------
     def mean_matrix(self):
@@ -173,3 +169,13 @@ class Moments:
         if info != 0:
             raise CertificateFailed(f"covariance equation with {self.unknowns} unknowns: GMRES did not converge")
         return self._unpack(solution)
+
+
+def _weighed(rows, blocks):
+    """sum_k rows_jk block_k for every j; most entries of a large chain are 0."""
+    if len(rows) == 1:
+        return blocks
+    if blocks.dtype != object:
+        return (rows @ blocks.reshape(len(blocks), -1)).reshape(blocks.shape)
+    zero = 0 * blocks[0]
+    return np.stack([sum((q * block for q, block in zip(row, blocks, strict=True) if not q == 0), zero) for row in rows])

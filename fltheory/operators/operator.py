@@ -296,6 +296,7 @@ def prepare(algorithm, problem, law, noise):
     if law.batch is not None and not hasattr(problem, "sizes"):
         refuse("batch", law.batch, f"{type(problem).__name__} has no rows to draw mini-batches from",
                "Use additive noise, or a problem made of data (ft.Ridge, ft.Logistic, ft.Network).")
+    law = getattr(algorithm, "law_for", lambda law, n: law)(law, problem.n)
     for mode in range(law.modes):
         law.steps_of(problem.n, mode)
         law.cohort_count(problem.n, mode)

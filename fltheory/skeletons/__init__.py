@@ -41,7 +41,7 @@ def new_algorithm(name, into=None) -> list[Path]:
     absent, default `algorithms`. Raises BadInput for names that are no identifiers or belong to Python, to an algorithm
     of fltheory or to an importable module, for files that exist, and for a folder that cannot be written.
     """
-    _name("name", name, NAME, "is no identifier", "Write letters, digits and _, for example LocalSGD.")
+    _name("name", name, NAME, "is no identifier", "Write letters, digits and _, for example PlainSGD.")
     words = [w for w in name.split("_") if w]
     cls = name if name[0].isupper() and "_" not in name else "".join(w[0].upper() + w[1:] for w in words)
     module = name.lower()

@@ -4,22 +4,23 @@ from fractions import Fraction as Q
 
 import fltheory.algorithms.solvers
 from fltheory.errors import BadInput
-from tests.algorithms.instances import GRAPH
+from tests.algorithms.instances import GRAPH, P
 
 
 def variants(cls):
     """Instances of an algorithm class: the shortest call that it accepts, every optional number given, every solver.
 
-    Numbers (annotated Number) become distinct small rationals, declared arrays (Numbers) the edge weights.
+    Numbers (annotated Number) become distinct small rationals, declared arrays (Numbers) the edge weights or their row sums,
+    whichever is accepted.
     """
-    values = {}
+    values, flat = {}, {}
     for k, f in enumerate(dataclasses.fields(cls)):
         if f.type == "Number" and f.name != "lr":
             values[f.name] = Q(1, 3 + k)
         elif f.type == "Numbers":
-            values[f.name] = GRAPH
+            values[f.name], flat[f.name] = GRAPH, P
     found = []
-    for options in [{}, values] if values else [{}]:
+    for options in [{}, *([values] if values else []), *([values | flat] if flat else [])]:
         try:
             found.append(cls("1/10", **options))
         except BadInput:

@@ -32,6 +32,9 @@ METHODS = [
     ft.Focus("1/7", 3),
     ft.FedResAvg("1/7", 3, personal_lr="1/9"),
     ft.NeighbourAveraging("1/7", 3, beta="1/2", graph=GRAPH),
+    ft.FedVarp("1/7", 3),
+    ft.FedAu("1/7", 3, weights=(1, 2, 3)),
+    ft.Reweighted("1/7", 3, inclusion=("1/2", 1, "1/3")),
 ]
 AFTER = {
     "FedAvg": (1, 1),
@@ -46,6 +49,11 @@ AFTER = {
     "FedResAvg": (2, 2),
     "NeighbourAveraging": (1, 2),
     "AsyncFedED": (1, 1),
+    "LocalSgd": (1, 1),
+    "FedAu": (1, 1),
+    "FedAwe": (1, 1),
+    "FedVarp": (1, 1),
+    "Reweighted": (1, 1),
 }
 
 

@@ -34,9 +34,9 @@ def test_new_paper_elsewhere_is_checked_by_the_printed_command(tmp_path, monkeyp
 
 def test_new_algorithm_writes_two_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["new-algorithm", "LocalSGD"]) == 0
-    assert "  pytest algorithms/test_localsgd.py\n" in capsys.readouterr().out
-    assert sorted(p.name for p in Path("algorithms").iterdir()) == ["localsgd.py", "test_localsgd.py"]
+    assert main(["new-algorithm", "PlainSGD"]) == 0
+    assert "  pytest algorithms/test_plainsgd.py\n" in capsys.readouterr().out
+    assert sorted(p.name for p in Path("algorithms").iterdir()) == ["plainsgd.py", "test_plainsgd.py"]
 
 
 @pytest.mark.parametrize(

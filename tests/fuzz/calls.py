@@ -26,6 +26,7 @@ NOT_CALLED = {
     "StableSteps": "a result: made by stable_steps", "MethodTable": "a result: made by compare",
     "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
     "Identification": "a result: made by identify",
+    "WorstSchedule": "a result: made by worst_schedule", "ScheduleSteps": "a result: made by schedule_steps",
     **dict.fromkeys(ft._PUBLIC["errors"], "an exception"),
 }
 
@@ -129,6 +130,8 @@ CALLS = {
     "Weighted": dict(m=1, w=[1, 2], replace=False, **COMMON),
     "Periodic": {"laws": [ft.Full(), ft.Uniform(1)], "steps": 2, "noise": 0},
     "EventClock": dict(pace=[1, 2], **COMMON),
+    "Ages": {"law": ft.Uniform(1, steps=2), "cap": 3, "n": 2},
+    "Reweighted": {"lr": "1/20", "steps": 2, "inclusion": ["1/2", 1], "server_lr": 1},
     "FedProx": {"lr": "1/20", "steps": 2, "mu": 1, "alpha": None},
     "FedResAvg": {"lr": "1/20", "steps": 2, "personal_lr": "1/20", "alpha": 1},
     "GeneralRule": {"lr": "1/20", "steps": 2, "solver": ft.Vanilla(), "averaging": "weighted", "tau_eff": 2, "w": ["1/2", "1/2"]},
@@ -144,6 +147,12 @@ CALLS = {
     "stable_steps": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None,
                      "measure": "mean", "up_to": 3, "points": 4,
                          "certify": False},
+    "Sliding": {"length": 2, "empty": "never"},
+    "Blocks": {"length": 2, "empty": "skip"},
+    "worst_schedule": {"algorithm": fedavg(), "problem": problem(), "windows": ft.Sliding(2), "certify": False, "accuracy": "1/10",
+                       "longest": 4, "degree": 2, "rate": None},
+    "schedule_steps": {"algorithm": fedavg(), "problem": problem(), "windows": ft.Blocks(2), "accuracy": "1/10", "up_to": 1,
+                       "longest": 4},
     "compare": {"algorithms": [fedavg()], "problem": problem(), "law": ft.Full(), "noise": None,
                 "measure": False, "x0": None, "stable": False},
     "optimum": {"problem": problem()},
@@ -352,6 +361,10 @@ def check(result):
     elif type(result).__name__ == "StableSteps":
         assert str(result) and 0 <= result.first <= result.up_to < math.inf
         assert all(a < b for a, b in result.intervals)
+    elif type(result).__name__ == "WorstSchedule":
+        assert str(result) and 0 <= result.lower <= (result.lower if result.upper is None else result.upper)
+    elif type(result).__name__ == "ScheduleSteps":
+        assert str(result) and (None in (result.stable, result.unstable) or 0 < result.stable < result.unstable)
     elif type(result).__name__ in ("Conformance", "Evidence", "Identification"):
         text = str(result)
         assert text and not re.search(r"\bnan\b", text), text

@@ -38,7 +38,13 @@ algorithms = st.one_of(
     st.builds(ft.VRLSGD, st.just("1/20"), counts), st.builds(ft.Mifa, st.just("1/20"), counts),
     st.builds(ft.FedNovaVR, st.just("1/20"), counts), st.builds(ft.ServerMomentum, st.just("1/20"), counts, beta=st.just("1/2")),
     st.builds(ft.AsyncFedED, st.just("1/20"), counts), st.builds(ft.AdaptiveServer, st.just("1/20"), counts),
-    st.builds(ft.FedResAvg, st.just("1/20"), counts, st.just("1/20")))
+    st.builds(ft.FedResAvg, st.just("1/20"), counts, st.just("1/20")),
+    st.builds(ft.LocalSgd, st.just("1/20"), counts, st.sampled_from(["average", "mean"])),
+    st.builds(ft.FedAu, st.just("1/20"), counts, cutoff=st.sampled_from([None, 1, 3])),
+    st.builds(ft.FedAu, st.just("1/20"), counts, weights=st.sampled_from([None, (1,), (1, "3/2"), (2, 1, 1)])),
+    st.builds(ft.FedAwe, st.just("1/20"), counts, cap=st.sampled_from([None, 1, 2])),
+    st.builds(ft.FedVarp, st.just("1/20"), counts),
+    st.builds(ft.Reweighted, st.just("1/20"), counts, st.sampled_from([(1,), ("1/2", 1), ("1/2", "1/3", 1)])))
 laws = st.one_of(
     st.builds(ft.Full, counts), st.builds(ft.Uniform, st.integers(1, 4), counts),
     st.builds(ft.Bernoulli, st.sampled_from(["1/2", 1, ("1/2", "1/3"), ("1/4", "1/2", 1)]),
