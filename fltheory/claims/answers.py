@@ -173,7 +173,7 @@ def _weighed(reference, paper, decided) -> dict:
     out["word"] = found["word"]
     if found["word"] not in _CARRIES.get(relies, (relies,)):
         return out | {"state": LOST, "reason": f"{name} is {found['word']}, not {relies}"}
-    if found.get("powerless"):
+    if found.get("powerless") and relies != OPEN:  # that a question is open rests on no check
         return out | {"state": LOST, "reason": f"the check of {name} is powerless"}
     return out
 
