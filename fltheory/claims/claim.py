@@ -18,9 +18,10 @@ DEVICE = "cpu"  # where the run legs of claims execute; set once per process by 
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
-    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `worst_schedule` (all schedules of its
-    `windows`), `constants`. Claims take the algorithm from here and never construct one, so that mutants can be swapped in.
-    Further keywords become attributes (step counts, horizons, symbols).
+    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
+    `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
+    algorithm from here and never construct one, so that mutants can be swapped in. Further keywords become
+    attributes (step counts, horizons, symbols).
     """
 
     def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
@@ -52,6 +53,12 @@ class Instance:
         """The operator on every state, not only those reachable from the start."""
         from fltheory.operators.operator import derive
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
+
+    @functools.cached_property
+    def least_traffic(self):
+        """(up, down): vectors per participant and round that the coded round cannot do without."""
+        from fltheory.operators.traffic import least_traffic
+        return least_traffic(self.algorithm, self.problem)
 
     @functools.cached_property
     def worst_schedule(self):

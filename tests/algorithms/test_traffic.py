@@ -1,22 +1,17 @@
 """Vectors sent per participant, as published, against what the coded round cannot do without.
 
-Up: everything that a client's private numbers (its rows of the state, its own linear term) change in the server's
-leaves must have been sent, so the rank of that map, over d, is a lower bound. Down: the same for what the
-server's leaves change in a client's new rows and in its contribution.
+`least_traffic` says what that is: the rank, over d, of what passes between server and client.
 """
 
-import math
 from dataclasses import replace
 from fractions import Fraction as Q
 
-import numpy as np
 import pytest
 
 import fltheory as ft
 from fltheory.algorithms.catalogue import discover
-from fltheory.laws.draw import everyone
-from fltheory.operators.probe import layout, probe_offsets, probe_round
-from fltheory.scalars import FLOAT
+from fltheory.errors import NotAffine
+from fltheory.operators.traffic import least_traffic
 from tests.algorithms.instances import GRAPH, quadratic, residual
 
 METHODS = [
@@ -57,43 +52,10 @@ AFTER = {
 }
 
 
-def coordinates(lay, n, i):
-    """(server's, client i's) coordinates of the flat state: leaves with an axis of clients belong to them."""
-    server, own, at = [], [], 0
-    for shape in lay.shapes:
-        index = at + np.arange(math.prod(shape)).reshape(shape)
-        if len(shape) == 2 and shape[0] == n:
-            own += list(index[i].reshape(-1))
-        else:
-            server += list(index.reshape(-1))
-        at += math.prod(shape)
-    return server, own
-
-
-def rank(matrix):
-    return 0 if matrix.size == 0 else int(np.linalg.matrix_rank(matrix, tol=1e-9 * max(1.0, np.abs(matrix).max())))
-
-
-def lower_bounds(algorithm, i=1):
-    """(up, down) in vectors of the model's size, rounded up."""
-    problem = (residual([Q(1, 2), Q(1, 4), Q(1, 4)]) if algorithm.personal else quadratic())[0].to(FLOAT)
-    n, d = problem.n, problem.d
-    alg = algorithm.to(FLOAT)
-    lay = layout(alg, problem)
-    everybody = everyone(n, algorithm.steps)
-    M = probe_round(alg, problem, lay, everybody)[:, : lay.size]
-    server, own = coordinates(lay, n, i)
-    private = [M[np.ix_(server, own)]]
-    if not algorithm.personal:  # the response to a change of the client's own linear term
-        private.append(probe_offsets(alg, problem, lay, everybody)[server, i * d : (i + 1) * d])
-    up = rank(np.concatenate(private, axis=1))
-    result = M[np.ix_(own, server)]
-    if algorithm.partial:  # alone against nobody: the server's own motion drops out
-        masks = np.zeros((2, n), dtype=np.int64)
-        masks[0, i] = 1
-        alone, nobody = (probe_round(alg, problem, lay, everyone(n, algorithm.steps, m))[:, : lay.size] for m in masks)
-        result = np.concatenate([alone[np.ix_(own, server)], (alone - nobody)[np.ix_(server, server)]])
-    return math.ceil(up / d), math.ceil(rank(result) / d)
+def lower_bounds(algorithm):
+    """(up, down) in vectors of the model's size, of the middle client."""
+    problem = (residual([Q(1, 2), Q(1, 4), Q(1, 4)]) if algorithm.personal else quadratic())[0]
+    return least_traffic(algorithm, problem, client=1)
 
 
 @pytest.mark.parametrize("algorithm", METHODS, ids=lambda a: type(a).__name__)
@@ -109,6 +71,16 @@ def test_where_the_bound_is_sharp_a_smaller_number_would_be_noticed():
     assert lower_bounds(ft.FedAvg("1/7", 3)) == (1, 1)
 
 
+def test_on_special_problems_fewer_numbers_do():
+    equal = ft.Quadratic([[[1, 0], [0, 1]]] * 3, [[1, 0], [0, 2], [3, -1]])
+    assert least_traffic(ft.Focus(1, 2), equal)[1] == 0  # after one unit step a client has forgotten the pulled model
+
+
+def test_a_round_that_is_not_affine_has_no_rank():
+    with pytest.raises(NotAffine):
+        least_traffic(ft.AdaptiveServer("1/7", 3), quadratic()[0])
+
+
 def test_every_algorithm_is_counted_as_published():
     assert {cls.__name__: (cls.uplink, cls.downlink) for cls in discover() if cls.__name__ in AFTER} == AFTER
     for cls in discover():
@@ -117,3 +89,7 @@ def test_every_algorithm_is_counted_as_published():
 
 def test_counts_are_no_hyper_parameters():
     assert "uplink" not in repr(ft.Scaffold("1/7", 3)) and replace(ft.Scaffold("1/7", 3), lr=1).uplink == 2
+
+
+def test_an_instance_knows_what_its_round_needs():
+    assert ft.Instance("three clients", quadratic()[0], ft.Scaffold("1/7", 3), ft.Full()).least_traffic == (1, 2)

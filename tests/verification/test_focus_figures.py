@@ -78,9 +78,31 @@ def test_bounds_exact_values_and_runs_lie_as_the_captions_say():
     for r in (r for r in committed("theorem4") if r["eta"] <= r["largest_step"]):
         assert r["exact"] == pytest.approx(r["first_order"], rel=0.01)
         assert r["exact"] < r["printed"] / 10
-    seen = [r for n in ("theorem1", "theorem3", "theorem4") for r in committed(n) if r["run"] == r["run"]]
+    seen = [r for n in ("theorem1", "theorem3", "theorem4", "theorem5", "theorem6") for r in committed(n) if r["run"] == r["run"]]
     assert len(seen) > 60
     assert all(abs(r["run"] - r["exact"]) <= r["half_width"] for r in seen)
+
+
+def test_the_printed_floor_of_theorem_5_lies_below_for_large_curvature_only():
+    for r in committed("theorem5"):
+        assert r["exact"] > 4 * r["printed"] if r["h"] == 1000 else r["exact"] < r["printed"] / 10
+        assert r["exact"] == pytest.approx(r["first_order"], rel=0.2)
+    (e15,) = [r for r in pick("theorem5", h=1000) if r["eta"] == 0.9 / 6 / 16e6]
+    assert e15["eta"] < e15["largest_step"]
+    assert (e15["exact"], e15["printed"]) == (pytest.approx(2.5782e-8, rel=1e-4), pytest.approx(5.1375e-9, rel=1e-4))
+    assert any(r["run"] == r["run"] and r["eta"] < r["largest_step"] for r in pick("theorem5", h=1))
+
+
+def test_the_printed_right_side_of_theorem_6_is_passed_and_turns_negative():
+    for N, first in ((10, 1100), (4, 25)):
+        mine = pick("theorem6", panel="mean", N=N)
+        assert all(r["eta"] < r["largest_step"] for r in mine)
+        assert all((r["exact"] > r["printed"]) == (r["rounds"] > first) for r in mine)
+    assert mine[-1]["printed"] < -1.1e-4
+    limits = pick("theorem6", panel="limit")
+    (e16,) = [r for r in limits if r["eta"] == 1e-5]
+    assert (e16["exact"], e16["printed"]) == (pytest.approx(5.00025e-6, rel=1e-6), pytest.approx(4.02e-7, rel=1e-6))
+    assert all((r["exact"] > r["printed"]) == (r["eta"] < 1.25e-4) for r in limits)
 
 
 def test_only_methods_with_variance_reduction_or_tracking_are_exact_in_table_1():

@@ -19,40 +19,14 @@ from fltheory.optima import optimum
 from fltheory.report.figures import COLOURS, Figure, canvas
 from fltheory.runs import run
 from fltheory.scalars import RATIONAL
-from verification.focus.formulas import fedavg, lemmas, matrices, stability, stochastic
+from verification.focus import figures_floors as floors
+from verification.focus.formulas import lemmas, matrices, stability
 from verification.focus.instances import line, plane
-from verification.focus.instances.stochastic import theorem4_step
+from verification.focus.panels import columns, finish, markers, note, pick, run_row
 
 SPREAD, P = (1, 3, 10), (Q(9, 10), Q(1, 2), Q(1, 20))
 CENTRES = (1, -1, 2)
 
-
-def _pick(rows, **wanted):
-    return [r for r in rows if all(r[k] == v for k, v in wanted.items())]
-
-
-def _columns(rows, *keys):
-    return [np.array([r[k] for r in rows]) for k in keys]
-
-
-def _run_row(interval):
-    return {"run": interval.value, "half_width": interval.half_width}
-
-
-def _finish(ax, title, legend=None, **settings):
-    """Title, labels and a legend of one panel in the sizes of all of them."""
-    ax.set(**settings)
-    ax.set_title(title, fontsize=9)
-    if legend is not None:
-        ax.legend(**{"fontsize": 7, "frameon": False} | legend)
-
-
-def _note(figure, text):
-    figure.suptitle(text, fontsize=8)
-    return figure
-
-
-NO_RUN = {"run": float("nan"), "half_width": float("nan")}
 
 # ---- Figure 1: the matrices of S = {1, 3} -----------------------------------------------------------------
 EXAMPLE = {"R, assign": matrices.assign, "A, average": matrices.average, "C, collect": matrices.collect,
@@ -69,16 +43,16 @@ def fig1_data():
 def fig1_draw(rows):
     figure, axes = canvas(5, width=2.05, height=2.6)
     for ax, name in zip(axes[0], EXAMPLE, strict=True):
-        values = np.array([r["value"] for r in _pick(rows, matrix=name)]).reshape(5, 5)
+        values = np.array([r["value"] for r in pick(rows, matrix=name)]).reshape(5, 5)
         ax.imshow(values, cmap="Blues", vmin=0, vmax=1.3)
         for (i, j), v in np.ndenumerate(values):
             if v:
                 ax.text(j, i, str(Q(v).limit_denominator(10)), ha="center", va="center", fontsize=8,
                         color="white" if v > 0.8 else "black")
         ax.grid(False)
-        _finish(ax, name, xticks=range(5), yticks=range(5))
+        finish(ax, name, xticks=range(5), yticks=range(5))
         ax.tick_params(length=0)
-    return _note(figure, "$S=\\{1,3\\}$ of four clients; row and column 0 are the server's. "
+    return note(figure, "$S=\\{1,3\\}$ of four clients; row and column 0 are the server's. "
                  "The drawn $W$ has 1/3 where its formula says 1/2.")
 
 
@@ -118,30 +92,30 @@ def stability_draw(rows):
     from matplotlib.colors import TwoSlopeNorm
     figure, axes = canvas(2, width=4.2, height=3.3)
     left, right = axes[0]
-    cells = _pick(rows, panel="map")
-    eta, p = (np.unique(v) for v in _columns(cells, "eta", "p"))
-    mean, square = (v.reshape(len(p), len(eta)) for v in _columns(cells, "mean", "mean_square"))
+    cells = pick(rows, panel="map")
+    eta, p = (np.unique(v) for v in columns(cells, "eta", "p"))
+    mean, square = (v.reshape(len(p), len(eta)) for v in columns(cells, "mean", "mean_square"))
     image = left.pcolormesh(eta, p, square, norm=TwoSlopeNorm(1, 0.85, 1.15), cmap="RdBu_r", shading="nearest")
     left.contour(eta, p, square, levels=[1], colors="black", linewidths=1.5)
     left.contour(eta, p, mean, levels=[1], colors="black", linewidths=1.5, linestyles="dashed")
     left.plot(0.01, 0.05, marker="*", ms=9, color="black", ls="none")
     left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.016, 0.0125), fontsize=7,
                   arrowprops={"arrowstyle": "-", "lw": 0.6})
-    _finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$), $\tau=1$", xscale="log", yscale="log",
+    finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$), $\tau=1$", xscale="log", yscale="log",
             xlabel=r"$\eta$", ylabel="$p_3$")
     left.grid(False)
     figure.colorbar(image, ax=left, label="mean-square rate per round", extend="both")
     for colour, n in zip(COLOURS, EQUAL, strict=False):
         circles = {"ls": "none", "marker": "o", "mfc": "none", "ms": 4}
         for panel, style in (("limit", {"ls": "-"}), ("crossing", circles)):
-            mine = _pick(rows, panel=panel, N=n)
-            x, both, m = _columns(mine, "p", "mean_square", "mean")
+            mine = pick(rows, panel=panel, N=n)
+            x, both, m = columns(mine, "p", "mean_square", "mean")
             right.plot(x, both, color=colour, **style, label=f"N={n}, mean square" if panel == "limit" else None)
             if n == 1:
                 shown = style | ({"ls": "--"} if panel == "limit" else {})
                 right.plot(x, m, color="black", **shown, label="N=1, mean" if panel == "limit" else None)
-    _finish(right, r"equal clients, $\tau=1$", {}, yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
-    return _note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, "
+    finish(right, r"equal clients, $\tau=1$", {}, yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
+    return note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, "
                  "crossings of the derived rates.")
 
 
@@ -177,7 +151,7 @@ def table1_draw(rows):
     ax.grid(False)
     ax.tick_params(length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
-    _finish(ax, r"plane, three clients, $\eta=1/50$, $\tau=3$: limit of the mean, floor of $E\|x-x^\star\|^2$, "
+    finish(ax, r"plane, three clients, $\eta=1/50$, $\tau=3$: limit of the mean, floor of $E\|x-x^\star\|^2$, "
             "mean-square rate", ylim=(len(TABLE_METHODS) - 0.5, -0.5))
     ax.set_xticks(range(len(laws)), laws, fontsize=8)
     ax.set_yticks(range(len(TABLE_METHODS)), list(TABLE_METHODS), fontsize=8)
@@ -227,18 +201,18 @@ def markov_draw(rows):
     figure, axes = canvas(2, width=3.9, height=3)
     left, right = axes[0]
     for colour, name in zip(COLOURS, CHAINS, strict=False):
-        x, y = _columns(_pick(rows, instance=name), "correlation", "eta")
+        x, y = columns(pick(rows, instance=name), "correlation", "eta")
         alone = y[x == 0]
         left.plot(x, y / alone, color=colour, marker="o", ms=3, label=name)
     left.axhline(1, color="black", lw=0.8, ls=":")
-    _finish(left, "three clients", {"loc": "lower left"}, xlabel="correlation from round to round",
+    finish(left, "three clients", {"loc": "lower left"}, xlabel="correlation from round to round",
             ylabel="largest stable $\\eta$ / that without memory")
-    x, y, formula = _columns(_pick(rows, instance="one client, h=1, p=.5"), "correlation", "eta", "closed_form")
+    x, y, formula = columns(pick(rows, instance="one client, h=1, p=.5"), "correlation", "eta", "closed_form")
     right.plot(x, formula, color="black", label="closed form")
     right.plot(x[::4], y[::4], color=COLOURS[0], marker="o", ls="none", mfc="none",
                label="crossing of the derived rate")
-    _finish(right, "one client, $p=1/2$", {}, xlabel="correlation from round to round", ylabel=r"limit of $\eta h$")
-    return _note(figure, r"FOCUS, $\tau=1$, mean square. Memory shrinks the range of steps, or enlarges it.")
+    finish(right, "one client, $p=1/2$", {}, xlabel="correlation from round to round", ylabel=r"limit of $\eta h$")
+    return note(figure, r"FOCUS, $\tau=1$, mean square. Memory shrinks the range of steps, or enlarges it.")
 
 
 # ---- Theorem 1 --------------------------------------------------------------------------------------------
@@ -265,113 +239,21 @@ def theorem1_data():
         trace = run(algorithm, problem, law, rounds=SC_ROUNDS, replicates=SC_REPLICATES, seed=1, x0=x0)
         for r in range(1, SC_ROUNDS + 1, SC_EVERY):
             rows.append({"instance": name, "eta": eta, "round": r, "exact": exact[r], "bound": rate ** (r - 1) * first,
-                         **_run_row(trace.interval(r))})
+                         **run_row(trace.interval(r))})
     return rows
 
 
 def theorem1_draw(rows):
     figure, axes = canvas(2, width=3.7, height=3)
     for ax, name in zip(axes[0], SC_CASES, strict=True):
-        mine = _pick(rows, instance=name)
-        x, exact, bound, seen, half = _columns(mine, "round", "exact", "bound", "run", "half_width")
+        mine = pick(rows, instance=name)
+        x, exact, bound, seen, half = columns(mine, "round", "exact", "bound", "run", "half_width")
         ax.plot(x, bound, color=COLOURS[1], ls="--", label=r"bound $(1-\eta\mu N/2)^{R-1}\Psi_1$")
         ax.plot(x, exact, color=COLOURS[0], label="exact")
-        _markers(ax, x[::3], seen[::3], half[::3], COLOURS[0], "run, 99.9 % interval")
-        _finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", {}, yscale="log", xlabel="round $R$")
+        markers(ax, x[::3], seen[::3], half[::3], COLOURS[0], "run, 99.9 % interval")
+        finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", {}, yscale="log", xlabel="round $R$")
     axes[0][0].set_ylabel(r"$E\|x_R-x^\star\|^2$")
     axes[0][1].get_legend().remove()
-    return figure
-
-
-def _markers(ax, x, seen, half, colour, label=None):
-    """Runs: circles with their intervals, cut above 0 for logarithmic axes."""
-    below = np.minimum(half, 0.95 * seen)
-    ax.errorbar(x, seen, yerr=[below, half], fmt="o", ms=4, mfc="none", color=colour, lw=1, label=label)
-
-
-# ---- Theorem 3 --------------------------------------------------------------------------------------------
-FLOOR_WEIGHTS, FLOOR_H, FLOOR_B = (Q(9, 10), Q(1, 10)), Q(1, 10), (1, -1)
-FLOOR_RUNS = (0.1, 0.3, 1.0, 3.0)
-
-
-def theorem3_data():
-    """Error floor of FedAvg on the instance of finding e2 (mu = L = .1, one client a round, q = (.9, .1), tau = 1)
-    against eta up to 1/(3L): exact stationary second moment, both forms of the bound, and runs."""
-    problem, law = line([FLOOR_H] * 2, FLOOR_B), Weighted(1, FLOOR_WEIGHTS)
-    H, b = np.array([[[FLOOR_H]]] * 2), np.array([[FLOOR_H * v] for v in FLOOR_B])
-    delta2, sigma2 = fedavg.constants(H, b, FLOOR_WEIGHTS)
-    rows = []
-    for eta in sorted({*(float(v) for v in np.geomspace(1e-3, 10 / 3, 36)), *FLOOR_RUNS}):
-        op = derive(FedAvg(eta, 1), problem, law)
-        bounds = {k: float(sum(fedavg.thm3(eta, 1, FLOOR_H, FLOOR_H, delta2, sigma2, printed).values()))
-                  for k, printed in (("printed", True), ("corrected", False))}
-        seen = NO_RUN
-        if eta in FLOOR_RUNS:
-            rounds = 100 + int(80 / eta)
-            trace = run(FedAvg(eta, 1), problem, law, rounds=rounds, replicates=512, seed=3, x0=op.fixed_point().x)
-            seen = _run_row(trace.floor())
-        rows.append({"eta": eta, "exact": float(op.floor()), **bounds, **seen})
-    return rows
-
-
-def theorem3_draw(rows):
-    figure, axes = canvas(1, width=4.6, height=3.2)
-    ax = axes[0][0]
-    eta, exact, printed, corrected = _columns(rows, "eta", "exact", "printed", "corrected")
-    seen, half = _columns(rows, "run", "half_width")
-    ax.plot(eta, corrected, color=COLOURS[2], ls="--", label=r"corrected bound, $10\,\delta_q^2/\mu^2$")
-    ax.plot(eta, printed, color=COLOURS[1], ls="--", label=r"printed bound, $10\,\kappa\,\delta_q^2$")
-    ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
-    has = ~np.isnan(seen)
-    _markers(ax, eta[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
-    below = printed < exact
-    ax.fill_between(eta, printed, exact, where=below, color=COLOURS[1], alpha=0.15, lw=0, label="bound below the floor")
-    _finish(ax, r"FedAvg, $\mu=L=0.1$, one client a round, $q$ = (.9, .1), $\tau=1$", {"loc": "upper left", "ncols": 2},
-            xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$", ylim=(0.05, 200))
-    return figure
-
-
-# ---- Theorem 4 --------------------------------------------------------------------------------------------
-NOISY_P, NOISY_TAU, SIGMA2 = (Q(9, 10), Q(1, 2), Q(1, 5)), 2, Q(1, 4)
-NOISY_RUNS = (0.005, 0.02, 0.08, 0.2)
-
-
-def theorem4_data():
-    """Error floor of SG-FOCUS, three clients of curvature 1, independent participation without empty rounds, tau = 2,
-    sigma = 1/2, against eta: exact, run, first order in eta, and the printed floor of Theorem 4."""
-    problem, law = line([1] * 3, CENTRES), Bernoulli(NOISY_P, "redraw")
-    p, q = law.inclusion(3), min(law.averaging_weights(3))
-    largest = float(theorem4_step((1, 1, 1), q, NOISY_TAU))
-    rows = []
-    for eta in sorted({*(float(v) for v in np.geomspace(3e-4, 1, 34)), *NOISY_RUNS}):
-        op = derive(Focus(eta, NOISY_TAU), problem, law, noise="1/2")
-        seen = NO_RUN
-        if eta in NOISY_RUNS:
-            trace = run(Focus(eta, NOISY_TAU), problem, law, rounds=120 + int(6 / eta), replicates=512, seed=4,
-                        noise="1/2", x0=op.fixed_point().x)
-            seen = _run_row(trace.floor())
-        rows.append({"eta": eta, "exact": float(op.floor()),
-                     "first_order": float(stochastic.small_step_error(eta, 1, p, SIGMA2)),
-                     "printed": float(stochastic.theorem4_floor(eta, 1, 3, q, SIGMA2)), "largest_step": largest,
-                     **seen})
-    return rows
-
-
-def theorem4_draw(rows):
-    figure, axes = canvas(1, width=4.6, height=3.2)
-    ax = axes[0][0]
-    eta, exact, first, printed = _columns(rows, "eta", "exact", "first_order", "printed")
-    seen, half = _columns(rows, "run", "half_width")
-    ax.plot(eta, printed, color=COLOURS[1], ls="--", label="printed floor of Theorem 4")
-    ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
-    ax.plot(eta, first, color="black", ls=":", label=r"$\eta\sigma^2\,\mathrm{mean}(2/p_i-1)/(2h)$")
-    has = ~np.isnan(seen)
-    _markers(ax, eta[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
-    ax.axvline(rows[0]["largest_step"], color="grey", lw=0.8)
-    ax.text(rows[0]["largest_step"], 0.98, " largest step of Theorem 4", transform=ax.get_xaxis_transform(), fontsize=7,
-            va="top", color="grey")
-    _finish(ax, r"SG-FOCUS, three clients, $h=1$, $p$ = (.9, .5, .2), $\tau=2$, $\sigma=1/2$", {"loc": "lower right"},
-            xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$")
     return figure
 
 
@@ -393,11 +275,11 @@ def damping_draw(rows):
     figure, axes = canvas(1, width=5.2, height=3.2)
     ax = axes[0][0]
     for colour, eta in zip(COLOURS, DAMPING_STEPS, strict=False):
-        tau, mean, square = _columns(_pick(rows, eta=eta), "tau", "mean", "mean_square")
+        tau, mean, square = columns(pick(rows, eta=eta), "tau", "mean", "mean_square")
         ax.plot(tau, square, color=colour, marker="o", ms=3, label=rf"$\eta={eta:g}$, mean square")
         ax.plot(tau, mean**2, color=colour, ls="--", lw=1, label=rf"$\eta={eta:g}$, mean, squared")
     ax.axhline(1, color="black", lw=0.8)
-    _finish(ax, r"FOCUS, $h$ = (1, 3, 10), $p$ = (.9, .5, .05)",
+    finish(ax, r"FOCUS, $h$ = (1, 3, 10), $p$ = (.9, .5, .05)",
             {"ncols": 3, "loc": "upper center", "bbox_to_anchor": (0.5, -0.2)},
             xlabel=r"local steps $\tau$", ylabel="rate per round", xticks=[1, 5, 10, 15, 20])
     return figure
@@ -409,7 +291,13 @@ FIGURES = {
     "table1": Figure(table1_data, table1_draw, "Table 1's exactness column, on quadratics by the exact operator."),
     "markov": Figure(markov_data, markov_draw, "Largest stable step against the correlation of participation."),
     "theorem1": Figure(theorem1_data, theorem1_draw, "Theorem 1, strongly convex: bound, exact second moment and run."),
-    "theorem3": Figure(theorem3_data, theorem3_draw, "Theorem 3: the printed bound lies below FedAvg's exact floor."),
-    "theorem4": Figure(theorem4_data, theorem4_draw, "Theorem 4: exact, measured, first-order and printed floor."),
+    "theorem3": Figure(floors.theorem3_data, floors.theorem3_draw,
+                       "Theorem 3: the printed bound lies below FedAvg's exact floor."),
+    "theorem4": Figure(floors.theorem4_data, floors.theorem4_draw,
+                       "Theorem 4: exact, measured, first-order and printed floor."),
+    "theorem5": Figure(floors.theorem5_data, floors.theorem5_draw,
+                       "Theorem 5: the printed floor lies below the exact one for curvature 1000, above it for curvature 1."),
+    "theorem6": Figure(floors.theorem6_data, floors.theorem6_draw,
+                       "Theorem 6: the printed right side falls below the exact mean squared gradient, and below 0."),
     "damping": Figure(damping_data, damping_draw, "Local steps damp FOCUS: rates against tau."),
 }

@@ -99,6 +99,17 @@ def server_moves_first(algorithm):
     return _as(_LateServer, algorithm) if type(algorithm) is Focus else None
 
 
+@dataclass(frozen=True, init=False)
+class _OneSample(Focus):
+    def round(self, problem, s, draw):
+        return super().round(problem, s, draw if draw.xi is None else draw._replace(xi=lambda k: draw.xi(0)))
+
+
+def one_sample_a_round(algorithm):
+    """All local steps of a round see the same sample: unbiased, and the mean is right."""
+    return _as(_OneSample, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
+
+
 @dataclass(frozen=True)
 class _KeepsAbsent(FedAvg):
     def server(self, x, cohort, draw, change, mass):
@@ -172,12 +183,25 @@ def gathers_everything(mixing):
 
 
 def sends_more(algorithm):
-    """A method that needs one more vector each way."""
+    """A method that declares one more vector each way."""
     made = object.__new__(type("Chatty", (type(algorithm),), {
         "uplink": algorithm.uplink + 1, "downlink": algorithm.downlink + 1}))
     for f in fields(algorithm):
         object.__setattr__(made, f.name, getattr(algorithm, f.name))
     return made
+
+
+@dataclass(frozen=True, init=False)
+class _PushesGradient(Focus):
+    def round(self, problem, s, draw):
+        new = super().round(problem, s, draw)
+        fresh = (draw.present[..., None] * take(new.g, draw.who)).sum(-2)
+        return new._replace(x=new.x - self.lr * fresh / 2)
+
+
+def pushes_its_gradient_too(algorithm):
+    """Clients push their new gradient besides its change, and the server moves along both; one vector is declared."""
+    return _as(_PushesGradient, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
 
 
 right_vector.of = first_row_counts.of = "weights_of"

@@ -146,20 +146,30 @@ def fedavg_everybody(sets, tau, eta, X, grad):
     return out
 
 
-def push_pull(sets, tau, eta, X, grad, collect_all=False, Y=None, shifted=True):
+def timetable(sets, printed=False):
+    """[(pulling, collected)]: whose rows R and C act on at k = r tau, r = 0, 1, .., one entry more than sets S_1, S_2, ..
+
+    The first round is S_1, at k = 0, so that k = r tau has R(S_{r+1}) and C(S_r). printed: as the two tables of Appendix E.1,
+    which start with S_1 at k = 0, without collection, and say R(S_r) and C(S_{r-1}) at every other k = r tau.
+    """
+    named = {r: tuple(S) for r, S in enumerate(sets, start=1)}
+    late = [0 if printed and r else 1 for r in range(len(sets) + 1)]
+    return [(named.get(r + s, ()), named.get(r + s - 1, ())) for r, s in enumerate(late)]
+
+
+def push_pull(sets, tau, eta, X, grad, collect_all=False, Y=None, shifted=True, printed=False):
     """Eqs 73-74 in one-index time: states (X_k, Y_k) for k = 0, 1, ... up to the end of the last round's collection.
 
     Y_{k+1} = C_k (Y_k + grad X_k - grad X_{k-1}), X_{k+1} = R_k (X_k - eta D_k Y_{k+1}); at k = r tau the matrices are
     C(S_{r-1}) (all of it to the server with `collect_all`, eqs 75-77) and R(S_r), else the identity; D_k moves the
     server at k = r tau only and the participants always. X_0 (N+1, d) and Y_0 = grad X_{-1} with X_{-1} = X_0.
-    shifted=False takes C_k = R_k' at the same k, as Section 4 says in words.
+    shifted=False takes C_k = R_k' at the same k, as Section 4 says in words; printed=True the timetable of Appendix E.1.
     """
     N = len(X) - 1
     before = grad(X)
     Y, states = before if Y is None else Y, []
-    for r in range(len(sets) + 1):
-        now_in = sets[r] if r < len(sets) else ()
-        last = range(1, N + 1) if collect_all else now_in if not shifted else sets[r - 1] if r else ()
+    for r, (now_in, last) in enumerate(timetable(sets, printed)):
+        last = range(1, N + 1) if collect_all else last if shifted else now_in
         for t in range(tau if r < len(sets) else 1):
             states.append((X, Y))
             now = grad(X)
@@ -168,3 +178,8 @@ def push_pull(sets, tau, eta, X, grad, collect_all=False, Y=None, shifted=True):
             X = X - eta * _times(active(indicators(now_in, N), server=t == 0), Y)
             X = _times(assign(indicators(now_in, N)), X) if t == 0 else X
     return [*states, (X, Y)]
+
+
+def rounds_of(tau, last, printed=False):
+    """r at k = 0, tau, .., last tau: floor(k/tau), or floor(k/tau) tau as Table 2 prints it."""
+    return [k // tau * (tau if printed else 1) for k in range(0, last * tau + 1, tau)]

@@ -6,6 +6,7 @@ import numpy as np
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.mifa import Mifa
+from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.claims.claim import Instance
 from fltheory.laws.memoryless import Full
@@ -74,6 +75,8 @@ descents = [Instance("ring of four, line", line([1, 2, 3, 4], [1, -1, 2, 0]), W=
             Instance("lazy triangle, plane", plane(), W=LAZY, steps=(Q(1, 30), Q(1, 300), Q(1, 3000)),
                      mixing=lambda W: W)]
 
-traffic = [Instance(name, plane(), algorithm, Full(), sent=sent) for name, algorithm, sent in (
-    ("FOCUS", Focus("1/50", 3), (1, 1)), ("FedAvg", FedAvg("1/50", 3), (1, 1)), ("MIFA", Mifa("1/50", 3), (1, 1)),
-    ("SCAFFOLD", Scaffold("1/50", 3), (2, 2)))]
+traffic = [Instance(name, plane(), algorithm, Full(), sent=sent, least=least) for name, algorithm, sent, least in (
+    ("FOCUS", Focus("1/50", 3), (1, 1), (1, 1)), ("FedAvg", FedAvg("1/50", 3), (1, 1), (1, 1)),
+    ("MIFA", Mifa("1/50", 3), (1, 1), (1, 1)), ("SCAFFOLD", Scaffold("1/50", 3), (2, 2), (1, 2)))]
+proxskip_traffic = [Instance(f"ProxSkip, {update}", plane(), Scaffnew("1/50", 3, update=update), Full())
+                    for update in ("immediate", "late")]

@@ -30,6 +30,24 @@ def theorem4_step(h, q, tau):
     return min(bounds)
 
 
+def theorem5_step(h, q, tau):
+    """The largest step that Theorem 5 and its proof allow, with beta = mu, up to rounding roots down."""
+    beta, L, N = Q(min(h)), Q(max(h)), len(h)
+    bounds = [q / (3 * beta * N * (4 - q)), q / (16 * L**2), q * root(q / (6 * N)) / (4 * L), 3 * q / (32 * N), 1 / (4 * L * N)]
+    if tau > 1:
+        bounds += [q * root(q / 2) / (8 * L * (tau - 1)), 1 / (2 * (tau - 1) * L * N)]
+    return min(bounds)
+
+
+def theorem6_step(h, q, tau):
+    """The largest step that Theorem 6 and its proof allow, up to rounding roots down."""
+    L, N = Q(max(h)), len(h)
+    bounds = [q * root(q / (6 * N)) / (4 * L), 1 / (4 * L * N), 3 * root(Q(1, 32)) / N]
+    if tau > 1:
+        bounds += [q * root(q / 2) / (8 * L * (tau - 1)), 1 / (4 * L * (tau - 1))]
+    return min(bounds)
+
+
 def noisy(name, h, c, eta, tau=1, law=None, sigma=1, x0=0, **extra):
     """Clients h_i (x - c_i)^2/2 with stochastic gradients; x0 the literal start, q the smallest averaging weight."""
     law = Full() if law is None else law
@@ -133,7 +151,11 @@ lemma5 = [noisy("three identical clients, all", [1] * 3, [0] * 3, Q(1, 10), 1, F
 _SIXTEEN = Q(1, 16) * root(Q(1, 16 * 6 * 16), 9) / 4
 lemma6 = [noisy("N=16, three passes", [1] * 16, [0] * 16, _SIXTEEN, 1, Uniform(1), 0, 1,
                 passes=[(k,) for _ in range(3) for k in range(1, 17)])]
-lemma6_noise = [noisy("N=24, one uniform client", [1] * 24, [0] * 24, Q(1, 2**15), 1, Uniform(1), 1, rounds=40)]
+lemma6_noise = [noisy(f"N={N}, one uniform client", [1] * N, [0] * N, Q(1, 2**k), 1, Uniform(1), 1, rounds=40)
+                for N, k in ((18, 18), (24, 15))]
+recorded_rounds = [noisy("one of two", (1, 2), (1, -2), "1/10", 1, Uniform(1), "1/2", x0=1, rounds=6),
+                   noisy("three clients, tau=2", SPREAD, (1, -1, 2), "1/12", 2, _REDRAWN, "1/3", x0=1, rounds=5),
+                   noisy("empty rounds, tau=2", (1, 3), (2, -1), "1/10", 2, Bernoulli(("1/2", "1/4")), 1, rounds=5)]
 
 # ---- speed-up ---------------------------------------------------------------------------------------------
 ALPHA = Q(1, 500)
