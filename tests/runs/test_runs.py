@@ -1,13 +1,6 @@
-"""Runs: audited against the operator, independent of how they are batched, resumable to the bit."""
-import itertools
-import json
-import os
-import subprocess
-import sys
-import time
+"""Runs: audited against the operator, against exact moments, independent of how they are batched."""
 from dataclasses import replace
 from fractions import Fraction as Q
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,26 +9,10 @@ import fltheory as ft
 from fltheory.arrays import is_torch
 from fltheory.problems.instances import table1_focus
 from fltheory.runs import BLOCK
-from fltheory.streams import Stream
-from fltheory.trace import Trace
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.naive import asyncfeded
 from tests.operators import brute
-
-torch = pytest.importorskip("torch")
-LR, CHANCES = Q(1, 20), ("9/10", "1/2", "1/5")
-NORM = {"norm": lambda x: (x * x).sum(-1)}
-
-
-def same(a, b, tolerance=0.0):
-    for mine, theirs in ((a.metrics, b.metrics), (a.tail, b.tail)):
-        assert mine.keys() == theirs.keys()
-        for name, part in itertools.product(mine, ("mean", "m2")):
-            x, y = np.asarray(mine[name][part]), np.asarray(theirs[name][part])
-            scale = tolerance * max(1, np.abs(y).max())
-            assert np.array_equal(x, y) if tolerance == 0 else np.abs(x - y).max() <= scale
-    assert np.array_equal(a.final, b.final) if tolerance == 0 else np.abs(a.final - b.final).max() <= tolerance
-
+from tests.runs.traces import CHANCES, LR, NORM, same, torch
 
 # ---- the audit -----------------------------------------------------------------------------------------------
 ALGORITHMS = {"FedAvg": ft.FedAvg(LR, 2), "momentum": ft.FedAvg(LR, 2, ft.Momentum("1/2")),
@@ -267,188 +244,6 @@ def test_asynchronous_runs_are_recorded():
     assert t.final == pytest.approx(history[-1]["x"], abs=1e-12) and t.mean()[-1] < t.mean()[0]
 
 
-# ---- resume --------------------------------------------------------------------------------------------------
-SCRIPT = """
-import sys
-import fltheory as ft
-from fractions import Fraction as Q
-from tests.algorithms.instances import quadratic
-a = ft.Scaffold(Q(1, 20), 2)
-t = ft.run([(a, 40), (ft.Scaffold(Q(1, 100), 2), 60)], quadratic()[0], ft.Markov(("9/10", "1/2", "1/5"), "1/10", 3),
-           replicates=700, seed=5, noise=1, chunk=1, metrics={"norm": lambda x: (x * x).sum(-1)},
-           checkpoint=sys.argv[1], every=0.0)
-t.save(sys.argv[2])
-"""
-
-
-def position(path):
-    """(chunk, round) of a checkpoint; (-1, -1) while there is none."""
-    try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as data:
-            return int(data["chunk"]), int(data["round"])
-    except OSError:
-        return -1, -1
-
-
-@pytest.mark.slow
-def test_killed_runs_resume_to_the_same_bits(tmp_path):
-    root, checkpoint = Path(__file__).resolve().parents[1], tmp_path / "checkpoint.npz"
-    command = [sys.executable, "-c", SCRIPT]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, tmp_path / "other", tmp_path / "whole"], cwd=root, env=environment, timeout=120,
-                   check=True)
-    goals, killed = sorted(Stream(9, "kill").integers(300, 5).tolist()), []
-    for goal in goals:
-        child = subprocess.Popen([*command, checkpoint, tmp_path / "resumed"], cwd=root, env=environment)
-        try:
-            while child.poll() is None and position(checkpoint) < divmod(goal, 100):
-                time.sleep(0.001)
-        finally:
-            child.kill()
-            child.wait()
-        killed.append(position(checkpoint))
-        assert killed[-1] >= divmod(goal, 100) and not (tmp_path / "resumed.npz").exists()
-    subprocess.run([*command, checkpoint, tmp_path / "resumed"], cwd=root, env=environment, timeout=120, check=True)
-    assert not checkpoint.exists() and len(set(killed)) == 5
-    whole, resumed = Trace.load(tmp_path / "whole"), Trace.load(tmp_path / "resumed")
-    same(whole, resumed)
-    assert whole.audit == resumed.audit and whole.audited == resumed.audited >= 8
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted(path, at, algorithm=None, law=None, **options):
-    """A run stopped by its metric just before round `at` of the second chunk; the checkpoint stays."""
-    calls = itertools.count()
-
-    def metric(x):
-        if next(calls) == at + 21:
-            raise Stop
-        return x[:, 0]
-    with pytest.raises(Stop):
-        go(path, algorithm, law, metric, **options)
-
-
-def go(path, algorithm=None, law=None, metric=lambda x: x[:, 0], **options):
-    options = {"rounds": 20, "replicates": 300, "seed": 1, "noise": 1, "x0": [3, -2], "every": 0.0, "chunk": 1,
-               **options}
-    return ft.run(algorithm or ft.Focus(LR, 2), quadratic()[0], law or ft.Bernoulli(CHANCES), checkpoint=path,
-                  metrics={"first": metric}, **options)
-
-
-@pytest.mark.parametrize("at", [0, 1, 7, 20])
-@pytest.mark.parametrize("every", [0.0, 1e9])
-def test_stopped_runs_resume_to_the_same_bits(tmp_path, at, every):
-    path = tmp_path / "c.npz"
-    interrupted(path, at, every=every)
-    assert path.exists() and position(path) == (1, max(0, at - 1) if every == 0 else 0)
-    same(go(path), go(None))
-    assert not path.exists() and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("change", [
-    {"seed": 2}, {"rounds": 21}, {"replicates": 301}, {"chunk": 2}, {"noise": 2}, {"x0": [3, -1]},
-    {"x0": [3, -2 + 1e-15]}, {"tail": 0.5}, {"algorithm": ft.Focus(LR, 3)}, {"algorithm": ft.Focus("1/21", 2)},
-    {"algorithm": ft.Scaffold(LR, 2)},
-    {"law": ft.Bernoulli("1/2")}, {"law": ft.Bernoulli(CHANCES, empty="skip")},
-], ids=str)
-def test_checkpoints_of_other_runs_are_refused(tmp_path, change):
-    interrupted(tmp_path / "c.npz", 5)
-    with pytest.raises(ft.BadInput, match="other arguments"):
-        go(tmp_path / "c.npz", **change)
-    assert (tmp_path / "c.npz").exists()                         # and kept
-
-
-def test_checkpoints_of_other_problems_are_refused(tmp_path):
-    path = tmp_path / "c.npz"
-    interrupted(path, 5)
-    H, b, p = quadratic()[0].H, quadratic()[0].b, quadratic()[0].weights
-    for problem in (ft.Quadratic.from_linear(H, 2 * b, p), ft.Quadratic.from_linear(2 * H, b, p),
-                    ft.Quadratic.from_linear(H, b)):
-        with pytest.raises(ft.BadInput, match="other arguments"):
-            ft.run(ft.Focus(LR, 2), problem, ft.Bernoulli(CHANCES), 20, 300, 1, noise=1, x0=[3, -2], chunk=1,
-                   metrics={"first": lambda x: x[:, 0]}, checkpoint=path)
-
-
-def test_damaged_checkpoints_are_refused(tmp_path):
-    path = tmp_path / "c.npz"
-    interrupted(path, 5)
-    whole = path.read_bytes()
-    for damaged in (b"", b"junk", b"PK\x03\x04 junk", whole[:len(whole) // 2], whole[:-30], json.dumps({}).encode()):
-        path.write_bytes(damaged)
-        with pytest.raises(ft.BadInput, match="no snapshot of a run"):
-            go(path)
-    for at in range(0, len(whole), 97):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
-        try:
-            resumed = go(path)
-        except ft.BadInput:
-            continue
-        same(resumed, go(None))                                  # the byte did not matter
-    path.write_bytes(whole)
-    with open(path, "rb") as handle, np.load(handle) as data:
-        content = {k: data[k] for k in data.files}
-    for missing in ("key", "chunk", "final", "state/0", "stats/first/m2", "sums/error", "mode"):
-        np.savez(path, **{k: v for k, v in content.items() if k != missing})
-        with pytest.raises(ft.BadInput):
-            go(path)
-
-
-# ---- bad arguments -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("change", "message"), [
-    ({"rounds": 0}, "rounds = 0"), ({"rounds": None}, "rounds = None"), ({"rounds": 2.0}, "rounds = 2.0"),
-    ({"rounds": True}, "rounds = True"), ({"replicates": 0}, "replicates = 0"),
-    ({"replicates": True}, "replicates = True"),
-    ({"replicates": 2.5}, "replicates"), ({"chunk": 0}, "chunk = 0"), ({"chunk": True}, "chunk = True"),
-    ({"seed": -1}, "seed = -1"), ({"seed": True}, "seed = True"), ({"seed": 1.0}, "seed = 1.0"),
-    ({"seed": None}, "seed"),
-    ({"tail": 0}, "tail = 0"), ({"tail": 1.5}, "tail = 1.5"), ({"tail": float("nan")}, "tail = nan"),
-    ({"device": "abacus"}, "no torch device"), ({"device": 3}, "no torch device|CUDA"),
-    ({"device": "meta"}, "CPU or a CUDA"),
-    ({"x0": [1, 2, 3]}, "x0.shape"), ({"x0": 1}, "x0.shape"), ({"x0": [[1, 2]]}, "x0.shape"),
-    ({"x0": [1, np.nan]}, "finite"),
-    ({"x0": [1, np.inf]}, "finite"), ({"noise": -1}, "standard deviation"), ({"noise": float("nan")}, "finite"),
-    ({"law": "full"}, "no law"), ({"law": ft.Uniform(4)}, "only 3 clients"), ({"law": ft.Uniform(2, steps=3)}, "steps"),
-    ({"law": ft.Full(batch=2)}, "no rows"), ({"algorithm": ft.FedAvg(LR)}, "needs local steps"),
-    ({"algorithm": []}, "at least one phase"), ({"algorithm": [(ft.FedAvg(LR, 1), 0)]}, "rounds"),
-    ({"checkpoint": "no/such/folder/c.npz"}, "folder"),
-], ids=str)
-def test_bad_arguments_are_refused(change, message):
-    algorithm, law = change.pop("algorithm", ft.FedAvg(LR, 2)), change.pop("law", ft.Full())
-    options = {**({} if isinstance(algorithm, list) else {"rounds": 2}), **change}
-    with pytest.raises(ft.BadInput, match=message):
-        ft.run(algorithm, quadratic()[0], law, **options)
-
-
-@pytest.mark.parametrize("first", ["from fltheory.runs import run", "ft.run"])
-def test_the_function_is_found_in_whatever_order_things_are_imported(first):
-    code = f"""
-import fltheory as ft
-{first}
-ft.run(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), rounds=1)
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[1], timeout=60, check=True)
-
-
-def test_phases_carry_their_own_rounds():
-    with pytest.raises(ft.BadInput, match="phases carry"):
-        ft.run([(ft.FedAvg(LR, 1), 2)], quadratic()[0], ft.Full(), 2)
-
-
-def test_clients_with_memories_are_not_drawn_twice():
-    with pytest.raises(ft.BadInput, match="keep memories"):
-        ft.run(ft.Scaffold(LR, 2), quadratic()[0], ft.WithReplacement(2), 2)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_absent_devices_are_refused():
-    for device in ("cuda", "cuda:0"):
-        with pytest.raises(ft.BadInput, match="no CUDA device"):
-            ft.run(ft.FedAvg(LR, 2), quadratic()[0], ft.Full(), 2, device=device)
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_devices_agree():
@@ -456,8 +251,3 @@ def test_devices_agree():
         a, b = (ft.run(algorithm, quadratic()[0], law, 20, 600, noise=1, device=d) for d in ("cpu", "cuda"))
         same(a, b, 1e-12)
         assert b.audit <= 1e-12
-
-
-def test_a_progress_bar_can_be_asked_for(capsys):
-    ft.run(ft.FedAvg(LR, 1), quadratic()[0], ft.Full(), 3, progress=True)
-    assert "3/3" in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""Second moments through features of the cohort equal those by enumeration."""
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.operators import outcomes
+from fltheory.scalars import FLOAT, RATIONAL
+from tests.operators import brute
+from tests.operators.brute import bernoulli, kron_rate, kron_stationary, maps, scalars, three
+from tests.operators.rounds import CHANCES, LR
+
+FEATURED = [(ft.Bernoulli(tuple(Q(k + 1, 8) for k in range(7)), empty=e), 7) for e in ("move", "skip", "redraw")]
+FEATURED += [(ft.Uniform(3), 7), (ft.Uniform(4), 6), (ft.Bernoulli((1, *(Q(k + 1, 9) for k in range(6)))), 7)]
+
+
+def pair(monkeypatch, algorithm, problem, law, domain=FLOAT, noise=None):
+    """The operator through features and by enumeration, each by its own way of finding the reachable space."""
+    with monkeypatch.context() as m:
+        m.setattr(outcomes, "FEW", 1)
+        featured = ft.derive(algorithm, problem, law, noise=noise, domain=domain)
+        m.setattr(outcomes, "FEW", 10**6)
+        listed = ft.derive(algorithm, problem, law, noise=noise, domain=domain)
+    assert featured.moments.mixtures[0].gram.ndim == 2 and listed.moments.mixtures[0].gram.ndim == 1
+    return featured, listed
+
+
+@pytest.mark.parametrize(("law", "n"), FEATURED, ids=["move", "skip", "redraw", "3 of 7", "4 of 6", "certain client"])
+@pytest.mark.parametrize("algorithm", [ft.Scaffold("1/20", 2), ft.Focus("1/50", 2), ft.FedAvg("1/20", 2)],
+                         ids=lambda a: type(a).__name__)
+def test_features_equal_enumeration(monkeypatch, algorithm, law, n):
+    problem, _ = scalars(n)
+    featured, listed = pair(monkeypatch, algorithm, problem, law, noise=1)
+    assert featured.reach.rows == listed.reach.rows and (featured.reach.V == listed.reach.V).all()
+    assert featured.rate() == pytest.approx(listed.rate(), abs=1e-10)
+    assert featured.mean_square_rate() == pytest.approx(listed.mean_square_rate(), abs=1e-10)
+    if listed.stable:
+        assert featured.stationary().covariance == pytest.approx(listed.stationary().covariance, rel=1e-9, abs=1e-12)
+
+
+def test_features_equal_enumeration_when_the_law_offers_no_moments(monkeypatch):
+    problem, law = scalars(7)[0], ft.Bernoulli(tuple(Q(k + 1, 8) for k in range(7)))
+    featured = ft.derive(ft.Focus("1/50", 2), problem, law)      # 128 cohorts are beyond the few that are listed
+    assert featured.moments.mixtures[0].gram.ndim == 2
+    monkeypatch.setattr(ft.Bernoulli, "feature_moments", lambda self, n: None)
+    listed = ft.derive(ft.Focus("1/50", 2), problem, law)
+    assert listed.moments.mixtures[0].gram.ndim == 1
+    assert featured.mean_square_rate() == pytest.approx(listed.mean_square_rate(), abs=1e-10)
+
+
+FOUR = ("3/4", "1/2", "1/3", "1/5")
+
+
+@pytest.mark.parametrize("law", [*(ft.Bernoulli(FOUR, empty=e) for e in ("move", "skip", "redraw")), ft.Uniform(2)],
+                         ids=["move", "skip", "redraw", "uniform"])
+@pytest.mark.parametrize("algorithm", [ft.Scaffold("1/20", 2), ft.Focus("1/50", (2, 1, 3, 1))],
+                         ids=lambda a: type(a).__name__)
+def test_features_equal_enumeration_exactly(monkeypatch, algorithm, law):
+    problem, _ = scalars(4)
+    featured, listed = pair(monkeypatch, algorithm, problem, law, RATIONAL, noise=1)
+    r = listed.reachable
+    rng = np.random.default_rng(0)
+    A = rng.integers(-3, 4, (r, r))
+    X = RATIONAL.array((A + A.T).astype(object))[None]
+    pi = featured.moments.stationary_modes()
+    m = X[:, 0]
+    for ours, theirs in ((featured.moments.second(X), listed.moments.second(X)),
+                         (featured.moments.second_adjoint(X), listed.moments.second_adjoint(X)),
+                         (featured.moments.step(pi, m, X)[2], listed.moments.step(pi, m, X)[2]),
+                         *zip(featured.mean_map(), listed.mean_map(), strict=True)):
+        assert (ours == theirs).all()
+
+
+def test_fedavg_with_unequal_weights_is_enumerated(monkeypatch):
+    weights = [Q(k + 1, 28) for k in range(7)]
+    problem, clients = scalars(7, weights)
+    p = [Q(k + 1, 8) for k in range(7)]
+    op = ft.derive(ft.FedAvg(LR, 2), problem, ft.Bernoulli(tuple(p)))
+    assert op.moments.mixtures[0].gram.ndim == 1
+    clients = brute.in_floats(clients)
+    q, made = maps(bernoulli(p), lambda s: brute.fedavg_round(clients, 0.05, [(i, 2) for i in s]), 1)
+    assert op.mean_square_rate() == pytest.approx(kron_rate(q, made), rel=1e-12)
+    mean, covariance = kron_stationary(q, made)
+    assert op.stationary().mean == pytest.approx(mean) and op.stationary().covariance == pytest.approx(covariance)
+
+
+def test_the_adjoint_is_adjoint():
+    problem, _ = three(None)
+    for law in (ft.Bernoulli(CHANCES), ft.Markov(CHANCES, "1/10", 3)):
+        moments = ft.derive(ft.Focus(LR, 2), problem, law).moments
+        rng = np.random.default_rng(1)
+        X, V = (a + np.swapaxes(a, 1, 2) for a in rng.standard_normal((2, moments.modes, moments.size, moments.size)))
+        assert (moments.second(X) * V).sum() == pytest.approx((X * moments.second_adjoint(V)).sum(), rel=1e-12)
