@@ -8,6 +8,7 @@ from html import escape
 
 from fltheory.claims import evidence as ev
 from fltheory.claims.rebuild import text
+from fltheory.problems.huber import HuberLoss
 
 WIDTH = 160  # characters of one number
 
@@ -110,6 +111,15 @@ def _outcome(result) -> str:
             f"({result.verdict.evidence}), and only exact numbers refute")
 
 
+def _losses(result) -> str:
+    """Which losses the default families reached, where that matters for what was found or not found."""
+    if result.found:
+        bent = type(result.witness.problem) is HuberLoss
+        return "these losses are no quadratics: a statement about quadratics alone says so in needs= or families=" if bent else ""
+    return "; ".join(f"{family} left out, the claim does not run there: {_short(why.split('. ')[0])}"
+                     for family, why in result.left_out.items())
+
+
 def _kept(result) -> str:
     if not result.kept:
         return ""
@@ -124,13 +134,13 @@ def search_text(result) -> str:
         lines += ["  " + text(result.witness)] + (_lines(result.verdict) if result.found else [])
     if result.best and not result.found:
         lines.append(f"  largest left/right side seen: {result.best:.6g}")
-    return "\n".join(lines + [f"  {_kept(result)}"] * bool(result.kept))
+    return "\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result)) if note])
 
 
 def search_html(result) -> str:
     """The same for a notebook, with the cell that rebuilds the witness."""
     from fltheory.errors import BadInput
-    out = f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p>"
+    out = f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p><p>{escape(_losses(result))}</p>"
     if result.found:
         out += _instances_html([result.verdict])
     if result.witness is not None:

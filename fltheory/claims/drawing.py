@@ -1,4 +1,5 @@
-"""The default family of a search: exact quadratics and settings of the same kind as a claim's own instance.
+"""The default families of a search: exact quadratics, and Huber losses where a claim runs on them, in settings of the same
+kind as the claim's own instance.
 
 Everything is drawn so that a shrunk draw reads well: few clients, one dimension, small integers.
 """
@@ -15,6 +16,7 @@ from fltheory.laws.events import EventClock
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.laws.modes import Chain
 from fltheory.operators.operator import prepare
+from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Balls, fraction, need
 
@@ -56,7 +58,23 @@ def around(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS)):
     """
     like = model_instance(claim)
     st = need("hypothesis.strategies", "counter-example search")
-    return family("quadratics", lambda draw: _build(_Drawer(draw, st), like, clients, dimensions))
+    return family("quadratics", lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, _quadratics))
+
+
+BENT = "Huber losses"
+
+
+def bent(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS)):
+    """family("Huber losses", build): the same with strongly convex sums of one or two Huber losses, which are not
+    quadratic and yet rational at rational points."""
+    like = model_instance(claim)
+    st = need("hypothesis.strategies", "counter-example search")
+    return family(BENT, lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, _hubers))
+
+
+def plainest(claim):
+    """The simplest instance of `bent`, drawn without chance: does the claim run on it at all? None if there is none."""
+    return _build(_Plainest(), model_instance(claim), (2, 2), (1, 1), _hubers)
 
 
 class _Drawer:
@@ -81,20 +99,48 @@ class _Drawer:
         return [Fraction(v, sum(parts)) for v in parts]
 
 
-def _build(pick, like, clients, dimensions):
-    n = _clients(like) or pick.whole(*clients)
-    d = pick.whole(*dimensions)
+class _Plainest(_Drawer):
+    """Always the first choice; numbers as close to 0 as they may be."""
+
+    def __init__(self):
+        super().__init__(None, None)
+
+    def whole(self, low, high):
+        return min(max(low, 0), high)
+
+    def one(self, values):
+        return values[0]
+
+
+def _quadratics(pick, n, d):
+    """(weights -> problem, largest curvature) of positive definite quadratics."""
     H = [_definite(pick, d) for _ in range(n)]
     c = [[pick.number(-3, 3) for _ in range(d)] for _ in range(n)]
+    return lambda weights: Quadratic(H, c, weights), max(_largest(h) for h in H)
+
+
+def _hubers(pick, n, d):
+    """(weights -> problem, largest curvature): kinks at distance 1 from small offsets, with a ridge that makes mu > 0."""
+    U = [[[1 if k == j % d else pick.whole(-1, 1) for k in range(d)] for j in range(pick.whole(1, 2))] for _ in range(n)]
+    offsets = [[pick.number(-3, 3) for _ in rows] for rows in U]
+    reg = pick.one([Fraction(v) for v in ("1", "1/2", "1/4")])
+    curved = max(sum(v * v for row in rows for v in row) for rows in U) + reg
+    return lambda weights: HuberLoss(U, offsets, 1, 1, reg, weights), curved
+
+
+def _build(pick, like, clients, dimensions, losses):
+    n = _clients(like) or pick.whole(*clients)
+    d = pick.whole(*dimensions)
+    problem, curved = losses(pick, n, d)
     graph = _graph(pick, n) if getattr(like.algorithm, "graph", None) is not None else None
     weights = pick.shares(n) if graph is None else [sum(row) for row in graph]
-    lr = pick.one(SHARES) / math.ceil(max(_largest(h) for h in H))
+    lr = pick.one(SHARES) / math.ceil(curved)
     law = _law(pick, like.law, n)
     noise = 0 if fraction(like.noise) == 0 else pick.one([Fraction(1), Fraction(2), Fraction(1, 2)])
     start = None if like.x0 is None else [pick.whole(-3, 3) for _ in range(d)]
     try:
         algorithm = _record(pick, like.algorithm, n, lr, graph)
-        problem = Quadratic(H, c, weights)
+        problem = problem(weights)
         prepare(algorithm, problem, law, noise)
     except BadInput:
         return None  # outside what the algorithm or the law allow

@@ -11,6 +11,7 @@ import fltheory
 from fltheory.claims.claim import Instance
 from fltheory.errors import BadInput, refuse
 from fltheory.problems.base import check_weights
+from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Balls, fraction, is_rational
 
@@ -43,6 +44,8 @@ class _Writer:
             return f"ft.Balls({v.bits})"
         if type(v) is Quadratic:
             return self.quadratic(v)
+        if type(v) is HuberLoss:
+            return self.huber(v)
         if is_dataclass(v) and not isinstance(v, type):
             return self.record(v)
         refuse("value", v, f"a {type(v).__name__} cannot be written as code", "Rebuild this instance by hand.")
@@ -53,6 +56,18 @@ class _Writer:
             return self.call("ft.Quadratic", {"H": p.H, "c": p.c, **rest})
         offset = {"offset": p.offset} if any(v != 0 for v in p.offset) else {}
         return self.call("ft.Quadratic.from_linear", {"H": p.H, "b": p.b, **rest, **offset})
+
+    def huber(self, p):
+        """Rows that were padded to equal length are cut back; what is at the constructor's default is left out."""
+        def own(columns):
+            return [column[:size] for column, size in zip(columns, p.sizes, strict=True)]
+        given = {"U": own(p.rows), "offsets": own(p.targets[..., 0])}
+        for name, parts in (("deltas", own(p.targets[..., 1])), ("scales", own(p.scale))):
+            if not all(v == 1 for part in parts for v in part):
+                given[name] = parts
+        given |= {"reg": p.reg[()]} if p.reg[()] != 0 else {}
+        given |= {} if (p.weights == check_weights(None, p.n)).all() else {"weights": p.weights}
+        return self.call("ft.HuberLoss", given)
 
     def record(self, v):
         """An algorithm, a solver or a law: its fields, without those at the constructor's default."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fltheory.claims import evidence as ev
-from fltheory.claims.drawing import around, kept
+from fltheory.claims.drawing import BENT, around, bent, kept, plainest
 from fltheory.claims.rebuild import cell, text
 from fltheory.errors import FLTheoryError, refuse
 from fltheory.scalars import need
@@ -141,7 +141,8 @@ class SearchResult:
     decide that, otherwise it is only a suspicion; witness: the shrunk `Instance`; verdict: the claim there; tries and
     in_scope: draws, and those inside the hypotheses that were decided; stopped: "violation", "deadline" or "tries";
     families: {name: tries}; best: largest left/right side of a bound; error: why the search broke off, or "";
-    kept: extras taken over unchanged from the claim's instance (default family only).
+    kept: extras taken over unchanged from the claim's instance (default families only); left_out: {default family on
+    which the claim does not run: why}.
     """
 
     claim: object
@@ -155,6 +156,7 @@ class SearchResult:
     verdict: ev.InstanceVerdict | None = None
     error: str = ""
     kept: dict = field(default_factory=dict)
+    left_out: dict = field(default_factory=dict)
 
     @property
     def found(self) -> bool:
@@ -196,11 +198,12 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     need("hypothesis", "counter-example search")
     declared = getattr(claim.search_plan, "families", ())
     default = families is None and not declared
-    chosen = (around(claim, Family),) if default else _families(declared if families is None else families)
     budget = LARGEST if tries is None else tries
     began = time.perf_counter()
     end = None if seconds is None else began + float(seconds)
     out = SearchResult(claim, kept=kept(claim) if default else {})
+    makers = _makers(out) if default else ()
+    chosen = tuple(m(claim, Family) for m in makers) or _families(declared if families is None else families)
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
@@ -208,14 +211,18 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
         try:
             seen = explore(claim, family, budget, until, end)
         except SearchCrash as crash:
-            out.error, seen, out.witness = str(crash), crash.seen, crash.seen.crash
+            seen = crash.seen
+            if default and family.name == BENT:
+                out.left_out[BENT] = str(crash)
+            else:
+                out.error, out.witness = str(crash), seen.crash
         except FLTheoryError:
             raise
         except Exception as error:
             out.error = f"family {family.name!r}: {type(error).__name__}: {error}"
         out.add(family, seen)
         if default and seen.verdict is not None and not seen.late:
-            seen = _fewer(out, seen, min(budget, 100), end)
+            seen = _fewer(out, seen, makers[k], min(budget, 100), end)
         if out.error or seen.verdict is not None:
             break
     out.stopped = "error" if out.error else "deadline" if seen.late else "violation" if seen.verdict else "tries"
@@ -226,12 +233,27 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     return out
 
 
-def _fewer(out, seen, tries, end) -> Explored:
+def _makers(out):
+    """The default families: quadratics, and Huber losses if the claim runs on them (no operator, no closed form)."""
+    try:
+        simplest = plainest(out.claim)
+    except FLTheoryError:  # what the plainest numbers make of the instance is refused; others may not be
+        simplest = None
+    if simplest is not None:
+        from fltheory.claims.check import check_instance
+        verdict = check_instance(out.claim, simplest)
+        if verdict.status in (ev.ERROR, ev.SKIPPED):
+            out.left_out[BENT] = verdict.reason
+            return (around,)
+    return around, bent
+
+
+def _fewer(out, seen, maker, tries, end) -> Explored:
     """The violation in fewer clients or dimensions, if a short search of its own finds one; the library, which deletes
     one stretch of draws at a time, seldom gets there."""
     n, d = seen.instance.problem.n, seen.instance.problem.d
     for clients, dimensions in [(a, b) for a in range(1, n + 1) for b in range(1, d + 1) if (a, b) < (n, d) and b <= d]:
-        family = around(out.claim, Family, (clients, clients), (dimensions, dimensions))
+        family = maker(out.claim, Family, (clients, clients), (dimensions, dimensions))
         try:
             smaller = explore(out.claim, family, tries, end)
         except SearchCrash:
@@ -261,5 +283,5 @@ def _families(families):
         if not isinstance(f, Family):
             refuse("families", f, "is no family", "Give ft.Family(name, build), build(draw) -> ft.Instance.")
     if not chosen:
-        refuse("families", chosen, "are none", "Leave families out for quadratics around the claim's first instance.")
+        refuse("families", chosen, "are none", "Leave families out for what is drawn around the claim's first instance.")
     return chosen

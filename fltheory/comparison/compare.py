@@ -43,7 +43,9 @@ def compare(
     Predictions come from `derive` on quadratics (exact moments of the very rounds that are run) and from `linearise` on
     other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. A number that does
     not exist is shown with its reason, and one method that fails does not hide the others. The intervals are Student's
-    over replicates: with a few dozen of them skewed errors lie outside more often than one time in a thousand.
+    over replicates, widened for skewness; they know only what happened in the sample. A prediction that lies outside
+    although, were it right, so small a sample could miss enough rare events is left undecided
+    ("heavy tails", or "a close call" where the tails are light).
     Raises BadInput for arguments that are wrong whatever the method, and if no method can be used at all.
     """
     methods = _methods(algorithms)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fltheory.comparison.predict import ROUNDING, Prediction, certain, reason
+from fltheory.comparison.tails import spared
 from fltheory.errors import FLTheoryError
 from fltheory.operators.operator import prepare
 from fltheory.runs import run
@@ -129,9 +130,9 @@ def _span(interval):
     return interval.value, interval.low, interval.high
 
 
-def _contraction(trace, window):
+def _contraction(trace, window, high=lambda k, interval: interval.high):
     """(value, low, high) of the factor per round of E|x - x*|^2 over a window: from the intervals at both ends, each at
-    a level that makes them hold together."""
+    a level that makes them hold together. high(round, interval): the upper end of the interval at a round."""
     a, b = window
     level = 1 - (1 - LEVEL) / 2
     first, last = trace.interval(a, level=level), trace.interval(b, level=level)
@@ -140,8 +141,8 @@ def _contraction(trace, window):
         return None
     return (
         (max(last.value, 0.0) / first.value) ** power,
-        (max(last.low, 0.0) / first.high) ** power,
-        (last.high / first.low) ** power,
+        (max(last.low, 0.0) / high(a, first)) ** power,
+        (high(b, last) / first.low) ** power,
     )
 
 
@@ -191,6 +192,8 @@ def _beside_path(trace, predicted, at, wild):
         a, b = window
         factor = seen(lambda p: (p.error[b] / p.error[a]) ** (1 / (b - a)))
         checks["contraction"] = Check.of(factor, span, 1e-6, wild)
+    along = None if path is None else _direction(predicted, at)
+    checks = spared(checks, trace, path, at, along, window, lambda high: _contraction(trace, window, high), LEVEL)
     return Measurement(checks, trace, window)
 
 

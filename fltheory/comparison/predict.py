@@ -9,6 +9,7 @@ import numpy as np
 from fltheory.algorithms.asyncfeded import AsyncFedED
 from fltheory.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.laws.base import RandomSteps
+from fltheory.operators.fourth import spread
 from fltheory.operators.linearise import linearise
 from fltheory.operators.operator import derive, prepare, surrogate_weights
 from fltheory.operators.stability import stable_steps
@@ -49,17 +50,24 @@ class Path:
     """Exact moments of the server model before rounds 0..T: mean (T + 1, d), error E|x_t - x*|^2 (T + 1,).
 
     scale: largest E|x_t|^2 and |x*|^2, what rounding is relative to; sure: rounds without randomness, whose error is
-    that of the mean, free of cancellation.
+    that of the mean, free of cancellation. operator, x0: what `spread` needs.
     """
 
     mean: np.ndarray
     error: np.ndarray
     scale: float
     sure: bool
+    operator: object = field(default=None, repr=False)
+    x0: np.ndarray | None = field(default=None, repr=False)
 
     def slack(self, value):
         """What rounding in either leg may move a squared error by."""
         return 1e-6 * abs(value) + 1e-24 * self.scale if self.sure else ROUNDING * self.scale
+
+    def spread(self, at, tail_rounds, direction):
+        """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them."""
+        with np.errstate(all="ignore"):
+            return spread(self.operator, declare(self.x0, "x0"), at, len(self.error) - 1, tail_rounds, direction)
 
 
 def reason(error) -> str:
@@ -233,7 +241,7 @@ def _path(op, best, x0, rounds):
             means.append(mean)
             errors.append(float(gap @ gap) if sure else size - 2 * float(mean @ at) + float(at @ at))
             scale = max(scale, size)
-    return Path(np.array(means), np.array(errors), scale, sure)
+    return Path(np.array(means), np.array(errors), scale, sure, op, x0)
 
 
 def _from_linearisation(out, algorithm, problem, law, noise, best, x0):

@@ -27,7 +27,7 @@ def coded_norms(i):
 
 
 def coded_constants(i):
-    """(tau_eff, A, B, [C_i]) with the coded accumulation vectors, weights and tau_eff in eqs 98-100."""
+    """(tau_eff, A, B, [C_i]) with the coded accumulation vectors, weights and tau_eff in eqs 93-95."""
     tau_eff, w = coded_averaging(i)
     return tau_eff, *fc.theorem(*coded_norms(i), w, tau_eff)
 

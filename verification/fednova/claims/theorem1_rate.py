@@ -123,14 +123,6 @@ def thm1_o_slope(i):
     return legs
 
 
-@claim("susp-independence", powerless="nothing is asserted",
-       reading="No statement of the paper, which fixes steps and a_i(t) before the gradients of the round are drawn. "
-               "Steps that depend on earlier rounds only are covered by conditioning. A client that stops on its own "
-               "first gradient biases d_i, so not every dependence is harmless; which is, is not decided here.")
-def susp_independence(i):
-    r"""The bounds of Theorems 1 and 3 survive when $\tau_i(t)$ and $a_i(t)$ depend on the stochastic gradients."""
-
-
 # ---- the floor to leading order ---------------------------------------------------------------------------
 def leading_gradient(i):
     """(grad F~ at the coded fixed point is 0 to order 0; its order 1 in eta; surrogate weights and minimiser)."""

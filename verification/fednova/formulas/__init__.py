@@ -130,7 +130,7 @@ def first_order_q(solver, tau, value=None):
 
 
 def abc(vectors, w, tau_eff):
-    """(A, B, C) of Theorem 1, eqs 98-100."""
+    """(A, B, C) of Theorem 1, eqs 93-95."""
     m = len(w)
     A = m * tau_eff * sum(q * q * norm2(a) / norm1(a) ** 2 for q, a in zip(w, vectors, strict=True))
     B = sum(q * (norm2(a) - a[-1] ** 2) for q, a in zip(w, vectors, strict=True))

@@ -5,7 +5,7 @@ from verification.fednova.formulas.solvers import mean
 
 
 def theorem(norms1, norms2, last, w, tau_eff):
-    """(A, B, [C_i]) of eqs 98-100 from |a_i|_1, |a_i|_2^2 and a_{i,-1}; C is the largest C_i."""
+    """(A, B, [C_i]) of eqs 93-95 from |a_i|_1, |a_i|_2^2 and a_{i,-1}; C is the largest C_i."""
     ratios = [v / s**2 for v, s in zip(norms2, norms1, strict=True)]
     A = len(w) * tau_eff * mean([q * q for q in w], ratios)
     B = mean(w, [v - a**2 for v, a in zip(norms2, last, strict=True)])

@@ -21,7 +21,7 @@ def fednova_limit(p, e, shrink, taus):
 
 
 def constants(solver, value, taus, p, tau_eff, prefixes):
-    """(A, B, C) of one round with w = p (eqs 98-100); prefixes: B', C' from prefix coefficients instead (derived)."""
+    """(A, B, C) of one round with w = p (eqs 143-145); prefixes: B', C' from prefix coefficients instead (derived)."""
     if prefixes:
         return f.abc_corrected(solver, value, taus, p, tau_eff)
     return f.abc([f.a_vector(solver, t, value) for t in taus], p, tau_eff)

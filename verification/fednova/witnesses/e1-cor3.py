@@ -9,8 +9,8 @@ mu = 1 / eta
 a = [[(1 - eta * mu) ** (t - 1 - k) for k in range(t)] for t in tau]  # FedProx's a_i, (34)
 n1, n2 = [sum(v) for v in a], [sum(z * z for z in v) for v in a]
 tau_eff = sum(p * s for p, s in zip(group, n1, strict=True))
-B = sum(group[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (99)
-C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (100)
+B = sum(group[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (94)
+C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (95)
 beta2, kappa2, x0 = 1, 1, Q(1, 24)
 D = 4 * (eta * L) ** 2 * C
 def show(text, left, op, right):

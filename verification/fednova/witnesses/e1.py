@@ -5,11 +5,11 @@ from fractions import Fraction as Q
 e, p, tau, eta, mu, L, sigma2, m = (1, -1), (Q(1, 2), Q(1, 2)), (1, 2), Q(1, 4), 4, 1, 0, 2
 a = [[(1 - eta * mu) ** (t - 1 - k) for k in range(t)] for t in tau]  # FedProx's a_i, (34)
 n1, n2 = [sum(v) for v in a], [sum(z * z for z in v) for v in a]  # |a_i|_1 and |a_i|_2^2
-tau_eff = sum(p[i] * n1[i] for i in (0, 1))  # (5)
+tau_eff = sum(p[i] * n1[i] for i in (0, 1))  # (6)
 w = [p[i] * n1[i] / tau_eff for i in (0, 1)]  # (6)
-A = m * tau_eff * sum(w[i] ** 2 * n2[i] / n1[i] ** 2 for i in (0, 1))  # (98)
-B = sum(w[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (99)
-C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (100)
+A = m * tau_eff * sum(w[i] ** 2 * n2[i] / n1[i] ** 2 for i in (0, 1))  # (93)
+B = sum(w[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (94)
+C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (95)
 beta2, kappa2, x0, checks = 1, 4 * w[0] * w[1], Q(1, 7), []
 def local(i, x):  # y_0 .. y_tau of client i, (31)
     y = [x]

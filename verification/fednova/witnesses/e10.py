@@ -14,7 +14,7 @@ def server(x):  # one FedAvg round, (2)
             y -= eta * h[i] * y
         total += p[i] * (y - x)
     return total
-tau_eff = sum(p[i] * tau[i] for i in (0, 1))  # (5)
+tau_eff = sum(p[i] * tau[i] for i in (0, 1))  # (6)
 w = [p[i] * tau[i] / tau_eff for i in (0, 1)]  # (6)
 chi2 = sum((p[i] - w[i]) ** 2 / w[i] for i in (0, 1))
 print(f"w = {w[0]},{w[1]}, p = {p[0]},{p[1]}, chi^2 = {chi2}")

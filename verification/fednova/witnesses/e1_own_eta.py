@@ -7,11 +7,11 @@ e, tau = [1] * (m // 2) + [-1] * (m // 2), [1] * (m // 2) + [2] * (m // 2)
 T, taubar, eta, mu, p = m * m, Q(sum(tau), m), Q(1, 18), 18, Q(1, m)
 a = [[(1 - eta * mu) ** (t - 1 - k) for k in range(t)] for t in tau]  # (34), with 0^0 = 1
 n1, n2 = [sum(v) for v in a], [sum(z * z for z in v) for v in a]
-tau_eff = sum(p * v for v in n1)  # (5)
+tau_eff = sum(p * v for v in n1)  # (6)
 w = [p * v / tau_eff for v in n1]  # (6)
-A = m * tau_eff * sum(w[i] ** 2 * n2[i] / n1[i] ** 2 for i in range(m))  # (98)
-B = sum(w[i] * (n2[i] - a[i][-1] ** 2) for i in range(m))  # (99)
-C = max(n1[i] * (n1[i] - a[i][-1]) for i in range(m))  # (100)
+A = m * tau_eff * sum(w[i] ** 2 * n2[i] / n1[i] ** 2 for i in range(m))  # (93)
+B = sum(w[i] * (n2[i] - a[i][-1] ** 2) for i in range(m))  # (94)
+C = max(n1[i] * (n1[i] - a[i][-1]) for i in range(m))  # (95)
 def show(text, left, op, right):
     checks.append({"=": left == right, "<=": left <= right, "<": left < right, ">": left > right}[op])
     print(f"{text}:  {left} {op} {right}  [{checks[-1]}]")

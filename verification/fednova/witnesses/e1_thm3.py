@@ -6,9 +6,9 @@ e, p, tau, eta, mu, L, sigma2, m = (1, -1), (Q(1, 2), Q(1, 2)), (1, 2), Q(1, 4),
 a = [[(1 - eta * mu) ** (t - 1 - k) for k in range(t)] for t in tau]  # a_i of the proximal solver, (34)
 n1, n2 = [sum(v) for v in a], [sum(z * z for z in v) for v in a]
 tau_eff = sum(p[i] * n1[i] for i in (0, 1))  # FedNova's default; the same in every round
-A = m * tau_eff * sum(p[i] ** 2 * n2[i] / n1[i] ** 2 for i in (0, 1))  # (98) with w = p; averages over equal rounds
-B = sum(p[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (99)
-C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (100)
+A = m * tau_eff * sum(p[i] ** 2 * n2[i] / n1[i] ** 2 for i in (0, 1))  # (93) with w = p; averages over equal rounds
+B = sum(p[i] * (n2[i] - a[i][-1] ** 2) for i in (0, 1))  # (94)
+C = max(n1[i] * (n1[i] - a[i][-1]) for i in (0, 1))  # (95)
 beta2, kappa2, x0, checks = 1, 1, Q(1, 7), []
 def local(i, x):  # Delta_i, (31)
     y = x

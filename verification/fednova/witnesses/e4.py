@@ -27,7 +27,7 @@ short = (1 - eta) ** (period - 1)
 low = short * push / (1 - short * slope)  # x before the long round on the periodic orbit: short (slope low + push)
 show("a period maps x to a + b x: |b| (so every start tends to the orbit)", abs(short * slope), "<", 1)
 show("the orbit stays above its last point, which is positive", low, ">", 0)
-C = Q(M * (M - 1), period)  # plain average of (100): C(t) = 2000 * 1999 once, 0 otherwise
+C = Q(M * (M - 1), period)  # plain average of (145): C(t) = 2000 * 1999 once, 0 otherwise
 show("smallest |grad F|^2 of the orbit against (147) for T to infinity, 12 (eta L)^2 kappa^2 C~",
      low**2, ">", 12 * (eta * L) ** 2 * kappa2 * C)
 print(f"ratio {float(low**2 / (12 * eta**2 * C)):.4f}")

@@ -5,7 +5,7 @@ from fractions import Fraction as Q
 eta, alpha, tau, L, sigma2, x, checks = Q(1, 4), Q(9, 10), 2, 1, 0, Q(1), []
 a = [(1 - alpha) ** (tau - 1 - k) for k in range(tau)]  # (34)
 n1, n2 = sum(a), sum(v * v for v in a)
-C = n1 * (n1 - a[-1])  # (100)
+C = n1 * (n1 - a[-1])  # (95)
 D = 4 * (eta * L) ** 2 * C  # (84)
 def show(text, left, op, right):
     checks.append({"=": left == right, "<=": left <= right, "<": left < right, ">": left > right}[op])

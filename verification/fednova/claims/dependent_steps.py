@@ -1,0 +1,77 @@
+"""Theorem 3's "arbitrary number of local updates": may a client decide on its own gradients when to stop?"""
+from fractions import Fraction
+
+from fltheory.claims.claim import Hypothesis, claim
+from fltheory.claims.relations import at_most
+from fltheory.scalars import fraction
+from verification.fednova import formulas as f
+from verification.fednova.formulas import theorem3 as g
+from verification.fednova.instances import dependent_steps as I
+
+LEVEL = Fraction(1)  # sigma^2, the largest squared noise
+
+
+def smallest_gradient_square(i):
+    """min over t < T of E|grad F(x_t)|^2 = E x_t^2, by exact first and second moments of the coded round."""
+    rounds = I.coded_round(i)
+    mean = i.domain.scalar(i.x0[0])
+    square, least = mean * mean, mean * mean
+    for _ in range(i.rounds - 1):
+        mean, square = (sum(q * (a * mean + b) for q, a, b in rounds),
+                        sum(q * (a * a * square + 2 * a * b * mean + b * b) for q, a, b in rounds))
+        least = min(least, square, key=float)
+    return least
+
+
+def _drift(i):
+    """Largest |E[noise of gradient k | noise of the gradients before it]|."""
+    sums = {}
+    for q, noise, _ in i.outcomes:
+        for k in range(len(noise)):
+            sums[noise[:k]] = sums.get(noise[:k], 0) + q * noise[k]
+    return max(abs(v) for v in sums.values())
+
+
+def _constants(i):
+    """The largest A, B and C of the numbers of steps that occur: with m = 1 and tau_eff = 1, w = p = 1."""
+    return [max(v) for v in zip(*(g.constants("vanilla", None, (steps,), [Fraction(1)], Fraction(1), False)
+                                  for _, _, steps in i.outcomes), strict=True)]
+
+
+def _longest(i):
+    return max(f.norm1(f.a_vector("vanilla", steps)) for _, _, steps in i.outcomes)
+
+
+NEEDS = [
+    Hypothesis("Assumption 2, unbiased", r"$|E[g_i(x_k)-\nabla F_i(x_k)\mid\text{earlier gradients of the run}]|\le0$",
+               lambda i: (_drift(i), 0)),
+    Hypothesis("Assumption 2, variance", r"$\|g_i(x)-\nabla F_i(x)\|^2\le\sigma^2$",
+               lambda i: (max(v * v for _, noise, _ in i.outcomes for v in noise), LEVEL)),
+    Hypothesis("Assumption 3", r"$\kappa^2\le0$ at $\beta^2=1$: there is one client",
+               lambda i: (i.problem.dissimilarity([Fraction(1)], Fraction(1)), 0)),
+    Hypothesis("step cap (152), drift", r"$(2\eta L\max_i\|a_i\|_1)^2(2\beta^2+1)\le1$",
+               lambda i: ((2 * i.eta * fraction(i.constants.L) * _longest(i)) ** 2 * 3, 1)),
+    Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}\le1$",
+               lambda i: (2 * i.eta * fraction(i.constants.L), 1)),
+]
+
+
+@claim("susp-independence", on=[I.STOPS, *I.BEFORE], needs=NEEDS, finding="err-own-gradient",
+       reading="Theorem 3 lets each client make an 'arbitrary number of local updates', and Assumptions 1 to 3 constrain the "
+               "gradients only: every gradient is unbiased when it is drawn. Steps may then depend on the gradients of "
+               "the round. tau_eff is constant and A, B, C are the largest that occur, the most generous right side. The "
+               "paper never says that it means this; the step that fails, E[d_i - h_i] = 0 in Appendix C, is where it "
+               "takes a_i as fixed.",
+       survives="With steps and a_i(t) decided before the gradients of the round are drawn, as by a clock or by "
+                "earlier rounds, the round's analysis holds given the past (thm3-corrected). A rule under which E[d_i - h_i] "
+                "stays 0 is not excluded either.")
+def susp_independence(i):
+    r"""The bound of Theorem 3 survives when $\tau_i(t)$ and $a_i(t)$ depend on the stochastic gradients of the round:
+    for every rule of stopping, with the largest $A,B,C$ that occur,
+    $$\min_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}+\frac{4\eta
+    L\sigma^2A}m+6\eta^2L^2\sigma^2B+12\eta^2L^2\kappa^2C.$$
+    """
+    A, B, C = _constants(i)
+    gap = fraction(i.x0[0]) ** 2 / 2
+    right = g.thm3(i.eta, fraction(i.constants.L), LEVEL, Fraction(0), gap, Fraction(1), i.rounds, A, B, C, 1)
+    return at_most(smallest_gradient_square(i), sum(right.values()))
