@@ -192,6 +192,11 @@ class Reference:
         present[who] = 1
         return Draw(EVERYONE, present, self.steps)
 
+    def follows(self, instance) -> bool:
+        """Whether a start at another model changes other parts of the state too, such as the clients' own models."""
+        at = [self._float.init(instance.problem, np.full(self.d, v)) for v in (0.0, 1.0)]
+        return any(not np.array_equal(a, b) for name, a, b in zip(at[0]._fields, *at, strict=True) if name != "x")
+
     def run(self, instance, x, schedule=(None,), draws=None):
         """Models (R, ..., d) from starts x (..., d)."""
         problem = instance.problem

@@ -9,7 +9,7 @@ from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
 from fltheory.errors import FLTheoryError, listed, refuse
-from fltheory.identification import explain, sampling
+from fltheory.identification import chains, explain, sampling
 from fltheory.identification.blackbox import BlackBox, Reference
 from fltheory.identification.checks import check, clipping, find_height
 from fltheory.identification.clients import Problems
@@ -32,9 +32,11 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     x_new: numpy or torch (d,). clients: n objects with X (m, d), y (m,), size, weight, loss(w) = |X w - y|^2/(2 m) and
     grad(w); row counts are proportional to the weights.
     algorithm: what the code should be, such as ft.Scaffold("1/20", steps=5); None searches the catalogue.
-    law: the law of participation (of the cohorts passed, or, without a parameter `cohort`, of the code's own draws).
-    weights: (n,) rationals p_i > 0 with sum 1; by default all distinct. state: zero arrays of a joint state, {"x": (d,),
-    "c": (d,), ..}: round_fn then maps such dicts. reset: forgets hidden memories; `rounds` rounds after it are compared.
+    law: the law of participation (of the cohorts passed, or, without a parameter `cohort`, of the code's own
+    draws; one with memory is then tested along one run of `trials` rounds).
+    weights: (n,) rationals p_i > 0 with sum 1; by default all distinct. state: arrays of a joint state at its start, mostly zeros,
+    {"x": (d,), "c": (d,), ..}: round_fn then maps such dicts. reset: forgets hidden memories; `rounds` rounds after it are
+    compared (more where participation is counted).
     bugs: functions algorithm -> wrong algorithm or None (law -> law where `bug.of == "law"`), named if they fit.
     tolerance: largest relative deviation; by default 1e-9, 1e-4 where float32 is met. trials: rounds for own draws.
     Raises BadInput for bad arguments, and for user code that raises or returns something else than (d,) finite numbers.
@@ -48,6 +50,8 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
             refuse("bugs", bug, "is no function", "Give functions algorithm -> wrong algorithm.")
     steps = getattr(law, "steps", None)
     reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, steps)
+    if law is not None and law.modes > 1 and not box.takes_cohort and not isinstance(steps, RandomSteps):
+        return chains.identify_chain(box, problems, algorithm, law, bugs, tolerance, trials)
     if isinstance(steps, RandomSteps) or (law is not None and not box.takes_cohort and not isinstance(law, Full)):
         return sampling.identify_draws(box, problems, algorithm, law, bugs, tolerance, trials)
     height = find_height(box, problems)
@@ -81,7 +85,8 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
 def _check_arguments(algorithm, law, rounds, tolerance, trials):
     if algorithm is not None and not isinstance(algorithm, Algorithm):
         refuse("algorithm", type(algorithm).__name__, "is an algorithm of fltheory or None", 'Give ft.FedAvg("1/20", 5).')
-    if algorithm is not None and (not algorithm.affine or algorithm.personal):
+    # counters depend on who took part alone, so the models along a schedule are affine maps of the first one
+    if algorithm is not None and (not (algorithm.affine or algorithm.counters) or algorithm.personal):
         refuse("algorithm", type(algorithm).__name__, "has no affine map of the model", "Compare an affine algorithm.")
     if law is not None and not isinstance(law, Law):
         refuse("law", type(law).__name__, "is a law of participation or None", "Give ft.Uniform(2), or leave it out.")
@@ -95,8 +100,11 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
 def _compare(result, box, problems, height, reference, law, rounds, bugs, tolerance, seed):
     instance = problems.generic(height, box.scale)
     order = arrangement(box, reference, instance)
-    joint = order is not None
-    if box.template is not None and not joint:
+    joint = order is not None and reference.algorithm.affine
+    if box.template is not None and not joint and reference.follows(instance):
+        refuse("state", sorted(box.template), f"{type(reference.algorithm).__name__} starts more than x at the model, and its "
+               "whole state cannot be compared map by map", "Give a round x -> x_new that starts itself, and reset=.")
+    if box.template is not None and order is None:
         result.notes.append("the state's names or shapes are not the reference's: models over rounds are compared")
     keys = plan(box, reference, law, rounds, joint, seed)
     result.maps = {key: measured(box, instance, key, joint) for key in keys}
@@ -119,6 +127,15 @@ def _compare(result, box, problems, height, reference, law, rounds, bugs, tolera
             if worst > tolerance:
                 break
         return worst
+
+    def joint_gap(other):
+        """Where models over rounds are compared: the distance of the joint states' maps, if names and shapes agree."""
+        there = None if joint or not other.algorithm.affine else arrangement(box, other, scaled)
+        if there is None:
+            return np.inf
+        both = [(measured(box, instance, k, True), predicted(other, scaled, k, True, there))
+                for k in plan(box, other, law, rounds, True, seed)]
+        return max(distance({0: a}, {0: b}) for a, b in both)
 
     def misses(made, value):
         """The entries of some maps less those of a reference with a number in it."""
@@ -150,11 +167,13 @@ def _compare(result, box, problems, height, reference, law, rounds, bugs, tolera
         wrong = bug(reference.algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
         if wrong is not None:
             steps = None if wrong.steps != reference.algorithm.steps else reference.steps
-            residual = gap(Reference(wrong, box.n, box.d, steps))
+            other = Reference(wrong, box.n, box.d, steps)
+            residual = min(gap(other), joint_gap(other))
             if residual <= tolerance:
                 named.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
     memory = box.form != "round"
-    near = [Fault(sentence, "its maps agree", gap(wrong)) for sentence, wrong in neighbours(reference, memory)]
+    near = [Fault(sentence, "its maps agree", min(gap(other), joint_gap(other)))
+            for sentence, other in neighbours(reference, memory)]
     near = sorted((f for f in near if f.residual <= tolerance), key=lambda f: f.residual > 1e-3 * tolerance)
     fits, wanted, idle = explain.observe(box, problems, height, tolerance, reference)
     if wanted is not None:

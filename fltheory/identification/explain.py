@@ -241,6 +241,11 @@ def faults_of_weights(seen, base, fits, problems, tolerance):
         gap = max(float(np.abs(seen[k] - rule(k)).max()) for k in seen)
         if gap <= slack:
             out.append(Fault(sentence, numbers, gap))
+    p = np.array([float(w) for w in problems.weights])
+    over = np.concatenate([(v / p)[list(k) if k else slice(None)] for k, v in seen.items()])
+    if not out and len({len(k or p) for k in seen}) > 1 and np.ptp(over) <= slack:
+        out.append(Fault(f"the sum over the participants is divided by a fixed cohort size, {number(problems.n / over[0])} of "
+                         f"{problems.n} clients, however many take part", numbers, float(np.ptp(over))))
     ratio = np.concatenate([(seen[k] / np.where(base[k] == 0, np.nan, base[k])) for k in seen])
     ratio = ratio[np.isfinite(ratio)]
     if not out and len(ratio) and np.ptp(ratio) <= slack:

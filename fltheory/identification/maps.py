@@ -23,6 +23,9 @@ def plan(box, reference, law, rounds, joint, seed):
     if not memory:
         return [(None,), *((c,) for c in some)]
     rng = np.random.default_rng([seed, 5])
+    if some and reference is not None and reference.algorithm.counters:   # counts act once a client has come twice
+        picks = [rng.integers(len(some), size=max(rounds, 2 * n)) for _ in range(3)]
+        return [(None,) * rounds, *dict.fromkeys(tuple(some[k] for k in pick) for pick in picks)]
     mixed = [tuple(some[k] for k in rng.permutation(len(some))[:max(rounds, 2)]) for _ in range(3)] if some else []
     return [(None,) * rounds, *dict.fromkeys(m for m in mixed if m)]
 

@@ -5,9 +5,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from fltheory.algorithms.fedau import FedAu
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fednova_vr import FedNovaVR
+from fltheory.algorithms.fedvarp import FedVarp
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
@@ -15,7 +17,17 @@ from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.solvers import Decay, Momentum, Vanilla
 from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.identification.result import number
-from fltheory.identification.wrong import Control, Decaying, InTurn, Kept, ServerBuffer, Tracking, Unweighted
+from fltheory.identification.wrong import (
+    Control,
+    Decaying,
+    InTurn,
+    Kept,
+    Remembered,
+    ServerBuffer,
+    Tracking,
+    Unweighted,
+    Weighing,
+)
 from fltheory.scalars import fraction
 
 CONTROLS = [
@@ -26,6 +38,7 @@ CONTROLS = [
     ({"order": "end"}, "the client variate is the gradient at the local model instead of the server model"),
     ({"order": "lost"}, "the client variates are computed and sent, but never stored"),
     ({"order": "whole"}, "a client sends its new variate where the server adds the change c_i_new - c_i"),
+    ({"order": "from c"}, "the server variate moves by c_i_new - c instead of c_i_new - c_i: it is no mean of the c_i any more"),
     ({"server": "plain"}, "the server variate c moves by the plain mean of the clients' changes, not weighted by p_i"),
     ({"server": "participants"}, "the server variate's weights are renormalised over the participants (p_i/p_S, not p_i)"),
     ({"server": "mean"}, "the server variate is divided by the number |S| of participants instead of all clients"),
@@ -52,6 +65,22 @@ TURNS = {"copies": "the clients train one after the other on one model object, e
          "last": "the clients train one after the other on one model object, each starting where the last one ended "
                  "(no deep copy), and the average is of that one object",
          "alone": "only the last participant's model counts: all entries of the average are one object"}
+REMEMBERED = {
+    "shared": TURNS["last"],
+    "ascent": "the server's step has the wrong sign: it adds the mean of the updates x - y_i (ascent)",
+    "own": "an update is measured from the client's own previous local model instead of the server model",
+}
+INTERVALS = [   # the two last ones also together, as in the public scripts
+    ({"weight": "stuck", "divisor": "sum"}, "no interval ever ends, so all counters are equal and cancel: plain FedAvg"),
+    ({"weight": "stuck"}, "no interval ever ends: the weight of a participant is the number of rounds so far"),
+    ({"weight": "last"}, "no interval ever ends (the counter is reset in the wrong branch?): a weight is the number of rounds up "
+     "to the client's last participation"),
+    ({"weight": "none"}, "the counted weights are not used"),
+    ({"divisor": "sum"}, "the sum is divided by the sum of the weights instead of the number of all clients"),
+    ({"weight": "current"}, "a weight includes the interval that ends in the very round (the current interval)"),
+    ({"weight": "current", "divisor": "sum"}, "a weight includes the interval that ends in the very round (the current "
+     "interval), and the sum is divided by the sum of the weights instead of the number of all clients"),
+]
 OTHERS = {
     "option": {1: "the client variate is the gradient at the server model (option I, not II)",
                2: "the client variate is the mean local gradient (option II, not I)"},
@@ -85,6 +114,16 @@ def neighbours(reference, memory):
                 like(Kept(algorithm.lr, tau, algorithm))
         if memory and type(algorithm.solver) is Decay:
             yield "the step size goes on decaying in later rounds (one schedule for the whole training)", Decaying(reference)
+    if kind is FedAu and reference.n > 1:
+        yield TURNS["last"], InTurn(like(FedAvg(algorithm.lr, tau)), "last")
+    if kind is Mifa:
+        for how, sentence in REMEMBERED.items():
+            yield sentence, like(Remembered(algorithm.lr, tau, how))
+    if kind is FedAu:
+        given = {name: getattr(algorithm, name) for name in names} | {"steps": tau}
+        for change, sentence in INTERVALS:
+            if algorithm.weights is None or change.get("weight", "none") == "none":
+                yield sentence, like(Weighing(**given, **change))
     if kind is Scaffold:
         for change, sentence in CONTROLS:
             if {*change, *change.values()}.isdisjoint(ONLY[3 - algorithm.option]) \
@@ -131,7 +170,7 @@ def numbers(reference, memory):
     if memory and not algorithm.stateful and not hasattr(algorithm, "beta"):
         yield lambda v: f"the step size is multiplied by {number(v)} after every round (a schedule that runs on)", \
             lambda v: Decaying(reference, v), (0.9, 0.5)
-    for name in ("lr", "beta", "tau_eff", "alpha"):
+    for name in ("lr", "beta", "tau_eff", "alpha", "server_lr"):
         value = getattr(algorithm, name, None)
         if value is not None and fraction(value):
             value = float(fraction(value))
@@ -171,4 +210,5 @@ def memories(lr, steps):
             ("VRL-SGD, divided by the mean steps", VRLSGD(lr, steps, divisor="mean")), ("MIFA", Mifa(lr, steps)),
             ("FOCUS", Focus(lr, steps)), ("FOCUS with a warm start", Focus(lr, steps, "warm")),
             ("FedNova with variance reduction", FedNovaVR(lr, steps)),
-            ("FedNova with variance reduction as printed", FedNovaVR(lr, steps, variant="printed"))]
+            ("FedNova with variance reduction as printed", FedNovaVR(lr, steps, variant="printed")),
+            ("FedAU", FedAu(lr, steps)), ("FedVARP", FedVarp(lr, steps))]

@@ -8,8 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fltheory.algorithms.base import Algorithm
+from fltheory.algorithms.fedau import FedAu
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.focus import State as FocusState
+from fltheory.algorithms.mifa import Mifa
+from fltheory.algorithms.mifa import State as MifaState
+from fltheory.algorithms.reweighted import weighed
 from fltheory.algorithms.scaffold import Scaffold, State
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.solvers import descend
@@ -63,7 +67,7 @@ class Control(Scaffold):
         alike = there * (1 + 0 * share)
         moves = {"weighted": share, "plain": alike / problem.n, "frozen": 0 * share, "participants": weights,
                  "mean": ratio(alike, alike.sum(-2, keepdims=True)), "sum": alike}[self.server]
-        sent = new if self.order == "whole" else new - ci
+        sent = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
         return State(s.x + (weights * (y - x)).sum(-2), s.c + self.pace * (moves * sent).sum(-2),
                      put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
 
@@ -103,6 +107,64 @@ class Tracking(Algorithm):
         x = (count * u).sum(-2) if how == "models" else s.x - self.lr * (s.y if how == "late" else y)
         new = x, y, put(s.g, draw.who, first if how == "first" else stored, draw.present)
         return Tracked(*new, put(s.v, draw.who, v, draw.present)) if how == "tracker" else FocusState(*new)
+
+
+class Referenced(NamedTuple):
+    """A `Mifa` state with each client's last local model (..., n, d)."""
+
+    x: Any
+    G: Any
+    last: Any
+
+
+@dataclass(frozen=True)
+class Remembered(Mifa):
+    """MIFA with a wrong sign at the server (`how` "ascent"), a wrong reference model of the update ("own"), or one model
+    object for all, so that participants train in turn and every update is 0 ("shared")."""
+
+    how: str = ""
+
+    def init(self, problem, x0, draw=None):
+        s = super().init(problem, x0, draw)
+        return Referenced(*s, x0[..., None, :] + s.G) if self.how == "own" else s
+
+    def round(self, problem, s, draw):
+        if self.how == "shared":
+            x, places = s.x, np.arange(draw.present.shape[-1])
+            for k in places:
+                G = super().round(problem, MifaState(x, 0 * s.G), draw._replace(present=draw.present * (places == k))).G
+                x = x - self.lr * G.sum(-2)
+            return s._replace(x=x)
+        new = super().round(problem, MifaState(s.x, s.G), draw)
+        if self.how == "ascent":
+            return new._replace(x=2 * s.x - new.x)
+        y = spread(s.x, draw.who) - self.lr * take(new.G, draw.who)
+        G = put(s.G, draw.who, (take(s.last, draw.who) - y) / self.lr, draw.present)
+        return Referenced(s.x - self.lr * (problem.p[..., None] * G).sum(-2), G, put(s.last, draw.who, y, draw.present))
+
+
+@dataclass(frozen=True)
+class Weighing(FedAu):
+    """FedAU with other weights; weight: "past" (its own), "current" (the interval that this round ends counts too),
+    "stuck" (no interval ever ends: rounds so far), "last" (none ends either: rounds up to its last participation) or "none"
+    (1); divisor: of the sum, all clients or the "sum" of weights."""
+
+    weight: str = "past"
+    divisor: str = "all"
+
+    def round(self, problem, s, draw):
+        weight = s.weight if self.weights is None else self.weights
+        later = None if self.weights is not None else self._count(s, draw)
+        if self.weight in ("stuck", "last"):
+            later = self._count(s._replace(seen=0 * s.seen), draw)._replace(seen=s.seen, waited=s.waited + 1)
+        weight = {"past": lambda: weight, "last": lambda: weight, "none": lambda: 0 * weight + 1, "current": lambda: later.weight,
+                  "stuck": lambda: later.waited}[self.weight]()
+        move = weighed(self.lr, problem, s.x, draw, weight)
+        if self.divisor == "sum":
+            each = problem.at(draw.who).p * draw.present * take(weight[..., None], draw.who)[..., 0]
+            move = ratio(move, each.sum(-1, keepdims=True))
+        x = s.x + self.server_lr * move
+        return s._replace(x=x) if later is None else later._replace(x=x)
 
 
 class Buffers(NamedTuple):

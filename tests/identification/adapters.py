@@ -18,7 +18,7 @@ def _draw(algorithm, n, cohort, steps=None):
     steps = algorithm.steps if steps is None else steps
     if cohort is None:
         return everyone(n, steps)
-    who = np.array(cohort)
+    who = np.array(cohort, dtype=np.int64)
     if len(set(cohort)) < len(cohort):
         return Draw(who, np.ones(len(who), dtype=np.int64), np.broadcast_to(steps, (n,))[who])
     present = np.zeros(n, dtype=np.int64)
@@ -58,8 +58,8 @@ def hidden(algorithm, dtype=np.float64, cohorts=True):
 def joint(algorithm, n, d, dtype=np.float64, cohorts=True):
     """(round_fn, template): the whole state goes in and out."""
     record = algorithm.to(FLOAT)
-    kind = type(record.init(_zero(n, d), np.zeros(d)))
-    template = {k: np.zeros(v.shape) for k, v in record.init(_zero(n, d), np.zeros(d))._asdict().items()}
+    begin = record.init(_zero(n, d), np.zeros(d))
+    kind, template = type(begin), {k: np.array(v) for k, v in begin._asdict().items()}
 
     def run(state, clients, cohort=None):
         problem = problem_of(clients)
@@ -93,6 +93,24 @@ def sampled(algorithm, law, seed=0):
         return record.model(record.round(problem, state, Draw(who, present, steps[0])))
 
     return run
+
+
+def remembering(algorithm, law, seed=0):
+    """(round_fn, reset): a round that draws its own cohort from a chain of sets, which goes on from call to call."""
+    record, kept = algorithm.to(FLOAT), {}
+
+    def reset():
+        kept.update(mode=None, rng=np.random.default_rng(seed))
+
+    def run(x, clients):
+        chances = law.start() if kept["mode"] is None else law.chain()[kept["mode"]]
+        kept["mode"] = int(kept["rng"].choice(law.modes, p=[float(v) for v in chances]))
+        problem = problem_of(clients)
+        state = record.init(problem, np.asarray(x, dtype=float))
+        return record.model(record.round(problem, state, _draw(algorithm, len(clients), list(law.sets[kept["mode"]]))))
+
+    reset()
+    return run, reset
 
 
 class _Stream:

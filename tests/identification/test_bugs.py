@@ -7,8 +7,9 @@ import pytest
 import fltheory as ft
 from fltheory.identification.engine import identify
 from fltheory.identification.wrong import Control, ServerBuffer
-from tests.identification.adapters import hidden, joint, plain, sampled
+from tests.identification.adapters import hidden, joint, plain, remembering, sampled
 from verification import bugs
+from verification.focus.bugs import baselines, figures, repository, stability
 from verification.focus.bugs import structure as focus_bugs
 
 LR, STEPS = "1/20", (3, 2, 5)
@@ -52,6 +53,15 @@ CASES = [
     (focus_bugs.server_moves_first, [ft.Focus(LR, STEPS), ft.Focus(LR, STEPS, "warm")],
      "before the pushes arrived"),
     (focus_bugs.divides_by_all, [AVG], "1/n"),
+    (repository.shared_storage, [AVG, ft.Mifa(LR, STEPS), ft.FedAu(LR, STEPS)], "one after the other on one model object"),
+    (repository.mifa_ascent, [ft.Mifa(LR, STEPS)], "wrong sign"),
+    (repository.fixed_divisor, [ft.Scaffold(LR, STEPS), ft.Scaffold(LR, 3, option=1)], "fixed cohort size, 1.5 of 3 clients"),
+    (repository.variate_drifts, [ft.Scaffold(LR, STEPS), ft.Scaffold(LR, STEPS, option=1)], "c_i_new - c instead of c_i_new - c_i"),
+    (figures.mifa_previous_local_model, [ft.Mifa(LR, STEPS)], "own previous local model"),
+    (figures.fedau_counter_stuck, [ft.FedAu(LR, STEPS), ft.FedAu(LR, 3, cutoff=4)], "no interval ever ends"),
+    (baselines.weights_normalised, [ft.FedAu(LR, STEPS), ft.FedAu(LR, 3, weights=(2, 3, 5))], "divided by the sum of the weights"),
+    (baselines.current_interval_counts, [ft.FedAu(LR, STEPS), ft.FedAu(LR, STEPS, cutoff=2)], "the current interval"),
+    (baselines.weights_never_used, [ft.FedAu(LR, STEPS)], "weights are not used"),
 ]
 FLAT = [(bug, a, words) for bug, many, words in CASES for a in many]
 
@@ -132,7 +142,8 @@ def test_a_wrong_start_of_focus_is_named(start):
 
 CORRECT = [AVG, NOVA, ft.FedAvg(LR, 4, averaging="unbiased"), ft.FedProx(LR, STEPS, mu="1/5"), ft.Scaffold(LR, STEPS),
            ft.FedAvg(LR, STEPS, ft.Decay("1/2")), ft.Scaffold(LR, STEPS, option=1), ft.VRLSGD(LR, STEPS), ft.Mifa(LR, STEPS),
-           ft.Focus(LR, STEPS), ft.FedNovaVR(LR, STEPS), ft.ServerMomentum(LR, STEPS, beta="1/2")]
+           ft.Focus(LR, STEPS), ft.FedNovaVR(LR, STEPS), ft.ServerMomentum(LR, STEPS, beta="1/2"), ft.FedVarp(LR, STEPS),
+           ft.FedAu(LR, STEPS), ft.FedAu(LR, STEPS, cutoff=2), ft.FedAu(LR, STEPS, weights=(2, 3, 5))]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -146,6 +157,14 @@ def test_correct_code_matches(algorithm, dtype):
             assert found.matches, str(found)
             assert found.tolerance == (1e-9 if dtype is np.float64 else 1e-4)
             assert found.assert_matches() is found
+
+
+def test_ages_are_counted_too():
+    """Ages in the state: models along a schedule are affine, one round of the whole state is not."""
+    for algorithm, matches in ((ft.FedAwe(LR, STEPS), True), (ft.FedAwe(LR, STEPS, cap=1), False)):
+        run, reset = hidden(algorithm)
+        found = identify(run, 3, 2, ft.FedAwe(LR, STEPS), reset=reset)
+        assert found.matches == matches, str(found)
 
 
 @pytest.mark.parametrize("n,d", [(1, 1), (2, 5), (6, 2)])
@@ -196,3 +215,37 @@ def test_laws_drawn_inside_the_code(bug, law, words, d):
     wrong = identify(sampled(algorithm, bug(full)), 3, d, algorithm, law=law, trials=1500, bugs=[bug])
     assert not wrong.matches and wrong.faults[0].name == bug.__name__
     assert words in " | ".join(f.sentence for f in wrong.faults if f.name is None), str(wrong)
+
+
+# ---- cohorts with memory ----------------------------------------------------------------------------------
+STICKY = ft.Markov(("1/2", "1/5"), "3/5", 2)
+THIRDS = (("4/5", "1/10", "1/10"), ("1/10", "4/5", "1/10"), ("1/5", "1/5", "3/5"))
+CHAINS = {"two clients": (STICKY, 2), "one at a time": (ft.Chain(sets=((0,), (1,), (2,)), matrix=THIRDS), 3),
+          "cycle": (ft.Cyclic([[0], [1, 2], []]), 3)}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_drawn_inside_the_code(name):
+    (law, n), algorithm, known = CHAINS[name], ft.FedAvg(LR, 3), [repository.equal_rows, stability.forgets_the_chain]
+    for seed in (0, 1, 2):
+        run, reset = remembering(algorithm, law, seed)
+        good = identify(run, n, 3, algorithm, law=law, reset=reset, trials=800, bugs=known)
+        assert good.matches, str(good)
+    for bug in known:
+        run, reset = remembering(algorithm, bug(law))
+        wrong = identify(run, n, 3, algorithm, law=law, reset=reset, trials=800, bugs=known)
+        assert [f.name for f in wrong.faults if f.name] == [bug.__name__], str(wrong)
+        text = " | ".join(f.sentence for f in wrong.faults if f.name is None)
+        assert "does not depend on the one before" in text or bug(law).matrix[0] == (0, 1, 0), str(wrong)
+
+
+def test_a_chain_with_the_right_cohorts_and_the_wrong_rounds_is_reported():
+    algorithm = ft.FedAvg(LR, 3)
+    run, reset = remembering(bugs.one_step_more(algorithm), STICKY)
+    found = identify(run, 2, 2, algorithm, law=STICKY, reset=reset, trials=300)
+    assert found.verdict == "differs" and "not the algorithm's" in found.faults[0].sentence, str(found)
+    for algorithm, d in ((ft.Mifa(LR, 3), 2), (ft.FedAvg(LR, 3), 1)):
+        with pytest.raises(ft.BadInput):
+            identify(run, 2, d, algorithm, law=STICKY, reset=reset, trials=300)
+    with pytest.raises(ft.BadInput, match="one mode"):
+        identify(run, 2, 2, ft.FedAvg(LR, 3), law=ft.Cyclic([[0], [1], [0]]), reset=reset)

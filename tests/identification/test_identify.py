@@ -23,7 +23,10 @@ def descent(x, clients, lr=0.1, change=lambda g: g):
     ({"state": {"x": np.zeros(3)}}, 'under "x"'), ({"reset": 1}, "reset"), ({"algorithm": ft.FedAvg("1/20")}, "local steps"),
     ({"algorithm": ft.FedAvg("1/20", (1, 2))}, "one per client"),
     ({"law": ft.Uniform(2), "algorithm": None}, "testing the code's own draws"),
-    ({"law": ft.Cyclic([[0], [1, 2]])}, "memory"),
+    ({"law": ft.Cyclic([[0], [1, 2]])}, "one coordinate per client"),
+    ({"law": ft.Cyclic([[0], [1, 2]]), "d": 3, "algorithm": ft.Mifa("1/20", 3)}, "has no memory where the law has one"),
+    ({"algorithm": ft.FedAwe("1/20", 3), "state": {"x": np.zeros(2), "w": np.zeros((3, 2)), "age": np.ones(3)},
+      "round_fn": lambda state, clients: state}, "starts more than x at the model"),
 ])
 def test_bad_arguments_are_refused(arguments, words):
     with pytest.raises(BadInput, match=words):

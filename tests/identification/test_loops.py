@@ -138,6 +138,7 @@ def test_only_codes_with_a_reset_or_a_state_remember(specimen):
     new = rounds(loop, X0, data, schedule)[0]
     if loop.state is None:  # the last model again, without a restart
         extra = {"cohort": schedule[-1]} if loop.needs_cohort else {}
+        loop.round_fn(new[-1].copy(), data, **({"cohort": schedule[1]} if loop.needs_cohort else {}))  # others meanwhile
         again = np.array(loop.round_fn(new[-2].copy(), data, **extra), dtype=float)
         assert (loop.reset is not None) == (np.abs(again - new[-1]).max() > 1e-9)
 

@@ -1,10 +1,13 @@
 """`identify` on torch training codes: correct ones match, every bug is seen, most are named in the right words."""
+from fractions import Fraction
+
 import pytest
 
 pytest.importorskip("torch")
 
 import fltheory as ft
 from tests.identification.loops import SPECIMENS
+from verification.focus.bugs.repository import equal_rows
 
 LR = "1/5"
 # not what a comparison of maps can decide: an objective with a term of its own, steps that follow from the data
@@ -37,7 +40,12 @@ WORDS = {  # words of the first two explanations, the same for a bug wherever it
     "dampening": "dampened", "averaged_gradients": "averages gradients",
     "pushes_averaged": "averages the pushed changes", "gradient_not_kept": "forget their stored gradient",
     "tracker_kept": "tracker is not reset", "stored_at_start": "stores its first gradient",
-    "server_does_not_move": "mean of the clients' models",
+    "server_does_not_move": "mean of the clients' models", "shared_storage": "one after the other on one model object",
+    "counter_indented": "no interval ever ends", "weights_normalised": "divided by the sum of the weights",
+    "current_interval": "the current interval", "as_in_the_notebook": "the current interval), and the sum is divided by the sum",
+    "as_in_the_script": "plain FedAvg", "previous_local_model": "own previous local model",
+    "fixed_divisor": "fixed cohort size, 2 of 3 clients",
+    "variate_drifts": "c_i_new - c instead of c_i_new - c_i",
 }
 KEPT = {  # bugs that are a memory: visible only to a comparison that can start afresh
     ("fedavg_momentum", "optimiser_kept"): "buffers are kept between rounds",
@@ -101,3 +109,28 @@ FAST = [(s, bug) for s, bug in PAIRS if s.name in ("scaffold_joint", "fedprox", 
 @pytest.mark.parametrize("specimen,bug", FAST, ids=[f"{s.name}-{bug}" for s, bug in FAST])
 def test_bugs_of_three_codes(specimen, bug):
     test_every_bug_is_seen_and_most_are_named(specimen, bug)
+
+
+# ---- FOCUS's public code, what is no bug of a single round ---------------------------------------------------
+@pytest.mark.parametrize("rows,good", [(("1/5", "4/5"), True), (("1/5", "1/5"), False)])
+def test_a_chain_with_two_equal_rows_is_told_from_one_with_memory(rows, good):
+    from tests.identification.loops.focus_repository import MarkovServer
+    code = MarkovServer(LR, 3, [float(Fraction(v)) for v in rows])
+    found = ft.identify(code.round, 3, 3, ft.FedAvg(LR, 3, averaging="plain"), law=ft.Markov("1/2", "3/5", 3), reset=code.reset,
+                        weights=["1/3"] * 3, trials=1200, bugs=[equal_rows])
+    assert found.matches == good, str(found)
+    assert good or found.faults[0].name == "equal_rows", str(found)
+    assert good or "all rows of the transition matrix are alike" in found.faults[1].sentence, str(found)
+
+
+def test_a_server_that_crashes_on_clients_it_has_not_seen_is_reported_with_its_error():
+    from tests.identification.loops.focus_repository import MIFA
+
+    class Public(MIFA):
+        def set_up(self, x, n):
+            super().set_up(x, n)
+            for client in self.clients:
+                client.update = None if client.previous is None else client.update
+    code = Public(LR, 3)
+    with pytest.raises(ft.BadInput, match="TypeError: unsupported operand"):
+        ft.identify(code.round, 3, 2, ft.Mifa(LR, 3), weights=["1/3"] * 3, reset=code.reset)

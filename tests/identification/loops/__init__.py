@@ -5,10 +5,11 @@ their description were shipped by that public code; the others are slips of the 
 public code, the lines are written for this folder.
 """
 
-from tests.identification.loops import fednova, flower, scaffold, servers, state_dicts
+from tests.identification.loops import fednova, flower, focus_repository, scaffold, servers, state_dicts
 from tests.identification.loops.specimen import Loop, Specimen
 
-SPECIMENS = [*state_dicts.SPECIMENS, *flower.SPECIMENS, *fednova.SPECIMENS, *scaffold.SPECIMENS, *servers.SPECIMENS]
+SPECIMENS = [*state_dicts.SPECIMENS, *flower.SPECIMENS, *fednova.SPECIMENS, *scaffold.SPECIMENS, *servers.SPECIMENS,
+             *focus_repository.SPECIMENS]
 NAMED = {s.name: s for s in SPECIMENS}
 
 __all__ = ["NAMED", "SPECIMENS", "Loop", "Specimen"]
