@@ -63,8 +63,16 @@ def certified(rounds: Rounds, indices) -> Walk:
         how = "exact characteristic polynomial of the product"
     else:
         low, high, how = radius_from_below(product), None, "indefinite Lyapunov matrix of the product, exact"
+    if low < 1 and low > Fraction(999, 1000) and _keeps_a_direction(product):
+        low, high, how = Fraction(1), None, "a direction that the period keeps or turns round, exact"
     sets = tuple(rounds.automaton.sets[s] for s in indices)
     return Walk(sets, product, root(low, k), None if high is None else root(high, k, up=True), how)
+
+
+def _keeps_a_direction(product) -> bool:
+    """Whether 1 or -1 is an eigenvalue, exactly: enclosures of a radius of 1 end a little below it."""
+    eye = linalg.identity(len(product), product)
+    return any(linalg.nullspace(product - sign * eye)[0].shape[1] > 0 for sign in (1, -1))
 
 
 def root(value: Fraction, k: int, up=False) -> Fraction:

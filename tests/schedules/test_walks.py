@@ -145,3 +145,12 @@ def test_one_client_has_a_closed_form():
         assert walk.low**3 <= Q(3, 4) <= walk.high**3
         assert math.isclose(float(walk.low), 0.75 ** (1 / 3), rel_tol=1e-9)
         assert str(walk) in ("{} {} {0}", "{} {0} {}", "{0} {} {}")
+
+
+@pytest.mark.parametrize("lr", ["1/20", "1/10", "1/7"])
+def test_a_schedule_that_keeps_a_direction_has_the_rate_one_exactly(lr):
+    """One client a round never moves ProxSkip's shifts; an enclosure of the radius alone ends a little below 1."""
+    line = ft.Quadratic([[[1]], [[2]], [[4]]], [[1], [-1], [0]])
+    found = ft.worst_schedule(ft.Scaffnew(lr, 3), line, ft.Sliding(3, "never"), certify=False)
+    assert found.lower == 1 and found.verdict == "UNSTABLE"
+    assert found.walk.high is None or found.walk.high >= 1
