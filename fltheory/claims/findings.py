@@ -120,6 +120,8 @@ def _points(finding, claims, mutant):
 
 
 def _own_check(finding):
+    """What the check compared. What was seen in experiments may rest on runs and floats; everything else needs proof."""
+    least = ev.STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
     try:
         found = finding.check()
     except ImportError as error:
@@ -129,7 +131,7 @@ def _own_check(finding):
     found = found if isinstance(found, (list, tuple)) else [found]
     steps = []
     for c in found:
-        strong = c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= ev.STRENGTH.index("ball")
+        strong = c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= least
         steps.append(_step(f"{c.label or c.relation} ({c.evidence})", "ok" if strong else "failed",
                            f"{ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}. {c.detail}".strip()))
     return steps or [_step("proof", "failed", "the check compared nothing")]

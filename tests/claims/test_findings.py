@@ -163,6 +163,13 @@ def test_other_kinds_are_confirmed_by_their_check(finding, kind):
     assert confirm(replace(alone, check=None), CLAIMS).word == "NOT CONFIRMED"
 
 
+def test_what_was_seen_may_rest_on_runs_and_floats_and_nothing_else_may(finding):
+    seen = finding(None, kind="empirical", at=(), corrected=None, check=lambda: at_most(1.0, 2.0))
+    assert confirm(seen, CLAIMS).word == "CONFIRMED"
+    assert confirm(replace(seen, check=lambda: at_most(2.0, 1.0)), CLAIMS).word == "NOT CONFIRMED"
+    assert confirm(replace(seen, kind="misprint"), CLAIMS).word == "NOT CONFIRMED"
+
+
 def test_a_missing_library_skips(finding):
     def check():
         raise MissingLibrary("cvxpy is not installed")

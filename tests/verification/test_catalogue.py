@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fltheory.algorithms.fedau import FedAu
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.solvers import Momentum, MomentumProximal, Proximal, descend
 from fltheory.claims.check import apply_bug, check_instance
@@ -14,11 +16,14 @@ from fltheory.claims.claim import Instance
 from fltheory.claims.discover import load
 from fltheory.errors import BadInput
 from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full, Uniform
+from fltheory.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.laws.modes import Markov
+from fltheory.optima import optimum
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, fraction
 from verification import bugs
 from verification.fednova.instances import plane
+from verification.focus.bugs import at, baselines, figures, repository
 
 PAPER = load(Path(__file__).parents[2] / "verification" / "fednova")
 CATALOGUE = {k: v for k, v in vars(bugs).items() if callable(v) and not isinstance(v, type) and not k.startswith("_")
@@ -115,3 +120,90 @@ def test_momentum_proximal_contains_both():
 def test_momentum_proximal_refuses_what_it_does_not_mean(rho, alpha):
     with pytest.raises(BadInput):
         MomentumProximal(rho, alpha)
+
+
+# ---- defects of public code around FOCUS ------------------------------------------------------------------
+FOCUS = load(Path(__file__).parents[2] / "verification" / "focus")
+OF_FOCUS = [  # defect, claim that rejects it by numbers alone, instance
+    (repository.shared_storage, "table1-fedavg", "plane, full, tau=3"),
+    (repository.shared_storage, "table1-mifa", "plane, full, tau=3"),
+    (at(repository.mifa_ascent, "mifa"), "fedavg-fedau-mifa", "N=2, tau=2, plain"),
+    (at(figures.mifa_previous_local_model, "mifa"), "fedavg-fedau-mifa", "N=2, tau=2, plain"),
+    (figures.fedau_counter_stuck, "fedau-weights", "counters, cut-off None"),
+    (baselines.weights_normalised, "table1-fedau", "arbitrary, d=2, tau=3, cut-off None"),
+    (baselines.current_interval_counts, "fedau-weights", "weights in use, N=2, tau=1"),
+    (repository.fixed_divisor, "table1-reference-rates", None),
+    (repository.variate_drifts, "table1-reference-rates", None),
+    (repository.equal_rows, "conj-markov-restricted", None),
+]
+
+
+@pytest.mark.parametrize(("bug", "claim", "name"), OF_FOCUS, ids=lambda v: getattr(v, "__name__", v))
+def test_a_claim_rejects_every_defect_of_the_public_code(bug, claim, name):
+    assert bug.__name__ in {b.__name__ for b in FOCUS.claims[claim].rejects}
+    on = [i for i in FOCUS.claims[claim].on if name in (None, i.name)]
+    killers = [i for i in on if (wrong := apply_bug(bug, i)) and check_instance(FOCUS.claims[claim], wrong).status == "FALSIFIED"]
+    assert killers and check_instance(FOCUS.claims[claim], killers[0]).status == "HOLDS"
+
+
+def under(bug, algorithm, law, problem=None):
+    """Exact operators with and without a defect."""
+    right = Instance("", problem or plane(), algorithm, law)
+    return right.op, apply_bug(bug, right).op
+
+
+THREE = Quadratic([[[1]], [[2]], [[4]]], [[1], [-1], [0]])
+FOUR = Quadratic([[[1]], [[2]], [[4]], [[3]]], [[1], [-1], [0], [2]])
+
+
+def test_a_fixed_divisor_keeps_the_fixed_point_and_changes_the_rate():
+    law = Bernoulli(("9/10", "1/2", "1/10"), "redraw")
+    true, false = under(repository.fixed_divisor, Scaffold("1/20", 3), law, THREE)
+    best = optimum(THREE).x
+    assert true.floor(best) == false.floor(best) == 0 and (false.fixed_point().x == best).all()
+    assert abs(true.mean_square_rate() - false.mean_square_rate()) > 1e-3
+
+
+def test_a_drifting_server_variate_leaves_an_error_where_scaffold_has_none():
+    true, false = under(repository.variate_drifts, Scaffold("1/20", 3), Uniform(1), THREE)
+    best = optimum(THREE).x
+    assert true.floor(best) == 0 < Q(1, 100) < false.floor(best) and false.stable
+    true, false = under(repository.variate_drifts, Scaffold("1/20", 3), Full(), THREE)
+    assert true.mean_square_rate() == pytest.approx(false.mean_square_rate(), abs=1e-12)  # only absence shows it
+
+
+def test_mifas_reference_and_sign_make_it_diverge_where_mifa_converges():
+    assert [op.stable for op in under(figures.mifa_previous_local_model, Mifa("1/20", 3), Uniform(2), FOUR)] == [True, False]
+    assert [op.stable for op in under(repository.mifa_ascent, Mifa("1/20", 3), Full(), FOUR)] == [True, False]
+    true, false = under(figures.mifa_previous_local_model, Mifa("1/20", 3), Full(), FOUR)
+    assert (true.fixed_point().x == false.fixed_point().x).all()   # with everybody there it telescopes to FedAvg
+
+
+@pytest.mark.parametrize("make", [FedAvg, FedAu, Mifa], ids=lambda v: v.__name__)
+def test_with_shared_storage_a_round_is_one_pass_over_the_participants(make):
+    problem, x0, expected = THREE.to(RATIONAL), RATIONAL.array(np.array([[5]]))[0], Q(5)
+    wrong = repository.shared_storage(make("1/10", 2)).to(RATIONAL)
+    for h, c in ((1, 1), (4, 0)):
+        expected = c + (1 - Q(h, 10)) ** 2 * (expected - c)
+    new = wrong.round(problem, wrong.init(problem, x0), everyone(3, 2, np.array([1, 0, 1])))
+    assert fraction(wrong.model(new)[0]) == expected
+
+
+def test_the_stuck_counter_grows_with_the_round_and_the_weights_cancel():
+    wrong, true = figures.fedau_counter_stuck(FedAu("1/10", 2)).to(FLOAT), FedAu("1/10", 2).to(FLOAT)
+    problem, x0 = THREE.to(FLOAT), np.array([5.0])
+    s, t = wrong.init(problem, x0), true.init(problem, x0)
+    for r in range(1, 31):   # client 0 in every third round, the others in every one
+        draw = everyone(3, 2, np.array([int(r % 3 == 0), 1, 1]))
+        plain = FedAvg("1/10", 2, averaging="plain").to(FLOAT).round(problem, FedAvg("1/10", 2).to(FLOAT).init(problem, s.x), draw)
+        s, t = wrong.round(problem, s, draw), true.round(problem, t, draw)
+        assert s.x == pytest.approx(plain.x, abs=1e-12)
+    assert (s.waited[0], t.weight[0]) == (30, 3)
+
+
+def test_equal_rows_leave_a_chain_without_memory():
+    law = Markov("2/5", "3/5", 2)
+    wrong = repository.equal_rows(law)
+    assert len({tuple(r) for r in wrong.matrix}) == 1 < len({tuple(r) for r in law.matrix})
+    assert list(law.inclusion(2)) == [Q(2, 5)] * 2 and list(wrong.inclusion(2)) == [Q(2, 5) * Q(2, 5)] * 2   # p (1 - c)
+    assert repository.equal_rows(Full()) is None

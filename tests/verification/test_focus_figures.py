@@ -1,11 +1,16 @@
 """FOCUS's figures: committed tables regenerate, say what their captions say, and draw."""
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fltheory.operators.traffic import least_traffic
 from fltheory.report.figures import figures_of, from_csv, to_csv
 from tests.report.test_figures import same
-from verification.focus.formulas import stability
+from verification.focus.formulas import figures, stability
+from verification.focus.instances import figures as I
+from verification.focus.instances import plane
+from verification.focus.reconstructions import fig4, fig9
 
 FOLDER = Path(__file__).parents[2] / "verification" / "focus"
 FIGURES, EXPERIMENTS = figures_of(FOLDER), figures_of(FOLDER, experiments=True)
@@ -22,6 +27,8 @@ def pick(name, **wanted):
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FIGURES])
 def test_committed_tables_regenerate(name, tmp_path):
+    if name == "table1":
+        pytest.importorskip("cvxpy")  # certificates over every schedule
     (tmp_path / "new.csv").write_text(to_csv(FIGURES[name].data()))
     fresh = from_csv(tmp_path / "new.csv")
     assert len(fresh) == len(committed(name))
@@ -105,11 +112,31 @@ def test_the_printed_right_side_of_theorem_6_is_passed_and_turns_negative():
     assert all((r["exact"] > r["printed"]) == (r["eta"] < 1.25e-4) for r in limits)
 
 
-def test_only_methods_with_variance_reduction_or_tracking_are_exact_in_table_1():
-    exact = {r["method"] for r in committed("table1") if r["floor"] == 0 and r["bias"] == 0}
-    assert exact == {"SCAFFOLD", "FOCUS"}
-    assert all((r["floor"] == r["bias"] == 0) == (r["method"] in exact) for r in committed("table1"))
-    assert all(r["mean_square_rate"] < 1 for r in committed("table1"))
+def test_table_1_has_the_ledgers_rates():
+    reference = {"FOCUS": (0.4422, 0.8405, 0.9143), "SCAFFOLD, option II": (0.4360, 0.7757, 0.9309),
+                 "MIFA": (0.4578, 0.8229, 0.9619)}
+    for method, rates in reference.items():
+        mine = [r["mean_square_rate"] for r in pick("table1", method=method)]
+        assert [mine[0], mine[1], mine[3]] == pytest.approx(rates, abs=6e-5)
+
+
+def test_table_1_says_which_methods_are_exact():
+    words = {m: [r["word"] for r in pick("table1", method=m)] for m in dict.fromkeys(r["method"] for r in committed("table1"))}
+    assert len(words) == 12
+    for method in ("FOCUS", "SCAFFOLD, option I", "SCAFFOLD, option II"):
+        assert words.pop(method) == ["exact"] * 6
+    assert words.pop("ProxSkip, immediate") == ["exact", "biased", "exact", "exact", "exact", "stalls"]  # one client a round
+    late = words.pop("ProxSkip, late")
+    assert late[0] == "exact" and set(late[1:]) <= {"diverges", "stalls"}
+    assert not any("exact" in row for row in words.values())
+    assert {m for m, row in words.items() if row[:5] == ["biased"] * 5} == set(words) - {"FedAWE, ages cut"}
+
+
+def test_table_1_brackets_the_opponent():
+    sure = [r for r in committed("table1") if r["upper"] == r["upper"]]
+    assert len(sure) >= 8 and all(0 < r["lower"] <= r["upper"] for r in sure)
+    assert all(r["upper"] < 1 for r in sure if r["word"] in ("exact", "biased", "no limit"))
+
 
 
 def test_local_steps_bring_the_mean_square_rate_below_one():
@@ -130,28 +157,95 @@ def test_the_measured_moments_lie_inside_their_intervals():
     assert last["measured"] - last["half_width"] > earlier["measured"] + earlier["half_width"]
 
 
+STATED, NOTEBOOK = "as stated", "public notebook"
+PANELS = ("full", "4 of 16, uniform", "4 of 16, weighted")
+
+
+def digits(setup, panel, method, **at):
+    (row,) = [r for r in pick("fig4", setup=setup, panel=panel, method=method, **at) if r["digits"] == r["digits"]]
+    return row["digits"], row["half_width"]
+
+
 def test_figure_4_ranks_the_methods_by_traffic_and_by_round():
-    def digits(panel, method, **at):
-        (row,) = pick("fig4", panel=panel, method=method, **at)
-        return row["digits"], row["half_width"]
-    for panel, late in (("full", 100), ("4 of 16, uniform", 300), ("4 of 16, weighted", 300)):
-        (focus, a), (scaffold, b) = (digits(panel, m, vectors=600) for m in ("FOCUS", "SCAFFOLD"))
+    for panel, late in zip(PANELS, (60, 300, 300), strict=True):
+        (focus, a), (scaffold, b) = (digits(STATED, panel, m, vectors=400) for m in ("FOCUS", "SCAFFOLD"))
         assert focus + a < scaffold - b
-        (focus, a), (scaffold, b) = (digits(panel, m, round=late) for m in ("FOCUS", "SCAFFOLD"))
+        (focus, a), (scaffold, b) = (digits(STATED, panel, m, round=late) for m in ("FOCUS", "SCAFFOLD"))
         assert (focus + a < scaffold - b) if panel == "full" else (scaffold + b < focus - a)
-        stalled = [digits(panel, m, round=r)[0] for m in ("FedAvg", "MIFA") for r in (200, 300)]
-        assert min(stalled) > -1.6
-    level = [digits("full", m, round=100)[0] for m in ("FOCUS, eta 5/16", "SCAFFOLD")]
+        for setup, level in ((STATED, -1.6), (NOTEBOOK, -5)):
+            assert min(digits(setup, panel, m, round=r)[0] for m in ("FedAvg", "FedAU", "MIFA") for r in (200, 300)) > level
+    level = [digits(STATED, "full", m, round=100)[0] for m in ("FOCUS, matched step", "SCAFFOLD")]
     assert level[0] == pytest.approx(level[1], abs=0.4)
 
 
+def test_a_scaffold_that_sends_only_what_it_must_is_ahead_in_the_uniform_panel():
+    up, down = least_traffic(I.Scaffold("1/20", 3), plane())
+    assert (up, down) == (1, 2)
+    (focus, a), (scaffold, b) = digits(STATED, PANELS[1], "FOCUS", round=300), digits(STATED, PANELS[1], "SCAFFOLD", round=200)
+    assert (up + down) * 200 == 2 * 300
+    assert scaffold + b < focus - a
+
+
+@pytest.mark.parametrize("setup", [STATED, NOTEBOOK])
+def test_in_figure_4_two_methods_diverge_under_partial_participation_only(setup):
+    for name in ("MIFA, notebook", "ProxSkip, late"):
+        assert digits(setup, "full", name, round=150)[0] < -1.5
+        assert all(digits(setup, panel, name, round=150)[0] > 3 for panel in PANELS[1:])
+    same = [digits(setup, "full", m, round=100)[0] for m in ("FedAvg", "FedAU", "MIFA", "MIFA, notebook")]
+    assert max(same) - min(same) < 1e-6
+
+
+@pytest.mark.parametrize("setup", [STATED, NOTEBOOK])
+def test_predicted_root_mean_squares_lie_on_deterministic_runs_and_not_far_below_the_others(setup):
+    for panel in PANELS:
+        for name in ("FOCUS", "FOCUS, matched step"):
+            for row in (r for r in pick("fig4", setup=setup, panel=panel, method=name) if r["predicted"] == r["predicted"]):
+                seen, half = digits(setup, panel, name, round=row["round"])
+                if panel == "full" and row["predicted"] > -8:
+                    assert seen == pytest.approx(row["predicted"], abs=1e-3 if row["round"] <= 60 else 0.2)
+                elif panel != "full" and row["round"] <= 60:  # the mean of a logarithm lies below the root mean square
+                    assert seen - half <= row["predicted"]
+
+
 def test_the_first_rounds_of_figure_4_regenerate(monkeypatch):
-    from verification.focus import experiments
-    monkeypatch.setattr(experiments, "FIG4_ROUNDS", 10)
-    monkeypatch.setattr(experiments, "FIG4_METHODS", {"FOCUS": experiments.FIG4_METHODS["FOCUS"]})
-    for r in experiments.fig4_data():
-        (known,) = pick("fig4", panel=r["panel"], method="FOCUS", round=r["round"])
-        assert r["digits"] == pytest.approx(known["digits"], abs=1e-9)
+    monkeypatch.setattr(fig4, "ROUNDS", 10)
+    monkeypatch.setattr(I, "methods", lambda *args, made=I.methods: {k: v for k, v in made(*args).items() if k == "FOCUS"})
+    monkeypatch.setattr(fig4, "_predictions", lambda *args: [])
+    for r in fig4.fig4_data():
+        known = digits(r["setup"], r["panel"], "FOCUS", round=r["round"])[0]
+        assert r["digits"] == pytest.approx(known, abs=1e-9)
+
+
+def test_the_notebooks_mifa_drifts_while_a_client_is_away_and_does_not_contract_before_everybody_is_there():
+    x = {m: [r["value"] for r in pick("mifa", panel="schedule", method=m)] for m in ("MIFA", "previous local model")}
+    assert x["MIFA"][:6] == pytest.approx(x["previous local model"][:6], abs=1e-12)
+    assert x["previous local model"][15] < 2 * x["MIFA"][15] < 0
+    rate = {m: {r["at"]: r["value"] for r in pick("mifa", panel="rate", method=m)} for m in x}
+    assert rate["MIFA"][1] == pytest.approx(rate["previous local model"][1], rel=1e-9)
+    assert all(v < 1 for v in list(rate["MIFA"].values())[1:])
+    assert all(v > 1 - 1e-9 for at, v in rate["previous local model"].items() if at < 1)
+
+
+def test_rates_of_the_mifa_picture_regenerate(monkeypatch):
+    monkeypatch.setattr(fig4, "CHANCES", fig4.CHANCES[::6])
+    for made in [*fig4._schedule(), *fig4._rates()]:
+        (known,) = pick("mifa", panel=made["panel"], method=made["method"], at=made["at"])
+        assert made["value"] == pytest.approx(known["value"], rel=1e-6)
+
+
+# ---- formulas behind the predicted lines ------------------------------------------------------------------
+@pytest.mark.parametrize("name", list(I.SMALL))
+def test_the_second_moments_of_the_printed_rounds_are_those_of_the_operator(name):
+    i = next(i for i in I.linear if i.name == f"6 clients, {name}")
+    H, b = (np.array(v, dtype=float) for v in (i.problem.H, i.problem.b))
+    both = I.pairs(i.law, 6)
+    errors, X = figures.focus_errors(H, b, i.lr, i.tau, both, 60)
+    best = np.linalg.solve(H.sum(0), b.sum(0))
+    exact = [np.trace(S) - 2 * best @ m + best @ best for m, S in i.op.trajectory(21, 0 * best)]
+    assert errors[:21] == pytest.approx(exact, rel=1e-8)
+    rate, residual = figures.focus_rate(H, i.lr, i.tau, both, X)
+    assert rate == pytest.approx(i.op.mean_square_rate(), rel=5e-3)
+    assert residual < 0.05
 
 
 def test_figure_8_regenerates(tmp_path):
@@ -166,20 +260,19 @@ def test_figure_8_regenerates(tmp_path):
 
 def test_sg_focus_leads_at_equal_steps_and_not_at_matched_ones():
     for panel in ("active", "passive"):
-        last = {r["method"]: r for r in pick("fig9", panel=panel, round=300)}
+        last = {r["method"]: r for r in pick("fig9", panel=panel, round=150)}
         focus = last.pop("SG-FOCUS")
         for name, r in last.items():
             gap = focus["accuracy"] - r["accuracy"]
-            assert gap < 2 if "matched" in name else gap > 10 + focus["half_width"] + r["half_width"]
-        assert last["SCAFFOLD, matched step"]["accuracy"] > focus["accuracy"]
+            assert gap < 4 if "matched" in name else gap > 10 + focus["half_width"] + r["half_width"]
+        assert abs(last["SCAFFOLD, matched step"]["accuracy"] - focus["accuracy"]) < 1
 
 
 def test_the_first_rounds_of_figure_9_regenerate(monkeypatch):
     pytest.importorskip("sklearn")
-    from verification.focus import experiments
-    monkeypatch.setattr(experiments, "FIG9_ROUNDS", 10)
-    monkeypatch.setattr(experiments, "FIG9_METHODS", {"SG-FOCUS": experiments.FIG9_METHODS["SG-FOCUS"]})
-    for r in experiments.fig9_data():
+    monkeypatch.setattr(fig9, "ROUNDS", 10)
+    monkeypatch.setattr(fig9, "METHODS", {"SG-FOCUS": fig9.METHODS["SG-FOCUS"]})
+    for r in fig9.fig9_data():
         (known,) = pick("fig9", panel=r["panel"], method="SG-FOCUS", round=r["round"])
         assert r["accuracy"] == pytest.approx(known["accuracy"], abs=1e-9)
 

@@ -6,22 +6,17 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.laws.memoryless import Bernoulli, Uniform
 from fltheory.laws.modes import Markov
-from fltheory.laws.weighted import Weighted
 from fltheory.operators.operator import derive
 from fltheory.operators.stability import stable_steps
-from fltheory.optima import optimum
 from fltheory.report.figures import COLOURS, Figure, canvas
 from fltheory.runs import run
-from fltheory.scalars import RATIONAL
 from verification.focus import figures_floors as floors
+from verification.focus import table1
 from verification.focus.formulas import lemmas, matrices, stability
-from verification.focus.instances import line, plane
+from verification.focus.instances import line
 from verification.focus.panels import columns, finish, markers, note, pick, run_row
 
 SPREAD, P = (1, 3, 10), (Q(9, 10), Q(1, 2), Q(1, 20))
@@ -117,45 +112,6 @@ def stability_draw(rows):
     finish(right, r"equal clients, $\tau=1$", {}, yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
     return note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, "
                  "crossings of the derived rates.")
-
-
-# ---- Table 1 ----------------------------------------------------------------------------------------------
-TABLE_LAWS = {"full": Full(), "one uniform client": Uniform(1), "weighted, two of three": Weighted(2, (7, 2, 1)),
-              "Bernoulli (.9, .5, .1)": Bernoulli(("9/10", "1/2", "1/10"), "redraw")}
-TABLE_METHODS = {"FedAvg": FedAvg, "SCAFFOLD": Scaffold, "MIFA": Mifa, "FOCUS": Focus}
-TABLE_STEP, TABLE_TAU = Q(1, 50), 3
-
-
-def table1_data():
-    """On the reference instance in the plane: exact distance of the mean's limit, exact stationary error, rate."""
-    problem, rows = plane(), []
-    best = optimum(problem).x
-    for method, make in TABLE_METHODS.items():
-        for name, law in TABLE_LAWS.items():
-            op = derive(make(TABLE_STEP, TABLE_TAU), problem, law, domain=RATIONAL)
-            apart = sum((u - v) ** 2 for u, v in zip(op.fixed_point().x, best, strict=True))
-            rows.append({"method": method, "participation": name, "mean_square_rate": op.mean_square_rate(),
-                         "bias": float(apart) ** 0.5, "floor": float(op.floor())})
-    return rows
-
-
-def table1_draw(rows):
-    figure, axes = canvas(1, width=6.6, height=2.3)
-    ax, laws = axes[0][0], list(TABLE_LAWS)
-    for r in rows:
-        x, y = laws.index(r["participation"]), list(TABLE_METHODS).index(r["method"])
-        exact = r["floor"] == 0
-        says = "exact" if exact else f"bias {r['bias']:.2g}\nfloor {r['floor']:.2g}"
-        ax.fill_between((x - 0.48, x + 0.48), y - 0.46, y + 0.46, color=COLOURS[2 if exact else 1], alpha=0.2, lw=0)
-        ax.text(x, y, f"{says}\nrate {r['mean_square_rate']:.4f}", ha="center", va="center", fontsize=7)
-    ax.grid(False)
-    ax.tick_params(length=0)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    finish(ax, r"plane, three clients, $\eta=1/50$, $\tau=3$: limit of the mean, floor of $E\|x-x^\star\|^2$, "
-            "mean-square rate", ylim=(len(TABLE_METHODS) - 0.5, -0.5))
-    ax.set_xticks(range(len(laws)), laws, fontsize=8)
-    ax.set_yticks(range(len(TABLE_METHODS)), list(TABLE_METHODS), fontsize=8)
-    return figure
 
 
 # ---- Markov participation ---------------------------------------------------------------------------------
@@ -288,7 +244,8 @@ def damping_draw(rows):
 FIGURES = {
     "fig1": Figure(fig1_data, fig1_draw, "The matrices of the printed example; W by formula and as drawn."),
     "stability": Figure(stability_data, stability_draw, "Where FOCUS converges in mean and in mean square."),
-    "table1": Figure(table1_data, table1_draw, "Table 1's exactness column, on quadratics by the exact operator."),
+    "table1": Figure(table1.table1_data, table1.table1_draw,
+                     "Table 1 computed on quadratics: every method under every kind of participation."),
     "markov": Figure(markov_data, markov_draw, "Largest stable step against the correlation of participation."),
     "theorem1": Figure(theorem1_data, theorem1_draw, "Theorem 1, strongly convex: bound, exact second moment and run."),
     "theorem3": Figure(floors.theorem3_data, floors.theorem3_draw,

@@ -7,7 +7,9 @@ from fltheory.claims.claim import claim
 from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import agrees, at_most, equal, induction, limit
 from fltheory.laws.draw import everyone
+from verification.focus.bugs import at, figures
 from verification.focus.bugs import baselines as wrong
+from verification.focus.bugs import repository as public
 from verification.focus.bugs import structure as other
 from verification.focus.formulas import baselines as f
 from verification.focus.instances import baselines as I
@@ -61,7 +63,8 @@ def _moves(i):
 
 
 @claim("fedau-weights", on=I.weights, proved=True,
-       rejects=[wrong.current_interval_counts, wrong.weights_normalised, wrong.counts_one_round_more],
+       rejects=[wrong.current_interval_counts, wrong.weights_normalised, wrong.counts_one_round_more,
+                figures.fedau_counter_stuck, public.shared_storage],
        domain="rounds independent of each other, every p: the coded counters keep the mean of the finished intervals, which "
               "tends to the mean interval (renewal reward); the coded cut-off for K = 1 to 5, every K by induction, no cut-off as "
               "the limit. Weights in use: any state of two and three clients, every set, tau = 1 and 2")
@@ -88,7 +91,9 @@ def fedau_weights(i):
 
 
 # ---- FedAvg = FedAU = MIFA --------------------------------------------------------------------------------
-@claim("fedavg-fedau-mifa", on=I.everybody, rejects=[other.one_step_only, wrong.server_uses_old_updates, wrong.fedau_half_a_step],
+@claim("fedavg-fedau-mifa", on=I.everybody,
+       rejects=[other.one_step_only, wrong.server_uses_old_updates, wrong.fedau_half_a_step, at(public.mifa_ascent, "mifa"),
+                at(figures.mifa_previous_local_model, "mifa")],
        domain="one coded round from any model, any memories and any number of counted rounds, so every round by induction; any "
               "curvatures, minimisers and eta, equal weights; N = 1, 2, 3 and tau = 1, 2, 3, 5 (coordinate-wise in an eigenbasis)")
 def fedavg_fedau_mifa(i):

@@ -4,6 +4,7 @@ from fractions import Fraction as Q
 from fltheory.claims.claim import claim
 from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import at_most, equal
+from verification.focus.bugs import repository as public
 from verification.focus.bugs import schedules as bugs
 from verification.focus.bugs import structure as wrong
 from verification.focus.instances import schedules as I
@@ -45,7 +46,7 @@ def bounded_gaps_focus(i):
 
 
 @claim("bounded-gaps-scaffold", on=I.scaffold,
-       rejects=[bugs.one_round_longer, bugs.disjoint_blocks, wrong.variates_never_updated],
+       rejects=[bugs.one_round_longer, bugs.disjoint_blocks, wrong.variates_never_updated, public.variate_drifts],
        domain="h = (1,2,4), tau = 3, eta = .1, every infinite schedule with each client in any three consecutive rounds, "
               "empty rounds allowed: 27 Lyapunov matrices and 125 inequalities in rationals; exact products along two periodic "
               "schedules")

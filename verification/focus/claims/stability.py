@@ -9,6 +9,7 @@ from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import at_most, equal, nonnegative
 from fltheory.claims.search import Family, Search
 from fltheory.scalars import fraction
+from verification.focus.bugs import repository as public
 from verification.focus.bugs import stability as bugs
 from verification.focus.bugs import structure as wrong
 from verification.focus.claims.trajectories import coded
@@ -193,7 +194,7 @@ def conj_markov_qmin_step(i):
     return at_most(Bounds(low, high), Q(1), "mean-square rate", strict=True)
 
 
-@claim("conj-markov-restricted", on=I.sticky, rejects=[bugs.forgets_the_chain],
+@claim("conj-markov-restricted", on=I.sticky, rejects=[bugs.forgets_the_chain, public.equal_rows],
        domain="h = (1,3,10), one client a round, eta = 1/2700, stay probability 1/3, .9, .99: enclosures")
 def conj_markov_restricted(i):
     r"""On the three-client sticky chain FOCUS at $\eta=1/2700$ contracts in mean square for stay probability $1/3$, $.9$, $.99$:
@@ -203,7 +204,8 @@ def conj_markov_restricted(i):
     return (*rounds_to(found, i.square, "mean-square rate"), at_most(found[1], Q(1), "contracts", strict=True))
 
 
-@claim("table1-reference-rates", on=I.reference, kind="stability", rejects=[wrong.pushes_averaged, wrong.stores_first_gradient],
+@claim("table1-reference-rates", on=I.reference, kind="stability",
+       rejects=[wrong.pushes_averaged, wrong.stores_first_gradient, public.fixed_divisor, public.variate_drifts],
        domain="the 2-d reference instance, eta = .05, tau = 4, twelve enclosures")
 def table1_reference_rates(i):
     r"""On the reference instance ($\eta=.05$, $\tau=4$) the mean-square rates of FOCUS, SCAFFOLD and MIFA are those tabulated, for

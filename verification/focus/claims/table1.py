@@ -4,6 +4,7 @@ from fltheory.claims.claim import claim
 from fltheory.claims.evidence import Bounds
 from fltheory.claims.relations import at_most, equal
 from fltheory.claims.search import Family, Search
+from verification.focus.bugs import repository as public
 from verification.focus.bugs import structure as wrong
 from verification.focus.formulas import table1 as f
 from verification.focus.instances import table1 as I
@@ -17,7 +18,7 @@ def _contracts(i):
     return at_most(Bounds(*i.op.certify(width=float(i.eta) / 20).mean_square), 1, "mean-square rate", strict=True)
 
 
-@claim("table1-fedavg", on=I.fedavg, rejects=[wrong.one_step_only],
+@claim("table1-fedavg", on=I.fedavg, rejects=[wrong.one_step_only, public.shared_storage],
        domain="the 2-d reference instance and a line of three clients, four laws, tau = 1 and 3, exactly")
 def table1_fedavg(i):
     r"""FedAvg with a constant step is not exact on heterogeneous quadratics under any participation type: with everybody it
@@ -47,7 +48,7 @@ def table1_focus(i):
     return equal(i.op.fixed_point().x, _best(i), "fixed point"), _contracts(i)
 
 
-@claim("table1-mifa", on=I.mifa, rejects=[wrong.one_step_only])
+@claim("table1-mifa", on=I.mifa, rejects=[wrong.one_step_only, public.shared_storage])
 def table1_mifa(i):
     r"""MIFA converges linearly, under every law at small steps, to the limit of FedAvg with all clients, exact only for
     $\tau=1$.
