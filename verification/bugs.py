@@ -340,7 +340,7 @@ class _PlainControl(Scaffold):
 
 def control_unweighted(algorithm):
     """SCAFFOLD's server variate moves by the plain mean of the clients' although the objective is weighted."""
-    return _PlainControl(algorithm.lr, algorithm.steps, algorithm.option) if type(algorithm) is Scaffold else None
+    return _as(_PlainControl, algorithm) if type(algorithm) is Scaffold else None
 
 
 @dataclass(frozen=True)

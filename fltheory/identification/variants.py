@@ -128,7 +128,7 @@ def neighbours(reference, memory):
         for change, sentence in CONTROLS:
             if {*change, *change.values()}.isdisjoint(ONLY[3 - algorithm.option]) \
                     and not (change.get("longer") == -1 and min(tau) == 1):
-                yield sentence, like(Control(algorithm.lr, tau, algorithm.option, **change))
+                yield sentence, like(Control(algorithm.lr, tau, algorithm.option, algorithm.server_lr, **change))
     if kind is Focus:
         for how, sentence in TRACKING.items():
             yield sentence, like(Tracking(algorithm.lr, tau, how, algorithm.start))
@@ -156,7 +156,7 @@ def numbers(reference, memory):
     kind, made = type(algorithm), f"the clients make {', '.join(str(k) for k in dict.fromkeys(tau))}"
     if kind is Scaffold:
         def control(name):
-            return lambda v: like(Control(algorithm.lr, tau, algorithm.option, **{name: v}))
+            return lambda v: like(Control(algorithm.lr, tau, algorithm.option, algorithm.server_lr, **{name: v}))
         if algorithm.option == 2:
             yield lambda v: f"the client variates are divided by {number(v)} step{'' if number(v) == '1' else 's'} instead " \
                 f"of all local steps ({made}): batches, not batches times epochs?", control("divisor"), (1, 3, 12)

@@ -68,7 +68,7 @@ class Control(Scaffold):
         moves = {"weighted": share, "plain": alike / problem.n, "frozen": 0 * share, "participants": weights,
                  "mean": ratio(alike, alike.sum(-2, keepdims=True)), "sum": alike}[self.server]
         sent = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
-        return State(s.x + (weights * (y - x)).sum(-2), s.c + self.pace * (moves * sent).sum(-2),
+        return State(s.x + self.server_lr * (weights * (y - x)).sum(-2), s.c + self.pace * (moves * sent).sum(-2),
                      put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
 
 

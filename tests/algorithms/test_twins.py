@@ -139,6 +139,14 @@ def test_scaffold(domain, schedule, form):
 
 
 @domains
+@pytest.mark.parametrize("server_lr", [Q(1, 2), Q(3)])
+def test_scaffold_with_a_server_step(domain, server_lr):
+    problem, clients = quadratic()
+    agree(domain, follow(Scaffold(LR, server_lr=server_lr), problem, domain, PARTIAL, "mask"),
+          scaffold.rounds(clients, X0, LR, PARTIAL, server_lr=server_lr))
+
+
+@domains
 @pytest.mark.parametrize("init", ["zero", "warm"])
 @cohorts
 def test_focus(domain, init, schedule, form):

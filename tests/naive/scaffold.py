@@ -1,9 +1,9 @@
-"""SCAFFOLD, option II, server step 1, each client with its own number of steps."""
+"""SCAFFOLD, option II, any server step, each client with its own number of steps."""
 
 from tests.naive.vectors import add, mix, scale, sub, zeros_like
 
 
-def rounds(clients, x0, lr, schedule, controls=None):
+def rounds(clients, x0, lr, schedule, controls=None, server_lr=1):
     """(x, c, [c_i]) after each round.
 
     A cohort is a list of (client, steps) without repeats, because a client has one control variate to update.
@@ -25,7 +25,7 @@ def rounds(clients, x0, lr, schedule, controls=None):
                 y = sub(y, scale(lr, add(sub(g, c_i[i]), c)))
             mean_step = scale(1 / (steps * lr), sub(x, y))
             c_i_new[i] = add(sub(c_i[i], c), mean_step)
-            x_new = add(x_new, scale(clients.p[i] / p_cohort, sub(y, x)))
+            x_new = add(x_new, scale(server_lr * clients.p[i] / p_cohort, sub(y, x)))
             c_new = add(c_new, scale(clients.p[i], sub(c_i_new[i], c_i[i])))
         x, c, c_i = x_new, c_new, c_i_new
         history.append((x, c, c_i))

@@ -112,31 +112,6 @@ def test_the_printed_right_side_of_theorem_6_is_passed_and_turns_negative():
     assert all((r["exact"] > r["printed"]) == (r["eta"] < 1.25e-4) for r in limits)
 
 
-def test_table_1_has_the_ledgers_rates():
-    reference = {"FOCUS": (0.4422, 0.8405, 0.9143), "SCAFFOLD, option II": (0.4360, 0.7757, 0.9309),
-                 "MIFA": (0.4578, 0.8229, 0.9619)}
-    for method, rates in reference.items():
-        mine = [r["mean_square_rate"] for r in pick("table1", method=method)]
-        assert [mine[0], mine[1], mine[3]] == pytest.approx(rates, abs=6e-5)
-
-
-def test_table_1_says_which_methods_are_exact():
-    words = {m: [r["word"] for r in pick("table1", method=m)] for m in dict.fromkeys(r["method"] for r in committed("table1"))}
-    assert len(words) == 12
-    for method in ("FOCUS", "SCAFFOLD, option I", "SCAFFOLD, option II"):
-        assert words.pop(method) == ["exact"] * 6
-    assert words.pop("ProxSkip, immediate") == ["exact", "biased", "exact", "exact", "exact", "stalls"]  # one client a round
-    late = words.pop("ProxSkip, late")
-    assert late[0] == "exact" and set(late[1:]) <= {"diverges", "stalls"}
-    assert not any("exact" in row for row in words.values())
-    assert {m for m, row in words.items() if row[:5] == ["biased"] * 5} == set(words) - {"FedAWE, ages cut"}
-
-
-def test_table_1_brackets_the_opponent():
-    sure = [r for r in committed("table1") if r["upper"] == r["upper"]]
-    assert len(sure) >= 8 and all(0 < r["lower"] <= r["upper"] for r in sure)
-    assert all(r["upper"] < 1 for r in sure if r["word"] in ("exact", "biased", "no limit"))
-
 
 
 def test_local_steps_bring_the_mean_square_rate_below_one():

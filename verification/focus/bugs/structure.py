@@ -221,4 +221,4 @@ class _Uncorrected(Scaffold):
 
 def variates_never_updated(algorithm):
     """SCAFFOLD's control variates stay at zero: plain FedAvg."""
-    return _Uncorrected(algorithm.lr, algorithm.steps, algorithm.option) if type(algorithm) is Scaffold else None
+    return _as(_Uncorrected, algorithm) if type(algorithm) is Scaffold else None

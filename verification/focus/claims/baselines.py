@@ -183,7 +183,10 @@ def _full(i):
 def _unmixed(i):
     """One participant a round averages with nobody: every client walks alone, whatever the ages."""
     n, best = i.problem.n, _best(i)
-    return (equal(i.op.floor(best), f.mean_square_distance(i.problem.c, [Q(1, n)] * n, best), "own minimisers"),
+    steepest = max(float(np.linalg.eigvalsh(np.array(h, dtype=float)).max()) for h in i.problem.H)
+    gap = 1 - (1 - float(i.eta) * steepest) ** i.tau
+    return (at_most(f.echo(1 / n, gap), 1, "mean-square factor per participation with ages of any length", strict=True),
+            equal(i.op.floor(best), f.mean_square_distance(i.problem.c, [Q(1, n)] * n, best), "own minimisers"),
             at_most(i.op.mean_square_rate(), 1, "mean-square rate", strict=True))
 
 

@@ -38,14 +38,14 @@ def table1_fedavg(i):
        search=Search((Family("random quadratics", I.drawn(I.Scaffold)),), tries=25))
 def table1_scaffold(i):
     r"""SCAFFOLD converges linearly to $x^\star$ on quadratics under full, uniform and arbitrary participation, for small steps."""
-    return equal(i.op.fixed_point().x, _best(i), "fixed point"), _contracts(i)
+    return equal(i.op.fixed_point().x, _best(i), "fixed point"), equal(i.op.floor(_best(i)), 0, "stationary error"), _contracts(i)
 
 
 @claim("table1-focus", on=I.focus, rejects=[wrong.tracking_reset],
        search=Search((Family("random quadratics", I.drawn(I.Focus)),), tries=25))
 def table1_focus(i):
     r"""FOCUS converges linearly to $x^\star$ on quadratics under full, uniform and arbitrary participation, for small steps."""
-    return equal(i.op.fixed_point().x, _best(i), "fixed point"), _contracts(i)
+    return equal(i.op.fixed_point().x, _best(i), "fixed point"), equal(i.op.floor(_best(i)), 0, "stationary error"), _contracts(i)
 
 
 @claim("table1-mifa", on=I.mifa, rejects=[wrong.one_step_only, public.shared_storage])

@@ -146,7 +146,7 @@ RARE = Bernoulli((1, "1/10"))
 PAIR = line((1, 2), (1, -1))
 fedawe = [_same(1, 2), _same(2, 1), _same(2, 3), _same(3, 2),
           *(_awe("full", plane(), Full(), tau, "1/20", 1, "full") for tau in (1, 3)),
-          *(_awe("one uniform client", problem, LAWS["one uniform client"], 3, "1/20", 2, "unmixed")
+          *(_awe("one uniform client", problem, LAWS["one uniform client"], 3, "1/50", 2, "unmixed")
             for problem in (plane(), line((1, 2, 4), (1, -1, 0), name="line"))),
           _awe("weighted, two of three", plane(), LAWS["weighted, two of three"], 3, "1/20", 4, "partial", FLOAT),
           _awe("rare client", PAIR, RARE, 3, "1/50", 60, "partial", FLOAT),
