@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import TooLarge
+from fltheory.errors import MissingLibrary, TooLarge
 from fltheory.scalars import need
 from fltheory.schedules.rounds import Rounds
 
@@ -93,7 +93,11 @@ class Programme:
                            "bound alone)")
         need("cvxpy", "certificates over all schedules, which are semidefinite programmes")
         self.rounds = rounds if degree == 2 else rounds.squared()
-        self.clarabel = need("clarabel", "certificates over all schedules, which are semidefinite programmes")
+        try:
+            import clarabel  # comes with cvxpy
+        except ImportError:
+            raise MissingLibrary("clarabel is not installed: it solves the semidefinite programmes. pip install clarabel") from None
+        self.clarabel = clarabel
 
     @functools.cached_property
     def _data(self):

@@ -131,6 +131,8 @@ CALLS = {
     "Periodic": {"laws": [ft.Full(), ft.Uniform(1)], "steps": 2, "noise": 0},
     "EventClock": dict(pace=[1, 2], **COMMON),
     "Ages": {"law": ft.Uniform(1, steps=2), "cap": 3, "n": 2},
+    "Coin": dict(p="1/2", **COMMON),
+    "ProxSkip": {"lr": "1/20", "steps": 1, "p": "1/2"},
     "Reweighted": {"lr": "1/20", "steps": 2, "inclusion": ["1/2", 1], "server_lr": 1},
     "FedProx": {"lr": "1/20", "steps": 2, "mu": 1, "alpha": None},
     "FedResAvg": {"lr": "1/20", "steps": 2, "personal_lr": "1/20", "alpha": 1},
