@@ -196,10 +196,21 @@ def _record(pick, record, n, lr, graph):
         elif is_dataclass(value):
             changes[f.name] = _record(pick, value, n, lr, graph)
         elif f.type == "Number" and value is not None:
-            changes[f.name] = pick.number(0, max(1, math.ceil(fraction(value))))
+            changes[f.name] = _number(pick, record, f.name, value)
         elif f.type == "Numbers" and value is not None:
             changes[f.name] = tuple(pick.shares(n))
     return replace(record, **changes)
+
+
+def _number(pick, record, name, own):
+    """Zero switches most numbers off and reads best; where the record refuses it (a server step), its own value does."""
+    drawn = pick.number(0, max(1, math.ceil(fraction(own))))
+    if drawn == 0:
+        try:
+            replace(record, **{name: drawn})
+        except BadInput:
+            return own
+    return drawn
 
 
 def _steps(pick, steps, n):

@@ -120,3 +120,9 @@ def test_the_same_tries_give_the_same_result():
 def test_time_is_shared_by_both_families():
     result = about(always, simple()).search(seconds=0.6)
     assert set(result.families) == {"quadratics", "Huber losses"} and min(result.families.values()) > 0
+
+
+def test_numbers_that_may_not_be_zero_shrink_to_their_own_value():
+    """A server step of 0 is refused: the plainest draw once failed there, and the family was tried in vain."""
+    simplest = drawing.plainest(theorem("Scaffold"))
+    assert (simplest.algorithm.server_lr, type(simplest.problem)) == (1, ft.HuberLoss)
