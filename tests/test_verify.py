@@ -15,7 +15,7 @@ import pytest
 import fltheory as ft
 from fltheory import calibration
 from fltheory import verify as module
-from fltheory.claims.discover import COLUMNS, load, papers
+from fltheory.claims.discover import COLUMNS, load
 from fltheory.report import terminal
 from fltheory.verify import exit_code, fingerprint, verify
 
@@ -72,13 +72,6 @@ def test_a_quick_run_is_as_expected_and_reported(tmp_path):
     assert named == set(CHEAP)
     assert "every verdict is as expected" in out
     assert "this was a quick run" in out
-
-
-@pytest.mark.slow
-def test_a_quick_run_of_everything_is_as_expected(tmp_path):
-    _, named = run_and_read(tmp_path)
-    found = papers([ROOT / "verification"])
-    assert named == {name for paper in found for name in (*paper.claims, *paper.findings)}
 
 
 MUTANTS = {

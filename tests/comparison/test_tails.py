@@ -76,9 +76,14 @@ def test_missed_rare_events_leave_the_cell_undecided(monkeypatch):
 def test_false_alarms_over_two_hundred_seeds(monkeypatch):
     """55 tables of 200 raised one before the rule, none after; at most 3 would be expected with probability 0.99 if all
     three checks failed exactly at their level."""
+    met = []
+
+    def noted(checks, *rest):
+        met.append(any(c.agrees is False for c in checks.values()))
+        return spared(checks, *rest)
+    monkeypatch.setattr(measuring, "spared", noted)
     after = sum(bool(compared(SCAFFOLD, RARE, 30, s)[0].outside) for s in range(200))
-    monkeypatch.setattr(measuring, "spared", lambda checks, *rest: checks)
-    before = sum(bool(compared(SCAFFOLD, RARE, 30, s)[0].outside) for s in range(200))
+    before = sum(met)
     assert before >= 30 and after <= 3, (before, after)
 
 

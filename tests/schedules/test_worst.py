@@ -98,11 +98,11 @@ def test_one_rate_can_be_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("algorithm", "low", "high"), [(FOCUS, ".7684", ".7734"), (SCAFFOLD, ".8135", ".8147")])
-def test_quartic_functions_close_most_of_the_gap(algorithm, low, high):
+def test_quartic_functions_close_most_of_the_gap():
+    """From .7788 with quadratic ones; for SCAFFOLD with three steps likewise from .8177 to .8147, in half a minute."""
     pytest.importorskip("cvxpy")
-    found = ft.worst_schedule(algorithm, LINE, ft.Sliding(3), accuracy=Q(1, 1000), degree=4)
-    assert Q(low) < found.lower < found.upper < Q(high)
+    found = ft.worst_schedule(FOCUS, LINE, ft.Sliding(3), accuracy=Q(1, 1000), degree=4)
+    assert Q(".7684") < found.lower < found.upper < Q(".7734")
     assert found.certificate.matrices.shape == (27, 10, 10)
 
 
