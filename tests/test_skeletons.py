@@ -48,6 +48,7 @@ def test_the_paper_passes_its_own_verification(paper):
         assert re.search(f"my_paper/{line}", out)
     assert "killed drop:start, drop:noise, server_step_two, uniform_weights" in out
     assert "survived" not in out
+    assert "answer my_paper: 3 sentences (3 carried)" in out
 
 
 def test_the_paper_passes_as_pytest_items(paper):
