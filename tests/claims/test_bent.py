@@ -9,7 +9,7 @@ from fltheory.claims.search import Family, explore
 from fltheory.errors import NotAffine
 from fltheory.laws.draw import everyone
 from fltheory.scalars import is_rational
-from tests.claims.cells import about, always, cell, simple, theorem
+from tests.claims.cells import Clock, about, always, cell, simple, theorem
 
 pytest.importorskip("hypothesis")
 
@@ -117,7 +117,8 @@ def test_the_same_tries_give_the_same_result():
     assert (first.code(), first.tries, first.families) == (second.code(), second.tries, second.families)
 
 
-def test_time_is_shared_by_both_families():
+def test_time_is_shared_by_both_families(monkeypatch):
+    Clock(monkeypatch)
     result = about(always, simple()).search(seconds=0.6)
     assert set(result.families) == {"quadratics", "Huber losses"} and min(result.families.values()) > 0
 

@@ -1,7 +1,6 @@
 """A claim without a paper folder: declared in a cell, checked, searched, shown, and refused where it is no claim."""
 
 import math
-import time
 
 import pytest
 
@@ -9,7 +8,7 @@ import fltheory as ft
 from fltheory.claims import claim as forms
 from fltheory.claims import search as searching
 from fltheory.errors import BadInput, MissingLibrary
-from tests.claims.cells import PROBLEM, about, always, cell, never, refuted, simple, theorem
+from tests.claims.cells import PROBLEM, Clock, about, always, cell, never, refuted, simple, theorem
 
 
 @pytest.fixture(autouse=True)
@@ -180,30 +179,30 @@ def test_floats_only_raise_a_suspicion():
     assert "counter-example" not in str(result)
 
 
-def test_the_deadline_is_kept_between_tries():
+def test_the_deadline_is_kept_between_tries(monkeypatch):
     pytest.importorskip("hypothesis")
+    clock = Clock(monkeypatch)
 
     def slow(i):
         """Holds, slowly."""
-        time.sleep(0.02)
+        clock.now += 0.02
         return ft.equal(1, 1)
 
-    began = time.perf_counter()
     result = about(slow, simple()).search(seconds=0.3)
-    assert time.perf_counter() - began < 1.5
+    assert clock.now < 0.4
     assert result.stopped == "deadline"
     assert 0 < result.tries <= 15
 
 
-def test_a_deadline_inside_shrinking_returns_the_smallest_so_far():
+def test_a_deadline_inside_shrinking_returns_the_smallest_so_far(monkeypatch):
     st = pytest.importorskip("hypothesis.strategies")
-    seen = []
+    seen, clock = [], Clock(monkeypatch)
 
     def slow(i):
         """k stays below 17."""
         if i.k >= 17:
             seen.append(i.k)
-            time.sleep(0.05)
+            clock.now += 0.05
         return ft.at_most(i.k, 16)
 
     family = ft.Family("integers", lambda draw: ft.Instance("k", k=draw(st.integers(0, 10**12))))
@@ -214,8 +213,9 @@ def test_a_deadline_inside_shrinking_returns_the_smallest_so_far():
     assert about(slow, ft.Instance("one", k=1)).search(tries=100, seconds=None, families=family).witness.k == 17
 
 
-def test_several_families_share_the_time_and_declared_ones_come_first():
+def test_several_families_share_the_time_and_declared_ones_come_first(monkeypatch):
     st = pytest.importorskip("hypothesis.strategies")
+    Clock(monkeypatch)
 
     def family(name):
         return ft.Family(name, lambda draw: ft.Instance(name, k=draw(st.integers(0, 10**9))))
