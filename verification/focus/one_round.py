@@ -56,6 +56,7 @@ class Forms:
     B = cached_property(lambda self: f.consensus(self.H))
     gap = cached_property(lambda self: f.gap(self.H))
     grad2 = cached_property(lambda self: f.gradient_square(self.H))
+    pushed = cached_property(lambda self: f.square(self.embed[self.d:2 * self.d]))  # |sum_i grad f_i(z_i)|^2
     A1 = cached_property(lambda self: self.after(self.A))
     B1 = cached_property(lambda self: self.after(self.B))
     gap1 = cached_property(lambda self: self.after(self.gap))

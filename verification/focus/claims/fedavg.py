@@ -95,10 +95,11 @@ _step = Hypothesis("step", r"$\eta\le1/L$", lambda i: (i.eta * i.constants.L, 1)
 
 
 @claim("eq3", on=I.biases, needs=[_convex, _step, _local, _away], finding="e17",
-       reading=r"$\Omega$ hides a positive constant; full participation on quadratics; 1e-9 stands for the constant, and a left "
-              "side of 0 refutes every other one.",
+       reading=r"For every problem, as printed; $\Omega$ hides a positive constant; full participation on quadratics; 1e-9 stands "
+               "for the constant, and a left side of 0 refutes every other one.",
        survives=r"For the unsquared distance, with a constant that depends on the clients and is 0 for equal Hessians "
-                "(eq3-corrected); (3) is attributed to a theorem on the unsquared distance.")
+                "(eq3-corrected); (3) is attributed to a theorem that constructs one problem and does not square. Squared, it "
+                "fails on fixed quadratics as the step shrinks (e17-rate).")
 def eq3(i):
     r"""As printed: $\|x^o-x^\star\|^2=\Omega\big((\tau-1)\eta\big)\|x^\star\|^2$."""
     best = f.minimiser(i.problem.H, i.problem.c)

@@ -183,12 +183,13 @@ def new_tau_freeze(i):
 
 
 @claim("conj-markov-qmin-step", on=I.slow_chain, needs=[], finding="markov-slow-chain", instead="conj-markov-restricted",
-       rejects=[], reading="The belief read with the steps of Theorem 1, which know the smallest averaging weight only.",
-       survives="A step that also depends on the mixing time of the chain (conj-markov-restricted; existence for every "
-                "chain on the page of conj-markov).")
+       rejects=[], reading="The belief read as convergence in mean square, as in Theorem 1, with its steps, which know the "
+                           "smallest averaging weight only. The paper names no step.",
+       survives="On the same chain the mean and typical runs converge (diverges-in-mean-square). A step that also depends on the "
+                "mixing time of the chain (conj-markov-restricted; existence for every chain on the page of conj-markov).")
 def conj_markov_qmin_step(i):
-    r"""Strong reading of the belief in Limitations: exact convergence under Markov participation at every step that Theorem 1
-    admits.
+    r"""Strong reading of the belief in Limitations: exact convergence in mean square under Markov participation at every step
+    that Theorem 1 admits.
     """
     low, high = square_rate(i, 1e-9)
     return at_most(Bounds(low, high), Q(1), "mean-square rate", strict=True)

@@ -66,8 +66,11 @@ def _origin():
 
 finding("e17", kind="counterexample", breaks="eq3", at=("equal Hessians", "equal Hessians in the plane"), check=_origin,
         script="witnesses/e17.py",
-        reading="Omega with any positive constant; strongly convex quadratics, full participation, several local steps, small eta.",
-        survives="The first-order bias eq3-corrected, which is 0 exactly when sum H_i^2 (c_i - x*) = 0.")
+        reading="For every problem, as printed; Omega with any positive constant; strongly convex quadratics, full participation, "
+                "several local steps, small eta.",
+        survives="For one problem made for it and the distance not squared, as in the theorem that (3) is attributed to. Squared, "
+                 "(3) fails on fixed quadratics as eta -> 0 (e17-rate). The first-order bias eq3-corrected, which is 0 exactly "
+                 "when sum H_i^2 (c_i - x*) = 0.")
 
 
 def _rate():

@@ -109,12 +109,13 @@ finding(
 finding(
     "e12",
     kind="counterexample",
-    breaks="eq94",
+    breaks="eq94-without-convexity",
     at=("f=-x^2/2, tau=100, eta=.05025",),
     script="witnesses/e12.py",
     step="the sum over tau - 1 changes needs eta L (tau - 1) bounded, not eta L sqrt(tau - 1)",
-    reading="L = 1 is the Lipschitz constant of the gradient; eta just below 1/(2 sqrt 99).",
-    survives="eta <= 1/(2L(tau-1)) (eq94-corrected), also implied by 1/(3L(tau-1)).",
+    reading="(93) and (94) follow from Lipschitz gradients alone, as their derivation says; L = 1, eta just below 1/(2 sqrt 99).",
+    survives="(94) itself for strongly convex clients, that is, inside Lemma 3 where it is printed (eq94). Without convexity "
+    "eta <= 1/(2L(tau-1)) suffices (eq94-corrected), and such steps are assumed wherever (94) is reused.",
 )
 
 
@@ -137,7 +138,8 @@ finding(
     at=("N=12, one at a time, 69 rounds",),
     script="witnesses/lem4_total.py",
     step="see e13-causes: the factor N of the stacked norm",
-    reading="All expectations over all rounds, Algorithm 1's own start x_0 = 1, the largest admissible step, no empty rounds.",
+    reading="All expectations over all rounds, Algorithm 1's own start x_0 = 1, the largest admissible step, no empty rounds; on "
+    "the client rows, and with the server's own move as row 0.",
     survives="N = 11 on this family (ratio .9993); the excess is small, .3 percent at N = 20; lem4-corrected.",
 )
 

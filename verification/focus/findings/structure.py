@@ -170,8 +170,8 @@ def _before_everybody():
 
 
 finding("eq79-reset", kind="missing-hypothesis", breaks="eq79-restricted", at=("plane, first round only",), check=_before_everybody,
-        step="(79) uses that absent clients hold no tracking mass",
-        reading="C(S) collects from participants only and Y_0 = grad f(X_0).",
+        step="before (75): collecting from everybody amounts to collecting from participants, since the others' y is zero",
+        reading="C(S) collects from participants only and Y_0 = grad f(X_0). (79) is printed for collect-all, where it holds.",
         survives="Collect-all, zero initial tracking, or once every client has taken part (eq79-restricted).")
 
 

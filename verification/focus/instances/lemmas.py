@@ -212,6 +212,13 @@ inside = [
     pulled("no pull distance", line((1,), (3,)), 3, "1/4", 2, [2]),
 ]
 
+convex_pulls = [
+    pulled("h=(2,1,1/3), tau=5, largest step", line((2, 1, Q(1, 3)), (0, 1, 3)), 5, "1/8", 2, (0, -1, 5)),
+    pulled("one client, tau=101, largest step", line((1,), (0,)), 101, "1/20", 1, [0]),
+    pulled("no pull distance, tau=5, largest step", line((1,), (3,)), 5, "1/4", 2, [2]),
+    pulled("small curvatures, tau=17", line((Q(1, 50), 1), (0, 2)), 17, "1/8", -1, (3, 1)),
+]
+
 # ---- Huber clients ----------------------------------------------------------------------------------------
 
 
@@ -359,6 +366,15 @@ def small_changes(draw):
     eta = Q(1, 2 * max(map(abs, h)) * max(tau - 1, 1)) * draw(st.sampled_from([Q(1), Q(1, 3)]))
     points = [draw(st.integers(-5, 5)) for _ in range(2 * n + 1)]
     return pulled("random clients", line(h, points[n + 1 :]), tau, eta, points[0], points[1 : n + 1])
+
+
+def convex_changes(draw):
+    """Random convex quadratic clients at steps up to 1/(2L sqrt(tau-1)), which is rational where tau - 1 is a square."""
+    n, root = draw(st.integers(1, 3)), draw(st.integers(1, 5))
+    h = [draw(st.sampled_from([Q(1, 20), Q(1, 3), Q(1), Q(2), Q(4)])) for _ in range(n)]
+    eta = draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 10)])) / (2 * max(h) * root)
+    points = [draw(st.integers(-5, 5)) for _ in range(2 * n + 1)]
+    return pulled("random convex clients", line(h, points[n + 1 :]), root**2 + 1, eta, points[0], points[1 : n + 1])
 
 
 # ---- symbols ----------------------------------------------------------------------------------------------

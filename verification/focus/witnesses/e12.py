@@ -1,5 +1,6 @@
 """FOCUS (arXiv 2503.20117v3), (93)-(94): sum of |y_k|^2 over the tau - 1 local moves of a participant against
-4 (tau-1) L^2 |x - z|^2, for eta <= 1/(2 L sqrt(tau-1)). f = -x^2/2, tau = 100, eta = .05025 < 1/(2 sqrt 99)."""
+4 (tau-1) L^2 |x - z|^2, for eta <= 1/(2 L sqrt(tau-1)), from Lipschitz gradients alone, as derived and as reused in (95) and (101);
+for the strongly convex clients of Lemma 3 (94) is true. f = -x^2/2, tau = 100, eta = .05025 < 1/(2 sqrt 99)."""
 from fractions import Fraction as Q
 
 L, tau, eta, x, z, checks = 1, 100, Q(201, 4000), Q(1), Q(0), []
