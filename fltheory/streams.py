@@ -76,11 +76,7 @@ class Stream:
         key = np.frombuffer(self.key(purpose), dtype="<u8").astype(np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
 
-    # The three below use keys of their own: drawn from one key they would share bits and be correlated.
-
-    def normals(self, shape):
-        """Standard normals of this shape (int or tuple), float64; the same on every call."""
-        return self.generator(b"normals").standard_normal(shape)
+    # The two below use keys of their own: drawn from one key they would share bits and be correlated.
 
     def uniforms(self, shape):
         """Uniforms in [0, 1) of this shape (int or tuple), float64; the same on every call."""

@@ -16,6 +16,7 @@ from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.ridge import Ridge
 from fltheory.scalars import FLOAT, RATIONAL, Field
 from fltheory.streams import Stream
+from tests.problems.helpers import rational_random
 
 quick = settings(derandomize=True, deadline=None, max_examples=20)
 RNG = np.random.default_rng(0)
@@ -33,7 +34,7 @@ SMOOTH = pytest.mark.parametrize("problem", [BINARY, SOFTMAX, HUBER], ids=["bina
 @quick
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4))
 def test_exact_minimisers_solve_the_equations_exactly(seed, n, d):
-    p = instances.rational_random(Stream(seed), n, d)
+    p = rational_random(Stream(seed), n, d)
     best = optimum(p)
     assert all(isinstance(v, Q) for v in best.x) and isinstance(best.value, Q)
     exact = p.to(RATIONAL)

@@ -37,7 +37,7 @@ def between(misses, repetitions, chance, alarm=1e-6):
 @pytest.mark.parametrize("level", [0.9, 0.99])
 def test_false_alarms_of_intervals_on_null_data(level):
     """20,000 repetitions; the count of misses is compared to the binomial law at a false-alarm rate of 1e-6."""
-    data = 3 + Stream(11, "null").normals((REPETITIONS, REPLICATES, 1))
+    data = 3 + Stream(11, "null").generator().standard_normal((REPETITIONS, REPLICATES, 1))
     misses = sum(not trace(values).interval(level=level).contains(3) for values in data)
     assert between(misses, REPETITIONS, 1 - level)
     assert not between(misses, REPETITIONS, 2 * (1 - level)) and not between(misses, REPETITIONS, (1 - level) / 2)
@@ -151,7 +151,7 @@ def test_unknown_metrics_are_refused():
 
 
 def test_merged_moments_are_those_of_all_values():
-    data = Stream(3).normals((1000, 4)) * [1, 10, 1e-3, 1] + [0, 1e6, 0, -3]
+    data = Stream(3).generator().standard_normal((1000, 4)) * [1, 10, 1e-3, 1] + [0, 1e6, 0, -3]
     s = Stream2.empty(4)
     for part in np.split(data, [1, 7, 300, 999]):
         s.merge(len(part), part.mean(0), *(((part - part.mean(0)) ** k).sum(0) for k in (2, 3)))
@@ -190,7 +190,7 @@ def test_windows_outside_the_run_are_refused(window):
 # ---- files ---------------------------------------------------------------------------------------------------
 @pytest.fixture
 def saved(tmp_path):
-    made = trace(Stream(1).normals((5, 4)))
+    made = trace(Stream(1).generator().standard_normal((5, 4)))
     return made, made.save(tmp_path / "one")
 
 

@@ -1,4 +1,4 @@
-"""Named problems, declared in rationals: small ones that stress one thing each, random ones, and one data set.
+"""Named problems, declared in rationals: small ones that stress one thing each, and one data set.
 
 Functions ending in steps (`scaffold_awkward`, `extreme_steps`) return (problem, local steps, step size).
 """
@@ -83,23 +83,6 @@ def extreme_steps():
     """(problem, steps, lr): one local step beside a thousand."""
     H = [[[2, 1], [1, 2]], [[1, 0], [0, Q(1, 2)]]]
     return Quadratic(H, [[1, 0], [-1, 2]], [Q(3, 4), Q(1, 4)], name="extreme steps"), (1, 1000), Q(1, 10)
-
-
-def rational_random(stream, n, d, uniform=False) -> Quadratic:
-    """A random strongly convex quadratic with small rationals: denominators of H at most 4, of minimisers 2.
-
-    stream: `Stream`; n, d >= 1. H_i = (B B' + diag(1..3))/k with B in {-2..2}, k in {1..4}; minimisers are half
-    integers in [-3, 3]; weights are random integers 1..6 over their sum, or uniform.
-    """
-    def integers(label, low, high, shape):
-        return low + stream.child(label).integers(high - low + 1, shape)
-
-    B, D = integers("B", -2, 2, (n, d, d)), integers("diagonal", 1, 3, (n, d))
-    k, c, w = integers("k", 1, 4, n), integers("c", -6, 6, (n, d)), integers("w", 1, 6, n)
-    H = [[[Q(int(v), int(k[i])) for v in row] for row in B[i] @ B[i].T + np.diag(D[i])] for i in range(n)]
-    minimisers = [[Q(int(v), 2) for v in row] for row in c]
-    weights = None if uniform else [Q(int(v), int(w.sum())) for v in w]
-    return Quadratic(H, minimisers, weights, name=f"random {n} x {d}")
 
 
 # ---- data ------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What all writers share: grouping records, counting, naming anchors and shortening numbers."""
 
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -139,11 +138,6 @@ class Book:
             if (here, own) == (paper, name) or f"{here}/{own}" == name:
                 return record
         return None
-
-
-def read_jsonl(path) -> list:
-    with open(path, encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
 
 
 def mismatch(record) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from fltheory.errors import TooLarge, is_one_of, listed, refuse
+from fltheory.errors import TooLarge, is_one_of, refuse
 from fltheory.scalars import is_count
 
 MOST_EDGES = 1_500  # one matrix inequality each: a minute of semidefinite programming in dimension 4
@@ -82,12 +82,6 @@ class Windows:
         subsets = [s for k in range(least, n + 1) for s in itertools.combinations(range(n), k)]
         return _pruned(self._start(n), [(a, s, b) for a in self._nodes(n) for s in subsets
                                         if (b := self._after(a, frozenset(s), n)) is not None])
-
-    def admits(self, schedule, n) -> bool:
-        """Whether a schedule of n clients from round 0 on (a list of sets) breaks no window, as far as it goes."""
-        rounds = [tuple(listed(s, "set", "is a list of client indices", "For example [0, 1].")) for s in
-                  listed(schedule, "schedule", "is a list of sets of clients", "For example [[0, 1], [2]].")]
-        return self.automaton(n).walk(rounds) is not None
 
     def _rule(self):
         return {"move": "empty rounds allowed, and run as coded", "skip": "empty rounds allowed, and skipped",

@@ -1,4 +1,4 @@
-"""Shared by the problem tests: finite differences, torch twins, exact comparison."""
+"""Shared by the problem tests: finite differences, torch twins, exact comparison, random quadratics."""
 from __future__ import annotations
 
 from fractions import Fraction as Q
@@ -6,6 +6,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 from fltheory.arrays import to_numpy
+from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import RATIONAL, Torch
 
 TORCH = Torch()
@@ -70,3 +71,20 @@ def rationals(shape, seed=0, high=5):
     for k in np.ndindex(out.shape):
         out[k] = Q(int(top[k]), int(bottom[k]))
     return RATIONAL.array(out)
+
+
+def rational_random(stream, n, d, uniform=False) -> Quadratic:
+    """A random strongly convex quadratic with small rationals: denominators of H at most 4, of minimisers 2.
+
+    stream: `Stream`; n, d >= 1. H_i = (B B' + diag(1..3))/k with B in {-2..2}, k in {1..4}; minimisers are half
+    integers in [-3, 3]; weights are random integers 1..6 over their sum, or uniform.
+    """
+    def integers(label, low, high, shape):
+        return low + stream.child(label).integers(high - low + 1, shape)
+
+    B, D = integers("B", -2, 2, (n, d, d)), integers("diagonal", 1, 3, (n, d))
+    k, c, w = integers("k", 1, 4, n), integers("c", -6, 6, (n, d)), integers("w", 1, 6, n)
+    H = [[[Q(int(v), int(k[i])) for v in row] for row in B[i] @ B[i].T + np.diag(D[i])] for i in range(n)]
+    minimisers = [[Q(int(v), 2) for v in row] for row in c]
+    weights = None if uniform else [Q(int(v), int(w.sum())) for v in w]
+    return Quadratic(H, minimisers, weights, name=f"random {n} x {d}")

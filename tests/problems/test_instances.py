@@ -11,6 +11,7 @@ from fltheory.problems import instances as inst
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL
 from fltheory.streams import Stream
+from tests.problems.helpers import rational_random
 
 
 def problem_of(name):
@@ -63,12 +64,12 @@ def test_instances_with_steps():
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 2), (5, 4)])
 def test_random_quadratics(n, d):
-    p, q = inst.rational_random(Stream(4), n, d), inst.rational_random(Stream(4), n, d)
+    p, q = rational_random(Stream(4), n, d), rational_random(Stream(4), n, d)
     assert p.H.shape == (n, d, d) and (p.H == q.H).all() and (p.c == q.c).all() and (p.weights == q.weights).all()
-    assert not (p.H == inst.rational_random(Stream(5), n, d).H).all()
+    assert not (p.H == rational_random(Stream(5), n, d).H).all()
     assert all(linalg.is_positive_definite(h) for h in p.H)
     assert max(v.denominator for v in p.H.reshape(-1)) <= 4 and max(v.denominator for v in p.c.reshape(-1)) <= 2
-    assert set(inst.rational_random(Stream(4), n, d, uniform=True).weights) == {Q(1, n)}
+    assert set(rational_random(Stream(4), n, d, uniform=True).weights) == {Q(1, n)}
     assert isinstance(p, Quadratic) and p.native is RATIONAL
 
 

@@ -12,7 +12,7 @@ from fltheory.problems import instances
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Field, Modular
 from fltheory.streams import Stream
-from tests.problems.helpers import TORCH, cohort_agrees, differences, fractions, point, rationals, same
+from tests.problems.helpers import TORCH, cohort_agrees, differences, fractions, point, rational_random, rationals, same
 
 quick = settings(derandomize=True, deadline=None, max_examples=15)
 P = instances.table1_focus()
@@ -92,7 +92,7 @@ def test_symbols_and_residues():
 @quick
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 3))
 def test_constants_are_valid_and_tight(seed, n, d):
-    p = instances.rational_random(Stream(seed), n, d)
+    p = rational_random(Stream(seed), n, d)
     k = p.constants
     eye = linalg.identity(d, Q(1))
     assert k.exact
@@ -112,7 +112,7 @@ def test_smoothness_counts_concave_curvature():
 @quick
 @given(st.integers(0, 10**6), st.lists(st.integers(-4, 4), min_size=2, max_size=2))
 def test_shifting_the_minimisers_shifts_the_problem(seed, v):
-    p = instances.rational_random(Stream(seed, "shift"), 3, 2)
+    p = rational_random(Stream(seed, "shift"), 3, 2)
     moved = Quadratic(p.H, p.c + np.array([Q(k) for k in v], dtype=object), p.weights)
     x = rationals(2, seed)
     assert moved.to(RATIONAL).value(x + RATIONAL.array(v)) == p.to(RATIONAL).value(x)
@@ -143,7 +143,7 @@ def test_dissimilarity_of_a_common_hessian(beta2):
 @quick
 @given(st.integers(0, 10**6))
 def test_dissimilarity_against_brute_force(seed):
-    p = instances.rational_random(Stream(seed, "kappa"), 3, 2)
+    p = rational_random(Stream(seed, "kappa"), 3, 2)
     w = p.weights
     f, wf = p.to(FLOAT), FLOAT.array(w)
     beta2 = 4

@@ -1,10 +1,8 @@
 """The report writers, on records made by hand."""
 
-import json
 import re
 from copy import deepcopy
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -437,9 +435,3 @@ def test_orphans_are_reported():
     lost = instance("x", claim="no-such-claim")
     assert "fednova/no-such-claim" in whole([PRINTED, lost])
     assert "1 instances of no claim" in terminal.summary([PRINTED, lost])
-
-
-def test_reading_lines(tmp_path: Path):
-    path = tmp_path / "verdicts.jsonl"
-    path.write_text("\n".join(json.dumps(r) for r in ALL) + "\n\n", encoding="utf-8")
-    assert whole(records.read_jsonl(path)) == whole(ALL)
