@@ -157,36 +157,19 @@ def _skip_if_undecided(verdict):
 
 def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
+    from fltheory.claims.cells import comparison_row, hypothesis_row
     from fltheory.claims.evidence import show
 
     lines = [f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip()]
     if verdict.hypotheses:
-        rows = [
-            (h["name"], h["lhs"], h["rhs"], h["margin"], "holds" if h["holds"] else "fails") for h in verdict.hypotheses
-        ]
-        lines += _align([("hypothesis", "left", "right", "margin", ""), *rows])
+        lines += _align([("hypothesis", "left", "right", "margin", ""), *map(hypothesis_row, verdict.hypotheses)])
     if verdict.comparisons:
-        rows = [
-            (
-                c.label or "statement",
-                show(c.lhs),
-                c.relation,
-                show(c.rhs),
-                "" if c.margin is None else show(c.margin),
-                f"{c.status} ({c.evidence})",
-            )
-            for c in verdict.comparisons
-        ]
+        rows = [comparison_row(c, show) for c in verdict.comparisons]
         lines += _align([("comparison", "left", "relation", "right", "margin", ""), *rows])
     return "\n".join(lines)
 
 
 def _align(rows):
-    cells = [[_short(str(c)) for c in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
+    from fltheory.tables import aligned, keep_ends
 
-
-def _short(text):
-    half = (WIDTH - 3) // 2
-    return text if len(text) <= WIDTH else f"{text[:half]}...{text[-half:]}"
+    return aligned([[keep_ends(str(c), WIDTH) for c in row] for row in rows], "  ")

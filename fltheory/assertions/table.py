@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.scalars import fraction, is_rational
+from fltheory.tables import aligned
 
 WIDTH = 96
 SAYS = {HOLDS: "holds", FALSIFIED: "does not hold", INCONCLUSIVE: "inconclusive"}
@@ -35,11 +36,7 @@ class Evidence:
         lines = [f"{self.assertion}: {SAYS[self.status]}"]
         for label, text in head:
             lines += _wrapped(label, text)
-        titled = [("", "expected", "found", "difference", ""), *self.rows]
-        widths = [max(len(str(row[k])) for row in titled) for k in range(5)]
-        widths[0] = max(widths[0], 10)
-        for row in titled:
-            lines.append("  " + "  ".join(str(c).ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
+        lines += aligned([(" " * 10, "expected", "found", "difference", ""), *self.rows], "  ")
         return "\n".join(lines + _wrapped("to read", self.reading))
 
     def decided(self):

@@ -11,6 +11,7 @@ from fltheory.claims.discover import activate, papers
 from fltheory.claims.findings import confirm
 from fltheory.conformance.report import conforms
 from fltheory.errors import is_one_of, refuse
+from fltheory.tables import keep_ends
 
 CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
 FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
@@ -122,8 +123,8 @@ def _find(id, paths):
 
 def _table(paper, kind, made, verdict, wanted, contradictions, quick):
     if kind == "claim":
-        rows = [(v.instance, _short(ev.show(c.rhs)), _short(ev.show(c.lhs)),
-                 "-" if c.margin is None else _short(ev.show(c.margin)), f"{c.status} ({c.evidence})")
+        rows = [(v.instance, keep_ends(ev.show(c.rhs), SHOWN), keep_ends(ev.show(c.lhs), SHOWN),
+                 "-" if c.margin is None else keep_ends(ev.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
                 for v in verdict.instances for c in v.comparisons if c.status != ev.HOLDS]
         idle = {ev.OUT_OF_SCOPE} if any(v.status != ev.OUT_OF_SCOPE for v in verdict.instances) else set()
         rows += [(v.instance, "", "", "", f"{v.status}: {v.reason}") for v in verdict.instances
@@ -141,11 +142,6 @@ def _table(paper, kind, made, verdict, wanted, contradictions, quick):
         (("word", wanted, verdict.word, "", ""), *rows),
         ev.INCONCLUSIVE if verdict.word in (ev.SKIPPED, ev.OPEN) else ev.FALSIFIED,
         reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
-
-
-def _short(text):
-    half = (SHOWN - 3) // 2
-    return text if len(text) <= SHOWN else f"{text[:half]}...{text[-half:]}"
 
 
 __all__ = ["assert_claim", "assert_conforms"]

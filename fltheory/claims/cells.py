@@ -9,14 +9,13 @@ from html import escape
 from fltheory.claims import evidence as ev
 from fltheory.claims.rebuild import text
 from fltheory.problems.huber import HuberLoss
+from fltheory.tables import html_row, keep_ends
 
 WIDTH = 160  # characters of one number
 
 
 def _short(value) -> str:
-    shown = " ".join(str(value).split())
-    half = (WIDTH - 3) // 2
-    return shown if len(shown) <= WIDTH else f"{shown[:half]}...{shown[-half:]}"
+    return keep_ends(" ".join(str(value).split()), WIDTH)
 
 
 def _side(value) -> str:
@@ -25,12 +24,12 @@ def _side(value) -> str:
     return shown if about is None or shown == f"{about:.12g}" else f"{shown} (about {about:.6g})"
 
 
-def _comparison(c) -> tuple:
-    return (c.label or "statement", _side(c.lhs), c.relation, _side(c.rhs),
+def comparison_row(c, side=_side) -> tuple:
+    return (c.label or "statement", side(c.lhs), c.relation, side(c.rhs),
             "" if c.margin is None else _short(ev.show(c.margin)), f"{c.status} ({c.evidence})")
 
 
-def _hypothesis(h) -> tuple:
+def hypothesis_row(h) -> tuple:
     return h["name"], h["lhs"], h["rhs"], h["margin"], "holds" if h["holds"] else "fails"
 
 
@@ -38,16 +37,15 @@ def _lines(verdict) -> list[str]:
     """One instance verdict: hypotheses with both numbers, then both sides."""
     out = [f"  {verdict.instance}: {verdict.status} {verdict.reason}".rstrip()]
     out += [f"    needs {name}: {left} against {right}, margin {margin}: {word}"
-            for name, left, right, margin, word in map(_hypothesis, verdict.hypotheses)]
+            for name, left, right, margin, word in map(hypothesis_row, verdict.hypotheses)]
     return out + [f"    {label}: {left} {relation} {right}: {status}"
-                  for label, left, relation, right, _, status in map(_comparison, verdict.comparisons)]
+                  for label, left, relation, right, _, status in map(comparison_row, verdict.comparisons)]
 
 
 def table(head, rows) -> str:
     """An HTML table; every cell is escaped."""
-    def line(cells, tag):
-        return "<tr>" + "".join(f'<{tag} style="text-align:left">{escape(str(v))}</{tag}>' for v in cells) + "</tr>"
-    return f"<table>{line(head, 'th')}{''.join(line(r, 'td') for r in rows)}</table>"
+    left = ' style="text-align:left"'
+    return f"<table>{html_row(head, 'th', cell=left)}{''.join(html_row(r, cell=left) for r in rows)}</table>"
 
 
 def _instances_html(verdicts) -> str:
@@ -55,7 +53,7 @@ def _instances_html(verdicts) -> str:
     for v in verdicts:
         needs = "; ".join(f"{h['name']}: {h['lhs']} against {h['rhs']} {'holds' if h['holds'] else 'fails'}"
                           for h in v.hypotheses)
-        sides = [_comparison(c) for c in v.comparisons] or [("", "", "", "", "", v.status)]
+        sides = [comparison_row(c) for c in v.comparisons] or [("", "", "", "", "", v.status)]
         rows += [(v.instance, needs, *side, v.reason) for side in sides]
     return table(("instance", "hypotheses", "comparison", "left", "relation", "right", "margin", "status", "reason"),
                  rows)

@@ -14,6 +14,7 @@ import numpy as np
 from fltheory.comparison.measure import LEVEL, Measurement
 from fltheory.comparison.names import describe
 from fltheory.comparison.predict import Prediction
+from fltheory.tables import html_row
 from fltheory.trace import write_atomically
 
 WIDTH = 120
@@ -233,18 +234,16 @@ class MethodTable:
 
     def _repr_html_(self):
         sections, notes = self._sections()
-        head = "".join(f"<th>{html.escape(e.name)}</th>" for e in self.entries)
-        body = []
+        body = [html_row(["", *(e.name for e in self.entries)], "th")]
+        across = f' colspan="{len(self.entries) + 1}" style="text-align:left"'
         for title, lines in sections:
-            body.append(
-                f'<tr><th colspan="{len(self.entries) + 1}" style="text-align:left">{html.escape(title)}</th></tr>'
-            )
+            body.append(html_row([title], "th", cell=across))
             for name, cells in lines:
                 shown = "".join(f"<td{_style(mark)}>{html.escape(text)}</td>" for text, mark in cells)
                 body.append(f"<tr><td>{html.escape(name)}</td>{shown}</tr>")
         foot = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
         return (
-            f"<p>{html.escape(self._header())}</p><table><tr><th></th>{head}</tr>{''.join(body)}</table>"
+            f"<p>{html.escape(self._header())}</p><table>{''.join(body)}</table>"
             f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>"
         )
 

@@ -13,6 +13,7 @@ import fltheory
 from fltheory.conformance.cases import Case, NotChecked, Violation
 from fltheory.conformance.rules import RULES
 from fltheory.errors import MissingLibrary
+from fltheory.tables import html_row
 
 PASSED, FAILED, NOT_CHECKED, NOT_APPLICABLE = "passed", "failed", "not checked", "does not apply"
 WIDTH = 110
@@ -87,15 +88,14 @@ class Conformance:
     __repr__ = __str__
 
     def _repr_html_(self):
-        cells = []
+        rows = [html_row(("", "rule", "says", "found"), "th")]
         for r in self.rules:
             text = [r.found, r.where and f"({r.where})", r.repair if r.status == FAILED else ""]
-            row = (r.status, r.title, r.says, " ".join(t for t in text if t))
+            cells = (r.status, r.title, r.says, " ".join(t for t in text if t))
             colour = {FAILED: "#f9d7c4", NOT_CHECKED: "#fdf3d0"}.get(r.status)
             style = f' style="background:{colour}"' if colour else ""
-            cells.append(f"<tr{style}>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>")
-        head = "<tr><th></th><th>rule</th><th>says</th><th>found</th></tr>"
-        return f"<p>{html.escape(self.headline())}</p><table>{head}{''.join(cells)}</table>"
+            rows.append(html_row(cells, row=style))
+        return f"<p>{html.escape(self.headline())}</p><table>{''.join(rows)}</table>"
 
 
 def conforms(algorithm) -> Conformance:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from fltheory.tables import aligned, html_row
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -80,9 +82,7 @@ class Identification:
         lines = [f"{label:<16} {text}" for label, text in self._lines()]
         rows = list(self._rows())
         if rows:
-            widths = [max(len(r[k]) for r in [self.HEAD, *rows]) for k in range(len(self.HEAD))]
-            lines += ["", *("  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip()
-                            for r in [self.HEAD, *rows])]
+            lines += ["", *aligned([self.HEAD, *rows])]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -95,9 +95,7 @@ class Identification:
         out.append("</table>")
         rows = list(self._rows())
         if rows:
-            out.append("<table><tr>" + "".join(f"<th>{html.escape(c)}</th>" for c in self.HEAD) + "</tr>")
-            out += ["<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for r in rows]
-            out.append("</table>")
+            out += ["<table>", html_row(self.HEAD, "th"), *map(html_row, rows), "</table>"]
         return "".join(out)
 
 

@@ -1,0 +1,16 @@
+from fltheory.tables import aligned, html_row, keep_ends
+
+
+def test_columns_are_as_wide_as_their_longest_cell():
+    assert aligned([("a", 10, ""), ("long", "", "x")], "> ") == ["> a     10", "> long      x"]
+    assert aligned([]) == []
+
+
+def test_cells_of_html_are_escaped():
+    assert html_row(["<a>", 1], "th", ' class="r"', " id='c'") == (
+        "<tr class=\"r\"><th id='c'>&lt;a&gt;</th><th id='c'>1</th></tr>")
+
+
+def test_long_cells_keep_their_ends():
+    assert keep_ends("0123456789", 10) == "0123456789"
+    assert keep_ends("0123456789A", 9) == "012...89A"
