@@ -1,13 +1,12 @@
 """Whether an algorithm obeys the rules of a round, and whether a claim or finding has its expected word."""
 from __future__ import annotations
 
-import difflib
 import os
 
 from fltheory.assertions.table import Evidence
 from fltheory.claims import evidence as ev
 from fltheory.claims.check import check
-from fltheory.claims.discover import activate, papers
+from fltheory.claims.discover import activate, find, papers
 from fltheory.claims.findings import confirm
 from fltheory.conformance.report import conforms
 from fltheory.errors import is_one_of, refuse
@@ -15,8 +14,7 @@ from fltheory.tables import keep_ends
 
 CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
 FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
-CLOSE = 5     # suggestions for an unknown id
-SHOWN = 60    # characters of a number in a claim's table
+SHOWN = 60  # characters of a number in a claim's table
 
 
 def assert_conforms(algorithm):
@@ -103,22 +101,10 @@ def assert_claim(id, paths=("verification",), word=None, quick=False):
 
 
 def _find(id, paths):
-    if not isinstance(id, str) or not id:
-        refuse("id", id, "a claim is named by a string", "For example assert_claim('eq26-28').")
     folders = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(folders, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in folders):
         refuse("paths", paths, "is a folder or a list of folders", "For example paths='verification'.")
-    found = papers(folders)
-    known = [(p, kind, made) for p in found for kind, table in (("claim", p.claims), ("finding", p.findings))
-             for made in table.values()]
-    hits = [k for k in known if id in (k[2].id, f"{k[0].slug}/{k[2].id}")]
-    if len(hits) > 1:
-        refuse("id", id, "names several", f"Write one of {[f'{p.slug}/{m.id}' for p, _, m in hits]}.")
-    if not hits:
-        close = difflib.get_close_matches(id, [m.id for _, _, m in known], CLOSE, 0.5)
-        refuse("id", id, f"is no claim or finding of {', '.join(p.slug for p in found)}",
-               f"Close: {', '.join(close)}." if close else "`fltheory list` shows the ids.")
-    return hits[0]
+    return find(papers(folders), id)
 
 
 def _table(paper, kind, made, verdict, wanted, contradictions, quick):

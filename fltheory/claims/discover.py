@@ -7,6 +7,7 @@ the same command.
 from __future__ import annotations
 
 import csv
+import difflib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -189,4 +190,36 @@ def _add(paper: Paper, made):
     table[made.id] = made
 
 
-__all__ = ["Claim", "Finding", "Paper", "activate", "load", "papers", "read_ledger", "refuse_module_name"]
+def find(among, id) -> tuple:
+    """(paper, kind, claim or finding) of an id, or of paper/id. Raises BadInput, with close ids where there is none."""
+    if not isinstance(id, str) or not id:
+        refuse("id", id, "a claim is named by a string", 'For example "eq26-28".')
+    found, known, waiting = [], [], []
+    for paper in among:
+        for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
+            for name, made in table.items():
+                known += [name, f"{paper.slug}/{name}"] if "/" in id else [name]
+                if id in (name, f"{paper.slug}/{name}"):
+                    found.append((paper, kind, made))
+        waiting += [paper.slug for name in paper.ledger if id in (name, f"{paper.slug}/{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
+        refuse("id", id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
+    if waiting:
+        refuse("id", id, f"stands in the ledger of {waiting[0]} but holds nothing to show",
+               "`fltheory list` shows which ids are written.")
+    refuse("id", id, "is no claim or finding written here", f"{_meant(id, known)}`fltheory list` shows the ids.")
+
+
+def _meant(wrong, known) -> str:
+    """"Did you mean ...? ", or nothing where no id is close. Ids that go on as typed come first."""
+    lower, typed = {name.lower(): name for name in known}, wrong.lower()
+    close = sorted((n for n in lower if n.startswith(typed)), key=len) + difflib.get_close_matches(typed, lower, 3, 0.6)
+    close += [n for n in lower if typed in n and "/" not in n]
+    close = list(dict.fromkeys(lower[n] for n in close))[:3]
+    return f"Did you mean {' or '.join(close)}? " if close else ""
+
+
+__all__ = ["Claim", "Finding", "Paper", "activate", "find", "load", "papers", "read_ledger", "refuse_module_name"]

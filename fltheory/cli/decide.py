@@ -85,36 +85,8 @@ def _list(args):
 
 
 def _find(args):
-    """(paper, kind, claim or finding) of an id, or of paper/id; close matches are suggested where there is none."""
-    from fltheory.errors import refuse
-    found, known, waiting = [], [], []
-    for paper in papers_of(args):
-        for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
-            for name, made in table.items():
-                known += [name, f"{paper.slug}/{name}"] if "/" in args.id else [name]
-                if args.id in (name, f"{paper.slug}/{name}"):
-                    found.append((paper, kind, made))
-        waiting += [paper.slug for name in paper.ledger if args.id in (name, f"{paper.slug}/{name}")]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
-        refuse("id", args.id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
-    if waiting:
-        refuse("id", args.id, f"stands in the ledger of {waiting[0]} but holds nothing to show",
-               "`fltheory list` shows which ids are written.")
-    refuse("id", args.id, "is no claim or finding written here",
-           f"{_meant(args.id, known)}`fltheory list` shows the ids.")
-
-
-def _meant(wrong, known) -> str:
-    """"Did you mean ...? ", or nothing where no id is close. Ids that go on as typed come first."""
-    from difflib import get_close_matches
-    lower, typed = {name.lower(): name for name in known}, wrong.lower()
-    close = sorted((n for n in lower if n.startswith(typed)), key=len) + get_close_matches(typed, lower, 3, 0.6)
-    close += [n for n in lower if typed in n and "/" not in n]
-    close = list(dict.fromkeys(lower[n] for n in close))[:3]
-    return f"Did you mean {' or '.join(close)}? " if close else ""
+    from fltheory.claims.discover import find
+    return find(papers_of(args), args.id)
 
 
 def _records(paper, kind, found) -> list:

@@ -43,7 +43,7 @@ def test_a_mutated_paper_fails_with_its_numbers(own):
 
 
 def test_unknown_claims_words_and_folders_are_refused(own):
-    for options, said in (({"id": "halff"}, "Close: half"), ({"id": 3}, "named by a string"),
+    for options, said in (({"id": "halff"}, "Did you mean half"), ({"id": 3}, "named by a string"),
                           ({"id": "zzz"}, "fltheory list"),
                           ({"id": "half", "word": "TRUE"}, "PROVED"), ({"id": "f1", "word": "FALSE"}, "CONFIRMED"),
                           ({"id": "half", "quick": 1}, "True or False")):
