@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -16,18 +17,19 @@ from fltheory.assertions.subjects import (
     level_of,
     minimiser,
     named,
-    number,
-    one_of,
-    tolerance_of,
+    number_or_bound,
     vector,
 )
-from fltheory.assertions.table import Evidence, difference, shown
+from fltheory.assertions.table import one_number
 from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.scalars import FLOAT, is_rational
 from fltheory.trace import Trace
 
-READ_FLOOR = "found is the stationary E|x - x*|^2: squared bias plus variance that noise and sampling keep alive. "
+DERIVED = "found is the stationary E|x - x*|^2: squared bias plus variance that noise and sampling keep alive. "
+MEASURED = ("found is the mean over replicates of each one's tail average of |x - x*|^2; a run that is too short still "
+            "carries its start.")
+_floor = partial(one_number, "floor")
 
 
 def assert_floor(subject, expected=None, at_most=None, tolerance=None, reference=None, level=LEVEL):
@@ -59,13 +61,10 @@ def assert_floor(subject, expected=None, at_most=None, tolerance=None, reference
     """
     __tracebackhide__ = True
     checked(subject)
-    one_of(expected, at_most)
-    tolerance, level = tolerance_of(tolerance), level_of(level)
-    bound = expected is None
-    target = number(at_most if bound else expected, "at_most" if bound else "expected", 0)
-    if bound and tolerance is not None:
-        refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
-    about = {"assertion": "assert_floor", "subject": named(subject)}
+    target, bound, tolerance = number_or_bound(expected, at_most, tolerance)
+    level = level_of(level)
+    about = {"assertion": "assert_floor", "subject": named(subject),
+             "reading": MEASURED if isinstance(subject, Trace) else DERIVED}
     if isinstance(subject, Trace):
         if reference is not None:
             refuse("reference", reference, "a trace recorded its errors when it was run", "Leave it out.")
@@ -121,16 +120,6 @@ def _measured_floor(trace, target, bound, tolerance, level, about):
             why = "the bound lies inside the interval: use more replicates" if status == INCONCLUSIVE else ""
     found = f"{interval.value:.6g} +/- {interval.half_width:.2g}"
     return _floor(about, target, bound, found, status, "statistical", said, why, interval.value)
-
-
-def _floor(about, target, bound, found, status, kind, allowed, why="", value=None):
-    value = found if value is None else value
-    gap = difference(value, target)
-    row = ("floor", ("<= " if bound else "") + shown(target), shown(found), gap, "" if status == HOLDS else "<-")
-    reading = READ_FLOOR if kind != "statistical" else (
-        "found is the mean over replicates of each one's tail average of |x - x*|^2; a run that is too short still "
-        "carries its start.")
-    return Evidence(**about, kind=kind, allowed=allowed, rows=(row,), status=status, why=why, reading=reading)
 
 
 __all__ = ["assert_floor"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -15,11 +16,9 @@ from fltheory.assertions.subjects import (
     level_of,
     mean_ball,
     named,
-    number,
-    one_of,
-    tolerance_of,
+    number_or_bound,
 )
-from fltheory.assertions.table import Evidence, difference, shown
+from fltheory.assertions.table import one_number
 from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
 from fltheory.operators import spectrum
@@ -34,7 +33,11 @@ FEWEST = 5         # rounds of a window
 WIDTHS = (1e-2, 1e-3, 1e-4, 1e-6)  # relative widths of certified enclosures, tried in turn
 KINDS = {"mean": "contraction factor of the mean per round (spectral radius)",
          "mean-square": "contraction factor of E|z - z*|^2 per round (spectral radius)"}
-READ_RATE = "a smaller rate is faster, 1 or more does not converge. "
+FASTER = "a smaller rate is faster, 1 or more does not converge. "
+DERIVED = FASTER + "A difference is one of the coded round or of the formula."
+MEASURED = FASTER + ("The factor is that of the rounds in the window; a rate is its limit, met only where the slowest mode "
+                     "is left.")
+_rate = partial(one_number, "rate")
 
 
 def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolerance=None, level=LEVEL, window=None):
@@ -71,13 +74,10 @@ def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolera
     checked(subject)
     if not is_one_of(kind, KINDS):
         refuse("kind", kind, f"is one of {sorted(KINDS)}", "Say whether the mean or the mean square contracts.")
-    one_of(expected, at_most)
-    tolerance, level = tolerance_of(tolerance), level_of(level)
-    bound = expected is None
-    target = number(at_most if bound else expected, "at_most" if bound else "expected", 0)
-    if bound and tolerance is not None:
-        refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
-    about = {"assertion": "assert_linear_rate", "subject": named(subject), "compared": KINDS[kind]}
+    target, bound, tolerance = number_or_bound(expected, at_most, tolerance)
+    level = level_of(level)
+    about = {"assertion": "assert_linear_rate", "subject": named(subject), "compared": KINDS[kind],
+             "reading": MEASURED if isinstance(subject, Trace) else DERIVED}
     if isinstance(subject, Trace):
         return _traced(subject, target, bound, kind, tolerance, level, window, about).decided()
     if window is not None:
@@ -196,16 +196,6 @@ def _side(M, r, bits=128):
         if all(z.abs_upper() < at for z in others):
             return 0 if met else -1
     return None
-
-
-def _rate(about, target, bound, found, status, kind, allowed, why="", value=None):
-    value = found if value is None else value
-    gap = difference(value, target)
-    row = ("rate", ("<= " if bound else "") + shown(target), shown(found), gap, "" if status == HOLDS else "<-")
-    return Evidence(**about, kind=kind, allowed=allowed, rows=(row,), status=status, why=why, reading=READ_RATE + (
-        "A difference is one of the coded round or of the formula." if kind != "statistical" else
-        "The factor is that of the rounds in the window; a rate is its limit, met only where the slowest mode is "
-        "left."))
 
 
 # ---- measured rates ----------------------------------------------------------------------------------------

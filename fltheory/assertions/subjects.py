@@ -93,11 +93,17 @@ def level_of(level) -> float:
     return value
 
 
-def one_of(expected, at_most):
-    """Refuses both or neither."""
-    if (expected is None) == (at_most is None):
+def number_or_bound(expected, at_most, tolerance):
+    """(number >= 0, whether it is a bound, tolerance) of what is asserted about one number."""
+    bound = expected is None
+    if bound == (at_most is None):
         refuse("(expected, at_most)", (expected, at_most), "exactly one of both is given",
                "Give expected= for a predicted value, at_most= for a bound.")
+    tolerance = tolerance_of(tolerance)
+    target = number(at_most if bound else expected, "at_most" if bound else "expected", 0)
+    if bound and tolerance is not None:
+        refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
+    return target, bound, tolerance
 
 
 # ---- problems ----------------------------------------------------------------------------------------------
@@ -191,4 +197,4 @@ def interval_rule(level, tolerance, scale) -> str:
 
 
 __all__ = ["FLOAT_TOLERANCE", "LEVEL", "by_interval", "checked", "inside", "interval_rule", "length", "level_of",
-           "mean_ball", "minimiser", "named", "number", "one_of", "tolerance_of", "vector"]
+           "mean_ball", "minimiser", "named", "number", "number_or_bound", "tolerance_of", "vector"]
