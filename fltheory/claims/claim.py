@@ -112,21 +112,16 @@ class Hypothesis:
     def check(self, instance) -> dict:
         sides = self.sides(instance)
         if sides is ASSUMED:
-            return {
-                "name": self.name,
-                "statement": self.statement,
-                "lhs": ASSUMED,
-                "rhs": "symbols",
-                "holds": True,
-                "margin": "",
-            }
-        left, right = sides
-        if left is None or right is None:  # the number does not exist: no finite constant
-            return {"name": self.name, "statement": self.statement, "lhs": "none" if left is None else show(left),
-                    "rhs": "none" if right is None else show(right), "holds": False, "margin": ""}
-        holds, margin = at_status(left, right, self.strict)
-        return {"name": self.name, "statement": self.statement, "lhs": show(left), "rhs": show(right), "holds": holds,
-                "margin": show(margin)}
+            lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
+        else:
+            left, right = sides
+            lhs, rhs = ("none" if v is None else show(v) for v in (left, right))
+            if left is None or right is None:  # the number does not exist: no finite constant
+                holds, margin = False, ""
+            else:
+                holds, margin = at_status(left, right, self.strict)
+                margin = show(margin)
+        return {"name": self.name, "statement": self.statement, "lhs": lhs, "rhs": rhs, "holds": holds, "margin": margin}
 
 
 @dataclass
