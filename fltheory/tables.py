@@ -1,7 +1,11 @@
-"""Tables of words: aligned lines of text, escaped rows of HTML, and cells that keep their ends where they are too long."""
+"""Tables: aligned lines of text, escaped rows of HTML, CSV, and cells that keep their ends where they are too long."""
 from __future__ import annotations
 
+import csv
+import io
 from html import escape
+
+from fltheory.errors import refuse
 
 
 def keep_ends(text, width) -> str:
@@ -21,4 +25,16 @@ def html_row(cells, tag="td", row="", cell="") -> str:
     return f"<tr{row}>" + "".join(f"<{tag}{cell}>{escape(str(c))}</{tag}>" for c in cells) + "</tr>"
 
 
-__all__ = ["aligned", "html_row", "keep_ends"]
+def to_csv(rows) -> str:
+    """Rows as CSV text; floats with 17 digits, so that reading them back loses nothing."""
+    if not rows:
+        refuse("rows", rows, "a figure's table has at least one row", "Check data().")
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
+    return out.getvalue()
+
+
+__all__ = ["aligned", "html_row", "keep_ends", "to_csv"]

@@ -1,4 +1,6 @@
-from fltheory.tables import aligned, html_row, keep_ends
+import numpy as np
+
+from fltheory.tables import aligned, html_row, keep_ends, to_csv
 
 
 def test_columns_are_as_wide_as_their_longest_cell():
@@ -14,3 +16,7 @@ def test_cells_of_html_are_escaped():
 def test_long_cells_keep_their_ends():
     assert keep_ends("0123456789", 10) == "0123456789"
     assert keep_ends("0123456789A", 9) == "012...89A"
+
+
+def test_truth_values_of_every_kind_are_words_in_csv():
+    assert to_csv([{"a": True, "b": np.False_, "c": np.float64(0.1), "d": None}]) == "a,b,c,d\nTrue,False,0.1,\n"

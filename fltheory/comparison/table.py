@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import math
 import textwrap
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fltheory.comparison.measure import LEVEL, Measurement
 from fltheory.comparison.names import describe
 from fltheory.comparison.predict import Prediction
-from fltheory.tables import html_row
+from fltheory.tables import html_row, to_csv
 from fltheory.trace import write_atomically
 
 WIDTH = 120
@@ -249,11 +246,7 @@ class MethodTable:
 
     def to_csv(self, path):
         """Write `rows` as CSV, floats with all digits. Returns the path."""
-        rows, out = self.rows, io.StringIO()
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: _cell(v) for k, v in row.items()} for row in rows)
-        _write(path, out.getvalue().encode())
+        _write(path, to_csv(self.rows).encode())
         return path
 
     def to_html(self, path):
@@ -351,12 +344,6 @@ def _weights(weights, chi_square):
 def _style(mark):
     colours = {True: "#e3f3ea", False: "#f9d7c4"}
     return "" if mark is None else f' style="background:{colours[mark]}"'
-
-
-def _cell(value):
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value))
-    return repr(float(value)) if isinstance(value, float) else value
 
 
 __all__ = ["Entry", "MethodTable", "number"]

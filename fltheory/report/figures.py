@@ -6,7 +6,6 @@ cycle; no LaTeX installation. A figure module declares `FIGURES = {name: Figure(
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from fltheory.errors import BadInput, refuse
 from fltheory.pictures import COLOURS, canvas
+from fltheory.tables import to_csv
 from fltheory.trace import write_atomically
 
 
@@ -25,18 +25,6 @@ class Figure:
     data: Callable
     draw: Callable
     caption: str
-
-
-def to_csv(rows) -> str:
-    """Rows as CSV text; floats with 17 digits, so that reading them back loses nothing."""
-    if not rows:
-        refuse("rows", rows, "a figure's table has at least one row", "Check data().")
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
-    return out.getvalue()
 
 
 def from_csv(path) -> list[dict]:
