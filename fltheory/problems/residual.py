@@ -1,15 +1,13 @@
 """Federated residual learning: one shared parameter and personal ones of unequal dimension."""
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from fltheory.arrays import matvec
 from fltheory.errors import refuse
 from fltheory.problems.base import Problem, check_weights
 from fltheory.problems.quadratic import Quadratic
-from fltheory.problems.rows import sequence
+from fltheory.problems.rows import pad, sequence
 from fltheory.scalars import declare
 
 
@@ -48,7 +46,7 @@ class Residual(Problem):
         self.dims = tuple(len(c) for c in C)
         self.personal = k = max(self.dims)
         self.A, self.bw, self.name = A, bw, name
-        self.B, self.C, self.btheta = _pad(B, (d, k)), _pad(C, (k, k)), _pad(btheta, (k,))
+        self.B, self.C, self.btheta = pad(B, (d, k)), pad(C, (k, k)), pad(btheta, (k,))
         self.real = np.array([[int(j < size) for j in range(k)] for size in self.dims])  # 1 where not padded
         self.weights = check_weights(weights, n)
 
@@ -80,12 +78,3 @@ def _square(M, what):
     exact = M.dtype != np.float64
     if not (M == M.T).all() if exact else np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
         refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")
-
-
-def _pad(parts, shape):
-    """Arrays of at most this shape, stacked and filled up with zeros."""
-    out = np.empty((len(parts), *shape), dtype=object)
-    out[...] = Fraction(0)
-    for row, v in zip(out, parts, strict=True):
-        row[tuple(slice(size) for size in v.shape)] = v
-    return out.astype(np.float64) if any(v.dtype == np.float64 for v in parts) else out

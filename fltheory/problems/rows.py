@@ -66,14 +66,15 @@ def check_reg(reg):
     return value
 
 
-def pad(parts):
-    """Arrays (m_i, ...) -> (n, max m_i, ...), missing rows filled with exact zeros."""
-    longest, first = max(len(p) for p in parts), parts[0]
-    out = np.zeros((len(parts), longest, *first.shape[1:]), dtype=first.dtype)
+def pad(parts, shape=None):
+    """Arrays of at most this shape, stacked, what is missing filled with exact zeros; default (max m_i, ...) of (m_i, ...)."""
+    shape = (len(parts), *(shape or (max(map(len, parts)), *parts[0].shape[1:])))
+    floats = any(p.dtype == np.float64 for p in parts)
+    out = np.zeros(shape, dtype=np.float64 if floats else parts[0].dtype)
     if out.dtype == object:
         out = declare(out)
-    for i, part in enumerate(parts):
-        out[i, :len(part)] = part
+    for row, part in zip(out, parts, strict=True):
+        row[tuple(map(slice, part.shape))] = part
     return out
 
 
