@@ -6,9 +6,10 @@ import functools
 import numpy as np
 
 from fltheory import linalg
-from fltheory.arrays import is_torch, matvec, to_numpy
+from fltheory.arrays import matvec
 from fltheory.errors import refuse
 from fltheory.problems.base import Constants, Problem, check_weights
+from fltheory.problems.rows import client_major
 from fltheory.scalars import FLOAT, RATIONAL, declare, fraction
 
 
@@ -71,7 +72,7 @@ class Quadratic(Problem):
         elif who.ndim == 1:
             g = matvec(self._H[who], y) - self._b[who]
         else:
-            g = _grouped(self._H, who, y) - self._b[who]
+            g = client_major(self.n, who, y, lambda points: matvec(self._H, points)) - self._b[who]
         return g if sample is None else g + sample
 
     def _values(self, x):
@@ -143,31 +144,3 @@ def _solve_consistent(P, rhs):
     for row, column in enumerate(pivots):
         x[column] = R[row, -1]
     return x
-
-
-def _grouped(H, who, y):
-    """H[who] times y without gathering matrices: sort (replicate, place) pairs by client, one padded product.
-
-    H (n, d, d); who (..., m); y (..., m, d) or (..., 1, d). Gathering n_replicates x m Hessians was measured
-    slower than a Python loop.
-    """
-    n, d = H.shape[0], H.shape[-1]
-    lead = tuple(who.shape)
-    y = (y + (0 * who)[..., None]).reshape(-1, d)
-    if is_torch(y):
-        import torch
-        flat = who.reshape(-1)
-        order = torch.argsort(flat, stable=True)
-        counts = torch.bincount(flat, minlength=n)
-        place = torch.arange(len(flat), device=y.device) - (counts.cumsum(0) - counts)[flat[order]]
-        padded = torch.zeros((n, int(counts.max()), d), dtype=y.dtype, device=y.device)
-        padded[flat[order], place] = y[order]
-        out = torch.empty_like(y)
-        out[order] = (padded @ H.swapaxes(-1, -2))[flat[order], place]
-        return out.reshape((*lead, d))
-    flat = to_numpy(who).reshape(-1)
-    out = np.empty_like(y)
-    for i in np.unique(flat):
-        rows = flat == i
-        out[rows] = y[rows] @ H[i].T
-    return out.reshape((*lead, d))
