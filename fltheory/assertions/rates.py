@@ -188,8 +188,8 @@ def _side(M, r, bits=128):
         root = flint.fmpq(root.numerator, root.denominator)
         while poly.degree() > 0 and poly(root) == 0:
             poly, met = poly // flint.fmpq_poly([-root, 1]), True
-    at = flint.arb(flint.fmpq(r.numerator, r.denominator))
-    with flint.ctx.workprec(bits):
+    with flint.ctx.workprec(bits):  # r too: a ball of 53 bits touches every root within 1e-16 of it
+        at = flint.arb(flint.fmpq(r.numerator, r.denominator))
         others = [flint.acb(z) for z, _ in poly.complex_roots()] if poly.degree() > 0 else []
         if any(z.abs_lower() > at for z in others):
             return 1

@@ -148,11 +148,31 @@ class Network(Problem):
             g = client_major(self.n, who, y, lambda points: everyone(points, data))
         return g if sample is None else g + sample
 
-    def _values(self, x):
+    def _each(self, function, x):
+        """function(x, inputs, targets, scale) of every client at x (..., d) -> (..., n)."""
         from torch.func import vmap
         data = (self._inputs, self._targets, self._scale)
-        each = vmap(self._objective, in_dims=(None, 0, 0, 0))
-        return vmap(lambda p: each(p, *data))(x.reshape(-1, self.d)).reshape(*x.shape[:-1], self.n)
+        over = vmap(function, in_dims=(None, 0, 0, 0))
+        return vmap(lambda p: over(p, *data))(x.reshape(-1, self.d)).reshape(*x.shape[:-1], self.n)
+
+    def _values(self, x):
+        return self._each(self._objective, x)
+
+    def evaluate(self, x):
+        """{"loss": F(x), "accuracy": weighted accuracy or None} at x (d,) or (..., d), numpy arrays of shape (...).
+
+        Accuracy (largest output equals the class number) exists for "cross-entropy"; clients count by p.
+        """
+        import torch
+        problem = self if "p" in self.__dict__ else self.to(Torch())
+        x = torch.as_tensor(x, dtype=torch.float64, device=problem.p.device)
+        with torch.no_grad():
+            result = {"loss": to_numpy(problem.value(x)), "accuracy": None}
+            if self.loss == "cross-entropy":
+                def right(x, inputs, targets, scale):
+                    return (scale * (problem.outputs(x, inputs).argmax(-1) == targets)).sum()
+                result["accuracy"] = to_numpy((problem.p * problem._each(right, x)).sum(-1))
+        return result
 
 
 def _arrays(values, what):

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fltheory import linalg
 from fltheory.arrays import matvec
-from fltheory.errors import refuse
+from fltheory.errors import NoMinimiser, refuse
 from fltheory.problems.base import Problem, check_weights
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.rows import pad, sequence
@@ -54,12 +55,44 @@ class Residual(Problem):
         """The problem in w alone (theta_i = 0), for algorithms without personal parameters."""
         return Quadratic.from_linear(self.A, self.bw, self.weights, name=self.name)
 
+    def joint_optimum(self):
+        """(w (d,), theta (n, personal) padded): stationary point of the weighted sum, in the declared arithmetic.
+
+        It is the minimiser if every L_i is convex. Through the Schur complements A_i - B_i C_i^-1 B_i'; raises
+        NoMinimiser if some C_i or their weighted sum is singular.
+        """
+        domain = self.native
+        A, B, C, bw, bt = (domain.array(v) for v in (self.A, self.B, self.C, self.bw, self.btheta))
+        p = domain.array(self._weights_for(domain))
+        S, s, inverted = 0 * A[0], 0 * bw[0], []
+        try:
+            for i, k in enumerate(self.dims):
+                own = B[i][:, :k]
+                solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
+                inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
+                S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
+                s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
+            w = linalg.solve(S, s)
+        except np.linalg.LinAlgError as error:
+            raise NoMinimiser(f"no unique joint optimum: {error}. Every C_i and the sum of the Schur complements "
+                              "must be invertible; add a small multiple of the identity.") from None
+        theta = 0 * bt
+        for i, (slope, start) in enumerate(inverted):
+            theta[i, :self.dims[i]] = start - linalg.matmul(slope, w)
+        return w, theta
+
     def _gradient(self, who, y, sample):
         refuse("problem", "Residual", "has personal parameters, so its gradients come in pairs",
                "Use problem.shared() for an algorithm without personal parameters.")
 
     def _values(self, x):
         return self._gradient(None, x, None)
+
+    def joint_value(self, w, theta):
+        """The weighted sum of the L_i: w (..., d), theta (..., n, personal) -> (...,)."""
+        w = w[..., None, :]
+        linear = (matvec(self._A, w) / 2 + matvec(self._B, theta) - self._bw) * w
+        return (self.p * (linear.sum(-1) + ((matvec(self._C, theta) / 2 - self._btheta) * theta).sum(-1))).sum(-1)
 
     def _gradient_pair(self, who, w, theta, sample):
         B = self._B[who]

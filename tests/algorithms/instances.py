@@ -3,7 +3,6 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
 from fltheory.arrays import EVERYONE, to_numpy
 from fltheory.laws.draw import Draw, Slots
 from fltheory.problems.quadratic import Quadratic
@@ -48,18 +47,6 @@ def residual(weights=None):
     """(Residual, its twin): personal dimensions 1, 2 and 1; the twin has equal weights."""
     data = residual_data()
     return Residual(*data, weights), ResidualClients(*data)
-
-
-def joint_optimum(problem):
-    """(w, theta) at which the gradients of a `Residual` with equal weights vanish: one system in all coordinates."""
-    n, d, k = problem.n, problem.d, problem.personal
-    M, r = np.full((d + n * k, d + n * k), Q(0)), np.concatenate([problem.bw.sum(0), problem.btheta.reshape(-1)])
-    M[:d, :d] = problem.A.sum(0)
-    for i, B in enumerate(problem.B):
-        own = slice(d + i * k, d + (i + 1) * k)
-        M[:d, own], M[own, :d], M[own, own] = B, B.T, problem.C[i] + np.diag(1 - problem.real[i])
-    z = linalg.solve(RATIONAL.array(M), RATIONAL.array(r))
-    return z[:d], z[d:].reshape(n, k)
 
 
 def draw(cohort, n, form, slots=None):

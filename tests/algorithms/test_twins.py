@@ -22,7 +22,6 @@ from tests.algorithms.instances import (
     DOMAINS,
     GRAPH,
     draw,
-    joint_optimum,
     named,
     noise_slots,
     on,
@@ -202,13 +201,36 @@ def test_a_symbolic_step_size_evaluates_to_the_twin():
 
 def test_fedresavg_fixed_point_is_the_joint_optimum():
     problem, clients = residual()
-    w, theta = joint_optimum(problem)
+    w, theta = problem.joint_optimum()
     exact_w, exact_theta = [fraction(v) for v in w], [[fraction(v) for v in row] for row in theta]
     gradients = [clients.grad(i, exact_w, exact_theta[i][:k])[0] for i, k in enumerate(problem.dims)]
     algorithm = FedResAvg(LR, personal_lr="1/5")
     state = next(follow(algorithm, problem, RATIONAL, FULL, "mask", x=w, theta=theta, ci=gradients))
     assert (state.x == w).all() and (state.theta == theta).all() and (state.c == 0).all()
     same(RATIONAL, state.ci, gradients)
+
+
+def test_joint_optimum_with_unequal_weights_has_gradient_zero_in_every_arithmetic():
+    weights = [Q(1, 2), Q(1, 3), Q(1, 6)]
+    problem, _ = residual(weights)
+    w, theta = problem.joint_optimum()
+    exact_problem = problem.to(RATIONAL)
+    gw, gtheta = exact_problem.at().grad_pair(RATIONAL.array(w)[None], RATIONAL.array(theta))
+    assert ((exact_problem.p[:, None] * gw).sum(0) == 0).all() and (gtheta == 0).all()
+    best = exact_problem.joint_value(RATIONAL.array(w), RATIONAL.array(theta))
+    step = RATIONAL.array(np.array([[Q(1, 9)] * 2] * 3)) * exact_problem._real
+    assert exact_problem.joint_value(RATIONAL.array(w), RATIONAL.array(theta) + step) > best
+
+    floats = Residual(*[[np.array(v, dtype=float) for v in part] for part in residual_data()], [0.5, 1 / 3, 1 / 6])
+    fw, ftheta = floats.joint_optimum()
+    assert np.abs(fw - w.astype(float)).max() < 1e-12 and np.abs(ftheta - theta.astype(float)).max() < 1e-12
+
+    s, = Field("s").symbols
+    A, B, C, bw, bt = residual_data()
+    symbolic = Residual([[[s, 0], [0, 1]], *A[1:]], B, C, bw, bt, weights)
+    at_two, _ = Residual([[[2, 0], [0, 1]], *A[1:]], B, C, bw, bt, weights).joint_optimum()
+    ours, _ = symbolic.joint_optimum()
+    assert [v.substitute(s=Q(2)) for v in ours] == [fraction(v) for v in at_two]
 
 
 @domains

@@ -11,7 +11,7 @@ from fltheory.operators import reach
 from fltheory.operators.probe import Layout
 from fltheory.problems.instances import scaffold_awkward
 from fltheory.scalars import LARGE_PRIME, WORD_PRIME, fraction
-from tests.algorithms.instances import GRAPH, joint_optimum, quadratic, residual
+from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.naive import fedresavg, focus, scaffold
 from tests.operators import brute
 
@@ -92,7 +92,7 @@ def test_padded_personal_coordinates_are_dropped(noise):
     assert (op.reachable, op.dimension) == (10, 14)
     assert op.invariants() == ["theta[0][1] = 0", "theta[0][2] = 0", "c[0] = 1/2 ci[0][0] + 1/2 ci[1][0]",
                                "c[1] = 1/2 ci[0][1] + 1/2 ci[1][1]"]
-    w, theta = joint_optimum(problem)
+    w, theta = problem.joint_optimum()
     fixed = op.exact().fixed_point()
     assert [fraction(v) for v in fixed.x] == [fraction(v) for v in w]
     where = [fixed.names.index(f"theta[{i}][{k}]") for i in range(2) for k in range(3)]

@@ -126,13 +126,18 @@ def test_a_round_can_be_differentiated():
     np.testing.assert_allclose(J, numeric, rtol=1e-5, atol=1e-8)
 
 
-def test_training_reduces_the_loss():
+def test_training_reduces_the_loss_and_evaluate_agrees():
     p, alg, draw = NET.to(TORCH), FedAvg("1/2", 5).to(TORCH), to_device(everyone(3, 5), "cpu")
     state = alg.init(p, torch.as_tensor(NET.initial(1)))
-    before = p.value(state.x)
+    before = NET.evaluate(state.x)
     for _ in range(60):
         state = alg.round(p, state, draw)
-    assert p.value(state.x) < before / 2
+    after = NET.evaluate(state.x)
+    assert after["loss"] < before["loss"] / 2
+    assert after["loss"] == pytest.approx(float(p.value(state.x)), rel=1e-13)
+    right = [np.mean([p.outputs(state.x, torch.as_tensor(X[i])).argmax(-1).numpy() == LABELS[i]]) for i in range(3)]
+    assert after["accuracy"] == pytest.approx(np.dot([1 / 2, 1 / 3, 1 / 6], right), abs=1e-14)
+    assert NET.evaluate(np.stack([NET.initial(k) for k in range(4)]))["loss"].shape == (4,)
 
 
 def test_seeds():
@@ -150,6 +155,7 @@ def test_squares_and_losses_of_ones_own():
     by_hand = np.mean([((a @ x.reshape(2, 3).T - t) ** 2).sum(1).mean() / 2 for a, t in zip(X, targets, strict=True)])
     assert float(net.value(torch.as_tensor(x))) == pytest.approx(by_hand, rel=1e-13)
     assert torch.equal(net.at(EVERYONE).grad(torch.as_tensor(x)[None]), own.grad(torch.as_tensor(x)[None]))
+    assert net.evaluate(x)["accuracy"] is None
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
