@@ -239,7 +239,8 @@ def hubers(constant):
        search=Search((Family("periodic quadratic", quadratics(True)), Family("periodic Huber", hubers(True))),
                      tries=100))
 def thm3_restricted(i):
-    r"""With constant $\tau_{\rm eff}$ and vanilla, step decay or momentum solvers, under (152) in every round,
+    r"""With constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and $a_i(t)$ decided before the
+    gradients of the round are drawn, under (152) in every round,
     $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}+\frac{4\eta
     L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C.$$
@@ -253,8 +254,8 @@ def thm3_restricted(i):
        search=Search((Family("periodic quadratic", quadratics(False)), Family("periodic Huber", hubers(False))),
                      tries=100))
 def thm3_corrected(i):
-    r"""With any $\tau_{\rm eff}^{(t)}$, $S=\sum_{t<T}\tau_{\rm eff}^{(t)}$, and $B',C'$ from the prefix coefficients
-    for the proximal solver:
+    r"""With steps, $a_i(t)$ and $\tau_{\rm eff}^{(t)}$ decided before the gradients of the round are drawn,
+    $S=\sum_{t<T}\tau_{\rm eff}^{(t)}$, and $B',C'$ from the prefix coefficients for the proximal solver:
     $$\frac1S\sum_{t<T}\tau_{\rm eff}^{(t)}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta S}
     +\frac{4\eta L\sigma^2\overline A}m+6\eta^2L^2\sigma^2\overline B+12\eta^2L^2\kappa^2\overline C$$
     with $\tau_{\rm eff}^{(t)}$-weighted averages $\overline A,\overline B,\overline C$.

@@ -292,9 +292,10 @@ def constants_of(i, printed):
 
 
 # ---- when there is no inconsistency -----------------------------------------------------------------------
-@claim("disc-only-two-cases", on=[*I.ordinary, I.common], finding="e10",
-       reading="Inconsistency: the surrogate's minimiser is not the true one. The sentence says that it is absent only "
-               "if w = p or all local objectives are the same.",
+@claim("disc-only-two-cases", on=[*I.ordinary, I.common, I.same_sum], finding="e10",
+       reading="Inconsistency: the surrogate's minimiser is not the true one; on the last instance the two objectives are even the "
+               "same function. The sentence says that it is absent only if w = p (printed as equal steps with the same solver, "
+               "which we widen) or all local objectives are the same.",
        survives="Both named cases avoid it; for a given pair w != p almost every choice of clients is inconsistent.")
 def disc_only_two_cases(i):
     r"""The minimisers of $F$ and $\widetilde F$ agree only if $w=p$ or all $F_i$ are the same."""

@@ -39,8 +39,9 @@ finding("e7b", kind="counterexample", breaks="cor2-nonzero-alpha", at=("m=4, tau
         step="the bound is minimised after tau_eff, A, B and C were relaxed; the exact bound may have its minimum at 0",
         reading="Perfect powers stand for the listed m = 10, tau = 20, T = 1e9, so that eta and the proposed alpha "
                 "are rational: there the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
-        survives="cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a positive alpha is "
-                 "better.")
+        survives="The corollary's rate for comparable steps (cor2-rate), and the minimiser of its relaxed bound (eq138-141). "
+                 "cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a positive alpha is better; "
+                 "a threshold exists for every number of steps, tau >> 1 included.")
 
 # ---- linear speed-up --------------------------------------------------------------------------------------
 

@@ -21,11 +21,12 @@ finding("e9", kind="wrong-formula", breaks="lem4-constants-as-printed", at=("tau
         reading="beta^2 = 1, where Assumption 3 is an equality for every x.",
         survives="The product chi^2 kappa^2, which Lemma 4 uses, is unaffected.")
 
-finding("e10", kind="counterexample", breaks="disc-only-two-cases", at=("common minimiser",), script="witnesses/e10.py",
+finding("e10", kind="counterexample", breaks="disc-only-two-cases", at=("common minimiser", "two alike of three"),
+        script="witnesses/e10.py",
         step="w != p moves the minimiser only if sum (p_i - w_i) grad F_i(x_w) != 0; a common minimiser makes it 0 for "
              "every w",
         reading="'Inconsistency' means that the surrogate's minimiser is not the true one; kappa^2 = 0 here, so "
-                "Theorem 2's own floor vanishes.",
+                "Theorem 2's own floor vanishes. Two alike of three clients refute the reading F~ = F as functions too.",
         survives="inconsistency-condition: the minimisers agree exactly when sum (p_i - w_i) grad F_i(x_w) = 0.")
 
 

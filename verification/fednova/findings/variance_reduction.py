@@ -10,7 +10,8 @@ finding("e6", kind="wrong-formula", breaks="alg2-line13-as-printed", at=("listed
         step="line 13 takes d_i from the model difference, which was made with gradients that contain c_i",
         reading="d_i = 0 before the first round; Section 5's text defines d_i by raw gradients.",
         survives="With c_i subtracted again (alg2-raw-fixed-point) the true minimiser is fixed. The printed form still "
-                 "converges on the listed instance, alternating, with a bias of the order of eta.")
+                 "converges on the listed instance, alternating, with a bias of the order of eta. If d_i is meant to stack the "
+                 "corrected gradients, line 13 fits the text, and what is off is the text.")
 
 
 def _exact_or_no_reduction():

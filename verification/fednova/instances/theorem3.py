@@ -212,6 +212,7 @@ def long_period(M, period, eta, tau_eff=None, name=""):
 
 
 e4 = long_period(2000, 952, "1/40000")
+e4_own_step = long_period(2001, 1000, "1/40000", name="one long round of 2001 in 1000, the theorem's own step")
 e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t}") for t in (1, 2, 500)]
 
 

@@ -216,6 +216,8 @@ ordinary = [
 ]
 common = agree("common minimiser", scalar([1, 2], [0, 0]), (1, 5),
                says="F_i = h_i x^2/2 with h = (1, 2): objectives and weights differ")
+same_sum = agree("two alike of three", scalar([1, 1, 2], [1, 1, -1], ["1/3", "1/3", "1/3"]), (1, 3, 2),
+                 says="F_1 = F_2 differs from F_3, w = (1/6, 1/2, 1/3): the surrogate objective is F itself")
 # p_i xi_i = (1, -2, 1) and steps (1, 2, 3): both sum p_i xi_i and sum p_i tau_i xi_i vanish
 coincidence = agree("coincidence", scalar([1, 1, 1], [2, -8, 4], ["1/2", "1/4", "1/4"]), (1, 2, 3),
                     says="sum (p_i - w_i) grad F_i(x_w) = 0 by accident")
