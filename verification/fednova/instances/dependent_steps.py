@@ -43,9 +43,10 @@ def coded_round(i):
     return [(q, far - near, near) for q, near, far in made]
 
 
+# eta = sqrt(m/(tau T)) is the step that Theorem 3 prescribes: m = 1, tau = 3/2 on average
 STOPS = one_client("a client that stops on its own first gradient",
-                   lambda first: {1: 1} if first > 0 else {2: 1}, "1/100", 2000, "-101/399",
+                   lambda first: {1: 1} if first > 0 else {2: 1}, "1/150", 15000, "-151/599",
                    "tau = 1 if the noise of the first gradient is +1, else tau = 2")
-BEFORE = [one_client(f"steps drawn before the gradients, x0={x0}", lambda first: {1: HALF, 2: HALF}, "1/100", 2000, x0,
+BEFORE = [one_client(f"steps drawn before the gradients, x0={x0}", lambda first: {1: HALF, 2: HALF}, "1/150", 15000, x0,
                      "tau is 1 or 2 with probability 1/2 each, whatever the gradients are")
-          for x0 in ("-101/399", "3")]
+          for x0 in ("-151/599", "3")]

@@ -1,9 +1,9 @@
 """FedNova (NeurIPS 2020), Theorem 3, eq (147), when tau depends on the gradients of its own round. One client, F = x^2/2,
 gradients x + noise, noise +1 or -1 with probability 1/2 each time; tau = 1 if the first noise is +1, else tau = 2;
-tau_eff = 1 in every round; eta = 1/100; T = 2000; exact fractions throughout."""
+tau_eff = 1 in every round; T = 15000 and the prescribed eta = sqrt(m/(tau T)) = 1/150, E tau = 3/2; exact fractions throughout."""
 from fractions import Fraction as Q
 
-eta, L, sigma2, m, tau_eff, beta2, kappa2, T, x0, checks = Q(1, 100), 1, 1, 1, 1, 1, 0, 2000, Q(-101, 399), []
+eta, L, sigma2, m, tau_eff, beta2, kappa2, T, x0, checks = Q(1, 150), 1, 1, 1, 1, 1, 0, 15000, Q(-151, 599), []
 runs = [(Q(1, 2), (1,)), (Q(1, 4), (-1, 1)), (Q(1, 4), (-1, -1))]  # (probability, noise of the gradients drawn)
 def server(x, noise):  # (12), m = 1 and vanilla steps, |a|_1 = tau: x + tau_eff Delta / tau
     y = x
@@ -19,6 +19,7 @@ show("A2: mean of the second noise, given the first", sum(q * v[1] for q, v in r
 show("A2: largest squared noise against sigma^2", max(z * z for _, v in runs for z in v), "<=", sigma2)
 for x in (Q(0), Q(1), Q(5, 3)):  # quadratics in x that agree at three points are equal
     show(f"A3, one client, x={x}", x**2, "=", beta2 * x**2 + kappa2)
+show("eta^2 tau T at the mean number of steps, against m", eta**2 * sum(q * len(v) for q, v in runs) * T, "=", m)
 show("(152), (2 eta L max|a|_1)^2 (2 beta^2+1)", (2 * eta * L * 2) ** 2 * (2 * beta2 + 1), "<=", 1)
 show("(152), 2 eta L tau_eff", 2 * eta * L * tau_eff, "<=", 1)
 def mean(x):  # of one round from x
