@@ -30,5 +30,10 @@ for x in (Q(1), Q(-3)):
          beta2 * sum(w[i] * h[i] * x for i in (0, 1)) ** 2)
 show("FedAvg's round at x* = 0, for this and every other eta", server(Q(0)), "=", 0)
 show("and it converges: |factor|^2", server(Q(1)) ** 2, "<", 1)
+w3 = [Q(1, 3) * t / sum(Q(s, 3) for s in (1, 3, 2)) for t in (1, 3, 2)]  # (6): three clients, p = 1/3, F_1 = F_2 = (x-1)^2/2
+show("w_1 against p_1", w3[0], "!=", Q(1, 3))
+for x in (Q(0), Q(2)):  # F_3 = (x+1)^2, gradients are affine: F~ and F differ by a constant only
+    g3 = (x - 1, x - 1, 2 * (x + 1))
+    show(f"grad F~ against grad F at {x}", sum(a * b for a, b in zip(w3, g3, strict=True)), "=", sum(g3) / 3)
 print("VERDICT:", "w != p, F_1 != F_2, and no inconsistency" if all(checks) else "counter-example does not stand")
 raise SystemExit(not all(checks))

@@ -117,10 +117,11 @@ def summed_changes(i):
     return sums, [fraction(((s.x - z) ** 2).sum()) for z in s.z]
 
 
-def _eq94(i):
+def _eq94(i, *factors):
     return [
-        at_most(left, Terms(pull=f.eq94(smoothness(i), i.tau) * distance), f"client {k}")
+        at_most(left, Terms(pull=factor(smoothness(i), i.tau) * distance), f"client {k}, {factor.__name__}")
         for k, (left, distance) in enumerate(zip(*summed_changes(i), strict=True), 1)
+        for factor in factors or (f.eq94,)
     ]
 
 
@@ -140,8 +141,7 @@ def eq94(i):
     \le4(\tau-1)L^2\|x_{r\tau+1,i}-x_{r\tau,i}\|^2$ for a participant. (Gradient steps on a convex function do not lengthen
     its gradient, so that 1 in place of 4 would do.)
     """
-    return [*_eq94(i), *(at_most(left, (i.tau - 1) * smoothness(i) ** 2 * distance, f"client {k}, with 1 in place of 4")
-                         for k, (left, distance) in enumerate(zip(*summed_changes(i), strict=True), 1))]
+    return _eq94(i, f.eq94, f.eq94_convex)
 
 
 @claim(

@@ -8,6 +8,7 @@ from verification.focus.claims.figures import SURE, below
 from verification.focus.claims.stability import square_rate
 from verification.focus.formulas import stability as f
 from verification.focus.instances import stability as I
+from verification.focus.instances.figures import MC, Digits
 
 finding("markov-slow-chain", kind="counterexample", breaks="conj-markov-qmin-step",
         at=("keeps its client with probability 999/1000",), script="witnesses/markov_slow_chain.py",
@@ -19,15 +20,15 @@ finding("markov-slow-chain", kind="counterexample", breaks="conj-markov-qmin-ste
 def _typical_runs():
     out = []
     for i, rounds in ((I.damping[0], 500), (I.slow_chain[0], 5000)):
-        measured = i.but(simulate=I.typical(i, rounds)).run
+        measured = i.but(simulate=MC | {"rounds": rounds, "metrics": {"digits": Digits(i.problem)}}).run
         start, end = (measured.interval(r, "digits", SURE) for r in (0, -1))
         out += [at_most(Q(1), square_rate(i, 1e-9)[0], f"{i.name}: mean-square rate above 1", strict=True),
                 at_most(i.op.rate(), 1.0, f"{i.name}: mean rate", strict=True),
-                below(end, start, f"{i.name}: mean of log10|x - x*| after {rounds} rounds, against the start")]
+                below(end, start, f"{i.name}: mean of log10(|x - x*|/|x*|) after {rounds} rounds, against the start")]
     return out
 
 
-finding("diverges-in-mean-square", kind="empirical", breaks="conj-markov-qmin-step", check=_typical_runs,
+finding("diverges-in-mean-square", kind="empirical", check=_typical_runs,
         says="Where we say that FOCUS diverges its mean square grows. In both examples rare long absences carry that growth: the "
              "mean converges, and so does a typical run, by the mean of log10|x - x*| over 256 seeds.",
         reading="Mean-square convergence is what the paper's theorems state; 'exact convergence' in its Limitations names none.",

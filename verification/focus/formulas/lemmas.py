@@ -66,6 +66,11 @@ def eq94(L, tau):
     return 4 * (tau - 1) * L**2
 
 
+def eq94_convex(L, tau):
+    """The same for a convex client, where gradient steps do not lengthen the change of its gradient: tau - 1 equal terms."""
+    return (tau - 1) * L**2
+
+
 def eq95(eta, N, L, tau):
     """Factors of the absent clients' part and of the present clients' part."""
     return 2 * L**2 * N, 8 * eta**2 * (tau - 1) ** 2 * L**4 * N

@@ -7,7 +7,6 @@ from fltheory.algorithms.scaffold import Scaffold
 from fltheory.claims.claim import Instance
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.modes import Chain, Markov
-from fltheory.optima import optimum
 from fltheory.scalars import Field
 from verification.focus.instances import line, plane
 
@@ -100,13 +99,6 @@ def _slow(stay, **extra):
 
 sticky = [_slow(s, square=text) for s, text in (("1/3", "0.98955"), ("9/10", "0.98879"), ("99/100", "0.99773"))]
 slow_chain = [_slow("999/1000", square="1.0000098"), *sticky]
-
-
-def typical(i, rounds):
-    """256 runs and log10|x - x*| in each."""
-    best = float(optimum(i.problem).x[0])
-    digits = {"digits": lambda x: ((x - best) ** 2).sum(-1).clamp(min=1e-300).log10() / 2}
-    return {"seed": 3, "replicates": 256, "rounds": rounds, "metrics": digits}
 
 
 def _markov(name, h, p, tau, correlation, eta):
