@@ -1,6 +1,7 @@
 """Counter-example search: hypothesis draws admissible instances and shrinks a violation to small rationals."""
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -51,6 +52,25 @@ class Search:
                 break
         out["seconds"] = round(time.perf_counter() - began, 3)
         return out
+
+
+@contextlib.contextmanager
+def no_harvest():
+    """The library draws, one time in twenty, a literal of some loaded local module: what a search sees would depend on
+    what else its process has imported. It has no setting against that, so for a while it finds no such literals."""
+    from hypothesis.internal.conjecture import providers
+    kind = providers.HypothesisProvider
+    harvest = vars(kind).get("_local_constants")
+    if harvest is None:  # a version that reads no modules
+        yield
+        return
+    kind._local_constants = providers.Constants()
+    providers.CONSTANTS_CACHE.cache.clear()  # it remembers literals of modules, and would remember that there are none
+    try:
+        yield
+    finally:
+        kind._local_constants = harvest
+        providers.CONSTANTS_CACHE.cache.clear()
 
 
 class _Deadline(BaseException):
@@ -113,10 +133,12 @@ def explore(claim, family, tries, until=None, end=None) -> Explored:
         return True
 
     last = []
-    settings = hypothesis.settings(max_examples=tries, derandomize=True, database=None, deadline=None,
-                                   suppress_health_check=list(hypothesis.HealthCheck))
+    phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
+    settings = hypothesis.settings(max_examples=tries, derandomize=True, database=None, deadline=None, phases=phases,
+                                   suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
-        hypothesis.find(st.composite(lambda draw: family.build(draw))(), violated, settings=settings)
+        with no_harvest():
+            hypothesis.find(st.composite(lambda draw: family.build(draw))(), violated, settings=settings)
         seen.verdict, seen.instance = last  # the library replays its smallest example at the end
     except hypothesis.errors.NoSuchExample:
         pass

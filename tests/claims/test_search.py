@@ -1,5 +1,6 @@
 """The counter-example search: finds and shrinks violations inside the hypotheses, and counts what it tried."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -83,6 +84,66 @@ def test_two_runs_are_the_same():
     first, second = claim.search_plan.run(claim), claim.search_plan.run(claim)
     assert first.pop("verdict").says == second.pop("verdict").says == "k=123"
     assert first | {"seconds": 0} == second | {"seconds": 0}
+
+
+def draws_of_a_search():
+    """Everything that a search draws of wide integers, fractions, floats and choices."""
+    seen = []
+
+    def build(draw):
+        seen.append([draw(st.integers(0, 10**6)), draw(st.fractions(0, 1)), draw(st.floats(0, 1)),
+                     draw(st.sampled_from((1, 2, 3)))])
+        return Instance("one", k=1)
+
+    claim = below(10, [Family("numbers", build)], tries=150)
+    assert claim.search_plan.run(claim)["tries"] > 100
+    return seen
+
+
+def test_a_search_does_not_depend_on_which_modules_are_loaded(tmp_path, monkeypatch):
+    """The library draws literals of every loaded local module now and then; there is no setting against that."""
+    before = draws_of_a_search()
+    name = "loaded_by_chance"
+    literals = [[777_000 + 3 * k, (2 * k + 1) / 1024] for k in range(300)]
+    (tmp_path / f"{name}.py").write_text(f"ODD = {literals}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from hypothesis.internal import constants_ast
+    monkeypatch.setattr(constants_ast, "is_local_module_file", lambda path: name in path)  # pytest's folders are no tests
+    from hypothesis.internal.conjecture import providers
+    monkeypatch.setattr(providers, "is_local_module_file", lambda path: name in path)
+    importlib.import_module(name)
+    try:
+        assert 777_003 in providers._get_local_constants().integers  # the library has read the module
+        assert draws_of_a_search() == before
+        drawn = []
+        import hypothesis
+
+        @hypothesis.settings(max_examples=400, derandomize=True, database=None)
+        @hypothesis.given(st.integers(0, 10**6))
+        def one(value):
+            drawn.append(value)
+        one()
+        assert {k for k, _ in literals} & set(drawn)  # and goes on using it wherever else it is used
+    finally:
+        sys.modules.pop(name)
+
+
+def test_a_search_does_not_depend_on_the_profile_of_somebody_s_tests():
+    import hypothesis
+
+    def found():
+        verdict = check(below(17, [integers(0, 1000)]))
+        return verdict.search | {"seconds": 0}
+
+    before = found()
+    hypothesis.settings.register_profile("lazy", phases=[hypothesis.Phase.explicit], max_examples=1)
+    profile = hypothesis.settings.get_current_profile_name()
+    hypothesis.settings.load_profile("lazy")
+    try:
+        assert found() == before
+        assert before["found"]["says"] == "k=17"
+    finally:
+        hypothesis.settings.load_profile(profile)
 
 
 def test_later_families_are_not_tried_after_a_violation():
