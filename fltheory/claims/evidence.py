@@ -104,8 +104,9 @@ class InstanceVerdict:
 
     @property
     def looseness(self):
-        found = [c.looseness for c in self.comparisons if c.looseness is not None]
-        return min((float(v) for v in found), default=None)
+        """The smallest right/left side; None where there is none, or where it is beyond floats."""
+        found = [number(c.looseness) for c in self.comparisons]
+        return min((v for v in found if v is not None), default=None)
 
 
 def weakest(kinds) -> str:

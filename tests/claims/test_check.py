@@ -270,6 +270,31 @@ def test_unstable_and_inapplicable_bugs_do_not_count():
     assert verdict.powerless
 
 
+@pytest.mark.parametrize("outcome", [
+    KeyError("h"), BadInput("refused"), CertificateFailed("too wide"), TooLarge("2^40 outcomes"), NoFixedPoint("rate 1"),
+    MissingLibrary("gone"), [UNDECIDED], []])
+def test_only_a_falsified_comparison_kills_a_bug(outcome):
+    """An error, a skip or an undecided comparison under a bug has rejected nothing."""
+    def body(i):
+        if i.algorithm.steps == 2:
+            return EXACT
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    verdict = check(made(body, on=[averaging(), averaging("again")], rejects=(more_steps,), domain="here"))
+    assert verdict.word == "CERTIFIED"
+    assert [(m["status"], m["by"]) for m in verdict.mutants] == [("survived", None)]
+    assert verdict.powerless
+    assert verdict.surprises()[0].startswith("POWERLESS")
+
+
+def test_a_bug_outside_the_hypotheses_is_not_killed():
+    two = Hypothesis("two", "$\\tau\\le2$", lambda i: (i.algorithm.steps, 2))
+    verdict = check(made(contraction, on=[averaging()], needs=(two,), rejects=(more_steps,), domain="here"))
+    assert [(m["status"], m["by"]) for m in verdict.mutants] == [("survived", None)]
+
+
 def test_a_bug_is_not_tried_where_the_claim_itself_does_not_hold():
     verdict = check(made(contraction, on=[averaging(eta="1/5")], rejects=(more_steps,)))
     assert (verdict.word, verdict.mutants[0]["status"]) == ("FALSE", "inapplicable")
@@ -414,6 +439,13 @@ def test_assert_holds_fails_like_a_table():
         claim.assert_holds()
     assert "only: FALSIFIED  1 equal 2" in str(failure.value)
     always(EXACT, expect="CERTIFIED", domain="here", powerless="a constant").assert_holds()
+
+
+def test_a_bound_looser_than_any_float_is_no_crash():
+    claim = made(lambda i: at_most(i.left, 1), on=[Instance("tiny", left=Q(1, 10**400)), Instance("half", left=Q(1, 2))])
+    tiny, half = check(claim).instances
+    assert (tiny.status, tiny.looseness, half.looseness) == ("HOLDS", None, 2.0)
+    assert check(claim).record()["looseness"] == [2.0, 2.0]
 
 
 def test_instances_say_what_they_have():
