@@ -60,8 +60,10 @@ class ClaimVerdict:
             out.append(f"dimensional test: {self.dimensional['detail']}")
         if self.powerless and not self.claim.powerless:
             out.append("POWERLESS: no mutant was rejected and no reason is given")
-        if not self.powerless and self.word != ev.FALSE:
-            out += [f"mutant {m['name']} survived" for m in self.mutants if m["status"] == "survived"]
+        if not self.powerless:
+            # a statement that is false fails under other bugs too; a fault of the engine must be seen to change that
+            out += [f"mutant {m['name']} survived" for m in self.mutants if m["status"] == "survived"
+                    and (self.word != ev.FALSE or m["kind"] == "engine")]
         return out
 
     @property
@@ -147,7 +149,7 @@ def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
             instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
     verdict = ClaimVerdict(claim, "", "none", instances, search=found)
     if not mutant and not quick:
-        verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on)
+        verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
     verdict.word = _word(claim, instances, found)
@@ -158,6 +160,10 @@ def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
 
 def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
     """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass."""
+    fault = instance.extra.get("fault")
+    if fault is not None:
+        with fault.planted():
+            return check_instance(claim, instance.but(fault=None))
     began = time.perf_counter()
     out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
     try:
@@ -274,23 +280,29 @@ def _without(c, name):
     return relation(c.lhs, Terms(**c.terms).without(name))
 
 
-def _code_mutants(claim, on) -> list[dict]:
-    """Catalogued bugs swapped into the instances; only stable variants count, and each must be noticed somewhere."""
+def _code_mutants(claim, on, instances) -> list[dict]:
+    """Catalogued bugs swapped into the instances; only stable variants count, and each must be noticed somewhere.
+
+    A fault of the engine is noticed where it turns HOLDS and FALSIFIED into each other: a statement that is false on
+    purpose loses its witness. A bug that only raises an error, or leaves a comparison undecided, was not noticed.
+    """
     out = []
     for bug in claim.rejects:
         tried, killer, unstable = 0, None, 0
-        for instance in on:
+        noticed = {ev.HOLDS: ev.FALSIFIED} | ({ev.FALSIFIED: ev.HOLDS} if _of_engine(bug) else {})
+        for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
             try:
                 mutated = apply_bug(bug, instance)
             except (TypeError, AttributeError, FLTheoryError):
                 continue
-            if mutated is None or check_instance(claim, instance).status not in (ev.HOLDS,):
+            wanted = None if mutated is None else noticed.get(right.status)
+            if wanted is None:
                 continue
             tried += 1
-            if not _stable(mutated):
+            if not _of_engine(bug) and not _stable(mutated):
                 unstable += 1
                 continue
-            if check_instance(claim, mutated).status == ev.FALSIFIED:
+            if check_instance(claim, mutated).status == wanted:
                 killer = instance.name
                 break
         status = (
@@ -299,7 +311,7 @@ def _code_mutants(claim, on) -> list[dict]:
         out.append(
             {
                 "name": bug.__name__,
-                "kind": "bug",
+                "kind": "engine" if _of_engine(bug) else "bug",
                 "status": status,
                 "by": killer,
                 "detail": (bug.__doc__ or "").split("\n")[0],
@@ -309,11 +321,21 @@ def _code_mutants(claim, on) -> list[dict]:
 
 
 def apply_bug(bug, instance) -> Instance | None:
-    """The instance under a catalogued bug (a function of the algorithm, or of the law), None where it changes nothing."""
+    """The instance under a catalogued bug (a function of the algorithm, or of the law), None where it changes nothing.
+
+    A bug with `of = "engine"` is a wrong line of this package: a fresh instance carries it as `fault`, and
+    `check_instance` decides that one while `fault.planted()` holds.
+    """
+    if _of_engine(bug):
+        return instance.afresh().but(fault=bug)
     field = getattr(bug, "of", "algorithm")
     value = getattr(instance, field)
     changed = None if value is None else bug(value)
     return None if changed is None or changed == value else instance.but(**{field: changed})
+
+
+def _of_engine(bug) -> bool:
+    return getattr(bug, "of", "") == "engine"
 
 
 def _stable(instance) -> bool:

@@ -1,6 +1,7 @@
 """The forms of a claim, a hypothesis, an instance and a finding."""
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
@@ -42,6 +43,11 @@ class Instance:
         own = {k: changes.pop(k, getattr(self, k)) for k in
                ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate")}
         return type(self)(**own, **(self.extra | changes))
+
+    def afresh(self) -> Instance:
+        """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
+        parts = {k: _afresh(getattr(self, k)) for k in ("problem", "algorithm", "law")}
+        return self.but(**parts, **{k: _afresh(v) for k, v in self.extra.items()})
 
     @functools.cached_property
     def op(self):
@@ -92,6 +98,19 @@ class Instance:
         units = {"eta": s**2 / c, "mu": c / s**2}
         extra = {k: fraction(self.extra[k]) * v for k, v in units.items() if k in self.extra}
         return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
+
+
+def _afresh(value):
+    """A copy of a record (or of those in a list) without its remembered values; anything else as it is."""
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_afresh(v) for v in value)
+    if isinstance(value, (type, Domain)) or not type(value).__module__.startswith("fltheory.") or not hasattr(value, "__dict__"):
+        return value
+    new = copy.copy(value)
+    for name in [k for k in vars(new) if k == "_converted" or isinstance(getattr(type(new), k, None), functools.cached_property)]:
+        del vars(new)[name]
+    vars(new).update({k: _afresh(v) for k, v in vars(new).items() if isinstance(v, (tuple, list)) or hasattr(v, "__dict__")})
+    return new
 
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it

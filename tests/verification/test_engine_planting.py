@@ -1,0 +1,133 @@
+"""Faults of the engine are really planted, really gone afterwards, and count as noticed only where a verdict turns."""
+import functools
+
+import pytest
+
+import fltheory as ft
+from fltheory.claims import relations
+from fltheory.claims.check import apply_bug, check, check_instance
+from fltheory.claims.claim import Claim
+from fltheory.laws.memoryless import Bernoulli
+from fltheory.operators.operator import Operator
+from verification.engine.planting import CannotPlant, Fault, planted
+
+HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
+RIGHT = Fault("equal-always", "claims.relations", "status = FALSIFIED if wrong else HOLDS", "status = HOLDS", "says yes")
+
+
+def instance(**more):
+    return ft.Instance("two", HALF, ft.FedAvg("1/20", 2), ft.Full(), **more)
+
+
+def test_references_taken_before_run_the_wrong_line_too():
+    taken = relations.equal
+    assert taken(1, 2).status == "FALSIFIED"
+    with RIGHT.planted():
+        assert taken(1, 2).status == ft.equal(1, 2).status == "HOLDS"
+    assert taken(1, 2).status == "FALSIFIED"
+
+
+def test_the_line_comes_back_after_an_error():
+    with pytest.raises(ZeroDivisionError), RIGHT.planted():
+        1 / 0  # noqa: B018
+    assert ft.equal(1, 2).status == "FALSIFIED"
+
+
+def test_what_functions_remember_is_forgotten_on_both_sides():
+    fault = Fault("count", "laws.memoryless", "nobody = math.prod((1 - v for v in p), start=Fraction(1))",
+                  "nobody = math.prod((v for v in p), start=Fraction(1))", "wrong mass of the empty round")
+    right = Bernoulli("1/4").feature_moments(3)[2]
+    with planted(fault):
+        wrong = Bernoulli("1/4").feature_moments(3)[2]
+    assert right == Bernoulli("1/4").feature_moments(3)[2] != wrong
+
+
+def test_methods_properties_and_decorated_functions_are_reached():
+    for module, old, new in (
+        ("operators.operator", "return self.mean_square_rate() < 1", "return True"),                  # a property
+        ("operators.operator", "M = FLOAT.array(_floats(self.moments.mean_matrix()))", "M = None"),   # wrapped by _ranged
+        ("laws.memoryless", "law = [Fraction(1)]", "law = [Fraction(2)]"),
+    ):
+        with Fault("x", module, old, new, "").planted():
+            pass
+    with Fault("s", "operators.operator", "return self.mean_square_rate() < 1", "return 7", "").planted():
+        assert Operator.stable.fget(None) == 7
+
+
+def test_functions_made_by_a_decorator_are_reached():
+    fault = Fault("quiet", "claims.relations", "return relation(*args, **options)", "return 5", "")
+    with fault.planted():
+        assert ft.equal(1, 2) == 5
+    assert ft.equal(1, 2).status == "FALSIFIED"
+
+
+def test_a_constant_of_a_module_can_be_wrong():
+    with Fault("tol", "claims.relations", relations_line("FLOAT_TOLERANCE"), "FLOAT_TOLERANCE = 1e3", "").planted():
+        assert ft.equal(1.0, 2.0).status == "HOLDS"
+    assert ft.equal(1.0, 2.0).status == "FALSIFIED"
+
+
+def relations_line(name):
+    import inspect
+    return next(line for line in inspect.getsource(relations).splitlines() if line.startswith(name)).strip()
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("no such line", "pass"), ("import functools", "import os"), ("@_worded", "")], ids=["gone", "import", "often"])
+def test_a_fault_that_does_not_apply_is_refused(old, new):
+    with pytest.raises(CannotPlant), Fault("x", "claims.relations", old, new, "").planted():
+        pass
+
+
+# ---- as a mutant of a claim -------------------------------------------------------------------------------
+def decided(body, on, *faults, **more):
+    return check(Claim("inner", body, tuple(on), rejects=faults, **more), search=False)
+
+
+def status(verdict):
+    return [(m["kind"], m["status"]) for m in verdict.mutants]
+
+
+RATE = Fault("rate", "operators.operator", "return float(np.abs(np.linalg.eigvals(M)).max()) if len(M) else 0.0",
+             "return 0.5", "a constant rate")
+
+
+def test_a_fault_counts_where_a_true_statement_falls():
+    assert status(decided(lambda i: ft.equal(i.op.rate(), 0.8125), [instance()], RATE)) == [("engine", "killed")]
+    assert status(decided(lambda i: ft.equal(i.op.dimension, 1), [instance()], RATE))[0][1] != "killed"
+
+
+def test_operators_known_before_are_derived_again():
+    here = instance()
+    assert here.op.rate() == pytest.approx(0.8125)
+    carrying = apply_bug(RATE, here)
+    assert "op" not in vars(carrying) and carrying.problem is not here.problem and "_converted" not in vars(carrying.problem)
+    inner = Claim("inner", lambda i: ft.equal(i.op.rate(), 0.8125), (here,))
+    assert check_instance(inner, carrying).status == "FALSIFIED"
+    assert check_instance(inner, here).status == "HOLDS"
+
+
+def test_a_false_statement_that_loses_its_witness_counts():
+    verdict = decided(lambda i: ft.equal(1, 2), [instance()], RIGHT)
+    assert verdict.word == "FALSE" and status(verdict) == [("engine", "killed")] and not verdict.surprises()
+    verdict = decided(lambda i: ft.equal(1, 2), [instance()], RATE)
+    assert verdict.surprises() == ["mutant rate survived"]
+
+
+def test_errors_and_undecided_comparisons_do_not_count():
+    broken = Fault("broken", "operators.operator", RATE.old, "return 1 / 0", "an error")
+    assert status(decided(lambda i: ft.equal(i.op.rate(), 0.8125), [instance()], broken)) == [("engine", "survived")]
+    undecided = Fault("undecided", "claims.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
+    verdict = decided(lambda i: ft.equal(1, 1), [instance()], undecided)
+    assert status(verdict) == [("engine", "survived")] and verdict.powerless
+
+
+def test_afresh_keeps_arithmetic_and_drops_memory():
+    law = ft.Ages(ft.Full(), 2, 2)
+    here = ft.Instance("a", HALF, ft.FedAvg("1/20", 2), law, others=[HALF], domain=ft.RATIONAL)
+    assert law.modes >= 1 and "_table" in vars(law)
+    HALF.to(ft.RATIONAL)
+    new = here.afresh()
+    assert new.domain is ft.RATIONAL and new.law == law and "_table" not in vars(new.law)
+    assert "_converted" not in vars(new.problem) and "_converted" not in vars(new.others[0])
+    assert isinstance(vars(type(law))["_table"], functools.cached_property)
