@@ -1,9 +1,10 @@
 """Mechanical faults: every one-line change of a few kinds that a file of the engine allows, drawn by a seed.
 
-    python -m verification.engine.mutator SEED GROUP [COUNT]
+    python -m verification.engine.mutator SEED GROUP [COUNT [FOLDER]]
 
 prints faults of one group (a folder of `fltheory`, or `top` for its modules) in the order in which the seed draws them:
-a module first, then one of its changes, so that long files have no advantage. Left out, before anything is drawn: input
+a module first, then one of its changes, so that long files have no advantage. FOLDER is the package to draw from, default
+the one here; another text gives another order, so what was drawn once is kept in `faults.csv`. Left out, before anything is drawn: input
 checks (conditions whose body only refuses or raises), messages, docstrings, annotations and whatever stands on a line
 that its module has twice, since a fault is named by its line.
 """
@@ -22,9 +23,9 @@ SIGNS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div
 SKIPPED = (ast.Raise, ast.JoinedStr, ast.Assert)
 
 
-def files_of(group) -> list[Path]:
+def files_of(group, engine=ENGINE) -> list[Path]:
     """The modules of a folder of the engine, or those that lie in none."""
-    inside = ENGINE.glob("*.py") if group == "top" else (ENGINE / group).rglob("*.py")
+    inside = engine.glob("*.py") if group == "top" else (engine / group).rglob("*.py")
     return sorted(p for p in inside if p.name != "__main__.py")
 
 
@@ -120,12 +121,12 @@ def _of(node, line):
     return out
 
 
-def drawn(seed, group, count) -> list[tuple[str, str, str, str]]:
+def drawn(seed, group, count, engine=ENGINE) -> list[tuple[str, str, str, str]]:
     """The first `count` faults (module, line, wrong line, kind) of a group; the order does not depend on `count`."""
     draw = random.Random(f"{seed}:{group}")
     waiting = {}
-    for path in files_of(group):
-        name = ".".join(path.relative_to(ENGINE).with_suffix("").parts).removesuffix(".__init__")
+    for path in files_of(group, engine):
+        name = ".".join(path.relative_to(engine).with_suffix("").parts).removesuffix(".__init__")
         of_file = changes(path.read_text(encoding="utf-8"))
         if of_file:
             waiting[name] = draw.sample(of_file, len(of_file))
@@ -139,5 +140,6 @@ def drawn(seed, group, count) -> list[tuple[str, str, str, str]]:
 
 
 if __name__ == "__main__":
-    for row in drawn(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 10):
+    seed, group, count, folder = (sys.argv[1:] + ["10", str(ENGINE)][len(sys.argv) - 3:])[:4]
+    for row in drawn(int(seed), group, int(count), Path(folder)):
         print(*row, sep="\n    ")
