@@ -2,30 +2,29 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
-import os
 import platform
-import threading
+import sys
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import metadata
-from multiprocessing import get_context
 from pathlib import Path
 
 from fltheory import calibration
-from fltheory.claims import answers
+from fltheory.claims import answers, inputs, workers
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, imported, load, papers
 from fltheory.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
 from fltheory.claims.findings import confirm
-from fltheory.errors import BadInput, refuse
+from fltheory.claims.journal import Journal
+from fltheory.errors import refuse
+from fltheory.report.records import flat
 from fltheory.trace import write_atomically
 
 LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
-ENGINE = Path(__file__).parent
 
 
 def tasks_of(found: list[Paper], only=()) -> list[tuple]:
@@ -109,14 +108,22 @@ def mutation(paper: Paper, name):
     return mutant
 
 
-def fingerprint(paper: Paper, options) -> str:
-    """Hash of everything a verdict depends on: engine, paper folder, bugs, library versions, options."""
-    h = hashlib.sha256(json.dumps([options, _versions(), platform.python_version()], sort_keys=True).encode())
-    files = [p for root in (ENGINE, paper.folder) for p in sorted(root.rglob("*")) if p.suffix in (".py", ".csv")]
-    for file in [*files, paper.folder.parent / "bugs.py"]:
-        if file.is_file():
-            h.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return h.hexdigest()
+def fingerprint(paper: Paper, options, stamp=None) -> str:
+    """Hash of everything a verdict depends on: the files of the engine and the paper (as they are, or as they were at a
+    stamp), library versions, options."""
+    digest = (stamp or inputs.Stamp(paper.folder)).digest
+    made = [digest, options, _versions(), platform.python_version()]
+    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+
+
+def decide_and_sign(task, options) -> tuple:
+    """(records, fingerprint of what was read to make them, "") of a task; (records, "", file) where it cannot be told,
+    because a file was written after this process may have read it. Runs in a worker process."""
+    records = decide(task, options)
+    paper = Paper(Path(task[0]).name, Path(task[0]), {})
+    stamp = inputs.stamp(paper.folder)  # of the moment before the paper was loaded here
+    changed = stamp.changed()
+    return records, "" if changed else fingerprint(paper, options, stamp), changed
 
 
 def _versions():
@@ -129,12 +136,19 @@ def _versions():
     return out
 
 
-def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print):
+def note(text):
+    """The default of `verify`'s on_note: what went wrong beside the verdicts, for the terminal."""
+    print(f"fltheory: note: {flat(text)}", file=sys.stderr, flush=True)
+
+
+def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print,
+           on_note=note):
     """Decide everything at or below `paths`; returns (records, exit code).
 
     report: folder for index.html, a page per paper, verdicts.jsonl and verdicts.md (created; refused if it cannot be
     written). Finished verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
-    on_record(records) is called for each finished claim or finding.
+    A task whose worker process is killed is decided again once, then named in the first record as "lost".
+    on_record(records) is called for each finished claim or finding, on_note(text) for what goes wrong beside them.
     """
     began = time.perf_counter()
     _check_device(device)
@@ -145,20 +159,33 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     roots = list(dict.fromkeys(p.folder.parent for p in found))
     for root in roots:
         calibration.read(root)  # a damaged table is refused before the work, not after it
-    keys = {str(p.folder): fingerprint(p, options) for p in found}
+    keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in found}
     todo = tasks_of(found, only)
-    done = {}
-    with contextlib.closing(_Journal(report, resume)) as journal:
+    done, lost, written = {}, {}, {}
+    with contextlib.closing(Journal(report, resume)) as journal:
+        if journal.damaged:
+            on_note(journal.complaint())
         for task in todo:
-            old = journal.finished.get((keys[task[0]], task[1], task[2]))
+            old = journal.finished.get(_key(keys[task[0]], task))
             if old is not None:
                 done[task] = old
                 on_record(old)
-        rest = [t for t in todo if t not in done]
-        for task, records in _decide_all(rest, options, jobs):
-            done[task] = records
-            journal.append((keys[task[0]], task[1], task[2]), records)
-            on_record(records)
+        with contextlib.closing(_decide_all([t for t in todo if t not in done], options, jobs)) as results:
+            for task, outcome in results:
+                if isinstance(outcome, workers.Lost):
+                    lost[task] = outcome.how
+                    continue
+                records, key, changed = outcome
+                done[task] = records
+                if key:
+                    journal.append(_key(key, task), records)
+                if key != keys[task[0]]:
+                    written[task] = changed or task[0]
+                on_record(records)
+    if written:
+        on_note(_mixed(written))
+    if lost:
+        on_note(_missing(lost))
     head = {
         "type": "run",
         "version": _version(),
@@ -170,15 +197,34 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         "paths": [Path(p).name for p in paths],
         "quick": options["quick"],
         "mutant": mutant,
+        "lost": [f"{Path(folder).name}/{name}" for folder, _, name in lost],
         "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found},
     }
     slugs = {str(p.folder): p.slug for p in found}
-    records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done[t]]
+    records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done.get(t, ())]
     records += [r for p in found for r in answers.judge(p, records)]
     records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
         write_report(records, Path(report))
     return records, exit_code(records)
+
+
+def _key(fingerprint, task) -> tuple:
+    folder, kind, name = task
+    return fingerprint, Path(folder).name, kind, name
+
+
+def _mixed(written) -> str:
+    names = ", ".join(name for _, _, name in list(written)[:5]) + (", ..." if len(written) > 5 else "")
+    return (f"{next(iter(written.values()))} was written after this run had begun to read it: what was decided since "
+            f"({len(written)}: {names}) may rest on other inputs than the rest. Run again with --resume, which takes "
+            "none of it for a verdict on the files as they are now.")
+
+
+def _missing(lost) -> str:
+    names = "; ".join(f"{name}: {how}" for (_, _, name), how in lost.items())
+    return (f"{len(lost)} not decided, because the worker process died, and its successor too ({names}). Was memory "
+            "short? The other verdicts are kept: continue with --resume, and perhaps fewer --jobs.")
 
 
 def _marked(record) -> dict:
@@ -190,7 +236,8 @@ def _marked(record) -> dict:
 
 def exit_code(records, strict=False) -> int:
     """0 as expected, 1 something differs (a claim, a finding, a sentence of an answer that its evidence no longer
-    carries, or a calibration table of this code that is not reproduced), 3 (strict) something is inconclusive or skipped."""
+    carries, or a calibration table of this code that is not reproduced), 3 something was lost with its worker process,
+    or (strict) is inconclusive or skipped."""
     decided = [r for r in records if r["type"] in ("claim", "finding")]
     if any(not r["as_expected"] for r in decided) or any(
             r["type"] == "calibration" and r.get("failed") for r in records):
@@ -199,7 +246,8 @@ def exit_code(records, strict=False) -> int:
         return 1
     soft = any(r["word"] == SKIPPED for r in decided) or any(
         r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)
-    return 3 if strict and soft else 0
+    lost = any(r["type"] == "run" and r.get("lost") for r in records)
+    return 3 if lost or (strict and soft) else 0
 
 
 def write_report(records, folder: Path):
@@ -229,65 +277,11 @@ def _check_device(device):
 
 
 def _decide_all(tasks, options, jobs):
-    if jobs <= 1 or len(tasks) <= 1:
+    """Pairs (task, what `decide_and_sign` returns, or a `workers.Lost`)."""
+    if jobs <= 1 or not tasks:
         for task in tasks:
-            yield task, decide(task, options)
+            yield task, decide_and_sign(task, options)
         return
     # slowest kinds first would need timings; claims before findings keeps both workers busy to the end
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_follow, initargs=(os.getpid(),)
-    ) as pool:
-        futures = {pool.submit(decide, t, options): t for t in tasks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-
-
-def _follow(parent):
-    """End this worker when its parent is gone: a killed run leaves no orphans. One thread per worker."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    def watch():
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-    threading.Thread(target=watch, daemon=True).start()
-
-
-class _Journal:
-    """Append-only file of finished verdicts; a torn last line (killed while writing) is ignored."""
-
-    def __init__(self, report, resume):
-        self.path, self.finished, self.handle = None, {}, None
-        if report is None:
-            return
-        folder = Path(report)
-        self.path = folder / "verdicts.partial.jsonl"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if resume and self.path.exists():
-                self._read()
-            self.handle = open(self.path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 (kept open)
-            if resume:
-                self.handle.write("\n")  # close a torn line, if any
-        except OSError as error:
-            raise BadInput(f"report folder {str(folder)!r} cannot be written ({error.strerror}). "
-                           "Choose another with --report.") from None
-
-    def _read(self):
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                entry = json.loads(line)
-                self.finished[tuple(entry["key"])] = entry["records"]
-            except (ValueError, KeyError, TypeError):
-                continue
-
-    def append(self, key, records):
-        if self.handle is not None:
-            self.handle.write(json.dumps({"key": key, "records": records}) + "\n")
-            self.handle.flush()
-            os.fsync(self.handle.fileno())
-
-    def close(self):
-        if self.handle is not None:
-            self.handle.close()
-
-
+    with contextlib.closing(workers.decided(functools.partial(decide_and_sign, options=options), tasks, jobs)) as results:
+        yield from results

@@ -16,7 +16,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fltheory.claims import answers
+from fltheory.claims import answers, inputs
 from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
 from fltheory.errors import BadInput, FLTheoryError, refuse, shortened
@@ -85,6 +85,7 @@ def papers(paths) -> list[Paper]:
 def load(folder: Path) -> Paper:
     """Import a paper folder and collect what it declares."""
     folder = Path(folder).resolve()
+    inputs.stamp(folder)  # before anything of it is read
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
     paper.answer = answers.read(folder, paper.ledger)
     package = activate(folder)

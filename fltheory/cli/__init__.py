@@ -1,4 +1,5 @@
-"""Command line. Exit 0 as expected, 1 something differs, 2 bad input, 3 inconclusive under --strict.
+"""Command line. Exit 0 as expected, 1 something differs, 2 bad input, 3 inconclusive under --strict,
+or lost with a worker process.
 
 One module per group of commands, each with `add(command)`; heavy imports happen inside the commands.
 """

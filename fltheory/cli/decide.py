@@ -49,23 +49,30 @@ def _verify(args):
     from fltheory.report import terminal
     from fltheory.verify import exit_code, verify
     color = sys.stdout.isatty()
+    finished = []
 
     def line(records):
         first = records[0]
+        finished.append(first["id"])
         show = terminal.claim_line if first["type"] == "claim" else terminal.finding_line
         print(show(first, color=color), flush=True)
 
-    records, _ = verify(
-        args.paths,
-        report=args.report,
-        jobs=args.jobs,
-        resume=args.resume,
-        only=args.only,
-        quick=args.quick,
-        device=args.device,
-        mutant=args.mutant,
-        on_record=line,
-    )
+    try:
+        records, _ = verify(
+            args.paths,
+            report=args.report,
+            jobs=args.jobs,
+            resume=args.resume,
+            only=args.only,
+            quick=args.quick,
+            device=args.device,
+            mutant=args.mutant,
+            on_record=line,
+        )
+    except KeyboardInterrupt:
+        kept = f"kept in {args.report}: continue with --resume" if args.report else "kept nowhere without --report"
+        print(f"fltheory: interrupted; {len(finished)} decided, {kept}", file=sys.stderr)
+        return 130
     print(terminal.summary(records, color=color))
     if args.report:
         print(f"report: {args.report}/index.html")

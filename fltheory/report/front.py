@@ -174,6 +174,8 @@ def warnings(book) -> str:
         out += f'<aside class="alarm"><h2>{title}</h2><ul>{rows}</ul></aside>\n'
     if any(run.get("quick") for run in book.runs):
         out += "<p><strong>This was a quick run: searches were shortened.</strong></p>\n"
+    if book.unfinished():
+        out += f"<p><strong>{escape(book.unfinished())}.</strong></p>\n"
     skipped = [str(name) for run in book.runs for name in rec.listed(run, "skipped_features")]
     if skipped:
         out += f"<p>Not available where this ran, and so not checked: {escape(', '.join(skipped))}.</p>\n"

@@ -241,6 +241,8 @@ def page(records) -> str:
     lines = ["# Verdicts", ""]
     if any(run.get("quick") for run in book.runs):
         lines += ["This was a quick run: searches were shortened.", ""]
+    if book.unfinished():
+        lines += [f"**{_cell(book.unfinished())}.**", ""]
     wrong = book.mismatches()
     if wrong:
         lines += [f"**{rec.plural(len(wrong), 'verdict')} not as expected:**", ""]

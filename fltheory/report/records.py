@@ -130,6 +130,11 @@ class Book:
         """Pairs (paper, sentence) of answers that the verdicts of this run no longer carry."""
         return [(text(a, "paper"), s) for a in self.answers for s in items(a, "sentences") if s.get("state") == "lost"]
 
+    def unfinished(self) -> str:
+        """What the run could not decide because worker processes died, "" if there is nothing."""
+        names = [flat(name) for run in self.runs for name in listed(run, "lost")]
+        return f"{len(names)} not decided: {', '.join(names)} (the worker process died, and its successor too)" if names else ""
+
     def find(self, kind, paper, name):
         """The claim or finding called ``name`` in ``paper``; ``paper/name`` is understood as well."""
         group = self.claims if kind == "claim" else self.findings

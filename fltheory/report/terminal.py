@@ -125,6 +125,7 @@ def summary(records, color=False) -> str:
         lines.append(
             f"  {record['type']} {_name(record)}: {rec.flat(rec.text(record, 'word'))} != expected {expected}"
         )
+    lines += ["", _paint(book.unfinished(), "alert", color)] if book.unfinished() else []
     if not wrong and (book.claims or book.findings):
         lines += ["", "every verdict is as expected"]
     return "\n".join(lines)
