@@ -37,6 +37,10 @@ class CertificateFailed(FLTheoryError):
     """A certificate could not be produced or did not survive its re-check: no verdict."""
 
 
+class NotKept(CertificateFailed):
+    """The rounds do not keep a subspace that was found for other numbers: decide it anew, or exactly."""
+
+
 def refuse(what, value, rule, remedy):
     """Raise `BadInput` in the project's one wording."""
     raise BadInput(f"{what} = {shown(value)}: {shortened(rule, 700)}. {remedy}")

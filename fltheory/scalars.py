@@ -28,11 +28,12 @@ import numpy as np
 
 from fltheory.elements import Residue, Symbolic
 from fltheory.errors import BadInput, Inexact, MissingLibrary, refuse
+from fltheory.residues import BITS, Residues
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
 Numbers = Any  # annotation of a declared array: nested tuples of such numbers
 LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond, Python has no decimal form of it
-WORD_PRIME, LARGE_PRIME = 2**61 - 1, 2**127 - 1  # Mersenne; rationals are read back up to 2^30, 2^63
+LARGE_PRIME = 125400843116101835337516765011159373743  # of no special form: the first prime after a hash
 
 
 def have(library: str) -> bool:
@@ -314,7 +315,7 @@ class Modular(Domain):
     exact = True
 
     def __init__(self, prime=LARGE_PRIME):
-        if isinstance(prime, bool) or not isinstance(prime, int) or not (prime in _PRIMES or _is_prime(prime)):
+        if isinstance(prime, bool) or not isinstance(prime, int) or not _is_prime(prime):
             refuse("prime", prime, "residues can be divided modulo a prime only", "For example 101.")
         self.prime = prime
         self.name = f"integers mod {prime}"
@@ -327,12 +328,18 @@ class Modular(Domain):
         return lambda v: Residue(v, self.prime)
 
     def scalar(self, value):
+        return self._make(self.residue(value))
+
+    def residue(self, value) -> int:
+        """The residue of a declared number, 0 to prime - 1."""
         if isinstance(value, Symbolic):
-            return self._generic(value.element.numer) / self._generic(value.element.denom)
-        f = fraction(value)
-        if f.denominator % self.prime == 0:
-            refuse("number", str(f), f"has no residue modulo {self.prime}", "Work modulo another prime.")
-        return self._make(f.numerator * pow(f.denominator, -1, self.prime) % self.prime)
+            top, bottom = self._generic(value.element.numer), self._generic(value.element.denom)
+        else:
+            f = fraction(value)
+            top, bottom = f.numerator, f.denominator
+        if bottom % self.prime == 0:
+            refuse("number", str(value), f"has no residue modulo {self.prime}", "Work modulo another prime.")
+        return top * pow(bottom, -1, self.prime) % self.prime
 
     def _generic(self, polynomial):
         point = [int.from_bytes(hashlib.sha256(str(s).encode()).digest()) for s in polynomial.ring.symbols]
@@ -342,16 +349,40 @@ class Modular(Domain):
             for value, k in zip(point, powers, strict=True):
                 term = term * pow(value, int(k), self.prime) % self.prime
             total += term
-        return self._make(total % self.prime)
+        return total % self.prime
 
     def owns(self, value):
         return isinstance(value, Residue) or type(value).__name__ == "nmod"
 
     def __eq__(self, other):
-        return isinstance(other, Modular) and other.prime == self.prime
+        return type(other) is type(self) and other.prime == self.prime
 
     def __hash__(self):
-        return hash(("modular", self.prime))
+        return hash((type(self).__name__, self.prime))
+
+
+class Words(Modular):
+    """Integers modulo a prime below 2^31 as arrays of machine words: whole rounds at once, at the speed of floats."""
+
+    library = "numpy"
+
+    def __init__(self, prime):
+        super().__init__(prime)
+        if prime.bit_length() > BITS:
+            refuse("prime", prime, f"machine words hold residues modulo primes below 2^{BITS}", "Use Modular(prime).")
+
+    def _make(self, value):
+        return Residues(value, self.prime)
+
+    def array(self, values):
+        values = values if isinstance(values, np.ndarray) else entries(values)
+        if values.dtype.kind in "iu":
+            return Residues(values, self.prime)
+        return Residues(np.array([self.residue(v) for v in values.reshape(-1)], dtype=np.int64).reshape(values.shape),
+                        self.prime)
+
+    def owns(self, value):
+        return isinstance(value, (Residues, np.int64))
 
 
 class Field(Domain):
@@ -393,12 +424,12 @@ class Field(Domain):
 
 
 FLOAT, RATIONAL = _Float(), _Rational()
-_PRIMES = frozenset({WORD_PRIME, LARGE_PRIME})
 
 
+@functools.lru_cache(maxsize=512)
 def _is_prime(number):
     from sympy import isprime
-    return number.bit_length() <= 4096 and isprime(number)
+    return number == LARGE_PRIME or (number.bit_length() <= 4096 and isprime(number))
 
 
 def domain_of(values) -> Domain | None:

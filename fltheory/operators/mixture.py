@@ -68,6 +68,29 @@ class Mixture:
         total = _enumerated(weights, np.swapaxes(maps, -1, -2) if adjoint else maps, Y)
         return _divided(total, below * own, type(self.parts.reshape(-1)[0]))
 
+    @property
+    def featured(self) -> bool:
+        """Whether the parts belong to features of the cohort instead of single outcomes."""
+        return self.gram.ndim == 2
+
+    def leaving(self, reach, origin):
+        """W (A z - origin) for every z in origin + span V and every outcome: arrays that vanish if all rounds stay there.
+
+        (k, D - r, r + 1 + noise): over the outcomes, or over a spanning set of the features that occur.
+        """
+        D, W = self.size, reach.W
+        at = self.parts[:, :, :D]
+        moved = _along(W, np.concatenate([self.parts[:, :, D:D + 1] + (at * origin).sum(-1)[..., None],
+                                          self.parts[:, :, D + 1:]], axis=-1))
+        sure = slice(None) if not self.featured else slice(0, 1)
+        moved[sure, :, 0] = moved[sure, :, 0] - (W * origin).sum(-1)
+        rows = _along(W, at)
+        inside = rows[:, :, list(reach.rows)]
+        if reach.free:
+            inside = inside + rows[:, :, reach.free] @ reach.V[reach.free]
+        out = np.concatenate([inside, moved], axis=-1)
+        return out if not self.featured else (self.gram @ out.reshape(len(out), -1)).reshape(out.shape)
+
     def noise_square(self):
         """E[G G'] (D, D), zero if no noise was probed."""
         return self._noise_square
@@ -87,6 +110,11 @@ class Mixture:
         sure = slice(None) if self.gram.ndim == 1 else slice(0, 1)  # parts whose coefficients sum to 1 for sure
         c = np.concatenate([c[sure] - origin[rows], c[len(c[sure]):]])
         return Mixture(np.concatenate([M @ V, c[:, :, None], G], axis=-1), self.first, self.gram)
+
+
+def _along(W, parts):
+    """W parts_k for every k: W (w, D) has few rows."""
+    return np.stack([sum((v * parts[:, j] for j, v in enumerate(row) if not v == 0), 0 * parts[:, 0]) for row in W], axis=1)
 
 
 def _combine(weights, parts):

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, is_dataclass
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, TooLarge, is_one_of, refuse, shown
+from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, NotKept, TooLarge, is_one_of, refuse, shown
 from fltheory.operators import spectrum
-from fltheory.operators.mixture import Mixture
+from fltheory.operators.mixture import Mixture, _along
 from fltheory.operators.moments import Moments
 from fltheory.operators.outcomes import mixture
 from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
 from fltheory.operators.reach import Reach, everything, reachable
 from fltheory.optima import optimum
-from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Torch, declare, fraction, is_count
+from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction, is_count
 
 MOST_CLIENTS = 300  # of `surrogate_weights`
 
@@ -94,6 +94,11 @@ class Operator:
     def reachable(self) -> int:
         """Dimension of the subspace that the state can reach."""
         return self.reach.dimension
+
+    @property
+    def assumed(self) -> str:
+        """What was assumed of the reachable subspace because the data decide it in no short form; "" if nothing was."""
+        return self.reach.assumed
 
     def invariants(self) -> list[str]:
         """Conserved quantities in closed form, for example `c[0] = 7/10 ci[0][0] + 1/5 ci[1][0] + ...`."""
@@ -264,6 +269,7 @@ class Operator:
     def _repr_html_(self):
         rows = [("algorithm", type(self.algorithm).__name__), ("state", f"{self.reachable} of {self.dimension}"),
                 ("mean rate", f"{self.rate():.8g}"), ("mean-square rate", f"{self.mean_square_rate():.8g}")]
+        rows += [("assumed", self.assumed)] if self.assumed else []
         return "<table>" + "".join(f"<tr><th>{a}</th><td>{b}</td></tr>" for a, b in rows) + "</table>"
 
 
@@ -336,15 +342,15 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     noisy = bool(fraction(noise))
     if reach is None:
         check_affine(alg, prob, lay, law.typical(prob.n))
-        reach = everything(lay) if start == "any" or lay.size == prob.d else reachable(algorithm, problem, law, noisy)
+    mixes = [mixture(alg, prob, lay, law, mode, noisy) for mode in range(law.modes)]
+    if domain is FLOAT and not all(np.isfinite(mix.parts).all() for mix in mixes):
+        raise overflow(algorithm)
+    if reach is None:
+        featured = any(mix.featured for mix in mixes)
+        reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noisy, featured)
     J, z0 = probe_init(alg, prob, lay)
-    V, rows = domain.array(reach.V), list(reach.rows)
-    mixes = []
-    for mode in range(law.modes):
-        mix = mixture(alg, prob, lay, law, mode, noisy)
-        mixes.append(mix if reach.dimension == lay.size else _reduced(mix, rows, V, z0, domain))
-        if domain is FLOAT and not np.isfinite(mixes[-1].parts).all():
-            raise overflow(algorithm)
+    if reach.dimension < lay.size:
+        mixes = [_reduced(mix, reach, J, z0, domain) for mix in mixes]
     origin = z0 if reach.dimension < lay.size else 0 * z0
     chain = domain.array(np.array(law.chain(), dtype=object))
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
@@ -352,28 +358,25 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
                     origin, probe_model(alg, prob, lay), (J, z0))
 
 
-def _reduced(mix: Mixture, rows, V, z0, domain) -> Mixture:
-    """Reduce to the reachable subspace; make sure that it is invariant and contains every first move, where it was not
-    found in this very arithmetic: in floats, and at the generic point that stood for symbols."""
-    small = mix.reduce(rows, V, z0)
-    if isinstance(domain, Field):
-        D, r = mix.size, small.size
-        inside = [p[:, :D] @ V - V @ s[:, :r] for p, s in zip(mix.parts, small.parts, strict=True)]
-        if any(not (v == 0) for gap in inside for v in gap.reshape(-1)):
-            raise CertificateFailed("the subspace found at a generic point is not invariant for all values of the symbols; "
-                                    "use start='any'")
+def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
+    """Reduce to the reachable subspace, after verifying in this arithmetic that every round keeps it.
+
+    What was found modulo primes, or for other numbers, is believed here only: exactly in exact arithmetics, as balls
+    that contain 0, and in floats to 1e-9 of the largest term.
+    """
+    local = Reach(reach.rows, domain.array(reach.V), domain.array(reach.W), reach.names, reach.assumed)
+    gap = np.concatenate([mix.leaving(local, z0).reshape(-1), _along(local.W, J[None]).reshape(-1)])
     if domain is FLOAT:
-        D = mix.size
-        M, c = mix.mean()
-        S, s = small.mean()
-        gap = max(np.abs(M @ V - V @ S).max(), np.abs(M @ z0 + c - z0 - V @ s).max())
-        scale = max(1.0, np.abs(M).max(), np.abs(c).max()) * max(1.0, np.abs(V).max())
-        if not gap <= 1e-8 * scale:
-            raise NoFixedPoint(
-                f"the subspace found modulo a prime is not invariant (residual {gap:.1e} in dimension {D}); "
-                "declare the data as short rationals or use start='any'"
-            )
-    return small
+        size = max(1.0, np.abs(mix.parts).max()) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
+        kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size
+    elif domain.exact:
+        kept = all(v == 0 for v in gap)
+    else:
+        kept = all(v.contains(0) for v in gap)
+    if not kept:
+        raise NotKept("the rounds do not keep the subspace found for other numbers of the same data (symbols at a generic "
+                      "point, another step size), or rounding hides that they do: use start='any', or exact data")
+    return mix.reduce(list(reach.rows), local.V, z0)
 
 
 def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL):

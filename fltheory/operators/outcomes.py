@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.errors import TooLarge
-from fltheory.laws.base import RandomSteps
+from fltheory.laws.base import RandomSteps, probabilities
 from fltheory.laws.draw import Draw
 from fltheory.operators.mixture import Mixture
 from fltheory.operators.probe import Layout, joined, probe_round
@@ -112,30 +112,42 @@ def _vanishes(part, domain):
     return np.abs(part).max() < 1e-13 if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 
-def spanning(algorithm, problem, lay, law, noise):
-    """Extended maps (k, D, W) whose closure is the closure of all outcomes of all modes (for reachability)."""
-    maps = []
+def spanning(law, n, featured) -> list:
+    """Draws, stacked where they are masks, that speak for all outcomes of all modes: whatever linear statement holds for
+    the rounds at these holds for every round. featured: the round is affine in the features of the cohort."""
+    masks, alone = [], []
     for mode in range(law.modes):
-        mix = mixture(algorithm, problem, lay, law, mode, noise)
-        if mix.gram.ndim == 1:
-            maps.append(mix.parts)
+        if featured and law.cohort_count(n, mode) > FEW:
+            masks += [Draw(EVERYONE, mask, law.steps_of(n, mode), None, law._extra(mask)) for mask in _some_cohorts(law, n)]
             continue
-        # features: real cohorts of the law, enough of them to span the masks that it can produce
-        n = problem.n
-        masks = _some_cohorts(law, n)
-        maps.append(probe_round(algorithm, problem, lay, _sets(n, masks, law.steps_of(n, mode)), noise, plain=True))
-    return joined(maps)
+        for _, draw in law.support(n, mode):
+            if isinstance(draw.who, slice):
+                masks.append(draw)
+            else:
+                alone.append(draw._replace(present=draw.present[None], steps=np.asarray(draw.steps)[None]))
+    return ([_stack(masks)] if masks else []) + alone
+
+
+def pieces(draw, most, copies=1):
+    """A stacked draw, every outcome `copies` times, in parts of at most so many."""
+    size = len(draw.present)
+    chosen = np.tile(np.arange(size), copies)
+    for k in range(0, len(chosen), most):
+        part = chosen[k:k + most]
+        yield draw.map(lambda v, part=part: v[part] if v.ndim and len(v) == size and v is not draw.who else v)
 
 
 def _some_cohorts(law, n):
+    """Possible cohorts (k, n) whose features span those of all possible ones."""
     size = getattr(law, "m", None)
     if size is not None:                                           # fixed size: windows and swaps
         masks = [np.isin(np.arange(n), (np.arange(size) + k) % n) for k in range(n)]
         masks += [np.isin(np.arange(n), np.append(np.arange(size - 1), k)) for k in range(size - 1, n)]
-    else:
-        eye = np.eye(n, dtype=bool)
-        masks = [np.ones(n, dtype=bool), *eye, *~eye] + ([np.zeros(n, dtype=bool)] if law.empty == "move" else [])
-    return np.array(masks, dtype=np.int64)
+        return np.array(masks, dtype=np.int64)
+    sure = np.array([int(v == 1) for v in probabilities(law.p, n, "p")])
+    eye = np.eye(n, dtype=np.int64)[sure == 0]
+    masks = np.concatenate([sure + eye, 1 - eye, np.ones((1, n), dtype=np.int64), sure[None]])
+    return masks if law.empty == "move" else masks[masks.any(1)]
 
 
-__all__ = ["TooLarge", "mixture", "spanning"]
+__all__ = ["TooLarge", "mixture", "pieces", "spanning"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.errors import BadInput, CertificateFailed, NoFixedPoint, check_flag, is_one_of, refuse
+from fltheory.errors import BadInput, CertificateFailed, NotKept, check_flag, is_one_of, refuse
 from fltheory.operators.moments import DENSE
 from fltheory.operators.operator import Operator, _build, derive
 from fltheory.scalars import FLOAT, fraction, is_count
@@ -149,7 +149,7 @@ class _Rates:
         algorithm = replace(algorithm, lr=lr)
         try:
             return _build(algorithm, self.problem, self.op.law, self.op.noise, "init", FLOAT, self.op.reach)
-        except NoFixedPoint:
+        except NotKept:
             self.op = derive(algorithm, self.problem, law, noise)
             return self.op
 

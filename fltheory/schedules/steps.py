@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.errors import BadInput, CertificateFailed, NoFixedPoint, refuse
+from fltheory.errors import BadInput, CertificateFailed, NotKept, refuse
 from fltheory.scalars import fraction, need
 from fltheory.schedules.certificate import Certificate, Programme
 from fltheory.schedules.walks import Walk, certified, search
@@ -107,7 +107,7 @@ class _Scan:
         if self.reach is not None:
             try:
                 return rounds_of(algorithm, problem, windows, self.reach)
-            except NoFixedPoint:
+            except NotKept:
                 pass
         own = rounds_of(algorithm, problem, windows)
         if self.reach is None or self.reach.dimension < own.size:

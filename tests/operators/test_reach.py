@@ -5,12 +5,10 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory import linalg
-from fltheory.elements import Residue
 from fltheory.operators import reach
-from fltheory.operators.probe import Layout
 from fltheory.problems.instances import scaffold_awkward
-from fltheory.scalars import LARGE_PRIME, WORD_PRIME, fraction
+from fltheory.residues import word_prime
+from fltheory.scalars import RATIONAL, fraction
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.naive import fedresavg, focus, scaffold
 from tests.operators import brute
@@ -146,49 +144,160 @@ def test_float_problems_are_decided_too():
     assert op.reachable == 8 and op.invariants()[0] == "c[0] = 3/8 ci[0][0] + 3/8 ci[1][0] + 1/4 ci[2][0]"
 
 
-def test_long_rationals_need_the_large_prime(monkeypatch):
-    weights = [Q(10**7 + 19, 3 * 10**7), Q(10**7 - 10, 3 * 10**7), Q(10**7 - 9, 3 * 10**7)]
-    problem = brute.three(weights)[0]
-    op = ft.derive(ft.Scaffold(LR, 2), problem, ft.Full())
-    assert op.invariants()[0] == "c[0] = " + " + ".join(f"{w} ci[{i}][0]" for i, w in enumerate(weights))
-    tried = []
-    lift = reach._lift
-    monkeypatch.setattr(reach, "_lift", lambda reduced, prime, lay: tried.append(prime) or lift(reduced, prime, lay))
-    reach.reachable(ft.Scaffold(LR, 2), problem, ft.Full(steps=2))
-    assert tried == [WORD_PRIME, LARGE_PRIME]
+# ---- lifted from residues, verified in the arithmetic of the operator --------------------------------------
+BINARY = ft.Quadratic([[[1]], [[2]]], [[0], [1]], [.7, .3])  # .7 and .3 are long binary fractions that do not sum to 1
 
 
-def test_data_beyond_both_primes_are_refused():
+def weights_of(problem):
+    return [fraction(p) for p in problem.to(RATIONAL).p]
+
+
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(.1, 2), ft.VRLSGD(.1, 2), ft.Scaffnew(.1, 2)], ids=lambda a: type(a).__name__)
+def test_float_weights_are_taken_at_their_binary_values(algorithm):
+    p = weights_of(BINARY)
+    best = 2 * p[1] / (p[0] + 2 * p[1])
+    assert sum(p) == 1 and p[0] != Q(7, 10) and 0 < abs(best - Q(6, 13)) < Q(1, 10**16)
+    op = ft.derive(algorithm, BINARY, ft.Full(), domain=RATIONAL)
+    assert op.fixed_point().x[0] == best == ft.optimum(BINARY.surrogate(p)).x[0]
+    assert round(op.rate(), 6) == .756341
+    low, high = op.certify().mean
+    assert low <= high and abs(float(low) - op.rate()) < 1e-14
+    assert ft.derive(algorithm, BINARY, ft.Full()).fixed_point().x[0] == pytest.approx(6 / 13, abs=1e-14)
+
+
+def test_focus_and_mifa_at_binary_weights():
+    # FOCUS sums gradients, whatever the weights; MIFA averages 1 - (1 - lr h)^2 times the distance to every minimiser
+    assert ft.derive(ft.Focus(.1, 2), BINARY, ft.Full(), domain=RATIONAL).fixed_point().x[0] == Q(2, 3)
+    a = [1 - (1 - h * fraction(.1)) ** 2 for h in (1, 2)]
+    p = weights_of(BINARY)
+    fixed = ft.derive(ft.Mifa(.1, 2), BINARY, ft.Full(), domain=RATIONAL).fixed_point().x[0]
+    assert fixed == p[1] * a[1] / (p[0] * a[0] + p[1] * a[1])
+
+
+@pytest.mark.parametrize("weights", [[.5, .3, .2], [.7, .2, .1], [.6, .1, .3], [.1, .8, .1]])
+def test_scaffold_keeps_the_weighted_mean_of_any_float_weights(weights):
+    problem = ft.Quadratic([[[1]], [[2]], [[3]]], [[0], [1], [2]], weights)
+    op = ft.derive(ft.Scaffold("1/10", 2), problem, ft.Uniform(2), domain=RATIONAL)
+    p = weights_of(problem)
+    assert op.invariants() == ["c[0] = " + " + ".join(f"{v} ci[{i}][0]" for i, v in enumerate(p))]
+    assert op.fixed_point().x[0] == sum(v * h * c for v, h, c in zip(p, (1, 2, 3), (0, 1, 2), strict=True)) / sum(
+        v * h for v, h in zip(p, (1, 2, 3), strict=True))
+    assert op.certify().stable
+
+
+def random_problem(n, d, weights=None, seed=0):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n, d, d))
+    H = H @ H.swapaxes(1, 2) + np.eye(d)
+    return ft.Quadratic(H, rng.normal(size=(n, d)), rng.dirichlet(np.ones(n)) if weights is None else weights)
+
+
+def test_random_hessians_and_extreme_weights():
+    problem = random_problem(5, 3, (.7, .2, .0899, .01, .0001))
+    op = ft.derive(ft.Scaffold(.03, (1, 4, 9, 2, 6)), problem, ft.Full())
+    assert op.reachable == 18 and op.reach.assumed == "" and op.rate() < 1
+    assert np.abs(op.fixed_point().x - ft.optimum(problem).x).max() < 1e-6
+    exact = op.exact().fixed_point().x
+    assert np.abs(exact.astype(float) - op.fixed_point().x).max() < 1e-9
+
+
+@pytest.mark.parametrize("law", [ft.Full(), ft.Uniform(1), ft.Uniform(2), ft.Bernoulli(.3), ft.Bernoulli(.3, empty="skip"),
+                                 ft.Markov(.5, .25, 3), ft.Cyclic([[0], [1, 2]])], ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(.03, (1, 4, 2)), ft.Scaffold(.03, 2, option=1), ft.VRLSGD(.03, (1, 4, 2)),
+                                       ft.VRLSGD(.03, (1, 4, 2), divisor="mean"), ft.Scaffnew(.03, (1, 4, 2)),
+                                       ft.Focus(.03, (1, 4, 2)), ft.Mifa(.03, (1, 4, 2)),
+                                       ft.Focus(.03, 2, init="warm"), ft.FedVarp(.03, 2)], ids=lambda a: type(a).__name__)
+def test_every_method_is_derived_on_float_data(algorithm, law):
+    problem = random_problem(3, 2, seed=1)
+    op = ft.derive(algorithm, problem, law)
+    exact = op.exact()
+    assert op.reach.assumed == "" and (op.reach.W @ op.reach.V == 0).all()
+    assert np.abs(exact.fixed_point().x.astype(float) - op.fixed_point().x).max() < 1e-8
+    basis = closure(ft.derive(algorithm, problem, law, start="any"))
+    assert basis.shape[1] <= op.reachable  # floats may miss a direction, never find one too many
+
+
+@pytest.mark.slow
+def test_200_clients_are_derived():
+    for algorithm in (ft.Scaffold(.01, 5), ft.Focus(.0005, 5)):
+        op = ft.derive(algorithm, random_problem(200, 2), ft.Full())
+        assert (op.reachable, op.dimension, op.reach.assumed) == (402, 404, "")
+
+
+def test_long_entries_are_lifted_and_longer_ones_are_said_to_be_assumed(monkeypatch):
     big = 10**25 + 13
     problem = brute.three([Q(big, 4 * big + 1), Q(big, 4 * big + 1), Q(2 * big + 1, 4 * big + 1)])[0]
-    with pytest.raises(ft.CertificateFailed, match="shorter rationals"):
-        ft.derive(ft.Scaffold(LR, 2), problem, ft.Full())
-    assert ft.derive(ft.Scaffold(LR, 2), problem, ft.Full(), start="any").reachable == 10
+    op = ft.derive(ft.Scaffold(LR, 2), problem, ft.Full())
+    assert op.reachable == 8 and op.invariants()[0].startswith(f"c[0] = {Q(big, 4 * big + 1)} ci[0][0]")
+    monkeypatch.setattr(reach, "MOST_PRIMES", 3)
+    op = ft.derive(ft.Scaffold(LR, 2), problem, ft.Full())
+    assert op.reachable == op.dimension == 10 and op.assumed.startswith("every state")
+    assert op.rate() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("prime", [WORD_PRIME, LARGE_PRIME])
-def test_random_residues_are_not_taken_for_short_rationals(prime):
-    """Every residue has some fraction within the bound of the reconstruction; only far shorter ones are evidence."""
-    rng = np.random.default_rng(0)
-    lay = Layout(ft.FedAvg(LR, 1).init(None, np.zeros(2)).__class__, ((2,),))
-    found = reconstructed = 0
-    for _ in range(300):
-        value = int.from_bytes(rng.bytes(16), "big") % prime
-        reconstructed += linalg.rational_reconstruct(value, prime) is not None
-        row = np.array([1, value], dtype=object)
-        found += reach._lift(([0], [row]), prime, lay) is not None
-    assert found == 0 and reconstructed > 30
-    short = Residue(-7, prime) / Residue(12, prime)
-    lifted = reach._lift(([0], [np.array([1, short.value], dtype=object)]), prime, lay)
-    assert lifted.V[1, 0] == Q(-7, 12) and lifted.invariants() == ["x[0] = -12/7 x[1]"]
+def test_equal_hessians_with_float_minimisers():
+    # every client's memory moves along its own float direction; the subspace has long entries, and is lifted all the same
+    problem = ft.Quadratic([np.eye(2)] * 4, np.random.default_rng(3).normal(size=(4, 2)), [.1, .2, .3, .4])
+    op = ft.derive(ft.Scaffold(.25, 2), problem, ft.Full())
+    assert op.reachable < 10 and op.assumed == ""
+    assert np.abs(op.fixed_point().x - ft.optimum(problem).x).max() < 1e-9
 
 
-def test_a_basis_grows_only_by_new_directions():
-    basis = reach._Echelon(3, WORD_PRIME)
-    assert basis.add(np.array([0, 2, 4], dtype=object)) and not basis.add(np.array([0, 3, 6], dtype=object))
-    assert basis.add(np.array([5, 1, 2], dtype=object)) and not basis.add(np.array([5, 3, 6], dtype=object))
-    pivots, rows = basis.reduced()
-    assert pivots == [0, 1] and [list(r) for r in rows] == [[1, 0, 0], [0, 1, 2]]
+def test_freed_linear_terms_keep_structural_invariants(monkeypatch):
+    problem = ft.Quadratic([np.eye(2)] * 4, np.random.default_rng(3).normal(size=(4, 2)), ["1/10", "1/5", "3/10", "2/5"])
+    monkeypatch.setattr(reach, "MOST_PRIMES", 4)
+    for algorithm, dimension in ((ft.Scaffold("1/4", 2), 10), (ft.VRLSGD("1/4", 2), 8), (ft.Mifa("1/4", 2), 10)):
+        op = ft.derive(algorithm, problem, ft.Full())
+        assert op.assumed.startswith("linear terms free") and op.reachable == dimension
+        assert op.rate() == pytest.approx(9 / 16) and "assumed" in op._repr_html_()
+        assert op.fixed_point().x == pytest.approx(ft.optimum(problem).x)  # equal Hessians: no bias
+
+
+@pytest.mark.parametrize("fault", [0, 3])
+def test_a_subspace_that_rounds_leave_is_never_believed(fault, monkeypatch):
+    """Whatever the search for it returns: the operator verifies it, in every arithmetic."""
+    true = reach.reachable
+
+    def wrong(*args, **options):
+        found = true(*args, **options)
+        V, W = found.V.copy(), found.W.copy()
+        V[found.free[0], fault] += Q(1, 1000)
+        W[0, found.rows[fault]] -= Q(1, 1000)
+        return reach.Reach(found.rows, V, W, found.names)
+    monkeypatch.setattr("fltheory.operators.operator.reachable", wrong)
+    problem, _ = quadratic()
+    for domain in (ft.FLOAT, ft.RATIONAL, ft.Modular(), ft.Balls(128)):
+        for law in (ft.Full(), ft.Uniform(2), ft.Bernoulli("1/2")):
+            with pytest.raises(ft.CertificateFailed, match="do not keep"):
+                ft.derive(ft.Scaffold(LR, 2), problem, law, domain=domain)
+
+
+def test_primes_are_of_no_special_form():
+    from sympy import isprime
+    primes = [word_prime(k) for k in range(50)]
+    assert len(set(primes)) == 50 and all(isprime(p) and 2**30 < p < 2**31 for p in primes)
+    for p in primes:  # binary fractions must not have short residues: far from powers of two, also as small multiples
+        assert min(abs(k * p - 2**e) for k in range(1, 8) for e in range(28, 36)) > 1000
+
+
+def test_chance_is_not_taken_for_a_short_fraction():
+    rng, modulus = np.random.default_rng(0), word_prime(0) * word_prime(1)
+    values = np.array([int(v) % modulus for v in rng.integers(0, 2**62, 300)], dtype=object)
+    assert sum(reach._short(values[k:k + 1], modulus) is not None for k in range(300)) == 0
+    short = Q(-7, 12)
+    assert reach._short(np.array([short.numerator * pow(12, -1, modulus) % modulus], dtype=object), modulus)[0] == short
+
+
+def test_one_prime_alone_is_not_believed(monkeypatch):
+    """A prime at which the data look more special than they are: the others overrule it."""
+    problem, _ = quadratic()
+    true = reach._Explorer.closure
+
+    def unlucky(self, expected=None):
+        pivots, free, B = true(self, expected)
+        return (pivots[:-1], sorted([*free, pivots[-1]]), 0 * B[:-1, :1]) if self.prime == word_prime(0) else (pivots, free, B)
+    monkeypatch.setattr(reach._Explorer, "closure", unlucky)
+    assert ft.derive(ft.Scaffold(LR, 2), problem, ft.Full()).reachable == 8
 
 
 def test_the_awkward_instance_is_quick_and_exact():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.errors import BadInput, NoFixedPoint, NotAffine
+from fltheory.errors import BadInput, NotKept, NotAffine
 from fltheory.schedules.rounds import round_maps
 
 LINE = ft.Quadratic([[[1]], [[2]], [[4]]], [[1], [-1], [0]])
@@ -109,7 +109,7 @@ def test_where_a_client_stops_to_move_the_generic_subspace_can_be_asked_for():
     assert wide.size == 4
     everyone = wide.product([automaton.sets.index((0, 1, 2))])
     assert (abs(np.linalg.eigvals(everyone.astype(float)) - 1) < 1e-9).any()
-    with pytest.raises(NoFixedPoint, match="leave the subspace"):
+    with pytest.raises(NotKept, match="do not keep"):
         round_maps(ft.Focus("1/5", 2), LINE, windows, automaton, special.operator.reach)
 
 
