@@ -49,6 +49,7 @@ class PaperFolder(pytest.File):
     def collect(self):
         from fltheory.claims.discover import load
         from fltheory.errors import FLTheoryError
+        from fltheory.tables import plain
 
         try:
             paper = load(self.path.parent)
@@ -56,10 +57,11 @@ class PaperFolder(pytest.File):
             raise self.CollectError(str(error)) from None
         for claim in paper.claims.values():
             for instance in claim.on:
-                yield ClaimItem.from_parent(self, name=f"{claim.id}[{instance.name}]", claim=claim, instance=instance)
-            yield WordItem.from_parent(self, name=f"{claim.id}[word]", claim=claim)
+                name = plain(f"{claim.id}[{instance.name}]")
+                yield ClaimItem.from_parent(self, name=name, claim=claim, instance=instance)
+            yield WordItem.from_parent(self, name=plain(f"{claim.id}[word]"), claim=claim)
         for finding in paper.findings.values():
-            yield FindingItem.from_parent(self, name=f"finding[{finding.id}]", finding=finding, claims=paper.claims)
+            yield FindingItem.from_parent(self, name=plain(f"finding[{finding.id}]"), finding=finding, claims=paper.claims)
 
 
 class Refuted(Exception):
@@ -106,12 +108,14 @@ class WordItem(_Item):
         self.add_marker("claim")
 
     def runtest(self):
+        from fltheory.tables import plain
+
         verdict = self.claim.check()
         if verdict.word == "SKIPPED":
             pytest.skip("; ".join(v.reason for v in verdict.instances if v.status == "SKIPPED"))
         if not verdict.as_expected:
             head = f"{self.claim.id}: {verdict.word}, expected {self.claim.expect or 'SUPPORTED'}"
-            raise Refuted("\n".join([head, *verdict.failures()]))
+            raise Refuted(plain("\n".join([head, *verdict.failures()])))
 
 
 class FindingItem(_Item):
@@ -124,15 +128,15 @@ class FindingItem(_Item):
 
     def runtest(self):
         from fltheory.claims.findings import confirm
+        from fltheory.tables import plain
 
         verdict = confirm(self.finding, self.claims)
         if verdict.word == "SKIPPED":
             pytest.skip("; ".join(s["detail"] for s in verdict.steps if s["status"] == "skipped"))
         if not verdict.as_expected:
             rows = [(s["status"], s["step"], s["detail"]) for s in verdict.steps]
-            raise Refuted(
-                "\n".join([f"{self.finding.id}: {verdict.word}, expected {self.finding.expect}", *_align(rows)])
-            )
+            head = plain(f"{self.finding.id}: {verdict.word}, expected {self.finding.expect}")
+            raise Refuted("\n".join([head, *_align(rows)]))
 
 
 @pytest.fixture
@@ -159,8 +163,9 @@ def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
     from fltheory.claims.cells import comparison_row, hypothesis_row
     from fltheory.claims.evidence import show
+    from fltheory.tables import plain
 
-    lines = [f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip()]
+    lines = [plain(f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip())]
     if verdict.hypotheses:
         lines += _align([("hypothesis", "left", "right", "margin", ""), *map(hypothesis_row, verdict.hypotheses)])
     if verdict.comparisons:

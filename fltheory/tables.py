@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from html import escape
 
 from fltheory.errors import refuse
@@ -13,9 +14,18 @@ def keep_ends(text, width) -> str:
     return text if len(text) <= width else f"{text[:half]}...{text[-half:]}"
 
 
+def plain(text) -> str:
+    """Text for a terminal: what would drive it or reorder what stands beside it (control characters, direction marks,
+    lone surrogates) is written as its escape, such as \\x1b; lines stay lines."""
+    return "".join(repr(c)[1:-1] if c != "\n" and unicodedata.category(c) in _UNSHOWN else c for c in str(text))
+
+
+_UNSHOWN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
 def aligned(rows, indent="") -> list[str]:
-    """One line per row, every column as wide as its longest cell."""
-    cells = [[str(c) for c in row] for row in rows]
+    """One line per row, every column as wide as its longest cell; cells as `plain` text on one line."""
+    cells = [[plain(c).replace("\n", "\\n") for c in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [indent + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
 
@@ -37,4 +47,4 @@ def to_csv(rows) -> str:
     return out.getvalue()
 
 
-__all__ = ["aligned", "html_row", "keep_ends", "to_csv"]
+__all__ = ["aligned", "html_row", "keep_ends", "plain", "to_csv"]

@@ -1,11 +1,18 @@
 import numpy as np
 
-from fltheory.tables import aligned, html_row, keep_ends, to_csv
+from fltheory.tables import aligned, html_row, keep_ends, plain, to_csv
 
 
 def test_columns_are_as_wide_as_their_longest_cell():
     assert aligned([("a", 10, ""), ("long", "", "x")], "> ") == ["> a     10", "> long      x"]
     assert aligned([]) == []
+
+
+def test_nothing_that_drives_a_terminal_or_reorders_a_line_is_printed():
+    assert plain("a\x1b[31mb\x07\x9b2J\u202egnp.\u2066x\u2028y\ud800\t|\nc") == (
+        "a\\x1b[31mb\\x07\\x9b2J\\u202egnp.\\u2066x\\u2028y\\ud800\\t|\nc")
+    assert plain("ordinary: é ∞ 東 \N{NO-BREAK SPACE}x²") == "ordinary: é ∞ 東 \N{NO-BREAK SPACE}x²"
+    assert aligned([("a\x1b[2J", 1), ("b\nc", 22)]) == ["a\\x1b[2J  1", "b\\nc      22"]
 
 
 def test_cells_of_html_are_escaped():

@@ -9,7 +9,7 @@ from html import escape
 from fltheory.claims import evidence as ev
 from fltheory.claims.rebuild import text
 from fltheory.problems.huber import HuberLoss
-from fltheory.tables import html_row, keep_ends
+from fltheory.tables import html_row, keep_ends, plain
 
 WIDTH = 160  # characters of one number
 
@@ -77,7 +77,7 @@ def _head(verdict) -> str:
 def verdict_text(verdict) -> str:
     """A claim's word, its instances with both sides, and what contradicts its declaration."""
     lines = [_head(verdict), *(line for v in verdict.instances for line in _lines(v))]
-    return "\n".join(lines + [f"  note: {s}" for s in verdict.surprises()])
+    return plain("\n".join(lines + [f"  note: {s}" for s in verdict.surprises()]))
 
 
 def verdict_html(verdict) -> str:
@@ -132,7 +132,7 @@ def search_text(result) -> str:
         lines += ["  " + text(result.witness)] + (_lines(result.verdict) if result.found else [])
     if result.best and not result.found:
         lines.append(f"  largest left/right side seen: {result.best:.6g}")
-    return "\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result)) if note])
+    return plain("\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result)) if note]))
 
 
 def search_html(result) -> str:

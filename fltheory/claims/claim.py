@@ -228,7 +228,8 @@ class Claim:
         verdict = self.check()
         if not (verdict.as_expected if self.expect else verdict.holds):
             from fltheory.report.terminal import claim_line
-            raise AssertionError("\n".join([claim_line(verdict.record()), *verdict.failures()]))
+            from fltheory.tables import plain
+            raise AssertionError("\n".join([claim_line(verdict.record()), *map(plain, verdict.failures())]))
 
     def _repr_html_(self):
         from fltheory.claims.cells import claim_html

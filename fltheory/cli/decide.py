@@ -81,13 +81,14 @@ def _verify(args):
 
 def _list(args):
     from fltheory.report.figures import figures_of
+    from fltheory.tables import plain
     for paper in papers_of(args):
         drawn = {*figures_of(paper.folder), *figures_of(paper.folder, experiments=True)}
         for row in paper.ledger.values():
             written = row["id"] in {*paper.claims, *paper.findings, *drawn}
             state = "nothing to check" if row["kind"] == "illustration" else "written" if written else "not yet written"
-            print(f"{paper.slug}/{row['id']:<28} {row['type']:<8} {row['kind']:<18} {row['expected']:<10} "
-                  f"{state:<16} {row['place']}")
+            print(plain(f"{paper.slug}/{row['id']:<28} {row['type']:<8} {row['kind']:<18} {row['expected']:<10} "
+                        f"{state:<16} {row['place']}").replace("\n", "\\n"))
     return 0
 
 
@@ -137,10 +138,12 @@ def _notes(paper, kind, found) -> list:
 
 def _witness(args):
     from fltheory.errors import refuse
+    from fltheory.tables import plain
     _, kind, found = _find(args)
     if kind != "finding" or found.script is None:
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
-    print((found.folder / found.script).read_text(), end="")
+    source = (found.folder / found.script).read_text()
+    print(plain(source) if sys.stdout.isatty() else source, end="")  # into a file it goes as it is
     return 0
 
 

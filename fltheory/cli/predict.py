@@ -7,6 +7,7 @@ import contextlib
 
 from fltheory.cli.arguments import positive
 from fltheory.errors import shown
+from fltheory.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
 DEFAULT = ("FedAvg", "FedProx", "FedNova", "Scaffold", "Focus")
@@ -74,7 +75,7 @@ def _predict(args):
     )
     law = _law(args.participation)
     make = _makers(args)
-    print(*_description(problem, args), sep="\n")
+    print(*map(plain, _description(problem, args)), sep="\n")
     found = _stable(make, problem, law, args)
     lr, why = (args.lr, "given") if args.lr is not None else _step_size(found, problem, args)
     print(f"lr = {float(lr):g} ({why}); {_plural(args.steps)}\n", flush=True)
@@ -89,7 +90,7 @@ def _predict(args):
         measure=args.measure,
         stable=found,
     )
-    print(table)
+    print(plain(table))
     for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
         if path is not None:
             write(path)

@@ -1,9 +1,11 @@
 """The command line: every command, every refusal, exit codes, and what `--help` may import."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,97 @@ def test_nothing_is_suggested_where_nothing_is_close(capsys):
 
 def test_an_id_of_the_ledger_that_holds_no_claim_is_named_as_such(capsys):
     assert "stands in the ledger of fednova" in refused(capsys, "show", "fig6", FEDNOVA)
+
+
+# ---- what stands on the terminal --------------------------------------------------------------------------------
+HOSTILE = "\x1b]0;owned\x07\u202e"
+HOSTILE_CLAIMS = """
+from fltheory.claims.claim import Instance, Hypothesis, claim, finding
+from fltheory.claims.relations import equal
+from fltheory.claims.search import Family, Search
+
+EVIL = {evil!r}
+
+
+def build(draw):
+    return Instance("drawn" + EVIL, k=2, says=EVIL)
+
+
+@claim("half", on=[Instance("one" + EVIL, k=1), Instance("two", k=1, says=EVIL)], reading=EVIL, powerless=EVIL,
+       domain=EVIL, needs=[Hypothesis("h" + EVIL, EVIL, lambda i: (0, 1))],
+       search=Search((Family("family" + EVIL, build),), tries=10))
+def half(i):
+    return equal(i.k, 1, EVIL)
+
+
+half.body.__doc__ = "A statement. " + EVIL
+
+
+@claim("third", on=[Instance("one" + EVIL)])
+def third(i):
+    "Raises."
+    raise ValueError(EVIL)
+
+
+finding("f1", kind="gap", says=EVIL, check=lambda: equal(1, 1, EVIL))
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A paper folder with control characters and direction marks wherever text may stand."""
+    from fltheory.claims.discover import COLUMNS
+
+    folder = tmp_path / "papers" / f"hostile{abs(hash(tmp_path)) % 10**8}"
+    (folder / "claims").mkdir(parents=True)
+    (folder / "claims" / "all.py").write_text(HOSTILE_CLAIMS.format(evil=HOSTILE))
+    rows = [f"half,{HOSTILE},claim,identity,FALSE,exact,,{HOSTILE}", f"third,{HOSTILE},claim,identity,ERROR,exact,,x",
+            f"f1,{HOSTILE},finding,gap,CONFIRMED,exact,,{HOSTILE}", f"fig{HOSTILE},Fig 1,figure,figure,,,,{HOSTILE}"]
+    (folder / "ledger.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("command", [
+    "verify", "list", "show half", "show third", "show f1", "show half --json", "show half --cite", "show half --bibtex",
+    "search half --tries 3", "search third --tries 3", f"show fig{HOSTILE}"], ids=lambda c: c.replace(HOSTILE, "ure"))
+def test_no_command_prints_what_would_drive_the_terminal(hostile, capsys, command):
+    pytest.importorskip("hypothesis")
+    words = command.split(" ")
+    after = 1 + (words[0] in ("show", "search"))
+    main([*words[:after], str(hostile), *words[after:]])
+    out = "".join(capsys.readouterr())
+    assert len(out) > 20
+    assert not [c for c in out if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
+
+
+def test_verdicts_in_a_session_and_in_pytest_are_plain_text_too(hostile):
+    from fltheory import pytest_plugin
+    from fltheory.claims.discover import load
+
+    claims = load(hostile).claims
+    third = claims["third"].check()
+    shown = [str(claims["half"].check()), str(third), pytest_plugin.table(claims["third"], third.instances[0])]
+    for claim in claims.values():
+        item = object.__new__(pytest_plugin.WordItem)
+        item.claim = claim
+        with contextlib.suppress(pytest_plugin.Refuted):
+            item.runtest()
+    with pytest.raises(AssertionError) as failure:
+        claims["third"].assert_holds()
+    for text in (*shown, str(failure.value)):
+        assert "owned" in text
+        assert not [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
+
+
+def test_names_of_clients_are_plain_text_too(tmp_path, capsys):
+    pytest.importorskip("torch")
+    data = tmp_path / "data.csv"
+    rows = "".join(f"{HOSTILE if k % 2 else 'a'},{k},{k * k % 7},{(3 * k + k % 3) % 11}\n" for k in range(24))
+    data.write_text(f"who,x{HOSTILE},z,y\n" + rows, encoding="utf-8")
+    main(["predict", str(data), "--client", "who", "--target", "y", "--algorithms", "FedAvg", "--rounds", "5"])
+    out = "".join(capsys.readouterr())
+    assert "owned" in out
+    assert not [c for c in out if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
 
 
 # ---- search -----------------------------------------------------------------------------------------------
