@@ -229,7 +229,7 @@ def _clients(like):
 
 
 def _in_turn(law):
-    return type(law) is Chain and all(v in (0, 1) for row in law.matrix for v in row)
+    return type(law) is Chain and (law.matrix is None or all(v in (0, 1) for row in law.matrix for v in row))
 
 
 def _law(pick, law, n):

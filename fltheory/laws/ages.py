@@ -102,6 +102,9 @@ class Ages(Masks):
         zero = Fraction(0)
         return [[row.get(j, zero) for j in range(self.modes)] for row in self._table[1]]
 
+    def successor(self):
+        return None  # the modes before the first round are left for ever
+
     def start(self):
         first = list(self.law.start())
         return first + [Fraction(0)] * (self.modes - len(first))

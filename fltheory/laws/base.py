@@ -5,6 +5,7 @@ general chains. A round first moves the chain, then the new mode acts.
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass, replace
@@ -70,9 +71,13 @@ class RandomSteps:
         return [(math.prod(p for p, _ in c), np.array([s for _, s in c]))
                 for c in itertools.product(self.choices, repeat=n)]
 
+    @functools.cached_property
+    def _edges(self):
+        return np.cumsum([float(p) for p, _ in self.choices])[:-1]
+
     def sample(self, uniforms):
         """uniforms (..., n) in [0,1) -> steps (..., n)."""
-        edges = np.cumsum([float(p) for p, _ in self.choices])[:-1]
+        edges = self._edges
         if self.independent:
             return np.array([s for _, s in self.choices])[np.searchsorted(edges, uniforms, side="right")]
         n = uniforms.shape[-1]
@@ -125,6 +130,10 @@ class Law:
     def chain(self):
         """Exact transition matrix (modes, modes), rows sum to 1."""
         return [[Fraction(1)]]
+
+    def successor(self):
+        """[k'] with mode k followed by mode k' for certain, where the modes are permuted; None in general."""
+        return None
 
     def start(self):
         """Distribution (modes,) of the mode before the first round."""
@@ -227,9 +236,7 @@ class Law:
         """(Draw, mode) of `batch` replicates. stream: the round's `Stream`; mode (batch,) ints before the round."""
         mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
         if self.modes > 1:
-            edges = np.cumsum(np.array(self.chain(), dtype=float), axis=1)[mode]
-            u = stream.child("mode").generator().random(batch)
-            mode = np.minimum((u[:, None] >= edges).sum(1), self.modes - 1)
+            mode = self._next(stream, batch, mode)
         uniforms = stream.child("who").generator().random((batch, self.uniforms_needed(n)))
         who, present = self.sample_cohort(uniforms, n, mode)
         steps = self._sample_steps(stream, n, batch, mode)
@@ -237,11 +244,47 @@ class Law:
             steps = np.take_along_axis(np.broadcast_to(steps, (batch, n)), who, axis=-1)
         return Draw(who, present, steps, slots, self._extra(present)), mode
 
+    def _next(self, stream, batch, mode):
+        """The modes (batch,) that follow; a permutation needs no numbers, and no matrix."""
+        follow = self._once("successor", lambda: frozen(self.successor()))
+        if follow is not None:
+            return follow[mode]
+        edges = self._once("edges", lambda: np.cumsum(np.array(self.chain(), dtype=float), axis=1))
+        u = stream.child("mode").generator().random(batch)
+        return np.minimum((u[:, None] >= edges[mode]).sum(1), self.modes - 1)
+
+    def _once(self, key, make):
+        """make(), computed once per law: rounds are many, and exact numbers are slow to convert."""
+        known = self.__dict__.setdefault("_known", {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
     def _sample_steps(self, stream, n, batch, mode):
         steps = self.steps_of(n)
         if isinstance(steps, RandomSteps):
             return steps.sample(stream.child("steps").generator().random((batch, n)))
         return steps
+
+
+def following(k):
+    """The successor of each of k modes that act in turn."""
+    return [(i + 1) % k for i in range(k)]
+
+
+def in_turn(k):
+    """Exact transition matrix (k, k) of modes that act in turn."""
+    zero, one = Fraction(0), Fraction(1)
+    return [[one if j == after else zero for j in range(k)] for after in following(k)]
+
+
+def frozen(values):
+    """A table that rounds share, as an array that none of them can change; None stays None."""
+    if values is None:
+        return None
+    table = np.array(values)
+    table.setflags(write=False)
+    return table
 
 
 def gaussian_slots(stream, sigma, shape, convert):

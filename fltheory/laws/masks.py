@@ -45,6 +45,9 @@ class Masks(Law):
     def chain(self):
         return self.law.chain()
 
+    def successor(self):
+        return self.law.successor()
+
     def start(self):
         return self.law.start()
 

@@ -125,7 +125,7 @@ class WithReplacement(Law):
         return self.draws
 
     def sample_cohort(self, uniforms, n, mode):
-        edges = np.cumsum([float(v) for v in self._chances(n)])[:-1]
+        edges = self._once(("edges", n), lambda: np.cumsum([float(v) for v in self._chances(n)])[:-1])
         who = np.searchsorted(edges, uniforms, side="right")
         return who, np.ones(who.shape, dtype=np.int64)
 
@@ -174,7 +174,7 @@ class Bernoulli(Law):
         return n + (1 if self.empty == "redraw" else 0)
 
     def sample_cohort(self, uniforms, n, mode):
-        p = np.array([float(v) for v in probabilities(self.p, n, "p")])
+        p = self._once(("chances", n), lambda: np.array([float(v) for v in probabilities(self.p, n, "p")]))
         if self.empty != "redraw":
             return EVERYONE, (uniforms < p).astype(np.int64)
         # exact conditioning without rejection: first present client by its conditional law, the rest independent

@@ -11,7 +11,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.arrays import EVERYONE
 from fltheory.errors import is_one_of, listed, refuse
-from fltheory.laws.base import Law, check_steps, probabilities
+from fltheory.laws.base import Law, check_steps, following, frozen, in_turn, probabilities
 from fltheory.scalars import declare, fraction, is_count
 
 MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
@@ -27,13 +27,13 @@ def _exact(values, what):
 class Chain(Law):
     """A finite Markov chain of participation sets: mode k means the clients `sets[k]` take part.
 
-    sets: tuple of tuples of client indices; matrix: (modes, modes) exact, rows sum to 1;
-    initial: distribution of the mode before the first round, default stationary.
+    sets: tuple of tuples of client indices. matrix: (modes, modes) exact, rows sum to 1; None: the modes act in turn.
+    initial: distribution of the mode before the first round, default stationary; in turn, sets[0] acts first.
     per_mode_steps: optional local steps of each mode (a round-varying schedule).
     """
 
     sets: tuple = ()
-    matrix: tuple = ()
+    matrix: tuple | None = ()
     initial: tuple | None = None
     per_mode_steps: tuple | None = None
     empty: str = "move"
@@ -45,14 +45,11 @@ class Chain(Law):
             if not all(is_count(i, 0) for i in s):
                 refuse("set", tuple(s), "client indices are ints >= 0", "List every participant once.")
         object.__setattr__(self, "sets", tuple(tuple(int(i) for i in s) for s in groups))
-        rows = listed(self.matrix, "matrix", "is a list of rows of probabilities", "Give one row per mode.")
-        object.__setattr__(self, "matrix", tuple(_exact(row, "matrix row") for row in rows))
         k = len(self.sets)
-        if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
-            refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
-        for r in self.matrix:
-            if any(v < 0 for v in r) or sum(r) != 1:
-                refuse("matrix row", [str(v) for v in r], "rows are >= 0 and sum to 1", "Normalise it.")
+        if self.matrix is not None:
+            self._check_matrix(k)
+        elif k == 0:
+            refuse("sets", self.sets, "needs at least one mode", "List the participants of each mode.")
         for s in self.sets:
             if len(set(s)) != len(s) or any(i < 0 for i in s):
                 refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
@@ -61,7 +58,7 @@ class Chain(Law):
             if len(self.initial) != k or any(v < 0 for v in self.initial) or sum(self.initial) != 1:
                 refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
                        "Give one probability per mode, summing to 1.")
-        elif not self._irreducible():
+        elif self.matrix is not None and not self._irreducible():
             refuse("matrix", f"{k} modes", "is irreducible: every mode can be reached from every other one",
                    "Leave out modes that never come back, or give `initial` to say where the chain starts.")
         if not is_one_of(self.empty, ("move", "skip")):
@@ -71,6 +68,15 @@ class Chain(Law):
             object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in steps))
             if len(self.per_mode_steps) != k:
                 refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
+
+    def _check_matrix(self, k):
+        rows = listed(self.matrix, "matrix", "is a list of rows of probabilities", "Give one row per mode.")
+        object.__setattr__(self, "matrix", tuple(_exact(row, "matrix row") for row in rows))
+        if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
+            refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
+        for r in self.matrix:
+            if any(v < 0 for v in r) or sum(r) != 1:
+                refuse("matrix row", [str(v) for v in r], "rows are >= 0 and sum to 1", "Normalise it.")
 
     def _irreducible(self):
         from scipy.sparse.csgraph import connected_components
@@ -82,13 +88,27 @@ class Chain(Law):
         return len(self.sets)
 
     def chain(self):
-        return [list(r) for r in self.matrix]
+        return in_turn(self.modes) if self.matrix is None else [list(r) for r in self.matrix]
+
+    def successor(self):
+        if self.matrix is None:
+            return following(self.modes)
+        if any(v not in (0, 1) for row in self.matrix for v in row):
+            return None
+        follow = [row.index(1) for row in self.matrix]
+        return follow if len(set(follow)) == len(follow) else None
 
     def start(self):
-        return list(self.initial) if self.initial is not None else self.stationary()
+        if self.initial is not None:
+            return list(self.initial)
+        if self.matrix is None:  # the chain moves before the law acts
+            return [Fraction(0)] * (self.modes - 1) + [Fraction(1)]
+        return self.stationary()
 
     def stationary(self):
         """The stationary law of the modes; raises BadInput if it is not unique."""
+        if self.matrix is None:
+            return [Fraction(1, self.modes)] * self.modes
         P = np.array(self.matrix, dtype=object)
         if self.initial is not None and self._irreducible() and tuple(np.array(self.initial) @ P) == self.initial:
             return list(self.initial)  # as of Markov, whose joint chain is too large for elimination
@@ -110,6 +130,9 @@ class Chain(Law):
         return super().with_steps(steps)
 
     def _mask(self, n):
+        return self._once(("mask", n), lambda: frozen(self._made_mask(n)))
+
+    def _made_mask(self, n):
         table = np.zeros((self.modes, n), dtype=np.int64)
         for k, s in enumerate(self.sets):
             if s and max(s) >= n:
@@ -132,7 +155,8 @@ class Chain(Law):
     def _sample_steps(self, stream, n, batch, mode):
         if self.per_mode_steps is None:
             return super()._sample_steps(stream, n, batch, mode)
-        return np.stack([self.steps_of(n, k) for k in range(self.modes)])[mode]
+        table = self._once(("steps", n), lambda: np.stack([self.steps_of(n, k) for k in range(self.modes)]))
+        return table[mode]
 
 
 def Cyclic(groups, **options) -> Chain:
@@ -146,17 +170,14 @@ def Replay(schedule, **options) -> Chain:
     for entry in schedule:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
             refuse("schedule", entry, "an entry is a pair (participants, steps or None)", "For example ([0, 1], 5).")
-    k = len(schedule)
-    if k == 0:
+    if not schedule:
         refuse("schedule", schedule, "needs at least one round", "List (participants, steps) per round.")
     sets = tuple(tuple(listed(s, "set", *SET)) for s, _ in schedule)
     steps = [t for _, t in schedule]
     if any(t is None for t in steps) and any(t is not None for t in steps):
         refuse("schedule", steps, "steps are given for every round or for none", "Complete the schedule.")
-    shift = tuple(tuple(Fraction(int(j == (i + 1) % k)) for j in range(k)) for i in range(k))
-    last = tuple(Fraction(int(i == k - 1)) for i in range(k))
     steps = None if steps[0] is None else tuple(steps)
-    return Chain(sets=sets, matrix=shift, initial=last, per_mode_steps=steps, **options)
+    return Chain(sets=sets, matrix=None, per_mode_steps=steps, **options)
 
 
 def Markov(p, correlation, n, **options) -> Chain:

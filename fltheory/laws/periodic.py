@@ -8,7 +8,7 @@ import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.errors import listed, refuse
-from fltheory.laws.base import Law, RandomSteps
+from fltheory.laws.base import Law, RandomSteps, following, in_turn
 from fltheory.scalars import fraction
 
 
@@ -48,8 +48,10 @@ class Periodic(Law):
         return len(self.laws)
 
     def chain(self):
-        k = self.modes
-        return [[Fraction(int(j == (i + 1) % k)) for j in range(k)] for i in range(k)]
+        return in_turn(self.modes)
+
+    def successor(self):
+        return following(self.modes)
 
     def start(self):
         return [Fraction(int(k == self.modes - 1)) for k in range(self.modes)]  # the chain moves before the law acts
@@ -74,7 +76,7 @@ class Periodic(Law):
             yield chance, EVERYONE, _mask(who, present, n)
 
     def uniforms_needed(self, n):
-        return max(law.uniforms_needed(n) for law in self.laws)
+        return self._once(("uniforms", n), lambda: max(law.uniforms_needed(n) for law in self.laws))
 
     def sample_cohort(self, uniforms, n, mode):
         out = np.empty((len(uniforms), n), dtype=np.int64)

@@ -43,7 +43,7 @@ class _WithoutReplacement(Law):
     def sample_cohort(self, uniforms, n, mode):
         # drawing in turn is a race of exponential clocks: the m smallest arrival times are the cohort
         self._check(n)
-        arrival = -np.log1p(-uniforms) / np.array([float(v) for v in self.w])
+        arrival = -np.log1p(-uniforms) / self._once("w", lambda: np.array([float(v) for v in self.w]))
         order = np.argsort(arrival, axis=1)[:, :self.m]
         return np.sort(order, axis=1), np.ones(order.shape, dtype=np.int64)
 

@@ -103,7 +103,8 @@ def equal_rows(law):
     """All rows of the transition matrix are the first one: rounds are independent, the chain has no memory."""
     if type(law) is not Chain or law.modes == 1:
         return None
-    return replace(law, matrix=(law.matrix[0],) * law.modes, initial=law.matrix[0])
+    first = tuple(law.chain()[0])
+    return replace(law, matrix=(first,) * law.modes, initial=first)
 
 
 equal_rows.of = "law"
