@@ -80,12 +80,14 @@ def lead(book) -> str:
     """What was checked and what was found, per paper."""
     if not book.claims and not book.findings:
         return '<p class="lead">There are no records.</p>\n'
-    established = sum(rec.word_counts(book.claims)[word] for word in rec.TRUE_WORDS)
-    papers = {rec.text(c, "paper") for c in book.claims}
+    printed = rec.of_papers(book.claims)
+    established = sum(rec.word_counts(printed)[word] for word in rec.TRUE_WORDS)
+    papers, own = {rec.text(c, "paper") for c in printed}, len(book.claims) - len(printed)
+    further = f" {rec.plural(own, 'further claim')} about the program itself: what watches the checks." if own else ""
     out = (
-        f'<p class="lead">{rec.plural(len(book.claims), "claim")} from {rec.plural(len(papers), "paper")} '
-        f"{'was' if len(book.claims) == 1 else 'were'} checked; "
-        f"{established} {'is' if established == 1 else 'are'} established as true.</p>\n"
+        f'<p class="lead">{rec.plural(len(printed), "claim")} from {rec.plural(len(papers), "paper")} '
+        f"{'was' if len(printed) == 1 else 'were'} checked; "
+        f"{established} {'is' if established == 1 else 'are'} established as true.{further}</p>\n"
         "<p>The papers state theorems about federated optimisation, in which many clients train one model without "
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"

@@ -104,18 +104,26 @@ def _findings(book) -> str:
     )
 
 
-def _bugs(book) -> str:
+_BUGS = {
+    "bug": ("bugs", "Wrong implementations", "Each catalogued bug was swapped into the instances of the claims that name it.",
+            "Bug"),
+    "engine": ("faults", "Faults of the engine", "Each fault is one wrong line of this program, planted while the claims that name "
+               "it were decided again. It is noticed where a comparison that held fails, or one that failed holds.", "Fault"),
+}
+
+
+def _bugs(book, claims, kind="bug") -> str:
     def names(claims):
         return ", ".join(f'<a href="{book.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
     rows = [
         [f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
-        for name, (detail, killed, missed) in rec.bugs(book.claims).items()
+        for name, (detail, killed, missed) in rec.bugs(claims, kind).items()
     ]
     if not rows:
         return ""
-    lead = "<p>Each catalogued bug was swapped into the instances of the claims that name it.</p>"
-    head = ["Bug", "What it does", "Rejected by", "Missed by"]
-    return f'<h2 id="bugs">Wrong implementations</h2>\n{lead}\n' + table(head, rows, "stack")
+    mark, title, lead, what = _BUGS[kind]
+    head = [what, "What it does", "Rejected by", "Missed by"]
+    return f'<h2 id="{mark}">{title}</h2>\n<p>{lead}</p>\n' + table(head, rows, "stack")
 
 
 def _colophon(book) -> str:
@@ -161,7 +169,7 @@ def _index(book) -> str:
     top = front.lead(book) + front.warnings(book)
     body = "".join(front.answer(book, paper) for paper in book.papers)
     body += front.legend() if book.claims or book.findings else ""
-    body += front.cases(book) + front.calibration(book) + _claims(book) + _findings(book) + _bugs(book)
+    body += front.cases(book) + front.calibration(book) + _claims(book) + _findings(book) + _bugs(book, book.claims)
     return _frame(book, "Verdicts on printed theorems", top + front.contents(body) + body)
 
 
@@ -172,7 +180,9 @@ def _page(book, name) -> str:
     body = f'<p class="back"><a href="{INDEX}">← all verdicts, what the words mean, and the table of claims</a></p>\n'
     body += "".join(front.answer(book, paper) for paper in papers)
     body += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
-    sections = "".join(entries.claim(book, c) for c in book.claims if rec.text(c, "paper") in papers)
+    claims = [c for c in book.claims if rec.text(c, "paper") in papers]
+    body += _bugs(book, claims, "engine")
+    sections = "".join(entries.claim(book, c) for c in claims)
     body += f"<h2>Claim by claim</h2>\n{_UNFOLD}{sections}" if sections else ""
     found = "".join(entries.finding(book, f) for f in book.findings if rec.text(f, "paper") in papers)
     body += f"<h2>Finding by finding</h2>\n{found}" if found else ""

@@ -284,12 +284,11 @@ def page(records) -> str:
         for f in book.findings
     ]
     lines += _table(["finding", "place", "kind", "verdict", "breaks"], rows)
-    wrong_code = rec.bugs(book.claims)
-    if wrong_code:
-        lines += ["## Wrong implementations", ""]
+    for kind, title in (("bug", "Wrong implementations"), ("engine", "Faults of the engine")):
         rows = [[_code(name), _cell(detail), ", ".join(map(_link, killed)), ", ".join(map(_link, missed))]
-                for name, (detail, killed, missed) in wrong_code.items()]
-        lines += _table(["bug", "what it does", "rejected by", "missed by"], rows)
+                for name, (detail, killed, missed) in rec.bugs(book.claims, kind).items()]
+        lines += [f"## {title}", ""] if rows else []
+        lines += _table([kind if kind == "bug" else "fault", "what it does", "rejected by", "missed by"], rows)
     lines += _calibration(book)
     if book.orphans or book.unknown:
         lines += [

@@ -194,6 +194,14 @@ def derived(claim) -> bool:
     return text(claim, "place") == "derived"
 
 
+ENGINE = "engine"  # the folder of claims about the toolkit itself: no paper, and counted apart
+
+
+def of_papers(records) -> list:
+    """The claims or findings of papers."""
+    return [r for r in records if text(r, "paper") != ENGINE]
+
+
 def mutants(claim) -> dict:
     """Names of the mutants by status."""
     found = {}
@@ -202,12 +210,15 @@ def mutants(claim) -> dict:
     return found
 
 
-def bugs(claims) -> dict:
-    """The matrix claims x catalogued bugs: name -> (what it does, claims that reject it, claims that miss it)."""
+def bugs(claims, kind="bug") -> dict:
+    """The matrix claims x catalogued bugs: name -> (what it does, claims that reject it, claims that miss it).
+
+    kind: "bug" (wrong implementations of methods), or "engine" (wrong lines of this package).
+    """
     out = {}
     for claim in claims:
         for mutant in items(claim, "mutants"):
-            if isinstance(mutant, dict) and text(mutant, "kind") == "bug":
+            if isinstance(mutant, dict) and text(mutant, "kind") == kind:
                 _, killed, missed = out.setdefault(text(mutant, "name"), (text(mutant, "detail"), [], []))
                 {"killed": killed, "survived": missed}.get(text(mutant, "status"), []).append(claim)
     return dict(sorted(out.items()))

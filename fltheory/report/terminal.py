@@ -77,9 +77,12 @@ def summary(records, color=False) -> str:
     """Totals, mutants per claim, and every verdict that differs from the expected one, by name."""
     book = rec.Book.of(records)
     instances = Counter(rec.text(i, "status") for group in book.instances.values() for i in group)
-    lines = [
-        _totals("claims", rec.word_counts(book.claims), rec.CLAIM_WORDS),
-        _totals("findings", rec.word_counts(book.findings), ("CONFIRMED",)),
+    printed = rec.of_papers(book.claims)
+    own = [c for c in book.claims if c not in printed]
+    lines = [_totals("claims", rec.word_counts(printed), rec.CLAIM_WORDS)] if printed or not own else []
+    lines += [_totals("claims about the engine", rec.word_counts(own), rec.CLAIM_WORDS)] if own else []
+    lines += [
+        _totals("findings", rec.word_counts(rec.of_papers(book.findings) if printed else book.findings), ("CONFIRMED",)),
         _totals("instances", instances, ("HOLDS", "FALSIFIED")),
     ]
     for run in book.runs:

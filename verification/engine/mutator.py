@@ -3,10 +3,11 @@
     python -m verification.engine.mutator SEED GROUP [COUNT [FOLDER]]
 
 prints faults of one group (a folder of `fltheory`, or `top` for its modules) in the order in which the seed draws them:
-a module first, then one of its changes, so that long files have no advantage. FOLDER is the package to draw from, default
-the one here; another text gives another order, so what was drawn once is kept in `faults.csv`. Left out, before anything is drawn: input
-checks (conditions whose body only refuses or raises), messages, docstrings, annotations and whatever stands on a line
-that its module has twice, since a fault is named by its line.
+a module first, then one of its changes, so that long files have no advantage. FOLDER is the package to draw from, by
+default the one here; another text gives another order, so what was drawn once is kept in `faults.csv`.
+
+Left out before anything is drawn: input checks (conditions whose body only refuses or raises), messages, docstrings,
+annotations, and whatever stands on a line that its module has twice, since a fault is named by its line.
 """
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def law_sticky(i):
             ft.equal(law.stationary(), [start[s] for s in law.sets], "long run")]
 
 
-@ft.claim("law-in-turn", on=on.SCHEDULES, domain=LISTED + ", two periods", rejects=())
+@ft.claim("law-in-turn", on=on.SCHEDULES, domain=LISTED + ", two periods", rejects=these("replay-starts-late"))
 def law_in_turn(i):
     """A law with a period acts in the order in which it is written, from its first round on."""
     law, out = i.make(), []
@@ -100,7 +100,7 @@ def ages_seen(law, n, rounds):
     return out
 
 
-@ft.claim("law-ages", on=on.AGES, domain=LISTED + ", four rounds")
+@ft.claim("law-ages", on=on.AGES, domain=LISTED + ", four rounds", rejects=these("ages-impossible-moves"))
 def law_ages(i):
     """The ages that a law hands to its participants are counted from a first round of all, up to the cap."""
     out = []

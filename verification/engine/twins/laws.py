@@ -33,7 +33,7 @@ def with_replacement(w, draws):
 def bernoulli(p, empty="move"):
     out = []
     for mask in itertools.product((0, 1), repeat=len(p)):
-        chance = math.prod((v if b else 1 - v for v, b in zip(p, mask)), start=Q(1))
+        chance = math.prod((v if b else 1 - v for v, b in zip(p, mask, strict=True)), start=Q(1))
         out.append((chance, tuple(i for i, b in enumerate(mask) if b)))
     if empty == "redraw":
         some = sum(q for q, s in out if s)
@@ -66,8 +66,8 @@ def features(cohorts, n):
             nobody += q
             continue
         phi = [Q(int(i in s)) for i in range(n)] + [Q(int(i in s), len(s)) for i in range(n)]
-        mean = [a + q * b for a, b in zip(mean, phi)]
-        second = [[a + q * u * v for a, v in zip(row, phi)] for row, u in zip(second, phi)]
+        mean = [a + q * b for a, b in zip(mean, phi, strict=True)]
+        second = [[a + q * u * v for a, v in zip(row, phi, strict=True)] for row, u in zip(second, phi, strict=False)]
     return mean, second, nobody
 
 
@@ -93,7 +93,7 @@ def markov(p, r):
     for x in itertools.product((0, 1), repeat=len(p)):
         for y in itertools.product((0, 1), repeat=len(p)):
             key = tuple(tuple(i for i, b in enumerate(v) if b) for v in (x, y))
-            out[key] = math.prod((moves(a)[u, v] for a, u, v in zip(p, x, y)), start=Q(1))
+            out[key] = math.prod((moves(a)[u, v] for a, u, v in zip(p, x, y, strict=True)), start=Q(1))
     return out
 
 
