@@ -161,7 +161,10 @@ class Trace:
         if n < 2:
             return Interval(part["mean"], math.inf, level, n)
         # traces of earlier versions recorded no third moment; a spread of rounding level has no meaningful one
-        skewness = part.get("m3", 0.0) / n / (m2 / n) ** 1.5 if m2 > 1e-200 else 0.0
+        spread = math.sqrt(m2 / n)
+        skewness = part.get("m3", 0.0) / n / spread / spread / spread if m2 > 1e-200 else 0.0
+        if not math.isfinite(skewness):  # of values whose cubes leave float64
+            return Interval(part["mean"], math.inf, level, n)
         half = skewed(quantile(level, n), n, skewness) * math.sqrt(m2 / (n - 1) / n)
         return Interval(part["mean"], half, level, n)
 

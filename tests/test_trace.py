@@ -34,6 +34,19 @@ def between(misses, repetitions, chance, alarm=1e-6):
 
 
 # ---- intervals -----------------------------------------------------------------------------------------------
+def test_values_near_the_end_of_float64_have_an_interval_or_none_but_no_traceback():
+    with np.errstate(all="ignore"):
+        for size in (1e100, 1e108, 1e150, 1e300):
+            made = trace(size * np.array([[1.0], [2.0], [4.0]]))
+            made.metrics["error"]["m3"] = (((size * np.array([1.0, 2.0, 4.0]))[:, None] - made.mean()) ** 3).sum(0)
+            interval = made.interval()
+            plain = trace(np.array([[1.0], [2.0], [4.0]]))
+            plain.metrics["error"]["m3"] = ((np.array([1.0, 2.0, 4.0])[:, None] - plain.mean()) ** 3).sum(0)
+            if math.isfinite(interval.half_width):  # the width scales with the values
+                assert interval.half_width == pytest.approx(size * plain.interval().half_width, rel=1e-9)
+            assert math.isfinite(interval.half_width) == (size < 1e102)
+
+
 @pytest.mark.parametrize("level", [0.9, 0.99])
 def test_false_alarms_of_intervals_on_null_data(level):
     """20,000 repetitions; the count of misses is compared to the binomial law at a false-alarm rate of 1e-6."""

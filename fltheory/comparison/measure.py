@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fltheory.comparison.precision import RANGE, left_range, length, same_departure
 from fltheory.comparison.predict import ROUNDING, Prediction, certain, reason
 from fltheory.comparison.tails import spared
 from fltheory.errors import FLTheoryError
@@ -120,23 +121,28 @@ def _direction(predicted, at):
     if mean is None or not np.isfinite(mean).all():
         return None
     gap = mean - at
-    size = np.linalg.norm(gap)
-    if size <= 1e-14 * max(1.0, np.linalg.norm(at)):
+    if length(gap) <= 1e-14 * max(1.0, length(at)):
         return np.eye(len(at))[0]
-    return gap / size
+    gap = gap / np.abs(gap).max()
+    return gap / np.linalg.norm(gap)
 
 
-def _span(interval):
+def _span(interval, sure=False):
+    """(value, low, high); sure: rounds without randomness are measured by one run, whose spread is rounding."""
+    if sure and not math.isfinite(interval.half_width):
+        return interval.value, interval.value, interval.value
     return interval.value, interval.low, interval.high
 
 
-def _contraction(trace, window, high=lambda k, interval: interval.high):
+def _contraction(trace, window, high=lambda k, interval: interval.high, sure=False):
     """(value, low, high) of the factor per round of E|x - x*|^2 over a window: from the intervals at both ends, each at
     a level that makes them hold together. high(round, interval): the upper end of the interval at a round."""
     a, b = window
     level = 1 - (1 - LEVEL) / 2
     first, last = trace.interval(a, level=level), trace.interval(b, level=level)
     power = 1 / (b - a)
+    if sure and first.value > 0 and math.isfinite(last.value):
+        return ((last.value / first.value) ** power,) * 3
     if not first.low > 0 or not math.isfinite(last.value):
         return None
     return (
@@ -160,47 +166,71 @@ def _transient(error, floor):
     return (int(grown[-1]) // 2, int(grown[-1])) if len(grown) and grown[-1] > 1 else None
 
 
+@np.errstate(all="ignore")  # what leaves float64 says so by its infinities
 def _beside_path(trace, predicted, at, wild):
     path, T, k = predicted.path, trace.rounds, trace.tail_rounds
     mean = trace.mean()
     curve = mean if path is None else path.error
     scale = float(at @ at) if path is None else path.scale
     sure = path is not None and path.sure
-    window = _transient(curve, (1e-18 if sure else 1e6 * ROUNDING) * scale)
-
-    def seen(values):
-        return None if path is None else float(values(path))
+    window = _transient(np.where(np.isfinite(mean), curve, np.inf), (1e-18 if sure else 1e6 * ROUNDING) * scale)
+    tail = slice(T - k + 1, None)
 
     def check(values, interval):
-        said = seen(values)
-        return Check.of(said, _span(interval), 0 if path is None else path.slack(said), wild)
+        if path is None:
+            return Check.of(None, _span(interval), 0, _departure(None, mean)[0] or wild)
+        said, why = float(values(path.error)), ""
+        if not (math.isfinite(said) and math.isfinite(interval.value)):
+            why, together = _departure(path.error, mean, trace.replicates)
+            if sure:  # the rounds in which the two curves leave are numbers as good as any other
+                return Check(said, *_span(interval, sure), together, why)
+        return Check.of(said, _span(interval, sure), float(values(path.slack)), why or wild)
 
     checks = {
-        "error": check(lambda p: p.error[-1], trace.interval(-1, level=LEVEL)),
-        "tail": check(lambda p: p.error[T - k + 1 :].mean(), trace.floor(level=LEVEL)),
+        "error": check(lambda v: v[-1], trace.interval(-1, level=LEVEL)),
+        "tail": check(lambda v: v[tail].mean(), trace.floor(level=LEVEL)),
     }
+    bias = None if path is None else length(path.mean[-1] - at)
     if "along" in trace.metrics:
-        bias = seen(lambda p: np.linalg.norm(p.mean[-1] - at))
-        checks["bias"] = Check.of(bias, _span(trace.interval(-1, "along", LEVEL)), ROUNDING * math.sqrt(scale), wild)
+        slack = 0 if path is None else path.drift[-1]
+        checks["bias"] = Check.of(bias, _span(trace.interval(-1, "along", LEVEL), sure), slack, wild)
     else:
-        checks["bias"] = Check(None, reason="no predicted direction to measure along")
-    span = None if window is None else _contraction(trace, window)
+        gone = path is not None and _departure(path.error, mean)[0]
+        checks["bias"] = Check(math.inf if gone else None, reason=gone or "no predicted direction to measure along")
+    span = None if window is None else _contraction(trace, window, sure=sure)
     if span is None:
         why = "no transient: the start is about as far off as the end" if window is None else "too few replicates"
         checks["contraction"] = Check(None, reason=why)
     else:
         a, b = window
-        factor = seen(lambda p: (p.error[b] / p.error[a]) ** (1 / (b - a)))
-        checks["contraction"] = Check.of(factor, span, 1e-6, wild)
+        factor, slack = None, 0.0
+        if path is not None:
+            factor = float((path.error[b] / path.error[a]) ** (1 / (b - a)))
+            lost = path.slack[b] / path.error[b] + path.slack[a] / path.error[a]  # relative, of the two ends
+            slack = factor * float(max(lost / (b - a), 1e-12))
+        checks["contraction"] = Check.of(factor, span, slack, wild)
     along = None if path is None else _direction(predicted, at)
     checks = spared(checks, trace, path, at, along, window, lambda high: _contraction(trace, window, high), LEVEL)
     return Measurement(checks, trace, window)
 
 
+def _departure(predicted, measured, replicates=1):
+    """(when the curves leave float64, in words, "" if neither does; whether they leave together)."""
+    gone, lost = (None if v is None else left_range(v) for v in (predicted, measured))
+    together = predicted is None or same_departure(predicted, measured, 4 * replicates)
+    if gone is None and lost is None:
+        return "", together
+    seen = f"left {RANGE} in round {lost}" if lost is not None else f"stayed within {RANGE}"
+    said = "" if predicted is None else ", as predicted" if gone == lost else (
+        f"; predicted for round {gone}" if gone is not None else "; the prediction stays within it")
+    return seen + said, together
+
+
 def _beside_local(trace, predicted, along, wild):
     """A linearised round predicts where a run ends and, near there, how fast: compared where the run has arrived."""
     rate, distance = predicted.numbers["rate"], predicted.numbers["distance"]
-    left = None if rate is None else rate ** (trace.rounds - trace.tail_rounds)
+    with np.errstate(over="ignore"):
+        left = None if rate is None else float(np.float64(rate) ** (trace.rounds - trace.tail_rounds))
     late = wild or (
         "no prediction"
         if rate is None or distance is None

@@ -10,6 +10,7 @@ from fltheory.scalars import need
 
 MARKERS = "osD^vP"
 SHOWN = 12  # markers per curve
+LARGEST = 1e290  # of what is drawn: ticks of a logarithmic axis need some room below the end of float64
 
 
 def draw(table):
@@ -43,7 +44,7 @@ def _curves(ax, e, rounds, at, colour, marker, k):
     """Draw one method; returns the positive finite values that the axis must hold."""
     held, path, trace = [], e.predicted.path, e.measured.trace
     if path is not None:
-        line = np.where(path.error > 0, path.error, np.nan)
+        line = np.where((path.error > 0) & (path.error < LARGEST), path.error, np.nan)
         ax.plot(at, line, color=colour, linewidth=1.2)
         held.append(line)
     floor = e.predicted.numbers.get("floor")
@@ -51,7 +52,7 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         ax.axhline(floor, color=colour, linestyle=(0, (4, 3)), linewidth=0.9)
         held.append(np.array([floor]))
     distance = e.predicted.numbers.get("distance")
-    if distance is not None and distance > e.predicted.rounding.get("distance", 0):
+    if distance is not None and not e.predicted.diverges and distance > e.predicted.rounding.get("distance", 0):
         ax.plot([at[-1]], [distance**2], marker="_", markersize=14, markeredgewidth=2, color=colour, clip_on=False)
         held.append(np.array([distance**2]))
     if trace is not None:
@@ -61,8 +62,8 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         picked = picked[picked <= rounds]
         mean = trace.mean()[picked]
         spans = [trace.interval(int(t), level=LEVEL) for t in picked]
-        half = np.array([s.half_width if np.isfinite(s.half_width) else 0.0 for s in spans])
-        ok = np.isfinite(mean) & (mean > 0)
+        half = np.array([s.half_width if s.half_width < LARGEST else 0.0 for s in spans])
+        ok = (mean > 0) & (mean < LARGEST)
         below = np.minimum(half, 0.999 * np.abs(mean))  # an interval that reaches 0 goes off a log axis
         ax.errorbar(
             at[picked][ok],

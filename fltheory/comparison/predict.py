@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.algorithms.asyncfeded import AsyncFedED
+from fltheory.comparison import precision
 from fltheory.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.laws.base import RandomSteps
 from fltheory.operators.fourth import spread
@@ -19,7 +20,12 @@ from fltheory.scalars import FLOAT, declare, fraction
 
 LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
-ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses in sums of squares that nearly cancel
+ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
+GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
+DIVERGES = (
+    "of an unstable fixed point: nothing converges there",
+    "unstable: second moments grow without bound",
+)
 LOCAL = "local, at the fixed point of the linearised round"
 
 
@@ -35,6 +41,11 @@ class Prediction:
     local: bool = False
     rounding: dict = field(default_factory=dict)   # name -> size below which float64 does not tell it from 0
 
+    @property
+    def diverges(self) -> bool:
+        """Whether the mean, or its second moment, grows geometrically."""
+        return any((self.numbers.get(name) or 0) > 1 + GROWING for name in ("rate", "mean_square_rate"))
+
     def put(self, name, make):
         """numbers[name] = make(), or None and the reason why not."""
         try:
@@ -49,20 +60,19 @@ class Prediction:
 class Path:
     """Exact moments of the server model before rounds 0..T: mean (T + 1, d), error E|x_t - x*|^2 (T + 1,).
 
-    scale: largest E|x_t|^2 and |x*|^2, what rounding is relative to; sure: rounds without randomness, whose error is
-    that of the mean, free of cancellation. operator, x0: what `spread` needs.
+    scale: largest E|x_t|^2 and |x*|^2 within float64, what rounding is relative to; sure: rounds without randomness,
+    whose error is that of the mean, free of cancellation. drift, slack (T + 1,): how far rounding may put mean and error
+    of the prediction and of a run apart, see `precision`. operator, x0: what `spread` needs.
     """
 
     mean: np.ndarray
     error: np.ndarray
     scale: float
     sure: bool
+    drift: np.ndarray
+    slack: np.ndarray
     operator: object = field(default=None, repr=False)
     x0: np.ndarray | None = field(default=None, repr=False)
-
-    def slack(self, value):
-        """What rounding in either leg may move a squared error by."""
-        return 1e-6 * abs(value) + 1e-24 * self.scale if self.sure else ROUNDING * self.scale
 
     def spread(self, at, tail_rounds, direction):
         """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them."""
@@ -207,7 +217,7 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
         _bias(out, problem, best, op.fixed_point().x)
         if (out.numbers["rate"] or 0) >= 1:
             for name in ("distance", "loss_gap"):
-                out.reasons[name] = "of an unstable fixed point: nothing converges there"
+                out.reasons[name] = DIVERGES[0]
     except FLTheoryError as error:
         for name in ("distance", "loss_gap"):
             out.numbers[name], out.reasons[name] = None, reason(error)
@@ -223,7 +233,7 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
         return None
     out.put("floor", lambda: small(lambda: max(op.floor(reference=best.x), 0.0)))
     if out.numbers["floor"] == np.inf:
-        out.numbers["floor"], out.reasons["floor"] = None, "unstable: second moments grow without bound"
+        out.numbers["floor"], out.reasons["floor"] = None, DIVERGES[1]
     try:
         out.path = small(lambda: _path(op, best, x0, rounds))
     except FLTheoryError as error:
@@ -231,17 +241,25 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     return None
 
 
+@np.errstate(all="ignore")  # a path that leaves float64 says so by its infinities
 def _path(op, best, x0, rounds):
     at = FLOAT.array(best.x)
     sure = certain(op.law, op.problem.n)
     means, errors, scale = [], [], float(at @ at)
-    with np.errstate(all="ignore"):
-        for mean, second in op.trajectory(rounds + 1, declare(x0, "x0")):
-            size, gap = float(np.trace(second)), mean - at
-            means.append(mean)
-            errors.append(float(gap @ gap) if sure else size - 2 * float(mean @ at) + float(at @ at))
-            scale = max(scale, size)
-    return Path(np.array(means), np.array(errors), scale, sure, op, x0)
+    for mean, second in op.trajectory(rounds + 1, declare(x0, "x0")):
+        size, gap = float(np.trace(second)), mean - at
+        means.append(mean)
+        errors.append(float(gap @ gap) if sure else size - 2 * float(mean @ at) + float(at @ at))
+        scale = max(scale, size) if np.isfinite(size) else scale
+    errors = np.nan_to_num(np.array(errors), nan=np.inf, posinf=np.inf)
+    if sure:
+        drift = precision.drift(op, declare(x0, "x0"), rounds) + precision.UNIT * (op.problem.d + 2) * np.linalg.norm(at)
+        slack = (2 * np.sqrt(errors) + drift) * drift  # of |a|^2 - |b|^2 where |a - b| <= drift
+    else:
+        eps = precision.per_round(op.law, op.problem.n, op.problem.d, op.reachable)
+        lost = np.maximum(ROUNDING, eps * precision.settled(op.mean_square_rate(), rounds))
+        drift, slack = lost * scale**0.5, lost * scale
+    return Path(np.array(means), errors, scale, sure, drift, slack, op, x0)
 
 
 def _from_linearisation(out, algorithm, problem, law, noise, best, x0):
@@ -253,10 +271,10 @@ def _from_linearisation(out, algorithm, problem, law, noise, best, x0):
     except (FLTheoryError, NotImplementedError) as error:
         return _nothing(out, error)
     _bias(out, problem, best, found.x)
-    out.numbers["rate"], out.numbers["mean_square_rate"] = found.rate, found.rate**2
+    out.numbers["rate"], out.numbers["mean_square_rate"] = found.rate, found.rate * found.rate
     out.reasons["rate"] = out.reasons["mean_square_rate"] = LOCAL
     if found.rate < 1 and out.numbers["distance"] is not None:
-        out.numbers["floor"] = out.numbers["distance"] ** 2
+        out.numbers["floor"] = out.numbers["distance"] * out.numbers["distance"]
         out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
     else:
         out.numbers["floor"] = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from fltheory.comparison.measure import LEVEL, Measurement
 from fltheory.comparison.names import describe
-from fltheory.comparison.predict import Prediction
+from fltheory.comparison.predict import DIVERGES, Prediction
 from fltheory.tables import html_row, to_csv
 from fltheory.trace import write_atomically
 
@@ -41,6 +41,7 @@ TRAFFIC = (
     ("sent_down", "numbers down / round"),
 )
 CHECKS = ("error", "tail", "contraction", "bias")
+GROWS = "diverges"
 EXPLAINED = {True: "ok", False: "OUTSIDE", None: ""}
 
 
@@ -135,6 +136,8 @@ class MethodTable:
                 value = e.predicted.numbers.get(key)
                 text = "-" if value is None else number(value, e.predicted.rounding.get(key, 0))
             why = e.predicted.reasons.get(key, "")
+            if why in DIVERGES and e.predicted.diverges:
+                text = GROWS
             if text == "-" and not why:
                 why = e.predicted.reasons.get("all", "no prediction")
             return noted(text, why), None
@@ -165,14 +168,14 @@ class MethodTable:
                     first.append(("-", None))
                     second.append((noted("-", e.measured.reason or "no prediction"), None))
                     continue
-                said = "-" if check.predicted is None else number(check.predicted, e.predicted.rounding.get(key, 0))
+                said = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
                 if key == "contraction" and e.measured.window is not None:
                     said = f"{said} ({e.measured.window[0]}..{e.measured.window[1]})"
                 first.append((said, None))
                 text = "-" if check.value is None else _interval(check)
                 text = f"{text} {EXPLAINED[check.agrees]}".rstrip()
                 second.append(
-                    (noted(text, "" if check.agrees is not None else check.reason or "no prediction"), check.agrees)
+                    (noted(text, check.reason or ("" if check.agrees is not None else "no prediction")), check.agrees)
                 )
             lines += [(labels[key], first), ("    measured", second)]
         return lines
@@ -185,14 +188,19 @@ class MethodTable:
 
     def _verdict(self):
         if not self.replicates:
-            return ""
+            return self._diverging()
         tested = [c.agrees for e in self.entries for c in e.measured.checks.values() if c.agrees is not None]
         out = self.outside
         text = f"{len(tested) - len(out)} of {len(tested)} predictions inside their intervals"
         if out:
             text += "; OUTSIDE: " + ", ".join(f"{k} of {name}" for name, k in out)
         few = any(e.measured.trace is not None and 2 < e.measured.trace.replicates < FEW for e in self.entries)
-        return text + (f". Fewer than {FEW} replicates: intervals of skewed errors are too short then." if few else ".")
+        text += f". Fewer than {FEW} replicates: intervals of skewed errors are too short then." if few else "."
+        return f"{text} {self._diverging()}".rstrip()
+
+    def _diverging(self):
+        names = [e.name for e in self.entries if e.predicted.diverges]
+        return f"{', '.join(names)} diverge{'' if len(names) > 1 else 's'} at this step size." if names else ""
 
     def __str__(self):
         sections, notes = self._sections()
@@ -314,11 +322,16 @@ def number(value, rounding=0.0) -> str:
     return f"{value:.4g}"
 
 
+def _size(value, rounding=0.0):
+    """A size of a path or of a run: one that leaves float64 diverges."""
+    return number(value, rounding) if math.isfinite(value) else GROWS
+
+
 def _interval(check):
     if check.low is None or check.value is None:
         return "-"
     if not math.isfinite(check.value):
-        return "overflow"
+        return GROWS
     half = (check.high - check.low) / 2
     if half == 0 or not math.isfinite(half) or half < 1e-6 * abs(check.value):
         return number(check.value)
