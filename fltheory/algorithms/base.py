@@ -46,6 +46,8 @@ class Algorithm:
 
     def to(self, domain: Domain):
         """The same algorithm with its numbers in one arithmetic."""
+        if not isinstance(domain, Domain):
+            refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
         return _convert(self, domain)
 
     def law_for(self, law, n):

@@ -9,6 +9,7 @@ import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.errors import refuse
+from fltheory.problems import plain
 from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, domain_of, fraction
 
 
@@ -72,6 +73,8 @@ class Problem:
 
     def to(self, domain: Domain) -> Problem:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
+        if not isinstance(domain, Domain):
+            refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
         if domain == self.domain and "p" in self.__dict__:
             return self
         cache = self.__dict__.setdefault("_converted", {})
@@ -112,21 +115,37 @@ class Problem:
                          if any(p.dtype == object for p in parts) and not any(p.dtype == np.float64 for p in parts)
                          else np.zeros(1))
 
+    def settled(self, domain: Domain) -> Domain:
+        """Hook: the arithmetic in which this kind of problem answers where `domain` is asked for."""
+        return domain
+
     def at(self, who=EVERYONE) -> Cohort:
         """The clients `who` (index array (..., m), or EVERYONE) as a `Cohort`."""
-        return Cohort(self, who)
+        return Cohort(self, who) if "p" in self.__dict__ else plain.PlainCohort(self, who)
 
+    # A plain problem, not yet converted by `to`, answers in the arithmetic of its data and of the point; it takes lists.
     def grad(self, y, sample=None):
         """Gradients of all clients at their own points: y (..., n, d) -> (..., n, d)."""
         return self.at(EVERYONE).grad(y, sample)
 
     def gradient(self, x):
         """grad F(x) of the weighted objective: x (..., d) -> (..., d)."""
+        if "p" not in self.__dict__:
+            return plain.ask(self, "gradient", x)
+        x = self._point(x)
         return (self.p[..., None] * self.grad(x[..., None, :] + 0 * self.p[..., None])).sum(-2)
 
     def value(self, x):
         """F(x): x (..., d) -> (...,)."""
-        return (self.p * self._values(x)).sum(-1)
+        if "p" not in self.__dict__:
+            return plain.ask(self, "value", x)
+        return (self.p * self._values(self._point(x))).sum(-1)
+
+    def _point(self, x):
+        """A server model (..., d) in this problem's arithmetic; arrays of another shape, and lists, are looked at."""
+        if getattr(x, "shape", ())[-1:] == (self.d,) and not isinstance(x, list):
+            return x
+        return self.domain.array(plain.point(x, "x", (self.d,)))
 
     def surrogate(self, w) -> Problem:
         """The surrogate objective sum_i w_i f_i: the same clients under other weights (sum 1)."""

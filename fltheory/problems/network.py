@@ -90,6 +90,9 @@ class Network(Problem):
             refuse("domain", domain, "a neural network has gradients in torch only", "Use Torch() or Torch('cuda').")
         return super().to(domain)
 
+    def settled(self, domain):
+        return domain if isinstance(domain, Torch) else Torch()
+
     def initial(self, seed=0):
         """Parameters (d,) as numpy float64, as the module initialises itself under this seed."""
         import torch

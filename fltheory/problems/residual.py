@@ -4,8 +4,9 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory import linalg
-from fltheory.arrays import matvec
+from fltheory.arrays import is_torch, matvec
 from fltheory.errors import NoMinimiser, refuse
+from fltheory.problems import plain
 from fltheory.problems.base import Problem, check_weights
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.rows import pad, sequence
@@ -90,6 +91,11 @@ class Residual(Problem):
 
     def joint_value(self, w, theta):
         """The weighted sum of the L_i: w (..., d), theta (..., n, personal) -> (...,)."""
+        if "p" not in self.__dict__:
+            given = plain.point(w, "w", (self.d,)), plain.point(theta, "theta", (self.n, self.personal))
+            domain = plain.arithmetic(self, given)
+            value = self.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
+            return plain.handed_out(value, given)
         w = w[..., None, :]
         linear = (matvec(self._A, w) / 2 + matvec(self._B, theta) - self._bw) * w
         return (self.p * (linear.sum(-1) + ((matvec(self._C, theta) / 2 - self._btheta) * theta).sum(-1))).sum(-1)
