@@ -1,0 +1,133 @@
+"""Floors, gradients, certificates, thresholds and local rates of derived operators, against closed forms."""
+from fractions import Fraction as Q
+
+import fltheory as ft
+from fltheory.errors import CertificateFailed
+from fltheory.operators import spectrum
+from verification.engine.faults import these
+from verification.engine.instances import operators as on
+from verification.engine.instances.rounds import C, H, P
+from verification.engine.twins import forms, laws, rounds
+
+HERE = "the listed instances, in rationals"
+
+
+@ft.claim("noise-floor", on=on.FLOORS, domain=HERE,
+          rejects=these("noise-total-per-coordinate", "run-noise-per-coordinate", "stationary-second-sign"))
+def noise_floor(i):
+    """Noise of E|xi|^2 = sigma^2 in two dimensions leaves the floor of its closed form: derived, and in a run."""
+    return [ft.equal(i.op.floor(), i.floor, "derived"), ft.agrees(i.run.interval(-1), i.floor, "in a run")]
+
+
+@ft.claim("noise-under-memory", on=on.AWAY, domain=HERE, rejects=these("noise-in-every-mode"))
+def noise_under_memory(i):
+    """A noisy client that comes and goes in a correlated way has the floor that Cramer's rule gives."""
+    return ft.equal(i.op.floor(), i.floor)
+
+
+@ft.claim("weights-under-memory", on=on.WEIGHTS, domain=HERE, rejects=these("mode-weights-dropped"))
+def weights_under_memory(i):
+    """Surrogate weights under Markov participation average the four sets with their chances in the long run."""
+    return ft.equal(ft.surrogate_weights(i.algorithm, i.law, 2, weights=i.p), i.weights)
+
+
+@ft.claim("mean-gradients", on=on.GRADIENTS, domain=HERE, rejects=these("cross-term-halved", "cross-term-added"))
+def mean_gradients(i):
+    """Mean squared gradients of a surrogate objective with linear terms: over two rounds from 3, and in the long run."""
+    cohorts = laws.bernoulli((Q(1, 2), Q(1, 3), Q(3, 4)))
+    slope, base = sum(w * h for w, h in zip(i.w, H, strict=True)), sum(w * h * c for w, h, c in zip(i.w, H, C, strict=True))
+
+    def after(x, members):
+        return rounds.fedavg(H, C, P, Q(1, 10), (1, 2, 3), [members], x)[-1]
+    two = [sum(q * (slope * x - base) ** 2 for q, x in seen) for seen in (
+        [(Q(1), Q(3))], [(q, after(Q(3), s)) for q, s in cohorts])]
+    maps = [(q, after(Q(1), s) - after(Q(0), s), after(Q(0), s)) for q, s in cohorts]
+    target = i.problem.surrogate(i.w)
+    return [ft.equal(i.op.mean_gradient_square(target, 2, i.x0), sum(two) / 2, "two rounds"),
+            ft.equal(i.op.mean_gradient_square(target, None, i.x0), forms.stationary_square(maps, slope, base), "long run")]
+
+
+@ft.claim("lying-floats", on=on.STABLE[:1], domain="one client, curvature 2", rejects=these("mean-for-mean-square"))
+def lying_floats(i):
+    """Floats whose rate is 8 % too high mislead no certificate: the enclosure holds (1 - 1/10 2)^2, or there is none."""
+    exact, lying = i.op.exact().moments, i.but(algorithm=ft.FedAvg("83/1000", 1)).op.in_domain(ft.FLOAT).moments
+    try:
+        low, high = spectrum.mean_square(exact, lying, 1e-2, (Q(4, 5), Q(4, 5)))
+    except CertificateFailed:
+        return ft.equal(0, 0, "refused")
+    return [ft.at_most(low, Q(16, 25), "below"), ft.at_most(Q(16, 25), high, "above")]
+
+
+@ft.claim("sharp-certificates", on=[i.but(lr=lr, name=f"lr = {lr}") for i in on.STABLE[:1] for lr in ("1/10", "1/2", "1", "6/5")],
+          domain="one client, curvature 2", rejects=these("radius-from-smallest-root"))
+def sharp_certificates(i):
+    """Certified enclosures hold both rates, also where they are 0 and 1; beside a second, faster coordinate too."""
+    both = ft.Quadratic([[[2, 0], [0, Q(3, 2)]]], [[0, 0]])
+    rate, out = 1 - 2 * Q(i.lr), []
+    for problem in (i.problem, both):
+        wanted = max(abs(rate), abs(1 - Q(3, 2) * Q(i.lr))) if problem is both else abs(rate)
+        try:
+            sure = i.but(algorithm=ft.FedAvg(i.lr, 1), problem=problem).op.certify()
+        except CertificateFailed:
+            out.append(ft.equal(0, 0, "refused"))
+            continue
+        for (low, high), value in ((sure.mean, wanted), (sure.mean_square, wanted ** 2)):
+            out += [ft.at_most(low, value), ft.at_most(value, high), ft.at_most(high - low, Q(1, 50) * value)]
+    return out
+
+
+@ft.claim("stable-steps", on=on.STABLE, rejects=these("stable-in-mean-only"))
+def stable_steps(i):
+    """The scan for stable steps ends at the closed form: 2/h for one client, 2p/((2 - p) h) for FOCUS with a client that
+    is there with probability p."""
+    return ft.equal(ft.stable_steps(i.algorithm, i.problem, i.law).first, i.first)
+
+
+@ft.claim("local-rates", on=on.SMOOTH, rejects=these("conserved-in-the-rate"))
+def local_rates(i):
+    """Newton on a logistic round finds the minimiser that bisection finds, and the rate is the derivative there."""
+    found = ft.linearise(i.algorithm, i.problem, i.law)
+    return [ft.equal(float(found.x[0]), i.point[0], "point"), ft.equal(found.rate, abs(i.point[1]), "rate")]
+
+
+# ---- problems and minimisers ------------------------------------------------------------------------------
+@ft.claim("ridge-conventions", on=on.RIDGES, domain="two clients with hand-written rows",
+          rejects=these("ridge-sum-reg", "ridge-half-sum"))
+def ridge_conventions(i):
+    """Curvature, linear term and constant of ridge clients in each convention are those of their rows, entry by entry."""
+    made = ft.Ridge([A for A, _ in on.ROWS], [y for _, y in on.ROWS], i.reg, convention=i.convention)
+    return [ft.equal(part[k], wanted[j], f"client {k}") for k, wanted in enumerate(i.clients)
+            for j, part in enumerate((made.H.reshape(2, -1), made.b, made.offset)) for wanted in [[_flat(w) for w in wanted]]]
+
+
+def _flat(value):
+    return [v for row in value for v in row] if isinstance(value, list) and isinstance(value[0], list) else value
+
+
+@ft.claim("softmax-values", on=on.LOSSES, rejects=these("softmax-maximum"))
+def softmax_values(i):
+    """The softmax loss is the logarithm of the sum of exponentials less the label's score, by the definition."""
+    A, labels = on.SCORES
+    problem = ft.Logistic([A], [labels], 0.2, classes=3).to(ft.FLOAT)
+    return ft.equal(float(problem.value(ft.FLOAT.array(i.x))), forms.softmax(A, labels, 3, 0.2, i.x))
+
+
+@ft.claim("surrogate-optimum", on=on.SURROGATES, domain="three clients in one dimension",
+          rejects=these("surrogate-weights-ignored"))
+def surrogate_optimum(i):
+    """The minimiser of a surrogate objective is sum w h c / sum w h, and that of the objective itself with p; a convex
+    programme finds the same to five digits."""
+    def at(w):
+        return sum(v * h * c for v, h, c in zip(w, H, C, strict=True)) / sum(v * h for v, h in zip(w, H, strict=True))
+    near = float(ft.second_route(i.problem)[0][0])
+    return [ft.equal(ft.surrogate_optimum(i.problem, i.w).x, [at(i.w)], "surrogate"),
+            ft.equal(ft.optimum(i.problem).x, [at(P)], "objective"),
+            ft.at_most(Q(abs(near - float(at(P)))), Q(1, 10**5), "second route")]
+
+
+@ft.claim("gap-of-floats", on=on.GAPS, domain="the listed floats, at their exact values", rejects=these("gap-too-small"))
+def gap_of_floats(i):
+    """The gap that a float minimiser's certificate promises is at least F(x) - F*, exactly, for the floats as they are."""
+    found = ft.optimum(ft.Quadratic.from_linear([[[v]] for v in i.h], [[v] for v in i.b]))
+    h, b = (sum(Q(v) for v in values) / 2 for values in (i.h, i.b))
+    return ft.at_most(forms.gap(h, b, float(found.x[0])), Q(found.certificate["gap"]))

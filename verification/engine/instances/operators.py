@@ -1,0 +1,53 @@
+"""Operators, problems and minimisers beside closed forms."""
+from fractions import Fraction as Q
+
+import fltheory as ft
+from verification.engine.instances.rounds import quadratic
+from verification.engine.twins import forms
+
+H2 = (Q(1), Q(4))
+EVENLY = ft.Quadratic([[[1, 0], [0, 4]]] * 2, [[1, 2]] * 2, ["1/3", "2/3"])
+FLOORS = [
+    ft.Instance("d = 2", EVENLY, ft.FedAvg("1/10", 1), ft.Full(), noise="3/2", domain=ft.RATIONAL,
+                floor=forms.floor(H2, (Q(1, 3), Q(2, 3)), Q(1, 10), Q(9, 4)), x0=[1, 2],
+                simulate={"rounds": 60, "replicates": 512, "seed": 3}),
+]
+ONE = ft.Quadratic([[[2]]], [[0]])
+AWAY = [
+    ft.Instance(f"correlation {r}", ONE, ft.FedAvg("1/5", 1), ft.Markov("1/3", r, 1, empty="skip"), noise="1/2",
+                domain=ft.RATIONAL, floor=forms.alternating_floor(Q(2), Q(1, 3), Q(r), Q(1, 5), Q(1, 4)))
+    for r in ("1/4", "0", "-1/3")
+]
+WEIGHTS = [
+    ft.Instance("two sticky clients", algorithm=ft.FedAvg("1/10", (1, 4)), law=ft.Markov(("1/2", "1/5"), "1/3", 2),
+                p=("1/4", "3/4"), weights=forms.surrogate((Q(1, 2), Q(1, 5)), Q(1, 3), (Q(1, 4), Q(3, 4)), (1, 4))),
+]
+LAW = ft.Bernoulli(("1/2", "1/3", "3/4"), "move")
+GRADIENTS = [
+    ft.Instance("three clients, two rounds", quadratic(), ft.FedAvg("1/10", (1, 2, 3)), LAW, domain=ft.RATIONAL, x0=[3],
+                w=(Q(1, 6), Q(1, 2), Q(1, 3))),
+]
+STABLE = [
+    ft.Instance("one client, one step", ONE, ft.FedAvg("1/10", 1), ft.Full(), first=1.0),
+    ft.Instance("FOCUS, one client, p = 1/3", ft.Quadratic([[[1]]], [[0]]), ft.Focus("1/10", 1), ft.Bernoulli("1/3"),
+                first=2 / 3 / (2 - 1 / 3)),
+]
+A1, S1 = [[1.0], [2.0], [-1.5]], [1, 0, 1]
+SMOOTH = [
+    ft.Instance("logistic, one client", ft.Logistic([A1], [S1], 0.1), ft.FedAvg("1/2", 3), ft.Full(),
+                point=forms.logistic_point([1.0, 2.0, -1.5], [1, -1, 1], 0.1, 0.5, 3)),
+    ft.Instance("SCAFFOLD, one client", ft.Logistic([A1], [S1], 0.1), ft.Scaffold("1/2", 3), ft.Full(),
+                point=forms.logistic_point([1.0, 2.0, -1.5], [1, -1, 1], 0.1, 0.5, 3)),
+]
+ROWS = [([[1, 2], [0, 1], [3, -1]], [1, 0, 2]), ([[2, 0], [1, 1]], [Q(1, 2), -1])]
+RIDGES = [
+    ft.Instance(convention, convention=convention, reg=Q(1, 3),
+                clients=[forms.ridge([[Q(v) for v in row] for row in A], [Q(v) for v in y], Q(1, 3), convention)
+                         for A, y in ROWS])
+    for convention in ("half-mean", "half-sum", "sum")
+]
+SCORES = ([[1.0, 2.0], [0.5, -1.0], [-1.0, 0.3]], [0, 2, 1])
+LOSSES = [ft.Instance("softmax, three classes", x=(0.1, -0.4, 0.7, 0.2, -0.3, 0.5))]
+GAPS = [ft.Instance(f"two clients, {h[0]} and {h[1]}", h=h, b=b) for h, b in (
+    ((4.0, 4.51), (-4.8, -4.84)), ((3.43, 4.01), (0.15, 5.01)), ((0.6, 7.84), (1.26, -5.4)))]
+SURROGATES = [ft.Instance("three clients", quadratic(), w=(Q(1, 6), Q(1, 2), Q(1, 3)))]
