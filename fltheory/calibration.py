@@ -41,7 +41,7 @@ SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
 CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows dozens of them
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
-CODE = ("calibration.py", "trace.py", "runs.py", "claims/relations.py", "claims/floors.py")
+CODE = ("calibration.py", "trace.py", "runs/batched.py", "claims/relations.py", "claims/floors.py")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.runs import batched
 from fltheory.streams import Stream
 from fltheory.trace import Trace
 from tests.algorithms.instances import quadratic
@@ -68,18 +69,23 @@ class Stop(Exception):
 
 
 def interrupted(path, at, algorithm=None, law=None, **options):
-    """A run stopped by its metric just before round `at` of the second chunk; the checkpoint stays."""
-    calls = itertools.count()
+    """A run stopped just before round `at` of the second chunk is recorded; the checkpoint stays."""
+    calls, record = itertools.count(), batched._record
 
-    def metric(x):
+    def stops(*arguments):
         if next(calls) == at + 21:
             raise Stop
-        return x[:, 0]
-    with pytest.raises(Stop):
-        go(path, algorithm, law, metric, **options)
+        record(*arguments)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(batched, "_record", stops)
+        go(path, algorithm, law, **options)
 
 
-def go(path, algorithm=None, law=None, metric=lambda x: x[:, 0], **options):
+def first(x):
+    return x[:, 0]
+
+
+def go(path, algorithm=None, law=None, metric=first, **options):
     options = {"rounds": 20, "replicates": 300, "seed": 1, "noise": 1, "x0": [3, -2], "every": 0.0, "chunk": 1,
                **options}
     return ft.run(algorithm or ft.Focus(LR, 2), quadratic()[0], law or ft.Bernoulli(CHANCES), checkpoint=path,
@@ -117,7 +123,7 @@ def test_checkpoints_of_other_problems_are_refused(tmp_path):
                     ft.Quadratic.from_linear(H, b)):
         with pytest.raises(ft.BadInput, match="other arguments"):
             ft.run(ft.Focus(LR, 2), problem, ft.Bernoulli(CHANCES), 20, 300, 1, noise=1, x0=[3, -2], chunk=1,
-                   metrics={"first": lambda x: x[:, 0]}, checkpoint=path)
+                   metrics={"first": first}, checkpoint=path)
 
 
 def test_damaged_checkpoints_are_refused(tmp_path):

@@ -1,38 +1,26 @@
-"""Batched torch runs with replayable randomness, streamed metrics, an audit against the operator, and resume."""
+"""The loop of a run: replayable randomness, chunks of replicates, streamed metrics."""
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import os
 import platform
-import time
-import zipfile
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from fltheory.algorithms.base import advance
 from fltheory.arrays import to_numpy
-from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse, shortened, shown
+from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse
 from fltheory.laws.base import gaussian_slots, minibatch_slots
 from fltheory.laws.draw import Draw, Slots, to_device
 from fltheory.operators.operator import prepare
-from fltheory.operators.probe import Layout, probe_round
 from fltheory.optima import optimum
 from fltheory.problems.base import Rows
-from fltheory.problems.quadratic import Quadratic
-from fltheory.problems.residual import Residual
+from fltheory.runs.audit import audit_rounds, replay
+from fltheory.runs.checkpoint import PARTS, Checkpoint, run_key
 from fltheory.scalars import FLOAT, Torch, declare, fraction, is_count
 from fltheory.streams import Stream
-from fltheory.trace import Stream2, Trace, moments, write_atomically
+from fltheory.trace import Stream2, Trace, moments
 
 BLOCK = 256          # replicates that share one random stream: results do not depend on how blocks are batched
 MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**8
-AUDITED = 16         # recorded rounds replayed through the operator
-PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
-LARGEST_PROBE = 400  # state size up to which the audit probes a full operator
 
 
 def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu", noise=None, x0=None,
@@ -65,20 +53,20 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
         refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
     measures = _measures(problem, domain, metrics or {})
     tail_rounds = max(1, round(float(fraction(tail)) * total))
-    key = _key(phases, problem, laws[0], replicates, seed, domain.device, start.tobytes().hex(), sorted(measures),
-               tail_rounds, chunk)
+    key = None if checkpoint is None else run_key(phases, problem, laws, metrics or {}, sorted(measures), replicates, seed,
+                                                  domain.device, start, tail_rounds, chunk)
 
     blocks = (replicates + BLOCK - 1) // BLOCK
     chunks = [range(k, min(k + chunk, blocks)) for k in range(0, blocks, chunk)]
     stats = {name: Stream2.empty(total + 1) for name in measures}
     tails = {name: Stream2.empty(()) for name in measures}
-    audits, final, at = [], np.zeros(problem.d), _Checkpoint(checkpoint, key, every)
+    audits, final, at = [], np.zeros(problem.d), Checkpoint(checkpoint, key, every)
     resumed = at.read()
     first = 0
     if resumed is not None:
         first, stats, tails, final, audits = resumed.finished(stats, tails)
     bar = _bar(progress, total * len(chunks), first * total)
-    watch = _audit_rounds(seed, total, len(chunks))
+    watch = audit_rounds(seed, total, len(chunks))
     for c in range(first, len(chunks)):
         sizes = [min(BLOCK, replicates - b * BLOCK) for b in chunks[c]]
         batch = sum(sizes)
@@ -101,7 +89,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
             state = advance(alg, prob, state, draw)
             mode = new_mode
             if (c, number) in watch:
-                audits.append(_replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
+                audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
             t = number + 1
             _record(measures, alg, state, t, partial, sums, tail_rounds if t > total - tail_rounds else 0)
             bar.update(1)
@@ -253,164 +241,7 @@ def _join(parts, sizes):
     return Draw(who, cat([p.present for p in parts], 1), cat([p.steps for p in parts], 1), None, extra)
 
 
-# ---- audit -----------------------------------------------------------------------------------------------
-def _audit_rounds(seed, total, chunks):
-    rng = Stream(seed, "audit").generator()
-    picks = [(int(rng.integers(chunks)), int(rng.integers(total)), int(rng.integers(2**31))) for _ in range(AUDITED)]
-    return {(c, t): r for c, t, r in picks}
-
-
-def _one(a, replicate, trailing):
-    a = to_numpy(a)
-    return a[replicate] if a.ndim > trailing else a
-
-
-def _replay(alg, problem, law, before, after, draw, replicate):
-    """Deviation of one recorded round from the operator probed in numpy at the recorded draw, or None.
-
-    Relative to the largest entry of the states involved; None for problems or rounds that have no operator.
-    """
-    if not (isinstance(problem, (Quadratic, Residual)) and alg.affine) or law.batch is not None:
-        return None
-    a, p = alg.to(FLOAT), problem.to(FLOAT)
-    x_lay = Layout.of(a.init(p, np.zeros(problem.d)))
-    if x_lay.size > LARGEST_PROBE:
-        return None
-    z0, z1 = (np.concatenate([_one(leaf, replicate, len(s)).reshape(-1) for leaf, s in
-                              zip(state, x_lay.shapes, strict=True)]) for state in (before, after))
-    extra = None if draw.extra is None else {k: _one(v, replicate, 0 if k == "happens" else 1)
-                                             for k, v in draw.extra.items()}
-    one = Draw(
-        draw.who if isinstance(draw.who, slice) else _one(draw.who, replicate, 1),
-        _one(draw.present, replicate, 1),
-        _one(draw.steps, replicate, 1),
-        None,
-        extra,
-    )
-    noisy = draw.xi is not None
-    A = probe_round(a, p, x_lay, one, noise=noisy)
-    D = x_lay.size
-    predicted = A[:, :D] @ z0 + A[:, D]
-    if noisy:
-        made = draw.xi.made()
-        xi = np.concatenate([_one(made[k], replicate, 2).reshape(-1) for k in sorted(made)])
-        predicted = predicted + A[:, D + 1:] @ xi[:A.shape[1] - D - 1]
-    return float(np.abs(predicted - z1).max() / max(np.abs(z0).max(), np.abs(z1).max(), 1e-300))
-
-
-# ---- resume ----------------------------------------------------------------------------------------------
-def _key(phases, problem, law, *rest):
-    h = hashlib.sha256()
-    for part in ([repr(a) + str(k) for a, k in phases], problem.identity, repr(law), *[str(r) for r in rest]):
-        h.update(json.dumps(part).encode())
-    for name in (*problem._data, "weights"):
-        value = getattr(problem, name)
-        h.update(b"-" if value is None else np.ascontiguousarray(FLOAT.array(value)).tobytes())
-    return h.hexdigest()
-
-
-@dataclass
-class _Resumed:
-    chunk: int
-    round: int
-    data: dict
-
-    def finished(self, stats, tails):
-        d = self.data
-        for group, table in (("stats", stats), ("tails", tails)):
-            for name in table:
-                count, *parts = (d[f"{group}/{name}/{part}"] for part in ("count", *PARTS))
-                table[name] = Stream2(int(count), *parts)
-        audits = [None if np.isnan(v) else float(v) for v in d["audits"]]
-        return self.chunk, stats, tails, d["final"], audits
-
-    def middle(self, kind, domain, measures):
-        d = self.data
-        leaves = [domain.array(d[f"state/{k}"]) for k in range(int(d["leaves"]))]
-        partial = {name: tuple(d[f"partial/{name}/{part}"] for part in PARTS) for name in measures}
-        sums = {name: domain.array(d[f"sums/{name}"]) for name in measures}
-        return kind(*leaves), d["mode"], self.round, partial, sums
-
-
-def _is_folder(path):
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # names that no file system takes
-        return False
-
-
-class _Checkpoint:
-    """Atomic snapshots of a run; a snapshot of a different run is refused, a damaged one too."""
-
-    def __init__(self, path, key, every):
-        if (path is not None and not isinstance(path, (str, os.PathLike))) or "\0" in str(path):
-            refuse("checkpoint", path, "is no path of a file", "Give a path, or None.")
-        self.path, self.key, self.every, self.last = (
-            (None if path is None else Path(path)),
-            key,
-            every,
-            time.monotonic(),
-        )
-        if self.path is not None and not _is_folder(self.path.absolute().parent):
-            refuse("checkpoint", str(path), "its folder does not exist", "Make the folder or choose another file.")
-
-    def read(self):
-        try:
-            if self.path is None or not self.path.exists():
-                return None
-            stored = self.path.read_bytes()
-            stored, digest = stored[:-32], stored[-32:]
-            if hashlib.sha256(stored).digest() != digest:
-                raise ValueError("it does not match its digest")
-            with np.load(io.BytesIO(stored), allow_pickle=False) as data:
-                content = {k: data[k] for k in data.files}
-            key = str(content.pop("key"))
-            resumed = _Resumed(int(content["chunk"]), int(content["round"]), content)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError,
-                zipfile.BadZipFile) as error:
-            raise BadInput(f"checkpoint {shown(str(self.path))} cannot be read ({shortened(error)}): it is no snapshot of a run. "
-                           "Delete it to start again.") from None
-        if key != self.key:
-            refuse(
-                "checkpoint",
-                str(self.path),
-                "belongs to a run with other arguments",
-                "Delete it or choose another file.",
-            )
-        return resumed
-
-    def maybe(self, chunk, t, state, mode, partial, sums, stats, tails, final, audits):
-        if self.path is None or time.monotonic() - self.last < self.every:
-            return
-        middle = {"leaves": len(state), "mode": mode, **{f"state/{k}": to_numpy(v) for k, v in enumerate(state)},
-                  **{f"sums/{k}": to_numpy(v) for k, v in sums.items()},
-                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(PARTS)}}
-        self._write(chunk, t, stats, tails, final, audits, middle)
-
-    def finish_chunk(self, chunk, stats, tails, final, audits):
-        if self.path is not None:
-            self._write(chunk, 0, stats, tails, final, audits, {})
-
-    def _write(self, chunk, t, stats, tails, final, audits, middle):
-        content = {"key": self.key, "chunk": chunk, "round": t, "final": final,
-                   "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
-        for group, table in (("stats", stats), ("tails", tails)):
-            for name, s in table.items():
-                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
-        made = io.BytesIO()
-        np.savez(made, **content)
-        stored = made.getvalue()
-        try:
-            write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
-        except (OSError, UnicodeError) as error:
-            refuse("checkpoint", str(self.path), f"cannot be written ({error})", "Choose another file.")
-        self.last = time.monotonic()
-
-    def remove(self):
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
+# ---- progress ---------------------------------------------------------------------------------------------
 class _Silent:
     def update(self, k):
         pass
