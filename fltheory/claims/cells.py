@@ -98,7 +98,7 @@ def _searched(result) -> str:
 def _outcome(result) -> str:
     name = result.claim.id
     if result.error:
-        return f"ERROR: the search broke off after {_searched(result)}. {result.error}"
+        return f"ERROR: the search excludes nothing, after {_searched(result)}: {_short(result.error)}"
     if not result.found:
         nothing = "" if result.in_scope else " No try met the hypotheses and was decided: nothing was tested."
         return f"no counter-example to {name} in {_searched(result)}: not a proof.{nothing}"
@@ -114,8 +114,22 @@ def _losses(result) -> str:
     if result.found:
         bent = type(result.witness.problem) is HuberLoss
         return "these losses are no quadratics: a statement about quadratics alone says so in needs= or families=" if bent else ""
-    return "; ".join(f"{family} left out, the claim does not run there: {_short(why.split('. ')[0])}"
-                     for family, why in result.left_out.items())
+    ways = {}
+    for family, why in result.left_out.items():
+        ways.setdefault(why, []).append(family)
+    return "; ".join(f"{' and '.join(families)} left out, the claim does not run there: {_short(why.split('. ')[0])}"
+                     for why, families in ways.items())
+
+
+def _untested(result) -> str:
+    """Draws that the claim refused, each reason once, and algorithms of the claim that were not drawn at all."""
+    ways = {}
+    for why, n in result.refused.items():
+        ways.setdefault(why.split(":")[0], []).append((n, why))
+    parts = [f"{sum(n for n, _ in way)} draws refused by the claim ({_short(way[0][1])})" for way in ways.values()]
+    if result.unsearched:
+        parts.append(f"not drawn: {', '.join(result.unsearched)}, which the claim has in symbols or on other problems only")
+    return "; ".join(parts)
 
 
 def _kept(result) -> str:
@@ -132,13 +146,14 @@ def search_text(result) -> str:
         lines += ["  " + text(result.witness)] + (_lines(result.verdict) if result.found else [])
     if result.best and not result.found:
         lines.append(f"  largest left/right side seen: {result.best:.6g}")
-    return plain("\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result)) if note]))
+    return plain("\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result), _untested(result)) if note]))
 
 
 def search_html(result) -> str:
     """The same for a notebook, with the cell that rebuilds the witness."""
     from fltheory.errors import BadInput
-    out = f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p><p>{escape(_losses(result))}</p>"
+    out = (f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p><p>{escape(_losses(result))}</p>"
+           f"<p>{escape(_untested(result))}</p>")
     if result.found:
         out += _instances_html([result.verdict])
     if result.witness is not None:

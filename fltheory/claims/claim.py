@@ -213,9 +213,10 @@ class Claim:
         """Look for a counter-example inside the hypotheses and shrink it to small rationals; returns a `SearchResult`.
 
         seconds: deadline > 0, kept between tries and while shrinking, or None; tries: largest number per family, or
-        None (not both). families: `Family` objects; default the declared ones, else quadratics drawn around the
-        claim's first quadratic instance and, if the claim runs on them (no operator, no closed form), Huber losses in the
-        same settings. The same number of tries gives the same result as long as no deadline cuts it.
+        None (not both). families: `Family` objects; default the declared ones, else, for every algorithm and solver of the
+        claim's instances, quadratics drawn around the first quadratic instance with it and, if the claim runs on them (no
+        operator, no closed form), Huber losses in the same settings. Draws on which the claim fails to run are counted
+        (`error`). The same number of tries gives the same result as long as no deadline cuts it.
         Raises BadInput on bad budgets or where no default family exists, MissingLibrary without hypothesis.
         """
         from fltheory.claims.search import look

@@ -24,57 +24,114 @@ CLIENTS, DIMENSIONS, STEPS = 4, 3, 5
 CURVATURES = [Fraction(v) for v in ("1", "2", "3", "4", "1/2", "1/4", "3/2")]
 SHARES = [Fraction(v) for v in ("1", "1/2", "1/4", "1/8", "3/4", "1/16")]  # of the largest step 1/L
 CHANCES = [Fraction(v) for v in ("1", "1/2", "1/3", "1/4", "3/4")]
+
+
+def _part(name, without=None, of="solver"):
+    """A number of the algorithm's solver (or of the algorithm itself); `without`: what its absence amounts to."""
+    def read(i):
+        record = getattr(i.algorithm, "solver", None) if of == "solver" else i.algorithm
+        return getattr(record, name, without)
+    return read
+
+
 FOLLOWING = {  # extras that repeat a number of the instance itself, by the names they go by
-    "eta": lambda i: i.algorithm.lr, "lr": lambda i: i.algorithm.lr,
-    "tau": lambda i: i.algorithm.steps, "taus": lambda i: i.algorithm.steps, "steps": lambda i: i.algorithm.steps,
-    "sigma": lambda i: i.noise, "n": lambda i: i.problem.n, "m": lambda i: i.problem.n, "d": lambda i: i.problem.d,
-    "p": lambda i: tuple(i.problem.weights), "weights": lambda i: tuple(i.problem.weights),
-    "L": lambda i: i.constants.L, "mu": lambda i: i.constants.mu,
+    "eta": (lambda i: i.algorithm.lr,), "lr": (lambda i: i.algorithm.lr,),
+    "tau": (lambda i: i.algorithm.steps,), "taus": (lambda i: i.algorithm.steps,), "steps": (lambda i: i.algorithm.steps,),
+    "sigma": (lambda i: i.noise,), "n": (lambda i: i.problem.n,), "N": (lambda i: i.problem.n,),
+    "m": (lambda i: i.problem.n,), "d": (lambda i: i.problem.d,),
+    "p": (lambda i: tuple(i.problem.weights),), "weights": (lambda i: tuple(i.problem.weights),),
+    "L": (lambda i: i.constants.L,), "mu": (lambda i: i.constants.mu, _part("mu", 0)),
+    "alpha": (_part("alpha", 0),), "rho": (_part("rho", 0),), "gamma": (_part("gamma", 1),),
+    "beta": (_part("beta", of="algorithm"),), "tau_eff": (_part("tau_eff", of="algorithm"),),
 }
 
 
-def model_instance(claim):
-    """The claim's first instance made of a quadratic problem and numbers. Raises BadInput if there is none."""
-    for i in claim.on:
-        numbers = i.domain in (RATIONAL, FLOAT) or isinstance(i.domain, Balls)
-        known = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
-        if numbers and known and i.algorithm is not None and isinstance(i.law, Law):
-            return i
-    refuse("families", None, f"claim {claim.id!r} has no instance with a Quadratic problem, an algorithm, a law and "
-           "numbers, so no default family can be drawn around it", "Give families=[ft.Family(name, build)].")
+def _drawable(i) -> bool:
+    """Whether instances can be drawn around this one: a quadratic problem and numbers."""
+    numbers = i.domain in (RATIONAL, FLOAT) or isinstance(i.domain, Balls)
+    known = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
+    return numbers and known and i.algorithm is not None and isinstance(i.law, Law)
+
+
+def models(claim) -> dict:
+    """{name: the claim's first instance with that algorithm and solver} for every kind of algorithm that the claim uses,
+    as far as instances can be drawn around it. Raises BadInput if there is none."""
+    found, names = {}, {}
+    for i in filter(_drawable, claim.on):
+        found.setdefault(_kind(i.algorithm), i)
+    if not found:
+        refuse("families", None, f"claim {claim.id!r} has no instance with a Quadratic problem, an algorithm, a law and "
+               "numbers, so no default family can be drawn around it", "Give families=[ft.Family(name, build)].")
+    for i in found.values():
+        name = _named(i.algorithm)
+        names[name if name not in names else f"{name} as in {i.name}"] = i
+    return names
+
+
+def unsearched(claim) -> list:
+    """The claim's algorithms that no default family draws: they stand in symbols, or on other problems, only."""
+    known = {_kind(i.algorithm) for i in claim.on if _drawable(i)}
+    left = {_kind(i.algorithm): _named(i.algorithm) for i in claim.on if i.algorithm is not None}
+    return list(dict.fromkeys(name for kind, name in left.items() if kind not in known))
+
+
+def _kind(record) -> tuple:
+    """The record without its numbers: which they are, and which words and switches go with them."""
+    if not is_dataclass(record):
+        return type(record)
+    own = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
+    return type(record), *((f.name, _kind(v) if is_dataclass(v) else v is None if f.type in ("Number", "Numbers") else str(v))
+                           for f, v in own)
+
+
+def _named(algorithm) -> str:
+    solver = getattr(algorithm, "solver", None)
+    plain = solver is None or not fields(solver)
+    return type(algorithm).__name__ + ("" if plain else f" with {type(solver).__name__}")
 
 
 def kept(claim) -> dict:
-    """Extras of the model instance that every draw takes over unchanged."""
-    like = model_instance(claim)
-    return {k: v for k, v in like.extra.items() if k not in _followed(like)}
+    """Extras of the model instances that every draw around them takes over unchanged."""
+    out, every = {}, models(claim)
+    for name, like in every.items():
+        followed = _followed(like, claim)
+        for k, v in like.extra.items():
+            if k not in followed:
+                out.setdefault(k, {})[name] = v
+    return {(k if len({str(v) for v in values.values()}) == 1 else f"{k} of {name}"): v
+            for k, values in out.items() for name, v in values.items()}
 
 
-def around(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS)):
+def around(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS), like=None, name="quadratics"):
     """family("quadratics", build): 1 to 4 clients in 1 to 3 dimensions with positive definite Hessians.
 
     Problem, weights, 0 < lr <= 1/L, local steps, the algorithm's and solver's numbers, noise (if any), the start (if
-    any) and the law are drawn; law and forms (one number for all clients or one each) are those of the model instance.
+    any) and the law are drawn; law and forms (one number for all clients or one each) are those of the model instance
+    `like` (default the claim's first).
     """
-    like = model_instance(claim)
-    st = need("hypothesis.strategies", "counter-example search")
-    return family("quadratics", lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, _quadratics))
+    return _family(claim, family, clients, dimensions, like, name, _quadratics)
 
 
 BENT = "Huber losses"
 
 
-def bent(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS)):
+def bent(claim, family, clients=(1, CLIENTS), dimensions=(1, DIMENSIONS), like=None, name=BENT):
     """family("Huber losses", build): the same with strongly convex sums of one or two Huber losses, which are not
     quadratic and yet rational at rational points."""
-    like = model_instance(claim)
+    return _family(claim, family, clients, dimensions, like, name, _hubers)
+
+
+def _family(claim, family, clients, dimensions, like, name, losses):
+    like = like or next(iter(models(claim).values()))
+    follow = _followed(like, claim)
     st = need("hypothesis.strategies", "counter-example search")
-    return family(BENT, lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, _hubers))
+    return family(name, lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, losses, follow))
 
 
-def plainest(claim):
+def plainest(claim, like=None):
     """The simplest instance of `bent`, drawn without chance: does the claim run on it at all? None if there is none."""
-    return _build(_Plainest(), model_instance(claim), (2, 2), (1, 1), _hubers)
+    like = like or next(iter(models(claim).values()))
+    return _build(_Plainest(), like, (2, 2), (1, 1), _hubers, _followed(like, claim))
 
 
 class _Drawer:
@@ -128,7 +185,7 @@ def _hubers(pick, n, d):
     return lambda weights: HuberLoss(U, offsets, 1, 1, reg, weights), curved
 
 
-def _build(pick, like, clients, dimensions, losses):
+def _build(pick, like, clients, dimensions, losses, follow):
     n = _clients(like) or pick.whole(*clients)
     d = pick.whole(*dimensions)
     problem, curved = losses(pick, n, d)
@@ -139,20 +196,50 @@ def _build(pick, like, clients, dimensions, losses):
     noise = 0 if fraction(like.noise) == 0 else pick.one([Fraction(1), Fraction(2), Fraction(1, 2)])
     start = None if like.x0 is None else [pick.whole(-3, 3) for _ in range(d)]
     try:
-        algorithm = _record(pick, like.algorithm, n, lr, graph)
+        algorithm = _record(pick, like.algorithm, n, lr, graph, _pinned(like, follow))
         problem = problem(weights)
         prepare(algorithm, problem, law, noise)
     except BadInput:
         return None  # outside what the algorithm or the law allow
     new = like.but(name="drawn", problem=problem, algorithm=algorithm, law=law, noise=noise, x0=start, says="",
                    domain=like.domain if isinstance(like.domain, Balls) else RATIONAL)
-    new.extra.update({k: FOLLOWING[k](new) for k in _followed(like)})
+    new.extra.update({k: read(new) for k, read in follow.items()})
     return new
 
 
-def _followed(like):
-    """Extras that repeat a number of the model instance: they follow what is drawn."""
-    return [k for k, own in FOLLOWING.items() if k in like.extra and _same(like.extra[k], own(like))]
+def _followed(like, claim) -> dict:
+    """{name: where it is read} of the extras that repeat a number of the model instance: they follow what is drawn.
+
+    Where two numbers happen to agree there, the one that agrees on more of the claim's instances is meant.
+    """
+    out, peers = {}, [i for i in claim.on if _drawable(i)]
+    for k in FOLLOWING:
+        good = [read for read in FOLLOWING[k] if k in like.extra and _same(like.extra[k], read(like))]
+        if good:
+            out[k] = max(good, key=lambda read, k=k: sum(k in i.extra and _same(i.extra[k], read(i)) for i in peers))
+    alike = [i for i in peers if _kind(i.algorithm) == _kind(like.algorithm)]
+    for k, read, _ in _repeated(like, out):
+        theirs = [i for i in alike if k in i.extra]
+        if all(_same(i.extra[k], read(i)) for i in theirs) and any(not _same(i.extra[k], like.extra[k]) for i in theirs):
+            out[k] = read
+    return out
+
+
+def _repeated(like, followed):
+    """(extra, where it is read, (record's class, field)) where an extra of another name repeats a number of the algorithm
+    or its solver."""
+    for of, record in (("algorithm", like.algorithm), ("solver", getattr(like.algorithm, "solver", None))):
+        for f in fields(record) if is_dataclass(record) else ():
+            if f.type == "Number" and f.name != "lr":
+                read = _part(f.name, of=of)
+                for k in like.extra:
+                    if k not in followed and _same(like.extra[k], read(like)):
+                        yield k, read, (type(record), f.name)
+
+
+def _pinned(like, followed) -> set:
+    """Numbers that stay as they are, because an extra that every draw takes over repeats them or seems to."""
+    return {field for _, _, field in _repeated(like, followed)}
 
 
 def _same(a, b):
@@ -182,7 +269,7 @@ def _graph(pick, n):
     return [[Fraction(upper[min(i, j), max(i, j)], total) for j in range(n)] for i in range(n)]
 
 
-def _record(pick, record, n, lr, graph):
+def _record(pick, record, n, lr, graph, pinned=frozenset()):
     """The algorithm (or solver) with its declared numbers drawn anew; what is None stays None."""
     changes = {}
     for f in fields(record):
@@ -194,8 +281,8 @@ def _record(pick, record, n, lr, graph):
         elif f.name == "graph":
             changes["graph"] = graph
         elif is_dataclass(value):
-            changes[f.name] = _record(pick, value, n, lr, graph)
-        elif f.type == "Number" and value is not None:
+            changes[f.name] = _record(pick, value, n, lr, graph, pinned)
+        elif f.type == "Number" and value is not None and (type(record), f.name) not in pinned:
             changes[f.name] = _number(pick, record, f.name, value)
         elif f.type == "Numbers" and value is not None:
             changes[f.name] = tuple(pick.shares(n))

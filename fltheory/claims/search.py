@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fltheory import errors
 from fltheory.claims import evidence as ev
-from fltheory.claims.drawing import BENT, around, bent, kept, plainest
+from fltheory.claims.drawing import BENT, around, bent, kept, models, plainest, unsearched
 from fltheory.claims.rebuild import cell, text
 from fltheory.errors import FLTheoryError, refuse
 from fltheory.scalars import need
@@ -96,14 +100,16 @@ class Explored:
     instance: object = None
     size: tuple = (math.inf,)
     late: bool = False
-    crash: object = None  # the last instance on which the claim failed to run
+    crash: object = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
+    crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
 
 
-def explore(claim, family, tries, until=None, end=None) -> Explored:
+def explore(claim, family, tries, until=None, end=None, counting=False) -> Explored:
     """At most `tries` draws of one family, stopped between two of them once `time.perf_counter()` reaches `until`.
 
     Shrinking a violation stops likewise at `end` (default `until`): what is kept is then the smallest seen so far.
-    Raises AssertionError if the claim fails to run on a drawn instance, and whatever `build` raises.
+    Raises AssertionError if the claim fails to run on a drawn instance (unless `counting`, which goes on), and whatever
+    `build` raises.
     """
     end = until if end is None else end
     hypothesis = need("hypothesis", "counter-example search")
@@ -112,12 +118,17 @@ def explore(claim, family, tries, until=None, end=None) -> Explored:
     seen = Explored()
 
     def violated(instance):
-        if until is not None and time.perf_counter() >= (end if last or seen.crash else until):
+        if until is not None and time.perf_counter() >= (end if last or (seen.crash and not counting) else until):
             raise _Deadline
         if instance is None:
             return False
         seen.tries += 1
         verdict = check_instance(claim, instance)
+        if verdict.status == ev.ERROR and counting:
+            seen.crashes[verdict.reason] += 1
+            if seen.crash is None or _size(instance) < _size(seen.crash):
+                seen.crash = instance
+            return False
         if verdict.status == ev.ERROR:
             seen.crash = instance
             raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
@@ -144,7 +155,7 @@ def explore(claim, family, tries, until=None, end=None) -> Explored:
         pass
     except _Deadline:
         seen.late = True
-        if seen.verdict is None and seen.crash is not None:
+        if seen.verdict is None and seen.crash is not None and not counting:
             raise SearchCrash(f"search of {claim.id}: {check_instance(claim, seen.crash).reason}", seen) from None
     return seen
 
@@ -162,9 +173,10 @@ class SearchResult:
     found: whether an instance inside the hypotheses violates the statement; exact: whether exact numbers (or balls)
     decide that, otherwise it is only a suspicion; witness: the shrunk `Instance`; verdict: the claim there; tries and
     in_scope: draws, and those inside the hypotheses that were decided; stopped: "violation", "deadline" or "tries";
-    families: {name: tries}; best: largest left/right side of a bound; error: why the search broke off, or "";
+    families: {name: tries}; best: largest left/right side of a bound; error: why the search excludes nothing, or "";
     kept: extras taken over unchanged from the claim's instance (default families only); left_out: {default family on
-    which the claim does not run: why}.
+    which the claim does not run: why}; refused: {reason: draws on which the claim itself refused its instance};
+    unsearched: algorithms of the claim that no default family draws.
     """
 
     claim: object
@@ -179,6 +191,8 @@ class SearchResult:
     error: str = ""
     kept: dict = field(default_factory=dict)
     left_out: dict = field(default_factory=dict)
+    refused: Counter = field(default_factory=Counter)
+    unsearched: list = field(default_factory=list)
 
     @property
     def found(self) -> bool:
@@ -223,30 +237,30 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     budget = LARGEST if tries is None else tries
     began = time.perf_counter()
     end = None if seconds is None else began + float(seconds)
-    out = SearchResult(claim, kept=kept(claim) if default else {})
+    out = SearchResult(claim)
+    if default:
+        out.kept, out.unsearched = kept(claim), unsearched(claim)
     makers = _makers(out) if default else ()
     chosen = tuple(m(claim, Family) for m in makers) or _families(declared if families is None else families)
+    broken = Counter()
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
         seen = Explored()
         try:
-            seen = explore(claim, family, budget, until, end)
-        except SearchCrash as crash:
-            seen = crash.seen
-            if default and family.name == BENT:
-                out.left_out[BENT] = str(crash)
-            else:
-                out.error, out.witness = str(crash), seen.crash
+            seen = explore(claim, family, budget, until, end, counting=True)
         except FLTheoryError:
             raise
         except Exception as error:
             out.error = f"family {family.name!r}: {type(error).__name__}: {error}"
         out.add(family, seen)
+        _count_crashes(out, broken, family, seen, default and family.name.startswith(BENT))
         if default and seen.verdict is not None and not seen.late:
             seen = _fewer(out, seen, makers[k], min(budget, 100), end)
         if out.error or seen.verdict is not None:
             break
+    if broken and seen.verdict is None and not out.error:
+        out.error = _told(broken, f"of {out.tries} draws the claim failed to run on")
     out.stopped = "error" if out.error else "deadline" if seen.late else "violation" if seen.verdict else "tries"
     if seen.verdict is not None:
         out.witness, out.verdict = seen.instance.but(name="witness"), seen.verdict
@@ -255,19 +269,65 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     return out
 
 
-def _makers(out):
-    """The default families: quadratics, and Huber losses if the claim runs on them (no operator, no closed form)."""
+def _count_crashes(out, broken, family, seen, optional):
+    """Each way in which the claim failed to run, with how often: what it refuses itself is no failure, and a default
+    family of other losses than its own may be left out."""
+    refused = Counter({why: n for why, n in seen.crashes.items() if _own(why)})
+    if optional:
+        if seen.crashes:
+            out.left_out[family.name] = _told(Counter({_in_words(why): n for why, n in seen.crashes.items()}),
+                                              f"of {seen.tries} draws")
+        return
+    out.refused.update(refused)
+    broken.update(seen.crashes - refused)
+    if seen.crashes - refused and out.witness is None:
+        out.witness = seen.crash
+
+
+def _own(reason) -> bool:
+    """Whether an error is one of the toolkit's own, which says what is wrong with the instance."""
+    kind = getattr(errors, reason.split(":")[0], None)
+    return isinstance(kind, type) and issubclass(kind, FLTheoryError)
+
+
+def _told(crashes, lead) -> str:
+    """Each kind of error once, by the place that raised it, with an example."""
+    ways = {}
+    for reason, n in crashes.items():
+        ways.setdefault((reason.split(":")[0], reason.rsplit("(", 1)[-1]), []).append((n, reason))
+    return "; ".join(f"{lead} {sum(n for n, _ in way)}: {way[0][1]}" for way in ways.values())
+
+
+def _makers(out) -> list:
+    """The default families, for every kind of algorithm that the claim uses: quadratics, and Huber losses if the claim runs
+    on them (no operator, no closed form)."""
+    every, makers = models(out.claim), []
+    for name, like in every.items():
+        of = "" if len(every) == 1 else f" for {name}"
+        makers.append(functools.partial(around, like=like, name=f"quadratics{of}"))
+        why = _why_not_bent(out.claim, like)
+        if why:
+            out.left_out[BENT + of] = why
+        else:
+            makers.append(functools.partial(bent, like=like, name=BENT + of))
+    return makers
+
+
+def _why_not_bent(claim, like) -> str:
+    """Why the claim cannot run on Huber losses, "" if it can."""
+    from fltheory.claims.check import check_instance
     try:
-        simplest = plainest(out.claim)
+        simplest = plainest(claim, like)
     except FLTheoryError:  # what the plainest numbers make of the instance is refused; others may not be
-        simplest = None
-    if simplest is not None:
-        from fltheory.claims.check import check_instance
-        verdict = check_instance(out.claim, simplest)
-        if verdict.status in (ev.ERROR, ev.SKIPPED):
-            out.left_out[BENT] = verdict.reason
-            return (around,)
-    return around, bent
+        return ""
+    verdict = None if simplest is None else check_instance(claim, simplest)
+    return _in_words(verdict.reason) if verdict and verdict.status in (ev.ERROR, ev.SKIPPED) else ""
+
+
+def _in_words(reason) -> str:
+    """A claim that reads what only other problems have says no more than that."""
+    missing = re.match(r"AttributeError: '(\w+)' object has no attribute '(\w+)' \((.*)\)$", reason)
+    return reason if missing is None else f"it reads {missing[2]!r}, which a {missing[1]} does not have ({missing[3]})"
 
 
 def _fewer(out, seen, maker, tries, end) -> Explored:
@@ -276,10 +336,7 @@ def _fewer(out, seen, maker, tries, end) -> Explored:
     n, d = seen.instance.problem.n, seen.instance.problem.d
     for clients, dimensions in [(a, b) for a in range(1, n + 1) for b in range(1, d + 1) if (a, b) < (n, d) and b <= d]:
         family = maker(out.claim, Family, (clients, clients), (dimensions, dimensions))
-        try:
-            smaller = explore(out.claim, family, tries, end)
-        except SearchCrash:
-            continue  # the violation stands; only its form could have been simpler
+        smaller = explore(out.claim, family, tries, end, counting=True)
         out.add(family, smaller)
         if smaller.verdict is not None:
             return smaller

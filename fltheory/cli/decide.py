@@ -157,5 +157,5 @@ def _search(args):
     limit = 60 if args.seconds is None and args.tries is None else args.seconds
     result = claim.search(seconds=limit, tries=args.tries)
     print(result)
-    # A search that broke off has excluded nothing, so it may not look like one that found nothing.
+    # A search on whose draws the claim fails has excluded nothing, so it may not look like one that found nothing.
     return int(bool(result.error) or (result.found and claim.expect != FALSE))

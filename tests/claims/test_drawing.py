@@ -113,3 +113,68 @@ def test_the_algorithm_stays_of_its_kind_and_its_witness_can_be_rebuilt(algorith
     result = space["never"].search(seconds=None, tries=40)
     code = "\n".join(line for line in result.code().splitlines() if not line.startswith("from tests"))
     assert cell(code, **space)["witness"].algorithm == result.witness.algorithm
+
+
+# ---- every kind of algorithm that a claim uses -----------------------------------------------------------------
+def proximal(name, mu, **extra):
+    return simple(algorithm=ft.FedProx("1/20", 2, mu=mu), mu=mu, **extra).but(name=name)
+
+
+def searched(*on, tries=12, body=None):
+    """(result, instances drawn) of a default search around some instances."""
+    pytest.importorskip("hypothesis")
+    seen = []
+
+    def remembers(i):
+        seen.append(i)
+        if type(i.problem) is not ft.Quadratic:
+            raise ft.NotAffine("quadratics only")
+        return ft.equal(1, 1)
+
+    return about(body or remembers, *on).search(seconds=None, tries=tries), [i for i in seen if i.name == "drawn"]
+
+
+def test_every_algorithm_and_solver_of_the_claim_is_drawn():
+    momentum = simple(algorithm=ft.FedAvg("1/20", [1, 2], ft.Momentum("1/3")))
+    result, seen = searched(simple(), proximal("prox", "1/2"), momentum, proximal("stronger", 2),
+                            simple(algorithm=ft.FedNova("1/20", [1, 2])), simple(algorithm=ft.FedAvg("1/9", 4)))
+    names = ("FedAvg", "FedAvg with Proximal", "FedAvg with Momentum", "FedNova")
+    assert list(result.families) == [f"quadratics for {name}" for name in names]
+    assert all(v >= 8 for v in result.families.values())
+    kinds = {(type(i.algorithm), type(i.algorithm.solver)) for i in seen if type(i.problem) is ft.Quadratic}
+    assert kinds == {(ft.FedAvg, ft.Vanilla), (ft.FedAvg, ft.Proximal), (ft.FedAvg, ft.Momentum), (ft.FedNova, ft.Vanilla)}
+    drawn_mu = [i for i in seen if type(i.algorithm.solver) is ft.Proximal]
+    assert len({i.algorithm.solver.mu for i in drawn_mu}) > 2
+    assert all(i.mu == i.algorithm.solver.mu for i in drawn_mu) and result.kept == {}
+    assert set(result.left_out) == {f"Huber losses for {name}" for name in names}
+    assert str(result).count("quadratics only") == 1  # named once
+
+
+def test_two_forms_of_one_solver_are_two_kinds():
+    alpha = simple(algorithm=ft.FedAvg("1/20", 2, ft.Proximal(alpha="1/2"))).but(name="alpha")
+    result, _ = searched(proximal("mu", 1), alpha)
+    assert list(result.families) == ["quadratics for FedAvg with Proximal",
+                                     "quadratics for FedAvg with Proximal as in alpha"]
+
+
+def test_a_number_of_the_solver_that_an_extra_repeats_under_another_name_follows_or_stays():
+    def decaying(gamma, value):
+        return simple(algorithm=ft.FedAvg("1/20", 3, ft.Decay(gamma)), value=value).but(name=str(gamma))
+
+    _, seen = searched(decaying("9/10", Q(9, 10)), decaying("1/2", "1/2"))
+    assert all(i.value == i.algorithm.solver.gamma for i in seen)
+    assert len({i.value for i in seen}) > 2
+    result, seen = searched(decaying("9/10", Q(9, 10)))  # perhaps by chance
+    assert {(i.value, i.algorithm.solver.gamma) for i in seen} == {(Q(9, 10), "9/10")}
+    assert result.kept == {"value": Q(9, 10)}
+    result, seen = searched(decaying("9/10", Q(9, 10)), decaying("1/2", 7))
+    assert {i.value for i in seen} == {Q(9, 10)} and {i.algorithm.solver.gamma for i in seen} == {"9/10"}
+
+
+def test_kinds_that_stand_in_symbols_only_are_named():
+    x = ft.Field("x").symbols[0]
+    symbolic = simple(algorithm=ft.FedProx("1/20", 2, mu=1), domain=ft.Field("x"), x=x).but(name="symbols")
+    result, _ = searched(simple(), symbolic)
+    assert list(result.families) == ["quadratics"] and result.unsearched == ["FedAvg with Proximal"]
+    for shown in (str(result), result._repr_html_()):
+        assert "not drawn: FedAvg with Proximal, which the claim has in symbols or on other problems only" in shown

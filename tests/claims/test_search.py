@@ -17,7 +17,7 @@ from fltheory.claims.claim import Hypothesis, Instance
 from fltheory.claims.discover import load
 from fltheory.claims.relations import at_most, equal
 from fltheory.claims.search import Family, Search
-from fltheory.errors import MissingLibrary
+from fltheory.errors import BadInput, FLTheoryError, MissingLibrary
 from tests.claims.examples import made
 
 st = pytest.importorskip("hypothesis.strategies")
@@ -192,6 +192,79 @@ def test_without_the_library_a_claim_that_needs_the_search_is_skipped(monkeypatc
     assert "hypothesis is not installed" in verdict.instances[-1].reason
     false = check(replace(below(1, [integers(0, 10)]), on=(Instance("five", k=5),)))
     assert false.word == "FALSE"  # an instance refutes without any search
+
+
+# ---- claims that fail to run on some draws: Claim.search goes on and counts ------------------------------------
+def sharp(limit, crash=lambda k: False, error=KeyError):
+    def body(i):
+        """k stays below a limit."""
+        if crash(i.k):
+            raise error(i.k)
+        return at_most(i.k, limit, strict=True)
+
+    return made(body, on=[Instance("one", k=1)], kind="inequality")
+
+
+def test_draws_on_which_the_claim_fails_are_counted_and_named_once():
+    failing = []
+    result = sharp(10**9, lambda k: k % 2 and not failing.append(k)).search(seconds=None, tries=60, families=integers(0, 1000))
+    assert (result.found, result.stopped) == (False, "error")
+    assert 40 <= result.tries <= 60 and 0 < result.in_scope < result.tries
+    failed = result.tries - result.in_scope
+    assert f"of {result.tries} draws the claim failed to run on {failed}: KeyError: " in result.error
+    assert str(result).count("KeyError") == result._repr_html_().count("KeyError") == 1
+    assert "the search excludes nothing" in str(result) and "no counter-example" not in str(result)
+    assert len(failing) == failed and len(str(result.witness.k)) == min(len(str(k)) for k in failing)
+
+
+def test_a_violation_is_found_beside_draws_on_which_the_claim_fails():
+    result = sharp(17, lambda k: k == 3).search(seconds=None, tries=100, families=integers(0, 1000))
+    assert (result.found, result.exact, result.witness.k, result.error) == (True, True, 17, "")
+
+
+def test_what_a_claim_refuses_itself_is_no_failure_but_is_said():
+    result = sharp(10**9, lambda k: k % 2, BadInput).search(seconds=None, tries=60, families=integers(0, 1000))
+    assert (result.error, result.stopped, result.witness) == ("", "tries", None)
+    assert sum(result.refused.values()) == result.tries - result.in_scope > 0
+    assert f"{sum(result.refused.values())} draws refused by the claim (BadInput: " in str(result)
+    assert "draws refused by the claim" in result._repr_html_()
+    every = sharp(1, lambda k: True, BadInput).search(seconds=None, tries=10, families=integers(0, 1000))
+    assert "nothing was tested" in str(every) and every.in_scope == 0
+
+
+def test_a_claim_that_reads_what_only_quadratics_have_says_so_without_an_exception(fednova):
+    result = fednova["eq26-28"].search(seconds=None, tries=3)
+    assert list(result.families) == ["quadratics for FedAvg", "quadratics for FedAvg with Proximal"]
+    assert "AttributeError" not in str(result) and "mu=0" not in str(result) and result.kept == {}
+    assert "it reads 'H', which a HuberLoss does not have" in str(result)
+
+
+SAMPLE = ("eq26-28", "lem1", "thm1-explicit-corrected", "eq12-rescale", "thm3-as-printed", "lem4-constants-as-printed")
+
+
+def search_runs(claim):
+    """A tiny search ends in a result that can be shown, or in a refusal in words."""
+    try:
+        result = claim.search(seconds=0.5, tries=2)
+    except FLTheoryError as error:
+        assert "Give families=" in str(error), claim.id
+        return
+    assert result.families, claim.id
+    assert str(result) and result._repr_html_()
+    if result.error:
+        assert "draws the claim failed to run on" in result.error, (claim.id, result.error)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_search_against_a_claim_of_a_paper_runs(fednova, name):
+    search_runs(fednova[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", ["fednova", "focus"])
+def test_a_search_against_every_claim_of_the_papers_runs(slug):
+    for claim in load(FEDNOVA.parent / slug).claims.values():
+        search_runs(claim)
 
 
 # ---- Theorem 1 as printed ---------------------------------------------------------------------------------
