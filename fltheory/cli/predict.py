@@ -138,12 +138,16 @@ def _law(text):
 def _stable(make, problem, law, args):
     """{name: StableSteps} of the methods that have them."""
     import fltheory as ft
+    from fltheory.comparison import cost
     from fltheory.errors import FLTheoryError
+    from fltheory.operators.operator import prepare
 
     found = {}
     for name, build in make.items():
         try:
-            found[name] = ft.stable_steps(build(1 / float(problem.constants.L)), problem, law, args.noise)
+            algorithm = build(1 / float(problem.constants.L))
+            cost.check_scan(algorithm, problem, prepare(algorithm, problem, law, args.noise))
+            found[name] = ft.stable_steps(algorithm, problem, law, args.noise)
         except FLTheoryError:
             continue  # the table says why
     return found

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.algorithms.asyncfeded import AsyncFedED
-from fltheory.comparison import precision
+from fltheory.comparison import cost, precision
 from fltheory.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.laws.base import RandomSteps
 from fltheory.operators.fourth import spread
@@ -18,7 +18,7 @@ from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
 from fltheory.scalars import FLOAT, declare, fraction
 
-LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed
+LARGEST_SURROGATE = 64    # clients up to which n linear losses in dimension n are probed, a second or two a method
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
 ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
 GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
@@ -130,7 +130,10 @@ def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Pre
         def largest():
             if not isinstance(problem, Quadratic):
                 raise NotAffine("only quadratic problems have an operator for every step size")
-            found = stable_steps(algorithm, problem, law, noise) if steps is True else steps
+            found = steps
+            if steps is True:
+                cost.check_scan(algorithm, problem, prepared)
+                found = stable_steps(algorithm, problem, law, noise)
             if not found.crosses:
                 out.reasons["stable_step"] = f"stable up to the end of the scan at {found.up_to:.4g}"
             elif len(found.intervals) > 1:
@@ -158,7 +161,8 @@ def _surrogate(out, algorithm, problem, law):
     out.numbers["chi_square"] = None
     try:
         if problem.n > LARGEST_SURROGATE:
-            raise TooLarge(f"{problem.n} clients exceed {LARGEST_SURROGATE}: call ft.surrogate_weights")
+            raise TooLarge(f"{problem.n} clients exceed {LARGEST_SURROGATE}, above which a table leaves them to "
+                           "ft.surrogate_weights (up to 300 clients)")
         weights = problem.weights
         out.weights = [float(v) for v in surrogate_weights(
             algorithm, replace(law, batch=None), problem.n, list(weights), domain=FLOAT)]
@@ -209,6 +213,7 @@ def _nothing(out, error):
 
 def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     try:
+        cost.check_derivation(algorithm, problem)
         op = derive(algorithm, problem, law, noise)
     except (FLTheoryError, NotImplementedError) as error:
         return _nothing(out, error)

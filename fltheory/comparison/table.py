@@ -199,7 +199,9 @@ class MethodTable:
         return f"{text} {self._diverging()}".rstrip()
 
     def _diverging(self):
-        names = [e.name for e in self.entries if e.predicted.diverges]
+        def left(e):
+            return any(c.value is not None and not math.isfinite(c.value) for c in e.measured.checks.values())
+        names = [e.name for e in self.entries if e.predicted.diverges or left(e)]
         return f"{', '.join(names)} diverge{'' if len(names) > 1 else 's'} at this step size." if names else ""
 
     def __str__(self):
