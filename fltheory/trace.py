@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fltheory.errors import BadInput, refuse, shortened, shown
-from fltheory.scalars import is_count
+from fltheory.errors import BadInput, listed, refuse, shortened, shown
+from fltheory.scalars import is_count, to_float
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 
@@ -36,7 +36,7 @@ class Interval:
         return self.value + self.half_width
 
     def contains(self, predicted) -> bool:
-        return self.low <= float(predicted) <= self.high
+        return self.low <= to_float(predicted) <= self.high
 
     @property
     def undecided(self) -> str:
@@ -52,10 +52,19 @@ class Interval:
 
 def quantile(level, count):
     """Two-sided Student quantile of a confidence level in (0, 1) for a mean of `count` >= 2 values."""
-    if not 0 < level < 1:
-        refuse("level", level, "a confidence level lies in (0, 1)", "For example 0.999.")
     from scipy.special import stdtrit
-    return float(stdtrit(count - 1, 0.5 + level / 2))
+    return float(stdtrit(count - 1, 0.5 + _level(level) / 2))
+
+
+def _level(value) -> float:
+    """A confidence level as a float, or a refusal."""
+    try:
+        level = to_float(value)
+    except BadInput:  # it would name a number, not the argument
+        level = math.nan
+    if not 0 < level < 1:
+        refuse("level", value, "a confidence level lies in (0, 1)", "For example 0.999.")
+    return level
 
 
 def skewed(q, count, skewness):
@@ -89,19 +98,21 @@ class Stream2:
     def merge(self, count, mean, m2, m3):
         a, b = self.count, count
         total = a + b
-        delta = mean - self.mean
-        self.m3 = (self.m3 + m3 + delta**3 * (a * b * (a - b) / total**2)
-                   + 3 * delta * ((a / total) * m2 - (b / total) * self.m2))
-        self.mean = self.mean + delta * (b / total)
-        self.m2 = self.m2 + m2 + delta**2 * (a * b / total)
+        with np.errstate(all="ignore"):  # a diverging run has infinite moments, or none
+            delta = mean - self.mean
+            self.m3 = (self.m3 + m3 + delta**3 * (a * b * (a - b) / total**2)
+                       + 3 * delta * ((a / total) * m2 - (b / total) * self.m2))
+            self.mean = self.mean + delta * (b / total)
+            self.m2 = self.m2 + m2 + delta**2 * (a * b / total)
         self.count = total
 
 
 def moments(values):
     """(mean, m2, m3) of independent values: a torch or numpy vector."""
-    mean = values.mean()
-    gap = values - mean
-    return float(mean), float((gap**2).sum()), float((gap**3).sum())
+    with np.errstate(all="ignore"):  # a diverging run has infinite moments, or none
+        mean = values.mean()
+        gap = values - mean
+        return float(mean), float((gap**2).sum()), float((gap**3).sum())
 
 
 @dataclass(frozen=True)
@@ -131,33 +142,48 @@ class Trace:
 
     def interval(self, round=-1, metric="error", level=0.999) -> Interval:
         """Confidence interval of a metric's expectation before one round: Student's over replicates, see `skewed`."""
-        return self._interval({k: float(v[round]) for k, v in self._metric(metric).items()}, level)
+        parts = self._metric(metric)
+        recorded = len(parts["mean"])
+        if not (is_count(round, -recorded) and round < recorded):
+            refuse("round", round, f"is an int from 0 to {recorded - 1}, or from -{recorded} to -1, counted from the end",
+                   "Choose a round inside the run.")
+        return self._interval({k: float(v[round]) for k, v in parts.items()}, level)
 
     def floor(self, metric="error", level=0.999) -> Interval:
         """Error floor: the replicates' tail averages are independent, so their mean has an honest interval."""
-        t = self.tail[metric] if metric in self.tail else self._metric(metric)
-        return self._interval({k: float(v) for k, v in t.items()}, level)
+        return self._interval({k: float(v) for k, v in self._metric(metric, self.tail).items()}, level)
 
     def rate(self, metric="error", window=None) -> float:
         """Geometric mean contraction factor per round of a metric over rounds (start, stop), default the part of
-        the run above 100 times its last value or rounding level. For squared errors this is a squared rate."""
-        values = self.mean(metric)
-        if window is None:
-            low = max(values[-1] * 100, values[0] * 1e-24)
-            inside = np.nonzero(values > low)[0]
-            window = (int(inside[0]) + (len(inside) // 2), int(inside[-1])) if len(inside) > 3 else (0, self.rounds)
-        a, b = window
-        if not 0 <= a < b <= self.rounds:
-            refuse("window", window, f"needs 0 <= start < stop <= {self.rounds}", "Choose rounds inside the run.")
-        return float((values[b] / values[a]) ** (1 / (b - a)))
+        the run above 100 times its last value or rounding level. For squared errors this is a squared rate.
 
-    def _metric(self, name):
-        if name not in self.metrics:
-            refuse("metric", name, f"this run recorded {sorted(self.metrics)}", "Name one of them.")
-        return self.metrics[name]
+        A run that diverged beyond float64 in the window has the rate inf, or nan. Raises BadInput for a window outside
+        the run, and where the metric starts at 0 or changes its sign, so that there is no factor."""
+        values = self.mean(metric)
+        with np.errstate(all="ignore"):  # of diverging runs
+            if window is None:
+                low = max(values[-1] * 100, values[0] * 1e-24)
+                inside = np.nonzero(values > low)[0]
+                window = (int(inside[0]) + (len(inside) // 2), int(inside[-1])) if len(inside) > 3 else (0, self.rounds)
+            pair = listed(window, "window", "is a pair of rounds (start, stop)", "For example (10, 20).")
+            if len(pair) != 2 or not all(is_count(k, 0) for k in pair) or not pair[0] < pair[1] <= self.rounds:
+                refuse("window", window, f"needs ints 0 <= start < stop <= {self.rounds}", "Choose rounds inside the run.")
+            a, b = pair
+            ratio = values[b] / values[a]
+            if values[a] == 0 or ratio < 0:
+                refuse("window", window, f"{metric} goes from {values[a]:g} to {values[b]:g}, and no factor per round does that",
+                       "Choose rounds between which it keeps its sign and is not 0.")
+            return float(ratio ** (1 / (b - a)))
+
+    def _metric(self, name, among=None):
+        among = self.metrics if among is None else among
+        if not isinstance(name, str) or name not in among:
+            refuse("metric", name, f"this run recorded {sorted(among)}", "Name one of them.")
+        return among[name]
 
     def _interval(self, part, level):
         n, m2 = self.replicates, part["m2"]
+        level = _level(level)
         if n < 2:
             return Interval(part["mean"], math.inf, level, n)
         # traces of earlier versions recorded no third moment; a spread of rounding level has no meaningful one
@@ -166,11 +192,13 @@ class Trace:
         if not math.isfinite(skewness):  # of values whose cubes leave float64
             return Interval(part["mean"], math.inf, level, n)
         half = skewed(quantile(level, n), n, skewness) * math.sqrt(m2 / (n - 1) / n)
-        return Interval(part["mean"], half, level, n)
+        return Interval(part["mean"], half if math.isfinite(half) else math.inf, level, n)
 
     # ---- files -----------------------------------------------------------------------------------------
     def save(self, path) -> Path:
-        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes."""
+        """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
+
+        Raises BadInput for what is no path of a file that can be written."""
         stem = _stem(path)
         arrays = {"final": self.final}
         for group, table in (("metric", self.metrics), ("tail", self.tail)):
@@ -181,9 +209,14 @@ class Trace:
             k: getattr(self, k)
             for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
         }
-        write_atomically(f"{stem}.npz", lambda f: np.savez(f, **arrays))
-        meta["sha256"] = hashlib.sha256(Path(f"{stem}.npz").read_bytes()).hexdigest()
-        write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
+        made = io.BytesIO()
+        np.savez(made, **arrays)
+        meta["sha256"] = hashlib.sha256(made.getvalue()).hexdigest()
+        try:
+            write_atomically(f"{stem}.npz", lambda f: f.write(made.getvalue()))
+            write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
+        except (OSError, ValueError) as error:
+            refuse("path", str(path), f"cannot be written ({error})", "Make its folder, or choose another.")
         return stem
 
     @classmethod
@@ -232,7 +265,10 @@ class Trace:
 
 def _stem(path) -> Path:
     """The path without .npz or .json; other dots belong to the name ("lr0.05")."""
-    path = Path(path)
+    try:
+        path = Path(path)
+    except TypeError:
+        refuse("path", path, "is no path of a file", 'For example "runs/one".')
     return path.with_suffix("") if path.suffix in (".npz", ".json") else path
 
 

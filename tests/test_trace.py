@@ -3,6 +3,7 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -150,17 +151,39 @@ def test_floors_use_the_replicates_tail_averages():
     )  # Student, 3 degrees
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, math.nan])
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, math.nan, math.inf, None, "high", 1j, [0.9], np.eye(2), object()], ids=repr)
 def test_levels_outside_the_unit_interval_are_refused(level):
-    with pytest.raises(ft.BadInput, match="confidence level"):
-        quantile(level, 10)
+    for ask in (lambda: quantile(level, 10), lambda: trace([[1.0]]).interval(level=level),
+                lambda: trace(np.ones((3, 2))).floor(level=level)):
+        with pytest.raises(ft.BadInput, match=r"level = .*confidence level"):
+            ask()
 
 
-def test_unknown_metrics_are_refused():
+def test_levels_may_be_exact():
+    t = trace([[1.0], [3.0], [2.0]])
+    assert t.interval(level=Fraction(9, 10)) == t.interval(level="9/10") == t.interval(level=0.9)
+
+
+@pytest.mark.parametrize("name", ["loss", None, 3, np.eye(2), ["error"], {}, b"error", math.nan], ids=repr)
+def test_unknown_metrics_are_refused(name):
     t = trace(np.ones((2, 2)))
     for ask in (t.mean, lambda m: t.interval(metric=m), t.floor, t.rate):
-        with pytest.raises(ft.BadInput, match=r"recorded \['error'\]"):
-            ask("loss")
+        with pytest.raises(ft.BadInput, match=r"metric = .*recorded \['error'\]"):
+            ask(name)
+
+
+@pytest.mark.parametrize("number", ["x", None, 1.0, math.nan, 3, -4, True, np.eye(2), slice(None), (0,)], ids=repr)
+def test_rounds_outside_the_run_are_refused(number):
+    t = trace(np.ones((2, 3)))
+    assert t.interval(2) == t.interval(-1) == t.interval(np.int64(2)) and t.interval(-3) == t.interval(0)
+    with pytest.raises(ft.BadInput, match=r"round = .*from 0 to 2"):
+        t.interval(number)
+
+
+@pytest.mark.parametrize("predicted", ["x", None, [1], np.eye(2), 1j, object()], ids=repr)
+def test_what_is_no_number_is_refused(predicted):
+    with pytest.raises(ft.BadInput, match="number = "):
+        trace([[1.0], [3.0]]).interval().contains(predicted)
 
 
 def test_merged_moments_are_those_of_all_values():
@@ -194,10 +217,33 @@ def test_the_rate_of_a_run_is_the_squared_rate_of_its_operator():
     assert ft.run(ft.Scaffold("1/10", 2), problem, ft.Full(), 200).rate() == pytest.approx(op.rate() ** 2, rel=1e-4)
 
 
-@pytest.mark.parametrize("window", [(5, 5), (6, 3), (-1, 4), (0, 21)])
+@pytest.mark.parametrize("window", [(5, 5), (6, 3), (-1, 4), (0, 21), (0, 1, 2), (), (0.0, 3), (None, 3), ("a", "b"), [[0], [1]],
+                                    np.eye(2), (True, 3), (math.nan, 2)], ids=repr)
 def test_windows_outside_the_run_are_refused(window):
     with pytest.raises(ft.BadInput, match="start < stop <= 20"):
         trace([np.ones(21)]).rate(window=window)
+
+
+@pytest.mark.parametrize("window", ["ab", 3, {0: 1}, object()], ids=repr)
+def test_windows_that_are_no_pairs_are_refused(window):
+    with pytest.raises(ft.BadInput, match="window = "):
+        trace([np.ones(21)]).rate(window=window)
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.5, -1.0]], ids=repr)
+def test_metrics_without_a_factor_are_refused(values):
+    with pytest.raises(ft.BadInput, match="no factor per round"):
+        trace([values]).rate()
+
+
+@pytest.mark.parametrize(("values", "rate"), [([1.0, 1e200, math.inf], math.inf), ([1.0, 1e200, math.nan], math.nan),
+                                              ([1.0, 1e154, 1e308], 1e154), ([1.0, 0.5, 0.0], 0.0)], ids=repr)
+def test_divergence_is_a_rate(values, rate):
+    parts = {k: np.array(values) for k in ("mean", "m2", "m3")}
+    found = replace(trace([[1.0] * 3] * 300), metrics={"error": parts}, tail={"error": {k: v[-1] for k, v in parts.items()}})
+    assert found.rate(window=(0, 2)) == pytest.approx(rate, nan_ok=True) and isinstance(found.rate(), float)
+    beyond = not math.isfinite(values[-1])
+    assert bool(found.floor().undecided) == math.isinf(found.floor().half_width) == beyond
 
 
 # ---- files ---------------------------------------------------------------------------------------------------
@@ -288,6 +334,15 @@ def test_metadata_with_missing_or_foreign_entries_are_refused(saved):
                     {**meta, "sha256": "0" * 64}):
         path.write_text(json.dumps(changed))
         refused(stem)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"bytes", object(), "no/such/folder/one", "n" * 300, "a\0b"], ids=lambda p: repr(p)[:20])
+def test_what_is_no_path_is_refused(saved, path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ft.BadInput, match="path = "):
+        saved[0].save(path)
+    with pytest.raises(ft.BadInput, match=r"path = |cannot be read"):
+        Trace.load(path)
 
 
 def test_missing_files_are_refused(saved, tmp_path):
