@@ -36,6 +36,36 @@ def seconds(text):
     return value
 
 
+def check_output(what, path):
+    """Refuse a file that could not be written, before the work that fills it."""
+    import os
+    from pathlib import Path
+
+    from fltheory.errors import refuse
+    if path is None:
+        return
+    folder = Path(path).parent
+    for bad, says in ((not folder.is_dir(), f"cannot be written ({str(folder)!r} is no folder)"),
+                      (Path(path).is_dir(), "cannot be written (it is a folder)"),
+                      (not os.access(folder, os.W_OK), f"cannot be written (no permission in {str(folder)!r})")):
+        if bad:
+            refuse(what, path, says, "Choose a file in an existing folder.")
+
+
+def check_folder(what, path):
+    """Refuse a folder that could be neither used nor made, before the work that fills it."""
+    import os
+    from pathlib import Path
+
+    from fltheory.errors import refuse
+    nearest = Path(path).absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        refuse(what, path, f"cannot be made a folder ({str(nearest)!r} is "
+               f"{'not to be written to' if nearest.is_dir() else 'no folder'})", "Choose another.")
+
+
 def papers_of(args):
     """The paper folders named on the command line, narrowed by --paper."""
     from fltheory.claims.discover import papers

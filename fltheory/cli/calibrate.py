@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fltheory.cli.arguments import positive
+from fltheory.cli.arguments import check_folder, positive
 
 
 def add(command):
@@ -21,6 +21,7 @@ def _calibrate(args):
     from fltheory.errors import refuse
     if not Path(args.out).is_dir():  # before the work, not after it
         refuse("out", args.out, "is no folder", "Make it, or choose another with --out.")
+    check_folder("--out", args.out)
 
     def show(rows):
         for r in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fltheory.cli.arguments import papers_of, with_paths
+from fltheory.cli.arguments import check_folder, papers_of, with_paths
 
 
 def add(command):
@@ -21,6 +21,7 @@ def _figures(args):
     from pathlib import Path
 
     from fltheory.report.figures import regenerate
+    check_folder("--out", args.out)
     for paper in papers_of(args):
         for path in regenerate(paper.folder, Path(args.out), args.only, not args.drawn_only, args.experiments):
             print(path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from fractions import Fraction
 
-from fltheory.cli.arguments import positive
+from fltheory.cli.arguments import check_output, positive
 from fltheory.errors import shown
 from fltheory.tables import plain
 
@@ -21,6 +22,7 @@ def add(command):
     sub.add_argument("--client", required=True, metavar="COLUMN", help="whose row it is")
     sub.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted (ridge regression)")
     sub.add_argument("--features", type=_list, metavar="A,B,..", help="columns to predict from; default all others")
+    sub.add_argument("--delimiter", type=_delimiter, default=",", metavar="C", help="between cells; tab for a tab")
     sub.add_argument("--bands", type=positive, metavar="K", help="cut a numeric client column into K quantile bands")
     sub.add_argument(
         "--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..", help=f"of {', '.join(METHODS)}"
@@ -46,12 +48,29 @@ def _list(text):
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _delimiter(text):
+    return "\t" if text.lower() in ("tab", "\\t") else text
+
+
+class Typed(Fraction):
+    """A number of the command line: messages show it as it was typed."""
+
+    def __new__(cls, text):
+        from fltheory.scalars import fraction
+
+        made = super().__new__(cls, fraction(text))
+        made.text = text
+        return made
+
+    def __repr__(self):
+        return self.text
+
+
 def _number(text):
     from fltheory.errors import BadInput
-    from fltheory.scalars import fraction
 
     try:
-        return fraction(text)
+        return Typed(text)
     except BadInput as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -70,8 +89,10 @@ def _predict(args):
     from fltheory.comparison import compare
     from fltheory.problems.table import read_ridge
 
+    _check_outputs(args)
     problem = read_ridge(
-        args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights, bands=args.bands
+        args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights, bands=args.bands,
+        delimiter=args.delimiter,
     )
     law = _law(args.participation)
     make = _makers(args)
@@ -94,8 +115,17 @@ def _predict(args):
     for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
         if path is not None:
             write(path)
-            print(f"written: {path}")
-    return 0
+            print(plain(f"written: {path}"))
+    return 1 if table.outside else 0
+
+
+def _check_outputs(args):
+    from fltheory.comparison.table import check_picture
+
+    for option, path in (("--csv", args.csv), ("--html", args.html), ("--picture", args.picture)):
+        check_output(option, path)
+    if args.picture is not None:
+        check_picture(args.picture)
 
 
 def _plural(steps):
@@ -155,8 +185,6 @@ def _stable(make, problem, law, args):
 
 def _step_size(found, problem, args):
     """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
-    from fractions import Fraction
-
     crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
     if not crossings:
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
@@ -171,7 +199,6 @@ def _step_size(found, problem, args):
 def _rounded_down(value):
     """The largest number of two significant digits that is <= value > 0."""
     import math
-    from fractions import Fraction
 
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
     return value // unit * unit

@@ -7,6 +7,7 @@ import numpy as np
 from fltheory.comparison.measure import LEVEL
 from fltheory.pictures import COLOURS, canvas
 from fltheory.scalars import need
+from fltheory.tables import plain
 
 MARKERS = "osD^vP"
 SHOWN = 12  # markers per curve
@@ -27,12 +28,17 @@ def draw(table):
         if per_round is not None:
             _curves(right, e, table.rounds, per_round * np.arange(table.rounds + 1), colour, marker, k)
         drawn += values
-        proxies.append(left.plot([], [], color=colour, marker=marker, markersize=4, label=e.name)[0])
+        proxies.append(left.plot([], [], color=colour, marker=marker, markersize=4, label=_label(e.name))[0])
     _axes(left, drawn, "rounds")
     _axes(right, drawn, "numbers sent up and down")
     left.set_ylabel(r"$\mathrm{E}\,|x_t - x^*|^2$")
     _legend(figure, left, proxies, table)
     return figure
+
+
+def _label(name):
+    """A name as text of a picture: no mathematics, no leading mark that hides it from a legend."""
+    return plain(name).replace("\n", " ").replace("$", r"\$").replace("_", " _", 1 if name.startswith("_") else 0)
 
 
 def _traffic(e):

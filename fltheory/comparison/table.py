@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from fltheory.comparison.measure import LEVEL, Measurement
 from fltheory.comparison.names import describe
 from fltheory.comparison.predict import DIVERGES, Prediction
-from fltheory.tables import html_row, to_csv
+from fltheory.scalars import need
+from fltheory.tables import html_row, plain, to_csv
 from fltheory.trace import write_atomically
 
 WIDTH = 120
@@ -125,7 +126,7 @@ class MethodTable:
                 notes.append(reason)
             return f"{text} [{notes.index(reason) + 1}]"
 
-        def plain(e, key):
+        def predicted(e, key):
             if key == "weights":
                 text = (
                     "-"
@@ -143,12 +144,12 @@ class MethodTable:
             return noted(text, why), None
 
         for title, group in PREDICTED:
-            sections.append((title, [(label, [plain(e, key) for e in self.entries]) for key, label in group]))
+            sections.append((title, [(label, [predicted(e, key) for e in self.entries]) for key, label in group]))
         if self.replicates:
             sections.append(
                 (f"predicted beside measured, {self.rounds} rounds, {LEVEL:.1%} intervals", self._measured_lines(noted))
             )
-        sections.append(("traffic", [(label, [plain(e, key) for e in self.entries]) for key, label in TRAFFIC]))
+        sections.append(("traffic", [(label, [predicted(e, key) for e in self.entries]) for key, label in TRAFFIC]))
         return sections, notes
 
     def _measured_lines(self, noted):
@@ -249,14 +250,14 @@ class MethodTable:
                 shown = "".join(f"<td{_style(mark)}>{html.escape(text)}</td>" for text, mark in cells)
                 body.append(f"<tr><td>{html.escape(name)}</td>{shown}</tr>")
         foot = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-        return (
+        return plain(
             f"<p>{html.escape(self._header())}</p><table>{''.join(body)}</table>"
             f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>"
         )
 
     def to_csv(self, path):
         """Write `rows` as CSV, floats with all digits. Returns the path."""
-        _write(path, to_csv(self.rows).encode())
+        _write(path, plain(to_csv(self.rows)).encode())
         return path
 
     def to_html(self, path):
@@ -277,24 +278,30 @@ class MethodTable:
         """
         from fltheory.comparison.picture import draw
 
+        kind = None if path is None else check_picture(path)
         figure = draw(self)
         if path is not None:
-            _write(path, _saved(figure, path))
+            _write(path, _saved(figure, kind))
         return figure
 
 
-def _saved(figure, path):
+METADATA = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}  # the same bytes every day
+
+
+def check_picture(path):
+    """The kind of picture that a path names; refused if it is none, or if there is nothing to draw with."""
     from fltheory.errors import refuse
 
+    need("matplotlib", "the picture of a comparison")
     kind = str(path).rpartition(".")[2].lower()
-    if kind not in ("png", "pdf", "svg"):
+    if kind not in METADATA:
         refuse("path", str(path), "a picture is a .png, .pdf or .svg file", "Change its ending.")
+    return kind
+
+
+def _saved(figure, kind):
     made = io.BytesIO()
-    figure.savefig(
-        made,
-        format=kind,
-        metadata={"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind],
-    )
+    figure.savefig(made, format=kind, metadata=METADATA[kind])
     return made.getvalue()
 
 

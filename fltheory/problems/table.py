@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import shlex
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from fltheory.scalars import FLOAT, is_count
 
 STANDARDISE = ("features", "all", "short", "none")
 LARGEST = 1e100  # of a cell; its reciprocal counts as 0
+LISTED = 10  # bad cells that are listed
 MANY = 1000  # clients beyond which a column is more likely a measurement than a label
 
 
@@ -50,6 +52,7 @@ def read_ridge(
     convention="half-mean",
     intercept=True,
     bands=None,
+    delimiter=",",
 ) -> Ridge:
     """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
 
@@ -57,26 +60,25 @@ def read_ridge(
     with `bands` (an int >= 2) a numeric column is cut at its quantiles instead. target: the column to predict.
     features: columns to predict from, default all others. reg >= 0 acts on every coefficient, the intercept too.
     intercept: append a column of ones (named "1"). weights: "rows" (n_i/n), "uniform", or (n,) numbers.
-    convention: that of `Ridge`.
+    convention: that of `Ridge`. delimiter: the one character between cells.
 
     standardise: "features" (minus the mean, divided by the standard deviation over all rows), "all" (the target too),
     "short" (features by rationals of few digits, which keeps exact arithmetic cheap), "none". The first two make a
     problem of floats, the others one of exact rationals. The numbers used are in `problem.reading.scaling`.
 
-    Raises BadInput naming file, line and column: missing file or column, empty or non-numeric cell, rows of another
-    length, repeated headers, a constant feature that is to be standardised, the client column among the features.
+    Raises BadInput naming file, lines and columns: missing file or column, empty or non-numeric cells (all of them, in
+    one message), rows of another length, another delimiter, repeated headers, a constant feature that is to be
+    standardised, the client column among the features.
     """
-    names, lines = read_cells(path)
+    names, lines = read_cells(path, delimiter)
     features = _chosen(path, names, client, target, features)
     if not is_one_of(standardise, STANDARDISE):
         refuse("standardise", standardise, f"is one of {', '.join(STANDARDISE)}", "Say how columns are scaled.")
     check_flag(intercept, "intercept")
     if bands is not None and not is_count(bands, 2):
         refuse("bands", bands, "at least two bands, an int", "Leave it out for one client per value.")
-    table = {
-        name: [_number(path, k, name, cells[names.index(name)]) for k, cells in lines] for name in (*features, target)
-    }
-    labels, group = _groups(path, names, lines, client, bands)
+    table = _columns(path, names, lines, features, target, *([] if bands is None else [client]))
+    labels, group = _groups(path, names, lines, client, bands, table.get(client))
     scaling = _scaling(path, table, features, target, standardise)
     for name, (shift, scale) in scaling.items():
         table[name] = [(v - shift) / scale for v in table[name]]
@@ -115,13 +117,15 @@ def read_ridge(
 
 
 # ---- cells -----------------------------------------------------------------------------------------------
-def read_cells(path):
+def read_cells(path, delimiter=","):
     """(names, [(line number, cells)]) of a CSV file: header row first, `#` and empty lines skipped, cells stripped.
 
-    Raises BadInput naming the file, and the line, if it cannot be read.
+    Raises BadInput naming the file, and the lines, if it cannot be read.
     """
     if not isinstance(path, (str, os.PathLike)):
         refuse("path", path, "a data file is named by a text or a Path", 'For example "measurements.csv".')
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"#':
+        refuse("delimiter", delimiter, "is one character that separates cells", "Usually ',' or ';' or a tab.")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -131,8 +135,8 @@ def read_cells(path):
         ) from None
     try:
         lines = [
-            (k, [c.strip() for c in next(csv.reader([v], skipinitialspace=True))])
-            for k, v in enumerate(text.splitlines(), 1)
+            (k, [c.strip() for c in next(csv.reader([v], delimiter=delimiter, skipinitialspace=True))])
+            for k, v in enumerate(text.split("\n") if delimiter == "\t" else text.splitlines(), 1)
             if v.strip() and not v.lstrip().startswith("#")
         ]
     except csv.Error as error:
@@ -142,31 +146,79 @@ def read_cells(path):
     if len(lines) < 2:
         raise BadInput(f"data file {str(path)!r} is empty: a header and a row are expected. Restore the file.")
     names = lines[0][1]
+    _check_delimiter(path, names, delimiter)
     for name in names:
         if names.count(name) > 1:
             refuse(f"header of {str(path)!r}", name, "column names are unique", "Rename one of them.")
-    for k, cells in lines[1:]:
-        if len(cells) != len(names):
-            raise BadInput(
-                f"data file {str(path)!r}, line {k}: {len(cells)} entries, but {len(names)} columns. Restore the file."
-            )
+    wrong = [f"line {k}: {len(cells)} entries, but {len(names)} columns" for k, cells in lines[1:] if len(cells) != len(names)]
+    if wrong:
+        raise BadInput(f"data file {str(path)!r}, {_first(wrong, 'rows')}. Quote cells that hold a {delimiter!r}, or restore "
+                       "the file.")
     return names, lines[1:]
 
 
-def _number(path, line, name, cell):
-    """The exact rational of a decimal cell."""
-    where = f"data file {str(path)!r}, line {line}, column {name!r}"
-    if not cell:
-        raise BadInput(f"{where}: the cell is empty; missing values are not guessed. Fill it in or remove the row.")
+DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how the command line writes them
+
+
+def _check_delimiter(path, names, delimiter):
+    """Say which other delimiter a header that holds a single name is separated by."""
+    other = [d for d in DELIMITERS if d != delimiter and len(names) == 1 and d in names[0].strip("\"'")]
+    if other:
+        found = max(other, key=names[0].count)
+        raise BadInput(
+            f"data file {str(path)!r}: its header {names[0]!r} is one column, and the file looks separated by {found!r}. "
+            f"Give delimiter={found!r} (on the command line --delimiter {shlex.quote(DELIMITERS[found])})."
+        )
+
+
+def _first(texts, what):
+    """The first ten of some faults, and how many there are."""
+    return "; ".join(texts[:LISTED]) + (f"; .. {len(texts)} such {what} in all" if len(texts) > LISTED else "")
+
+
+def _decimal(cell):
+    """The exact rational of a decimal cell, None if it is none."""
     try:
         value = float(cell)
     except ValueError:
-        value = math.nan
+        return None
     if not abs(value) <= LARGEST or "_" in cell:
-        raise BadInput(
-            f"{where}: {cell!r} is no decimal number of size up to {LARGEST:g}. Correct it, or leave the column out."
-        )
+        return None
     return Fraction(cell) if abs(value) >= 1 / LARGEST else Fraction(0)
+
+
+def _columns(path, names, lines, features, target, *clients):
+    """{column: exact numbers} of everything that must be numeric; all cells that are not are refused together."""
+    table, empty, texts, strangers = {}, [], [], []
+    for name in dict.fromkeys((*features, target, *clients)):
+        at = names.index(name)
+        values = table[name] = [_decimal(cells[at]) for _, cells in lines]
+        wrong = [(k, cells[at]) for (k, cells), v in zip(lines, values, strict=True) if v is None]
+        if len(wrong) == len(lines) > 1 and any(cell for _, cell in wrong):
+            strangers.append(name)
+            wrong = wrong[:1]
+        for k, cell in wrong:
+            where = f"line {k}, column {name!r}"
+            if cell:
+                texts.append(f"{where}: {shown(cell)} is no decimal number of size up to {LARGEST:g}"
+                             + (f" (nor is any of its {len(lines)} cells)" if name in strangers else ""))
+            else:
+                empty.append(f"{where}: the cell is empty; missing values are not guessed")
+    if not empty and not texts:
+        return table
+    remedies = []
+    if set(strangers) & set(clients):
+        remedies.append("a client column of texts cannot be cut into bands: leave bands (--bands) out for one client per value")
+    rest = [n for n in features if n not in strangers]
+    if len(rest) < len(features):
+        remedies.append(f"name the numeric columns only: features={rest} (on the command line --features {','.join(rest)})"
+                        if rest else "no feature is numeric: encode these texts as numbers")
+    if empty or len(texts) > len(strangers):
+        remedies.append("correct the cells, remove their rows, or leave their columns out with features (--features)")
+    if any("," in t for t in texts):
+        remedies.append("decimals are written with a point")
+    raise BadInput(f"data file {str(path)!r}, {_first(texts + empty, 'cells')}. "
+                   + ". ".join(r[0].upper() + r[1:] for r in remedies) + ".")
 
 
 def _chosen(path, names, client, target, features):
@@ -200,17 +252,13 @@ def quantiles(values, bands):
     return [sorted(values)[k * len(values) // bands] for k in range(1, bands)]
 
 
-def _groups(path, names, lines, client, bands):
-    """(labels, group of each row)."""
+def _groups(path, names, lines, client, bands, values):
+    """(labels, group of each row); values: the client column as numbers, where it is cut into bands."""
     cells = [(k, row[names.index(client)]) for k, row in lines]
-    for k, cell in cells:
-        if not cell:
-            raise BadInput(
-                f"data file {str(path)!r}, line {k}, column {client!r}: the row has no owner. "
-                "Name the client or remove the row."
-            )
+    ownerless = [f"line {k}, column {client!r}: the row has no owner" for k, cell in cells if not cell]
+    if ownerless:
+        raise BadInput(f"data file {str(path)!r}, {_first(ownerless, 'rows')}. Name the client or remove the row.")
     if bands is not None:
-        values = [_number(path, k, client, cell) for k, cell in cells]
         cuts = quantiles(values, bands)
         group = [sum(v >= c for c in cuts) for v in values]
         used = sorted(set(group))  # heavy ties can leave a band empty
@@ -219,10 +267,8 @@ def _groups(path, names, lines, client, bands):
             own = [v for v, h in zip(values, group, strict=True) if h == g]
             labels.append(f"{_short(min(own))}..{_short(max(own))}" if min(own) < max(own) else _short(min(own)))
         return labels, [used.index(g) for g in group]
-    try:
-        keys = [_number(path, k, client, cell) for k, cell in cells]
-        text = _short
-    except BadInput:
+    keys, text = [_decimal(cell) for _, cell in cells], _short
+    if any(v is None for v in keys):
         keys, text = [cell for _, cell in cells], str
     order = sorted(set(keys))
     if len(order) > MANY:
@@ -230,7 +276,7 @@ def _groups(path, names, lines, client, bands):
             "client",
             client,
             f"has {len(order)} different values, which would be as many clients",
-            "Cut a numeric column with bands, for example bands=5.",
+            "Cut a numeric column with bands, for example bands=5 (--bands 5).",
         )
     index = {v: k for k, v in enumerate(order)}
     return [text(v) for v in order], [index[v] for v in keys]
@@ -262,7 +308,7 @@ def _scaling(path, table, features, target, standardise):
         if min(column) == max(column):
             raise BadInput(
                 f"data file {str(path)!r}, column {name!r}: it is constant ({_short(column[0])}), so it cannot "
-                'be standardised. Leave it out of the features, or use standardise="none".'
+                'be standardised. Leave it out of the features (--features), or use standardise="none".'
             )
         scaling[name] = short_scale(column) if standardise == "short" else _moments(column)
     return scaling

@@ -152,6 +152,14 @@ def test_step_sizes_are_rounded_down(value, expected):
         (["--noise", "-1"], "standard deviation"),
         (["--standardise", "rows"], "features, all, short, none"),
         (["--weights", "columns"], '"rows", "uniform"'),
+        (["--lr", "0"], "lr = 0: "),
+        (["--lr", "-0.0"], "lr = -0.0: "),
+        (["--reg=-1/20"], "reg = -1/20: "),
+        (["--delimiter", ";;"], "one character"),
+        (["--delimiter", ";"], "--delimiter ,"),
+        (["--html", "no/such/page.html"], "is no folder"),
+        (["--picture", "no/such/p.png"], "is no folder"),
+        (["--csv", "."], "is a folder"),
         (["--bands", "3"], "no decimal"),
         (["--bands", "0"], "not an integer >= 1"),
         (["--seed", "-1"], "seed"),
@@ -162,6 +170,48 @@ def test_step_sizes_are_rounded_down(value, expected):
 def test_what_is_refused(small, options, says, capsys):
     extra = ["--algorithms", "FedProx"] if options[0] == "--mu" else []
     assert says in refused(capsys, *small, *options, *extra)
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html", "--picture"])
+def test_outputs_are_checked_before_the_work(small, option, capsys, monkeypatch):
+    monkeypatch.setattr("fltheory.problems.table.read_ridge", None)  # nothing is read
+    assert "cannot be written" in refused(capsys, *small, option, "no/such/out.png")
+
+
+@pytest.mark.parametrize("mark, typed", [(";", ";"), ("\t", "tab")])
+def test_other_delimiters(small, mark, typed, capsys):
+    path = Path(small[1])
+    path.write_text(path.read_text().replace(",", mark))
+    assert f"--delimiter {typed}".replace(";", "';'") in refused(capsys, *small)
+    assert main([*small, "--no-measure", "--delimiter", typed]) == 0
+
+
+@pytest.mark.parametrize("lr", ["1/2", "1", "50"])
+def test_divergence_is_a_result(lr, capsys):
+    pytest.importorskip("torch")
+    assert main([*DATA, "--steps", "1,2,4,8,16", "--algorithms", "FedAvg,Scaffold", "--lr", lr, "--rounds", "120"]) == 0
+    out = capsys.readouterr().out
+    assert "diverge" in out and "OUTSIDE" not in out
+
+
+def test_something_outside_has_exit_code_one(small, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    from fltheory import runs
+
+    right = runs.run
+    monkeypatch.setattr("fltheory.comparison.measure.run", lambda a, *rest, **given: right(ft.FedAvg(a.lr, 1), *rest, **given))
+    assert main([*small, "--lr", "1/30"]) == 1 and "OUTSIDE" in capsys.readouterr().out
+
+
+def test_names_that_would_drive_a_terminal_are_escaped_in_every_output(small, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "a\u202eb\x1b[31m$x_$.csv"
+    path.write_text(Path(small[1]).read_text())
+    out = [tmp_path / f"o.{kind}" for kind in ("csv", "html", "png")]
+    assert main([small[0], str(path), *small[2:], "--no-measure", "--csv", str(out[0]), "--html", str(out[1]),
+                 "--picture", str(out[2])]) == 0
+    for text in (capsys.readouterr().out, out[0].read_text(), out[1].read_text()):
+        assert "\x1b" not in text and "\u202e" not in text
 
 
 def test_a_missing_file_is_refused(capsys, tmp_path):

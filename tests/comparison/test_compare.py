@@ -235,6 +235,17 @@ def test_html_is_escaped(tmp_path):
     assert "<script>" not in page and "&lt;script&gt;" in page
 
 
+def test_hostile_names_are_escaped_in_every_form(tmp_path):
+    pytest.importorskip("matplotlib")
+    made = table({"_a\x1b[31m\u202e$b_$\ud800": METHODS[0]}, measure=False)
+    made.to_html(tmp_path / "t.html")
+    made.to_csv(tmp_path / "t.csv")
+    for text in ((tmp_path / "t.html").read_text(), (tmp_path / "t.csv").read_text()):
+        assert not {"\x1b", "\u202e"} & set(text) and "\\x1b" in text
+    figure = made.plot(tmp_path / "t.png")
+    assert any("\\x1b" in t.get_text() for t in figure.legends[0].get_texts())
+
+
 def test_csv_holds_the_rows(tmp_path):
     import csv
 

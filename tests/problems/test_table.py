@@ -164,6 +164,53 @@ def test_what_is_refused(write, text, options, says):
         read_ridge(write(text), **GOOD | options)
 
 
+def refused(write, text, **options):
+    with pytest.raises(BadInput) as error:
+        read_ridge(write(text), **GOOD | options)
+    return str(error.value)
+
+
+def test_all_bad_cells_are_listed_with_their_number(write):
+    text = refused(write, TABLE.replace("2,1.5,1", "2,,1").replace("2.5,0", "few,0").replace("3,few", "3,few"))
+    assert "line 6, column 'z': the cell is empty" in text and "line 7, column 'z': 'few' is no decimal" in text
+    assert "remove their rows" in text and "--features" in text
+    many = "city,x,y\n" + "".join(f"A,{'?' if k % 2 else k},1\n" for k in range(60))
+    text = refused(write, many)
+    assert text.count("'?' is no decimal") == 10 and "30 such cells in all" in text and "line 3, column 'x'" in text
+
+
+def test_columns_of_texts_are_named_with_the_features_that_remain(write):
+    text = refused(write, "city,name,x,note,y\nA,ann,1,u,2\nB,bob,2,v,3\nA,cid,3,w,4\n")
+    assert "line 2, column 'name': 'ann' is no decimal" in text and "nor is any of its 3 cells" in text
+    assert "features=['x'] (on the command line --features x)" in text
+    assert read_ridge(write("city,name,x,y\nA,ann,1,2\nB,bob,2,3\n"), "city", "y", ["x"]).d == 2
+
+
+def test_a_client_column_of_texts_has_no_bands(write):
+    text = refused(write, TABLE, bands=3)
+    assert "leave bands (--bands) out for one client per value" in text and "--features" not in text
+
+
+@pytest.mark.parametrize("mark, typed", [(";", "';'"), ("\t", "tab"), ("|", "'|'")])
+def test_other_delimiters_are_recognised_and_read(write, mark, typed):
+    other = TABLE.replace(",", mark)
+    for text in (other, other.replace(".", ",")):
+        said = refused(write, text)
+        assert f"looks separated by {mark!r}" in said and f"--delimiter {typed}" in said
+    assert (read_ridge(write(other), "city", "y", delimiter=mark).H == read_ridge(write(TABLE, "b.csv"), "city", "y").H).all()
+    assert "a point" in refused(write, other.replace("1.5", "1,5"), delimiter=mark)
+
+
+@pytest.mark.parametrize("delimiter", ["", ", ", None, 3, '"', "\n", "#"])
+def test_what_is_no_delimiter(write, delimiter):
+    assert "separates cells" in refused(write, TABLE, delimiter=delimiter)
+
+
+def test_rows_of_another_length_are_all_listed(write):
+    text = refused(write, TABLE.replace("2,1.5,1", "2,1.5").replace("5,8,3", "5,8,3,9"))
+    assert "line 6: 3 entries, but 4 columns; line 9: 5 entries" in text
+
+
 def test_missing_files_and_folders_are_refused(tmp_path):
     for path in (tmp_path / "none.csv", tmp_path):
         with pytest.raises(BadInput, match="cannot be read"):
