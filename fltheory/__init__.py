@@ -2,7 +2,10 @@
 
 Public names load lazily: `import fltheory` imports none of torch, cvxpy, sympy or matplotlib.
 """
+import time as _time
 from importlib import import_module as _import
+
+_BEGAN = _time.time_ns()  # no module of the package was read before
 
 __version__ = "0.1.0"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import time
 from pathlib import Path
 
+import fltheory
+
 ENGINE = Path(__file__).parents[1]
-_BEGAN = time.time_ns()  # the engine is imported about now
 _ASIDE = (".pyc", ".md", ".png", ".pdf", ".tmp")  # bytecode and what is for readers alone
 
 
@@ -80,7 +80,7 @@ def _content(path):
 def _read_before(folder, files) -> str:
     """A file that this process may have imported before the stamp, and that was written after the process began."""
     loaded = {getattr(m, "__file__", None) for m in list(sys.modules.values())}
-    return next((p for p, (_, _, written, _) in files.items() if written > _BEGAN and p in loaded), "")
+    return next((p for p, (_, _, written, _) in files.items() if written > fltheory._BEGAN and p in loaded), "")
 
 
 _STAMPS: dict[Path, Stamp] = {}
