@@ -13,6 +13,7 @@ from fltheory.arrays import EVERYONE
 from fltheory.elements import Symbolic
 from fltheory.errors import is_one_of, refuse
 from fltheory.laws.base import Law, probabilities
+from fltheory.laws.shares import FixedSize, Independent
 from fltheory.scalars import declare, fraction, is_count
 
 
@@ -64,6 +65,10 @@ class Uniform(Law):
     def sample_cohort(self, uniforms, n, mode):
         order = np.argsort(uniforms, axis=1)[:, :self._size(n)]
         return np.sort(order, axis=1), np.ones(order.shape, dtype=np.int64)
+
+    def tilted(self, n):
+        """The law's cohorts as `shares` integrates over them: in floats, any weights."""
+        return FixedSize(n, self._size(n))
 
     def feature_moments(self, n):
         m = self._size(n)
@@ -183,6 +188,11 @@ class Bernoulli(Law):
         first = np.minimum(np.searchsorted(edges, uniforms[:, -1], side="right"), n - 1)
         present = (uniforms[:, :n] < p) & (np.arange(n) > first[:, None]) | (np.arange(n) == first[:, None])
         return EVERYONE, present.astype(np.int64)
+
+    def tilted(self, n):
+        """As of `Uniform`; symbols have none."""
+        p = probabilities(self.p, n, "p")
+        return None if any(isinstance(v, Symbolic) for v in p) else Independent([float(v) for v in p], self.empty == "redraw")
 
     def feature_moments(self, n):
         """Leave-two-out counts: E[I_i I_j |S|^-k] for k = 0, 1, 2 in O(n^3), exact."""

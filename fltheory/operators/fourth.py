@@ -38,7 +38,7 @@ def spread(op, x0, at, rounds, tail_rounds, direction=None) -> Spread:
     """
     op = op if op.domain is FLOAT else op.in_domain(FLOAT)
     moments = op.moments
-    if any(mix.gram.ndim > 1 for mix in moments.mixtures):
+    if any(mix.featured for mix in moments.mixtures):
         raise TooLarge("the cohorts of a round are too many to be listed, so fourth moments are not known")
     pairs = _Pairs(moments.size + 1)
     outcomes = sum(len(mix.first) for mix in moments.mixtures)

@@ -17,19 +17,41 @@ from fltheory.scalars import is_rational
 
 @dataclass(frozen=True)
 class Mixture:
-    """parts (k, D, W): extended maps; gram (k, k): E[phi phi'] of their random coefficients; first (k,): E[phi].
+    """parts (k, D, W): extended maps; first (k,): E[phi] of their random coefficients; gram (k, k): E[phi phi'],
+    given as an array or as a function that is called when it is needed.
 
     E[f(S)] = sum_k first_k part_k; E[A_S X B_S'] = sum_kl gram_kl part_k X part_l'. An enumeration has
-    gram = diag(probabilities), stored as a vector.
+    gram = diag(probabilities), stored as a vector, and no spans; features have as spans (s, k) the coefficients phi(S) of
+    cohorts that speak for all possible ones, however rare.
     """
 
     parts: np.ndarray
     first: np.ndarray
-    gram: np.ndarray
+    second: object
+    spans: np.ndarray | None = None
+
+    @functools.cached_property
+    def gram(self):
+        return self.second() if callable(self.second) else self.second
 
     @property
     def size(self) -> int:
         return self.parts.shape[1]
+
+    @property
+    def zero(self):
+        """The number 0 of this arithmetic."""
+        return 0 * self.first[0]
+
+    @property
+    def largest(self) -> float:
+        """The largest entry of a mixture in floats."""
+        return float(np.abs(self.parts).max(initial=0.0))
+
+    @property
+    def single(self) -> bool:
+        """Whether the round is one sure map."""
+        return not self.featured and len(self.first) == 1
 
     def mean(self):
         """(E M (D, D), E c (D,))."""
@@ -55,7 +77,7 @@ class Mixture:
     @functools.cached_property
     def _integers(self):
         """(weights, maps, their common denominator as it enters a sandwich) of an enumeration in rationals, else None."""
-        if self.gram.ndim > 1 or self.size == 0 or not is_rational(self.parts.reshape(-1)[0]):
+        if self.featured or self.size == 0 or not is_rational(self.parts.reshape(-1)[0]):
             return None
         (weights, a), (maps, b) = _cleared(self.gram), _cleared(self.parts)
         return weights, maps, a * b * b
@@ -71,12 +93,12 @@ class Mixture:
     @property
     def featured(self) -> bool:
         """Whether the parts belong to features of the cohort instead of single outcomes."""
-        return self.gram.ndim == 2
+        return self.spans is not None
 
     def leaving(self, reach, origin):
         """W (A z - origin) for every z in origin + span V and every outcome: arrays that vanish if all rounds stay there.
 
-        (k, D - r, r + 1 + noise): over the outcomes, or over a spanning set of the features that occur.
+        Over the outcomes, or over cohorts that speak for all of them.
         """
         D, W = self.size, reach.W
         at = self.parts[:, :, :D]
@@ -89,7 +111,7 @@ class Mixture:
         if reach.free:
             inside = inside + rows[:, :, reach.free] @ reach.V[reach.free]
         out = np.concatenate([inside, moved], axis=-1)
-        return out if not self.featured else (self.gram @ out.reshape(len(out), -1)).reshape(out.shape)
+        return out if not self.featured else self.spans @ out.reshape(len(out), -1)
 
     def noise_square(self):
         """E[G G'] (D, D), zero if no noise was probed."""
@@ -107,9 +129,9 @@ class Mixture:
         D = self.size
         M, c, G = self.parts[:, rows, :D], self.parts[:, rows, D], self.parts[:, rows, D + 1:]
         c = c + (M * origin).sum(-1)
-        sure = slice(None) if self.gram.ndim == 1 else slice(0, 1)  # parts whose coefficients sum to 1 for sure
+        sure = slice(None) if not self.featured else slice(0, 1)  # parts whose coefficients sum to 1 for sure
         c = np.concatenate([c[sure] - origin[rows], c[len(c[sure]):]])
-        return Mixture(np.concatenate([M @ V, c[:, :, None], G], axis=-1), self.first, self.gram)
+        return Mixture(np.concatenate([M @ V, c[:, :, None], G], axis=-1), self.first, self.second, self.spans)
 
 
 def _along(W, parts):

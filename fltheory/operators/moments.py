@@ -67,6 +67,11 @@ class Moments:
         pulled = np.stack([mix.pull(S) for mix, S in zip(self.mixtures, V, strict=True)])
         return _weighed(self.chain, pulled)
 
+    def _zeros(self, *shape):
+        """Blocks of zeros (J, *shape) in this arithmetic."""
+        mix = self.mixtures[0]
+        return np.full((self.modes, *shape), mix.zero, dtype=mix.first.dtype)
+
     # ---- mean ------------------------------------------------------------------------------------------
     def mean_matrix(self):
         """The mean map on stacked blocks (J r, J r)."""
@@ -88,7 +93,7 @@ class Moments:
         """(pi, m) with m = one round of m; raises LinAlgError if the mean map has an eigenvalue 1."""
         pi = self.stationary_modes()
         M = self.mean_matrix()
-        _, push = self.mean_step(pi, np.stack([0 * self.mixtures[0].parts[0, :, 0]] * self.modes))
+        _, push = self.mean_step(pi, self._zeros(self.size))
         solved = linalg.solve(linalg.identity(len(M), M) - M, push.reshape(-1))
         return pi, solved.reshape(self.modes, self.size)
 
@@ -111,8 +116,8 @@ class Moments:
 
     def second_matrix(self):
         """The second-moment map on packed symmetric blocks, dense (q, q)."""
-        zero = self.mixtures[0].parts[0, 0, 0] * 0
-        unit = np.full((self.unknowns, self.unknowns), zero, dtype=self.mixtures[0].parts.dtype)
+        zero = self.mixtures[0].zero
+        unit = np.full((self.unknowns, self.unknowns), zero, dtype=self.mixtures[0].first.dtype)
         for k in range(self.unknowns):
             unit[k, k] = zero + 1
         return np.stack([self._pack(self.second(self._unpack(e))) for e in unit], axis=1)
@@ -155,8 +160,7 @@ class Moments:
 
         Returns X (J, r, r) = E[zz' 1{mode = j}]. Solves the linear fixed-point equation of `step`.
         """
-        zero = 0 * np.stack([mix.parts[0, :, :self.size] for mix in self.mixtures])
-        _, _, push = self.step(pi, m, zero)
+        _, _, push = self.step(pi, m, self._zeros(self.size, self.size))
         rhs = self._pack(push)
         exact = rhs.dtype == object
         if exact or self.unknowns <= DENSE:

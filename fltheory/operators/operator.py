@@ -112,6 +112,11 @@ class Operator:
         """The same operator in another arithmetic; the reachable subspace is not decided again."""
         return _build(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
 
+    @functools.cached_property
+    def _basis(self):
+        """V (D, r) of the reachable subspace in this arithmetic."""
+        return self.reach.to(self.domain).V
+
     # ---- first moments ---------------------------------------------------------------------------------
     def mean_map(self):
         """(M, c) of the mean round in reduced coordinates (modes stacked)."""
@@ -156,7 +161,7 @@ class Operator:
         return linalg.to_fractions(value) if isinstance(value, np.ndarray) else fraction(value)
 
     def _lift(self, u):
-        V = self.domain.array(self.reach.V)
+        V = self._basis
         return self.origin + (V * u).sum(-1)
 
     @_ranged
@@ -189,7 +194,7 @@ class Operator:
                                "bound and there is no stationary law. Reduce the step size.")
         X = self.moments.stationary_second(pi, m).sum(0)
         mean = m.sum(0)
-        V = self.domain.array(self.reach.V)
+        V = self._basis
         E, e = self.model
         to_model = E @ V
         cov = to_model @ (X - mean[:, None] * mean[None, :]) @ to_model.T
@@ -217,7 +222,7 @@ class Operator:
             refuse("x0.shape", x0.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
         z = (J * self.domain.array(x0)).sum(-1) + z0
         u = (z - self.origin)[list(self.reach.rows)]
-        V = self.domain.array(self.reach.V)
+        V = self._basis
         if self.start == "init" and self.domain is RATIONAL and not (self.origin + (V * u).sum(-1) == z).all():
             raise NoFixedPoint("the start lies outside the reachable subspace; derive with start='any'")
         pi = self.domain.array(np.array(self.law.start(), dtype=object))
@@ -229,7 +234,7 @@ class Operator:
 
         The numbers stay those of `domain`: long exact trajectories are summed before they are converted.
         """
-        V = self.domain.array(self.reach.V)
+        V = self._basis
         E, e = self.model
         A, a = E @ V, (E * self.origin).sum(-1) + e
         now = self.begin(x0)
@@ -343,7 +348,7 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     if reach is None:
         check_affine(alg, prob, lay, law.typical(prob.n))
     mixes = [mixture(alg, prob, lay, law, mode, noisy) for mode in range(law.modes)]
-    if domain is FLOAT and not all(np.isfinite(mix.parts).all() for mix in mixes):
+    if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
     if reach is None:
         featured = any(mix.featured for mix in mixes)
@@ -364,10 +369,10 @@ def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
     What was found modulo primes, or for other numbers, is believed here only: exactly in exact arithmetics, as balls
     that contain 0, and in floats to 1e-9 of the largest term.
     """
-    local = Reach(reach.rows, domain.array(reach.V), domain.array(reach.W), reach.names, reach.assumed)
+    local = reach.to(domain)
     gap = np.concatenate([mix.leaving(local, z0).reshape(-1), _along(local.W, J[None]).reshape(-1)])
     if domain is FLOAT:
-        size = max(1.0, np.abs(mix.parts).max()) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
+        size = max(1.0, mix.largest) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
         kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size
     elif domain.exact:
         kept = all(v == 0 for v in gap)

@@ -1,19 +1,21 @@
 """From a law to the mixture of round maps of one mode: enumerated, or through moments of features."""
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.errors import TooLarge
 from fltheory.laws.base import RandomSteps, probabilities
 from fltheory.laws.draw import Draw
+from fltheory.operators import star
+from fltheory.operators.features import features_of
 from fltheory.operators.mixture import Mixture
 from fltheory.operators.probe import Layout, joined, probe_round
 from fltheory.scalars import FLOAT
 
-FEW = 64  # enumerate without asking for feature moments up to this many outcomes
+FEW = 64               # enumerate without asking for feature moments up to this many outcomes
+SMALL = 2_000_000      # entries of dense parts up to which sparse ones save nothing
+MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
 
 def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixture:
@@ -24,7 +26,16 @@ def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixtur
         found = _featured(algorithm, problem, lay, law, mode, noise)
         if found is not None:
             return found
-    return _enumerated(algorithm, problem, lay, law.support(n, mode), noise)
+    support = law.support(n, mode)
+    _check_entries(lay, len(support), law)
+    return _enumerated(algorithm, problem, lay, support, noise)
+
+
+def _check_entries(lay, parts, law):
+    if parts * lay.size * (lay.size + 1) > MOST_ENTRIES:
+        raise TooLarge(f"{parts} round maps of {lay.size} coordinates under {type(law).__name__} have "
+                       f"{parts * lay.size * (lay.size + 1):.1e} entries, above {MOST_ENTRIES:.0e}: use ft.run, or fewer clients, "
+                       "coordinates or outcomes")
 
 
 def _enumerated(algorithm, problem, lay, support, noise):
@@ -53,62 +64,64 @@ def _sets(n, masks, steps):
 
 
 def _featured(algorithm, problem, lay, law, mode, noise):
-    """Parts M_0, B_i, C_i with M_S = M_0 + sum_{i in S} (B_i + C_i/|S|), or None if the round is not of this form.
+    """Parts M_0, B_i, C_i with M_S = M_0 + sum_{i in S} (B_i + s_i(S) C_i), or None if the round is not of this form.
 
-    Read off the empty set, the singletons and their complements; checked on other sets (exactly if exact).
+    The shares s_i are 1/|S|, or p_i over the weights of S. Read off the empty set, the singletons and their complements;
+    checked on other sets (exactly if exact).
     """
+    n, domain, steps = problem.n, problem.domain, law.steps_of(problem.n, mode)
+    large = domain is FLOAT and (2 * n + 1) * lay.size * (lay.size + 1) > SMALL
+    for features in features_of(law, problem):
+        if large:
+            parts = star.sheets(algorithm, problem, lay, law, lambda masks: _sets(n, masks, steps), features, noise)
+        else:
+            _check_entries(lay, 2 * n + 1, law)
+            parts = _parts(algorithm, problem, lay, law, steps, features, noise)
+        if parts is None:
+            continue
+        if law.empty == "skip" and features.nobody:
+            parts = [*parts, _stays(parts[0], domain) - parts[0]]      # coefficient 1{S empty}
+        keep = [k for k, part in enumerate(parts) if k == 0 or not _vanishes(part, domain)]
+        parts, first = [parts[k] for k in keep], domain.array(features.first[keep])
+        spans = domain.array(features.vectors(_some_cohorts(law, n))[:, keep])
+
+        def gram(features=features, keep=keep):
+            return domain.array(features.second()[np.ix_(keep, keep)])
+        return star.SparseMixture(tuple(parts), first, gram, spans) if large else Mixture(np.stack(parts), first, gram, spans)
+    return None
+
+
+def _parts(algorithm, problem, lay, law, steps, features, noise):
     n, domain = problem.n, problem.domain
-    moments = law.feature_moments(n)
-    if moments is None:
-        return None
-    steps = law.steps_of(n, mode)
     eye = np.eye(n, dtype=np.int64)
     probes = np.concatenate([np.zeros((1, n), dtype=np.int64), eye, 1 - eye])
     out = probe_round(algorithm, problem, lay, _sets(n, probes, steps), noise, plain=True)
     base, single, rest = out[0], out[1:n + 1] - out[0], out[n + 1:] - out[0]
-    total = single.sum(0)
-    # rest_i = sum_{j != i} (B_j + C_j/(n-1)), single_j = B_j + C_j
-    missing = (total - single - rest) * (n - 1) / (n - 2)          # sum_{j != i} C_j
-    share = missing.sum(0) / (n - 1) - missing                     # C_i
-    count = single - share                                         # B_i
-    # other sizes of cohorts, fixed so that the check does not depend on anything but n
-    tests = np.array([[(i * (k + 2) + k) % (k + 3) < 2 for i in range(n)] for k in range(5)], dtype=np.int64)
+    count, share = features.split(single, rest)
+    tests = features.tested(law)
     seen = probe_round(algorithm, problem, lay, _sets(n, tests, steps), noise, plain=True)
     for mask, direct in zip(tests, seen, strict=True):
-        size = int(mask.sum())
-        members = mask[:, None, None]
-        guess = base + (members * count).sum(0) + ((members * share).sum(0) / size if size else 0)
-        gap = direct - guess
+        members, weight = mask[:, None, None], domain.array(features.shares(mask))[:, None, None]
+        gap = direct - (base + (members * count).sum(0) + (weight * share).sum(0))
         if domain is FLOAT:
             if not np.abs(gap).max() <= 1e-10 * max(1.0, np.abs(direct).max()):
                 return None
         elif not all(v == 0 for v in gap.reshape(-1)):
             return None
-    mean, second, nobody = moments
-    one = Fraction(1)
-    first = [one, *mean]
-    gram = np.empty((2 * n + 1, 2 * n + 1), dtype=object)
-    gram[0, 0], gram[0, 1:], gram[1:, 0], gram[1:, 1:] = one, mean, mean, second
-    parts = [base, *count, *share]
-    if law.empty == "skip" and nobody:
-        identity = domain.array(
-            np.concatenate(
-                [np.eye(lay.size, dtype=np.int64), np.zeros((lay.size, base.shape[1] - lay.size), dtype=np.int64)],
-                axis=1,
-            )
-        )
-        parts.append(identity - base)                              # coefficient 1{S empty}
-        first.append(nobody)
-        grown = np.full((2 * n + 2, 2 * n + 2), Fraction(0), dtype=object)
-        grown[:-1, :-1] = gram
-        grown[0, -1] = grown[-1, 0] = grown[-1, -1] = nobody
-        gram = grown
-    keep = [k for k, part in enumerate(parts) if k == 0 or not _vanishes(part, domain)]
-    return Mixture(np.stack([parts[k] for k in keep]), domain.array(np.array(first, dtype=object)[keep]),
-                   domain.array(gram[np.ix_(keep, keep)]))
+    return [base, *count, *share]
+
+
+def _stays(base, domain):
+    """The extended map of a round that does not happen."""
+    D, W = base.shape
+    if not isinstance(base, np.ndarray):
+        return star.sparse.eye_array(D, W, format="csr")
+    return domain.array(np.eye(D, W, dtype=np.int64))
 
 
 def _vanishes(part, domain):
+    if not isinstance(part, np.ndarray):
+        return np.abs(part.data).max(initial=0.0) < 1e-13
     return np.abs(part).max() < 1e-13 if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 

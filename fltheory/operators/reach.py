@@ -52,6 +52,14 @@ class Reach:
         inside = set(self.rows)
         return [k for k in range(len(self.names)) if k not in inside]
 
+    def to(self, domain) -> Reach:
+        """The same subspace in another arithmetic."""
+        W = domain.array(self.W)
+        V = domain.array(np.zeros(self.V.shape, dtype=np.int64))
+        V[list(self.rows)] = domain.array(np.eye(self.dimension, dtype=np.int64))
+        V[self.free] = 0 * V[self.free] - W[:, list(self.rows)]
+        return Reach(self.rows, V, W, self.names, self.assumed)
+
     def invariants(self, origin=None):
         """Conserved quantities, one readable equation per row of W: the combination stays at its initial value."""
         out = []
@@ -196,6 +204,8 @@ class _Explorer:
             before = span.rank
             for z in self._trajectories(span, 1 if confirmed else D - span.rank + 1):
                 span.add(z - self.z0)
+                if span.rank in (D, expected):
+                    break
             confirmed = confirmed + 1 if span.rank == before else 0
         return span.reduced()
 
@@ -209,11 +219,15 @@ class _Explorer:
             for part in pieces(draw, max(1, AT_ONCE // (self.lay.size * min(rounds, 8))), copies):
                 z = (self.z0 + span.random(len(part.present), self.random)) % self.prime
                 xi = self._linear_terms(part) if self.freed and not self.noise else None
-                states = []
-                for _ in range(rounds):
-                    z = self._round(z, part, self._noise(part) if self.noise else xi)
-                    states.append(z)
-                yield np.concatenate(states)
+                made, grown = 0, True
+                while made < rounds and grown:  # in growing blocks: where nothing is new, nothing more will be
+                    block, before = min(rounds - made, max(4, made)), span.rank
+                    states = []
+                    for _ in range(block):
+                        z = self._round(z, part, self._noise(part) if self.noise else xi)
+                        states.append(z)
+                    yield np.concatenate(states)
+                    made, grown = made + block, span.rank > before
 
     def _round(self, z, draw, xi):
         state = self.lay.unflatten(Residues(z, self.prime))

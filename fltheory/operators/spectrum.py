@@ -110,7 +110,7 @@ def _resolvent(floats: Moments, rate):
 
 def _nilpotent(exact: Moments):
     """Rate 0: after `size` rounds nothing is left, decided exactly."""
-    X = np.stack([linalg.identity(exact.size, exact.mixtures[0].parts[0, 0, 0])] * exact.modes)
+    X = np.stack([linalg.identity(exact.size, exact.mixtures[0].zero)] * exact.modes)
     for _ in range(exact.size * exact.modes + 1):
         X = exact.second(X)
     if any(v != 0 for v in X.reshape(-1)):

@@ -141,7 +141,7 @@ class _Rates:
         self.given = (algorithm, law, noise)
         self.op = derive(algorithm, problem, law, noise)
         m = self.op.moments
-        self.certain = m.modes == 1 and m.mixtures[0].gram.ndim == 1 and len(m.mixtures[0].first) == 1
+        self.certain = m.modes == 1 and m.mixtures[0].single
         self.costly = measure == "mean-square" and not self.certain and m.unknowns > DENSE
 
     def at(self, lr) -> Operator:

@@ -92,7 +92,7 @@ def round_maps(algorithm, problem, windows, automaton, reach=None) -> Rounds:
         op = derive(algorithm, problem, law, domain=RATIONAL)
     else:
         op = _build(algorithm, problem, prepare(algorithm, problem, law, None), 0, "init", RATIONAL, reach)
-    if type(op.law) is not Chain or op.moments.modes != k or any(len(m.parts) != 1 for m in op.moments.mixtures):
+    if type(op.law) is not Chain or op.moments.modes != k or not all(m.single for m in op.moments.mixtures):
         refuse("algorithm", type(algorithm).__name__, "its round depends on more than who takes part (ages, coins, waiting "
                "clients), so a schedule of sets does not determine it", "Use a method whose round needs the participants only.")
     r = op.reachable

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.errors import BadInput, NotKept, NotAffine
+from fltheory.errors import BadInput, NotAffine, NotKept
 from fltheory.schedules.rounds import round_maps
 
 LINE = ft.Quadratic([[[1]], [[2]], [[4]]], [[1], [-1], [0]])

@@ -1,0 +1,97 @@
+"""Operators through features, dense and sparse, with equal and weighted shares: against enumeration; hundreds of clients."""
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.operators import outcomes
+from fltheory.operators.star import SparseMixture
+
+LAWS = {"uniform": ft.Uniform(4), "bernoulli": ft.Bernoulli(.3), "skip": ft.Bernoulli(.3, empty="skip"),
+        "redraw": ft.Bernoulli(.3, empty="redraw"), "sure": ft.Bernoulli([1.] + [.3] * 7)}
+METHODS = [ft.Scaffold(.03, 3), ft.Scaffold(.03, 2, option=1), ft.Focus(.01, 3), ft.Mifa(.03, 3), ft.FedAvg(.03, 3),
+           ft.FedVarp(.03, 2)]
+
+
+def problem(n, d, seed=0, weights=None):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n, d, d))
+    return ft.Quadratic(H @ H.swapaxes(1, 2) + np.eye(d), rng.normal(size=(n, d)),
+                        rng.dirichlet(np.ones(n)) if weights is None else weights)
+
+
+@pytest.fixture
+def route(monkeypatch):
+    def take(few, small):
+        monkeypatch.setattr(outcomes, "FEW", few)
+        monkeypatch.setattr(outcomes, "SMALL", small)
+    return take
+
+
+@pytest.mark.parametrize("noise", [None, 1])
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("algorithm", METHODS, ids=lambda a: type(a).__name__)
+def test_three_routes_to_one_operator(algorithm, law, noise, route):
+    if noise and law not in ("uniform", "skip"):
+        pytest.skip("noise has its own columns, whatever the law")
+    given = problem(8, 2)
+    route(10**9, 0)
+    listed = ft.derive(algorithm, given, LAWS[law], noise=noise)
+    for small, kind in ((10**9, "Mixture"), (0, "SparseMixture")):
+        route(2, small)
+        found = ft.derive(algorithm, given, LAWS[law], noise=noise)
+        (mix,) = found.moments.mixtures
+        assert type(mix).__name__ == kind and mix.featured and not listed.moments.mixtures[0].featured
+        assert found.reachable == listed.reachable and found.rate() == pytest.approx(listed.rate(), rel=1e-12)
+        assert found.fixed_point().x == pytest.approx(listed.fixed_point().x, rel=1e-10)
+        X = np.random.default_rng(1).normal(size=(1, mix.size, mix.size))
+        X = X @ X.swapaxes(1, 2)
+        assert found.moments.second(X) == pytest.approx(listed.moments.second(X), rel=1e-9, abs=1e-12)
+        assert mix.noise_square() == pytest.approx(listed.moments.mixtures[0].noise_square(), rel=1e-10, abs=1e-14)
+
+
+def test_a_round_of_another_form_is_enumerated(route):
+    """VRL-SGD hands participants the average of the others: pairs of clients, which no share expresses."""
+    given = problem(6, 1)
+    for small in (10**9, 0):
+        route(2, small)
+        (mix,) = ft.derive(ft.VRLSGD(.03, 2), given, ft.Uniform(3)).moments.mixtures
+        assert not mix.featured and len(mix.first) == 20
+
+
+def test_a_subspace_is_checked_at_rare_cohorts_too(route, monkeypatch):
+    """A conserved quantity that only a cohort of probability 1e-9 breaks is none."""
+    from fltheory.operators import reach
+    given, law = problem(5, 1, weights=[.2] * 5), ft.Bernoulli([1e-9] + [.5] * 4)
+    true = ft.derive(ft.Mifa(.03, 2), given, law)
+    assert true.reachable == 6
+    never = list(true.reach.names).index("G[0][0]")
+    rows = [k for k in range(6) if k != never]
+    lie = reach._reach(type("Lay", (), {"size": 6, "names": lambda self: true.reach.names})(), tuple(rows),
+                       np.full((1, 5), 0, dtype=object))
+    monkeypatch.setattr("fltheory.operators.operator.reachable", lambda *args, **options: lie)
+    for small in (10**9, 0):
+        route(2, small)
+        with pytest.raises(ft.CertificateFailed, match="do not keep"):
+            ft.derive(ft.Mifa(.03, 2), given, law)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(.005, 5), ft.Focus(.0005, 5)], ids=lambda a: type(a).__name__)
+def test_200_clients_of_which_20_take_part(algorithm):
+    given = problem(200, 2)
+    op = ft.derive(algorithm, given, ft.Uniform(20))
+    assert isinstance(op.moments.mixtures[0], SparseMixture) and (op.reachable, op.dimension) == (402, 404)
+    best = given if isinstance(algorithm, ft.Scaffold) else given.surrogate([1 / 200] * 200)
+    assert op.fixed_point().x == pytest.approx(ft.optimum(best).x, abs=1e-10) and op.rate() < 1
+
+
+def test_many_clients_at_unequal_float_probabilities():
+    # FedAvg under Bernoulli: one local step makes the mean round x - lr sum_i E[s_i] grad f_i(x)
+    given = problem(60, 2)
+    p = np.random.default_rng(2).uniform(.1, .9, 60)
+    op = ft.derive(ft.FedAvg(.02, 1), given, ft.Bernoulli(p))
+    trials = np.random.default_rng(3).random((20_000, 60)) < p
+    shares = trials * np.asarray(given.weights)
+    shares = (shares / np.maximum(shares.sum(1, keepdims=True), 1e-300)).mean(0)
+    H = np.einsum("i,ijk->jk", shares, given.H)
+    assert op.mean_map()[0] == pytest.approx(np.eye(2) - .02 * H, abs=2e-4)
