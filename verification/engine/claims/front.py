@@ -148,7 +148,7 @@ def figures_are_found(i):
 
 def command(*words) -> int:
     """Exit code of a command; what it prints is dropped."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         return main([str(w) for w in words])
 
 

@@ -26,7 +26,8 @@ def loop_neighbours(i):
     return paths(i)
 
 
-@ft.claim("loop-residual", on=on.RESIDUALS, domain=COVERED, rejects=these("fedresavg-own-variate", "residual-cross-term"))
+@ft.claim("loop-residual", on=on.RESIDUALS, domain=COVERED,
+          rejects=these("fedresavg-own-variate", "residual-cross-term", "residual-linear-term"))
 def loop_residual(i):
     """FedResAvg on clients with personal parameters moves as its loop does."""
     return paths(i)
