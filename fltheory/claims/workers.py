@@ -4,13 +4,14 @@ Only the standard library is imported here, so that a worker can limit its threa
 """
 from __future__ import annotations
 
+import copy
 import os
-import pickle
 import signal
 import threading
 import time
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context, resource_tracker
+from multiprocessing.reduction import ForkingPickler  # what pipes write with; nothing is read but from our own workers
 
 STILLBORN = 3  # workers in a row that die before they are ready: none lives here
 
@@ -157,7 +158,7 @@ def _serve(pipe, parent):
             task = pipe.recv()
             try:
                 outcome = work(task), None
-                pickle.dumps(outcome)
+                ForkingPickler.dumps(outcome)
             except BaseException as error:
                 outcome = None, _sendable(error)
             pipe.send(outcome)
@@ -167,7 +168,8 @@ def _serve(pipe, parent):
 
 def _sendable(error):
     try:
-        return pickle.loads(pickle.dumps(error))
+        ForkingPickler.dumps(error)
+        return copy.deepcopy(error)  # an exception that cannot be made again from its arguments would break the parent
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
 
