@@ -124,6 +124,15 @@ class Mixture:
             return 0 * self.parts[0, :, :self.size]
         return _sandwich(self.gram, G, None, np.swapaxes(G, -1, -2))
 
+    def centred(self, v) -> Mixture:
+        """The same random map in coordinates u of z = v + u."""
+        D, parts = self.size, self.parts.copy()
+        moved = parts[:, :, D] + (parts[:, :, :D] * v).sum(-1)
+        sure = slice(0, 1) if self.featured else slice(None)   # the parts whose coefficients sum to 1 for sure
+        moved[sure] = moved[sure] - v
+        parts[:, :, D] = moved
+        return Mixture(parts, self.first, self.second, self.spans)
+
     def reduce(self, rows, V, origin):
         """The same random map in coordinates u of z = origin + V u, where V has an identity block on `rows`."""
         D = self.size

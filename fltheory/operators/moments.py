@@ -13,6 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, gmres
 from fltheory import linalg
 from fltheory.errors import CertificateFailed
 from fltheory.operators.mixture import Mixture
+from fltheory.scalars import is_rational
 
 DENSE = 300  # unknowns up to which second-moment maps are written out as matrices
 
@@ -156,14 +157,20 @@ class Moments:
         return self.perron()[0]
 
     def stationary_second(self, pi, m):
-        """Stationary covariance blocks: X_j = E[(z - z_j)(z - z_j)' 1{mode=j}] + mean part, as full second moments.
+        """X (J, r, r) = E[zz' 1{mode = j}], the fixed point of `step`; None where second moments do not converge.
 
-        Returns X (J, r, r) = E[zz' 1{mode = j}]. Solves the linear fixed-point equation of `step`.
+        In exact arithmetics that is decided exactly: the map T preserves the cone of positive matrices, so its spectral
+        radius is below 1 if and only if X = T(X) + 1 has a positive definite solution.
         """
         _, _, push = self.step(pi, m, self._zeros(self.size, self.size))
         rhs = self._pack(push)
-        exact = rhs.dtype == object
-        if exact or self.unknowns <= DENSE:
+        if self.size == 0:
+            return push
+        if rhs.dtype == object:
+            return self._decided(rhs)
+        if self.mean_square_rate() >= 1:
+            return None
+        if self.unknowns <= DENSE:
             T = self.second_matrix()
             return self._unpack(linalg.solve(linalg.identity(len(T), T) - T, rhs))
         A = LinearOperator(
@@ -173,6 +180,21 @@ class Moments:
         if info != 0:
             raise CertificateFailed(f"covariance equation with {self.unknowns} unknowns: GMRES did not converge")
         return self._unpack(solution)
+
+    def _decided(self, rhs):
+        T = self.second_matrix()
+        one = self._pack(np.stack([linalg.identity(self.size, self.mixtures[0].zero)] * self.modes))
+        try:
+            solved = linalg.solve(linalg.identity(len(T), T) - T, np.stack([rhs, one], axis=1))
+        except np.linalg.LinAlgError:
+            return None
+        if is_rational(rhs[0]) and not all(linalg.is_positive_definite(block) for block in self._unpack(solved[:, 1])):
+            return None
+        return self._unpack(solved[:, 0])
+
+    def centred(self, v):
+        """The same rounds in coordinates u of z = v + u."""
+        return Moments(tuple(mix.centred(v) for mix in self.mixtures), self.chain, self.variance)
 
 
 def _weighed(rows, blocks):

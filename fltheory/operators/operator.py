@@ -178,7 +178,7 @@ class Operator:
 
     @property
     def stable(self) -> bool:
-        """Whether second moments converge (mean-square rate below 1)."""
+        """Whether second moments converge (mean-square rate below 1), as floats have it; `certify` decides exactly."""
         return self.mean_square_rate() < 1
 
     @_ranged
@@ -188,30 +188,38 @@ class Operator:
         return Stationary(self._public(mean), self._public(covariance))
 
     def _stationary(self):
+        """(mean (d,), covariance (d, d)) in the stationary law; raises NoFixedPoint where second moments grow."""
         pi, m = self._stationary_mean
-        if self.domain in (FLOAT, RATIONAL) and not self.stable:
+        mean = m.sum(0)
+        # around the mean, so that a far optimum takes no digits off the covariance
+        spread = self.moments.centred(mean).stationary_second(pi, m - pi[:, None] * mean)
+        if spread is None:
             raise NoFixedPoint(f"mean-square rate {self.mean_square_rate():.6g} >= 1: second moments grow without "
                                "bound and there is no stationary law. Reduce the step size.")
-        X = self.moments.stationary_second(pi, m).sum(0)
-        mean = m.sum(0)
-        V = self._basis
         E, e = self.model
-        to_model = E @ V
-        cov = to_model @ (X - mean[:, None] * mean[None, :]) @ to_model.T
-        return (E * self._lift(mean)).sum(-1) + e, cov
+        to_model = E @ self._basis
+        return (E * self._lift(mean)).sum(-1) + e, to_model @ spread.sum(0) @ to_model.T
 
     @_ranged
     def floor(self, reference=None):
-        """Stationary E|x - x*|^2 of the server model; inf where second moments diverge.
+        """Stationary E|x - x*|^2 of the server model, >= 0; inf where second moments diverge.
 
         reference: (d,) point, default the exact minimiser of the problem's objective.
         """
-        if self.domain in (FLOAT, RATIONAL) and not self.stable:
+        try:
+            mean, covariance = self._stationary()
+        except NoFixedPoint:  # then the second-moment map has a rate of 1 or more, too
             return np.inf
-        mean, covariance = self._stationary()
         at = optimum(self.problem).x if reference is None else declare(reference, "reference")
+        if at.shape != mean.shape:
+            refuse("reference.shape", at.shape, f"one server model of shape {mean.shape}", "Give d numbers.")
         gap = mean - self.domain.array(at)
-        return self._public((gap * gap).sum() + sum(covariance[k, k] for k in range(len(gap))))
+        spread = sum(covariance[k, k] for k in range(len(gap)))
+        if self.domain is FLOAT:
+            if spread < -1e-9 * np.abs(covariance).max():
+                raise CertificateFailed(f"rounding left a variance of {spread:.3g}: ask op.exact().floor()")
+            spread = max(spread, 0.0)
+        return self._public((gap * gap).sum() + spread)
 
     # ---- finite horizons -------------------------------------------------------------------------------
     def begin(self, x0):

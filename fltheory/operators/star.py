@@ -80,6 +80,9 @@ class SparseMixture:
                 out[:, rows] += (self._mixed[k][:, D + 1:] @ part[:, D + 1:].T).toarray()
         return out
 
+    def centred(self, v):
+        return self.reduce(np.arange(self.size), np.eye(self.size), v)
+
     def reduce(self, rows, V, origin):
         D, basis = self.size, sparse.csr_array(V)
         out = []

@@ -92,3 +92,40 @@ def test_the_adjoint_is_adjoint():
         rng = np.random.default_rng(1)
         X, V = (a + np.swapaxes(a, 1, 2) for a in rng.standard_normal((2, moments.modes, moments.size, moments.size)))
         assert (moments.second(X) * V).sum() == pytest.approx((X * moments.second_adjoint(V)).sum(), rel=1e-12)
+
+
+# ---- floors at the ends ------------------------------------------------------------------------------------
+def one_client(lr, noise="1"):
+    return ft.derive(ft.FedAvg(lr, 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), noise=noise, domain=ft.RATIONAL)
+
+
+def test_an_exact_floor_is_decided_exactly_next_to_the_limit():
+    # x' = (1 - lr) x - lr noise: floor lr/(2 - lr), for every lr < 2, where floats call the rate 1
+    for gap in (Q(1, 10**6), Q(1, 10**17), Q(1, 10**30)):
+        assert one_client(2 - gap).floor() == (2 - gap) / gap
+    for lr in (Q(2), 2 + Q(1, 10**17), Q(5, 2)):
+        assert one_client(lr).floor() == np.inf
+        with pytest.raises(ft.NoFixedPoint, match="second moments grow"):
+            one_client(lr).stationary()
+
+
+def test_an_unstable_covariance_equation_has_a_solution_that_is_no_covariance():
+    op = one_client(Q(5, 2))
+    T = op.moments.second_matrix()
+    assert float(T[0, 0]) == 2.25 and op.moments.stationary_second(*op._stationary_mean) is None
+
+
+def test_floors_are_not_negative():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(1, 6))
+        problem = ft.Quadratic(rng.uniform(.5, 2, (n, 1, 1)), rng.normal(size=(n, 1)) * 10.0 ** rng.integers(-8, 9),
+                               rng.dirichlet(np.ones(n)))
+        for law in (ft.Full(), ft.Uniform(1)):
+            assert ft.derive(ft.Scaffold(.1, 2), problem, law).floor() >= 0
+
+
+def test_a_far_optimum_takes_no_digits_off_the_covariance():
+    # noise 1 at an optimum 1e8 away: floor lr/(2 - lr), of which E x^2 - (E x)^2 in floats would keep nothing
+    far = ft.Quadratic([[[1.0]], [[1.0]]], [[1e8], [1e8]])
+    assert ft.derive(ft.FedAvg(.5, 1), far, ft.Full(), noise=1).floor() == pytest.approx(1 / 6, rel=1e-9)
