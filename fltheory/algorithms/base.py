@@ -73,6 +73,8 @@ def _convert(record, domain):
         value = getattr(record, f.name)
         if is_dataclass(value):
             changes[f.name] = _convert(value, domain)
+        elif f.type == "Number" and (isinstance(value, tuple) or getattr(value, "ndim", 0)):  # one per client
+            changes[f.name] = domain.array(declare(value, f.name))
         elif f.type == "Number" and value is not None:
             changes[f.name] = domain.scalar(value)
             if domain is FLOAT and changes[f.name] == 0 and not is_torch(value) and fraction(value) != 0:

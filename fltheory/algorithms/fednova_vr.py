@@ -21,7 +21,7 @@ class _Corrected:
     """A cohort whose gradients carry the client corrections c_i."""
 
     def __init__(self, cohort, correction):
-        self._cohort, self._correction = cohort, correction
+        self._cohort, self._correction, self.n = cohort, correction, cohort.n
 
     def grad(self, y, sample=None):
         return self._cohort.grad(y, sample) + self._correction

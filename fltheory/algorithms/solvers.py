@@ -1,6 +1,7 @@
 """Local solvers of FedNova Section 2: what one local step does with a gradient.
 
-Each solver is a linear recursion. `start` makes its buffer, `step` makes one step from y with gradient g;
+Each solver is a linear recursion. `start` makes its buffer, `step` makes one step from y with gradient g; a solver with
+numbers of each client's own has `of(who, n)`, itself for a cohort of n clients;
 `on` (..., m, 1) is 0 for clients that have finished, for which y must stay bit-identical. The step is the
 separate, callable piece on which general-tau proofs do their induction.
 """
@@ -10,7 +11,7 @@ from dataclasses import dataclass, is_dataclass
 
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, fraction
+from fltheory.scalars import Number, declare, fraction
 
 
 def check_solver(solver):
@@ -110,12 +111,31 @@ class MomentumProximal:
 
 @dataclass(frozen=True)
 class Decay:
-    """Local step decay: y <- y - lr gamma^k g. gamma >= 0; the buffer carries gamma^k, so decay is data."""
+    """Local step decay: y <- y - lr gamma_i^k g. The buffer carries gamma_i^k, so decay is data.
+
+    gamma: a number >= 0 for all clients, or one per client (n,), as FedNova's a_i allow.
+    """
 
     gamma: Number
 
     def __post_init__(self):
-        _check(self.gamma, "gamma", 0)
+        if isinstance(self.gamma, (list, tuple)) or getattr(self.gamma, "ndim", 0):
+            several = declare(self.gamma, "gamma")
+            if several.ndim != 1 or not several.size:
+                refuse("gamma.shape", several.shape, "is one number, or one per client, so shape (n,)", "Give n numbers.")
+            object.__setattr__(self, "gamma", tuple(several.tolist()))
+        for v in self.gamma if isinstance(self.gamma, tuple) else (self.gamma,):
+            _check(v, "gamma", 0)
+
+    def of(self, who, n):
+        """The decays of a cohort `who` of n clients; of a record converted `to` an arithmetic."""
+        if not getattr(self.gamma, "ndim", 0):
+            return self
+        if len(self.gamma) != n:
+            refuse("gamma", len(self.gamma), f"one per client, so {n} of them", "Give a number for a common one.")
+        own = object.__new__(type(self))
+        object.__setattr__(own, "gamma", self.gamma[who][..., None])
+        return own
 
     def start(self, y):
         return 0 * y + 1
@@ -130,6 +150,8 @@ def descend(solver, lr, cohort, x, draw):
     mass = lr |a_i|_1: the same coded step fed with unit gradients, so the normaliser of FedNova cannot
     drift away from the solver that is really run (the bug of the public FedNova code with momentum).
     """
+    if hasattr(solver, "of"):  # one of each client's own
+        solver = solver.of(draw.who, cohort.n)
     y, buffer = x, solver.start(x)
     unit = 0 * x[..., :1]
     s, unit_buffer = unit, solver.start(unit)

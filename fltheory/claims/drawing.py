@@ -282,6 +282,8 @@ def _record(pick, record, n, lr, graph, pinned=frozenset()):
             changes["graph"] = graph
         elif is_dataclass(value):
             changes[f.name] = _record(pick, value, n, lr, graph, pinned)
+        elif f.type == "Number" and isinstance(value, tuple):  # one per client
+            changes[f.name] = tuple(pick.number(0, 1) for _ in range(n))
         elif f.type == "Number" and value is not None and (type(record), f.name) not in pinned:
             changes[f.name] = _number(pick, record, f.name, value)
         elif f.type == "Numbers" and value is not None:

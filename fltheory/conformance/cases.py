@@ -80,6 +80,9 @@ class Case:
                 changes[f.name] = _tuples(array)
                 if array.ndim == 2 and array.shape[0] == array.shape[1] and array.sum() == 1:
                     weights = tuple(sum(row) for row in array)
+            elif dataclasses.is_dataclass(value):
+                own = [getattr(value, g.name) for g in dataclasses.fields(value) if g.type == "Number"]
+                sizes |= {len(v) for v in own if isinstance(v, tuple)}
         if len(sizes) > 1 or (sizes and not 2 <= min(sizes) <= MOST_CLIENTS):
             refuse("algorithm", type(algorithm).__name__, f"its arrays over clients have lengths {sorted(sizes)}",
                    f"Give arrays for one number of clients, between 2 and {MOST_CLIENTS}.")
@@ -131,17 +134,22 @@ class Case:
         return (*straight[1:], 0), (*straight[:-2], self.n - 1, self.n - 2)
 
     def reordered(self, order):
-        """The algorithm with declared arrays over clients, and steps per client, reordered with them."""
+        """The algorithm with declared arrays over clients, its solver's too, and steps per client, reordered with them."""
+        return self._reordered(self.algorithm, order)
+
+    def _reordered(self, record, order):
         changes = {}
-        for f in dataclasses.fields(self.algorithm):
-            value = getattr(self.algorithm, f.name)
-            if f.type == "Numbers" and value is not None:
+        for f in dataclasses.fields(record):
+            value = getattr(record, f.name)
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                changes[f.name] = self._reordered(value, order)
+            elif value is not None and (f.type == "Numbers" or (f.type == "Number" and isinstance(value, tuple))):
                 rows = [value[i] for i in order]
                 square = isinstance(value[0], tuple) and len(value[0]) == len(value)
                 changes[f.name] = tuple(tuple(row[j] for j in order) for row in rows) if square else tuple(rows)
-        if isinstance(self.algorithm.steps, tuple):
-            changes["steps"] = tuple(self.algorithm.steps[i] for i in order)
-        return dataclasses.replace(self.algorithm, **changes) if changes else self.algorithm
+        if isinstance(getattr(record, "steps", None), tuple):
+            changes["steps"] = tuple(record.steps[i] for i in order)
+        return dataclasses.replace(record, **changes) if changes else record
 
     def draws(self):
         """Full cohort; if partial ones are defined also masks, the empty one, and index arrays."""
@@ -286,7 +294,7 @@ def _numbers_of(record):
         value = getattr(record, f.name)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             yield from _numbers_of(value)
-        elif f.type == "Numbers" and value is not None:
+        elif value is not None and (f.type == "Numbers" or (f.type == "Number" and isinstance(value, tuple))):
             yield from np.asarray(value, dtype=object).reshape(-1)
         else:
             yield value

@@ -25,7 +25,7 @@ def local_work(algorithm):
     if type(solver) is MomentumProximal:
         return "momentum and proximal", lr, {"rho": float(solver.rho), "alpha": float(solver.alpha)}
     if type(solver) is Decay:
-        return "decay", lr, {"gamma": float(solver.gamma)}
+        return "decay", lr, {"gamma": solver.gamma}
     return "plain", lr, {}
 
 

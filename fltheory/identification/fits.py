@@ -321,5 +321,6 @@ def expected(reference, problems, kind, lr, extra):
     for i in range(problems.n):
         steps = int(reference.steps[i])
         r = np.array([1 - reference.first(problems.single(i, np.full(problems.d, v)), np.ones(problems.d))[0] for v in h])
-        out.append(made(kind, steps, lr, extra, h, r, 1 / (np.abs(r) + 1e-300)))
+        own = {k: np.broadcast_to(v, problems.n)[i] for k, v in extra.items()}  # a decay may be one per client
+        out.append(made(kind, steps, lr, own, h, r, 1 / (np.abs(r) + 1e-300)))
     return out

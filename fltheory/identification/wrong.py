@@ -280,7 +280,7 @@ class Decaying(Reference):
     def run(self, instance, x, schedule=(None,), draws=None):
         out, kept, made = [], self._float, np.zeros((self.n, 1))
         for k, cohort in enumerate(schedule):
-            pace = kept.solver.gamma**made if self.gamma is None else float(self.gamma) ** k
+            pace = np.reshape(kept.solver.gamma, (-1, 1)) ** made if self.gamma is None else float(self.gamma) ** k
             self._float = copy.copy(kept)
             object.__setattr__(self._float, "lr", kept.lr * pace)   # one per client is no record's step size
             out.append(super().run(instance, out[-1] if out else x, (cohort,))[0])

@@ -46,8 +46,9 @@ SOLVERS = [
     (Momentum(Q(1, 3)), ("momentum", Q(1, 3))),
     (MomentumProximal(Q(1, 3), Q(1, 4)), ("momentum, proximal", Q(1, 3), Q(1, 4) / LR)),
     (Decay(Q(2, 3)), ("decay", Q(2, 3))),
+    (Decay([Q(2, 3), "1/5", 1]), ("decay", [Q(2, 3), Q(1, 5), Q(1)])),
 ]
-SOLVER_NAMES = ["vanilla", "proximal-mu", "proximal-alpha", "momentum", "momentum-proximal", "decay"]
+SOLVER_NAMES = ["vanilla", "proximal-mu", "proximal-alpha", "momentum", "momentum-proximal", "decay", "decays"]
 
 domains = pytest.mark.parametrize("domain", DOMAINS, ids=named)
 solvers = pytest.mark.parametrize(("solver", "naive"), SOLVERS, ids=SOLVER_NAMES)

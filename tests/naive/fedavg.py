@@ -31,6 +31,11 @@ def local_run(gradient, x, lr, steps, solver=None):
     return y
 
 
+def own(solver, i):
+    """The solver of client i: decays may be a list with one number per client."""
+    return (*solver[:-1], solver[-1][i]) if solver and isinstance(solver[-1], list) else solver
+
+
 def client_gradient(clients, i, noise, r, place):
     """gradient(k, y) of client i, run at this place of round r's cohort."""
     if noise is None:
@@ -50,7 +55,7 @@ def rounds(clients, x0, lr, schedule, solver=None, noise=None):
         p_cohort = sum(clients.p[i] for i, _ in cohort)
         move = zeros_like(x)
         for place, (i, steps) in enumerate(cohort):
-            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, solver)
+            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, own(solver, i))
             move = add(move, scale(clients.p[i] / p_cohort, sub(y, x)))
         x = add(x, move)
         history.append(x)

@@ -1,6 +1,6 @@
 """FedNova, x+ = x + tau_eff sum_i p_i Delta_i / |a_i|_1 (eq 12; Algorithm 1 under a partial cohort)."""
 
-from tests.naive.fedavg import client_gradient, local_run
+from tests.naive.fedavg import client_gradient, local_run, own
 from tests.naive.vectors import add, scale, sub, zeros_like
 
 
@@ -29,8 +29,8 @@ def rounds(clients, x0, lr, schedule, solver=None, noise=None, tau_eff=None):
         p_cohort = sum(clients.p[i] for i, _ in cohort)
         effective, direction = 0, zeros_like(x)
         for place, (i, steps) in enumerate(cohort):
-            weight, norm = clients.p[i] / p_cohort, norm1(steps, lr, solver)
-            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, solver)
+            weight, norm = clients.p[i] / p_cohort, norm1(steps, lr, own(solver, i))
+            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, own(solver, i))
             effective = effective + weight * norm
             direction = add(direction, scale(weight / norm, sub(y, x)))
         x = add(x, scale(effective if tau_eff is None else tau_eff, direction))

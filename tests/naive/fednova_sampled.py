@@ -1,6 +1,6 @@
 """FedNova under the two sampling schemes of its footnote 1: a fixed tau_eff, weights independent of who is drawn."""
 
-from tests.naive.fedavg import client_gradient, local_run
+from tests.naive.fedavg import client_gradient, local_run, own
 from tests.naive.fednova import norm1
 from tests.naive.vectors import add, scale, sub, zeros_like
 
@@ -16,8 +16,8 @@ def rounds(clients, x0, lr, schedule, tau_eff, scheme, solver=None, noise=None):
         direction = zeros_like(x)
         for place, (i, steps) in enumerate(cohort):
             weight = clients.p[i] / clients.p[i] if scheme == "i" else clients.p[i] * clients.n
-            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, solver)
-            direction = add(direction, scale(weight / (len(cohort) * norm1(steps, lr, solver)), sub(y, x)))
+            y = local_run(client_gradient(clients, i, noise, r, place), x, lr, steps, own(solver, i))
+            direction = add(direction, scale(weight / (len(cohort) * norm1(steps, lr, own(solver, i))), sub(y, x)))
         x = add(x, scale(tau_eff, direction))
         history.append(x)
     return history

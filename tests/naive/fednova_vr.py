@@ -1,5 +1,6 @@
 """FedNova with variance reduction and local momentum (Algorithm 2), line 13 as printed or repaired."""
 
+from tests.naive.fedavg import own
 from tests.naive.fednova import norm1
 from tests.naive.vectors import add, mix, scale, sub, zeros_like
 
@@ -39,8 +40,8 @@ def rounds(clients, x0, lr, steps, number, solver=None, printed=False):
         line13, stored, effective = [], [], 0
         for i in range(clients.n):
             c = sub(mean, d[i])
-            y, _ = local_run(clients, i, c, x, lr, steps[i], solver)
-            norm = norm1(steps[i], lr, solver)
+            y, _ = local_run(clients, i, c, x, lr, steps[i], own(solver, i))
+            norm = norm1(steps[i], lr, own(solver, i))
             effective = effective + clients.p[i] * norm
             line13.append(scale(1 / (lr * norm), sub(x, y)))
             stored.append(line13[i] if printed else sub(line13[i], c))
