@@ -32,6 +32,8 @@ def matvec(H, y):
     if H.ndim == 3 and y.ndim > 3 and y.shape[-2] == H.shape[0]:
         lead = y.shape[:-2]
         return matvec(H, y.reshape((-1,) + tuple(y.shape[-2:]))).reshape(tuple(lead) + (H.shape[0], H.shape[1]))
+    if is_torch(y):  # the same product; its methods cost less than indexing does
+        return (H @ y.unsqueeze(-1)).squeeze(-1)
     return (H @ y[..., None])[..., 0]
 
 

@@ -5,6 +5,7 @@ alone, so results do not change with call order, chunking, number of workers or 
 """
 
 import hashlib
+import threading
 
 import numpy as np
 
@@ -16,6 +17,15 @@ _VERSION = b"fltheory.stream.1"
 
 def _is_int(x):
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _plain(label):
+    """numpy ints and str subclasses as plain ones, so that equal labels have one encoding."""
+    if isinstance(label, str):
+        return str.__str__(label)
+    if not _is_int(label):
+        raise TypeError(f"label is {label!r}; it must be an int or a str, not {type(label).__name__}; convert it")
+    return int(label)
 
 
 def _encode(item):
@@ -32,21 +42,15 @@ class Stream:
     TypeError for a bool, a float or any other type.
     """
 
-    __slots__ = ("labels", "seed")
+    __slots__ = ("_encoded", "labels", "seed")
 
     def __init__(self, seed, *labels):
         if not _is_int(seed):
             raise TypeError(f"seed is {seed!r}; it must be an int, not a {type(seed).__name__}; pass an int")
         if seed < 0:
             raise ValueError(f"seed is {seed}; it must be at least 0; pass an int >= 0")
-        for label in labels:
-            if not (_is_int(label) or isinstance(label, str)):
-                raise TypeError(
-                    f"label is {label!r}; it must be an int or a str, not {type(label).__name__}; convert it"
-                )
-        self.seed = int(seed)
-        # numpy ints and str subclasses become plain, so that equal labels have one encoding.
-        self.labels = tuple(int(x) if _is_int(x) else str.__str__(x) for x in labels)
+        self.seed, self.labels = int(seed), tuple(map(_plain, labels))
+        self._encoded = _VERSION + b"".join(map(_encode, (self.seed, *self.labels)))
 
     def __repr__(self):
         return f"Stream({', '.join(map(repr, (self.seed, *self.labels)))})"
@@ -61,12 +65,14 @@ class Stream:
 
     def child(self, *labels):
         """The stream with these labels appended, independent of this one.  Raises TypeError as `Stream`."""
-        return Stream(self.seed, *self.labels, *labels)
+        new = object.__new__(Stream)
+        labels = tuple(map(_plain, labels))
+        new.seed, new.labels, new._encoded = self.seed, self.labels + labels, self._encoded + b"".join(map(_encode, labels))
+        return new
 
     def key(self, purpose=b""):
         """The 128-bit Philox key as 16 bytes; `purpose`, at most 16 bytes, separates uses of one stream."""
-        data = _VERSION + b"".join(map(_encode, (self.seed, *self.labels)))
-        return hashlib.blake2b(data, digest_size=16, person=purpose).digest()
+        return hashlib.blake2b(self._encoded, digest_size=16, person=purpose).digest()
 
     def generator(self, purpose=b""):
         """A fresh numpy Generator on Philox at counter 0; two calls give the same numbers.
@@ -75,6 +81,14 @@ class Stream:
         """
         key = np.frombuffer(self.key(purpose), dtype="<u8").astype(np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
+
+    def random(self, shape):
+        """`generator().random(shape)`, without the cost of a new generator."""
+        return _rekeyed(self.key()).random(shape)
+
+    def standard_normal(self, shape):
+        """`generator().standard_normal(shape)`, without the cost of a new generator."""
+        return _rekeyed(self.key()).standard_normal(shape)
 
     # The two below use keys of their own: drawn from one key they would share bits and be correlated.
 
@@ -88,6 +102,26 @@ class Stream:
         Raises ValueError for high out of range.
         """
         return self.generator(b"integers").integers(high, size=shape)
+
+
+class _Shared(threading.local):
+    """One generator per thread, set to a stream's first number whenever it is used: a new one would ask the system for
+    entropy that is then thrown away."""
+
+    def __init__(self):
+        self.bits = np.random.Philox(key=0)
+        self.generator = np.random.Generator(self.bits)
+        self.first = self.bits.state
+
+
+_SHARED = _Shared()
+
+
+def _rekeyed(key):
+    state = _SHARED.first
+    state["state"]["key"] = np.frombuffer(key, dtype="<u8").astype(np.uint64)
+    _SHARED.bits.state = state
+    return _SHARED.generator
 
 
 def blocks(total, size):

@@ -138,3 +138,30 @@ def test_blocks_are_independent_of_sharing_out():
     apart = draw(everything[1::2]) | draw(everything[::2])
     assert together.keys() == apart.keys()
     assert all(np.array_equal(together[k], apart[k]) for k in together)
+
+
+def test_drawing_at_once_gives_the_generators_numbers():
+    for stream in (Stream(0), Stream(3, "round", 7).child("noise", 0), Stream(2**200, -5)):
+        for shape in (1, 5, (2, 3), (0,), (7, 11, 13)):
+            for _ in range(2):                                   # whatever was drawn before
+                assert np.array_equal(stream.random(shape), stream.generator().random(shape))
+                assert np.array_equal(stream.standard_normal(shape), stream.generator().standard_normal(shape))
+    stream.generator().integers(10, dtype=np.int32)              # leaves half a word behind in its own generator
+    assert np.array_equal(stream.random(3), stream.generator().random(3))
+
+
+def test_threads_draw_apart():
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: Stream(1, k).standard_normal(20_000), range(64)))
+    assert all(np.array_equal(v, Stream(1, k).generator().standard_normal(20_000)) for k, v in enumerate(found))
+
+
+@pytest.mark.parametrize("labels", [(), ("a",), (1, -2, "a"), (np.int64(3), "1", 1)])
+def test_a_child_is_the_stream_of_all_labels(labels):
+    for cut in range(len(labels) + 1):
+        made = Stream(5, *labels[:cut]).child(*labels[cut:])
+        assert made == Stream(5, *labels) and made.key() == Stream(5, *labels).key() and made.labels == Stream(5, *labels).labels
+    for bad in (True, 1.5, None):
+        with pytest.raises(TypeError, match="label"):
+            Stream(5).child(bad)

@@ -237,7 +237,7 @@ class Law:
         mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
         if self.modes > 1:
             mode = self._next(stream, batch, mode)
-        uniforms = stream.child("who").generator().random((batch, self.uniforms_needed(n)))
+        uniforms = stream.child("who").random((batch, self.uniforms_needed(n)))
         who, present = self.sample_cohort(uniforms, n, mode)
         steps = self._sample_steps(stream, n, batch, mode)
         if not isinstance(who, slice):
@@ -250,7 +250,7 @@ class Law:
         if follow is not None:
             return follow[mode]
         edges = self._once("edges", lambda: np.cumsum(np.array(self.chain(), dtype=float), axis=1))
-        u = stream.child("mode").generator().random(batch)
+        u = stream.child("mode").random(batch)
         return np.minimum((u[:, None] >= edges[mode]).sum(1), self.modes - 1)
 
     def _once(self, key, make):
@@ -263,7 +263,7 @@ class Law:
     def _sample_steps(self, stream, n, batch, mode):
         steps = self.steps_of(n)
         if isinstance(steps, RandomSteps):
-            return steps.sample(stream.child("steps").generator().random((batch, n)))
+            return steps.sample(stream.child("steps").random((batch, n)))
         return steps
 
 
@@ -290,7 +290,8 @@ def frozen(values):
 def gaussian_slots(stream, sigma, shape, convert):
     """Slots of N(0, (sigma^2/d) I) noise; shape (batch, m, d). Keyed by slot, so call order does not matter."""
     scale = float(fraction(sigma)) / math.sqrt(shape[-1])
-    return Slots(lambda k: convert(scale * stream.child("noise", k).generator().standard_normal(shape)))
+    noise = stream.child("noise")
+    return Slots(lambda k: convert(scale * noise.child(k).standard_normal(shape)))
 
 
 def minibatch_slots(stream, sizes, who, shape, size, convert):
@@ -298,7 +299,7 @@ def minibatch_slots(stream, sizes, who, shape, size, convert):
     bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
 
     def make(k):
-        u = stream.child("rows", k).generator().random((*shape, size))
+        u = stream.child("rows", k).random((*shape, size))
         return Rows(convert((u * bound[..., None]).astype(np.int64)))
     return Slots(make)
 

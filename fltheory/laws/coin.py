@@ -35,7 +35,7 @@ class Coin(Full):
 
     def sample(self, stream, n, batch, mode=None, slots=None):
         draw, mode = super().sample(stream, n, batch, mode, slots)
-        toss = stream.child("coin").generator().random((batch, 1))
+        toss = stream.child("coin").random((batch, 1))
         return draw._replace(extra={"coin": (toss < self._once("p", lambda: float(self.p))) * 1}), mode
 
 

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.arrays import EVERYONE, is_torch, take, to_numpy
+from fltheory.arrays import EVERYONE, arange, is_torch, take, to_numpy
 from fltheory.problems.base import Rows
+
+MASKS = 100_000  # entries of the masks of all local steps up to which they are made together
 
 
 class Draw(NamedTuple):
@@ -27,7 +29,12 @@ class Draw(NamedTuple):
 
     def local_steps(self):
         """Yield (k, on) for k = 0..max steps - 1; on (..., m, 1) is 1 while a client still works."""
-        for k in range(int(self.steps.max())):
+        count = int(self.steps.max())
+        if is_torch(self.steps) and 0 < count * self.steps.numel() <= MASKS:  # one operation costs what its overhead costs
+            turns = arange(count, self.steps)[(slice(None), *(None,) * self.steps.ndim)]
+            yield from enumerate(((self.steps[None] > turns) * 1)[..., None].unbind(0))
+            return
+        for k in range(count):
             on = (self.steps > k) * 1
             yield k, on[..., None]
 

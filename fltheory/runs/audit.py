@@ -60,7 +60,7 @@ def _replay(alg, problem, before, after, draw, replicate):
               for state in (before, after))
     if _beyond(z0):
         return None
-    one = _of_replicate(draw, replicate)
+    one = of_replicate(draw, replicate)
     samples = {k: _one(v, replicate, 2) for k, v in made.items()}
     predicted = (_probed if full else _split)(alg, problem, lay, one, z0, samples, draw.xi is not None)
     if _beyond(predicted) and _beyond(z1):
@@ -126,7 +126,7 @@ def _beyond(z):
     return not bool((np.abs(z) <= LARGEST_STATE).all())
 
 
-def _of_replicate(draw, replicate):
+def of_replicate(draw, replicate):
     """One replicate's draw, in numpy, without samples."""
     extra = None if draw.extra is None else {k: _one(v, replicate, 0 if k == "happens" else 1) for k, v in draw.extra.items()}
     who = draw.who if isinstance(draw.who, slice) else _one(draw.who, replicate, 1)
@@ -137,4 +137,4 @@ def _one(a, replicate, trailing):
     return to_numpy(a[replicate] if a.ndim > trailing else a)
 
 
-__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "replay"]
+__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "of_replicate", "replay"]

@@ -13,7 +13,8 @@ from fltheory.laws.draw import Draw, Slots, to_device
 from fltheory.operators.operator import prepare
 from fltheory.optima import optimum
 from fltheory.problems.base import Rows
-from fltheory.runs.audit import audit_rounds, replay
+from fltheory.problems.network import Network
+from fltheory.runs.audit import audit_rounds, of_replicate, replay
 from fltheory.runs.checkpoint import PARTS, Checkpoint, run_key
 from fltheory.scalars import FLOAT, Torch, declare, fraction, is_count
 from fltheory.streams import Stream
@@ -86,7 +87,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 state = alg.init(prob, x, draw._replace(xi=None))  # a warm start is one exact pass, as in `derive`
                 _record(measures, alg, state, 0, partial, sums, 0)
             before = state
-            state = advance(alg, prob, state, draw)
+            with torch.inference_mode(_closed(alg, prob)):
+                state = advance(alg, prob, state, draw)
             mode = new_mode
             if (c, number) in watch:
                 audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
@@ -174,12 +176,20 @@ def _measures(problem, domain, extra):
 
 def _record(measures, alg, state, t, partial, sums, tail_rounds):
     x = alg.model(state)
+    x = x.clone() if x.is_inference() else x  # metrics may differentiate
     for name, f in measures.items():
         values = f(x)
         if tail_rounds:
             sums[name] += values / tail_rounds
         for into, value in zip(partial[name], moments(values), strict=True):
             into[t] = value
+
+
+def _closed(algorithm, problem) -> bool:
+    """Whether a round is made of our own closed formulas, so that torch need not prepare for derivatives: a fifth of what an
+    operation on few numbers costs. Networks differentiate, and what users write may."""
+    parts = (algorithm, getattr(algorithm, "solver", algorithm), problem)
+    return all(type(v).__module__.startswith("fltheory.") for v in parts) and not isinstance(problem, Network)
 
 
 def _schedule(algorithms, laws, phases, begin):
@@ -212,18 +222,25 @@ def _draw(law, problem, streams, sizes, t, mode, domain):
     places = joined.present.shape[-1]
 
     def convert(a):
-        return torch.as_tensor(a, device=domain.device)
+        a = torch.from_numpy(a)
+        return a if domain.device == "cpu" else a.to(domain.device)
     if fraction(law.noise):
         made = [gaussian_slots(s.child("round", t), law.noise, (k, places, problem.d), lambda a: a)
                 for s, k in zip(streams, sizes, strict=True)]
-        slots = Slots(lambda k: convert(np.concatenate([m(k) for m in made])))
+        slots = Slots(lambda k: convert(_stacked([m(k) for m in made])))
     elif law.batch is not None:
         made = [minibatch_slots(s.child("round", t), problem.sizes, d.who, (k, places), law.batch, lambda a: a)
                 for s, k, d in zip(streams, sizes, parts, strict=True)]
-        slots = Slots(lambda k: Rows(convert(np.concatenate([m(k).index for m in made]))))
+        slots = Slots(lambda k: Rows(convert(_stacked([m(k).index for m in made]))))
     else:
         slots = None
+    if sizes == [1] and law.batch is None:  # a draw that all replicates share: its cohort is looked up, not grouped by client
+        joined = of_replicate(joined, 0)
     return to_device(joined, domain.device)._replace(xi=slots), np.concatenate(modes)
+
+
+def _stacked(parts):
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _join(parts, sizes):

@@ -25,7 +25,7 @@ def go(algorithm=None, law=None, rounds=2000, replicates=300, **options):
                          ids=lambda a: type(a).__name__)
 def test_divergence_is_a_trace(algorithm, law, largest, monkeypatch):
     monkeypatch.setattr(audit, "LARGEST_PROBE", largest)
-    t = go(algorithm, LAWS[law], rounds=600, noise=1)
+    t = go(algorithm, LAWS[law], rounds=260, noise=1)
     assert t.mean()[0] < t.mean()[5] < math.inf and not np.isfinite(t.mean()[-1]) and not np.isfinite(t.final).any()
     assert t.audit is None or t.audit <= 1e-12
     for found in (t.interval(), t.floor(), t.interval(metric="norm"), t.floor("norm")):
