@@ -13,10 +13,16 @@ HERE = "the listed instances, in rationals"
 
 
 @ft.claim("noise-floor", on=on.FLOORS, domain=HERE,
-          rejects=these("noise-total-per-coordinate", "run-noise-per-coordinate", "stationary-second-sign"))
+          rejects=these("noise-total-per-coordinate", "run-noise-per-coordinate"))
 def noise_floor(i):
     """Noise of E|xi|^2 = sigma^2 in two dimensions leaves the floor of its closed form: derived, and in a run."""
     return [ft.equal(i.op.floor(), i.floor, "derived"), ft.agrees(i.run.interval(-1), i.floor, "in a run")]
+
+
+@ft.claim("noise-floor-in-floats", on=[*on.FLOORS, *on.AWAY], rejects=these("stationary-second-sign"))
+def noise_floor_in_floats(i):
+    """The same floors, and those of clients that come and go, are found in floats."""
+    return ft.equal(float(i.but(domain=ft.FLOAT).op.floor()), float(i.floor))
 
 
 @ft.claim("noise-under-memory", on=on.AWAY, domain=HERE, rejects=these("noise-in-every-mode"))
