@@ -53,7 +53,7 @@ def series(i):
     return ft.equal(found, i.numbers)
 
 
-@ft.claim("streams", on=[ft.Instance("three keys")], domain="the listed keys", rejects=these("streams-unequal"))
+@ft.claim("streams", on=[ft.Instance("three keys")], domain="four listed keys of streams", rejects=these("streams-unequal"))
 def streams(i):
     """Streams of one seed and key are one stream, with one sequence of numbers; others are others."""
     made = [Stream(1, "a"), Stream(1, "a"), Stream(1, "b"), Stream(2, "a")]
