@@ -203,3 +203,51 @@ def test_only_optimal_counts():
         second_route(Quadratic.from_linear([[[0]]], [[1]]))
     with pytest.raises(TooLarge, match="1001 rows"):
         second_route(Ridge([np.ones((1001, 1))], [np.ones(1001)], 1))
+
+
+# ---- the gap of a certificate beside the true F(x) - F* --------------------------------------------------
+def exactly(problem, x):
+    """F(x) - F* of a rational quadratic at a float x, as a rational."""
+    exact = problem.to(RATIONAL)
+    at = np.array([Q(float(v)) for v in x], dtype=object)
+    return Q(str(exact.value(RATIONAL.array(at)))) - optimum(problem).value
+
+
+@pytest.mark.parametrize("kind", ["quadratic", "ridge"])
+def test_the_gap_of_a_float_minimiser_bounds_the_true_one(kind, monkeypatch):
+    """The solve is off on purpose: along the flattest axis the bound |grad F|^2/(2 mu) is the difference itself."""
+    small = Q(1, 1024)
+    if kind == "quadratic":
+        exact = Quadratic([[[small, 0], [0, 3]], [[small, 0], [0, 1]]], [[1, 2], [-3, 1]])
+        floats = Quadratic(FLOAT.array(exact.H), FLOAT.array(exact.c))
+    else:
+        rows, answers = [[[0, 2], [0, 1]], [[0, 1]]], [[1, 2], [3]]
+        exact = Ridge(rows, answers, small)
+        floats = Ridge([np.array(a, dtype=float) for a in rows], [np.array(v, dtype=float) for v in answers], float(small))
+    right = np.linalg.solve
+    for off in ([1e-7, 0], [-3e-7, 0], [1e-8, 1e-11], [0, 1e-10]):
+        with monkeypatch.context() as patched:
+            patched.setattr(np.linalg, "solve", lambda H, b, off=off: right(H, b) + np.array(off))
+            best = optimum(floats)
+        true, gap = exactly(exact, best.x), best.certificate["gap"]
+        assert 0 < true <= gap * (1 + 1e-6)
+        if off[1] == 0:
+            assert gap <= float(true) * (1 + 1e-4)  # sharp there: a bound ten times too large would be seen as well
+
+
+@pytest.mark.parametrize("kind", ["logistic", "huber"])
+def test_the_gap_of_a_newton_that_is_off_bounds_the_true_one(kind, monkeypatch):
+    """The second axis carries the regularisation alone, so that the bound is the difference itself along it."""
+    rows = [np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[-1.0, 0.0]])]
+    kinds = {"logistic": Logistic(rows, [[0, 1], [1]], 0.125), "huber": HuberLoss(rows, [[1.0, 3.0], [2.0]], 0.5, reg=0.125)}
+    problem = kinds[kind]
+    best = optimum(problem)
+    assert best.certificate["gap"] < 1e-24
+    monkeypatch.setattr(optima, "GRADIENT_TOLERANCE", 10.0)
+    for off in ([0, 1e-3], [0, -0.25], [1e-3, 0], [1e-3, 1e-2], [-0.2, 0.1]):
+        monkeypatch.setattr(optima, "_newton", lambda p, off=off: (best.x + np.array(off), 3))
+        there = optimum(problem)
+        true, gap = there.value - best.value, there.certificate["gap"]
+        assert 0 < true <= gap * (1 + 1e-9) + 1e-15
+        if off[0] == 0:
+            assert gap == pytest.approx(true, rel=1e-6, abs=1e-14)
