@@ -4,6 +4,7 @@ Plain numbers and arrays in and out; written from the paper, knowing nothing of 
 Notation: p data weights, w surrogate weights, a_i accumulation vectors, eta client step, tau_i local steps,
 m clients, L smoothness, (beta2, kappa2) of Assumption 3, gap = F~(x0) - F~_inf.
 """
+import math
 from fractions import Fraction
 
 from fltheory import linalg
@@ -151,6 +152,27 @@ def abc_corrected(solver, value, taus, w, tau_eff):
 def beta2_under_cap(eta, L, longest):
     """Largest beta^2 allowed by eta L <= 1/(2 longest sqrt(2 beta^2 + 1)), first part of eq 101 (squared, exact)."""
     return (1 / (2 * eta * L * longest) ** 2 - 1) / 2
+
+
+def lr_cap_eq101(L, vectors, tau_eff, beta2):
+    """Largest eta with eta L <= 1/2 min{1/(max_i |a_i|_1 sqrt(2 beta^2 + 1)), 1/tau_eff}, eq 101; vectors: the a_i.
+
+    Exact where the root is rational; else the largest float64 inside, decided by its square in rationals.
+    """
+    L, tau_eff, beta2 = Fraction(L), Fraction(tau_eff), Fraction(beta2)
+    longest = max(norm1(a) for a in vectors)
+    drift, server = 1 / ((2 * L * Fraction(longest)) ** 2 * (2 * beta2 + 1)), 1 / (2 * L * tau_eff)  # eta^2 and eta
+    if server**2 <= drift:
+        return server
+    roots = [math.isqrt(v) for v in (drift.numerator, drift.denominator)]
+    if Fraction(*roots) ** 2 == drift:
+        return Fraction(*roots)
+    eta = math.sqrt(drift)
+    while Fraction(eta) ** 2 > drift:
+        eta = math.nextafter(eta, 0)
+    while Fraction(math.nextafter(eta, math.inf)) ** 2 <= drift:
+        eta = math.nextafter(eta, math.inf)
+    return eta
 
 
 def beta2_under_corrected_cap(eta, L, C):
