@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from fltheory.arrays import is_torch
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.laws.base import check_steps
+from fltheory.laws.base import RandomSteps, check_steps
 from fltheory.scalars import FLOAT, Domain, Number, declare, fraction
 
 
@@ -41,6 +41,9 @@ class Algorithm:
 
     def __post_init__(self):
         check_positive(self.lr, "lr")
+        if isinstance(self.steps, RandomSteps):
+            refuse("steps", self.steps, "steps that are drawn afresh every round belong to the law of participation",
+                   "Give them there, ft.Full(steps=ft.RandomSteps(...)), and leave them out of the algorithm.")
         if self.steps is not None:
             object.__setattr__(self, "steps", check_steps(self.steps))
 

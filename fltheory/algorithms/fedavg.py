@@ -37,7 +37,8 @@ class FedAvg(Algorithm):
     """x <- x + sum_i s_i (y_i - x): each participant makes its local steps from x, the server averages.
 
     averaging: "weighted" (p_i renormalised over the participants), "plain" (1/|S|; with i.i.d. draws proportional to p
-    this is scheme (i) of FedNova, App. G) or "unbiased" (p_i n/|S|, its scheme (ii)).
+    this is scheme (i) of FedNova, App. G; "weighted" under `WithReplacement(q, p)` counts p twice, in the draw and in
+    the average) or "unbiased" (p_i n/|S|, its scheme (ii)).
     """
 
     solver: Any = Vanilla()  # noqa: RUF009  a frozen record

@@ -44,12 +44,15 @@ def check_output(what, path):
     from fltheory.errors import refuse
     if path is None:
         return
-    folder = Path(path).parent
-    for bad, says in ((not folder.is_dir(), f"cannot be written ({str(folder)!r} is no folder)"),
-                      (Path(path).is_dir(), "cannot be written (it is a folder)"),
-                      (not os.access(folder, os.W_OK), f"cannot be written (no permission in {str(folder)!r})")):
-        if bad:
-            refuse(what, path, says, "Choose a file in an existing folder.")
+    folder, says = Path(path).parent, ""
+    if "\0" in str(path) or not folder.is_dir():
+        says = f"{str(folder)!r} is no folder"
+    elif Path(path).is_dir():
+        says = "it is a folder"
+    elif not os.access(folder, os.W_OK):
+        says = f"no permission in {str(folder)!r}"
+    if says:
+        refuse(what, path, f"cannot be written ({says})", "Choose a file in an existing folder.")
 
 
 def check_folder(what, path):

@@ -14,7 +14,7 @@ from fltheory.scalars import FLOAT, is_count
 class Logistic(RowLoss):
     """f_i(x) = mean over the client's rows of the logistic loss, plus reg/2 |x|^2.
 
-    Binary (classes None or 2): labels 0/1, x (d,), loss log(1 + exp(-s a'x)) with s = +1 for label 1.
+    Binary (classes None or 2): labels 0/1 or -1/+1, x (d,), loss log(1 + exp(-s a'x)) with s = +1 for label 1.
     Softmax (classes >= 3): labels 0..classes-1, x (classes * features,) flattened class by class.
 
     A: one (m_i, features) array per client, m_i >= 1 may differ; labels: one (m_i,) array of ints per client;
@@ -28,9 +28,13 @@ class Logistic(RowLoss):
         A, labels = clients(A, "A", 2), clients(labels, "labels", 1)
         check_lengths(A, labels, "labels")
         count = classes or 2
+        if count == 2 and all(k in (-1, 1) for v in labels for k in v) and any(k == -1 for v in labels for k in v):
+            labels = [(v + 1) / 2 for v in labels]  # the signs s themselves
         for i, v in enumerate(labels):
             if any(k not in range(count) for k in v):
-                refuse(f"labels[{i}]", sorted({str(k) for k in v}), f"labels are 0..{count - 1}", "Renumber them.")
+                signs = " or all -1/+1" if count == 2 else ""
+                refuse(f"labels[{i}]", sorted({str(k) for k in v}), f"labels are 0..{count - 1}{signs}, over all clients together",
+                       "Renumber them, for example by [names.index(v) for v in labels] with one list of names for all clients.")
         self.classes = count
         self.binary = count == 2
         self.curvature = Fraction(1, 4) if self.binary else Fraction(1, 2)

@@ -160,6 +160,7 @@ def test_step_sizes_are_rounded_down(value, expected):
         (["--html", "no/such/page.html"], "is no folder"),
         (["--picture", "no/such/p.png"], "is no folder"),
         (["--csv", "."], "is a folder"),
+        (["--csv", "a\0b"], "is no folder"),
         (["--bands", "3"], "no decimal"),
         (["--bands", "0"], "not an integer >= 1"),
         (["--seed", "-1"], "seed"),

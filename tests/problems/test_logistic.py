@@ -208,3 +208,19 @@ def test_other_refusals():
         HuberLoss(U, OFFSETS, 1, [[1]] * 3)
     with pytest.raises(BadInput, match=r"Rows\.index"):
         BINARY.to(FLOAT).grad(np.zeros((3, 2)), Rows(np.full((3, 1), 2)))
+
+
+def test_signs_are_labels_too():
+    rows = [[[1.0, 2.0], [0.5, -1.0]], [[2.0, 1.0]]]
+    by_sign, by_number = signed(rows, [[-1, 1], [1]]), signed(rows, [[0, 1], [1]])
+    assert by_sign.value([0.3, -0.2]) == by_number.value([0.3, -0.2])
+    assert by_sign.gradient([0.3, -0.2]).tolist() == by_number.gradient([0.3, -0.2]).tolist()
+    for labels in ([[-1, 0], [1]], [[-1, 1], [0]], [[1, 2], [1]]):
+        with pytest.raises(BadInput, match=r"0..1 or all -1/\+1.*one list of names"):
+            signed(rows, labels)
+    with pytest.raises(BadInput, match=r"0..2, over all clients"):
+        Logistic(rows, [[-1, 1], [1]], 0.1, classes=3)
+
+
+def signed(rows, labels):
+    return Logistic(rows, labels, 0.1)
