@@ -8,7 +8,7 @@ from fltheory.claims import relations
 from fltheory.claims.check import apply_bug, check, check_instance
 from fltheory.claims.claim import Claim
 from fltheory.laws.memoryless import Bernoulli
-from fltheory.operators.operator import Operator
+from fltheory.trace import Interval
 from verification.engine.planting import CannotPlant, Fault, planted
 
 HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
@@ -44,14 +44,16 @@ def test_what_functions_remember_is_forgotten_on_both_sides():
 
 def test_methods_properties_and_decorated_functions_are_reached():
     for module, old, new in (
-        ("operators.operator", "return self.mean_square_rate() < 1", "return True"),                  # a property
-        ("operators.operator", "M = FLOAT.array(_floats(self.moments.mean_matrix()))", "M = None"),   # wrapped by _ranged
+        ("trace", "return self.value - self.half_width", "return 7"),                                  # a property
+        ("claims.relations", "same = len(signs) <= 1 or element.numer == 0", "same = None"),           # wrapped
         ("laws.memoryless", "law = [Fraction(1)]", "law = [Fraction(2)]"),
     ):
         with Fault("x", module, old, new, "").planted():
             pass
-    with Fault("s", "operators.operator", "return self.mean_square_rate() < 1", "return 7", "").planted():
-        assert Operator.stable.fget(None) == 7
+    interval = Interval(3.0, 1.0, 0.9, 300)
+    with Fault("low", "trace", "return self.value - self.half_width", "return 7", "").planted():
+        assert interval.low == 7
+    assert interval.low == 2.0
 
 
 def test_functions_made_by_a_decorator_are_reached():
@@ -59,6 +61,14 @@ def test_functions_made_by_a_decorator_are_reached():
     with fault.planted():
         assert ft.equal(1, 2) == 5
     assert ft.equal(1, 2).status == "FALSIFIED"
+
+
+def test_a_part_of_a_line_names_it_if_it_stands_nowhere_else():
+    with Fault("part", "claims.relations", "FALSIFIED if wrong else HOLDS", "HOLDS", "").planted():
+        assert ft.equal(1, 2).status == "HOLDS"
+    assert ft.equal(1, 2).status == "FALSIFIED"
+    with pytest.raises(CannotPlant), Fault("often", "claims.relations", "HOLDS", "FALSIFIED", "").planted():
+        pass
 
 
 def test_a_constant_of_a_module_can_be_wrong():
@@ -88,8 +98,8 @@ def status(verdict):
     return [(m["kind"], m["status"]) for m in verdict.mutants]
 
 
-RATE = Fault("rate", "operators.operator", "return float(np.abs(np.linalg.eigvals(M)).max()) if len(M) else 0.0",
-             "return 0.5", "a constant rate")
+SERVER = "return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)"
+RATE = Fault("rate", "algorithms.fedavg", SERVER, SERVER + " / 2", "half a server step")
 
 
 def test_a_fault_counts_where_a_true_statement_falls():
@@ -115,7 +125,7 @@ def test_a_false_statement_that_loses_its_witness_counts():
 
 
 def test_errors_and_undecided_comparisons_do_not_count():
-    broken = Fault("broken", "operators.operator", RATE.old, "return 1 / 0", "an error")
+    broken = Fault("broken", "algorithms.fedavg", SERVER, "return 1 / 0", "an error")
     assert status(decided(lambda i: ft.equal(i.op.rate(), 0.8125), [instance()], broken)) == [("engine", "survived")]
     undecided = Fault("undecided", "claims.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
     verdict = decided(lambda i: ft.equal(1, 1), [instance()], undecided)

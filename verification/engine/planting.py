@@ -25,7 +25,8 @@ class CannotPlant(Exception):
 class Fault:
     """A wrong line of the engine: in `module` (without the package's name), `old` becomes `new`; `says` what goes wrong.
 
-    old, new: the line without its indentation; "" as new takes the line out. A claim lists faults among its `rejects`.
+    old, new: the line without its indentation, or a part of a line that stands nowhere else; "" as new takes the line out.
+    A claim lists faults among its `rejects`.
     """
 
     of = "engine"
@@ -71,9 +72,11 @@ def planted(fault):
 
 
 def replaced(source: str, fault) -> str:
-    """The module's text with the line replaced."""
+    """The module's text with the line replaced, or with the part of a line that stands nowhere else."""
     lines = source.split("\n")
     at = [k for k, line in enumerate(lines) if line.strip() == fault.old]
+    if not at and source.count(fault.old) == 1:
+        return source.replace(fault.old, fault.new)
     if len(at) != 1:
         raise CannotPlant(f"{fault.__name__}: the line {fault.old!r} stands {len(at)} times in {fault.module}")
     line = lines[at[0]]

@@ -1,9 +1,12 @@
 """Floors, gradients, certificates, thresholds and local rates of derived operators, against closed forms."""
 from fractions import Fraction as Q
 
+import numpy as np
+
 import fltheory as ft
 from fltheory.errors import CertificateFailed
 from fltheory.operators import spectrum
+from fltheory.problems.base import Rows
 from verification.engine.faults import these
 from verification.engine.instances import operators as on
 from verification.engine.instances.rounds import C, H, P
@@ -108,6 +111,21 @@ def ridge_conventions(i):
 
 def _flat(value):
     return [v for row in value for v in row] if isinstance(value, list) and isinstance(value[0], list) else value
+
+
+@ft.claim("mini-batches", on=on.RIDGES, domain="all pairs of rows of two clients with hand-written rows",
+          rejects=these("batch-ridge-divided"))
+def mini_batches(i):
+    """The gradients of all mini-batches of two rows average to the full gradient, in each convention of ridge clients."""
+    made = ft.Ridge([A for A, _ in on.ROWS], [y for _, y in on.ROWS], i.reg, convention=i.convention).to(ft.RATIONAL)
+    y, out = ft.RATIONAL.array(np.array([[Q(1, 2), -3], [2, Q(1, 3)]])), []
+    for k, (curvature, b, _) in enumerate(i.clients):
+        m = len(on.ROWS[k][0])
+        seen = [made.grad(y, Rows(np.full((2, 2), (r, s)) % np.array([[3], [2]])))[k] for r in range(m) for s in range(m)]
+        point = [Q(1, 2), Q(-3)] if k == 0 else [Q(2), Q(1, 3)]
+        full = [sum(curvature[r][c] * point[c] for c in range(2)) - b[r] for r in range(2)]
+        out.append(ft.equal(sum(seen) / len(seen), full, f"client {k}"))
+    return out
 
 
 @ft.claim("softmax-values", on=on.LOSSES, rejects=these("softmax-maximum"))
