@@ -36,7 +36,7 @@ def floor_of(i, beta2=1) -> ChiSquareFloor:
 
     Raises BadInput if a client with p_i > 0 has w_i = 0 (chi^2 is infinite) or no kappa^2 exists at this beta^2.
     """
-    from fltheory.operators.operator import surrogate_weights
+    from fltheory.operators.surrogates import surrogate_weights
     p = [fraction(v) for v in i.problem.weights]
     w = [fraction(v) for v in surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights)]
     if any(a and not b for a, b in zip(p, w, strict=True)):

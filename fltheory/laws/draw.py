@@ -87,7 +87,7 @@ class Slots:
 
 def everyone(n, steps, present=None):
     """A draw over all clients in order. steps (n,) ints; present (..., n) 0/1, default all ones."""
-    steps = np.broadcast_to(np.asarray(steps, dtype=np.int64), (n,)) if np.ndim(steps) < 2 else np.asarray(steps)
+    steps = np.broadcast_to(np.asarray(steps, dtype=np.int64), (n,) if present is None else np.shape(present))
     return Draw(EVERYONE, np.ones(n, dtype=np.int64) if present is None else present, steps)
 
 

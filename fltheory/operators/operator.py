@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, is_dataclass
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, NotKept, TooLarge, is_one_of, refuse, shown
+from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, NotKept, TooLarge, is_one_of, refuse
 from fltheory.operators import spectrum
 from fltheory.operators.mixture import Mixture, _along
-from fltheory.operators.moments import Moments
-from fltheory.operators.outcomes import mixture
+from fltheory.operators.moments import Moments, moments_of
+from fltheory.operators.outcomes import mixtures
 from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
 from fltheory.operators.reach import Reach, everything, reachable
 from fltheory.optima import optimum
-from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction, is_count
+from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
 
-MOST_CLIENTS = 300  # of `surrogate_weights`
+DECIDED = 60       # numbers of a state up to which an eigenvalue next to 1 is decided in rationals
+MOST_LISTED = 400   # numbers of a state over all modes of a schedule that a certificate lists
 
 
 def _ranged(method):
@@ -125,12 +126,17 @@ class Operator:
         return self._public(self.moments.mean_matrix()), self._public(c.reshape(-1))
 
     @functools.cached_property
+    def _eigenvalues(self):
+        """Of the mean map in floats: of one round, or of one period of modes that act in turn."""
+        return np.linalg.eigvals(_floats(self.moments.period_matrix()))
+
+    @functools.cached_property
     def _stationary_mean(self):
-        if self.domain is FLOAT and self.reachable:
-            M = self.moments.mean_matrix()
-            gap = np.abs(np.linalg.eigvals(M) - 1).min()
-            if gap < 1e-13:
+        if self.domain is FLOAT and self.reachable and np.abs(self._eigenvalues - 1).min() < 1e-13:
+            if self.reachable * self.moments.modes > DECIDED:
                 raise self._no_fixed_point()
+            pi, m = self.exact()._stationary_mean  # floats cannot tell an eigenvalue 1 from one next to it
+            return FLOAT.array(pi), FLOAT.array(m)
         try:
             return self.moments.stationary_mean()
         except np.linalg.LinAlgError:
@@ -167,8 +173,9 @@ class Operator:
     @_ranged
     def rate(self) -> float:
         """Contraction factor of the mean per round: spectral radius on the reachable subspace (a float)."""
-        M = FLOAT.array(_floats(self.moments.mean_matrix()))
-        return float(np.abs(np.linalg.eigvals(M)).max()) if len(M) else 0.0
+        if self.moments.cycle:
+            return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_rate()
+        return float(np.abs(self._eigenvalues).max(initial=0.0))
 
     # ---- second moments --------------------------------------------------------------------------------
     @_ranged
@@ -277,7 +284,13 @@ class Operator:
     # ---- certificates ----------------------------------------------------------------------------------
     def certify(self, width=1e-2) -> spectrum.Certificate:
         """Rigorous enclosures of both rates, checked in exact arithmetic. width: relative width asked for."""
-        return spectrum.certify(self.exact().moments, self.in_domain(FLOAT).moments, width)
+        exact, floats = self.exact().moments, self.in_domain(FLOAT).moments
+        if exact.cycle:
+            if exact.modes * exact.size > MOST_LISTED:
+                raise TooLarge(f"a schedule of {exact.modes} rounds in {exact.size} dimensions: certificates list all modes, at "
+                               f"most {MOST_LISTED} numbers. Certify a shorter one; rates and floors of this one need no list")
+            exact, floats = exact.listed(), floats.listed()
+        return spectrum.certify(exact, floats, width)
 
     def _repr_html_(self):
         rows = [("algorithm", type(self.algorithm).__name__), ("state", f"{self.reachable} of {self.dimension}"),
@@ -355,7 +368,7 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     noisy = bool(fraction(noise))
     if reach is None:
         check_affine(alg, prob, lay, law.typical(prob.n))
-    mixes = [mixture(alg, prob, lay, law, mode, noisy) for mode in range(law.modes)]
+    mixes = mixtures(alg, prob, lay, law, noisy)
     if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
     if reach is None:
@@ -365,9 +378,8 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     if reach.dimension < lay.size:
         mixes = [_reduced(mix, reach, J, z0, domain) for mix in mixes]
     origin = z0 if reach.dimension < lay.size else 0 * z0
-    chain = domain.array(np.array(law.chain(), dtype=object))
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
-    return Operator(algorithm, problem, law, noise, start, domain, reach, Moments(tuple(mixes), chain, variance),
+    return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
 
 
@@ -392,34 +404,4 @@ def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
     return mix.reduce(list(reach.rows), local.V, z0)
 
 
-def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL):
-    """Weights of the surrogate objective in the small-step limit: the round run on linear losses.
-
-    On f_i(x) = <g_i, x> the mean server step is -sum s_i g_i; returns w = s / sum s (n,), exact by default.
-    weights: p (n,), default uniform.
-    """
-    from fltheory.problems.quadratic import Quadratic
-    _check_domain(domain)
-    if not is_count(n):
-        refuse("n", n, "there is at least one client", "Give an int >= 1.")
-    if n > MOST_CLIENTS:
-        raise TooLarge(f"{shown(n)} clients: surrogate weights probe linear losses in n dimensions, so n <= {MOST_CLIENTS}")
-    flat = Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), weights)
-    law = prepare(algorithm, flat, law, None)
-    alg, prob = algorithm.to(domain), flat.to(domain)
-    lay = layout(alg, prob)
-    if lay.size != prob.d:
-        refuse(
-            "algorithm",
-            type(algorithm).__name__,
-            "surrogate weights are defined for methods whose state is the model",
-            "Methods with memories have fixed points of their own: use derive(...).fixed_point().",
-        )
-    mixes = tuple(mixture(alg, prob, lay, law, mode) for mode in range(law.modes))
-    pi = Moments(mixes, domain.array(np.array(law.chain(), dtype=object)), 0).stationary_modes()
-    step = sum(q * mix.mean()[1] for q, mix in zip(pi, mixes, strict=True))
-    w = step / step.sum()
-    return linalg.to_fractions(w) if domain is RATIONAL else w
-
-
-__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "surrogate_weights"]
+__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "prepare"]

@@ -18,6 +18,19 @@ SMALL = 2_000_000      # entries of dense parts up to which sparse ones save not
 MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
 
+def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
+    """The mixture of every mode; modes with one sure cohort are probed together: recorded schedules are long."""
+    n = problem.n
+    sure = law.modes > 1 and all(law.cohort_count(n, k) == 1 and not isinstance(law.steps_of(n, k), RandomSteps)
+                                 for k in range(law.modes))
+    draws = [law.support(n, k)[0][1] for k in range(law.modes)] if sure else []
+    if not draws or not all(isinstance(draw.who, slice) for draw in draws):
+        return [mixture(algorithm, problem, lay, law, mode, noise) for mode in range(law.modes)]
+    _check_entries(lay, law.modes, law)
+    one = problem.domain.array(np.ones(1, dtype=np.int64))
+    return [Mixture(part[None], one, one) for part in probe_round(algorithm, problem, lay, _stack(draws), noise)]
+
+
 def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixture:
     """The exact mixture of one mode; raises TooLarge if it can neither be enumerated nor expressed in features."""
     n = problem.n
@@ -163,4 +176,4 @@ def _some_cohorts(law, n):
     return masks if law.empty == "move" else masks[masks.any(1)]
 
 
-__all__ = ["TooLarge", "mixture", "pieces", "spanning"]
+__all__ = ["TooLarge", "mixture", "mixtures", "pieces", "spanning"]

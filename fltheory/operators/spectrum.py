@@ -6,6 +6,7 @@ T(V) - r V >= 0 proves rho >= r. Matrices are found in floats, rounded to dyadic
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,8 @@ from fltheory.errors import CertificateFailed
 from fltheory.operators.moments import DENSE, Moments
 from fltheory.scalars import RATIONAL
 
+SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
+DOUBLINGS = 60
 CHARPOLY = 120  # unknowns of the second-moment map up to which its characteristic polynomial is cheap
 
 
@@ -27,12 +30,13 @@ class Certificate:
     mean: tuple | None
     mean_square: tuple
     method: str
+    contracts: bool | None = None  # whether the mean-square rate is below 1, where the enclosure leaves it open
 
     @property
     def stable(self):
-        """True or False if decided, None if the enclosure contains 1."""
+        """True or False if decided, None if the enclosure contains 1 and the map is too large to decide it exactly."""
         low, high = self.mean_square
-        return True if high < 1 else False if low >= 1 else None
+        return True if high < 1 else False if low >= 1 else self.contracts
 
 
 def certify(exact: Moments, floats: Moments, width) -> Certificate:
@@ -45,34 +49,64 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
         how = "mean rate: exact characteristic polynomial; "
     except ImportError:
         mean, how = None, "mean rate: skipped without flint; "
-    return Certificate(
-        mean, mean_square(exact, floats, width, mean), how + "mean-square rate: Lyapunov and Perron matrices, exact"
-    )
+    square = mean_square(exact, floats, width, mean)
+    open_at_one = square[0] < 1 <= square[1] and exact.unknowns <= CHARPOLY
+    return Certificate(mean, square, how + "mean-square rate: Lyapunov and Perron matrices, exact",
+                       exact.contracts() if open_at_one else None)
 
 
 def mean_square(exact: Moments, floats: Moments, width, mean=None):
-    """(low, high) around the mean-square rate, relative width at most `width`; mean: enclosure of the mean rate."""
+    """(low, high) around the mean-square rate, relative width at most `width`; mean: enclosure of the mean rate.
+
+    What floats say is a first guess. Where it survives no exact check, bounds are found without it: by the exact
+    characteristic polynomial of a small map, else by moving the guess until the checks hold on both sides.
+    """
     rho, perron = floats.perron()
-    if rho == 0:
-        return _nilpotent(exact)
-    high = _short(rho * (1 + width / 2))
-    low = _short(rho * (1 - width / 2))
-    if not upper(exact, _resolvent(floats, rho * (1 + width / 4)), high):
-        raise CertificateFailed(f"no Lyapunov matrix survived the exact check for rate {float(high):.8g} "
-                                f"(floats say {rho:.8g}); ask for a larger width")
-    # E|z|^2 >= |E z|^2, so the squared mean rate is a lower bound: sharp where the round is deterministic
-    if mean is not None and mean[0] ** 2 >= low:
-        return low, high
-    # a singular Perron matrix does not survive rounding; the resolvent near rho leans towards the same direction
-    if lower(exact, perron, low) or lower(exact, _resolvent(floats, rho * (1 + width / 50)), low):
-        return low, high
+    if rho < SMALL and _nilpotent(exact):
+        return Fraction(0), Fraction(0)
+    guess = rho if np.isfinite(rho) and rho > 0 else 1.0
+    found = _around(exact, floats, guess, perron, width, mean)
+    if found is not None:
+        return found
     if exact.unknowns <= CHARPOLY:
         try:
             return linalg.charpoly_radius(exact.second_matrix())
         except ImportError:
             pass
-    raise CertificateFailed(f"no Perron matrix survived the exact check for rate {float(low):.8g} "
-                            f"(floats say {rho:.8g}); ask for a larger width")
+    found = _searched(exact, floats, guess, width, mean)
+    if found is None:
+        raise CertificateFailed(f"no pair of Lyapunov and Perron matrices survived the exact check (floats say {rho:.8g}): "
+                                "ask for a larger width")
+    return found
+
+
+def _around(exact, floats, rho, perron, width, mean):
+    """Both bounds at the distance of half the width from a guess, None if one of them does not hold."""
+    low, high = _short(rho * (1 - width / 2)), _short(rho * (1 + width / 2))
+    if not upper(exact, _resolvent(floats, rho * (1 + width / 4)), high):
+        return None
+    # E|z|^2 >= |E z|^2, so the squared mean rate is a lower bound: sharp where the round is deterministic
+    if mean is not None and low <= mean[0] ** 2 <= high:
+        return low, high
+    # a singular Perron matrix does not survive rounding; the resolvent near rho leans towards the same direction
+    return (low, high) if lower(exact, perron, low) or lower(exact, _resolvent(floats, rho * (1 + width / 50)), low) else None
+
+
+def _searched(exact, floats, guess, width, mean):
+    """Bounds by bisection: every step is an exact check of a matrix that the resolvent suggests."""
+    def below(rate):
+        try:
+            return upper(exact, _resolvent(floats, rate * (1 - width / 8)), _short(rate))
+        except (CertificateFailed, np.linalg.LinAlgError):
+            return False
+    high = next((r for r in (guess * 2.0**k for k in range(DOUBLINGS)) if below(r)), None)
+    if high is None:
+        return None
+    low = 0.0
+    while high - low > high * width / 4 and high > guess * 2.0**-DOUBLINGS:
+        middle = (low + high) / 2
+        low, high = (low, middle) if below(middle) else (middle, high)
+    return _around(exact, floats, high * (1 - width / 8), floats.perron()[1], width, mean)
 
 
 def upper(exact: Moments, X, rate: Fraction) -> bool:
@@ -108,21 +142,25 @@ def _resolvent(floats: Moments, rate):
     return X / np.abs(X).max()
 
 
-def _nilpotent(exact: Moments):
-    """Rate 0: after `size` rounds nothing is left, decided exactly."""
+def _nilpotent(exact: Moments) -> bool:
+    """Whether the rate is 0: after `size` rounds nothing is left of any start, decided exactly."""
     X = np.stack([linalg.identity(exact.size, exact.mixtures[0].zero)] * exact.modes)
     for _ in range(exact.size * exact.modes + 1):
         X = exact.second(X)
-    if any(v != 0 for v in X.reshape(-1)):
-        raise CertificateFailed("floats give mean-square rate 0 but the exact map is not nilpotent")
-    return Fraction(0), Fraction(0)
+        if all(v == 0 for v in X.reshape(-1)):
+            return True
+    return False
 
 
 def _short(value, bits=40) -> Fraction:
-    return Fraction(round(value * 2**bits), 2**bits)
+    """A rational within 2^-bits of a float, relatively."""
+    if value == 0:
+        return Fraction(0)
+    mantissa, exponent = math.frexp(value)
+    return Fraction(round(mantissa * 2**bits), 2**bits) * Fraction(2) ** exponent
 
 
 def _dyadic(X, bits=55):
     out = np.empty(X.shape, dtype=object)
-    out.reshape(-1)[:] = [RATIONAL.scalar(_short(float(v), bits)) for v in X.reshape(-1)]
+    out.reshape(-1)[:] = [RATIONAL.scalar(Fraction(round(float(v) * 2**bits), 2**bits)) for v in X.reshape(-1)]
     return out

@@ -93,3 +93,11 @@ def test_counts_are_no_hyper_parameters():
 
 def test_an_instance_knows_what_its_round_needs():
     assert ft.Instance("three clients", quadratic()[0], ft.Scaffold("1/7", 3), ft.Full()).least_traffic == (1, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_traffic_of_as_many_clients_as_masks(n):
+    """Two masks are probed at once; with two clients their steps were taken for masks."""
+    problem = ft.Quadratic([[[k + 1]] for k in range(n)], [[k] for k in range(n)])
+    assert least_traffic(ft.Scaffold("1/7", 3), problem)[1] <= 2
+    assert least_traffic(ft.FedAvg("1/7", tuple(range(1, n + 1))), problem) == (1, 1)

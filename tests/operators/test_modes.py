@@ -106,3 +106,55 @@ def test_noise_of_rounds_with_unequal_numbers_of_slots(monkeypatch):
     schedule = ft.Replay([((0, 1), 1), ((2,), 3), ((0, 1, 2), 2)])
     op = ft.derive(ft.Scaffold(LR), problem, schedule, noise=1)  # modes of unequal slots decide one subspace
     assert op.reachable == 8 and op.stationary().covariance.trace() > 0
+
+
+# ---- long schedules -----------------------------------------------------------------------------------------
+def long_schedule(n, rounds, seed=0):
+    rng = np.random.default_rng(seed)
+    return [(sorted(rng.choice(n, rng.integers(1, n + 1), replace=False).tolist()), None) for _ in range(rounds)]
+
+
+@pytest.mark.parametrize("domain", [ft.FLOAT, ft.RATIONAL])
+@pytest.mark.parametrize("algorithm", [ft.FedAvg("1/20", 2), ft.Scaffold("1/20", 2), ft.Focus("1/20", 2)],
+                         ids=lambda a: type(a).__name__)
+def test_one_period_and_a_matrix_over_all_modes_agree(algorithm, domain):
+    problem = three()[0]
+    op = ft.derive(algorithm, problem, ft.Replay(long_schedule(3, 4)), noise="1/2", domain=domain)
+    listed = op.moments.listed()
+    assert op.moments.cycle == (0, 1, 2, 3) and listed.cycle is None
+    pi, m = op.moments.stationary_mean()
+    other = listed.stationary_mean()
+    X, Y = op.moments.stationary_second(pi, m), listed.stationary_second(*other)
+    if domain is ft.RATIONAL:
+        assert (pi == other[0]).all() and (m == other[1]).all() and (X == Y).all()
+    else:
+        assert m == pytest.approx(other[1], abs=1e-14) and pytest.approx(Y, abs=1e-14) == X
+        assert op.mean_square_rate() == pytest.approx(listed.mean_square_rate(), rel=1e-10)
+        assert op.rate() == pytest.approx(np.abs(np.linalg.eigvals(listed.mean_matrix())).max(), rel=1e-10)
+
+
+@pytest.mark.parametrize("steps", [1, 6])
+def test_a_schedule_of_a_thousand_rounds(steps):
+    """Sure rounds: the mean-square rate is the square of the mean rate, also where a period's product leaves floats."""
+    problem = ft.Quadratic([[[2]], [[3]]], [[0], [1]])
+    op = ft.derive(ft.Focus("1/10", steps), problem, ft.Replay(long_schedule(2, 1000)))
+    assert op.mean_square_rate() == pytest.approx(op.rate() ** 2, rel=1e-9) and op.rate() < .99
+    assert op.fixed_point().x == pytest.approx([.6]) and op.floor() < 1e-20
+    last = list(op.trajectory(1001, [5]))[-1]
+    assert last[0] == pytest.approx([.6])
+    with pytest.raises(ft.TooLarge, match="schedule of 1000 rounds"):
+        op.certify()
+
+
+def test_work_of_a_trajectory_does_not_grow_with_the_schedule(monkeypatch):
+    from fltheory.operators.mixture import Mixture
+    problem = three()[0]
+    counted = {}
+    push = Mixture.push
+    for rounds in (10, 400):
+        calls = []
+        monkeypatch.setattr(Mixture, "push", lambda self, *args, calls=calls: calls.append(1) or push(self, *args))
+        op = ft.derive(ft.FedAvg("1/20", 2), problem, ft.Replay(long_schedule(3, rounds)))
+        list(op.trajectory(20, [1, 1]))
+        counted[rounds] = len(calls)
+    assert counted[10] == counted[400] == 20

@@ -8,7 +8,7 @@ from fltheory.claims.relations import at_most, equal, induction, nonnegative
 from fltheory.claims.search import Family, Search
 from fltheory.laws.draw import Draw
 from fltheory.linalg import trace
-from fltheory.operators.operator import surrogate_weights
+from fltheory.operators.surrogates import surrogate_weights
 from fltheory.scalars import RATIONAL, declare, fraction, is_rational
 from verification import bugs
 from verification.fednova import formulas as f

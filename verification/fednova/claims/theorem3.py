@@ -8,7 +8,7 @@ from fltheory.claims.evidence import Terms
 from fltheory.claims.proofs import local_mass, server_step
 from fltheory.claims.relations import at_most, equal, limit
 from fltheory.claims.search import Family, Search
-from fltheory.operators.operator import surrogate_weights
+from fltheory.operators.surrogates import surrogate_weights
 from fltheory.optima import optimum
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic

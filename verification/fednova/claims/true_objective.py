@@ -8,7 +8,7 @@ from fltheory.claims.proofs import server_step
 from fltheory.claims.relations import agrees, at_most, equal, equivalent, limit
 from fltheory.claims.search import Family, Search
 from fltheory.linalg import matmul, solve
-from fltheory.operators.operator import surrogate_weights
+from fltheory.operators.surrogates import surrogate_weights
 from fltheory.optima import surrogate_optimum
 from fltheory.scalars import fraction, is_rational
 from verification import bugs

@@ -1,7 +1,7 @@
 """Findings about Appendix G and Algorithm 1."""
 from fltheory.claims.claim import finding
 from fltheory.claims.relations import at_most, equal
-from fltheory.operators.operator import surrogate_weights
+from fltheory.operators.surrogates import surrogate_weights
 from fltheory.scalars import fraction
 from verification import bugs
 from verification.fednova.claims import client_sampling as claims
