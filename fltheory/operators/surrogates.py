@@ -8,7 +8,6 @@ import numpy as np
 from fltheory import linalg
 from fltheory.elements import Symbolic
 from fltheory.errors import TooLarge, refuse, shown
-from fltheory.operators.moments import moments_of
 from fltheory.operators.operator import _check_domain, prepare
 from fltheory.operators.outcomes import mixtures
 from fltheory.operators.probe import layout
@@ -80,7 +79,7 @@ def _mean_step(algorithm, law, n, weights, domain):
             "Methods with memories have fixed points of their own: use derive(...).fixed_point().",
         )
     mixes = mixtures(alg, prob, lay, law)
-    pi = moments_of(mixes, law, domain, 0).stationary_modes()
+    pi = domain.array(np.array(law.stationary(), dtype=object))
     return sum(q * mix.mean()[1] for q, mix in zip(pi, mixes, strict=True)), getattr(domain, "prime", None)
 
 

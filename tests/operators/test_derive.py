@@ -1,6 +1,5 @@
 """`derive` against reference numbers, what it refuses, and how it presents itself."""
 from dataclasses import dataclass, replace
-from dataclasses import replace
 from fractions import Fraction as Q
 
 import numpy as np
