@@ -45,6 +45,7 @@ _PUBLIC = {
     "algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay"],
     "operators.operator": ["derive"],
     "operators.surrogates": ["step_weights", "surrogate_weights"],
+    "operators.forms": ["worst_ratio"],
     "operators.linearise": ["linearise"],
     "operators.stability": ["StableSteps", "stable_steps"],
     "schedules.windows": ["Blocks", "Sliding"],

@@ -68,10 +68,15 @@ class Mixture:
         return _sandwich(self.gram, A, X, np.swapaxes(A, -1, -2))
 
     def pull(self, V):
-        """E[M' V M], the adjoint of `push`."""
-        A = self.parts[:, :, :self.size]
-        if self._integers is not None:
-            return self._in_integers(V, slice(self.size), adjoint=True)
+        """The adjoint of `push`: E[M' V M] for V (D, D); for V (D + 1, D + 1) that of (z, 1) -> (M z + c, 1)."""
+        D, A = self.size, self.parts[:, :, :len(V)]
+        if len(V) > D:
+            last = 0 * A[:, :1]
+            sure = slice(0, 1) if self.featured else slice(None)   # the parts whose coefficients sum to 1 for sure
+            last[sure, 0, D] = last[sure, 0, D] + 1
+            A = np.concatenate([A, last], axis=1)
+        elif self._integers is not None:
+            return self._in_integers(V, slice(D), adjoint=True)
         return _sandwich(self.gram, np.swapaxes(A, -1, -2), V, A)
 
     @functools.cached_property

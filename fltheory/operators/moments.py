@@ -111,8 +111,15 @@ class Moments:
 
     def second_adjoint(self, V):
         """Its adjoint in the trace inner product."""
-        pulled = np.stack([mix.pull(S) for mix, S in zip(self.mixtures, V, strict=True)])
-        return _weighed(self._matrix(), pulled)
+        return self.back(np.stack([mix.pull(S) for mix, S in zip(self.mixtures, V, strict=True)]))
+
+    def back(self, blocks):
+        """sum_j P_kj block_j for every k, the adjoint of `move`."""
+        if self.cycle:
+            out = np.empty_like(blocks)
+            out[[self.cycle[-1], *self.cycle[:-1]]] = blocks[list(self.cycle)]
+            return out
+        return _weighed(self.chain, blocks)
 
     def _zeros(self, *shape):
         """Blocks of zeros (J, *shape) in this arithmetic."""

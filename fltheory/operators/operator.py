@@ -223,7 +223,8 @@ class Operator:
         gap = mean - self.domain.array(at)
         spread = sum(covariance[k, k] for k in range(len(gap)))
         if self.domain is FLOAT:
-            if spread < -1e-9 * np.abs(covariance).max():
+            rounding = (1e-12 * np.abs(self.fixed_point().state).max())**2  # of the mean, squared: no variance is smaller
+            if spread < -1e-9 * np.abs(covariance).max() - rounding:
                 raise CertificateFailed(f"rounding left a variance of {spread:.3g}: ask op.exact().floor()")
             spread = max(spread, 0.0)
         return self._public((gap * gap).sum() + spread)
@@ -280,6 +281,16 @@ class Operator:
             refuse("rounds", rounds, "an average needs at least one round", "Give rounds >= 1, or None for infinity.")
         total = sum(square(m, S) for m, S in self.trajectory(rounds, x0))
         return self._public(total / rounds)
+
+    def carried(self, form, rounds, state=False):
+        """The symmetric F (d + 1, d + 1) with E (x_T, 1)' Q (x_T, 1) = (x_0, 1)' F (x_0, 1) after T = rounds >= 0 rounds.
+
+        form: Q (d + 1, d + 1) on the server model and the constant 1: diag(1, .., 1, 0) is |x|^2. state: F on the whole
+        flat state (names in `reach.names`) and 1 instead, of shape (D + 1, D + 1), for states that can be reached.
+        The worst case of a bound over all starts is `ft.worst_ratio(F, bound)`. Raises BadInput, TooLarge.
+        """
+        from fltheory.operators.forms import carried
+        return carried(self, form, rounds, state)
 
     # ---- certificates ----------------------------------------------------------------------------------
     def certify(self, width=1e-2) -> spectrum.Certificate:

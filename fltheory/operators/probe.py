@@ -72,8 +72,31 @@ def layout(algorithm, problem) -> Layout:
 
 def probe_init(algorithm, problem, lay: Layout):
     """init as an affine map of x0: (J (D, d), z0 (D,))."""
-    z = lay.flatten(algorithm.init(problem, basis(problem.domain, problem.d)))
-    return (z[1:] - z[0]).T, z[0]
+    def run(x):
+        return lay.flatten(algorithm.init(problem, x))
+    z, unit = _probed(run, problem.domain, problem.d)
+    return _per(unit, (z[1:] - z[0]).T), z[0]
+
+
+def _probed(run, domain, size):
+    """(run([0, unit e_1, ..., unit e_size]), unit): the affine map of `run` at a basis, in the unit of its constant.
+
+    In floats a constant of 10^9 would leave a column of 1, the difference of two such numbers, seven digits; a power of
+    two as its unit leaves all. The unit is 1 elsewhere.
+    """
+    out = run(basis(domain, size))
+    unit = _unit(domain, out[..., 0, :])
+    return (out if unit == 1 else run(unit * basis(domain, size))), unit
+
+
+def _unit(domain, constant):
+    """A power of two >= the entries of a constant, 1 if they are small, exact, or beyond reason."""
+    largest = np.abs(constant).max(initial=0.0) if domain is FLOAT else 0.0
+    return 2.0 ** math.ceil(math.log2(largest)) if 4 < largest < 1e100 else 1
+
+
+def _per(unit, response):
+    return response if unit == 1 else response / unit
 
 
 def probe_model(algorithm, problem, lay: Layout):
@@ -111,15 +134,16 @@ def probe_round(algorithm, problem, lay: Layout, draw: Draw, noise=False, plain=
         d = batched._replace(xi=xi)
         return lay.flatten(step(problem, state, d) if step else advance(algorithm, problem, state, d))
 
-    out = run(basis(problem.domain, lay.size))
-    pieces = [np.swapaxes(out[..., 1:, :] - out[..., :1, :], -1, -2), out[..., 0, :, None]]
+    out, scale = _probed(run, problem.domain, lay.size)
+    pieces = [_per(scale, np.swapaxes(out[..., 1:, :] - out[..., :1, :], -1, -2)), out[..., 0, :, None]]
     if noise:
         places = masks.shape[-1]
         shape = (slots_used(algorithm, problem, lay, draw), places, problem.d)
         unit = basis(problem.domain, math.prod(shape))[1:].reshape((-1,) + shape)
+        unit = unit if scale == 1 else scale * unit
         zero = problem.domain.array(np.zeros((1, lay.size), dtype=np.int64))
         response = run(zero, lambda k: unit[:, k])
-        pieces.append(np.swapaxes(response - out[..., :1, :], -1, -2))
+        pieces.append(_per(scale, np.swapaxes(response - out[..., :1, :], -1, -2)))
     lead = np.broadcast_shapes(*[p.shape[:-2] for p in pieces])
     return np.concatenate([np.broadcast_to(p, lead + p.shape[-2:]) for p in pieces], axis=-1)
 

@@ -24,6 +24,7 @@ from fltheory.scalars import Words
 
 MARGIN = 40          # bits by which a lifted fraction is shorter than what chance would give
 MOST_PRIMES = 200    # of a lift: fractions of up to about 3,000 bits above and below the line
+STEEPEST = 1024      # entries of V beyond which other coordinates are taken for the free ones: they would eat its digits
 LARGE, FEW_PRIMES = 60, 24   # states above this size are lifted from fewer primes (about 350 bits)
 FEWEST, LONGEST = 4, 128     # trajectories at once, and rounds of each
 AT_ONCE = 400_000    # residues of one batch of states
@@ -85,6 +86,7 @@ def _reach(lay, rows, B, assumed=""):
     """From the free coordinates' dependence B (D - r, r) on the coordinates `rows`."""
     D, r = lay.size, len(rows)
     free = [k for k in range(D) if k not in set(rows)]
+    rows, free, B = _levelled(list(rows), free, B)
     V, W = (np.full(shape, Fraction(0), dtype=object) for shape in ((D, r), (D - r, D)))
     for k, i in enumerate(rows):
         V[i, k] = Fraction(1)
@@ -93,6 +95,26 @@ def _reach(lay, rows, B, assumed=""):
         W[k, i] = Fraction(1)
         W[k, list(rows)] = -B[k]
     return Reach(tuple(rows), V, W, tuple(lay.names()), assumed)
+
+
+def _levelled(rows, free, B):
+    """The same subspace with coordinates of which none is read off the others at a steep slope: where a client weighs
+    10^-9, its memory is no multiple 10^9 of a difference of the others'. Each exchange more than doubles a determinant."""
+    B = B.copy()
+    while B.size:
+        f, p = np.unravel_index(max(range(B.size), key=lambda k: abs(B.reshape(-1)[k])), B.shape)
+        slope = B[f, p]
+        if abs(slope) <= STEEPEST:
+            break
+        row = -B[f] / slope               # x_p by the others and x_f
+        row[p] = 1 / slope
+        column = B[:, p].copy()
+        B = B + column[:, None] * row[None]
+        B[:, p] = column * row[p]
+        B[f] = row
+        rows[p], free[f] = free[f], rows[p]
+    order = sorted(range(len(free)), key=free.__getitem__)
+    return rows, [free[k] for k in order], B[order]
 
 
 def reachable(algorithm, problem, law, noise=False, featured=False) -> Reach:

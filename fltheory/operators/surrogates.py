@@ -43,6 +43,8 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
 def step_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL):
     """Weights w (n,) with which one round at the given lr moves along the clients' gradients, on linear losses."""
     step, _ = _mean_step(algorithm, law, n, weights, domain)
+    if step.sum() == 0:
+        refuse("law", law, "the mean round makes no step, so there is nothing to share out", "Let some client take part.")
     w = step / step.sum()
     return linalg.to_fractions(w) if domain is RATIONAL else w
 
