@@ -9,7 +9,7 @@ from fltheory.comparison.measure import Measurement, measure
 from fltheory.comparison.names import named
 from fltheory.comparison.predict import predict
 from fltheory.comparison.table import Entry, MethodTable
-from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, refuse
+from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
 from fltheory.operators.operator import prepare
 from fltheory.operators.stability import StableSteps
 from fltheory.optima import optimum
@@ -98,12 +98,9 @@ def _methods(algorithms):
                 refuse("algorithms", name, "names are texts", "Give a dict name -> algorithm, or a list.")
         methods = dict(algorithms)
     else:
-        try:
-            methods = list(algorithms)
-        except TypeError:
-            refuse(
-                "algorithms", algorithms, "is no list of algorithms", "For example [ft.FedAvg(...), ft.Scaffold(...)]."
-            )
+        methods = listed(
+            algorithms, "algorithms", "is no list of algorithms", "For example [ft.FedAvg(...), ft.Scaffold(...)]."
+        )
     values = methods.values() if isinstance(methods, dict) else methods
     if not methods:
         refuse("algorithms", algorithms, "a comparison has at least one method", "List some.")

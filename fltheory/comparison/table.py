@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import math
+import os
 import textwrap
 from dataclasses import dataclass, field
 
@@ -293,6 +294,8 @@ def check_picture(path):
     from fltheory.errors import refuse
 
     need("matplotlib", "the picture of a comparison")
+    if not isinstance(path, (str, os.PathLike)):
+        refuse("path", path, "a file is named by a text or a Path", 'For example "errors.png".')
     kind = str(path).rpartition(".")[2].lower()
     if kind not in METADATA:
         refuse("path", str(path), "a picture is a .png, .pdf or .svg file", "Change its ending.")
@@ -306,12 +309,15 @@ def _saved(figure, kind):
 
 
 def _write(path, data):
-    from fltheory.errors import refuse
+    from fltheory.errors import refuse, shown
 
+    if not isinstance(path, (str, os.PathLike)) or not str(path).strip():
+        refuse("path", path, "a file is named by a text or a Path", 'For example "table.csv".')
     try:
         write_atomically(path, lambda f: f.write(data))
-    except OSError as error:
-        refuse("path", str(path), f"cannot be written ({error.strerror})", "Choose a file in an existing folder.")
+    except (OSError, ValueError) as error:  # ValueError: names that no file system takes
+        why = getattr(error, "strerror", None) or str(error)
+        refuse("path", shown(str(path)), f"cannot be written ({why})", "Choose a file in an existing folder.")
 
 
 def number(value, rounding=0.0) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.arrays import EVERYONE
+from fltheory.arrays import EVERYONE, is_torch
 from fltheory.errors import refuse
 from fltheory.problems import plain
 from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, domain_of, fraction
@@ -143,9 +143,11 @@ class Problem:
 
     def _point(self, x):
         """A server model (..., d) in this problem's arithmetic; arrays of another shape, and lists, are looked at."""
-        if getattr(x, "shape", ())[-1:] == (self.d,) and not isinstance(x, list):
+        torch = self.domain.library == "torch"
+        if is_torch(x) is torch and hasattr(x, "dtype") and x.dtype == self.p.dtype and x.shape[-1:] == (self.d,):
             return x
-        return self.domain.array(plain.point(x, "x", (self.d,)))
+        x = plain.point(x, "x", (self.d,))
+        return x if is_torch(x) and torch else self.domain.array(declare(x, "x"))
 
     def surrogate(self, w) -> Problem:
         """The surrogate objective sum_i w_i f_i: the same clients under other weights (sum 1)."""

@@ -55,11 +55,18 @@ def ask(problem, name, x):
 
 def point(value, what, shape, free=None):
     """A declared array (or a tensor) whose last axes have this shape (or `free`)."""
-    array = value if is_torch(value) else declare(value, what)
+    array = tensor(value, what) if is_torch(value) else declare(value, what)
     if not any(v is not None and tuple(array.shape)[-len(v):] == v for v in (shape, free)):
         refuse(f"{what}.shape", tuple(array.shape), f"its last axes have shape {shape}",
                "Give one number per coordinate" + (", and one row per client." if len(shape) > 1 else "."))
     return array
+
+
+def tensor(value, what):
+    """A real tensor in the one precision of problems in torch."""
+    if value.is_complex() or value.is_sparse:
+        refuse(what, value, "is a dense tensor of real numbers", "Give one.")
+    return value.double()
 
 
 def arithmetic(problem, points):

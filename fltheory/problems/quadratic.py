@@ -105,7 +105,10 @@ class Quadratic(Problem):
         """
         domain = self.native
         H, b = domain.array(self.H), domain.array(self.b)
-        w, beta2 = domain.array(declare(w, "w")), domain.scalar(beta2)
+        w, beta2 = declare(w, "w"), domain.scalar(beta2)
+        if w.shape != (self.n,):
+            refuse("w.shape", w.shape, f"one weight per client, so shape ({self.n},)", "Give n weights.")
+        w = domain.array(w)
         Hw = (w[:, None, None] * H).sum(0)
         bw = (w[:, None] * b).sum(0)
         P = beta2 * linalg.matmul(Hw, Hw) - (w[:, None, None] * np.stack([linalg.matmul(h, h) for h in H])).sum(0)

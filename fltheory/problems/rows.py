@@ -9,7 +9,7 @@ from fltheory import linalg
 from fltheory.arrays import arange, broadcast, is_torch, matvec
 from fltheory.errors import refuse
 from fltheory.problems.base import Constants, Problem, Rows, check_weights
-from fltheory.scalars import FLOAT, RATIONAL, Torch, declare, fraction
+from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
 
 
 def sequence(values, what):
@@ -134,7 +134,7 @@ class RowLoss(Problem):
         self.weights = check_weights(weights, self.n)
 
     def to(self, domain):
-        if not (domain == FLOAT or isinstance(domain, Torch) or (domain == RATIONAL and self.exact)):
+        if isinstance(domain, Domain) and not (domain == FLOAT or isinstance(domain, Torch) or (domain == RATIONAL and self.exact)):
             refuse("domain", domain, f"{type(self).__name__} has no gradients in this arithmetic",
                    "Use FLOAT or Torch(), or a Quadratic problem for exact work.")
         return super().to(domain)
@@ -172,7 +172,10 @@ class RowLoss(Problem):
     def hessian(self, x):
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
         p = self.to(FLOAT)
-        x = np.asarray(x, dtype=np.float64)
+        if not (isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == (self.d,)):
+            x = FLOAT.array(declare(x, "x"))
+            if x.shape != (self.d,):
+                refuse("x.shape", x.shape, f"one point of shape ({self.d},)", "Give one number per coordinate.")
         curve = p._scale[..., None, None] * p._curve(p._predict(x[None, :]), p._targets)
         K, f = self.outputs, self.d // self.outputs
         H = np.empty((self.n, K, f, K, f))

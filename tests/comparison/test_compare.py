@@ -246,6 +246,14 @@ def test_hostile_names_are_escaped_in_every_form(tmp_path):
     assert any("\\x1b" in t.get_text() for t in figure.legends[0].get_texts())
 
 
+@pytest.mark.parametrize("path", [None, 3, "", [1], b"x", "a\0.png", "\ud800.png"])
+def test_what_is_no_file_is_refused(path):
+    made = table(METHODS[:1], measure=False)
+    for write in (made.to_csv, made.to_html, *([] if path is None else [made.plot])):
+        with pytest.raises(BadInput):
+            write(path)
+
+
 def test_csv_holds_the_rows(tmp_path):
     import csv
 

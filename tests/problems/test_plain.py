@@ -123,6 +123,25 @@ def test_what_is_no_cohort_is_refused(call, says):
         call(EXACT)
 
 
+@pytest.mark.parametrize("call, says", [
+    (lambda: LOGISTIC.hessian([1]), "shape"), (lambda: LOGISTIC.hessian(None), "no number"),
+    (lambda: HUBER.hessian([[1, 2]]), "shape"), (lambda: EXACT.dissimilarity([1], 2), "one weight per client"),
+    (lambda: EXACT.dissimilarity(1, 2), "one weight per client"), (lambda: LOGISTIC.to(np.eye(2)), "arithmetic"),
+])
+def test_other_questions_to_a_problem(call, says):
+    with pytest.raises(BadInput, match=says):
+        call()
+
+
+def test_tensors_of_other_kinds():
+    torch = pytest.importorskip("torch")
+    for problem in (EXACT, EXACT.to(FLOAT), EXACT.to(RATIONAL), EXACT.to(ft.Torch())):
+        for point in (torch.tensor([1, 2]), torch.tensor([1.0, 2.0], dtype=torch.float32)):
+            assert float(problem.value(point)) == float(EXACT.value([1, 2]))
+        with pytest.raises(BadInput):
+            problem.value(torch.tensor([1j, 0]))
+
+
 def test_slices_and_everyone():
     assert EXACT.at(slice(1, None)).p.tolist() == [Q(3, 4)] and EXACT.at(EVERYONE).p.tolist() == [Q(1, 4), Q(3, 4)]
 
