@@ -18,6 +18,7 @@ from fltheory.optima import optimum
 from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
 
 DECIDED = 60       # numbers of a state up to which an eigenvalue next to 1 is decided in rationals
+LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 MOST_LISTED = 400   # numbers of a state over all modes of a schedule that a certificate lists
 
 
@@ -374,6 +375,7 @@ def _check_domain(domain):
 
 @np.errstate(all="ignore")  # what overflows is refused below, in words
 def _build(algorithm, problem, law, noise, start, domain, reach):
+    _check_size(algorithm, problem, domain, start, reach)
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
     noisy = bool(fraction(noise))
@@ -392,6 +394,19 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
+
+
+def _check_size(algorithm, problem, domain, start, reach):
+    """Refuse a state whose operator would take minutes, before anything is computed."""
+    if domain is not FLOAT and problem.native not in (FLOAT, RATIONAL):
+        return  # symbols: small by nature
+    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    kept = size > problem.d and start == "init" and reach is None
+    most = LARGEST[domain is FLOAT][kept]
+    if size > most:
+        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
+                       f"numbers: operators {'of methods with memories ' if kept else ''}are derived up to {most} of them"
+                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
 def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
