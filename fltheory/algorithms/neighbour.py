@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from fltheory.algorithms.base import Algorithm
 from fltheory.arrays import matvec_rows, spread, to_numpy
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, Numbers, declare, fraction
+from fltheory.scalars import Modular, Number, Numbers, declare, fraction
 
 
 class State(NamedTuple):
@@ -52,9 +53,9 @@ class NeighbourAveraging(Algorithm):
         object.__setattr__(self, "graph", tuple(map(tuple, graph.tolist())))
 
     def init(self, problem, x0, draw=None):
-        rows = self.graph.sum(-1)
+        rows, domain = self.graph.sum(-1), problem.domain
         gaps = [] if rows.shape != problem.p.shape else to_numpy(rows - problem.p)
-        if len(gaps) == 0 or not all(g == 0 if problem.domain.exact else not abs(g) > 1e-12 for g in gaps):
+        if len(gaps) == 0 or not all(_small(g, domain, problem.weights.dtype == float) for g in gaps):
             refuse("graph", [str(v) for v in to_numpy(rows)], "row sums must be the weights of the problem, "
                    f"{[str(v) for v in to_numpy(problem.p)]}", "Give the problem these row sums as weights.")
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
@@ -68,3 +69,10 @@ class NeighbourAveraging(Algorithm):
         for k, on in draw.local_steps():
             w = w - self.lr * on * cohort.grad(self.beta * w + (1 - self.beta) * u, draw.xi_at(k))
         return State((problem.p[..., None] * w).sum(-2), w)
+
+
+def _small(gap, domain, floats):
+    """Whether a difference of declared sums is none: float sums are rounded, and residues have no size."""
+    if not domain.exact:
+        return not abs(gap) > 1e-12
+    return gap == 0 or (floats and (isinstance(domain, Modular) or abs(fraction(gap)) <= Fraction(1, 10**12)))

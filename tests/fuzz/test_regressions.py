@@ -131,3 +131,59 @@ def test_a_message_is_one_short_line():
     with pytest.raises(ft.BadInput) as error:
         ft.FedAvg("a\n" * 10**5, 1)
     assert len(str(error.value)) < 1000 and "\n" not in str(error.value)
+
+
+# ---- found by comparing with the oracle ---------------------------------------------------------------------------
+HEAVY = [1 - 1e-9, 6e-10, 4e-10]
+
+
+@pytest.mark.parametrize("domain", [ft.FLOAT, ft.RATIONAL], ids=str)
+@pytest.mark.parametrize("absent", [ft.Cyclic([[]]), ft.Replay([([], 1), ([], 1)])], ids=["cyclic", "replayed"])
+def test_weights_of_no_step_at_all_are_refused(absent, domain):
+    """A division by zero, and NaN in floats."""
+    with pytest.raises(ft.BadInput, match="makes no step") as error:
+        ft.surrogate_weights(ft.FedAvg(1, None if absent.per_mode_steps else 1), absent, 2, domain=domain)
+    calls.refusal(error.value)
+
+
+def test_a_client_of_nearly_all_weight_keeps_memories_derivable():
+    """Memories of the others were read off differences at a slope of 10^9: refused, or without a correct digit."""
+    p = ft.Quadratic([[[1.01]], [[2]], [[0.3]]], [[0.5], [-2], [7]], HEAVY)
+    for algorithm in (ft.VRLSGD(0.1, (1, 2, 1)), ft.Scaffold(0.1, 2), ft.Focus(0.1, 2)):
+        op = ft.derive(algorithm, p, ft.Uniform(2))
+        exact = op.exact()
+        assert np.abs(op.reach.V.astype(float)).max() <= 1024
+        assert np.allclose(op.fixed_point().state, exact.fixed_point().state.astype(float), rtol=1e-9, atol=1e-9)
+        assert abs(op.rate() - exact.rate()) < 1e-9 and abs(op.mean_square_rate() - exact.mean_square_rate()) < 1e-9
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_unit_of_length_costs_no_digits(unit):
+    """Columns of a map of far optima were differences of two large numbers."""
+    H = [[[2.0, 0.1], [0.1, 0.5]], [[0.7, 0], [0, 3.0]]]
+    near, far = (ft.derive(ft.Mifa(0.1, (2, 3)), ft.Quadratic(H, np.array([[1, 2], [3, -1]]) * s, [0.3, 0.7]), ft.Uniform(1),
+                           noise=s) for s in (1, unit))
+    assert np.allclose(far.fixed_point().x / unit, near.fixed_point().x, rtol=1e-13, atol=0)
+    assert abs(far.rate() / near.rate() - 1) < 1e-13
+    assert np.allclose(far.stationary().covariance / unit**2, near.stationary().covariance, rtol=1e-11, atol=0)
+
+
+def test_a_floor_of_a_certain_schedule_is_that_of_its_mean():
+    """Rounding left a variance of -2e-33, which was refused."""
+    p = ft.Quadratic.from_linear([[[7.578857798272263, 2.705732750170614], [2.705732750170614, 7.330035119733888]]],
+                                 [[-1.419158170522555, -2.854075310577266]])
+    op = ft.derive(ft.FedVarp(0.039358310156711596, server_lr=1.121800268682367), p, ft.Replay([([0], 1), ([], 2)]))
+    assert 0 <= op.floor() < 1e-25
+
+
+def test_edge_weights_may_be_floats():
+    """Residues of rounded sums were compared exactly, so that every graph of floats was refused."""
+    graph = np.array([[0.1, 0.25, 0.05], [0.25, 0.2, 0.03], [0.05, 0.03, 0.04]])
+    p = ft.Quadratic([[[1]], [[2]], [[3]]], [[0], [1], [2]], graph.sum(1))
+    algorithm = ft.NeighbourAveraging(0.1, 2, beta=0.7, graph=graph)
+    op = ft.derive(algorithm, p, ft.Full())
+    assert abs(op.fixed_point().x[0] - float(op.exact().fixed_point().x[0])) < 1e-12
+    other = ft.Quadratic(p.H, p.c, [0.4, 0.4, 0.2])
+    for domain in (ft.FLOAT, ft.RATIONAL):
+        with pytest.raises(ft.BadInput, match="row sums"):
+            ft.derive(algorithm, other, ft.Full(), domain=domain)
