@@ -14,6 +14,7 @@ from fltheory.operators.probe import Layout, joined, probe_round
 from fltheory.scalars import FLOAT
 
 FEW = 64               # enumerate without asking for feature moments up to this many outcomes
+ROUNDING = 1e-15       # entries of a part that are left out as rounding of numbers of the size of 1
 SMALL = 2_000_000      # entries of dense parts up to which sparse ones save nothing
 MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
@@ -133,9 +134,10 @@ def _stays(base, domain):
 
 
 def _vanishes(part, domain):
+    """Whether a part is nothing but rounding; tiny steps make tiny parts, so no more than that is left out."""
     if not isinstance(part, np.ndarray):
-        return np.abs(part.data).max(initial=0.0) < 1e-13
-    return np.abs(part).max() < 1e-13 if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
+        return np.abs(part.data).max(initial=0.0) < ROUNDING
+    return np.abs(part).max() < ROUNDING if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 
 def spanning(law, n, featured) -> list:

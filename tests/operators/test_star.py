@@ -95,3 +95,13 @@ def test_many_clients_at_unequal_float_probabilities():
     shares = (shares / np.maximum(shares.sum(1, keepdims=True), 1e-300)).mean(0)
     H = np.einsum("i,ijk->jk", shares, given.H)
     assert op.mean_map()[0] == pytest.approx(np.eye(2) - .02 * H, abs=2e-4)
+
+
+@pytest.mark.parametrize("small", [10**9, 0])
+def test_tiny_steps_leave_no_part_out(small, route):
+    """At lr = 1e-13 every part of a client is of that size: none may pass for rounding."""
+    route(2, small)
+    given = problem(8, 1, weights=[1 / 8] * 8)
+    M, _ = ft.derive(ft.FedAvg(1e-13, 1), given, ft.Bernoulli(.5)).mean_map()
+    H = float(np.mean(given.H))
+    assert (1 - M[0, 0]) / (1e-13 * H * (1 - .5**8)) == pytest.approx(1, abs=2e-2)
