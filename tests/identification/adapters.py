@@ -120,5 +120,5 @@ class _Stream:
     def child(self, *name):
         return self
 
-    def generator(self):
-        return self._rng
+    def random(self, shape):
+        return self._rng.random(shape)
