@@ -30,9 +30,10 @@ def test_a_carried_form_is_the_forward_expectation(algorithm, law, rounds):
         assert x @ F @ x == (form * whole).sum()
 
 
-def test_forms_of_the_state_and_in_floats():
-    problem = three()[0]
-    op = ft.derive(ft.Focus("1/50", 2), problem, ft.Bernoulli("1/2"), noise=1, domain=ft.RATIONAL)
+@pytest.mark.parametrize("init", ["zero", "warm"])
+def test_forms_of_the_state_and_in_floats(init):
+    problem = three()[0]  # a warm start has gradients in its memories: its states have an origin of their own
+    op = ft.derive(ft.Focus("1/50", 2, init=init), problem, ft.Bernoulli("1/2"), noise=1, domain=ft.RATIONAL)
     J, z0 = (linalg.to_fractions(v) for v in op.initial)
     whole, start = op.carried(FORM, 3, state=True), op.carried(FORM, 3)
     x = np.array([2, -1], dtype=object)

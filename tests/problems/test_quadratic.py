@@ -170,6 +170,15 @@ def test_dissimilarity_is_infinite_when_beta_is_too_small():
     assert float(Quadratic([[[1.0]], [[1.0]]], [[1], [-1]]).dissimilarity([0.5, 0.5], 2)) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("kind", [Q, float])
+def test_dissimilarity_is_infinite_along_a_kernel_with_slope(kind):
+    # at beta^2 = 5/4 the curvatures 1 and 3 leave none: what is left is linear, and bounded only where it is constant
+    def made(b):
+        return Quadratic.from_linear([[[kind(1)]], [[kind(3)]]], [[kind(v)] for v in b]).dissimilarity([kind(1) / 2] * 2, kind(5) / 4)
+    assert made((1, 0)) is None
+    assert made((1, 3)) == 0
+
+
 # ---- refusals --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("H", "c", "weights", "words"), [
     ([[[1]], [[1]]], [[0], [1]], ["1/2", "1/3"], ["weights", "sum to 1", "5/6"]),
