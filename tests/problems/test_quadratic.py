@@ -174,7 +174,8 @@ def test_dissimilarity_is_infinite_when_beta_is_too_small():
 def test_dissimilarity_is_infinite_along_a_kernel_with_slope(kind):
     # at beta^2 = 5/4 the curvatures 1 and 3 leave none: what is left is linear, and bounded only where it is constant
     def made(b):
-        return Quadratic.from_linear([[[kind(1)]], [[kind(3)]]], [[kind(v)] for v in b]).dissimilarity([kind(1) / 2] * 2, kind(5) / 4)
+        problem = Quadratic.from_linear([[[kind(1)]], [[kind(3)]]], [[kind(v)] for v in b])
+        return problem.dissimilarity([kind(1) / 2] * 2, kind(5) / 4)
     assert made((1, 0)) is None
     assert made((1, 3)) == 0
 
