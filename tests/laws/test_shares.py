@@ -38,6 +38,16 @@ def test_cohorts_of_a_fixed_size(m, weights):
     compare(Shares(FixedSize(8, m), WEIGHTS[weights]), cohorts, WEIGHTS[weights])
 
 
+@pytest.mark.parametrize(("m", "v"), [(3, [1e-10] + [1.] * 7), (4, [1e-14, 1e-7, 1e-3, 1., 1.5, 1., 2., 3.])])
+def test_tiny_shares_keep_their_digits(m, v):
+    """The contour through the saddle point: through another one, what is lost is small beside 1 and not beside a share."""
+    v = np.array(v)
+    cohorts = [(1 / math.comb(8, m), S) for S in itertools.combinations(range(8), m)]
+    found = Shares(FixedSize(8, m), v)
+    for mine, theirs in zip((found.means()[1], *found.seconds()), listed(cohorts, v)[1:], strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-11, abs=0)
+
+
 @pytest.mark.parametrize("redraw", [False, True])
 @pytest.mark.parametrize("p", [[.5] * 6, [.9, .1, .3, 1, .7, .2], [1e-6] * 6, [1 - 1e-9] * 6, [1e-9, .5, 1, 1, .5, 1e-9]])
 def test_independent_clients(p, redraw):
