@@ -273,8 +273,13 @@ def _stem(path) -> Path:
 
 
 def write_atomically(path: Path, write):
-    """Write through a temporary file and rename: a killed process leaves the old file or the new one."""
-    path = Path(path)
+    """Write through a temporary file and rename: a killed process leaves the old file or the new one.
+
+    Links are followed. Raises OSError for a device or a pipe, which renaming would replace by a file, for everybody.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(f"{shown(str(path))} is no regular file")
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
     with open(temporary, "wb") as handle:
         write(handle)

@@ -49,6 +49,8 @@ def check_output(what, path):
         says = f"{str(folder)!r} is no folder"
     elif Path(path).is_dir():
         says = "it is a folder"
+    elif Path(path).exists() and not Path(path).is_file():
+        says = "it is a device or a pipe, not a file"
     elif not os.access(folder, os.W_OK):
         says = f"no permission in {str(folder)!r}"
     if says:

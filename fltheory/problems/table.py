@@ -6,6 +6,7 @@ import csv
 import math
 import os
 import shlex
+import stat
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -127,6 +128,8 @@ def read_cells(path, delimiter=","):
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"#':
         refuse("delimiter", delimiter, "is one character that separates cells", "Usually ',' or ';' or a tab.")
     try:
+        if stat.S_ISCHR(os.stat(path).st_mode):
+            raise OSError("it is a device, which may never end")
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise BadInput(

@@ -1,4 +1,6 @@
 """Defects that fuzzing found, one line each: what used to hang, warn, crash or be accepted."""
+import os
+import stat
 from fractions import Fraction
 
 import numpy as np
@@ -187,3 +189,50 @@ def test_edge_weights_may_be_floats():
     for domain in (ft.FLOAT, ft.RATIONAL):
         with pytest.raises(ft.BadInput, match="row sums"):
             ft.derive(algorithm, other, ft.Full(), domain=domain)
+
+
+# ---- files that are none; pipes and links stand for devices, which no test may touch ------------------------------
+def written(kind, path):
+    """Something written to a path by each of our writers."""
+    if kind == "trace":
+        return calls.trace().save(path.with_suffix(""))
+    table = ft.compare([ft.FedAvg("1/20", 1)], P, ft.Full(), measure=False, stable=False)
+    return getattr(table, f"to_{kind}")(path)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("trace", ".npz"), ("trace", ".json"), ("csv", ""), ("html", "")])
+def test_a_pipe_or_device_is_not_replaced_by_a_file(kind, suffix, tmp_path):
+    """A file was renamed over it: `--csv /dev/null`, given by root, took that device from everybody."""
+    path = tmp_path / f"pipe{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(ft.BadInput, match="cannot be written") as error:
+        written(kind, path)
+    calls.refusal(error.value)
+    assert path.is_fifo()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html", "--picture"])
+def test_a_pipe_is_refused_before_the_work(option, tmp_path, capsys):
+    from fltheory.cli import main
+    (tmp_path / "t.csv").write_text("c,t,f\na,1,2\na,2,1\nb,3,5\nb,1,1\n")
+    pipe = tmp_path / "pipe.png"
+    os.mkfifo(pipe)
+    assert main(["predict", str(tmp_path / "t.csv"), "--client", "c", "--target", "t", option, str(pipe)]) == 2
+    said = capsys.readouterr()
+    assert "not a file" in said.err and not said.out and pipe.is_fifo()
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "file.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "file.csv")
+    written("csv", tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "file.csv").read_text() != "old"
+
+
+def test_a_table_that_is_a_device_is_refused(monkeypatch, tmp_path):
+    """One that never ends was read until the memory was full."""
+    (tmp_path / "t.csv").write_text("c,t\n1,2\n")
+    kind = os.stat_result((stat.S_IFCHR | 0o666, *os.stat(tmp_path / "t.csv")[1:]))
+    monkeypatch.setattr("fltheory.problems.table.os.stat", lambda path, *a, **k: kind)
+    with pytest.raises(ft.BadInput, match="device"):
+        ft.read_ridge(tmp_path / "t.csv", "c", "t")
