@@ -306,7 +306,7 @@ class Agreement:
     def followed(self):
         """Disagreements of a run with its loop."""
         self.asked(self.run)
-        return self.gaps if self.made["run"] else ["run: this law leaves something to chance"]
+        return self.gaps if self.made["run"] else [*self.gaps, "run: this law leaves something to chance"]
 
     def asked(self, part):
         try:

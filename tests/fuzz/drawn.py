@@ -369,7 +369,8 @@ class Draw:
 
     def law_kind(self, n):
         if self.loops:
-            return self.random.choice([k for k in CERTAIN if self.name not in WHOLE or k != "cyclic"])
+            certain = ("full", "coin 1") if self.name == "ProxSkip" else CERTAIN
+            return self.random.choice([k for k in certain if self.name not in WHOLE or k != "cyclic"])
         if self.name in WHOLE:
             return self.random.choice(["full", "replay", "periodic", "coin"])
         if self.name == "ProxSkip":
