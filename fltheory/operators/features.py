@@ -51,6 +51,23 @@ class Features:
         sizes = {int(v) for v in np.linspace(2, n, TESTED)} | {min(getattr(law, "m", n), n)}
         return np.array([rng.permutation(n) < size for size in sorted(sizes) for _ in range(2)], dtype=np.int64)
 
+    def mean(self, law, value, domain):
+        """E of a function of the cohort of this form, from its values (k, ..) at some cohorts; None if it is not of the form.
+
+        value: function of masks (k, n); in empty rounds that a law skips it counts as 0.
+        """
+        eye = np.eye(self.n, dtype=np.int64)
+        seen = value(np.concatenate([0 * eye[:1], eye, 1 - eye]))
+        count, share = self.split(seen[1:self.n + 1] - seen[0], seen[self.n + 1:] - seen[0])
+        parts = np.concatenate([seen[:1], count, share, *([0 * seen[:1] - seen[:1]] if self.nobody else [])])
+        tests = self.tested(law)
+        gap = value(tests) - domain.array(self.vectors(tests)) @ parts
+        if domain is FLOAT:
+            holds = np.abs(gap).max() <= 1e-10 * np.abs(seen).max(initial=1e-300)
+        else:
+            holds = all(v == 0 for v in gap.reshape(-1))
+        return domain.array(self.first) @ parts if holds else None
+
     def vectors(self, masks):
         """phi(S) (k, .) of cohorts (k, n)."""
         rows = [[1, *mask, *self.shares(mask), *([int(not mask.any())] if self.nobody else [])] for mask in masks]

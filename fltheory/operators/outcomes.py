@@ -77,6 +77,11 @@ def _sets(n, masks, steps):
     return Draw(EVERYONE, masks, np.broadcast_to(steps, masks.shape), None, None)
 
 
+def cohorts(law, n, masks, mode=0):
+    """A stacked draw of these cohorts (k, n), whether the law draws them or not, with its local steps."""
+    return _sets(n, masks, law.steps_of(n, mode))
+
+
 def _featured(algorithm, problem, lay, law, mode, noise):
     """Parts M_0, B_i, C_i with M_S = M_0 + sum_{i in S} (B_i + s_i(S) C_i), or None if the round is not of this form.
 
@@ -178,4 +183,4 @@ def _some_cohorts(law, n):
     return masks if law.empty == "move" else masks[masks.any(1)]
 
 
-__all__ = ["TooLarge", "mixture", "mixtures", "pieces", "spanning"]
+__all__ = ["TooLarge", "cohorts", "mixture", "mixtures", "pieces", "spanning"]

@@ -6,12 +6,16 @@ from dataclasses import replace
 import numpy as np
 
 from fltheory import linalg
+from fltheory.algorithms.base import advance
 from fltheory.elements import Symbolic
 from fltheory.errors import TooLarge, refuse, shown
+from fltheory.laws.base import Law, RandomSteps
+from fltheory.operators.features import features_of
 from fltheory.operators.operator import _check_domain, prepare
-from fltheory.operators.outcomes import mixtures
+from fltheory.operators.outcomes import FEW, cohorts, pieces, spanning
 from fltheory.operators.probe import layout
-from fltheory.residues import word_prime
+from fltheory.problems.base import Problem, check_weights
+from fltheory.residues import Residues, word_prime
 from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Words, is_count
 
 MOST_CLIENTS = 300   # linear losses are probed in n dimensions
@@ -28,8 +32,10 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
     uniform. Symbols among the algorithm's numbers stay what they are: with them, w is that of `step_weights`.
     Raises BadInput, and TooLarge for more than 300 clients (16 where the limit differs from the value).
     """
+    if not is_count(n) or n > MOST_CLIENTS:
+        return step_weights(algorithm, law, n, weights, domain)  # refused there
     symbolic = isinstance(getattr(algorithm, "lr", None), Symbolic) or domain not in (FLOAT, RATIONAL)
-    if symbolic or _same_at_all_steps(algorithm, law, n, weights):
+    if symbolic or _proportional_to_step(algorithm, law, n, weights):
         return step_weights(algorithm, law, n, weights, domain)
     if n > MOST_SYMBOLIC:
         raise TooLarge(f"{n} clients: these weights depend on lr, and their limit is taken with lr as a symbol for up to "
@@ -42,35 +48,44 @@ def surrogate_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL
 
 def step_weights(algorithm, law, n, weights=None, domain: Domain = RATIONAL):
     """Weights w (n,) with which one round at the given lr moves along the clients' gradients, on linear losses."""
-    step, _ = _mean_step(algorithm, law, n, weights, domain)
+    step = _mean_step(algorithm, law, n, weights, domain)
     if step.sum() == 0:
         refuse("law", law, "the mean round makes no step, so there is nothing to share out", "Let some client take part.")
     w = step / step.sum()
     return linalg.to_fractions(w) if domain is RATIONAL else w
 
 
-def _same_at_all_steps(algorithm, law, n, weights) -> bool:
-    """Whether w does not depend on lr: an identity between rational functions of lr, decided at random residues."""
+class _Linear(Problem):
+    """f_i(x) = -x_i in n dimensions: coordinate i of a round collects what client i's gradient -1 moves."""
+
+    _data = ("b",)
+
+    def __init__(self, n, weights):
+        self.n = self.d = n
+        self.b, self.weights, self.name = -np.eye(n, dtype=int).astype(object), check_weights(weights, n), ""
+
+    def _gradient(self, who, y, sample):
+        return 0 * y + (self._b if isinstance(who, slice) else self._b[who])
+
+
+def _proportional_to_step(algorithm, law, n, weights) -> bool:
+    """Whether every round from 0 is lr times what it is at lr = 1: an identity between rational functions of lr, decided at
+    random residues, for cohorts that speak for all."""
+    domain, flat = Words(word_prime(0)), _Linear(n, weights)
+    law = prepare(algorithm, flat, law, None)
+    fixed = not any(isinstance(law.steps_of(n, mode), RandomSteps) for mode in range(law.modes))
+    featured = fixed and type(law).feature_moments is not Law.feature_moments
     found = []
     for k in range(3):
-        domain = Words(word_prime(0))
-        step, prime = _mean_step(replace(algorithm, lr=1 + word_prime(k + 1) % (domain.prime - 1)), law, n, weights, domain)
-        found.append([int(v) for v in step])
-    first = found[0]
-    return all((u * b - v * a) % prime == 0 for other in found[1:] for u, v in [(sum(first), sum(other))]
-               for a, b in zip(first, other, strict=True))
+        lr = 1 + word_prime(k + 1) % (domain.prime - 1)
+        alg, prob, lay = _made(replace(algorithm, lr=lr), flat, domain)
+        steps = [_from_zero(alg, prob, lay, part) for draw in spanning(law, n, featured)
+                 for part in pieces(draw, 64)]
+        found.append([np.asarray(step / Residues(lr, domain.prime)) for step in steps])
+    return all((a == b).all() for other in found[1:] for a, b in zip(found[0], other, strict=True))
 
 
-def _mean_step(algorithm, law, n, weights, domain):
-    """(s (n,), prime or None): minus the mean server step from 0 on the losses f_i(x) = -x_i."""
-    from fltheory.problems.quadratic import Quadratic
-    _check_domain(domain)
-    if not is_count(n):
-        refuse("n", n, "there is at least one client", "Give an int >= 1.")
-    if n > MOST_CLIENTS:
-        raise TooLarge(f"{shown(n)} clients: surrogate weights probe linear losses in n dimensions, so n <= {MOST_CLIENTS}")
-    flat = Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), weights)
-    law = prepare(algorithm, flat, law, None)
+def _made(algorithm, flat, domain):
     alg, prob = algorithm.to(domain), flat.to(domain)
     lay = layout(alg, prob)
     if lay.size != prob.d:
@@ -80,9 +95,41 @@ def _mean_step(algorithm, law, n, weights, domain):
             "surrogate weights are defined for methods whose state is the model",
             "Methods with memories have fixed points of their own: use derive(...).fixed_point().",
         )
-    mixes = mixtures(alg, prob, lay, law)
+    return alg, prob, lay
+
+
+def _from_zero(alg, prob, lay, draw):
+    """What rounds at a stack of outcomes make of the model 0 (b, n)."""
+    zero = prob.domain.array(np.zeros((1, lay.size), dtype=np.int64))
+    return lay.flatten(advance(alg, prob, lay.unflatten(zero), draw)) + 0 * zero
+
+
+def _mean_step(algorithm, law, n, weights, domain):
+    """s (n,): the mean server step from 0 on the losses f_i(x) = -x_i."""
+    _check_domain(domain)
+    if not is_count(n):
+        refuse("n", n, "there is at least one client", "Give an int >= 1.")
+    if n > MOST_CLIENTS:
+        raise TooLarge(f"{shown(n)} clients: surrogate weights probe linear losses in n dimensions, so n <= {MOST_CLIENTS}")
+    flat = _Linear(n, weights)
+    law = prepare(algorithm, flat, law, None)
+    alg, prob, lay = _made(algorithm, flat, domain)
     pi = domain.array(np.array(law.stationary(), dtype=object))
-    return sum(q * mix.mean()[1] for q, mix in zip(pi, mixes, strict=True)), getattr(domain, "prime", None)
+    return sum(q * _mode_step(alg, prob, lay, law, mode) for mode, q in enumerate(pi) if not q == 0)
+
+
+def _mode_step(alg, prob, lay, law, mode):
+    n = prob.n
+    if law.cohort_count(n, mode) > FEW and not isinstance(law.steps_of(n, mode), RandomSteps) and n >= 3:
+        for features in features_of(law, prob):
+            found = features.mean(law, lambda masks: _from_zero(alg, prob, lay, cohorts(law, n, masks, mode)), prob.domain)
+            if found is not None:
+                return found
+    total = 0
+    for chance, draw in law.support(n, mode):
+        one = draw if isinstance(draw.who, slice) else draw._replace(present=draw.present[None], steps=draw.steps[None])
+        total = total + prob.domain.scalar(chance) * _from_zero(alg, prob, lay, one)[0]
+    return total
 
 
 __all__ = ["step_weights", "surrogate_weights"]
