@@ -74,3 +74,13 @@ def test_p_values_of_right_counts_are_below_the_level_as_often_as_it_says():
     assert 130 < (values < 1e-2).sum() < 280 and (values < LEVEL).sum() <= 12
     wrong = p * [1.3, 1, 1, 1] / (p * [1.3, 1, 1, 1]).sum()
     assert np.mean([chi_square(rng.multinomial(TRIALS, wrong), p) < LEVEL for _ in range(200)]) > 0.7
+
+
+@pytest.mark.parametrize("many", [240, 270, 330, 360])
+def test_two_outcomes_are_tested_in_both_directions(many):
+    """Of 1,000 rounds 300 are expected: too many of the rarer outcome count as much as too few."""
+    from scipy.stats import binom
+    tail = binom.cdf(many, 1000, 0.3) if many < 300 else binom.sf(many - 1, 1000, 0.3)
+    for order in ([0, 1], [1, 0]):
+        value = chi_square(np.array([many, 1000 - many])[order], np.array([0.3, 0.7])[order])
+        assert value == pytest.approx(2 * tail) and (value < LEVEL) == (abs(many - 300) == 60)
