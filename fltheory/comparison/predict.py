@@ -19,7 +19,7 @@ from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
 from fltheory.scalars import FLOAT, declare, fraction
 
-LARGEST_SURROGATE = 40    # clients up to which n linear losses in dimension n are probed, a second or two a method
+LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
 ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
 GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has

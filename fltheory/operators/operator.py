@@ -15,7 +15,7 @@ from fltheory.operators.outcomes import mixtures
 from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
 from fltheory.operators.reach import Reach, everything, reachable
 from fltheory.optima import optimum
-from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
+from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, declare, fraction
 
 DECIDED = 60       # numbers of a state up to which an eigenvalue next to 1 is decided in rationals
 LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
@@ -398,8 +398,8 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
 
 def _check_size(algorithm, problem, domain, start, reach):
     """Refuse a state whose operator would take minutes, before anything is computed."""
-    if domain is not FLOAT and problem.native not in (FLOAT, RATIONAL):
-        return  # symbols: small by nature
+    if isinstance(domain, (Field, Modular)):
+        return  # there may be symbols in problem or algorithm: small by nature
     size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
     kept = size > problem.d and start == "init" and reach is None
     most = LARGEST[domain is FLOAT][kept]

@@ -278,3 +278,9 @@ def test_states_beyond_reach_are_refused_before_any_work(n, d, domain, monkeypat
     for algorithm in (ft.Scaffold(LR, 2), ft.Focus(LR, 2)) if n > 2 else (ft.FedAvg(LR, 2),):
         with pytest.raises(ft.TooLarge, match=r"state of \d+ numbers.*derived up to \d+.*ft\.run"):
             ft.derive(algorithm, problem, ft.Uniform(2), domain=domain)
+
+
+def test_symbols_in_the_algorithm_alone():
+    eta = ft.Field("eta").symbols[0]
+    op = ft.derive(ft.FedAvg(eta, 1), ft.Quadratic([[[1]], [[3]]], [[0], [1]]), ft.Full(), domain=ft.Field("eta"))
+    assert op.mean_map()[0][0, 0] == 1 - 2 * eta and op.fixed_point().x[0] == Q(3, 4)

@@ -137,6 +137,13 @@ def test_invariants_are_about_the_start():
     assert (op.reach.W @ (z - np.array([fraction(v) for v in op.origin])) != 0).any()
 
 
+def test_the_constant_of_an_invariant_is_that_of_the_equation_printed():
+    # kept is b - a/2, which starts at 5 - 3/2; solved for a, as it is printed, the constant is -2 times that
+    lay = type("Lay", (), {"size": 2, "names": lambda self: ("a", "b")})()
+    found = reach._reach(lay, (0,), np.array([[Q(1, 2)]], dtype=object))
+    assert found.invariants([Q(3), Q(5)]) == ["a = 2 b - 7"] and found.invariants() == ["a = 2 b"]
+
+
 def test_float_problems_are_decided_too():
     exact, _ = quadratic()
     floats = ft.Quadratic.from_linear(exact.H.astype(float), exact.b.astype(float), [0.375, 0.375, 0.25])

@@ -58,6 +58,19 @@ def test_a_round_of_another_form_is_enumerated(route):
         assert not mix.featured and len(mix.first) == 20
 
 
+@pytest.mark.parametrize("small", [10**9, 0])
+def test_a_start_with_memories_of_its_own_is_an_origin(small, route):
+    """A warm start has gradients in its memories: the rounds stay in its affine subspace, not in the one through 0."""
+    given, algorithm = problem(8, 2), ft.Focus(.01, 3, init="warm")
+    route(10**9, 0)
+    listed = ft.derive(algorithm, given, ft.Uniform(4))
+    route(2, small)
+    found = ft.derive(algorithm, given, ft.Uniform(4))
+    assert np.abs(found.origin).max() > .1 and found.reachable == listed.reachable < found.dimension
+    assert found.rate() == pytest.approx(listed.rate(), rel=1e-12)
+    assert found.fixed_point().x == pytest.approx(listed.fixed_point().x, rel=1e-10)
+
+
 def test_a_subspace_is_checked_at_rare_cohorts_too(route, monkeypatch):
     """A conserved quantity that only a cohort of probability 1e-9 breaks is none."""
     from fltheory.operators import reach
