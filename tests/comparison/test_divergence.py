@@ -7,7 +7,7 @@ import pytest
 import fltheory as ft
 from fltheory import runs
 from fltheory.comparison import measure as measuring
-from fltheory.comparison.precision import left_range
+from fltheory.comparison.precision import left_range, per_round
 from fltheory.problems.instances import DIABETES
 from fltheory.problems.table import read_ridge
 
@@ -58,6 +58,12 @@ def test_a_run_that_stays_where_divergence_was_predicted_is_outside(diabetes, mo
     monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: right(ft.FedAvg("1/20", 1), *rest, **given))
     wrong = ft.compare({"FedAvg": ft.FedAvg(1, STEPS)}, diabetes, ft.Full(), stable=False)
     assert ("FedAvg", "error") in wrong.outside
+
+
+def test_rounding_is_that_of_the_longest_round_of_a_schedule():
+    mixed = [ft.Replay([([0, 1], short), ([0], long)]) for short, long in ((1, 50), (50, 1), (1, [1, 50]))]
+    assert {per_round(law, 2, 3, 3) for law in mixed} == {per_round(ft.Full(steps=50), 2, 3, 3)}
+    assert per_round(mixed[0], 2, 3, 3) > 10 * per_round(ft.Full(steps=1), 2, 3, 3)
 
 
 def test_words_of_the_table(diabetes):

@@ -1,4 +1,6 @@
 """Operators through features, dense and sparse, with equal and weighted shares: against enumeration; hundreds of clients."""
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -59,16 +61,16 @@ def test_a_round_of_another_form_is_enumerated(route):
 
 
 @pytest.mark.parametrize("small", [10**9, 0])
-def test_a_start_with_memories_of_its_own_is_an_origin(small, route):
-    """A warm start has gradients in its memories: the rounds stay in its affine subspace, not in the one through 0."""
-    given, algorithm = problem(8, 2), ft.Focus(.01, 3, init="warm")
-    route(10**9, 0)
-    listed = ft.derive(algorithm, given, ft.Uniform(4))
+def test_a_quantity_that_is_conserved_at_a_value_of_its_own(small, route):
+    """Without curvature along an axis a memory keeps the slope that a warm start gave it: a subspace beside 0."""
+    H, b = np.zeros((6, 2, 2)), np.random.default_rng(4).normal(size=(6, 2))
+    H[:, 0, 0] = np.arange(1, 7)
     route(2, small)
-    found = ft.derive(algorithm, given, ft.Uniform(4))
-    assert np.abs(found.origin).max() > .1 and found.reachable == listed.reachable < found.dimension
-    assert found.rate() == pytest.approx(listed.rate(), rel=1e-12)
-    assert found.fixed_point().x == pytest.approx(listed.fixed_point().x, rel=1e-10)
+    op = ft.derive(ft.Focus(.01, 3, init="warm"), ft.Quadratic.from_linear(H, b), ft.Uniform(3))
+    assert isinstance(op.moments.mixtures[0], SparseMixture) == (small == 0)
+    assert np.abs(op.reach.W.astype(float) @ op.origin).max() > .1
+    kept = dict(line.split(" = ") for line in op.invariants() if "[1] = " in line and line.count("=") == 1)
+    assert [float(Fraction(kept[f"g[{i}][1]"])) for i in range(6)] == pytest.approx(-b[:, 1], abs=0)
 
 
 def test_a_subspace_is_checked_at_rare_cohorts_too(route, monkeypatch):
