@@ -1,4 +1,4 @@
-"""Properties with a budget: each becomes a fast test and a slow one, and each test counts the cases that really ran."""
+"""Properties with a budget: each becomes a fast test and one marked fuzz, and each test counts the cases that really ran."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ DECLARED: dict = {}                          # property -> (fast, slow) cases
 
 
 def cases(fast, slow, names=(None,), **strategies):
-    """A property as a test of `fast` cases and one marked slow of `slow` cases, for each of `names`.
+    """A property as a test of `fast` cases and one marked fuzz of `slow` cases, for each of `names`.
 
     The property takes the drawn values by keyword, `folder` (a fresh path) and `name`; what it asserts must hold.
     """
@@ -21,7 +21,7 @@ def cases(fast, slow, names=(None,), **strategies):
         DECLARED[check.__module__, check.__name__] = (fast * len(names), slow * len(names))
 
         @pytest.mark.parametrize("budget", [pytest.param(fast, id="fast"),
-                                            pytest.param(slow, id="slow", marks=pytest.mark.slow)])
+                                            pytest.param(slow, id="slow", marks=pytest.mark.fuzz)])
         @pytest.mark.parametrize("name", names)
         def test(name, budget, tmp_path):
             ran, fixed = 0, {"folder": tmp_path, "name": name}
