@@ -134,7 +134,7 @@ def test_the_tests_fail_under_a_handful_of_faults(name):
         asks_for_its_word(name)
 
 
-@pytest.mark.slow
+@pytest.mark.fuzz
 @pytest.mark.parametrize("name", faults.FAULTS)
 def test_every_fault_is_noticed_as_the_table_says(name):
     assert " ".join(measure.noticed(faults.FAULTS[name], [PAPER])) == ROWS[name]["claims"]
