@@ -7,6 +7,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.laws.masks import Masks
+from fltheory.scalars import fraction
 from fltheory.streams import Stream
 from tests.laws.test_laws import LAWS
 
@@ -26,6 +27,18 @@ def test_a_successor_is_the_one_certain_move(law):
     if follow is not None:
         assert sorted(follow) == list(range(law.modes)) and all(chain[k][j] == 1 for k, j in enumerate(follow))
     assert law.repeats or Masks(law).successor() == follow
+
+
+def test_several_cycles_are_not_one():
+    """Which of two cycles acts depends on the start; the rates are those of the slower one."""
+    swaps = ((0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0))
+    law = ft.Chain(sets=((0,), (1,), (0, 1), ()), matrix=swaps, initial=("1/2", 0, "1/2", 0))
+    op = ft.derive(ft.FedAvg("1/20", 2), ft.Quadratic([[[1]], [[3]]], [[0], [0]]), law, domain=ft.RATIONAL)
+    alone, both = (Q(19, 20) ** 2, Q(17, 20) ** 2), (Q(19, 20) ** 2 + Q(17, 20) ** 2) / 2
+    assert alone[0] * alone[1] < both  # a round of both clients, and one of nobody
+    assert op.rate() == pytest.approx(float(both) ** .5) and op.mean_square_rate() == pytest.approx(float(both))
+    means = [fraction(mean[0]) for mean, _ in op.trajectory(3, [1])]
+    assert means == [1, (alone[1] + 1) / 2, (alone[1] * alone[0] + both) / 2]
 
 
 def test_only_permutations_have_successors():
