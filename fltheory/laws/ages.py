@@ -9,7 +9,7 @@ import numpy as np
 
 from fltheory import linalg
 from fltheory.arrays import EVERYONE
-from fltheory.errors import TooLarge, refuse
+from fltheory.errors import TooLarge, refuse, shown
 from fltheory.laws.base import LARGEST_SUPPORT
 from fltheory.laws.draw import Draw
 from fltheory.laws.masks import Masks, _check
@@ -58,7 +58,7 @@ class Ages(Masks):
         law, n, cap = self.law, self.n, self.cap
         for k in range(law.modes):
             if law.cohort_count(n, k) > LARGEST_SUPPORT:
-                raise TooLarge(f"{law}: {law.cohort_count(n, k)} cohorts exceed {LARGEST_SUPPORT}")
+                raise TooLarge(f"{shown(law)}: {law.cohort_count(n, k)} cohorts exceed {LARGEST_SUPPORT}")
         cohorts = [[(q, tuple(int(v) for v in present)) for q, _, present in Masks.cohorts(self, n, k)]
                    for k in range(law.modes)]
         young, chain = (1,) * n, law.chain()
@@ -86,8 +86,8 @@ class Ages(Masks):
                     row[known[key]] = row.get(known[key], Fraction(0)) + move * chance
             rows.append(row)
             if len(modes) > MOST_MODES:
-                raise TooLarge(f"ages of {n} clients up to {cap} under {law}: more than {MOST_MODES} modes of the joint chain; "
-                               "use a smaller cap, or runs without a cap")
+                raise TooLarge(f"ages of {n} clients up to {cap} under {shown(law)}: more than {MOST_MODES} modes of the joint "
+                               "chain; use a smaller cap, or runs without a cap")
         return modes, rows, known
 
     def _size(self, n):

@@ -15,7 +15,7 @@ import numpy as np
 
 from fltheory.arrays import EVERYONE
 from fltheory.elements import Symbolic
-from fltheory.errors import TooLarge, check_flag, refuse
+from fltheory.errors import TooLarge, check_flag, refuse, shown
 from fltheory.laws.draw import Draw, Slots
 from fltheory.problems.base import Rows
 from fltheory.scalars import declare, entries, fraction, is_count
@@ -176,7 +176,7 @@ class Law:
         choices = steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
         count = self.cohort_count(n, mode) * len(choices)
         if count > limit:
-            raise TooLarge(f"{self}: {count} outcomes in one round exceed {limit}; use feature moments or runs")
+            raise TooLarge(f"{shown(self)}: {count} outcomes in one round exceed {limit}; use feature moments or runs")
         out = []
         for prob, who, present in self.cohorts(n, mode):
             for q, tau in choices:
@@ -214,7 +214,7 @@ class Law:
             each = [[q * v for v in self._expect(n, k, features)] for k, q in enumerate(self.stationary()) if q]
             return [sum(values, Fraction(0)) for values in zip(*each, strict=True)]
         if self.cohort_count(n, mode) > LARGEST_SUPPORT:
-            raise TooLarge(f"{self}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
+            raise TooLarge(f"{shown(self)}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
         total = None
         for prob, who, present in self.cohorts(n, mode):
             members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)

@@ -63,6 +63,9 @@ def worst_ratio(form, bound):
     if F.shape != B.shape or F.ndim != 2 or F.shape[0] != F.shape[1] or len(F) == 0:
         refuse("shapes", (F.shape, B.shape), "form and bound are square matrices of one size", "Give (k, k) arrays.")
     both = FLOAT.array(F), FLOAT.array(B)
+    for what, M in (("form", both[0]), ("bound", both[1])):
+        if np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
+            refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")
     if np.linalg.eigvalsh(both[1]).min() <= 0:
         refuse("bound", bound, "is positive definite, or the ratio has no largest value", "Add a small multiple of the identity.")
     from scipy.linalg import eigh

@@ -95,6 +95,8 @@ SINGLE = np.longdouble("1e4000")
     lambda: ft.identify(calls.plain, 2, 1, seed=-1),
     lambda: ft.identify(calls.plain, 2, 1, bugs=3),
     lambda: ft.identify(calls.plain, 2, 1, bugs=[3]),
+    lambda: ft.worst_ratio([[0, 0], [1, 0]], [[2, 0], [0, 1]]),      # ValueError; one triangle was read of floats
+    lambda: ft.worst_ratio([[1.0, 0], [0, 1]], [[2.0, 0.5], [0, 1]]),
 ])
 def test_refused_in_words(call):
     with pytest.raises(ft.BadInput) as error:
@@ -236,3 +238,13 @@ def test_a_table_that_is_a_device_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr("fltheory.problems.table.os.stat", lambda path, *a, **k: kind)
     with pytest.raises(ft.BadInput, match="device"):
         ft.read_ridge(tmp_path / "t.csv", "c", "t")
+
+
+@pytest.mark.parametrize("ask", [lambda law: law.inclusion(200), lambda law: law.support(200),
+                                 lambda law: ft.Ages(law, 2, 200).chain()], ids=["inclusion", "support", "ages"])
+def test_a_law_of_many_clients_is_named_briefly(ask):
+    """The message held the numbers of all of them."""
+    with pytest.raises(ft.TooLarge) as error:
+        ask(ft.Bernoulli([0.123456789012345] * 200, steps=[1] * 200))
+    calls.refusal(error.value)
+    assert len(str(error.value)) < 800
