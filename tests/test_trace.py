@@ -151,7 +151,7 @@ def test_floors_use_the_replicates_tail_averages():
     )  # Student, 3 degrees
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, math.nan, math.inf, None, "high", 1j, [0.9], np.eye(2), object()], ids=repr)
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, math.nan, math.inf, None, "high", 1j, [0.9], np.eye(2), Ellipsis], ids=repr)
 def test_levels_outside_the_unit_interval_are_refused(level):
     for ask in (lambda: quantile(level, 10), lambda: trace([[1.0]]).interval(level=level),
                 lambda: trace(np.ones((3, 2))).floor(level=level)):
@@ -180,7 +180,7 @@ def test_rounds_outside_the_run_are_refused(number):
         t.interval(number)
 
 
-@pytest.mark.parametrize("predicted", ["x", None, [1], np.eye(2), 1j, object()], ids=repr)
+@pytest.mark.parametrize("predicted", ["x", None, [1], np.eye(2), 1j, Ellipsis], ids=repr)
 def test_what_is_no_number_is_refused(predicted):
     with pytest.raises(ft.BadInput, match="number = "):
         trace([[1.0], [3.0]]).interval().contains(predicted)
@@ -224,7 +224,7 @@ def test_windows_outside_the_run_are_refused(window):
         trace([np.ones(21)]).rate(window=window)
 
 
-@pytest.mark.parametrize("window", ["ab", 3, {0: 1}, object()], ids=repr)
+@pytest.mark.parametrize("window", ["ab", 3, {0: 1}, Ellipsis], ids=repr)
 def test_windows_that_are_no_pairs_are_refused(window):
     with pytest.raises(ft.BadInput, match="window = "):
         trace([np.ones(21)]).rate(window=window)
@@ -336,7 +336,7 @@ def test_metadata_with_missing_or_foreign_entries_are_refused(saved):
         refused(stem)
 
 
-@pytest.mark.parametrize("path", [None, 3, b"bytes", object(), "no/such/folder/one", "n" * 300, "a\0b"], ids=lambda p: repr(p)[:20])
+@pytest.mark.parametrize("path", [None, 3, b"bytes", Ellipsis, "no/such/folder/one", "n" * 300, "a\0b"], ids=lambda p: repr(p)[:20])
 def test_what_is_no_path_is_refused(saved, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ft.BadInput, match="path = "):
