@@ -168,17 +168,10 @@ class Span:
         return out
 
     def reduced(self):
-        """(pivots, free, B): every element has the entries x @ B on the free columns, x being those on the pivots; the
-        pivots are the leftmost that can be: as of the reduced row echelon form."""
+        """(pivots, free, B): every element has the entries x @ B on the free columns, x being those on the pivots. The
+        pivots are the leftmost that can be, as of the reduced row echelon form: no row has an entry left of its own."""
         order = np.argsort(self.pivots)
-        pivots, free, B = [self.pivots[k] for k in order], self.free, self._depend[order]
-        if len(free) and any(B[k, j] and free[j] < pivots[k] for k in range(len(pivots)) for j in range(len(free))):
-            basis = np.zeros((len(pivots), len(pivots) + len(free)), dtype=np.int64)
-            basis[:, pivots], basis[:, free] = np.eye(len(pivots), dtype=np.int64), B
-            pivots, basis = echelon(basis, self.prime)
-            free = [k for k in range(basis.shape[1]) if k not in set(pivots)]
-            B = basis[:, free]
-        return pivots, free, B
+        return [self.pivots[k] for k in order], self.free, self._depend[order]
 
 
 def _eliminated(rows, prime):
