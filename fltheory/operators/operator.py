@@ -15,6 +15,7 @@ from fltheory.operators.outcomes import mixtures
 from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
 from fltheory.operators.reach import Reach, everything, reachable
 from fltheory.optima import optimum
+from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, declare, fraction
 
 DECIDED = 60       # numbers of a state up to which an eigenvalue next to 1 is decided in rationals
@@ -218,7 +219,7 @@ class Operator:
             mean, covariance = self._stationary()
         except NoFixedPoint:  # then the second-moment map has a rate of 1 or more, too
             return np.inf
-        at = optimum(self.problem).x if reference is None else declare(reference, "reference")
+        at = self._best() if reference is None else declare(reference, "reference")
         if at.shape != mean.shape:
             refuse("reference.shape", at.shape, f"one server model of shape {mean.shape}", "Give d numbers.")
         gap = mean - self.domain.array(at)
@@ -229,6 +230,13 @@ class Operator:
                 raise CertificateFailed(f"rounding left a variance of {spread:.3g}: ask op.exact().floor()")
             spread = max(spread, 0.0)
         return self._public((gap * gap).sum() + spread)
+
+    def _best(self):
+        """The exact minimiser of the problem's objective: in rationals that of the binary values of float data."""
+        if self.domain is not RATIONAL or self.problem.native is RATIONAL or not isinstance(self.problem, Quadratic):
+            return optimum(self.problem).x
+        exact = self.problem.to(RATIONAL)
+        return optimum(Quadratic.from_linear(exact._H, exact._b, exact.p)).x
 
     # ---- finite horizons -------------------------------------------------------------------------------
     def begin(self, x0):

@@ -129,3 +129,10 @@ def test_a_far_optimum_takes_no_digits_off_the_covariance():
     # noise 1 at an optimum 1e8 away: floor lr/(2 - lr), of which E x^2 - (E x)^2 in floats would keep nothing
     far = ft.Quadratic([[[1.0]], [[1.0]]], [[1e8], [1e8]])
     assert ft.derive(ft.FedAvg(.5, 1), far, ft.Full(), noise=1).floor() == pytest.approx(1 / 6, rel=1e-9)
+
+
+def test_an_exact_floor_of_float_data_is_measured_from_their_exact_minimiser():
+    problem = ft.Quadratic([[[1.1, 0.], [0., .3]], [[.7, .1], [.1, .9]]], [[.1, .2], [.3, .7]])
+    assert ft.derive(ft.Scaffold(.1, 2), problem, ft.Full(), domain=ft.RATIONAL).floor() == 0
+    flat = ft.Quadratic([[[1., 0.], [0., 5e-13]]], [[1., 1.]])
+    assert ft.derive(ft.FedAvg(.5, 1), flat, ft.Full(), domain=ft.RATIONAL).floor() == 0
