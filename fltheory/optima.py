@@ -18,6 +18,8 @@ from fltheory.problems.rows import RowLoss
 from fltheory.scalars import FLOAT, RATIONAL, fraction, need
 
 LARGEST_SECOND_ROUTE = 1000  # rows: beyond, interior-point accuracy and time get out of hand
+CLEAR = 1e-6                 # conditioning of float data beyond which they are solved at their binary values
+LARGEST_EXACT = 60           # coordinates up to which that is done
 GRADIENT_TOLERANCE = 1e-12   # relative to the gradient terms that cancel at the minimiser
 
 
@@ -73,7 +75,7 @@ def _quadratic(problem):
     H = (p.p[:, None, None] * p._H).sum(0)
     b = (p.p[:, None] * p._b).sum(0)
     if domain is FLOAT:
-        return _float_quadratic(p, H, b)
+        return _float_quadratic(problem, p, H, b)
     if domain is not RATIONAL:
         return _symbolic_quadratic(p, H, b)
     H, b = linalg.to_fractions(H), linalg.to_fractions(b)
@@ -113,23 +115,44 @@ def _minimum_norm(H, b):
     return linalg.solve(H + linalg.matmul(kernel, kernel.T), b)
 
 
-def _float_quadratic(p, H, b):
-    eigenvalues, V = np.linalg.eigh((H + H.T) / 2)
-    scale = max(np.abs(eigenvalues).max(), 1e-300)
-    if eigenvalues[0] < -1e-12 * scale:
-        raise NoMinimiser(f"F is unbounded below: along v = {_show(V[:, 0])} it has curvature {eigenvalues[0]:.6g} < 0")
-    unique = bool(eigenvalues[0] > 1e-12 * scale)
-    keep = eigenvalues > 1e-12 * scale
-    x = np.linalg.solve(H, b) if unique else V[:, keep] @ ((V[:, keep].T @ b) / eigenvalues[keep])
-    size = np.linalg.norm(b) + scale * np.linalg.norm(x)
-    norm = float(np.linalg.norm(p.gradient(x)))
-    if norm > 1e-9 * size:
+def _float_quadratic(problem, p, H, b):
+    """Floats decide by what their entries can know: eigenvalues after scaling to unit diagonal, in which rounding of the
+    entries counts alike. diag(1, 1e-20) is definite, (1, 1)(1, 1)' with rounding is singular."""
+    own = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
+    flat = own <= 0
+    size = np.sqrt(np.where(flat, max(own.max(initial=0.0), 1e-300), own))
+    scaled, V = np.linalg.eigh((H + H.T) / 2 / size[:, None] / size)
+    rounding = 4 * len(H) * np.finfo(float).eps * max(1.0, np.abs(scaled).max())
+    if scaled[0] < -rounding:
+        v = V[:, 0] / size / np.abs(V[:, 0] / size).max()
+        raise NoMinimiser(f"F is unbounded below: along v = {_show(v)} it has curvature {v @ H @ v:.6g} < 0")
+    unique, keep = bool(scaled[0] > rounding), scaled > rounding
+    binary = problem.exact() if unique and scaled[0] < CLEAR * scaled[-1] and len(H) <= LARGEST_EXACT else None
+    if binary:
+        x = FLOAT.array(_quadratic(binary).x)
+    elif unique:
+        x = np.linalg.solve(H / size[:, None] / size, b / size) / size
+    else:
+        x = V[:, keep] @ ((V[:, keep].T @ (b / size)) / scaled[keep]) / size
+        kernel = np.linalg.qr(V[:, ~keep] / size[:, None])[0]
+        x = x - kernel @ (kernel.T @ x)
+    terms = np.linalg.norm(b) + np.linalg.norm(np.abs(H) @ np.abs(x))
+    value, gradient = p.value(x), p.gradient(x)
+    if binary:  # floats would cancel
+        exact = binary.to(RATIONAL)
+        value, gradient = exact.value(RATIONAL.array(x)), FLOAT.array(exact.gradient(RATIONAL.array(x)))
+    norm = float(np.linalg.norm(gradient))
+    if not unique and norm > 1e-9 * terms:
         raise NoMinimiser(f"F is unbounded below: H is singular to rounding and |Hx - b| >= {norm:.3g} for every x")
-    gap = norm**2 / (2 * float(eigenvalues[0])) if unique else None
-    text = (f"|grad F(x)| = {norm:.3g} and smallest curvature {eigenvalues[0]:.6g}, in floats" if unique else
+    # least curvature: of the scaled form where the plain one is rounding, but never above what either can say
+    plain = np.linalg.eigvalsh((H + H.T) / 2)
+    least = max(plain[0] - rounding * plain[-1], (scaled[0] - rounding) * size.min()**2) if unique else 0.0
+    gap = norm**2 / (2 * float(least)) if least > 0 else None
+    text = (f"|grad F(x)| = {norm:.3g} and smallest curvature {least:.6g}, in floats" if unique else
             f"|grad F(x)| = {norm:.3g}; H is singular to rounding: not unique, this is the minimum-norm one")
-    return Optimum(x, float(p.value(x)), {"method": "float linear solve", "gradient_norm": norm, "gap": gap,
-                                          "exact": False, "unique": unique, "text": text})
+    method = "exact linear solve at binary values, rounded" if binary else "float linear solve"
+    return Optimum(x, float(value), {"method": method, "gradient_norm": norm, "gap": gap, "exact": False, "unique": unique,
+                                     "text": text})
 
 
 def _symbolic_quadratic(p, H, b):

@@ -93,6 +93,57 @@ def test_huge_numbers():
     assert optimum(Quadratic([[[10**400]]], [[Q(1, 7)]])).x[0] == Q(1, 7)
 
 
+def turned(seed, eigenvalues):
+    """Float Hessian of these eigenvalues in random directions."""
+    d = len(eigenvalues)
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
+    H = Q * eigenvalues @ Q.T
+    return (H + H.T) / 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("least", [1e-9, 1e-12, 1e-13, 1e-14])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_badly_conditioned_floats_are_solved_at_their_binary_values(d, least, seed):
+    b = np.random.default_rng(seed + 9).standard_normal((1, d))
+    p = Quadratic.from_linear(turned(seed, np.geomspace(1, least, d))[None], b)
+    best, true = optimum(p), optimum(p.exact())
+    np.testing.assert_allclose(best.x, FLOAT.array(true.x), rtol=1e-9)
+    assert best.certificate["unique"]
+    assert float(true.value) <= best.value + 1e-9 * abs(best.value)
+    above = p.exact().to(RATIONAL).value(RATIONAL.array(best.x)) - RATIONAL.scalar(true.value)
+    assert best.certificate["gap"] is None or float(above) <= best.certificate["gap"] * (1 + 1e-6) + 1e-30
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-100, 1e100])
+def test_badly_scaled_coordinates_are_no_flat_directions(scale):
+    best = optimum(Quadratic([np.diag([1.0, scale])], [[3.0, -7.0]]))
+    assert best.x == pytest.approx([3, -7], rel=1e-15) and best.certificate["unique"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_products_of_rows_that_are_singular_to_rounding_are_not_unique(seed):
+    rows = np.random.default_rng(seed).standard_normal((2, 4))
+    best = optimum(Quadratic.from_linear((rows.T @ rows)[None], (rows.T @ [1.0, 2.0])[None]))
+    np.testing.assert_allclose(best.x, np.linalg.pinv(rows) @ [1.0, 2.0], rtol=1e-9)
+    assert best.certificate["unique"] is False
+    with pytest.raises(NoMinimiser, match="unbounded below"):
+        optimum(Quadratic.from_linear((rows.T @ rows)[None], np.ones((1, 4))))
+
+
+@pytest.mark.parametrize("least", [-1e-14, -1e-18])
+def test_small_negative_curvature_of_floats_is_seen(least):
+    with pytest.raises(NoMinimiser, match=r"curvature -"):
+        optimum(Quadratic([np.diag([1.0, least])], [[1.0, 1.0]]))
+
+
+def test_clients_that_cancel_leave_what_is_left():
+    """Curvatures 1e6 and -1e6 + 1e-6 of two clients: their mean is 5e-7, not rounding."""
+    p = Quadratic.from_linear([[[1e6]], [[-1e6 + 1e-6]]], [[1.0], [1.0]])
+    true = optimum(p.exact())
+    assert optimum(p).x[0] == pytest.approx(float(true.x[0]), rel=1e-9)
+
+
 # ---- Newton ----------------------------------------------------------------------------------------------
 @SMOOTH
 def test_newton_is_certified(problem):

@@ -233,10 +233,8 @@ class Operator:
 
     def _best(self):
         """The exact minimiser of the problem's objective: in rationals that of the binary values of float data."""
-        if self.domain is not RATIONAL or self.problem.native is RATIONAL or not isinstance(self.problem, Quadratic):
-            return optimum(self.problem).x
-        exact = self.problem.to(RATIONAL)
-        return optimum(Quadratic.from_linear(exact._H, exact._b, exact.p)).x
+        exact = self.domain is RATIONAL and isinstance(self.problem, Quadratic)
+        return optimum(self.problem.exact() if exact else self.problem).x
 
     # ---- finite horizons -------------------------------------------------------------------------------
     def begin(self, x0):

@@ -46,6 +46,15 @@ class Quadratic(Problem):
         self.c = None
         return self
 
+    def exact(self) -> Quadratic:
+        """The same problem in rationals: floats at their binary values, float weights divided by their sum, the symmetric
+        part of Hessians that are symmetric to rounding. An exact problem is its own."""
+        if self.native is not FLOAT:
+            return self
+        now = self.to(RATIONAL)
+        H = linalg.to_fractions(now._H)
+        return Quadratic.from_linear((H + H.swapaxes(1, 2)) / 2, now._b, now.p, now._offset, self.name)
+
     @staticmethod
     def _check_shapes(H, v, what):
         if H.ndim != 3 or H.shape[1] != H.shape[2] or H.shape[0] == 0 or H.shape[1] == 0:

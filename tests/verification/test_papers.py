@@ -1,4 +1,7 @@
-"""Every paper's folder: every word, every witness, and independence of the paper's leg from the engine."""
+"""Every paper's folder: what is written, every witness, and independence of the paper's leg from the engine.
+
+The words themselves, and whether every planted bug is noticed, are decided by `make verify`, not a second time here.
+"""
 
 import ast
 import subprocess
@@ -8,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from fltheory.algorithms.catalogue import discover
-from fltheory.claims.check import apply_bug, check, check_instance
 from fltheory.claims.discover import papers
-from fltheory.claims.findings import SCRIPT_LINES, confirm
-from fltheory.scalars import have
+from fltheory.claims.findings import SCRIPT_LINES
 
 PAPERS = {p.slug: p for p in papers([Path(__file__).parents[2] / "verification"])}
 CLAIMS = [pytest.param(p, c, id=f"{p.slug}/{c.id}") for p in PAPERS.values() for c in p.claims.values()]
@@ -43,20 +44,7 @@ def test_every_paper_is_here():
     assert all(p.claims and p.findings for p in PAPERS.values())
 
 
-# ---- words ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("paper", "claim"), CLAIMS)
-def test_claim_has_its_expected_word(paper, claim):
-    verdict = check(claim, quick=True)
-    assert verdict.word in (paper.ledger[claim.id]["expected"], "SKIPPED"), verdict.failures()
-    assert verdict.word != "SKIPPED" or not all(map(have, ("hypothesis", "flint", "cvxpy")))
-
-
-@pytest.mark.parametrize(("paper", "finding"), FINDINGS)
-def test_finding_is_confirmed(paper, finding):
-    verdict = confirm(finding, paper.claims)
-    assert verdict.word in (paper.ledger[finding.id]["expected"], "SKIPPED"), verdict.steps
-
-
+# ---- what is written ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
 def test_what_is_written_stands_in_the_ledger_with_the_same_kind(paper):
     for name, finding in paper.findings.items():
@@ -115,21 +103,6 @@ def test_claims_construct_no_algorithm(path):
 
 
 # ---- bugs -------------------------------------------------------------------------------------------------
-@pytest.mark.slow
-@pytest.mark.parametrize(("paper", "claim"), [c for c in CLAIMS if c.values[1].rejects])
-def test_every_bug_that_a_claim_rejects_is_killed(paper, claim):
-    verdict = check(claim, search=False)
-    assert any(m["status"] == "killed" for m in verdict.mutants) or claim.expect in ("FALSE", "OPEN") or claim.powerless
-    by_name = {i.name: i for i in claim.on}
-    for mutant in verdict.mutants:
-        assert mutant["status"] != "survived" or claim.expect in ("FALSE", "OPEN"), mutant
-        if mutant["kind"] == "bug" and mutant["status"] == "killed":
-            bug = next(b for b in claim.rejects if b.__name__ == mutant["name"])
-            killer = by_name[mutant["by"]]
-            assert check_instance(claim, killer).status == "HOLDS"
-            assert check_instance(claim, apply_bug(bug, killer)).status == "FALSIFIED"
-
-
 @pytest.mark.parametrize("slug", [s for s, p in PAPERS.items() if (p.folder / "bugs").is_dir()])
 def test_every_bug_of_the_papers_own_catalogue_is_rejected_by_some_claim(slug):
     paper = PAPERS[slug]
