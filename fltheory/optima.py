@@ -20,6 +20,7 @@ from fltheory.scalars import FLOAT, RATIONAL, fraction, need
 LARGEST_SECOND_ROUTE = 1000  # rows: beyond, interior-point accuracy and time get out of hand
 CLEAR = 1e-6                 # conditioning of float data beyond which they are solved at their binary values
 LARGEST_EXACT = 60           # coordinates up to which that is done
+FEW_ENTRIES = 2000           # entries of Hessians up to which gradients of float data are taken exactly
 GRADIENT_TOLERANCE = 1e-12   # relative to the gradient terms that cancel at the minimiser
 
 
@@ -127,8 +128,9 @@ def _float_quadratic(problem, p, H, b):
         v = V[:, 0] / size / np.abs(V[:, 0] / size).max()
         raise NoMinimiser(f"F is unbounded below: along v = {_show(v)} it has curvature {v @ H @ v:.6g} < 0")
     unique, keep = bool(scaled[0] > rounding), scaled > rounding
-    binary = problem.exact() if unique and scaled[0] < CLEAR * scaled[-1] and len(H) <= LARGEST_EXACT else None
-    if binary:
+    hard = unique and scaled[0] < CLEAR * scaled[-1] and len(H) <= LARGEST_EXACT
+    binary = problem.exact() if hard or problem.n * len(H)**2 <= FEW_ENTRIES else None
+    if hard:
         x = FLOAT.array(_quadratic(binary).x)
     elif unique:
         x = np.linalg.solve(H / size[:, None] / size, b / size) / size
@@ -136,21 +138,23 @@ def _float_quadratic(problem, p, H, b):
         x = V[:, keep] @ ((V[:, keep].T @ (b / size)) / scaled[keep]) / size
         kernel = np.linalg.qr(V[:, ~keep] / size[:, None])[0]
         x = x - kernel @ (kernel.T @ x)
-    terms = np.linalg.norm(b) + np.linalg.norm(np.abs(H) @ np.abs(x))
-    value, gradient = p.value(x), p.gradient(x)
-    if binary:  # floats would cancel
+    terms = np.linalg.norm(p.p @ np.abs(p._b)) + np.linalg.norm((p.p[:, None, None] * np.abs(p._H)).sum(0) @ np.abs(x))
+    if binary:  # |grad F| at the point as it is: floats lose what cancels
         exact = binary.to(RATIONAL)
         value, gradient = exact.value(RATIONAL.array(x)), FLOAT.array(exact.gradient(RATIONAL.array(x)))
-    norm = float(np.linalg.norm(gradient))
+        norm, lost = float(np.linalg.norm(gradient)), 0.0
+    else:
+        value, norm = p.value(x), float(np.linalg.norm(p.gradient(x)))
+        lost = (problem.n + len(H) + 2) * np.finfo(float).eps * terms
     if not unique and norm > 1e-9 * terms:
         raise NoMinimiser(f"F is unbounded below: H is singular to rounding and |Hx - b| >= {norm:.3g} for every x")
     # least curvature: of the scaled form where the plain one is rounding, but never above what either can say
     plain = np.linalg.eigvalsh((H + H.T) / 2)
     least = max(plain[0] - rounding * plain[-1], (scaled[0] - rounding) * size.min()**2) if unique else 0.0
-    gap = norm**2 / (2 * float(least)) if least > 0 else None
+    gap = (norm + lost)**2 / (2 * float(least)) if least > 0 else None
     text = (f"|grad F(x)| = {norm:.3g} and smallest curvature {least:.6g}, in floats" if unique else
             f"|grad F(x)| = {norm:.3g}; H is singular to rounding: not unique, this is the minimum-norm one")
-    method = "exact linear solve at binary values, rounded" if binary else "float linear solve"
+    method = "exact linear solve at binary values, rounded" if hard else "float linear solve"
     return Optimum(x, float(value), {"method": method, "gradient_norm": norm, "gap": gap, "exact": False, "unique": unique,
                                      "text": text})
 

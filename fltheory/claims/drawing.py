@@ -15,7 +15,7 @@ from fltheory.laws.base import Law, RandomSteps
 from fltheory.laws.events import EventClock
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.laws.modes import Chain
-from fltheory.operators.operator import prepare
+from fltheory.operators.setting import prepare
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Balls, fraction, need

@@ -170,7 +170,7 @@ def _stable(make, problem, law, args):
     import fltheory as ft
     from fltheory.comparison import cost
     from fltheory.errors import FLTheoryError
-    from fltheory.operators.operator import prepare
+    from fltheory.operators.setting import prepare
 
     found = {}
     for name, build in make.items():

@@ -10,7 +10,7 @@ from fltheory.comparison.names import named
 from fltheory.comparison.predict import predict
 from fltheory.comparison.table import Entry, MethodTable
 from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
-from fltheory.operators.operator import prepare
+from fltheory.operators.setting import prepare
 from fltheory.operators.stability import StableSteps
 from fltheory.optima import optimum
 from fltheory.problems.base import Problem

@@ -11,7 +11,7 @@ from fltheory.comparison.precision import RANGE, left_range, length, same_depart
 from fltheory.comparison.predict import ROUNDING, Prediction, certain, reason
 from fltheory.comparison.tails import spared
 from fltheory.errors import FLTheoryError
-from fltheory.operators.operator import prepare
+from fltheory.operators.setting import prepare
 from fltheory.runs import run
 from fltheory.scalars import FLOAT, have
 from fltheory.trace import Trace

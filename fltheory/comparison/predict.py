@@ -12,7 +12,8 @@ from fltheory.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.laws.base import RandomSteps
 from fltheory.operators.fourth import spread
 from fltheory.operators.linearise import linearise
-from fltheory.operators.operator import derive, prepare
+from fltheory.operators.operator import derive
+from fltheory.operators.setting import prepare
 from fltheory.operators.stability import stable_steps
 from fltheory.operators.surrogates import surrogate_weights
 from fltheory.problems.quadratic import Quadratic

@@ -18,9 +18,10 @@ from fltheory.elements import Symbolic
 from fltheory.errors import TooLarge, check_flag, refuse, shown
 from fltheory.laws.draw import Draw, Slots
 from fltheory.problems.base import Rows
-from fltheory.scalars import declare, entries, fraction, is_count
+from fltheory.scalars import declare, entries, fraction, is_count, is_rational
 
 LARGEST_SUPPORT = 70_000
+ROUNDED = Fraction(1, 10**12)  # how far from 1 the sum of float probabilities may be
 MOST_STEPS = 10**6
 
 
@@ -55,9 +56,10 @@ class RandomSteps:
             choices = [(p, s) for p, s in self.choices]
         except Exception:
             refuse("choices", self.choices, "is a sequence of (probability, steps)", "For example [('1/2', 1), ('1/2', 4)].")
-        pairs = tuple((fraction(p), check_steps(s)) for p, s in choices)
-        if any(p <= 0 for p, _ in pairs) or sum(p for p, _ in pairs) != 1:
-            refuse("choices", self.choices, "probabilities are positive and sum to 1", "Give exact ones: '1/2'.")
+        chances = distribution([p for p, _ in choices], "choices", "probabilities are positive and sum to 1") if choices else ()
+        pairs = tuple((p, check_steps(s)) for p, (_, s) in zip(chances, choices, strict=True))
+        if not pairs or any(p == 0 for p, _ in pairs):
+            refuse("choices", self.choices, "probabilities are positive and sum to 1", "Leave out what never happens.")
         if self.independent and any(isinstance(s, tuple) for _, s in pairs):
             refuse("choices", self.choices, "independent draws are one int per choice", "Set independent=False.")
         object.__setattr__(self, "choices", pairs)
@@ -231,6 +233,11 @@ class Law:
         """
         return None
 
+    @property
+    def exact_features(self) -> bool:
+        """Whether this law knows its exact `feature_moments`."""
+        return type(self).feature_moments is not Law.feature_moments
+
     # ---- sampling --------------------------------------------------------------------------------------
     def sample(self, stream, n, batch, mode=None, slots=None):
         """(Draw, mode) of `batch` replicates. stream: the round's `Stream`; mode (batch,) ints before the round."""
@@ -304,6 +311,26 @@ def minibatch_slots(stream, sizes, who, shape, size, convert):
     return Slots(make)
 
 
+def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
+    """Probabilities as Fractions that sum to 1. Floats that sum to 1 within 1e-12 are divided by their sum, as weights are.
+
+    Symbols pass where the sum is 1 identically. Raises BadInput.
+    """
+    given = declare(values, what).reshape(-1)
+    if any(isinstance(v, Symbolic) for v in given):
+        exact, total = tuple(given), sum(given[1:], given[0])
+        wrong = total != 1
+    else:
+        exact = tuple(fraction(v) for v in given)
+        total = sum(exact)
+        wrong = any(v < 0 for v in exact) or (abs(total - 1) > ROUNDED if given.dtype == np.float64 else total != 1)
+        exact = exact if wrong or total == 1 else tuple(v / total for v in exact)
+    if wrong:
+        refuse(what, [str(v) for v in exact], f"{rule}, these to {shown(float(total)) if is_rational(total) else total}",
+               "Divide them by their sum.")
+    return exact
+
+
 def probabilities(values, n, what):
     """Participation probabilities (n,) in (0, 1], exact; an int or number is shared by all clients. Symbols pass."""
     array = declare(values, what)
@@ -317,4 +344,4 @@ def probabilities(values, n, what):
     return exact
 
 
-__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "probabilities"]
+__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "distribution", "probabilities"]

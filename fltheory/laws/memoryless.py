@@ -12,9 +12,9 @@ import numpy as np
 from fltheory.arrays import EVERYONE
 from fltheory.elements import Symbolic
 from fltheory.errors import is_one_of, refuse
-from fltheory.laws.base import Law, probabilities
+from fltheory.laws.base import Law, distribution, probabilities
 from fltheory.laws.shares import FixedSize, Independent
-from fltheory.scalars import declare, fraction, is_count
+from fltheory.scalars import declare, is_count
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class WithReplacement(Law):
 
     def __init__(self, draws, probabilities=None, steps=None, noise=0, batch=None):
         chances = None if probabilities is None else tuple(declare(probabilities, "probabilities").reshape(-1))
-        symbolic = chances is not None and any(isinstance(v, Symbolic) for v in chances)
-        chances = chances if symbolic or chances is None else tuple(fraction(v) for v in chances)
+        if chances:
+            chances = distribution(probabilities, "probabilities")
         given = {"draws": draws, "probabilities": chances, "steps": steps, "noise": noise, "batch": batch}
         for k, v in given.items():
             object.__setattr__(self, k, v)
@@ -104,9 +104,6 @@ class WithReplacement(Law):
             refuse("draws", draws, f"at least one draw a round, and at most {MOST_DRAWS}", "Give an int >= 1.")
         if chances == ():
             refuse("probabilities", chances, "one per client", "Give n numbers, or None for uniform draws.")
-        negative = chances is not None and not symbolic and any(v < 0 for v in chances)
-        if negative or (chances is not None and sum(chances[1:], chances[0]) != 1):
-            refuse("probabilities", [str(v) for v in chances], "they are >= 0 and sum to 1", "Give exact ones.")
         self.__post_init__()
 
     def _chances(self, n):

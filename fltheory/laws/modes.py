@@ -11,7 +11,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.arrays import EVERYONE
 from fltheory.errors import is_one_of, listed, refuse
-from fltheory.laws.base import Law, check_steps, following, frozen, in_turn, probabilities
+from fltheory.laws.base import Law, check_steps, distribution, following, frozen, in_turn, probabilities
 from fltheory.scalars import declare, fraction, is_count
 
 MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
@@ -54,8 +54,8 @@ class Chain(Law):
             if len(set(s)) != len(s) or any(i < 0 for i in s):
                 refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
         if self.initial is not None:
-            object.__setattr__(self, "initial", _exact(self.initial, "initial"))
-            if len(self.initial) != k or any(v < 0 for v in self.initial) or sum(self.initial) != 1:
+            object.__setattr__(self, "initial", distribution(self.initial, "initial"))
+            if len(self.initial) != k:
                 refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
                        "Give one probability per mode, summing to 1.")
         elif self.matrix is not None and not self._irreducible():
@@ -71,12 +71,9 @@ class Chain(Law):
 
     def _check_matrix(self, k):
         rows = listed(self.matrix, "matrix", "is a list of rows of probabilities", "Give one row per mode.")
-        object.__setattr__(self, "matrix", tuple(_exact(row, "matrix row") for row in rows))
+        object.__setattr__(self, "matrix", tuple(distribution(row, "matrix row", "rows are >= 0 and sum to 1") for row in rows))
         if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
             refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
-        for r in self.matrix:
-            if any(v < 0 for v in r) or sum(r) != 1:
-                refuse("matrix row", [str(v) for v in r], "rows are >= 0 and sum to 1", "Normalise it.")
 
     def _irreducible(self):
         from scipy.sparse.csgraph import connected_components

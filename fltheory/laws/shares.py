@@ -15,11 +15,13 @@ CUT = 42.0       # e^-42 is below rounding
 
 
 class Shares:
-    """Float moments of cohorts (`Independent`, `FixedSize`) with weights v (n,) > 0."""
+    """Float moments of cohorts (`Independent`, `FixedSize`) with weights v (n,) >= 0, of which some are positive.
+
+    Clients of weight 0 have no share; cohorts of them alone share out nothing."""
 
     def __init__(self, model, v):
         self.model, self.v = model, np.asarray(v, dtype=float) / np.max(v)
-        self.n, total, least = len(self.v), self.v.sum(), self.v.min()
+        self.n, total, least = len(self.v), self.v.sum(), self.v[self.v > 0].min()
         u = np.arange(-CUT - math.log(total), math.log(CUT / least) + STEP, STEP)
         self.t, self.weight = np.exp(u), STEP * np.exp(u)
 

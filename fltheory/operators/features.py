@@ -40,9 +40,11 @@ class Features:
             missing = missing * (self.n - 1) / (self.n - 2)
             share = missing.sum(0) / (self.n - 1) - missing
         else:
-            system = 1 - self.v[None] / (self.v.sum() - self.v)[:, None]
+            some = np.flatnonzero(self.v)                          # a client of weight 0 has no share, and C_i = 0
+            system = 1 - self.v[None, some] / (self.v.sum() - self.v[some])[:, None]
             np.fill_diagonal(system, 0.0)
-            share = np.linalg.solve(system, missing.reshape(self.n, -1)).reshape(missing.shape)
+            share = np.zeros_like(missing)
+            share[some] = np.linalg.solve(system, missing[some].reshape(len(some), -1)).reshape(missing[some].shape)
         return single - share, share
 
     def tested(self, law):
@@ -92,7 +94,7 @@ def features_of(law, problem):
         return
     yield _of_integrals(law, n, model, None)
     v = np.asarray(problem.p, dtype=float)
-    if v.min() > 0 and np.ptp(v) > 1e-14 * v.max():
+    if (v > 0).sum() >= 3 and np.ptp(v) > 1e-14 * v.max():
         yield _of_integrals(law, n, model, v)
 
 

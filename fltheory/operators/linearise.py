@@ -7,8 +7,8 @@ import numpy as np
 
 from fltheory.errors import CertificateFailed, refuse, shortened
 from fltheory.laws.base import RandomSteps
-from fltheory.operators.operator import prepare
 from fltheory.operators.probe import Layout
+from fltheory.operators.setting import prepare
 from fltheory.scalars import FLOAT, Torch, declare, fraction, is_count, need
 
 

@@ -2,52 +2,35 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fltheory import linalg
-from fltheory.errors import CertificateFailed, FLTheoryError, NoFixedPoint, NotKept, TooLarge, is_one_of, refuse
+from fltheory.errors import (
+    CertificateFailed,
+    NoFixedPoint,
+    NotKept,
+    TooLarge,
+    is_one_of,
+    refuse,
+)
 from fltheory.operators import spectrum
 from fltheory.operators.mixture import Mixture, _along
 from fltheory.operators.moments import Moments, moments_of
 from fltheory.operators.outcomes import mixtures
-from fltheory.operators.probe import check_affine, layout, probe_init, probe_model
+from fltheory.operators.probe import layout, probe_init, probe_model
+from fltheory.operators.ranges import overflow, ranged
 from fltheory.operators.reach import Reach, everything, reachable
+from fltheory.operators.setting import check_domain, check_size, confirm_affine, prepare
 from fltheory.optima import optimum
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, declare, fraction
+from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, fraction
 
-DECIDED = 60       # numbers of a state up to which an eigenvalue next to 1 is decided in rationals
-LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
+NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose digits: 1e-16 of rounding is 1e-10 of that
+DECIDED = 60       # unknowns up to which they are taken from rationals instead,
+OUTCOMES = 300     # and outcomes of one round
 MOST_LISTED = 400   # numbers of a state over all modes of a schedule that a certificate lists
-
-
-def _ranged(method):
-    """A method whose numbers left the range of float64 says so, instead of warning and returning NaN."""
-    @functools.wraps(method)
-    def checked(self, *args, **options):
-        try:
-            with np.errstate(all="ignore"):
-                value = method(self, *args, **options)
-        except FLTheoryError:
-            raise
-        except (TypeError, np.linalg.LinAlgError, ArithmeticError, ValueError, RuntimeError) as error:
-            if self.domain not in (FLOAT, RATIONAL):
-                refuse("domain", self.domain, f"{method.__name__} has no value in this arithmetic ({error})",
-                       "Ask op.in_domain(ft.FLOAT).")
-            raise overflow(self.algorithm) from None
-        parts = vars(value).values() if is_dataclass(value) else [value]
-        for v in parts:
-            if np.asarray(v).dtype == np.float64 and np.isnan(v).any():
-                raise overflow(self.algorithm)
-        return value
-    return checked
-
-
-def overflow(algorithm):
-    return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
-                             "size, rescale the problem, or work exactly (domain=ft.RATIONAL)")
 
 
 @dataclass(frozen=True)
@@ -133,16 +116,30 @@ class Operator:
         return np.linalg.eigvals(_floats(self.moments.period_matrix()))
 
     @functools.cached_property
+    def _mixing(self) -> float:
+        """Distance from 1 of the next eigenvalue of the chain of modes, in floats; 1 where there is none."""
+        if self.domain is not FLOAT or self.moments.modes == 1 or self.moments.cycle:
+            return 1.0
+        return float(np.sort(np.abs(np.linalg.eigvals(self.moments.chain) - 1))[1])
+
+    @functools.cached_property
     def _stationary_mean(self):
-        if self.domain is FLOAT and self.reachable and np.abs(self._eigenvalues - 1).min() < 1e-13:
-            if self.reachable * self.moments.modes > DECIDED:
-                raise self._no_fixed_point()
-            pi, m = self.exact()._stationary_mean  # floats cannot tell an eigenvalue 1 from one next to it
+        gap = np.abs(self._eigenvalues - 1).min() if self.domain is FLOAT and self.reachable else 1
+        if min(gap, self._mixing) < NEAR and self._decidable(self.reachable * self.moments.modes):
+            pi, m = self.exact()._stationary_mean
             return FLOAT.array(pi), FLOAT.array(m)
+        if gap < 1e-13:  # floats cannot tell an eigenvalue 1 from one next to it
+            raise self._no_fixed_point()
         try:
             return self.moments.stationary_mean()
         except np.linalg.LinAlgError:
             raise self._no_fixed_point() from None
+
+    def _decidable(self, unknowns) -> bool:
+        """Whether the rounds are few and small enough to be taken in rationals after all."""
+        rounds = sum(self.law.cohort_count(self.problem.n, k) if mix.featured and not self.law.exact_features else len(mix.first)
+                     for k, mix in enumerate(self.moments.mixtures))
+        return unknowns <= DECIDED and rounds <= OUTCOMES
 
     def _no_fixed_point(self):
         return NoFixedPoint(
@@ -151,7 +148,7 @@ class Operator:
             f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients."
         )
 
-    @_ranged
+    @ranged
     def fixed_point(self) -> FixedPoint:
         """Fixed point of the mean round from this start. Raises NoFixedPoint if it is not unique.
 
@@ -172,7 +169,7 @@ class Operator:
         V = self._basis
         return self.origin + (V * u).sum(-1)
 
-    @_ranged
+    @ranged
     def rate(self) -> float:
         """Contraction factor of the mean per round: spectral radius on the reachable subspace (a float)."""
         if self.moments.cycle:
@@ -180,7 +177,7 @@ class Operator:
         return float(np.abs(self._eigenvalues).max(initial=0.0))
 
     # ---- second moments --------------------------------------------------------------------------------
-    @_ranged
+    @ranged
     def mean_square_rate(self) -> float:
         """Contraction factor of E|z - z*|^2 per round: spectral radius of E[M (x) M] (a float)."""
         return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_square_rate()
@@ -190,7 +187,7 @@ class Operator:
         """Whether second moments converge (mean-square rate below 1), as floats have it; `certify` decides exactly."""
         return self.mean_square_rate() < 1
 
-    @_ranged
+    @ranged
     def stationary(self) -> Stationary:
         """Stationary mean and covariance of the server model. Raises NoFixedPoint where none exists."""
         mean, covariance = self._stationary()
@@ -198,6 +195,10 @@ class Operator:
 
     def _stationary(self):
         """(mean (d,), covariance (d, d)) in the stationary law; raises NoFixedPoint where second moments grow."""
+        near = self.domain is FLOAT and min(abs(self.mean_square_rate() - 1), self._mixing) < NEAR
+        if near and self._decidable(self.moments.unknowns):
+            mean, covariance = self.exact()._stationary()
+            return FLOAT.array(mean), FLOAT.array(covariance)
         pi, m = self._stationary_mean
         mean = m.sum(0)
         # around the mean, so that a far optimum takes no digits off the covariance
@@ -209,7 +210,7 @@ class Operator:
         to_model = E @ self._basis
         return (E * self._lift(mean)).sum(-1) + e, to_model @ spread.sum(0) @ to_model.T
 
-    @_ranged
+    @ranged
     def floor(self, reference=None):
         """Stationary E|x - x*|^2 of the server model, >= 0; inf where second moments diverge.
 
@@ -268,25 +269,24 @@ class Operator:
             yield mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
             now = self.moments.step(*now)
 
-    def mean_gradient_square(self, surrogate, rounds, x0):
+    def mean_gradient_square(self, surrogate, rounds, x0=None):
         """(1/T) sum_{t<T} E|grad F~(x_t)|^2 for a quadratic surrogate objective; rounds = T >= 1, or None for T = inf.
 
-        surrogate: a `Quadratic` (its weights are w). T = inf is the stationary value.
+        surrogate: a `Quadratic` (its weights are w). T = inf is the stationary value, and needs no x0.
         """
         s = surrogate.to(self.domain)
         H = (s.p[:, None, None] * s._H).sum(0)
         b = (s.p[:, None] * s._b).sum(0)
 
-        def square(mean, second):
-            gram = H.T @ H
-            return (gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
-
+        gram = H.T @ H
         if rounds is None:
             mean, covariance = self._stationary()
-            return self._public(square(mean, covariance + mean[:, None] * mean[None, :]))
+            slope = (H * mean).sum(-1) - b
+            return self._public((gram * covariance).sum() + (slope * slope).sum())
         if rounds < 1:
             refuse("rounds", rounds, "an average needs at least one round", "Give rounds >= 1, or None for infinity.")
-        total = sum(square(m, S) for m, S in self.trajectory(rounds, x0))
+        total = sum((gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
+                    for mean, second in self.trajectory(rounds, x0))
         return self._public(total / rounds)
 
     def carried(self, form, rounds, state=False):
@@ -323,36 +323,6 @@ def _floats(array):
     return out
 
 
-def prepare(algorithm, problem, law, noise):
-    """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
-    for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to"), "ft.FedAvg(lr, steps)"),
-                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
-        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
-            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
-    if not hasattr(law, "cohorts") or isinstance(law, type):
-        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
-    law = law.with_steps(getattr(algorithm, "steps", None))
-    if noise is not None:
-        if fraction(law.noise) and fraction(law.noise) != fraction(noise):
-            refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
-        law = law.with_noise(noise)
-    if law.repeats and algorithm.stateful:
-        refuse(
-            "law",
-            type(law).__name__,
-            f"it may draw one client twice, and the clients of {type(algorithm).__name__} keep memories",
-            "Use a law without repeats.",
-        )
-    if law.batch is not None and not hasattr(problem, "sizes"):
-        refuse("batch", law.batch, f"{type(problem).__name__} has no rows to draw mini-batches from",
-               "Use additive noise, or a problem made of data (ft.Ridge, ft.Logistic, ft.Network).")
-    law = getattr(algorithm, "law_for", lambda law, n: law)(law, problem.n)
-    for mode in range(law.modes):
-        law.steps_of(problem.n, mode)
-        law.cohort_count(problem.n, mode)
-    return law
-
-
 def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT) -> Operator:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 
@@ -362,7 +332,7 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     """
     if not is_one_of(start, ("init", "any")):
         refuse("start", start, 'is "init" or "any"', "Say which states count.")
-    _check_domain(domain)
+    check_domain(domain)
     law = prepare(algorithm, problem, law, noise)
     if law.batch is not None:
         refuse(
@@ -374,19 +344,14 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
-def _check_domain(domain):
-    if not isinstance(domain, Domain) or isinstance(domain, Torch):
-        refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
-
-
 @np.errstate(all="ignore")  # what overflows is refused below, in words
 def _build(algorithm, problem, law, noise, start, domain, reach):
-    _check_size(algorithm, problem, domain, start, reach)
+    check_size(algorithm, problem, domain, start, reach)
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
     noisy = bool(fraction(noise))
     if reach is None:
-        check_affine(alg, prob, lay, law.typical(prob.n))
+        confirm_affine(algorithm, problem, domain, law.typical(prob.n))
     mixes = mixtures(alg, prob, lay, law, noisy)
     if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
@@ -400,19 +365,6 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
-
-
-def _check_size(algorithm, problem, domain, start, reach):
-    """Refuse a state whose operator would take minutes, before anything is computed."""
-    if isinstance(domain, (Field, Modular)):
-        return  # there may be symbols in problem or algorithm: small by nature
-    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
-    kept = size > problem.d and start == "init" and reach is None
-    most = LARGEST[domain is FLOAT][kept]
-    if size > most:
-        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
-                       f"numbers: operators {'of methods with memories ' if kept else ''}are derived up to {most} of them"
-                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
 def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
@@ -436,4 +388,4 @@ def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
     return mix.reduce(list(reach.rows), local.V, z0)
 
 
-__all__ = ["FixedPoint", "Operator", "Stationary", "derive", "prepare"]
+__all__ = ["FixedPoint", "Operator", "Stationary", "derive"]

@@ -9,11 +9,11 @@ from fltheory import linalg
 from fltheory.algorithms.base import advance
 from fltheory.elements import Symbolic
 from fltheory.errors import TooLarge, refuse, shown
-from fltheory.laws.base import Law, RandomSteps
+from fltheory.laws.base import RandomSteps
 from fltheory.operators.features import features_of
-from fltheory.operators.operator import _check_domain, prepare
 from fltheory.operators.outcomes import FEW, cohorts, pieces, spanning
 from fltheory.operators.probe import layout
+from fltheory.operators.setting import check_domain, prepare
 from fltheory.problems.base import Problem, check_weights
 from fltheory.residues import Residues, word_prime
 from fltheory.scalars import FLOAT, RATIONAL, Domain, Field, Words, is_count
@@ -74,7 +74,7 @@ def _proportional_to_step(algorithm, law, n, weights) -> bool:
     domain, flat = Words(word_prime(0)), _Linear(n, weights)
     law = prepare(algorithm, flat, law, None)
     fixed = not any(isinstance(law.steps_of(n, mode), RandomSteps) for mode in range(law.modes))
-    featured = fixed and type(law).feature_moments is not Law.feature_moments
+    featured = fixed and law.exact_features
     found = []
     for k in range(3):
         lr = 1 + word_prime(k + 1) % (domain.prime - 1)
@@ -106,7 +106,7 @@ def _from_zero(alg, prob, lay, draw):
 
 def _mean_step(algorithm, law, n, weights, domain):
     """s (n,): the mean server step from 0 on the losses f_i(x) = -x_i."""
-    _check_domain(domain)
+    check_domain(domain)
     if not is_count(n):
         refuse("n", n, "there is at least one client", "Give an int >= 1.")
     if n > MOST_CLIENTS:

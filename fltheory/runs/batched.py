@@ -10,7 +10,7 @@ from fltheory.arrays import to_numpy
 from fltheory.errors import BadInput, CertificateFailed, NoMinimiser, refuse
 from fltheory.laws.base import gaussian_slots, minibatch_slots
 from fltheory.laws.draw import Draw, Slots, to_device
-from fltheory.operators.operator import prepare
+from fltheory.operators.setting import prepare
 from fltheory.optima import optimum
 from fltheory.problems.base import Rows
 from fltheory.problems.network import Network

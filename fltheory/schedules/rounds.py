@@ -11,7 +11,8 @@ import numpy as np
 from fltheory import linalg
 from fltheory.errors import refuse
 from fltheory.laws.modes import Chain
-from fltheory.operators.operator import _build, derive, prepare
+from fltheory.operators.operator import _build, derive
+from fltheory.operators.setting import prepare
 from fltheory.scalars import RATIONAL
 from fltheory.schedules.windows import Automaton
 

@@ -7,7 +7,7 @@ import pytest
 import fltheory as ft
 from fltheory.comparison import cost
 from fltheory.errors import TooLarge
-from fltheory.operators.operator import prepare
+from fltheory.operators.setting import prepare
 
 
 def many(n, d=2):

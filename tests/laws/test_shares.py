@@ -9,7 +9,7 @@ from fltheory.laws.shares import FixedSize, Independent, Shares
 
 RNG = np.random.default_rng(0)
 WEIGHTS = {"dirichlet": RNG.dirichlet(np.ones(8)), "equal": np.full(8, 1 / 8),
-           "extreme": np.array([1e-7] * 7 + [1 - 7e-7])}
+           "extreme": np.array([1e-7] * 7 + [1 - 7e-7]), "zeros": np.array([0, .5, 0, .3, .1, 0, .1, 0])}
 
 
 def listed(cohorts, v):
@@ -19,7 +19,7 @@ def listed(cohorts, v):
     for q, members in cohorts:
         one = np.zeros(n)
         one[list(members)] = 1
-        share = one * v / (one @ v)
+        share = one * v / max(one @ v, 1e-300)  # of clients of weight 0 alone: nobody's
         for into, value in zip(out, (one, share, np.outer(one, one), np.outer(one, share), np.outer(share, share)), strict=True):
             into += q * value
     return out

@@ -273,7 +273,7 @@ def test_a_round_that_does_nothing():
 @pytest.mark.parametrize(("n", "d", "domain"), [(200, 50, FLOAT), (301, 2, FLOAT), (130, 2, RATIONAL), (2, 2600, FLOAT)])
 def test_states_beyond_reach_are_refused_before_any_work(n, d, domain, monkeypatch):
     problem = ft.Quadratic(np.broadcast_to(np.eye(d), (n, d, d)), np.zeros((n, d)))
-    for step in ("mixtures", "reachable", "check_affine"):
+    for step in ("mixtures", "reachable", "confirm_affine"):
         monkeypatch.setattr(f"fltheory.operators.operator.{step}", None)
     for algorithm in (ft.Scaffold(LR, 2), ft.Focus(LR, 2)) if n > 2 else (ft.FedAvg(LR, 2),):
         with pytest.raises(ft.TooLarge, match=r"state of \d+ numbers.*derived up to \d+.*ft\.run"):

@@ -51,6 +51,32 @@ def test_three_routes_to_one_operator(algorithm, law, noise, route):
         assert mix.noise_square() == pytest.approx(listed.moments.mixtures[0].noise_square(), rel=1e-10, abs=1e-14)
 
 
+@pytest.mark.parametrize("weights", [[0, .1, .2, .3, .4, 0, 0, 0], [0, .1, .2, .7], [.5, 0, .5, 0, 0], [0, 1, 0, 0]], ids=str)
+@pytest.mark.parametrize("law", [ft.Uniform(2), ft.Bernoulli(.3), ft.Bernoulli(.3, empty="skip"), ft.Bernoulli(.3, empty="redraw")],
+                         ids=str)
+@pytest.mark.parametrize("algorithm", METHODS, ids=lambda a: type(a).__name__)
+def test_clients_of_weight_zero(algorithm, law, weights, route):
+    """A cohort of them alone shares out nothing: as enumerated, or enumerated itself where fewer than three have weight."""
+    given = problem(len(weights), 2, weights=[Fraction(str(w)) for w in weights])
+    route(10**9, 0)
+    listed = ft.derive(algorithm, given, law)
+    for small in (10**9, 0):
+        route(2, small)
+        found = ft.derive(algorithm, given, law)
+        assert found.rate() == pytest.approx(listed.rate(), rel=1e-9)
+        assert found.floor(reference=[0, 0]) == pytest.approx(listed.floor(reference=[0, 0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [ft.Uniform(7), ft.Bernoulli(.3)], ids=str)
+def test_one_client_of_weight_zero_among_sixty(law):
+    weights = np.random.default_rng(3).dirichlet(np.ones(60))
+    near, weights[11] = weights.copy(), 0
+    near[11] = 1e-13
+    a, b = (ft.derive(ft.FedAvg(.01, 2), problem(60, 2, weights=w / w.sum()), law) for w in (weights, near))
+    assert a.fixed_point().x == pytest.approx(b.fixed_point().x, rel=1e-9)
+    assert a.rate() == pytest.approx(b.rate(), rel=1e-9)
+
+
 def test_a_round_of_another_form_is_enumerated(route):
     """VRL-SGD hands participants the average of the others: pairs of clients, which no share expresses."""
     given = problem(6, 1)

@@ -14,7 +14,7 @@ from verification.focus.reconstructions import fig4, fig9
 
 FOLDER = Path(__file__).parents[2] / "verification" / "focus"
 FIGURES, EXPERIMENTS = figures_of(FOLDER), figures_of(FOLDER, experiments=True)
-SLOW = {"stability", "markov"}
+SLOW = {"stability", "markov", "table1"}
 
 
 def committed(name):

@@ -1,6 +1,6 @@
 """Every paper's folder: what is written, every witness, and independence of the paper's leg from the engine.
 
-The words themselves, and whether every planted bug is noticed, are decided by `make verify`, not a second time here.
+The words about the papers, and whether every planted bug is noticed, are decided by `make verify`, not a second time here.
 """
 
 import ast
@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from fltheory.algorithms.catalogue import discover
+from fltheory.claims.check import check
 from fltheory.claims.discover import papers
 from fltheory.claims.findings import SCRIPT_LINES
+from fltheory.scalars import have
 
 PAPERS = {p.slug: p for p in papers([Path(__file__).parents[2] / "verification"])}
 CLAIMS = [pytest.param(p, c, id=f"{p.slug}/{c.id}") for p in PAPERS.values() for c in p.claims.values()]
@@ -42,6 +44,14 @@ def imported(path):
 def test_every_paper_is_here():
     assert {"fednova"} <= set(PAPERS)
     assert all(p.claims and p.findings for p in PAPERS.values())
+
+
+# ---- words of claims about the engine: tests of the engine -------------------------------------------------
+@pytest.mark.parametrize(("paper", "claim"), [c for c in CLAIMS if c.values[0].slug == "engine"])
+def test_claim_has_its_expected_word(paper, claim):
+    verdict = check(claim, quick=True)
+    assert verdict.word in (paper.ledger[claim.id]["expected"], "SKIPPED"), verdict.failures()
+    assert verdict.word != "SKIPPED" or not all(map(have, ("hypothesis", "flint", "cvxpy")))
 
 
 # ---- what is written ------------------------------------------------------------------------------------------------
