@@ -178,7 +178,7 @@ class Law:
         choices = steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
         count = self.cohort_count(n, mode) * len(choices)
         if count > limit:
-            raise TooLarge(f"{shown(self)}: {count} outcomes in one round exceed {limit}; use feature moments or runs")
+            raise TooLarge(f"{shown(self)}: {count} outcomes in one round exceed {limit}. Use ft.run, or fewer clients or outcomes")
         out = []
         for prob, who, present in self.cohorts(n, mode):
             for q, tau in choices:

@@ -165,12 +165,14 @@ class Bernoulli(Law):
 
     def cohorts(self, n, mode=0):
         p = probabilities(self.p, n, "p")
-        full = 1 - self._nobody(p) if self.empty == "redraw" else 1
-        for bits in itertools.product(*[(1,) if v == 1 else (0, 1) for v in p]):
-            if self.empty == "redraw" and not any(bits):
-                continue
-            prob = math.prod((v if b else 1 - v for b, v in zip(bits, p, strict=True)), start=Fraction(1))
-            yield prob / full, EVERYONE, np.array(bits, dtype=np.int64)
+        waiting = [(Fraction(1) / (1 - self._nobody(p)) if self.empty == "redraw" else Fraction(1), ())]
+        while waiting:  # client by client, so that a product is made once for all cohorts that begin alike
+            chance, bits = waiting.pop()
+            if len(bits) < n:
+                v = p[len(bits)]
+                waiting += [(chance * q, (*bits, b)) for b, q in (((1, v),) if v == 1 else ((1, v), (0, 1 - v)))]
+            elif self.empty != "redraw" or any(bits):
+                yield chance, EVERYONE, np.array(bits, dtype=np.int64)
 
     def uniforms_needed(self, n):
         return n + (1 if self.empty == "redraw" else 0)

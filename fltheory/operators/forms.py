@@ -57,26 +57,64 @@ def _pulled(F, A, a):
 
 
 def worst_ratio(form, bound):
-    """sup over z of z' form z / z' bound z, for a positive definite bound: a float; for rationals a Fraction at most 1e-12 of
-    the largest entry above it, proved by exact LDL'. Form and bound: symmetric (k, k)."""
+    """sup over z of z' form z / z' bound z, for a positive definite bound.
+
+    Form and bound: symmetric (k, k). A float where one of them is; for rationals a Fraction that is proved an upper bound
+    by exact LDL', at most 1e-9 of max(|ratio|, |form| / |bound|) above the supremum, |.| the largest entry. Raises BadInput.
+    """
     F, B = declare(form, "form"), declare(bound, "bound")
     if F.shape != B.shape or F.ndim != 2 or F.shape[0] != F.shape[1] or len(F) == 0:
         refuse("shapes", (F.shape, B.shape), "form and bound are square matrices of one size", "Give (k, k) arrays.")
-    both = FLOAT.array(F), FLOAT.array(B)
-    for what, M in (("form", both[0]), ("bound", both[1])):
-        if np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
+    exact = F.dtype == B.dtype == object
+    if not exact:
+        F, B = FLOAT.array(F), FLOAT.array(B)
+    for what, M in (("form", F), ("bound", B)):
+        if not (M == M.T).all() if exact else np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
             refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")
-    if np.linalg.eigvalsh(both[1]).min() <= 0:
+    own = [B[k, k] for k in range(len(B))]
+    size = None
+    if all(v > 0 for v in own):  # unit diagonal: coordinates in other units have the same ratio
+        size = np.array([Fraction(2) ** (_exponent(v) // 2) for v in own] + [None], dtype=object)[:-1]
+        scale = size if exact else FLOAT.array(size)
+        F, B = F / scale[:, None] / scale, B / scale[:, None] / scale
+    definite = size is not None and (linalg.is_positive_definite(B) if exact else np.linalg.eigvalsh(B).min() > 1e-15 * len(B))
+    if not definite:
         refuse("bound", bound, "is positive definite, or the ratio has no largest value", "Add a small multiple of the identity.")
+    unit = max((abs(v) for v in F.reshape(-1)), default=0)
+    if unit == 0:
+        return F[0, 0]
+    G = F / unit  # entries up to 1, whatever the form's units: floats can look for the ratio
+    if not exact:
+        return float(_largest(G, B) * unit)
+    try:
+        top = Fraction(_largest(FLOAT.array(G), FLOAT.array(B)))
+    except np.linalg.LinAlgError:  # definite, but not to floats
+        top = Fraction(0)
+    step = Fraction(1, 10**12) * max(Fraction(1, 1000), abs(top))
+    ratio, low = top, None
+    while not linalg.is_positive_definite(ratio * B - G, strict=False):
+        ratio, low, step = ratio + step, ratio, 2 * step
+    wanted = Fraction(1, 10**9) * max(1, abs(ratio))
+    while low is None or ratio - low > wanted:  # the supremum lies above `low`
+        if low is None:  # the guess was large enough: how much too large?
+            low, step = ratio - step, 2 * step
+            if linalg.is_positive_definite(low * B - G, strict=False):
+                ratio, low = low, None
+            continue
+        middle = (ratio + low) / 2
+        ratio, low = (middle, low) if linalg.is_positive_definite(middle * B - G, strict=False) else (ratio, middle)
+    return ratio * unit
+
+
+def _largest(F, B):
     from scipy.linalg import eigh
-    top = float(eigh(*both, eigvals_only=True)[-1])
-    if F.dtype == np.float64 or B.dtype == np.float64:
-        return top
-    step = Fraction(1, 10**12) * max(1, abs(Fraction(top)))
-    rate = Fraction(top)
-    while not linalg.is_positive_definite(rate * B - F, strict=False):
-        rate, step = rate + step, 2 * step
-    return rate
+    return float(eigh(F, B, eigvals_only=True)[-1])
+
+
+def _exponent(value) -> int:
+    """floor(log2) of a positive number, to one."""
+    v = Fraction(value)
+    return v.numerator.bit_length() - v.denominator.bit_length()
 
 
 __all__ = ["carried", "worst_ratio"]

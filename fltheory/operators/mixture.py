@@ -79,6 +79,13 @@ class Mixture:
             return self._in_integers(V, slice(D), adjoint=True)
         return _sandwich(self.gram, np.swapaxes(A, -1, -2), V, A)
 
+    def squares(self):
+        """E[M_ac M_bd] as a matrix (D^2, D^2) from pairs (c, d) to pairs (a, b): all of `push` at once, for few coordinates."""
+        D = self.size
+        flat = self.parts[:, :, :D].reshape(len(self.parts), D * D)
+        mixed = self.gram[:, None] * flat if self.gram.ndim == 1 else self.gram @ flat
+        return (flat.T @ mixed).reshape(D, D, D, D).swapaxes(1, 2).reshape(D * D, D * D)
+
     @functools.cached_property
     def _integers(self):
         """(weights, maps, their common denominator as it enters a sandwich) of an enumeration in rationals, else None."""

@@ -5,6 +5,7 @@ the case of one mode. Everything works in floats and in exact arithmetics.
 """
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,11 +203,30 @@ class Moments:
 
     def second_matrix(self, pace=1):
         """The second-moment map of one period on packed symmetric blocks, dense (q, q)."""
+        if pace == 1 and not self.cycle and self._floats and all(isinstance(mix, Mixture) for mix in self.mixtures):
+            return self._squares
         zero = self.mixtures[0].zero
         unit = np.full((self.unknowns, self.unknowns), zero, dtype=self.mixtures[0].first.dtype)
         for k in range(self.unknowns):
             unit[k, k] = zero + 1
         return np.stack([self._pack(self.again(self._unpack(e), pace)) for e in unit], axis=1)
+
+    @property
+    def _floats(self) -> bool:
+        return self.mixtures[0].first.dtype == np.float64
+
+    @functools.cached_property
+    def _squares(self):
+        """`second_matrix` in floats from E[M (x) M] of every mode: many outcomes are summed in one product."""
+        r = self.size
+        i, j = np.triu_indices(r)
+        blocks = []
+        for mix in self.mixtures:
+            full = mix.squares()[i * r + j]
+            both = full[:, i * r + j] + full[:, j * r + i]
+            blocks.append(np.where(i == j, both / 2, both))
+        chain = self._matrix()
+        return np.block([[chain[k, j] * block for k in range(self.modes)] for j, block in enumerate(blocks)])
 
     def perron(self):
         """(rate, V): spectral radius of the second-moment map and a positive semidefinite eigenblock (floats).
@@ -214,6 +234,10 @@ class Moments:
         Of the second-moment map per round. The map preserves the cone of positive matrices, so its spectral radius is an
         eigenvalue. V (carried, r, r) is scaled to largest entry 1. Arnoldi can miss; `certify` makes the number safe.
         """
+        return self._perron
+
+    @functools.cached_property
+    def _perron(self):
         if self.size == 0:
             return 0.0, np.zeros((self.carried, 0, 0))
         pace = self._pace(np.eye(self.size), lambda mix, S: mix.push(S))
@@ -253,6 +277,8 @@ class Moments:
         zero = self._zeros(self.size, self.size)
         if self.size == 0:
             return zero
+        if self._sure_contraction is not None:
+            return np.stack([v[:, None] * v[None] / q for v, q in zip(m, pi, strict=True)]) if self._sure_contraction else None
         if not self.cycle:
             return self._fixed(self.step(pi, m, zero)[2])
         entered = (self.cycle[-1], *self.cycle[:-1])
@@ -267,6 +293,19 @@ class Moments:
         for j, move in zip(self.cycle, moves, strict=True):
             block = zero[j] = move(block)
         return zero
+
+    @functools.cached_property
+    def _sure_contraction(self):
+        """Whether rounds without any randomness contract, in rationals and by the mean map alone; None where that does not
+        decide. Then a covariance is 0, and there is no equation to solve for it."""
+        sure = (self.modes == 1 or self.cycle) and all(mix.single for mix in self.mixtures)
+        if not sure or not is_rational(self.variance) or not self.variance == 0:
+            return None
+        try:
+            low, high = linalg.charpoly_radius(self.period_matrix())
+        except ImportError:
+            return None
+        return True if high < 1 else False if low >= 1 else None
 
     def _noisy(self, mix, q, v):
         """X -> the second moments after a round that was entered with probability q and mean v (q times the mean)."""

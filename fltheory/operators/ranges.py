@@ -23,18 +23,19 @@ def ranged(method):
             if self.domain not in (FLOAT, RATIONAL):
                 refuse("domain", self.domain, f"{method.__name__} has no value in this arithmetic ({error})",
                        "Ask op.in_domain(ft.FLOAT).")
-            raise overflow(self.algorithm) from None
+            raise overflow(self.algorithm, self.domain) from None
         parts = vars(value).values() if is_dataclass(value) else [value]
         for v in parts:
             if np.asarray(v).dtype == np.float64 and np.isnan(v).any():
-                raise overflow(self.algorithm)
+                raise overflow(self.algorithm, self.domain)
         return value
     return checked
 
 
-def overflow(algorithm):
+def overflow(algorithm, domain=FLOAT):
+    remedy = "work exactly (domain=ft.RATIONAL)" if domain is not RATIONAL else "ask op.certify(), which needs no floats"
     return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
-                             "size, rescale the problem, or work exactly (domain=ft.RATIONAL)")
+                             f"size, rescale the problem, or {remedy}")
 
 
 __all__ = ["overflow", "ranged"]

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from fltheory import linalg
 from fltheory.errors import CertificateFailed
 from fltheory.operators.moments import DENSE, Moments
-from fltheory.scalars import RATIONAL
+from fltheory.scalars import RATIONAL, have
 
 SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
 DOUBLINGS = 60
@@ -61,7 +61,13 @@ def mean_square(exact: Moments, floats: Moments, width, mean=None):
     What floats say is a first guess. Where it survives no exact check, bounds are found without it: by the exact
     characteristic polynomial of a small map, else by moving the guess until the checks hold on both sides.
     """
-    rho, perron = floats.perron()
+    try:
+        with np.errstate(all="ignore"):
+            rho, perron = floats.perron()
+    except np.linalg.LinAlgError:  # numbers beyond 1.8e308: floats say nothing
+        rho, perron = np.inf, floats._zeros(floats.size, floats.size)[:floats.carried]
+    if not np.isfinite(rho) and exact.unknowns <= CHARPOLY and have("flint"):
+        return linalg.charpoly_radius(exact.second_matrix())
     if rho < SMALL and _nilpotent(exact):
         return Fraction(0), Fraction(0)
     guess = rho if np.isfinite(rho) and rho > 0 else 1.0

@@ -6,6 +6,7 @@ import pytest
 
 import fltheory as ft
 from fltheory import linalg
+from fltheory.scalars import FLOAT
 from tests.operators.brute import three
 
 LAWS = [ft.Full(), ft.Uniform(2), ft.Bernoulli("1/2"), ft.Bernoulli("1/3", empty="skip"), ft.Cyclic([[0], [1, 2]]),
@@ -54,6 +55,37 @@ def test_the_worst_start_of_a_bound():
     assert ft.worst_ratio(F.astype(float), bound.astype(float)) == pytest.approx(.9**10)
     noisy = ft.derive(ft.FedAvg("1/10", 1), problem, ft.Full(), noise=1, domain=ft.RATIONAL).carried(square, 5)
     assert ft.worst_ratio(noisy, bound) > 10 * worst  # at x_0 = 0 the noise is all there is
+
+
+@pytest.mark.parametrize(("form", "bound", "ratio"), [
+    ([[1, 0], [0, 1]], [[1, 0], [0, Q(1, 10**200)]], Q(10) ** 200),
+    ([[1, 0], [0, 0]], [[1, 0], [0, Q(10) ** 250]], 1),
+    ([[Q(1, 10**300)]], [[3]], Q(1, 3 * 10**300)),
+    ([[Q(10) ** 300]], [[3]], Q(10**300, 3)),
+    ([[-2, 0], [0, -5]], [[1, 0], [0, 1]], -2),
+    ([[0, 0], [0, 0]], [[1, 0], [0, 1]], 0),
+    ([[1, 0], [0, 0]], [[1, 1], [1, 1 + Q(1, 10**20)]], 10**20 + 1),          # definite, but not to floats
+    ([[2]], [[Q(1, 3)]], 6),
+], ids=str)
+def test_the_worst_ratio_is_bounded_and_close(form, bound, ratio):
+    found = ft.worst_ratio(form, bound)
+    largest = max(abs(Q(v)) for row in form for v in row)
+    assert ratio <= found <= ratio + Q(2, 10**9) * max(abs(ratio), largest)
+    if max(abs(ratio), 1 / max(abs(ratio), Q(1, 10**290))) < 1e290 and ratio != 10**20 + 1:
+        floats = (FLOAT.array(np.array(v, dtype=object)) for v in (form, bound))
+        assert ft.worst_ratio(*floats) == pytest.approx(float(ratio), rel=1e-9)
+
+
+@pytest.mark.parametrize("bound", [[[1, 1], [1, 1]], [[1, 1], [1, 1 - Q(1, 10**30)]], [[1, 0], [0, 0]], [[-1]],
+                                   [[1.0, 1.0], [1.0, 1.0]]])
+def test_bounds_that_are_not_definite_are_refused(bound):
+    with pytest.raises(ft.BadInput, match="positive definite"):
+        ft.worst_ratio(np.eye(len(bound), dtype=int), bound)
+
+
+def test_exact_forms_are_exactly_symmetric():
+    with pytest.raises(ft.BadInput, match="symmetric"):
+        ft.worst_ratio([[1, Q(1, 10**30)], [0, 1]], [[1, 0], [0, 1]])
 
 
 def test_refusals():

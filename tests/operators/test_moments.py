@@ -136,3 +136,36 @@ def test_an_exact_floor_of_float_data_is_measured_from_their_exact_minimiser():
     assert ft.derive(ft.Scaffold(.1, 2), problem, ft.Full(), domain=ft.RATIONAL).floor() == 0
     flat = ft.Quadratic([[[1., 0.], [0., 5e-13]]], [[1., 1.]])
     assert ft.derive(ft.FedAvg(.5, 1), flat, ft.Full(), domain=ft.RATIONAL).floor() == 0
+
+
+def _full(problem):
+    """A round without randomness, exactly: its floor is a squared distance, its covariance 0."""
+    return ft.derive(ft.Scaffold(.01, 2), problem, ft.Full(), domain=RATIONAL)
+
+
+def test_rounds_without_randomness_have_no_covariance():
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(3, 4, 4))
+    op = _full(ft.Quadratic(H @ H.swapaxes(1, 2), rng.normal(size=(3, 4))))
+    assert (op.stationary().covariance == 0).all() and op.floor() == 0
+    cycle = ft.derive(ft.FedAvg("1/10", 1), three()[0], ft.Cyclic([[0], [1], [2]]), domain=RATIONAL)
+    floats = ft.derive(ft.FedAvg("1/10", 1), three()[0], ft.Cyclic([[0], [1], [2]]))
+    assert float(cycle.floor()) == pytest.approx(floats.floor(), rel=1e-10)
+    assert cycle.stationary().covariance.astype(float) == pytest.approx(floats.stationary().covariance, rel=1e-10)
+
+
+@pytest.mark.parametrize(("lr", "stable"), [("1999999999999999999/1000000000000000000", True), (2, False), ("5/2", False)])
+def test_contraction_without_randomness_is_decided_at_the_edge(lr, stable):
+    op = ft.derive(ft.FedAvg(lr, 1), ft.Quadratic([[[1]]], [[3]]), ft.Full(), domain=RATIONAL)
+    assert op.floor() == (0 if stable else np.inf)
+
+
+@pytest.mark.parametrize("law", [ft.Bernoulli(FOUR), ft.Uniform(2), ft.Full(),
+                                 ft.Chain(sets=((0, 1), (2, 3), (0,)), matrix=[["1/2", "1/4", "1/4"]] * 3)],
+                         ids=lambda law: type(law).__name__)
+def test_the_second_moment_matrix_of_floats_is_that_of_single_pushes(law, monkeypatch):
+    for few in (1, 10**6):
+        monkeypatch.setattr(outcomes, "FEW", few)
+        moments = ft.derive(ft.Scaffold(.05, 2), scalars(4)[0], law).moments
+        columns = [moments._pack(moments.second(moments._unpack(e))) for e in np.eye(moments.unknowns)]
+        assert moments.second_matrix() == pytest.approx(np.stack(columns, axis=1), rel=1e-12, abs=1e-15)

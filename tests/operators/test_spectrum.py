@@ -277,3 +277,13 @@ def test_stability_is_undecided_when_the_enclosure_contains_one():
 def test_exact_operators_certify_themselves():
     op = CASES["FedAvg"]().exact()
     assert op.certify().mean_square == op.in_domain(FLOAT).certify().mean_square
+
+
+def test_rates_beyond_the_range_of_floats_are_certified():
+    pytest.importorskip("flint")
+    op = ft.derive(ft.FedAvg(1e200, 1), ft.Quadratic([[[1.0]], [[3.0]]], [[0.0], [1.0]]), ft.Full(), domain=ft.RATIONAL)
+    low, high = op.certify().mean_square
+    rate = (1 - 2 * Q(1e200)) ** 2
+    assert low <= rate <= high <= rate * (1 + Q(1, 10**9)) and op.certify().stable is False
+    with pytest.raises(ft.CertificateFailed, match="certify"):
+        op.mean_square_rate()
