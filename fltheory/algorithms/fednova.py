@@ -6,9 +6,20 @@ from dataclasses import dataclass
 from fltheory.algorithms.base import check_positive
 from fltheory.algorithms.fedavg import FedAvg, shares
 from fltheory.arrays import ratio
+from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.problems.base import check_weights
-from fltheory.scalars import Number, Numbers, declare
+from fltheory.scalars import Number, Numbers, declare, fraction
+
+
+def _check_coefficients(algorithm):
+    """The rules divide by |a_i|_1 as the sum of a_i, which is non-negative by assumption (FedNova Section 4)."""
+    mu, lr = getattr(algorithm.solver, "mu", None), algorithm.lr
+    if mu is None or isinstance(mu, Symbolic) or isinstance(lr, Symbolic):
+        return
+    if fraction(lr) * fraction(mu) > 1:
+        refuse("lr * mu", float(fraction(lr) * fraction(mu)), "normalised averaging assumes coefficients a_i >= 0 (FedNova "
+               "eq 31), and beyond lr mu = 1 they alternate in sign", "Give lr * mu <= 1, or use FedProx.")
 
 
 @dataclass(frozen=True)
@@ -16,13 +27,15 @@ class FedNova(FedAvg):
     """x <- x + tau_eff sum_i s_i change_i / |a_i|_1, s = p renormalised over the participants.
 
     tau_eff: None for the default sum_i s_i |a_i|_1 over the participants (the pseudo-code of Algorithm 1), or a
-    fixed positive number. The normaliser comes out of the solver that is run, for every solver.
+    fixed positive number. The normaliser comes out of the solver that is run, for every solver. A proximal solver needs
+    lr mu <= 1, or the coefficients a_i alternate in sign.
     """
 
     tau_eff: Number = None
 
     def __post_init__(self):
         super().__post_init__()
+        _check_coefficients(self)
         if self.tau_eff is not None:
             check_positive(self.tau_eff, "tau_eff")
 
@@ -46,6 +59,7 @@ class GeneralRule(FedAvg):
 
     def __post_init__(self):
         super().__post_init__()
+        _check_coefficients(self)
         check_positive(self.tau_eff, "tau_eff")
         if self.w is not None:
             w = declare(self.w, "w")

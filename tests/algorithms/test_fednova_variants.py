@@ -3,11 +3,12 @@ from fractions import Fraction as Q
 
 import pytest
 
+import fltheory as ft
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.fednova_vr import FedNovaVR
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.server_momentum import ServerMomentum
-from fltheory.algorithms.solvers import Momentum
+from fltheory.algorithms.solvers import Momentum, Proximal
 from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.errors import BadInput
 from fltheory.scalars import RATIONAL, Field, fraction
@@ -178,3 +179,13 @@ def test_a_symbolic_step_size_evaluates_to_the_twins():
 def test_variants_refuse_what_they_cannot_mean(make, word):
     with pytest.raises(BadInput, match=word):
         make()
+
+
+@pytest.mark.parametrize("method", [lambda lr, mu: ft.FedNova(lr, 2, solver=Proximal(mu=mu)),
+                                    lambda lr, mu: ft.GeneralRule(lr, 2, solver=Proximal(mu=mu))])
+def test_coefficients_that_alternate_in_sign_are_refused(method):
+    """a_k = (1 - lr mu)^(tau - 1 - k) is negative somewhere beyond lr mu = 1: its sum is no norm any more."""
+    with pytest.raises(ft.BadInput, match="alternate in sign"):
+        method(".5", "2.001")
+    assert method(".5", 2).lr
+    ft.FedProx(".5", 2, mu="2.001")  # plain averages divide by nothing

@@ -10,7 +10,7 @@ from fltheory.problems.base import Rows
 from verification.engine.faults import these
 from verification.engine.instances import operators as on
 from verification.engine.instances.rounds import C, H, P
-from verification.engine.twins import forms, laws, rounds
+from verification.engine.twins import chains, forms, laws, rounds
 
 HERE = "the listed instances, in rationals"
 
@@ -155,3 +155,18 @@ def gap_of_floats(i):
     found = ft.optimum(ft.Quadratic.from_linear([[[v]] for v in i.h], [[v] for v in i.b]))
     h, b = (sum(Q(v) for v in values) / 2 for values in (i.h, i.b))
     return ft.at_most(forms.gap(h, b, float(found.x[0])), Q(found.certificate["gap"]))
+
+
+@ft.claim("chains-at-rest", on=on.CHAINS, domain=HERE, rejects=these("chain-backwards", "cycle-noise-of-the-next"))
+def chains_at_rest(i):
+    """Participation drawn by a chain that is not reversible, or in turn, with noise: mean and mean square in the long run."""
+    mean, square = chains.at_rest(i.kinds, i.chain)
+    return [ft.equal(i.op.fixed_point().x, [mean], "mean"), ft.equal(i.op.floor(reference=[0]), square, "mean square")]
+
+
+@ft.claim("chains-in-rounds", on=on.STARTED, domain=HERE + ", five rounds", rejects=these("turns-backwards"))
+def chains_in_rounds(i):
+    """From a given start of the chain, mean and mean square of every one of the first five rounds."""
+    seen = [(mean[0], second[0, 0]) for mean, second in i.op.trajectory(5, i.x0)]
+    wanted = [chains.after(i.kinds, i.chain, i.start, Q(3), t) for t in range(5)]
+    return ft.equal([v for pair in seen for v in pair], [v for pair in wanted for v in pair])

@@ -2,8 +2,8 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.engine.instances.rounds import quadratic
-from verification.engine.twins import forms
+from verification.engine.instances.rounds import C, H, P, quadratic
+from verification.engine.twins import chains, forms
 
 H2 = (Q(1), Q(4))
 EVENLY = ft.Quadratic([[[1, 0], [0, 4]]] * 2, [[1, 2]] * 2, ["1/3", "2/3"])
@@ -51,3 +51,20 @@ LOSSES = [ft.Instance("softmax, three classes", x=(0.1, -0.4, 0.7, 0.2, -0.3, 0.
 GAPS = [ft.Instance(f"two clients, {h[0]} and {h[1]}", h=h, b=b) for h, b in (
     ((4.0, 4.51), (-4.8, -4.84)), ((3.43, 4.01), (0.15, 5.01)), ((0.6, 7.84), (1.26, -5.4)))]
 SURROGATES = [ft.Instance("three clients", quadratic(), w=(Q(1, 6), Q(1, 2), Q(1, 3)))]
+
+
+def chained(name, sets, chain, start=None):
+    """FedAvg with noise on three clients, the sets of participants drawn by a chain of modes."""
+    law = ft.Chain(sets=sets, matrix=chain, initial=start)
+    kinds = chains.kinds(H, C, P, Q(1, 10), sets, Q(1, 4))
+    return ft.Instance(name, quadratic(), ft.FedAvg("1/10", 1), law, noise="1/2", domain=ft.RATIONAL, x0=[3], kinds=kinds,
+                       chain=chain, start=start)
+
+
+_BIASED = ((Q(1, 5), Q(7, 10), Q(1, 10)), (Q(1, 10), Q(1, 5), Q(7, 10)), (Q(3, 5), Q(1, 5), Q(1, 5)))
+_ROUND = ((Q(0), Q(1), Q(0)), (Q(0), Q(0), Q(1)), (Q(1), Q(0), Q(0)))
+_TWO = ((Q(0), Q(1), Q(0), Q(0)), (Q(1), Q(0), Q(0), Q(0)), (Q(0), Q(0), Q(0), Q(1)), (Q(0), Q(0), Q(1), Q(0)))
+CHAINS = [chained("in one direction", ((0,), (1, 2), (2,)), _BIASED), chained("in turn", ((0, 1), (2,), (1,)), _ROUND)]
+STARTED = [chained("in turn, from the first set", ((0, 1), (2,), (1,)), _ROUND, (Q(1), Q(0), Q(0))),
+           chained("in one direction, from a corner", ((0,), (1, 2), (2,)), _BIASED, (Q(0), Q(1), Q(0))),
+           chained("two cycles", ((0,), (1, 2), (2,), (0, 1)), _TWO, (Q(1, 3), Q(0), Q(2, 3), Q(0)))]
