@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.errors import Inexact, refuse
+from fltheory.quotients import functions
 
 
 class Residue:
@@ -67,32 +68,42 @@ class Residue:
 
 
 class Symbolic:
-    """An element of a field of rational functions.
+    """An element of a field of rational functions (`quotients`), made to stand in numpy arrays and to refuse floats.
 
-    Wraps sympy's `FracElement`, whose operators choke on arrays and silently accept floats.
     Equality decides identity: no simplification is ever needed.
     """
 
-    __slots__ = ("element",)
+    __slots__ = ("element", "functions")
 
-    def __init__(self, element):
-        self.element = element
+    def __init__(self, element, functions):
+        self.element, self.functions = element, functions
+
+    def __reduce__(self):
+        return _rebuilt, (self.names, *map(dict, self.terms()))
+
+    @property
+    def names(self) -> tuple:
+        """The symbols of its field."""
+        return self.functions.names
+
+    def terms(self):
+        """([(powers, Fraction)] of the numerator, the same of the denominator), one power per symbol of the field."""
+        return self.functions.terms(self.element)
 
     def _read(self, other):
         if isinstance(other, Symbolic):
+            if other.functions is not self.functions:
+                refuse("number", other, f"is a symbol of {other.names}, not of {self.names}", "Take all symbols from one Field.")
             return other.element
         if isinstance(other, (bool, float, np.floating)):
             raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only")
-        if isinstance(other, numbers.Rational):
-            ground = self.element.field.domain
-            return self.element.field.ground_new(ground(int(other.numerator), int(other.denominator)))
-        if isinstance(other, np.integer):
-            return self.element.field(int(other))
+        if isinstance(other, (numbers.Rational, np.integer)):
+            return self.functions.constant(Fraction(int(other.numerator), int(other.denominator)))
         return None
 
     def _with(self, other, op):
         v = self._read(other)
-        return NotImplemented if v is None else Symbolic(op(self.element, v))
+        return NotImplemented if v is None else Symbolic(op(self.element, v), self.functions)
 
     def __add__(self, other):
         return self._with(other, lambda a, b: a + b)
@@ -115,13 +126,13 @@ class Symbolic:
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self):
-        return Symbolic(-self.element)
+        return Symbolic(-self.element, self.functions)
 
     def __pow__(self, k):
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             refuse("exponent", k, "a power of a rational function has an integer exponent",
                    "Introduce a symbol for a power with another exponent.")
-        return Symbolic(self.element**int(k))
+        return Symbolic(self.element**int(k), self.functions)
 
     def __eq__(self, other):
         v = self._read(other)
@@ -131,33 +142,31 @@ class Symbolic:
         return hash(self.element)
 
     def __repr__(self):
-        return str(self.element)
+        return self.functions.shown(self.element)
 
     def substitute(self, **values):
         """Replace generators by rationals or other elements; exact. Raises ZeroDivisionError at a pole."""
-        field = self.element.field
         new = []
-        for symbol, generator in zip(field.symbols, field.gens, strict=True):
-            given = values.pop(str(symbol), None)
-            new.append(Symbolic(generator) if given is None else given)
+        for name, generator in zip(self.names, self.functions.generators, strict=True):
+            given = values.pop(name, None)
+            new.append(Symbolic(generator, self.functions) if given is None else given)
         if values:
-            refuse("substitute", sorted(values), f"the field has the symbols {field.symbols}", "Name one of them.")
-        return _evaluate(self.element.numer, new) / _evaluate(self.element.denom, new)
-
+            refuse("substitute", sorted(values), f"the field has the symbols {self.names}", "Name one of them.")
+        top, bottom = (_evaluate(part, new) for part in self.terms())
+        return top / bottom
 
     def series(self, symbol: str, order: int) -> list[Symbolic]:
         """Taylor coefficients of degree 0..order in one symbol at 0; raises BadInput at a pole."""
-        field = self.element.field
-        at = [str(s) for s in field.symbols].index(symbol)
+        at = self.names.index(symbol)
 
-        def by_power(polynomial):
+        def by_power(terms):
             parts = {}
-            for powers, coefficient in polynomial.terms():
+            for powers, coefficient in terms:
                 rest = tuple(0 if k == at else v for k, v in enumerate(powers))
                 parts.setdefault(powers[at], {})[rest] = coefficient
-            return {k: Symbolic(field(field.ring.from_dict(v))) for k, v in parts.items()}
-        top, bottom = by_power(self.element.numer), by_power(self.element.denom)
-        zero = Symbolic(field.zero)
+            return {k: Symbolic(self.functions.polynomial(v), self.functions) for k, v in parts.items()}
+        top, bottom = map(by_power, self.terms())
+        zero = Symbolic(self.functions.constant(0), self.functions)
         if 0 not in bottom:
             refuse("series", str(self), f"has a pole at {symbol} = 0", "Divide the leading power out first.")
         out = []
@@ -170,10 +179,15 @@ class Symbolic:
         return out
 
 
-def _evaluate(polynomial, point):
-    total = 0
-    for powers, coefficient in polynomial.terms():
-        term = Fraction(int(coefficient.numerator), int(coefficient.denominator))
+def _rebuilt(names, top, bottom):
+    field = functions(names)
+    return Symbolic(field.polynomial(top) / field.polynomial(bottom), field)
+
+
+def _evaluate(terms, point):
+    total = Fraction(0)
+    for powers, coefficient in terms:
+        term = coefficient
         for value, k in zip(point, powers, strict=True):
             for _ in range(k):
                 term = value * term

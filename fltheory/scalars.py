@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import math
 import numbers
 import re
@@ -27,29 +26,15 @@ from typing import Any
 import numpy as np
 
 from fltheory.elements import Residue, Symbolic
-from fltheory.errors import BadInput, Inexact, MissingLibrary, refuse
+from fltheory.errors import BadInput, Inexact, refuse
+from fltheory.libraries import have, need
+from fltheory.quotients import functions
 from fltheory.residues import BITS, Residues
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
 Numbers = Any  # annotation of a declared array: nested tuples of such numbers
 LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond, Python has no decimal form of it
 LARGE_PRIME = 125400843116101835337516765011159373743  # of no special form: the first prime after a hash
-
-
-def have(library: str) -> bool:
-    """Whether an optional library can be imported."""
-    return importlib.util.find_spec(library) is not None
-
-
-def need(library: str, purpose: str):
-    """Import an optional library or say what it would have been used for."""
-    if not have(library):
-        raise MissingLibrary(f"{library} is not installed: it is needed for {purpose}. "
-                             f"Install it (pip install {_PIP.get(library, library)}) to get this result.")
-    return importlib.import_module(library)
-
-
-_PIP = {"flint": "python-flint"}
 
 
 def fraction(value) -> Fraction:
@@ -333,7 +318,7 @@ class Modular(Domain):
     def residue(self, value) -> int:
         """The residue of a declared number, 0 to prime - 1."""
         if isinstance(value, Symbolic):
-            top, bottom = self._generic(value.element.numer), self._generic(value.element.denom)
+            top, bottom = (self._generic(value.names, part) for part in value.terms())
         else:
             f = fraction(value)
             top, bottom = f.numerator, f.denominator
@@ -341,11 +326,11 @@ class Modular(Domain):
             refuse("number", str(value), f"has no residue modulo {self.prime}", "Work modulo another prime.")
         return top * pow(bottom, -1, self.prime) % self.prime
 
-    def _generic(self, polynomial):
-        point = [int.from_bytes(hashlib.sha256(str(s).encode()).digest()) for s in polynomial.ring.symbols]
+    def _generic(self, names, terms):
+        point = [int.from_bytes(hashlib.sha256(name.encode()).digest()) for name in names]
         total = 0
-        for powers, coefficient in polynomial.terms():
-            term = int(coefficient.numerator) * pow(int(coefficient.denominator), -1, self.prime)
+        for powers, coefficient in terms:
+            term = coefficient.numerator * pow(coefficient.denominator, -1, self.prime)
             for value, k in zip(point, powers, strict=True):
                 term = term * pow(value, int(k), self.prime) % self.prime
             total += term
@@ -396,22 +381,20 @@ class Field(Domain):
     exact = True
 
     def __init__(self, names: str):
-        import sympy
         self.names = tuple(names.replace(",", " ").split()) if isinstance(names, str) else ()
         if not self.names or not all(n.isidentifier() for n in self.names) or len(set(self.names)) < len(self.names):
             refuse("names", names, "symbols are different identifiers in one string", 'For example Field("eta p1 p2").')
-        self._field = sympy.field(self.names, sympy.QQ)[0]
+        self._functions = functions(self.names)
         self.name = f"QQ({', '.join(self.names)})"
-        self.symbols = tuple(Symbolic(g) for g in self._field.gens)
+        self.symbols = tuple(Symbolic(g, self._functions) for g in self._functions.generators)
 
     def scalar(self, value):
         if isinstance(value, Symbolic):
-            if value.element.field != self._field:
-                refuse("number", value, f"is a symbol of {value.element.field.symbols}, not of {self.name}",
+            if value.names != self.names:
+                refuse("number", value, f"is a symbol of {value.names}, not of {self.name}",
                        "Take all symbols from one Field.")
             return value
-        f = fraction(value)
-        return Symbolic(self._field.ground_new(self._field.domain(f.numerator, f.denominator)))
+        return Symbolic(self._functions.constant(fraction(value)), self._functions)
 
     def owns(self, value):
         return isinstance(value, Symbolic)
@@ -436,5 +419,5 @@ def domain_of(values) -> Domain | None:
     """FLOAT, RATIONAL or the `Field` of the symbols found in declared data; None if symbols of two fields meet."""
     for v in np.asarray(values, dtype=object).reshape(-1):
         if isinstance(v, Symbolic):
-            return Field(" ".join(str(s) for s in v.element.field.symbols))
+            return Field(" ".join(v.names))
     return FLOAT if np.asarray(values).dtype == np.float64 else RATIONAL

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory import scalars
+from fltheory import libraries, scalars
 from fltheory.errors import BadInput, Inexact, MissingLibrary
 from fltheory.linalg import rational_reconstruct
 from fltheory.scalars import (
@@ -181,7 +181,8 @@ def test_rationals_stay_exact_and_floats_are_derived():
 
 
 def test_rationals_without_flint(monkeypatch):
-    monkeypatch.setattr(scalars, "have", lambda library: False)
+    for module in (scalars, libraries):
+        monkeypatch.setattr(module, "have", lambda library: False)
     plain = scalars._Rational()
     assert type(plain.scalar("1/2")) is Q
     assert isinstance(Modular(WORD).scalar("1/2"), Residue)

@@ -142,11 +142,10 @@ def agrees(measured: Interval, predicted, label="") -> Comparison:
 @_worded
 def nonnegative(polynomial, label="") -> Comparison:
     """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0."""
-    element = polynomial.element if isinstance(polynomial, Symbolic) else None
-    if element is None:
+    if not isinstance(polynomial, Symbolic):
         return at_most(0, polynomial, label)
-    signs = {c > 0 for _, c in element.numer.terms()} | {c > 0 for _, c in element.denom.terms()}
-    same = len(signs) <= 1 or element.numer == 0
+    signs = {c > 0 for part in polynomial.terms() for _, c in part}
+    same = len(signs) <= 1 or polynomial == 0
     return Comparison("non-negative", polynomial, 0, HOLDS if same else INCONCLUSIVE, "symbolic", label,
                       detail="all coefficients have one sign and all symbols are >= 0" if same else "mixed signs")
 

@@ -160,7 +160,8 @@ def remark_linear_speedup(i):
 
 def _constant(value):
     """A symbol-free element as a Fraction, None if it depends on a symbol."""
-    return fraction(str(value)) if value.element.numer.is_ground and value.element.denom.is_ground else None
+    constant = all(not any(powers) for part in value.terms() for powers, _ in part)
+    return fraction(str(value)) if constant else None
 
 
 @claim("fig4-relative-variance", on=I.relative_variance, proved=True,

@@ -50,16 +50,16 @@ def exact_bound(i):
     return sum(terms.values())
 
 
-def bernstein(polynomial):
+def bernstein(terms):
     """Bernstein coefficients on [0, 1] of a polynomial in one symbol: its values there lie between the extreme ones."""
-    c = {powers[0]: fraction(str(v)) for powers, v in polynomial.terms()}
+    c = {powers[0]: v for powers, v in terms}
     n = max(c)
     return [sum(Fraction(comb(j, k), comb(n, k)) * c.get(k, 0) for k in range(j + 1)) for j in range(n + 1)]
 
 
 def smallest(quotient, points):
     """Bounds of the minimum over [0, 1] of a rational function of alpha with positive denominator."""
-    top, bottom = bernstein(quotient.element.numer), bernstein(quotient.element.denom)
+    top, bottom = map(bernstein, quotient.terms())
     if min(bottom) <= 0:
         top, bottom = [-v for v in top], [-v for v in bottom]
     low = min(top) / (max(bottom) if min(top) >= 0 else min(bottom))
