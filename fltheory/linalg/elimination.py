@@ -13,10 +13,13 @@ With interval scalars (flint.arb, flint.acb) a pivot is used only when its ball 
 pivot exists and the column is not exactly zero, LinAlgError is raised instead of guessing the rank.
 """
 
+import functools
 import math
 from fractions import Fraction
 
 import numpy as np
+
+WORTH = 60  # multiplications from which converting Fractions pays
 
 # ---- scalars and storage
 
@@ -32,6 +35,16 @@ def _flint(purpose):
     except ImportError as error:
         raise ImportError(f"{purpose} needs python-flint; run: pip install python-flint") from error
     return flint
+
+
+@functools.cache
+def _faster():
+    """Whether products and solutions of Fractions go through flint's matrices."""
+    try:
+        _flint("matrices")
+    except ImportError:
+        return False
+    return True
 
 
 def _excludes_zero(x):
@@ -166,6 +179,12 @@ def to_fmpq_matrix(A):
     return flint.fmpq_mat(A.shape[0], A.shape[1], [convert(x) for x in A.flat])
 
 
+def to_fmpq(A):
+    """The entries of a rational array as flint rationals."""
+    A = np.asarray(A)
+    return _from_flint(to_fmpq_matrix(A.reshape(len(A), -1))).reshape(A.shape)
+
+
 def _from_flint(M):
     return _array(M.tolist(), (M.nrows(), M.ncols()))
 
@@ -212,6 +231,9 @@ def matmul(A, B):
         return np.full(A.shape[:1] + B.shape[1:], 0, dtype=object)
     if _all(A, "fmpq") and _all(B, "fmpq"):
         product = _from_flint(to_fmpq_matrix(A) * to_fmpq_matrix(B.reshape(len(B), -1)))
+        return product.reshape(A.shape[:1] + B.shape[1:])
+    if A.size * math.prod(B.shape[1:]) >= WORTH and _faster() and _all(A, "Fraction") and _all(B, "Fraction"):
+        product = to_fractions(_from_flint(to_fmpq_matrix(A) * to_fmpq_matrix(B.reshape(len(B), -1))))
         return product.reshape(A.shape[:1] + B.shape[1:])
     return A @ B
 
@@ -367,6 +389,8 @@ def solve(A, b):
         except ZeroDivisionError:
             raise _singular("solve", rank(A), d) from None
         return _from_flint(x).reshape(shape)
+    if d >= 5 and _faster() and _all(A, "Fraction") and _all(b, "Fraction"):
+        return to_fractions(solve(to_fmpq(A), to_fmpq(b))).reshape(shape)
     R, pivots, _ = _reduce(np.concatenate([A, b], axis=1), d)
     if len(pivots) < d:
         raise _singular("solve", len(pivots), d)
