@@ -48,7 +48,8 @@ class OfFlint:
     def __init__(self, names):
         import flint
         self.names, self.number = names, flint.fmpq
-        self.ring = flint.fmpq_mpoly_ctx.get(names, "lex")
+        plain = tuple(f"x{k}" for k in range(len(names)))  # flint's names are ASCII
+        self.ring = flint.fmpq_mpoly_ctx.get(plain, "lex")
         self.one = self.ring.constant(1)
         self.generators = tuple(Quotient(self, g, self.one) for g in self.ring.gens())
 

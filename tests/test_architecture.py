@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"errors", "elements", "scalars", "arrays", "linalg", "residues", "streams", "pictures", "tables"},
+    {"errors", "libraries", "quotients", "elements", "scalars", "arrays", "linalg", "residues", "streams", "pictures", "tables"},
     {"problems"},
     {"laws"},
     {"algorithms"},

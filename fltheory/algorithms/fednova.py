@@ -12,18 +12,20 @@ from fltheory.problems.base import check_weights
 from fltheory.scalars import Number, Numbers, declare, fraction
 
 
-def _check_coefficients(algorithm):
-    """The rules divide by |a_i|_1 as the sum of a_i, which is non-negative by assumption (FedNova Section 4)."""
-    mu, lr = getattr(algorithm.solver, "mu", None), algorithm.lr
-    if mu is None or isinstance(mu, Symbolic) or isinstance(lr, Symbolic):
-        return
-    if fraction(lr) * fraction(mu) > 1:
+class _Normalised(FedAvg):
+    """Rules that divide by |a_i|_1 as the sum of a_i, which are non-negative by assumption (FedNova Section 4)."""
+
+    def check_setting(self):
+        """Refuse a proximal solver with lr mu > 1, whose coefficients alternate in sign."""
+        mu, lr = getattr(self.solver, "mu", None), self.lr
+        if mu is None or isinstance(mu, Symbolic) or isinstance(lr, Symbolic) or fraction(lr) * fraction(mu) <= 1:
+            return
         refuse("lr * mu", float(fraction(lr) * fraction(mu)), "normalised averaging assumes coefficients a_i >= 0 (FedNova "
                "eq 31), and beyond lr mu = 1 they alternate in sign", "Give lr * mu <= 1, or use FedProx.")
 
 
 @dataclass(frozen=True)
-class FedNova(FedAvg):
+class FedNova(_Normalised):
     """x <- x + tau_eff sum_i s_i change_i / |a_i|_1, s = p renormalised over the participants.
 
     tau_eff: None for the default sum_i s_i |a_i|_1 over the participants (the pseudo-code of Algorithm 1), or a
@@ -35,7 +37,6 @@ class FedNova(FedAvg):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_coefficients(self)
         if self.tau_eff is not None:
             check_positive(self.tau_eff, "tau_eff")
 
@@ -47,7 +48,7 @@ class FedNova(FedAvg):
 
 
 @dataclass(frozen=True)
-class GeneralRule(FedAvg):
+class GeneralRule(_Normalised):
     """The generalised rule (FedNova eq 4): x <- x + tau_eff sum_i w_i change_i / |a_i|_1 with free weights and scale.
 
     w: (n,) weights summing to 1, renormalised over the participants; tau_eff > 0. Plain averaging is the case
@@ -59,7 +60,6 @@ class GeneralRule(FedAvg):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_coefficients(self)
         check_positive(self.tau_eff, "tau_eff")
         if self.w is not None:
             w = declare(self.w, "w")

@@ -19,11 +19,10 @@ from fltheory.linalg.elimination import (
     rank,
     rref,
     solve,
-    to_fmpq_matrix,
-    to_fractions,
     trace,
 )
 from fltheory.linalg.modular import rational_reconstruct
+from fltheory.linalg.storage import to_fmpq_matrix, to_fractions
 
 __all__ = [
     "charpoly_radius",

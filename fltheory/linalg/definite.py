@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.linalg.elimination import _excludes_zero, _flint, _matrix, identity, to_fmpq_matrix, to_fractions
+from fltheory.linalg.elimination import identity
+from fltheory.linalg.storage import _excludes_zero, _flint, _matrix, to_fmpq_matrix, to_fractions
 
 
 def _require_symmetric(A):

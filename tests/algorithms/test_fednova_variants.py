@@ -185,7 +185,9 @@ def test_variants_refuse_what_they_cannot_mean(make, word):
                                     lambda lr, mu: ft.GeneralRule(lr, 2, solver=Proximal(mu=mu))])
 def test_coefficients_that_alternate_in_sign_are_refused(method):
     """a_k = (1 - lr mu)^(tau - 1 - k) is negative somewhere beyond lr mu = 1: its sum is no norm any more."""
-    with pytest.raises(ft.BadInput, match="alternate in sign"):
-        method(".5", "2.001")
-    assert method(".5", 2).lr
-    ft.FedProx(".5", 2, mu="2.001")  # plain averages divide by nothing
+    for use in (lambda a: ft.derive(a, quadratic()[0], ft.Full()), lambda a: ft.run(a, quadratic()[0], ft.Full(), 2, 1),
+                lambda a: ft.surrogate_weights(a, ft.Full(), 3)):
+        with pytest.raises(ft.BadInput, match="alternate in sign"):
+            use(method(".5", "2.001"))
+        use(method(".5", 2))
+    ft.derive(ft.FedProx(".5", 2, mu="2.001"), quadratic()[0], ft.Full())  # plain averages divide by nothing
