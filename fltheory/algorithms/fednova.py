@@ -12,7 +12,7 @@ from fltheory.problems.base import check_weights
 from fltheory.scalars import Number, Numbers, declare, fraction
 
 
-class _Normalised(FedAvg):
+class _Normalised:
     """Rules that divide by |a_i|_1 as the sum of a_i, which are non-negative by assumption (FedNova Section 4)."""
 
     def check_setting(self):
@@ -25,7 +25,7 @@ class _Normalised(FedAvg):
 
 
 @dataclass(frozen=True)
-class FedNova(_Normalised):
+class FedNova(_Normalised, FedAvg):
     """x <- x + tau_eff sum_i s_i change_i / |a_i|_1, s = p renormalised over the participants.
 
     tau_eff: None for the default sum_i s_i |a_i|_1 over the participants (the pseudo-code of Algorithm 1), or a
@@ -48,7 +48,7 @@ class FedNova(_Normalised):
 
 
 @dataclass(frozen=True)
-class GeneralRule(_Normalised):
+class GeneralRule(_Normalised, FedAvg):
     """The generalised rule (FedNova eq 4): x <- x + tau_eff sum_i w_i change_i / |a_i|_1 with free weights and scale.
 
     w: (n,) weights summing to 1, renormalised over the participants; tau_eff > 0. Plain averaging is the case
