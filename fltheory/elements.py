@@ -132,7 +132,9 @@ class Symbolic:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             refuse("exponent", k, "a power of a rational function has an integer exponent",
                    "Introduce a symbol for a power with another exponent.")
-        return Symbolic(self.element**int(k), self.functions)
+        if k == 0:
+            return Symbolic(self.functions.constant(1), self.functions)
+        return Symbolic(self.element**int(k), self.functions) if k > 0 else 1 / self**-k  # sympy's (-1)**-1 is not -1
 
     def __eq__(self, other):
         v = self._read(other)

@@ -5,6 +5,7 @@ Both keep one canonical form per function, so that equality decides identity.
 from __future__ import annotations
 
 import functools
+import math
 from fractions import Fraction
 
 from fltheory.libraries import have
@@ -65,10 +66,14 @@ class OfFlint:
                      for part in (element.top, element.bottom))
 
     def shown(self, element) -> str:
-        """As sympy writes it."""
-        plain = functions_of_sympy(self.names)
-        top, bottom = (plain.polynomial(dict(part)) for part in self.terms(element))
-        return str(top / bottom)
+        """As sympy writes it: integer coefficients without common factor, the denominator's leading one positive."""
+        top, bottom = self.terms(element)
+        values = [c for _, c in (*top, *bottom)]
+        unit = Fraction(math.lcm(*(c.denominator for c in values)), math.gcd(*(int(c.numerator) for c in values)))
+        unit = unit / math.gcd(*(int(c * unit) for c in values))
+        field = functions_of_sympy(self.names).field
+        parts = [field.ring.from_dict({k: field.domain(int(c * unit)) for k, c in part}) for part in (top, bottom)]
+        return str(field.raw_new(*parts))
 
     def reduced(self, top, bottom):
         if bottom.is_zero():
@@ -116,8 +121,6 @@ class Quotient:
         return Quotient(self.field, -self.top, self.bottom)
 
     def __pow__(self, k):
-        if k < 0:
-            return self.field.reduced(self.bottom ** -k, self.top ** -k)
         return Quotient(self.field, self.top**k, self.bottom**k)
 
     def __eq__(self, other):

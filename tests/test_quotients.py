@@ -21,14 +21,14 @@ STEPS = st.lists(st.tuples(st.sampled_from([*OPERATIONS, "^"]), PLACES, PLACES, 
 
 def walked(field, steps):
     """[numbers made on the way]: from the generators and 2/3, every step combines two of the last four."""
-    seen = [*field.generators, field.constant(Q(2, 3)), field.constant(1)]
+    seen = [Symbolic(v, field) for v in (*field.generators, field.constant(Q(2, 3)), field.constant(1))]
     for op, i, j, k in steps:
         a, b = seen[-1 - i], seen[-1 - j]
         try:
             seen.append(a**k if op == "^" else OPERATIONS[op](a, b))
         except ZeroDivisionError:
-            seen.append(field.constant(7))
-    return seen
+            seen.append(Symbolic(field.constant(7), field))
+    return [v.element for v in seen]
 
 
 def value(field, element, point):
