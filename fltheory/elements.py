@@ -92,7 +92,7 @@ class Symbolic:
 
     def _read(self, other):
         if isinstance(other, Symbolic):
-            if other.functions is not self.functions:
+            if other.names != self.names:
                 refuse("number", other, f"is a symbol of {other.names}, not of {self.names}", "Take all symbols from one Field.")
             return other.element
         if isinstance(other, (bool, float, np.floating)):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fltheory.elements import Symbolic
 from fltheory.errors import BadInput, Inexact
-from fltheory.quotients import OfFlint, OfSympy
+from fltheory.quotients import OfFlint, OfSympy, functions
 from fltheory.scalars import Field
 
 quick = settings(derandomize=True, deadline=None, max_examples=60)
@@ -77,3 +77,9 @@ def test_symbols_of_two_fields_do_not_meet():
     for op in (lambda: a + b, lambda: a * b, lambda: a == b):
         with pytest.raises(BadInput, match="one Field"):
             op()
+
+
+def test_fields_of_the_same_symbols_are_one_however_many_were_made_between():
+    a = Field("a").symbols[0]
+    functions.cache_clear()
+    assert a + Field("a").symbols[0] == 2 * a

@@ -15,13 +15,14 @@ from fltheory.scalars import Number, Numbers, declare, fraction
 class _Normalised:
     """Rules that divide by |a_i|_1 as the sum of a_i, which are non-negative by assumption (FedNova Section 4)."""
 
-    def check_setting(self):
-        """Refuse a proximal solver with lr mu > 1, whose coefficients alternate in sign."""
+    def law_for(self, law, n):
+        """Any law; refuses a proximal solver with lr mu > 1, whose coefficients alternate in sign."""
         mu, lr = getattr(self.solver, "mu", None), self.lr
-        if mu is None or isinstance(mu, Symbolic) or isinstance(lr, Symbolic) or fraction(lr) * fraction(mu) <= 1:
-            return
-        refuse("lr * mu", float(fraction(lr) * fraction(mu)), "normalised averaging assumes coefficients a_i >= 0 (FedNova "
-               "eq 31), and beyond lr mu = 1 they alternate in sign", "Give lr * mu <= 1, or use FedProx.")
+        symbolic = isinstance(mu, Symbolic) or isinstance(lr, Symbolic)
+        if mu is not None and not symbolic and fraction(lr) * fraction(mu) > 1:
+            refuse("lr * mu", float(fraction(lr) * fraction(mu)), "normalised averaging assumes coefficients a_i >= 0 (FedNova "
+                   "eq 31), and beyond lr mu = 1 they alternate in sign", "Give lr * mu <= 1, or use FedProx.")
+        return super().law_for(law, n)
 
 
 @dataclass(frozen=True)

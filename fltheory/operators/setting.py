@@ -16,7 +16,6 @@ def prepare(algorithm, problem, law, noise):
             refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
     if not hasattr(law, "cohorts") or isinstance(law, type):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
-    getattr(algorithm, "check_setting", bool)()
     law = law.with_steps(getattr(algorithm, "steps", None))
     if noise is not None:
         if fraction(law.noise) and fraction(law.noise) != fraction(noise):

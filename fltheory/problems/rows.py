@@ -101,14 +101,14 @@ def client_major(n, who, y, gradients):
     return _rows(gradients(padded).reshape(-1, d), target).reshape((*lead, d))
 
 
-_LAST = [(None, None, None, None)]  # the layout of the last cohort: all local steps of a round share one
+_LAST = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
 
 
 def _layout(n, who, lead):
     """(P, source (P n,), target): which pair fills each slot of the padded layout (any, where none does), and each pair's slot."""
-    known = _LAST[0]
-    if known[0] is who and known[1:3] == (n, lead):
-        return known[3]
+    *cohort, layout = _LAST[0]
+    if cohort[1:] == [n, lead] and _equal(cohort[0], who):
+        return layout
     flat = broadcast(who, lead).reshape(-1)
     if is_torch(flat):
         import torch
@@ -120,8 +120,14 @@ def _layout(n, who, lead):
     points = int(counts.max())
     source = 0 * arange(points * n, flat)
     source[target] = arange(len(flat), flat)
-    _LAST[0] = (who, n, lead, (points, source, target))
+    _LAST[0] = (who.clone() if is_torch(who) else who.copy(), n, lead, (points, source, target))
     return points, source, target
+
+
+def _equal(a, b) -> bool:
+    if type(a) is not type(b):
+        return False
+    return a.device == b.device and a.equal(b) if is_torch(a) else np.array_equal(a, b)
 
 
 def _rows(a, index):
