@@ -16,6 +16,7 @@ from fltheory.errors import (
     refuse,
 )
 from fltheory.operators import spectrum
+from fltheory.operators.answers import MeanMap
 from fltheory.operators.mixture import Mixture, _along
 from fltheory.operators.moments import Moments, moments_of
 from fltheory.operators.outcomes import mixtures
@@ -137,6 +138,8 @@ class Operator:
 
     def _decidable(self, unknowns) -> bool:
         """Whether the rounds are few and small enough to be taken in rationals after all."""
+        if any(isinstance(mix, MeanMap) for mix in self.moments.mixtures):
+            return False
         rounds = sum(self.law.cohort_count(self.problem.n, k) if mix.featured and not self.law.exact_features else len(mix.first)
                      for k, mix in enumerate(self.moments.mixtures))
         return unknowns <= DECIDED and rounds <= OUTCOMES
@@ -145,7 +148,8 @@ class Operator:
         return NoFixedPoint(
             f"{type(self.algorithm).__name__}: the mean round has an eigenvalue 1 on the {self.reachable}-dimensional "
             f"reachable subspace, so its fixed point is not unique or does not exist. Conserved: "
-            f"{'; '.join(self.invariants()) or 'nothing'}. Check steps with lr * curvature = 0 or 1 and absent clients."
+            f"{'; '.join(self.invariants()) or 'nothing'}{f', assumed: {self.assumed}' if self.assumed else ''}. Check steps "
+            "with lr * curvature = 0 or 1 and absent clients."
         )
 
     @ranged
@@ -311,8 +315,12 @@ class Operator:
         return spectrum.certify(exact, floats, width)
 
     def _repr_html_(self):
+        try:
+            square = f"{self.mean_square_rate():.8g}"
+        except TooLarge:
+            square = "unknown: too many cohorts"
         rows = [("algorithm", type(self.algorithm).__name__), ("state", f"{self.reachable} of {self.dimension}"),
-                ("mean rate", f"{self.rate():.8g}"), ("mean-square rate", f"{self.mean_square_rate():.8g}")]
+                ("mean rate", f"{self.rate():.8g}"), ("mean-square rate", square)]
         rows += [("assumed", self.assumed)] if self.assumed else []
         return "<table>" + "".join(f"<tr><th>{a}</th><td>{b}</td></tr>" for a, b in rows) + "</table>"
 

@@ -8,6 +8,7 @@ from fltheory.errors import TooLarge
 from fltheory.laws.base import RandomSteps, probabilities
 from fltheory.laws.draw import Draw
 from fltheory.operators import star
+from fltheory.operators.answers import answered
 from fltheory.operators.features import features_of
 from fltheory.operators.mixture import Mixture
 from fltheory.operators.probe import Layout, joined, probe_round
@@ -40,8 +41,14 @@ def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixtur
         found = _featured(algorithm, problem, lay, law, mode, noise)
         if found is not None:
             return found
-    support = law.support(n, mode)
-    _check_entries(lay, len(support), law)
+    try:
+        support = law.support(n, mode)
+        _check_entries(lay, len(support), law)
+    except TooLarge:
+        found = _answered(algorithm, problem, lay, law, mode, noise) if fixed_steps and n >= 3 else None
+        if found is None:
+            raise
+        return found
     return _enumerated(algorithm, problem, lay, support, noise)
 
 
@@ -108,6 +115,16 @@ def _featured(algorithm, problem, lay, law, mode, noise):
             return domain.array(features.second()[np.ix_(keep, keep)])
         return star.SparseMixture(tuple(parts), first, gram, spans) if large else Mixture(np.stack(parts), first, gram, spans)
     return None
+
+
+def _answered(algorithm, problem, lay, law, mode, noise):
+    """The mean round of many cohorts whose participants read the new server model, or None if it is of no such form."""
+    n = problem.n
+    if problem.domain is not FLOAT or not hasattr(law, "tilted") or lay.size == problem.d:
+        return None
+    found = (answered(algorithm, problem, lay, lambda masks: cohorts(law, n, masks, mode), law, features, noise)
+             for features in reversed([*features_of(law, problem)]))      # the methods of this form share out by weight
+    return next((mix for mix in found if mix is not None), None)
 
 
 def _parts(algorithm, problem, lay, law, steps, features, noise):

@@ -51,6 +51,11 @@ class Layout:
             at += k
         return self.kind(*parts)
 
+    def owners(self, n):
+        """Whose each coordinate is (size,): the client's number in leaves with an axis of n clients, -1 for the server's."""
+        return np.concatenate([np.repeat(np.arange(n), math.prod(shape) // n) if len(shape) > 1 and shape[0] == n
+                               else np.full(math.prod(shape), -1) for shape in self.shapes])
+
     def names(self):
         """One readable name per coordinate: x[0], c_i[2][1], ..."""
         out = []

@@ -102,18 +102,19 @@ class SparseMixture:
         return self.spans @ np.stack(out).reshape(len(out), -1)
 
 
-def sheets(algorithm, problem, lay, law, draws, features, noise):
+def sheets(algorithm, problem, lay, law, draws, features, noise, after=None):
     """[M_0, B_1, .., B_n, C_1, .., C_n] as sparse extended maps, or None if the round is not of this form.
 
-    draws: function of masks (k, n) -> stacked draw; features: the shares s_i.
+    draws: function of masks (k, n) -> stacked draw; features: the shares s_i. after: function of states (.., D) after a
+    round and its masks (.., n): the form is that of what it gives, which of the empty cohort is the round itself.
     """
     n, D = problem.n, lay.size
-    own = _own(lay, n)
+    own = lay.owners(n)
     eye = np.eye(n, dtype=np.int64)
     masks = np.concatenate([0 * eye[:1], eye, 1 - eye])
     base = probe_round(algorithm, problem, lay, draws(masks[:1]), noise, plain=True)[0]
     states, slots = _marks(lay, own), slots_used(algorithm, problem, lay, draws(masks[-1:])) if noise else 0
-    seen = _responses(algorithm, problem, lay, draws(masks), states, slots)          # (2n + 1, D, marks)
+    seen = _responses(algorithm, problem, lay, draws(masks), states, slots, after)   # (2n + 1, D, marks)
     single, rest = seen[1:n + 1] - seen[0], seen[n + 1:] - seen[0]
     count, share = features.split(single, rest)
     width = base.shape[1]
@@ -125,16 +126,7 @@ def sheets(algorithm, problem, lay, law, draws, features, noise):
         for i in range(n):
             rows, at = np.nonzero(block[i])
             parts.append(sparse.csr_array((block[i][rows, at], (rows, columns[i][at])), shape=(D, width)))
-    return parts if _holds(algorithm, problem, lay, law, draws, parts, features, slots) else None
-
-
-def _own(lay, n):
-    """Whose each coordinate is: the client's number for memories (n, ...), -1 for the server's."""
-    out = []
-    for shape in lay.shapes:
-        size = int(np.prod(shape))
-        out.append(np.repeat(np.arange(n), size // n) if len(shape) > 1 and shape[0] == n else np.full(size, -1))
-    return np.concatenate(out)
+    return parts if _holds(algorithm, problem, lay, law, draws, parts, features, slots, after) else None
 
 
 def _marks(lay, own):
@@ -153,14 +145,20 @@ def _noise_columns(i, slots, n, d):
     return ((np.arange(slots)[:, None] * n + i) * d + np.arange(d)).reshape(-1)
 
 
-def _responses(algorithm, problem, lay, draw, states, slots):
+def after_round(algorithm, problem, lay, draw, states, after=None):
+    """States (k, b, D) after a round of each of k cohorts from each of b states."""
+    wide = draw.map(lambda v: v[:, None] if v.ndim and len(v) == len(draw.present) else v)
+    out = lay.flatten(algorithm.round(problem, lay.unflatten(states), wide))
+    return after(out, wide.present) if after else out
+
+
+def _responses(algorithm, problem, lay, draw, states, slots, after):
     """(k, D, marks + 1 + slots d): columns of the marked coordinates, the constant, and the noise of every client at once."""
     d, out = problem.d, []
-    wide = draw.map(lambda v: v[:, None] if v.ndim and len(v) == len(draw.present) else v)
     zero = np.zeros((1, lay.size))
 
     def run(z, xi=None):
-        return lay.flatten(algorithm.round(problem, lay.unflatten(z), wide._replace(xi=xi)))
+        return after_round(algorithm, problem, lay, draw._replace(xi=xi), z, after)
     at_zero = run(zero)
     out = [run(states) - at_zero, at_zero]
     if slots:
@@ -169,7 +167,7 @@ def _responses(algorithm, problem, lay, draw, states, slots):
     return np.swapaxes(np.concatenate(out, axis=1), 1, 2)
 
 
-def _holds(algorithm, problem, lay, law, draws, parts, features, slots):
+def _holds(algorithm, problem, lay, law, draws, parts, features, slots, after):
     """Whether rounds of other cohorts, from random states with random noise, are what the parts say."""
     n, D, d = problem.n, lay.size, problem.d
     rng = np.random.Generator(np.random.Philox(n))
@@ -177,6 +175,7 @@ def _holds(algorithm, problem, lay, law, draws, parts, features, slots):
     z, xi = rng.normal(size=(len(masks), D)), rng.normal(size=(slots, len(masks), n, d))
     made = Slots(lambda k: xi[k]) if slots else None
     seen = lay.flatten(algorithm.round(problem, lay.unflatten(z), draws(masks)._replace(xi=made)))
+    seen = after(seen, masks) if after else seen
     for k, mask in enumerate(masks):
         full = np.concatenate([z[k], [1.0], xi[:, k].reshape(-1)])
         weight = np.concatenate([[1.0], mask, np.asarray(features.shares(mask), dtype=float)])
@@ -186,4 +185,4 @@ def _holds(algorithm, problem, lay, law, draws, parts, features, slots):
     return True
 
 
-__all__ = ["SparseMixture", "sheets"]
+__all__ = ["SparseMixture", "after_round", "sheets"]

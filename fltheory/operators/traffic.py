@@ -13,21 +13,8 @@ import numpy as np
 
 from fltheory import linalg
 from fltheory.laws.draw import everyone
-from fltheory.operators.probe import Layout, check_affine, layout, probe_offsets, probe_round
+from fltheory.operators.probe import check_affine, layout, probe_offsets, probe_round
 from fltheory.scalars import RATIONAL
-
-
-def owners(lay: Layout, n, client):
-    """(server's, client's) coordinates of the flat state: leaves with an axis of n clients belong to them."""
-    server, own, at = [], [], 0
-    for shape in lay.shapes:
-        index = at + np.arange(math.prod(shape)).reshape(shape)
-        if len(shape) == 2 and shape[0] == n:
-            own += list(index[client].reshape(-1))
-        else:
-            server += list(index.reshape(-1))
-        at += math.prod(shape)
-    return server, own
 
 
 def least_traffic(algorithm, problem, client=0):
@@ -40,7 +27,8 @@ def least_traffic(algorithm, problem, client=0):
     alg, prob = algorithm.to(RATIONAL), problem.to(RATIONAL)
     lay, everybody = layout(alg, prob), everyone(n, algorithm.steps)
     check_affine(alg, prob, lay, everybody)
-    server, own = owners(lay, n, client)
+    whose = lay.owners(n)
+    server, own = np.flatnonzero(whose < 0), np.flatnonzero(whose == client)
     M = probe_round(alg, prob, lay, everybody)[:, :lay.size]
     private = [M[np.ix_(server, own)]]
     if not algorithm.personal:  # the response to a change of the client's own linear term
