@@ -22,12 +22,13 @@ from fltheory.linalg.elimination import (
     trace,
 )
 from fltheory.linalg.modular import rational_reconstruct
-from fltheory.linalg.storage import to_fmpq_matrix, to_fractions
+from fltheory.linalg.storage import integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
 
 __all__ = [
     "charpoly_radius",
     "determinant",
     "identity",
+    "integer_matrix",
     "inverse",
     "is_positive_definite",
     "largest_eigenvalue_bound",
@@ -43,4 +44,5 @@ __all__ = [
     "to_fmpq_matrix",
     "to_fractions",
     "trace",
+    "weighted_squares",
 ]

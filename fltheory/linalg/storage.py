@@ -160,6 +160,23 @@ def to_fmpq_matrix(A):
     return flint.fmpq_mat(A.shape[0], A.shape[1], [convert(x) for x in A.flat])
 
 
+def integer_matrix(A):
+    """flint.fmpz_mat of an (m, n) array of ints."""
+    return _flint("integer_matrix").fmpz_mat(*A.shape, [int(x) for x in A.flat])
+
+
+def weighted_squares(weights, maps, X, below):
+    """sum_k weights_k A_k X A_k' / below for ints, `integer_matrix`es A_k and an array X of flint rationals."""
+    Y, own = to_fmpq_matrix(X).numer_denom()
+    total = None
+    for q, A in zip(weights, maps, strict=True):
+        term = A * Y * A.transpose() * q
+        total = term if total is None else total + term
+    out, kind, below = np.empty(total.nrows() * total.ncols(), dtype=object), type(X.flat[0]), own * below
+    out[:] = [kind(v, below) for v in total.entries()]
+    return out.reshape(total.nrows(), total.ncols())
+
+
 def to_fmpq(A):
     """The entries of a rational array as flint rationals."""
     A = np.asarray(A)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from fltheory.linalg import integer_matrix, weighted_squares
 from fltheory.scalars import is_rational
 
 
@@ -55,8 +57,13 @@ class Mixture:
 
     def mean(self):
         """(E M (D, D), E c (D,))."""
+        return self._mean
+
+    @functools.cached_property
+    def _mean(self):
         D = self.size
         total = _combine(self.first, self.parts[:, :, :D + 1])
+        total.setflags(write=False)  # rounds share it
         return total[:, :D], total[:, D]
 
     def push(self, X, columns=None):
@@ -98,9 +105,19 @@ class Mixture:
         """`push` or `pull` over one common denominator: sums of fractions would reduce every partial sum."""
         weights, maps, below = self._integers
         maps = maps[:, :, columns]
-        Y, own = _cleared(X)
-        total = _enumerated(weights, np.swapaxes(maps, -1, -2) if adjoint else maps, Y)
-        return _divided(total, below * own, type(self.parts.reshape(-1)[0]))
+        if isinstance(self.parts.flat[0], Fraction):
+            Y, own = _cleared(X)
+            total = _enumerated(weights, np.swapaxes(maps, -1, -2) if adjoint else maps, Y)
+            return _divided(total, below * own, Fraction)
+        made = self._matrices.setdefault((maps.shape[2], adjoint), [])
+        if not made:
+            made += [integer_matrix(A.T if adjoint else A) for A in maps]
+        return weighted_squares(weights, made, X, below)
+
+    @functools.cached_property
+    def _matrices(self):
+        """Matrices of flint made from the integer maps, by their width and orientation."""
+        return {}
 
     @property
     def featured(self) -> bool:
