@@ -17,6 +17,9 @@ from fltheory.linalg import integer_matrix, weighted_squares
 from fltheory.scalars import is_rational
 
 
+MATRICES = 16   # coordinates up to which flint's full matrices beat sums that skip the zeros
+
+
 @dataclass(frozen=True)
 class Mixture:
     """parts (k, D, W): extended maps; first (k,): E[phi] of their random coefficients; gram (k, k): E[phi phi'],
@@ -105,10 +108,10 @@ class Mixture:
         """`push` or `pull` over one common denominator: sums of fractions would reduce every partial sum."""
         weights, maps, below = self._integers
         maps = maps[:, :, columns]
-        if isinstance(self.parts.flat[0], Fraction):
+        if isinstance(self.parts.flat[0], Fraction) or maps.shape[2] > MATRICES:
             Y, own = _cleared(X)
             total = _enumerated(weights, np.swapaxes(maps, -1, -2) if adjoint else maps, Y)
-            return _divided(total, below * own, Fraction)
+            return _divided(total, below * own, type(self.parts.flat[0]))
         made = self._matrices.setdefault((maps.shape[2], adjoint), [])
         if not made:
             made += [integer_matrix(A.T if adjoint else A) for A in maps]

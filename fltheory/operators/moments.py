@@ -203,8 +203,12 @@ class Moments:
 
     def second_matrix(self, pace=1):
         """The second-moment map of one period on packed symmetric blocks, dense (q, q)."""
-        if pace == 1 and not self.cycle and self._floats and all(isinstance(mix, Mixture) for mix in self.mixtures):
-            return self._squares
+        if self._floats and all(isinstance(mix, Mixture) for mix in self.mixtures):
+            if self.cycle:
+                # one product after the other: `around` would keep the matrices of all rounds
+                return functools.reduce(lambda P, j: self._square(self.mixtures[j]) @ P / pace, self.cycle, np.eye(self.unknowns))
+            if pace == 1:
+                return self._squares
         zero = self.mixtures[0].zero
         unit = np.full((self.unknowns, self.unknowns), zero, dtype=self.mixtures[0].first.dtype)
         for k in range(self.unknowns):
@@ -218,15 +222,16 @@ class Moments:
     @functools.cached_property
     def _squares(self):
         """`second_matrix` in floats from E[M (x) M] of every mode: many outcomes are summed in one product."""
+        blocks, chain = [self._square(mix) for mix in self.mixtures], self._matrix()
+        return np.block([[chain[k, j] * block for k in range(self.modes)] for j, block in enumerate(blocks)])
+
+    def _square(self, mix):
+        """E[M (x) M] of one mode in floats, on packed symmetric matrices."""
         r = self.size
         i, j = np.triu_indices(r)
-        blocks = []
-        for mix in self.mixtures:
-            full = mix.squares()[i * r + j]
-            both = full[:, i * r + j] + full[:, j * r + i]
-            blocks.append(np.where(i == j, both / 2, both))
-        chain = self._matrix()
-        return np.block([[chain[k, j] * block for k in range(self.modes)] for j, block in enumerate(blocks)])
+        full = mix.squares()[i * r + j]
+        both = full[:, i * r + j] + full[:, j * r + i]
+        return np.where(i == j, both / 2, both)
 
     def perron(self):
         """(rate, V): spectral radius of the second-moment map and a positive semidefinite eigenblock (floats).

@@ -1,5 +1,5 @@
 """Section 4.2 and Appendix C: Theorem 1 with explicit constants."""
-
+from functools import lru_cache
 
 from fltheory.claims.claim import Hypothesis, claim
 from fltheory.claims.evidence import Terms
@@ -17,6 +17,7 @@ def left_side(i, t):
     return i.left_side() if hasattr(i, "left_side") else i.op.mean_gradient_square(t["target"], i.rounds, i.x0)
 
 
+@lru_cache(4)  # two hypotheses and the bound ask for them
 def constants(i, corrected):
     """(t, A, B, C, beta^2): everything on the right-hand side; beta^2 is the largest that the cap allows."""
     t = I.theorem(i)

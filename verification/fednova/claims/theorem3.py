@@ -1,5 +1,6 @@
 """Section 5 and Appendix F: FedNova's rule, its consistency, Theorem 3."""
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -98,6 +99,7 @@ def left_side(i, weighted=False, smallest=False):
     return fraction(total) if is_rational(total) else total
 
 
+@lru_cache(4)  # every hypothesis and term of one claim asks for it
 def parts(i, weighted, prefixes):
     """Everything on the right-hand side, and the cap of beta^2 under (152) in every round."""
     rounds, p = I.rounds_of(i), [fraction(v) for v in i.problem.weights]

@@ -1,5 +1,6 @@
 """Instances for Theorem 1."""
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def surrogate(
     )
 
 
+@lru_cache(4)  # every hypothesis and term of one claim asks for it
 def theorem(i):
     """Everything Theorem 1 speaks of, from the instance's declared numbers (never from the algorithm's code)."""
     vectors = [f.a_vector(i.solver, t, i.value) for t in i.taus]
