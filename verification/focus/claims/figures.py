@@ -7,6 +7,7 @@ from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from fltheory.claims.relations import agrees, at_most, equal
 from fltheory.claims.search import Family, Search
 from fltheory.laws.draw import everyone
+from fltheory.laws.memoryless import Full
 from fltheory.trace import Interval
 from verification.focus.bugs import structure as other
 from verification.focus.bugs.baselines import weights_never_used, weights_normalised
@@ -41,8 +42,12 @@ def fall(trace, start, stop, metric="digits"):
     return Interval((a.value - b.value) / (stop - start), (a.half_width + b.half_width) / (stop - start), SURE, a.count)
 
 
-def below(first, second, label):
-    """The first measured mean is below the second: decided where the intervals are apart, open where they overlap."""
+def below(first, second, label, certain=False):
+    """The first measured mean is below the second: decided where the intervals are apart, open where they overlap. certain: with
+    everybody in every round all replicates are one run, and the values are compared."""
+    if certain:
+        gap = second.value - first.value
+        return Comparison("less than", first.value, second.value, HOLDS if gap > 0 else FALSIFIED, "float", label, gap)
     status = INCONCLUSIVE if first.undecided or second.undecided else (
         HOLDS if first.high < second.low else FALSIFIED if second.high < first.low else INCONCLUSIVE)
     return Comparison("less than", first, second, status, "statistical", label, second.low - first.high,
@@ -51,7 +56,7 @@ def below(first, second, label):
 
 def _measured(i, interval, predicted, label, point=None):
     """With everybody in every round all replicates are one run: its value `point` (default the interval's) is compared."""
-    if (I.pairs(i.law, i.problem.n) == 1).all():
+    if isinstance(i.law, Full):
         return equal((point or interval).value, predicted, label)
     return agrees(interval, predicted, label)
 
@@ -84,7 +89,8 @@ def _leads(i, metric, sign=1):
     own = i.run.interval(-1, metric, SURE)
     ends = {name: i.but(algorithm=algorithm, simulate=i.simulate | {"rounds": rounds}).run.interval(-1, metric, SURE)
             for name, (algorithm, rounds) in i.rivals.items()}
-    return [below(own, v, f"FOCUS, {name}") if sign > 0 else below(v, own, f"{name}, FOCUS") for name, v in ends.items()]
+    pairs = [(own, v, f"FOCUS, {name}") if sign > 0 else (v, own, f"{name}, FOCUS") for name, v in ends.items()]
+    return [below(*pair, certain=isinstance(i.law, Full)) for pair in pairs]
 
 
 @claim("fig4-focus-fastest", on=I.fastest, rejects=[other.pushes_averaged],

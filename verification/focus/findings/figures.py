@@ -16,8 +16,8 @@ from verification.focus.instances import figures as I
 from verification.focus.instances import limits
 
 
-def _last(i, algorithm, rounds, metric="digits", replicates=256):
-    simulate = i.simulate | {"rounds": rounds, "replicates": replicates}
+def _last(i, algorithm, rounds, metric="digits", **options):
+    simulate = i.simulate | {"rounds": rounds} | options
     return i.but(algorithm=algorithm, simulate=simulate).run.interval(-1, metric, SURE)
 
 

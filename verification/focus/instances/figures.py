@@ -124,8 +124,9 @@ def small() -> Ridge:
 
 def _ridge(name, problem, algorithm, law, rounds, lr, tau, **extra):
     metrics = {"digits": Digits(problem)}
+    runs = MC | {"replicates": 2} if isinstance(law, Full) else MC     # with everybody in every round all runs are one
     return Instance(name, problem, algorithm, law, domain=FLOAT, lr=float(Q(lr)), tau=tau, rounds=rounds,
-                    simulate=MC | {"rounds": rounds, "metrics": metrics, "tail": "1/2"}, **extra)
+                    simulate=runs | {"rounds": rounds, "metrics": metrics, "tail": "1/2"}, **extra)
 
 
 def _focus(name, problem, law, rounds, lr, tau, **extra):
