@@ -16,7 +16,6 @@ import numpy as np
 from fltheory.linalg import integer_matrix, weighted_squares
 from fltheory.scalars import is_rational
 
-
 MATRICES = 16   # coordinates up to which flint's full matrices beat sums that skip the zeros
 
 
