@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from fltheory import calibration
-from fltheory.claims import answers, inputs, workers
+from fltheory.claims import about, answers, inputs, workers
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, imported, load, papers
@@ -202,7 +202,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     }
     slugs = {str(p.folder): p.slug for p in found}
     records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done.get(t, ())]
-    records += [r for p in found for r in answers.judge(p, records)]
+    records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
     records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
         write_report(records, Path(report))

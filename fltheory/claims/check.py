@@ -128,15 +128,18 @@ class ClaimVerdict:
              "seconds": round(v.seconds, 3)} for v in self.instances]
 
 
-def check(claim: Claim, mutant=None, search=True, quick=False) -> ClaimVerdict:
+def check(claim: Claim, mutant=None, search=True, quick=False, decided=lambda verdict: None) -> ClaimVerdict:
     """Decide a claim.
 
     mutant: a function instance -> instance applied everywhere (to see a claim fail); search: run the counter-example
-    search; quick: a tenth of its tries and no mutants.
+    search; quick: a tenth of its tries and no mutants; decided: is called with each instance's verdict at once.
     """
     began = time.perf_counter()
     on = [mutant(i) for i in claim.on] if mutant else list(claim.on)
-    instances = [check_instance(claim, i) for i in on]
+    instances = []
+    for instance in on:
+        instances.append(check_instance(claim, instance))
+        decided(instances[-1])
     found = None
     if claim.search_plan is not None and search:
         try:

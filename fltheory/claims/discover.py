@@ -1,8 +1,8 @@
 """Find paper folders by path and load their claims, findings and ledger.
 
 A paper folder holds `ledger.csv` (id, place, type, kind, expected, ...), `claims/*.py`, `findings.py` or
-`findings/*.py`, what these import (formulas, instances), and perhaps `answer.md`. A reader's own folder is checked by
-the same command.
+`findings/*.py`, what these import (formulas, instances), and perhaps `answer.md` and `paper.toml`. A reader's own folder
+is checked by the same command.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fltheory.claims import answers, inputs
+from fltheory.claims import about, answers, inputs
 from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
 from fltheory.errors import BadInput, FLTheoryError, refuse, shortened
@@ -26,7 +26,8 @@ COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by"
 
 @dataclass
 class Paper:
-    """One folder: its slug, ledger rows by id, claims and findings by id, and its answer (None if it has none)."""
+    """One folder: its slug, ledger rows by id, claims and findings by id, its answer and what it says about the paper
+    (None if it has none)."""
 
     slug: str
     folder: Path
@@ -34,6 +35,7 @@ class Paper:
     claims: dict = field(default_factory=dict)
     findings: dict = field(default_factory=dict)
     answer: answers.Answer | None = None
+    about: dict | None = None
 
 
 def read_ledger(path: Path) -> dict:
@@ -87,7 +89,7 @@ def load(folder: Path) -> Paper:
     folder = Path(folder).resolve()
     inputs.stamp(folder)  # before anything of it is read
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
-    paper.answer = answers.read(folder, paper.ledger)
+    paper.answer, paper.about = answers.read(folder, paper.ledger), about.read(folder)
     package = activate(folder)
     files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
     files += [f for f in (folder / "findings.py",) if f.is_file()]

@@ -14,7 +14,7 @@ from pathlib import Path
 import fltheory
 
 ENGINE = Path(__file__).parents[1]
-_ASIDE = (".pyc", ".md", ".png", ".pdf", ".tmp")  # bytecode and what is for readers alone
+_ASIDE = (".pyc", ".md", ".png", ".pdf", ".tmp", "paper.toml")  # bytecode and what is for readers alone
 
 
 def _walk(root):
