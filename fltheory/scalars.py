@@ -32,7 +32,11 @@ from fltheory.quotients import functions
 from fltheory.residues import BITS, Residues
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
+StepSize = Any   # the same for a number that multiplies gradients: length^2 per unit of the loss
+Curvature = Any  # of the unit of a Hessian: loss per length^2
+Length = Any     # of the unit of a model
 Numbers = Any  # annotation of a declared array: nested tuples of such numbers
+SINGLE, SEVERAL = ("Number", "StepSize", "Curvature", "Length"), ("Numbers", "tuple[Number, ...]")
 LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond, Python has no decimal form of it
 LARGE_PRIME = 125400843116101835337516765011159373743  # of no special form: the first prime after a hash
 

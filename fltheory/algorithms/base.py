@@ -14,7 +14,7 @@ from fltheory.arrays import is_torch
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
 from fltheory.laws.base import RandomSteps, check_steps
-from fltheory.scalars import FLOAT, Domain, Number, declare, fraction
+from fltheory.scalars import FLOAT, SEVERAL, SINGLE, Domain, StepSize, declare, fraction
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Algorithm:
     in the law: an int or one per client.
     """
 
-    lr: Number
+    lr: StepSize
     steps: Any = None
 
     affine: ClassVar[bool] = True     # the round is affine in the state on quadratics, for every fixed draw
@@ -76,13 +76,13 @@ def _convert(record, domain):
         value = getattr(record, f.name)
         if is_dataclass(value):
             changes[f.name] = _convert(value, domain)
-        elif f.type == "Number" and (isinstance(value, tuple) or getattr(value, "ndim", 0)):  # one per client
+        elif f.type in SINGLE and (isinstance(value, tuple) or getattr(value, "ndim", 0)):  # one per client
             changes[f.name] = domain.array(declare(value, f.name))
-        elif f.type == "Number" and value is not None:
+        elif f.type in SINGLE and value is not None:
             changes[f.name] = domain.scalar(value)
             if domain is FLOAT and changes[f.name] == 0 and not is_torch(value) and fraction(value) != 0:
                 refuse(f.name, value, "is 0 in float64", "Rescale the problem, or work exactly (domain=ft.RATIONAL).")
-        elif f.type == "Numbers" and value is not None:
+        elif f.type in SEVERAL and value is not None:
             changes[f.name] = domain.array(declare(value, f.name))
     new = object.__new__(type(record))
     for f in fields(record):

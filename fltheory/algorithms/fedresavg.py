@@ -8,7 +8,7 @@ from fltheory.algorithms.base import Algorithm, check_positive
 from fltheory.algorithms.fedavg import shares
 from fltheory.arrays import broadcast, put, spread, take
 from fltheory.errors import refuse
-from fltheory.scalars import Number
+from fltheory.scalars import Number, StepSize
 
 
 class State(NamedTuple):
@@ -30,7 +30,7 @@ class FedResAvg(Algorithm):
     all clients in every round; absent ones keep theta_i and c_i here. theta, c_i and c start at 0.
     """
 
-    personal_lr: Number = None
+    personal_lr: StepSize = None
     alpha: Number = 1
     stateful: ClassVar[bool] = True
     personal: ClassVar[bool] = True

@@ -10,7 +10,7 @@ from fltheory.algorithms.solvers import descend
 from fltheory.arrays import spread
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, fraction
+from fltheory.scalars import Length, Number, fraction
 
 
 class State(NamedTuple):
@@ -55,8 +55,8 @@ class AdaptiveServer(ServerMomentum):
     server_lr > 0, epsilon > 0. Not affine: runs only.
     """
 
-    server_lr: Number = 1
-    epsilon: Number = 1
+    server_lr: Length = 1
+    epsilon: Length = 1
     affine: ClassVar[bool] = False
 
     def __post_init__(self):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, is_dataclass
 
 from fltheory.elements import Symbolic
 from fltheory.errors import refuse
-from fltheory.scalars import Number, declare, fraction
+from fltheory.scalars import Curvature, Number, declare, fraction
 
 
 def check_solver(solver):
@@ -48,7 +48,7 @@ class Proximal:
     Give mu >= 0 (kept as lr changes) or alpha = lr mu in [0, 1] (kept as lr changes): the limit lr -> 0 differs.
     """
 
-    mu: Number = None
+    mu: Curvature = None
     alpha: Number = None
 
     def __post_init__(self):

@@ -6,12 +6,15 @@ import traceback
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+
 from fltheory.claims import evidence as ev
 from fltheory.claims.claim import Claim, Instance
 from fltheory.claims.evidence import InstanceVerdict, Terms, weakest
 from fltheory.claims.relations import at_most, equal
 from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
 
+BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
 UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
 
 
@@ -56,6 +59,8 @@ class ClaimVerdict:
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
         out = [f"instance {v.instance}: {v.status} {v.reason}" for v in self.instances if v.status == ev.ERROR]
+        if self.word == ev.FALSE and self.claim.folder is not None and self.claim.finding not in self.claim.findings:
+            out.append(f"FALSE, and finding {self.claim.finding!r} stands nowhere: a statement is called false with a witness")
         if self.dimensional and self.dimensional["status"] == "failed":
             out.append(f"dimensional test: {self.dimensional['detail']}")
         if self.powerless and not self.claim.powerless:
@@ -284,14 +289,15 @@ def _without(c, name):
 
 
 def _code_mutants(claim, on, instances) -> list[dict]:
-    """Catalogued bugs swapped into the instances; only stable variants count, and each must be noticed somewhere.
+    """Catalogued bugs swapped into the instances, and each must be noticed somewhere. One that diverges counts as nothing:
+    whoever runs it notices.
 
     A fault of the engine is noticed where it turns HOLDS and FALSIFIED into each other: a statement that is false on
     purpose loses its witness. A bug that only raises an error, or leaves a comparison undecided, was not noticed.
     """
     out = []
     for bug in claim.rejects:
-        tried, killer, unstable = 0, None, 0
+        tried, killer, diverging = 0, None, []
         noticed = {ev.HOLDS: ev.FALSIFIED} | ({ev.FALSIFIED: ev.HOLDS} if _of_engine(bug) else {})
         for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
             try:
@@ -302,14 +308,14 @@ def _code_mutants(claim, on, instances) -> list[dict]:
             if wanted is None:
                 continue
             tried += 1
-            if not _of_engine(bug) and not _stable(mutated):
-                unstable += 1
+            if not _of_engine(bug) and _diverges(mutated):
+                diverging.append(instance.name)
                 continue
             if check_instance(claim, mutated).status == wanted:
                 killer = instance.name
                 break
         status = (
-            "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == unstable else "survived"
+            "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == len(diverging) else "survived"
         )
         out.append(
             {
@@ -317,7 +323,7 @@ def _code_mutants(claim, on, instances) -> list[dict]:
                 "kind": "engine" if _of_engine(bug) else "bug",
                 "status": status,
                 "by": killer,
-                "detail": (bug.__doc__ or "").split("\n")[0],
+                "detail": (bug.__doc__ or "").split("\n")[0] + (f" (diverges on {', '.join(diverging)})" if diverging else ""),
             }
         )
     return out
@@ -341,15 +347,24 @@ def _of_engine(bug) -> bool:
     return getattr(bug, "of", "") == "engine"
 
 
-def _stable(instance) -> bool:
+def _diverges(instance) -> bool:
+    """Whether second moments grow on the instance, where it has numbers: by its operator, else by its declared run."""
     from fltheory.problems.quadratic import Quadratic
-    from fltheory.scalars import FLOAT, RATIONAL
-    if instance.domain not in (FLOAT, RATIONAL) or not isinstance(instance.problem, Quadratic):
-        return True  # symbolic identities and non-quadratic instances have no operator
+    from fltheory.scalars import FLOAT, RATIONAL, Balls
+    if instance.domain not in (FLOAT, RATIONAL) and not isinstance(instance.domain, Balls):
+        return False  # a symbolic identity is about every step size
     try:
-        return instance.but(domain=FLOAT).op.stable
+        if isinstance(instance.problem, Quadratic):
+            return not instance.but(domain=FLOAT).op.stable
+        return instance.simulate is not None and _blown_up(instance.run)
     except Exception:  # a bug that breaks the round is no reason to break off: the claim on it will say ERROR
-        return True
+        return False
+
+
+def _blown_up(trace) -> bool:
+    """Whether a run ended far beyond where it began, or outside the floats."""
+    error = trace.mean() if "error" in trace.metrics else np.zeros(1)
+    return not np.isfinite(trace.final).all() or not error[-1] <= BLOWN * max(error[0], 1.0)
 
 
 def _dimensional(claim, on, instances) -> dict | None:

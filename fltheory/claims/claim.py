@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 
 from fltheory.claims.evidence import Comparison, at_status, show
@@ -90,14 +90,24 @@ class Instance:
         c, s = fraction(loss), fraction(length)
         p = self.problem
         problem = Quadratic.from_linear(p.H * (c / s**2), p.b * (c / s), p.weights, p.offset * c)
-        algorithm = replace(self.algorithm, lr=fraction(self.algorithm.lr) * s**2 / c)
-        solver = getattr(algorithm, "solver", None)
-        if getattr(solver, "mu", None) is not None:
-            algorithm = replace(algorithm, solver=replace(solver, mu=fraction(solver.mu) * c / s**2))
+        algorithm = _in_units(self.algorithm, {"StepSize": s**2 / c, "Curvature": c / s**2, "Length": s})
         x0 = None if self.x0 is None else declare(self.x0) * s
         units = {"eta": s**2 / c, "mu": c / s**2}
         extra = {k: fraction(self.extra[k]) * v for k, v in units.items() if k in self.extra}
         return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
+
+
+def _in_units(record, factors):
+    """The record with every number multiplied by the factor of its annotation."""
+    changes = {}
+    for f in fields(record):
+        value = getattr(record, f.name)
+        if is_dataclass(value):
+            changes[f.name] = _in_units(value, factors)
+        elif f.type in factors and value is not None:
+            each = isinstance(value, tuple)
+            changes[f.name] = tuple(fraction(v) * factors[f.type] for v in value) if each else fraction(value) * factors[f.type]
+    return replace(record, **changes)
 
 
 def _afresh(value):
@@ -177,6 +187,7 @@ class Claim:
     paper: str = ""
     folder: Path | None = None
     says: str = ""
+    findings: frozenset = frozenset()  # ids that the paper's folder declares, filled in by its loader
 
     @property
     def module(self) -> str:

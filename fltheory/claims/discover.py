@@ -21,6 +21,7 @@ from fltheory.claims import claim as forms
 from fltheory.claims.claim import Claim, Finding
 from fltheory.errors import BadInput, FLTheoryError, refuse, shortened
 
+CARRIED = Path(__file__).resolve().parents[1] / "papers" / "verification"  # in an installed wheel; a checkout has none
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
 
 
@@ -56,6 +57,17 @@ def read_ledger(path: Path) -> dict:
             refuse("id", row["id"], f"stands twice in {path.name}", "Ids are unique.")
         out[row["id"]] = row
     return out
+
+
+def default_paths() -> list[str]:
+    """Where papers are looked for if nobody says: the folder `verification` here, else the papers of the installed package."""
+    here = "verification"
+    return [str(CARRIED) if CARRIED.is_dir() and not Path(here).exists() else here]
+
+
+def carried(folder) -> bool:
+    """Whether a folder belongs to the installed package, in which nothing may be written."""
+    return Path(folder).resolve().is_relative_to(CARRIED)
 
 
 def papers(paths) -> list[Paper]:
@@ -99,6 +111,8 @@ def load(folder: Path) -> Paper:
         for made in forms.REGISTRY:
             if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
+    for made in paper.claims.values():
+        made.findings = frozenset(paper.findings)
     return paper
 
 
@@ -148,7 +162,7 @@ def refuse_module_name(parent: Path) -> list[Path]:
     places = [Path(p).resolve() for p in origins]
     if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
         refuse("folder", str(parent), f"has the name of the module {parent.name!r}",
-               "Rename the folder that holds the papers.")
+               "Work where no other module has that name." if carried(parent) else "Rename the folder that holds the papers.")
     return places
 
 
@@ -225,4 +239,5 @@ def _meant(wrong, known) -> str:
     return f"Did you mean {' or '.join(close)}? " if close else ""
 
 
-__all__ = ["Claim", "Finding", "Paper", "activate", "find", "load", "papers", "read_ledger", "refuse_module_name"]
+__all__ = ["Claim", "Finding", "Paper", "activate", "carried", "default_paths", "find", "load", "papers", "read_ledger",
+           "refuse_module_name"]

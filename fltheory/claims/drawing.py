@@ -18,7 +18,7 @@ from fltheory.laws.modes import Chain
 from fltheory.operators.setting import prepare
 from fltheory.problems.huber import HuberLoss
 from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, Balls, fraction, need
+from fltheory.scalars import FLOAT, RATIONAL, SEVERAL, SINGLE, Balls, fraction, need
 
 CLIENTS, DIMENSIONS, STEPS = 4, 3, 5
 CURVATURES = [Fraction(v) for v in ("1", "2", "3", "4", "1/2", "1/4", "3/2")]
@@ -80,7 +80,7 @@ def _kind(record) -> tuple:
     if not is_dataclass(record):
         return type(record)
     own = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
-    return type(record), *((f.name, _kind(v) if is_dataclass(v) else v is None if f.type in ("Number", "Numbers") else str(v))
+    return type(record), *((f.name, _kind(v) if is_dataclass(v) else v is None if f.type in SINGLE + SEVERAL else str(v))
                            for f, v in own)
 
 
@@ -230,7 +230,7 @@ def _repeated(like, followed):
     or its solver."""
     for of, record in (("algorithm", like.algorithm), ("solver", getattr(like.algorithm, "solver", None))):
         for f in fields(record) if is_dataclass(record) else ():
-            if f.type == "Number" and f.name != "lr":
+            if f.type in SINGLE and f.name != "lr":
                 read = _part(f.name, of=of)
                 for k in like.extra:
                     if k not in followed and _same(like.extra[k], read(like)):
@@ -282,11 +282,11 @@ def _record(pick, record, n, lr, graph, pinned=frozenset()):
             changes["graph"] = graph
         elif is_dataclass(value):
             changes[f.name] = _record(pick, value, n, lr, graph, pinned)
-        elif f.type == "Number" and isinstance(value, tuple):  # one per client
+        elif f.type in SINGLE and isinstance(value, tuple):  # one per client
             changes[f.name] = tuple(pick.number(0, 1) for _ in range(n))
-        elif f.type == "Number" and value is not None and (type(record), f.name) not in pinned:
+        elif f.type in SINGLE and value is not None and (type(record), f.name) not in pinned:
             changes[f.name] = _number(pick, record, f.name, value)
-        elif f.type == "Numbers" and value is not None:
+        elif f.type in SEVERAL and value is not None:
             changes[f.name] = tuple(pick.shares(n))
     return replace(record, **changes)
 

@@ -14,7 +14,20 @@ from fltheory.errors import refuse
 from fltheory.laws.draw import Draw
 from fltheory.problems.quadratic import Quadratic
 from fltheory.problems.residual import Residual
-from fltheory.scalars import FLOAT, RATIONAL, Balls, Field, Modular, Torch, declare, domain_of, fraction, have
+from fltheory.scalars import (
+    FLOAT,
+    RATIONAL,
+    SEVERAL,
+    SINGLE,
+    Balls,
+    Field,
+    Modular,
+    Torch,
+    declare,
+    domain_of,
+    fraction,
+    have,
+)
 
 MOST_CLIENTS = 12
 ROUNDING = 1e-12  # relative, for rounds that exist in floats only
@@ -74,14 +87,14 @@ class Case:
         sizes, changes, weights = set(), {}, None
         for f in dataclasses.fields(algorithm):
             value = getattr(algorithm, f.name)
-            if f.type == "Numbers" and value is not None:
+            if f.type in SEVERAL and value is not None:
                 array = _rational(declare(value, f.name))
                 sizes.add(len(array))
                 changes[f.name] = _tuples(array)
                 if array.ndim == 2 and array.shape[0] == array.shape[1] and array.sum() == 1:
                     weights = tuple(sum(row) for row in array)
             elif dataclasses.is_dataclass(value):
-                own = [getattr(value, g.name) for g in dataclasses.fields(value) if g.type == "Number"]
+                own = [getattr(value, g.name) for g in dataclasses.fields(value) if g.type in SINGLE]
                 sizes |= {len(v) for v in own if isinstance(v, tuple)}
         if len(sizes) > 1 or (sizes and not 2 <= min(sizes) <= MOST_CLIENTS):
             refuse("algorithm", type(algorithm).__name__, f"its arrays over clients have lengths {sorted(sizes)}",
@@ -143,7 +156,7 @@ class Case:
             value = getattr(record, f.name)
             if dataclasses.is_dataclass(value) and not isinstance(value, type):
                 changes[f.name] = self._reordered(value, order)
-            elif value is not None and (f.type == "Numbers" or (f.type == "Number" and isinstance(value, tuple))):
+            elif value is not None and (f.type in SEVERAL or (f.type in SINGLE and isinstance(value, tuple))):
                 rows = [value[i] for i in order]
                 square = isinstance(value[0], tuple) and len(value[0]) == len(value)
                 changes[f.name] = tuple(tuple(row[j] for j in order) for row in rows) if square else tuple(rows)
@@ -294,7 +307,7 @@ def _numbers_of(record):
         value = getattr(record, f.name)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             yield from _numbers_of(value)
-        elif value is not None and (f.type == "Numbers" or (f.type == "Number" and isinstance(value, tuple))):
+        elif value is not None and (f.type in SEVERAL or (f.type in SINGLE and isinstance(value, tuple))):
             yield from np.asarray(value, dtype=object).reshape(-1)
         else:
             yield value

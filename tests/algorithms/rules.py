@@ -4,6 +4,7 @@ from fractions import Fraction as Q
 
 import fltheory.algorithms.solvers
 from fltheory.errors import BadInput
+from fltheory.scalars import SEVERAL, SINGLE
 from tests.algorithms.instances import GRAPH, P
 
 
@@ -15,9 +16,9 @@ def variants(cls):
     """
     values, flat = {}, {}
     for k, f in enumerate(dataclasses.fields(cls)):
-        if f.type == "Number" and f.name != "lr":
+        if f.type in SINGLE and f.name != "lr":
             values[f.name] = Q(1, 3 + k)
-        elif f.type == "Numbers":
+        elif f.type in SEVERAL:
             values[f.name], flat[f.name] = GRAPH, P
     found = []
     for options in [{}, *([values] if values else []), *([values | flat] if flat else [])]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction as Q
+from pathlib import Path
 
 import pytest
 
@@ -452,3 +453,12 @@ def test_instances_say_what_they_have():
     with pytest.raises(AttributeError, match=r"'only' has no 'b'; it has \['a'\]"):
         _ = Instance("only", a=1).b
     assert Instance("only", a=1).but(a=2, says="why").a == 2
+
+
+def test_a_false_claim_of_a_paper_needs_a_finding_that_exists():
+    claim = always(FALSE_EXACT, expect="FALSE", finding="w3")
+    assert check(claim).as_expected                                   # a reader's own claim owes none
+    paper = replace(claim, folder=Path("verification/sixth"))
+    assert check(paper).surprises() == ["FALSE, and finding 'w3' stands nowhere: a statement is called false with a witness"]
+    assert not check(replace(paper, finding=None, findings=frozenset({"w3"}))).as_expected
+    assert check(replace(paper, findings=frozenset({"w3"}))).as_expected
