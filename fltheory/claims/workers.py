@@ -1,10 +1,12 @@
-"""Worker processes that may die: a task whose worker is killed is given to a new one once, then counted as lost.
+"""Worker processes that may die or take too long: a task whose worker is killed is given to a new one once, then counted as
+lost; one that passes its time limit is stopped, and what it has told by then is kept.
 
 Only the standard library is imported here, so that a worker can limit its threads before it loads anything else.
 """
 from __future__ import annotations
 
 import copy
+import logging
 import os
 import signal
 import threading
@@ -14,6 +16,7 @@ from multiprocessing import connection, get_context, resource_tracker
 from multiprocessing.reduction import ForkingPickler  # what pipes write with; nothing is read but from our own workers
 
 STILLBORN = 3  # workers in a row that die before they are ready: none lives here
+_LOG = logging.getLogger("fltheory")
 
 
 class Lost:
@@ -23,36 +26,52 @@ class Lost:
         self.how = how
 
 
-def decided(work, tasks, jobs):
-    """Pairs (task, work(task)) as they finish in `jobs` processes; `Lost` stands for the result where a worker was killed.
+class Stopped:
+    """What a task comes to that ran past its limit. told: what it had told until then."""
 
-    An exception of `work` is raised here. Whatever ends this generator ends the workers; an interruption first hands out
-    what had been finished.
+    def __init__(self, told):
+        self.told = told
+
+
+def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None):
+    """Pairs (task, work(task)) as they finish in `jobs` processes; `Lost` stands for the result where a worker was killed,
+    `Stopped` where the task took longer than `limit` seconds (None: no limit).
+
+    prepare(task) comes first in the worker and takes none of the task's time; on_begun(task) is called here after it. What
+    `work` gives to `tell` is kept for `Stopped`. An exception of `work` is raised here. Whatever ends this generator ends
+    the workers; an interruption first hands out what had been finished.
     """
     waiting, again, workers, stillborn = list(reversed(tasks)), set(), [], 0
     try:
-        for _ in range(min(jobs, len(tasks))):
-            workers.append(_Worker(work))
         while waiting or any(w.task is not None for w in workers):
             for worker in workers:
                 if worker.task is None and waiting:
                     worker.give(waiting.pop())
+            while waiting and len(workers) < jobs:
+                workers.append(_Worker((work, prepare)))
+                workers[-1].give(waiting.pop())
             try:
-                ready = connection.wait([w.pipe for w in workers if w.task is not None])
+                ready = connection.wait([w.pipe for w in workers if w.task is not None], _next_limit(workers, limit))
             except KeyboardInterrupt:
                 yield from _finished(workers)
                 raise
-            for k, worker in enumerate(workers):
-                if worker.pipe not in ready:
+            for worker in list(workers):
+                late = worker.left(limit) <= 0
+                if worker.pipe not in ready and not late:
                     continue
-                task, outcome = worker.take()
-                if outcome is _READY:
+                task = worker.task
+                kind, outcome = worker.stop() if late else worker.take()
+                if late or kind == "lost":
+                    workers.remove(worker)
+                    worker.end()
+                if kind == "ready":
                     stillborn = 0
-                    continue
-                if not isinstance(outcome, Lost):
+                elif kind == "begun" and on_begun is not None:
+                    on_begun(task)
+                elif kind in ("done", "stopped"):
                     yield task, outcome
+                if kind != "lost":
                     continue
-                workers[k] = _Worker(work)
                 stillborn += not worker.ready
                 if stillborn == STILLBORN:
                     yield from ((t, outcome) for t in [task, *(w.task for w in workers if w.task is not None), *waiting])
@@ -68,55 +87,85 @@ def decided(work, tasks, jobs):
             worker.end()
 
 
+def _next_limit(workers, limit):
+    """Seconds until the first task runs past its limit, None if none can."""
+    left = [w.left(limit) for w in workers if w.begun is not None]
+    return None if limit is None or not left else max(min(left), 0.0)
+
+
 def _finished(workers):
     """What lies ready in the pipes."""
     for worker in workers:
         while worker.task is not None and worker.pipe.poll():
-            task, outcome = worker.take()
-            if outcome is not _READY and not isinstance(outcome, Lost):
+            task, (kind, outcome) = worker.task, worker.take()
+            if kind == "done":
                 yield task, outcome
 
 
-_READY = object()
+def tell(value):
+    """Said by `work` while it goes on: kept for `Stopped`. Without effect outside a worker."""
+    if _SEND is not None:
+        _SEND("told", value)
+
+
+_SEND = None  # in a worker: how it speaks to its parent
 
 
 class _Worker:
     """One process with one task at a time."""
 
     def __init__(self, work):
-        self.task, self.ready = None, False
+        self.task, self.ready, self.begun, self.told = None, False, None, []
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, os.getpid()))
+        self.process = context.Process(target=_serve, args=(theirs, os.getpid(), _LOG.getEffectiveLevel()))
         with _uninterrupted():  # inherited: Ctrl-C is for the parent, which ends its workers
             self.process.start()
         theirs.close()
         self._send(work)
 
     def give(self, task):
-        self.task = task
+        self.task, self.begun, self.told = task, None, []
         self._send(task)
 
     def _send(self, value):
         with suppress(OSError):  # it is dead already, which `take` will find
             self.pipe.send(value)
 
+    def left(self, limit) -> float:
+        """Seconds that its task has left."""
+        return float("inf") if limit is None or self.begun is None else self.begun + limit - time.monotonic()
+
     def take(self) -> tuple:
-        """(task, what it came to), after which the worker is free; (task, _READY) if it has only now begun."""
-        task = self.task
+        """(kind, value) of what it says next: "ready", "begun", "told" or "log" while it goes on; "done", or "lost" with a
+        `Lost`, after which it has no task. Raises what the task raised."""
         try:
-            result, error = self.pipe.recv()
+            kind, value = self.pipe.recv()
         except (EOFError, OSError):
-            self.task = None
             self.process.join()
-            return task, Lost(_ending(self.process.exitcode))
-        if not self.ready:
+            kind, value = "lost", Lost(_ending(self.process.exitcode))
+        if kind == "ready":
             self.ready = True
-            return task, _READY
-        self.task = None
-        if error is not None:
-            raise error
-        return task, result
+        elif kind == "begun":
+            self.begun = time.monotonic()
+        elif kind == "told":
+            self.told.append(value)
+        elif kind == "log":
+            logging.getLogger(value.name).handle(value)
+        else:
+            self.task = self.begun = None
+        if kind == "failed":
+            raise value
+        return kind, value
+
+    def stop(self) -> tuple:
+        """("stopped", a `Stopped`) of a task past its limit, or "done" where it had just finished; the worker is killed."""
+        self.process.kill()
+        self.process.join()
+        kind, value = "", None
+        while self.task is not None and self.pipe.poll():
+            kind, value = self.take()
+        return (kind, value) if kind == "done" else ("stopped", Stopped(self.told))
 
     def end(self):
         self.process.kill()
@@ -146,24 +195,53 @@ def _uninterrupted():
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(pipe, parent):
+def _serve(pipe, parent, level):
     """The worker: one thread for the libraries, gone when its parent is gone, so that a killed run leaves no orphans."""
+    global _SEND
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    _SEND = send = _sender(pipe)
+    _forward(send, level)
     try:
-        work = pipe.recv()
-        pipe.send((None, None))  # ready
+        work, prepare = pipe.recv()
+        send("ready")
         while True:
             task = pipe.recv()
             try:
-                outcome = work(task), None
+                if prepare is not None:
+                    prepare(task)
+                send("begun")
+                outcome = "done", work(task)
                 ForkingPickler.dumps(outcome)
             except BaseException as error:
-                outcome = None, _sendable(error)
-            pipe.send(outcome)
+                outcome = "failed", _sendable(error)
+            send(*outcome)
     except (EOFError, OSError):  # the parent is gone
         return
+
+
+def _sender(pipe):
+    """send(kind, value) of one message, from any thread."""
+    lock = threading.Lock()
+
+    def send(kind, value=None):
+        with lock:
+            pipe.send((kind, value))
+    return send
+
+
+def _forward(send, level):
+    """What is logged in this worker is logged in its parent."""
+    from logging.handlers import QueueHandler
+
+    class ToParent(QueueHandler):
+        def enqueue(self, record):
+            with suppress(OSError):  # the parent is gone
+                send("log", record)
+
+    _LOG.setLevel(level)
+    _LOG.addHandler(ToParent(None))
 
 
 def _sendable(error):

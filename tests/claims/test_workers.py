@@ -133,7 +133,7 @@ def test_whatever_ends_the_run_ends_the_workers(monkeypatch, ending):
     results = decided(slow, ["slow", "a", "b"], 2)
     assert next(results)[0] == "a"
     if ending == "interrupt":  # what has been finished by then is handed out first
-        def interrupted(pipes):
+        def interrupted(pipes, timeout):
             while not any(w.pipe.poll() for w in made):
                 time.sleep(0.01)
             raise KeyboardInterrupt
