@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.comparison.measure import LEVEL
-from fltheory.pictures import COLOURS, canvas
+from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, MARKERS, PREDICTION, RUN, canvas, key, runs
 from fltheory.scalars import need
 from fltheory.tables import plain
 
-MARKERS = "osD^vP"
 SHOWN = 12  # markers per curve
 LARGEST = 1e290  # of what is drawn: ticks of a logarithmic axis need some room below the end of float64
 
@@ -17,9 +16,9 @@ LARGEST = 1e290  # of what is drawn: ticks of a logarithmic axis need some room 
 def draw(table):
     """A matplotlib figure of a `MethodTable`: markers and bars = run, lines = prediction, dashes = floor."""
     need("matplotlib", "the picture of a comparison")
-    figure, axes = canvas(2, width=4.6, height=3.6)
+    figure, axes = canvas(2, width=4.6, height=3.8)
     left, right = axes[0]
-    drawn, proxies = [], []
+    drawn, methods = [], {}
     for k, e in enumerate(table.entries):
         turn = k // len(COLOURS)
         colour, marker = COLOURS[k % len(COLOURS)], MARKERS[(k + turn) % len(MARKERS)]
@@ -28,11 +27,11 @@ def draw(table):
         if per_round is not None:
             _curves(right, e, table.rounds, per_round * np.arange(table.rounds + 1), colour, marker, k)
         drawn += values
-        proxies.append(left.plot([], [], color=colour, marker=marker, markersize=4, label=_label(e.name))[0])
+        methods[_label(e.name)] = RUN | {"color": colour, "marker": marker, "linestyle": "-"}
     _axes(left, drawn, "rounds")
     _axes(right, drawn, "numbers sent up and down")
     left.set_ylabel(r"$\mathrm{E}\,|x_t - x^*|^2$")
-    _legend(figure, left, proxies, table)
+    _legend(figure, methods, table)
     return figure
 
 
@@ -51,15 +50,15 @@ def _curves(ax, e, rounds, at, colour, marker, k):
     held, path, trace = [], e.predicted.path, e.measured.trace
     if path is not None:
         line = np.where((path.error > 0) & (path.error < LARGEST), path.error, np.nan)
-        ax.plot(at, line, color=colour, linewidth=1.2)
+        ax.plot(at, line, color=colour, **PREDICTION)
         held.append(line)
     floor = e.predicted.numbers.get("floor")
     if floor is not None and floor > e.predicted.rounding.get("floor", 0):
-        ax.axhline(floor, color=colour, linestyle=(0, (4, 3)), linewidth=0.9)
+        ax.axhline(floor, color=colour, **FLOOR | {"linewidth": 1})
         held.append(np.array([floor]))
     distance = e.predicted.numbers.get("distance")
     if distance is not None and not e.predicted.diverges and distance > e.predicted.rounding.get("distance", 0):
-        ax.plot([at[-1]], [distance**2], marker="_", markersize=14, markeredgewidth=2, color=colour, clip_on=False)
+        ax.plot([at[-1]], [distance**2], color=colour, clip_on=False, zorder=3, **FIXED_POINT)
         held.append(np.array([distance**2]))
     if trace is not None:
         picked = np.unique(
@@ -70,18 +69,7 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         spans = [trace.interval(int(t), level=LEVEL) for t in picked]
         half = np.array([s.half_width if s.half_width < LARGEST else 0.0 for s in spans])
         ok = (mean > 0) & (mean < LARGEST)
-        below = np.minimum(half, 0.999 * np.abs(mean))  # an interval that reaches 0 goes off a log axis
-        ax.errorbar(
-            at[picked][ok],
-            mean[ok],
-            yerr=np.stack([below, half])[:, ok],
-            color=colour,
-            marker=marker,
-            markersize=3.5,
-            linestyle="none",
-            elinewidth=0.8,
-            capsize=1.5,
-        )
+        runs(ax, at[picked][ok], mean[ok], half[ok], colour, marker=marker)
         held.append(mean[ok])
     values = np.concatenate(held) if held else np.array([])
     return [v for v in values if np.isfinite(v) and v > 0]
@@ -96,31 +84,17 @@ def _axes(ax, values, label):
         ax.set_ylim(max(low / 2, start * 1e-16, top * 1e-30), min(top * 2, start * 1e16))
 
 
-def _legend(figure, ax, proxies, table):
-    from matplotlib.lines import Line2D
-
-    grey = {"color": "#444444"}
-    keys = []
+def _legend(figure, methods, table):
+    """The methods in one row of the key, below them what the signs mean."""
+    signs = {}
     if any(e.predicted.path is not None for e in table.entries):
-        keys.append(Line2D([], [], linewidth=1.2, label="prediction", **grey))
+        signs["prediction"] = PREDICTION
     if any(e.measured.trace is not None for e in table.entries):
-        keys.append(
-            Line2D([], [], marker="o", markersize=3.5, linestyle="none", label=f"run, {LEVEL:.1%} intervals", **grey)
-        )
-    keys.append(Line2D([], [], linestyle=(0, (4, 3)), linewidth=0.9, label="error floor", **grey))
-    keys.append(
-        Line2D(
-            [],
-            [],
-            marker="_",
-            markersize=10,
-            markeredgewidth=2,
-            linestyle="none",
-            label=r"$|x_\infty - x^*|^2$ of the fixed point (the optimum is 0)",
-            **grey,
-        )
-    )
-    figure.legend(handles=[*proxies, *keys], loc="outside lower center", ncols=2, fontsize=7.5, frameon=False)
+        signs[f"run, {LEVEL:.1%} intervals"] = RUN
+    signs["error floor"] = FLOOR
+    signs[r"fixed point, $|x_\infty - x^*|^2$ (the optimum is 0)"] = FIXED_POINT | {"color": GREY}
+    key(figure, methods)
+    key(figure, signs, loc="outside lower center")
 
 
 __all__ = ["draw"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fltheory.comparison.measure import LEVEL, Measurement
 from fltheory.comparison.names import describe
 from fltheory.comparison.predict import DIVERGES, Prediction
+from fltheory.pictures import METADATA, save
 from fltheory.scalars import need
 from fltheory.tables import html_row, plain, to_csv
 from fltheory.trace import write_atomically
@@ -286,9 +287,6 @@ class MethodTable:
         return figure
 
 
-METADATA = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}  # the same bytes every day
-
-
 def check_picture(path):
     """The kind of picture that a path names; refused if it is none, or if there is nothing to draw with."""
     from fltheory.errors import refuse
@@ -304,7 +302,7 @@ def check_picture(path):
 
 def _saved(figure, kind):
     made = io.BytesIO()
-    figure.savefig(made, format=kind, metadata=METADATA[kind])
+    save(figure, made, kind)
     return made.getvalue()
 
 

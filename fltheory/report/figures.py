@@ -1,7 +1,6 @@
 """Figures of papers: `data()` makes a table that is committed as CSV, `draw(table)` draws it.
 
-Conventions: prediction = line, run = markers, error floor = dashed, fixed point and optimum distinguished; colour-blind
-cycle; no LaTeX installation. A figure module declares `FIGURES = {name: Figure(data, draw, caption)}`.
+The signs and their key are those of `fltheory.pictures`. A figure module declares `FIGURES = {name: Figure(data, draw, caption)}`.
 """
 from __future__ import annotations
 
@@ -13,18 +12,24 @@ from importlib import import_module
 from pathlib import Path
 
 from fltheory.errors import BadInput, refuse
-from fltheory.pictures import COLOURS, canvas
+from fltheory.pictures import COLOURS, canvas, caption, save
 from fltheory.tables import to_csv
 from fltheory.trace import write_atomically
 
 
 @dataclass(frozen=True)
 class Figure:
-    """data: () -> list of dict rows (numbers and strings); draw: rows -> matplotlib figure; caption: one sentence."""
+    """data: () -> list of dict rows (numbers and strings); draw: rows -> matplotlib figure; caption: stands under the panels."""
 
     data: Callable
     draw: Callable
     caption: str
+
+    def picture(self, rows):
+        """The matplotlib figure of a table, with its caption."""
+        drawn = self.draw(rows)
+        caption(drawn, self.caption)
+        return drawn
 
 
 def from_csv(path) -> list[dict]:
@@ -55,10 +60,12 @@ def figures_of(folder: Path, experiments=False) -> dict:
 
 
 def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) -> list[Path]:
-    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and PDF in `out`.
+    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and SVG in `out`.
 
+    Fresh tables of a paper that the installed package carries go to `out` too.
     experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
     """
+    from fltheory.claims.discover import carried
     written = []
     known = figures_of(folder, experiments)
     unknown = [n for n in only if n not in known]
@@ -69,19 +76,20 @@ def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) 
             continue
         table = folder / "data" / f"{name}.csv"
         if fresh or not table.is_file():
-            table.parent.mkdir(exist_ok=True)
+            table = out / f"{folder.name}-{name}.csv" if carried(folder) else table
+            table.parent.mkdir(exist_ok=True, parents=True)
             text = to_csv(figure.data()).encode()
             write_atomically(table, lambda f, text=text: f.write(text))
             if experiments:
                 from fltheory.runs import provenance
-                record = json.dumps({"caption": figure.caption, **provenance()}, indent=1).encode()
+                record = json.dumps(provenance(), indent=1).encode()
                 write_atomically(table.with_suffix(".json"), lambda f, record=record: f.write(record))
         written.append(table)
-        drawn = figure.draw(from_csv(table))
+        drawn = figure.picture(from_csv(table))
         out.mkdir(parents=True, exist_ok=True)
-        for suffix in ("png", "pdf"):
+        for suffix in ("png", "svg"):
             path = out / f"{folder.name}-{name}.{suffix}"
-            drawn.savefig(path, metadata={"CreationDate": None} if suffix == "pdf" else {"Software": None})
+            save(drawn, path, suffix, f"{figure.caption} Drawn from {table.name}.")
             written.append(path)
     return written
 

@@ -7,8 +7,9 @@ from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.laws.draw import everyone
 from fltheory.laws.memoryless import Full
 from fltheory.operators.operator import derive
+from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, PREDICTION, RUN, canvas, finish, key, runs
 from fltheory.problems.quadratic import Quadratic
-from fltheory.report.figures import COLOURS, Figure, canvas
+from fltheory.report.figures import Figure
 from fltheory.scalars import FLOAT
 from fltheory.streams import Stream
 from verification.fednova import formulas as f
@@ -86,26 +87,47 @@ def _prediction(panel, algorithm, problem, steps, lr, best):
     return _distance(np.array([derive(algorithm, q, law).fixed_point().x[0] for q in coordinates]), best)
 
 
+# FedAvg, VRLSGD and FedNova coincide where all make equal steps: large hollow signs lie under small ones
+SIGNS = {"FedAvg": {"color": COLOURS[0], "marker": "o", "markersize": 8}, "FedProx": {"color": COLOURS[1], "marker": "s"},
+         "VRLSGD": {"color": COLOURS[3], "marker": "D", "markersize": 5},
+         "FedNova": {"color": COLOURS[2], "marker": "^", "markersize": 3.5, "markerfacecolor": COLOURS[2]}}
+PANELS = {"equal": ("equal steps, 30", 1, (1e-35, 1e3)), "fixed": ("fixed unequal steps", 16, (3e-7, 5e-3)),
+          "random": ("random steps, drawn each round", 6, (2e-9, 2e-2))}    # title, one round in so many shown, range
+ROUNDING = 1e-28    # predictions below are those of an exact method in floats
+
+
 def fig2_draw(rows):
-    figure, axes = canvas(3)
-    for ax, (panel, title) in zip(axes[0], {"equal": "equal steps, 30", "fixed": "fixed unequal steps", "random":
-                                            "random steps each round"}.items(), strict=True):
-        for colour, name in zip(COLOURS, METHODS, strict=False):
-            mine = [r for r in rows if r["panel"] == panel and r["method"] == name]
-            x, y = ([r[k] for r in mine] for k in ("round", "error"))
-            shown = [(a, b) for a, b in zip(x, y, strict=True) if b < 10]
-            ax.plot(*zip(*shown, strict=True), color=colour, lw=1, marker="o", ms=2, markevery=6, label=name)
-            predicted = [r["predicted"] if r["predicted"] > 1e-28 else np.nan for r in mine]
-            ax.plot(x, predicted, color=colour, ls="--", lw=1.2)
-        ax.set(yscale="log", title=title, xlabel="round", ylim=(1e-34 if panel == "equal" else 1e-9, 20))
-    axes[0][0].set_ylabel(r"$\|x-x^\star\|^2$")
-    axes[0][0].set_xlim(0, 60)  # all four reach rounding level within a few rounds
-    axes[0][2].legend(ncols=2, fontsize=7)
-    axes[0][2].text(
-        0.02, 0.03, "VRLSGD overflows within a few dozen rounds", transform=axes[0][2].transAxes, fontsize=7
-    )
-    figure.suptitle("Markers: runs. Dashed: exact fixed point (left, middle) or mean-square floor (right).", fontsize=8)
+    figure, axes = canvas(3, width=3.5, height=3.5)
+    for ax, (name, (title, every, span)) in zip(axes[0], PANELS.items(), strict=True):
+        for k, (method, sign) in enumerate(SIGNS.items()):
+            mine = [r for r in rows if r["panel"] == name and r["method"] == method]
+            seen = [r for r in mine[k * every // len(SIGNS) :: every] if r["error"] < span[1]]     # not all in the same round
+            runs(ax, *([r[c] for r in seen] for c in ("round", "error")), zorder=2 + 0.1 * k,
+                 **sign if name == "equal" else sign | {"markersize": 3.5})
+            _levels(ax, mine, sign["color"], name == "random")
+        finish(ax, title, yscale="log", xlabel="round", ylim=span)
+    equal, _, random = axes[0]
+    equal.set(ylabel=r"$\|x-x^\star\|^2$", xlim=(-2, 62))     # all four reach rounding level within a few rounds
+    equal.axhspan(1e-35, ROUNDING, color=GREY, alpha=0.12, lw=0)
+    equal.text(2, 3e-29, "rounding", fontsize=8, va="top", color=GREY)
+    random.text(0.02, 0.97, "VRLSGD diverges, above this range", fontsize=8, va="top", transform=random.transAxes)
+    key(figure, {f"{method}, run": RUN | sign for method, sign in SIGNS.items()}
+        | {"exact mean-square floor": FLOOR, r"fixed point: exact $\|x_\infty-x^\star\|^2$": PREDICTION | FIXED_POINT
+           | {"linestyle": "-", "color": GREY}}, ncols=3)
     return figure
+
+
+def _levels(ax, mine, colour, floor):
+    """The predicted level of each phase: a line that ends in a fixed point, or dashed where it is a floor."""
+    begin = 0
+    for _, length in PHASES:
+        level = next(r["predicted"] for r in mine if r["round"] >= begin)
+        if level > ROUNDING:
+            ends = [begin, begin + length]
+            ax.plot(ends, [level] * 2, color=colour, zorder=4, **FLOOR | {"linewidth": 2} if floor else PREDICTION)
+            if not floor:
+                ax.plot(ends[1:], [level], color=colour, zorder=5, **FIXED_POINT)
+        begin += length
 
 
 def fig4_data():
@@ -130,13 +152,14 @@ def fig4_data():
 
 
 def fig4_draw(rows):
-    figure, axes = canvas(3)
+    figure, axes = canvas(3, height=2.9)
     alpha = [r["alpha"] for r in rows]
-    for ax, (key, label) in zip(axes[0], {"weight_bias": r"weight bias $\chi^2_{p\|w}$", "slowdown":
-                                          r"slowdown $\bar\tau/\tau_{\rm eff}$", "relative_variance":
-                                          r"relative variance $A(\alpha)/A(0)$"}.items(), strict=True):
-        ax.plot(alpha, [r[key] for r in rows], color=COLOURS[0])
-        ax.set(xlabel=r"$\alpha=\eta\mu$", title=label)
+    for ax, (name, label) in zip(axes[0], {"weight_bias": r"weight bias $\chi^2_{p\|w}$", "slowdown":
+                                           r"slowdown $\bar\tau/\tau_{\rm eff}$", "relative_variance":
+                                           r"relative variance $A(\alpha)/A(0)$"}.items(), strict=True):
+        ax.plot(alpha, [r[name] for r in rows], color=COLOURS[0], **PREDICTION)
+        finish(ax, label, xlabel=r"$\alpha=\eta\mu$", ylim=(0, None))
+    key(figure, {"prediction: the closed forms of FedProx (no run enters)": PREDICTION | {"color": COLOURS[0]}})
     return figure
 
 
@@ -153,27 +176,52 @@ def map_data():
     return rows
 
 
+NOTHING = 1e-12     # distances below are zeros in floats
+ZERO = "#e8e8e8"
+
+
 def map_draw(rows):
-    from matplotlib.colors import LogNorm
-    figure, axes = canvas(3, height=3)
+    from matplotlib.colors import ListedColormap, LogNorm
+    figure, axes = canvas(3, height=3.4, sharey=True)
     for ax, name in zip(axes[0], ("FedAvg", "FedProx", "FedNova"), strict=True):
         mine = [r for r in rows if r["method"] == name]
-        eta, tau = (sorted({r[k] for r in mine}) for k in ("eta", "tau"))
+        eta, tau = (np.array(sorted({r[k] for r in mine})) for k in ("eta", "tau"))
         bias = np.array([r["bias"] for r in mine]).reshape(len(tau), len(eta))
-        shown = np.where(np.isfinite(bias), np.maximum(bias, 1e-4), np.nan)
-        image = ax.pcolormesh(eta, tau, shown, norm=LogNorm(1e-4, 1), cmap="viridis", shading="nearest")
-        ax.contourf(eta, tau, ~np.isfinite(bias), levels=[0.5, 1.5], colors="none", hatches=["////"])
-        ax.set(xscale="log", yscale="log", xlabel=r"$\eta$", title=name + (r" ($\mu=1$)" if name == "FedProx" else ""))
+        x, y = _edges(eta), _edges(tau)
+        ax.patch.set(hatch="////", edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
+        image = ax.pcolormesh(x, y, np.where(np.isfinite(bias) & (bias > NOTHING), bias, np.nan), norm=LogNorm(1e-4, 1),
+                              cmap="viridis")
+        ax.pcolormesh(x, y, np.where(bias <= NOTHING, 1, np.nan), cmap=ListedColormap([ZERO]))
+        finish(ax, name + (r" ($\mu=1$)" if name == "FedProx" else ""), xscale="log", yscale="log", xlabel=r"$\eta$",
+              xlim=x[[0, -1]], ylim=y[[0, -1]])
+        ax.grid(False)
     axes[0][0].set_ylabel(r"$\tau_2$ beside $\tau_1=1$")
-    figure.colorbar(image, ax=list(axes[0]), label="fixed point to optimum")
-    figure.suptitle("Hatched: the mean round diverges.", fontsize=8)
+    figure.colorbar(image, ax=list(axes[0]), label=r"prediction: $|x_\infty-x^\star|$", extend="max")
+    key(figure, {"the fixed point is the optimum: distance 0": {"facecolor": ZERO, "edgecolor": GREY, "linewidth": 0.5},
+                 "no fixed point is reached: the mean round diverges":
+                     {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "linewidth": 0.5}})
     return figure
 
 
+def _edges(centres):
+    """Borders of the cells around logarithmically spaced centres, (k,) -> (k + 1,)."""
+    inner = np.sqrt(centres[1:] * centres[:-1])
+    return np.concatenate([[centres[0] ** 2 / inner[0]], inner, [centres[-1] ** 2 / inner[-1]]])
+
+
 FIGURES = {
-    "fig2": Figure(fig2_data, fig2_draw, "Figure 2 with exact fixed points and floors drawn in."),
-    "fig4": Figure(fig4_data, fig4_draw, "Figure 4: FedProx against alpha, closed forms."),
+    "fig2": Figure(
+        fig2_data, fig2_draw,
+        "Figure 2: 30 unit quadratics in 10 dimensions, started at a squared distance of 10; the step size falls by a factor of 5 "
+        "at rounds 600 and 900. Markers are single runs, without intervals. With equal steps every fixed point is the optimum, "
+        "which is 0 and lies below every logarithmic axis. With random steps the floors of FedAvg and FedProx are exact; none is "
+        "derived for FedNova and VRLSGD."),
+    "fig4": Figure(
+        fig4_data, fig4_draw,
+        r"Figure 4: what $\alpha$ does to FedProx with 30 clients whose local steps are Gaussian with mean 20 and standard "
+        "deviation 20, clipped at 1."),
     "map": Figure(
-        map_data, map_draw, "Where FedAvg, FedProx and FedNova really converge as eta and the spread of steps grow."
-    ),
+        map_data, map_draw,
+        r"Where FedAvg, FedProx and FedNova really converge as $\eta$ and the spread of the local steps grow: two clients of "
+        r"curvature 1 with minimisers 1 and -1, so that $x^\star=0$; distances from the exact operator."),
 }
