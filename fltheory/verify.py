@@ -5,6 +5,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import logging
 import platform
 import sys
 import time
@@ -13,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from fltheory import calibration
-from fltheory.claims import about, answers, inputs, workers
+from fltheory.claims import about, answers, inputs, stopped, workers
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, imported, load, papers
@@ -24,6 +25,7 @@ from fltheory.errors import refuse
 from fltheory.report.records import flat
 from fltheory.trace import write_atomically
 
+_LOG = logging.getLogger(__name__)
 LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
 
 
@@ -37,15 +39,23 @@ def tasks_of(found: list[Paper], only=()) -> list[tuple]:
     return [t for t in tasks if not only or t[2] in only]
 
 
-def decide(task, options) -> list[dict]:
-    """The records of one claim or finding; a crash becomes an ERROR record. Runs in a worker process."""
+def decide(task, options, tell=None) -> list[dict]:
+    """The records of one claim or finding; a crash becomes an ERROR record. tell: is given the record of each instance of
+    a claim as soon as it stands. Runs in a worker process."""
     folder, kind, name = task
     forms.DEVICE = options["device"]
     paper = load(Path(folder))
+    _LOG.info("deciding %s/%s", paper.slug, name)
     try:
         mutant = mutation(paper, options["mutant"])
         if kind == "claim":
-            return check(paper.claims[name], mutant=mutant, quick=options["quick"]).records()
+            claim = paper.claims[name]
+
+            def decided(verdict):
+                _LOG.debug("%s/%s on %s: %s in %.2f s", paper.slug, name, verdict.instance, verdict.status, verdict.seconds)
+                if tell is not None:
+                    tell(stopped.instance_record(claim, verdict))
+            return check(claim, mutant=mutant, quick=options["quick"], decided=decided).records()
         return [confirm(paper.findings[name], paper.claims, mutant=mutant).record()]
     except KeyboardInterrupt:
         raise
@@ -116,10 +126,10 @@ def fingerprint(paper: Paper, options, stamp=None) -> str:
     return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 
 
-def decide_and_sign(task, options) -> tuple:
+def decide_and_sign(task, options, tell=None) -> tuple:
     """(records, fingerprint of what was read to make them, "") of a task; (records, "", file) where it cannot be told,
     because a file was written after this process may have read it. Runs in a worker process."""
-    records = decide(task, options)
+    records = decide(task, options, tell)
     paper = Paper(Path(task[0]).name, Path(task[0]), {})
     stamp = inputs.stamp(paper.folder)  # of the moment before the paper was loaded here
     changed = stamp.changed()
@@ -142,13 +152,16 @@ def note(text):
 
 
 def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print,
-           on_note=note):
+           on_note=note, timeout=None, on_progress=lambda done, total, now: None):
     """Decide everything at or below `paths`; returns (records, exit code).
 
     report: folder for index.html, a page per paper, verdicts.jsonl and verdicts.md (created; refused if it cannot be
     written). Finished verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
     A task whose worker process is killed is decided again once, then named in the first record as "lost".
-    on_record(records) is called for each finished claim or finding, on_note(text) for what goes wrong beside them.
+    timeout: seconds for each claim or finding, or None; one that takes longer is stopped (see `claims.stopped`), the
+    others go on, and what was stopped is not kept for --resume.
+    on_record(records) is called for each finished claim or finding, on_note(text) for what goes wrong beside them,
+    on_progress(done, total, now) whenever one begins or ends; now: the names "paper/id" that are being decided.
     """
     began = time.perf_counter()
     _check_device(device)
@@ -161,7 +174,14 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         calibration.read(root)  # a damaged table is refused before the work, not after it
     keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in found}
     todo = tasks_of(found, only)
-    done, lost, written = {}, {}, {}
+    done, lost, written, late, now = {}, {}, {}, {}, []
+    of = {str(p.folder): p for p in found}
+
+    def progress(begun=None):
+        if begun is not None:
+            now.append(begun)
+        on_progress(len(done) + len(lost), len(todo), [f"{of[folder].slug}/{name}" for folder, _, name in now])
+
     with contextlib.closing(Journal(report, resume)) as journal:
         if journal.damaged:
             on_note(journal.complaint())
@@ -170,20 +190,29 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
             if old is not None:
                 done[task] = old
                 on_record(old)
-        with contextlib.closing(_decide_all([t for t in todo if t not in done], options, jobs)) as results:
+        rest = [t for t in todo if t not in done]
+        with contextlib.closing(_decide_all(rest, options, jobs, timeout, progress)) as results:
             for task, outcome in results:
+                now[:] = [t for t in now if t != task]
                 if isinstance(outcome, workers.Lost):
                     lost[task] = outcome.how
+                    progress()
                     continue
-                records, key, changed = outcome
+                if isinstance(outcome, workers.Stopped):
+                    records = late[task] = _stopped(of[task[0]], task, outcome.told, timeout)
+                else:
+                    records, key, changed = outcome
+                    if key:
+                        journal.append(_key(key, task), records)
+                    if key != keys[task[0]]:
+                        written[task] = changed or task[0]
                 done[task] = records
-                if key:
-                    journal.append(_key(key, task), records)
-                if key != keys[task[0]]:
-                    written[task] = changed or task[0]
                 on_record(records)
+                progress()
     if written:
         on_note(_mixed(written))
+    if late:
+        on_note(_unfinished(late, timeout))
     if lost:
         on_note(_missing(lost))
     head = {
@@ -196,12 +225,12 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         "seconds": round(time.perf_counter() - began, 1),
         "paths": [Path(p).name for p in paths],
         "quick": options["quick"],
+        "timeout": timeout,
         "mutant": mutant,
         "lost": [f"{Path(folder).name}/{name}" for folder, _, name in lost],
         "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found},
     }
-    slugs = {str(p.folder): p.slug for p in found}
-    records = [head] + [{**r, "paper": slugs[t[0]]} for t in todo for r in done.get(t, ())]
+    records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
     records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
     records += [_marked(r) for r in calibration.record(records, roots)]
     if report is not None:
@@ -219,6 +248,17 @@ def _mixed(written) -> str:
     return (f"{next(iter(written.values()))} was written after this run had begun to read it: what was decided since "
             f"({len(written)}: {names}) may rest on other inputs than the rest. Run again with --resume, which takes "
             "none of it for a verdict on the files as they are now.")
+
+
+def _stopped(paper: Paper, task, told, seconds) -> list[dict]:
+    _, kind, name = task
+    return stopped.records((paper.claims if kind == "claim" else paper.findings)[name], told, seconds)
+
+
+def _unfinished(late, seconds) -> str:
+    names = ", ".join(name for _, _, name in late)
+    return (f"{len(late)} stopped after {seconds:g} s ({names}). They are not kept: --resume decides them again, "
+            "perhaps with a longer --timeout.")
 
 
 def _missing(lost) -> str:
@@ -276,12 +316,22 @@ def _check_device(device):
     _device(device)
 
 
-def _decide_all(tasks, options, jobs):
-    """Pairs (task, what `decide_and_sign` returns, or a `workers.Lost`)."""
-    if jobs <= 1 or not tasks:
+def _decide_all(tasks, options, jobs, timeout, begun):
+    """Pairs (task, what `decide_and_sign` returns, or a `workers.Lost` or `workers.Stopped`); begun(task) is called for
+    each. A time limit takes a worker even for one job: only another process can stop what hangs in a library."""
+    if not tasks:
+        return
+    if jobs <= 1 and timeout is None:
         for task in tasks:
+            begun(task)
             yield task, decide_and_sign(task, options)
         return
     # slowest kinds first would need timings; claims before findings keeps both workers busy to the end
-    with contextlib.closing(workers.decided(functools.partial(decide_and_sign, options=options), tasks, jobs)) as results:
+    work = functools.partial(decide_and_sign, options=options, tell=None if timeout is None else workers.tell)
+    with contextlib.closing(workers.decided(work, tasks, max(jobs, 1), timeout, _prepare, begun)) as results:
         yield from results
+
+
+def _prepare(task):
+    """What a worker does once for each paper, outside of any time limit."""
+    load(Path(task[0]))

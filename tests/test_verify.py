@@ -207,7 +207,7 @@ def test_workers_and_a_single_process_decide_a_real_claim_alike():
 def test_resume_reuses_finished_verdicts_and_decides_the_rest(tmp_path, monkeypatch):
     seen = []
     decide = module.decide
-    monkeypatch.setattr(module, "decide", lambda task, options: seen.append(task[2]) or decide(task, options))
+    monkeypatch.setattr(module, "decide", lambda task, *rest: seen.append(task[2]) or decide(task, *rest))
     first, _ = verify([FEDNOVA], report=tmp_path, only=["lem1", "e1"], quick=True, on_record=quiet)
     again, _ = verify(
         [FEDNOVA], report=tmp_path, only=["lem1", "e1", "appb-momentum"], quick=True, resume=True, on_record=quiet

@@ -380,7 +380,7 @@ def test_exit_codes_of_verify(monkeypatch, capsys):
     monkeypatch.setattr(
         verify,
         "decide",
-        lambda task, options: [
+        lambda task, *rest: [
             {"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True}
         ],
     )
