@@ -125,8 +125,10 @@ def accelerator() -> dict:
 
 
 def papers_below(start: Path) -> list[str]:
-    """The slugs of the paper folders in `start`/verification."""
-    return sorted(p.parent.name for p in (start / "verification").glob("*/ledger.csv"))
+    """The slugs of the paper folders in `start`/verification, else of those that the installed package carries."""
+    here = start / "verification"
+    found = here if here.exists() else PACKAGE / "papers" / "verification"
+    return sorted(p.parent.name for p in found.glob("*/ledger.csv"))
 
 
 def cores() -> int:

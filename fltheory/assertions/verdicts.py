@@ -6,7 +6,7 @@ import os
 from fltheory.assertions.table import Evidence
 from fltheory.claims import evidence as ev
 from fltheory.claims.check import check
-from fltheory.claims.discover import activate, find, papers
+from fltheory.claims.discover import activate, default_paths, find, papers
 from fltheory.claims.findings import confirm
 from fltheory.conformance.report import conforms
 from fltheory.errors import is_one_of, refuse
@@ -58,14 +58,14 @@ def assert_conforms(algorithm):
     return report
 
 
-def assert_claim(id, paths=("verification",), word=None, quick=False):
+def assert_claim(id, paths=None, word=None, quick=False):
     """Decide a claim or a finding of a paper folder; it must have its expected word, or `word`. Returns the verdict.
 
     id: as in the ledger, "eq26-28", or with its paper, "fednova/eq26-28". paths: a paper folder, a folder of them, or a
-    sequence. word: for example "CERTIFIED", "FALSE", "CONFIRMED"; default the declared one, without contradictions
-    (surviving mutants, errors). quick: a tenth of the search and no mutants. A claim SKIPPED for want of a library
-    fails unless word="SKIPPED". Raises AssertionError with a table; BadInput for unknown ids (close ones are listed),
-    words, and folders.
+    sequence; default `verification` in the current folder, else the papers of the installed package. word: for example
+    "CERTIFIED", "FALSE", "CONFIRMED"; default the declared one, without contradictions (surviving mutants, errors).
+    quick: a tenth of the search and no mutants. A claim SKIPPED for want of a library fails unless word="SKIPPED".
+    Raises AssertionError with a table; BadInput for unknown ids (close ones are listed), words, and folders.
 
     >>> import fltheory as ft
     >>> ft.assert_claim("eq26-28", quick=True).word
@@ -101,7 +101,7 @@ def assert_claim(id, paths=("verification",), word=None, quick=False):
 
 
 def _find(id, paths):
-    folders = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    folders = [paths] if isinstance(paths, (str, os.PathLike)) else default_paths() if paths is None else paths
     if not isinstance(folders, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in folders):
         refuse("paths", paths, "is a folder or a list of folders", "For example paths='verification'.")
     return find(papers(folders), id)

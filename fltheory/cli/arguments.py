@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from fltheory.errors import shown
 
 
 def with_paths(sub):
-    """PATH ...: paper folders, or a folder of them."""
-    sub.add_argument(
-        "paths", nargs="*", default=["verification"], metavar="PATH", help="paper folders, or a folder of them"
-    )
+    """PATH ...: paper folders, or a folder of them; `paths_of` reads them."""
+    sub.add_argument("paths", nargs="*", metavar="PATH",
+                     help="paper folders, or a folder of them (default: verification, else the papers of the installed package)")
+
+
+def paths_of(args) -> list:
+    """The paths of the command line, or where papers are looked for without any: said in one line where they are not here."""
+    from fltheory.claims.discover import carried, default_paths
+    if args.paths:
+        return args.paths
+    found = default_paths()
+    if carried(found[0]):  # on stderr: what is printed may be JSON or a script
+        print(f"fltheory: no folder verification here, so these are the papers of the installed package ({found[0]})",
+              file=sys.stderr)
+    return found
 
 
 def positive(text):
@@ -75,7 +87,7 @@ def papers_of(args):
     """The paper folders named on the command line, narrowed by --paper."""
     from fltheory.claims.discover import papers
     from fltheory.errors import refuse
-    found = papers(args.paths)
+    found = papers(paths_of(args))
     wanted = getattr(args, "paper", None)
     if wanted is not None and wanted not in {p.slug for p in found}:
         refuse("paper", wanted, f"is none of {[p.slug for p in found]}", "Name one of them.")

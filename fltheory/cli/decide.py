@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fltheory.cli.arguments import papers_of, positive, seconds, with_paths
+from fltheory.cli.arguments import papers_of, paths_of, positive, seconds, with_paths
 
 
 def add(command):
@@ -59,7 +59,7 @@ def _verify(args):
 
     try:
         records, _ = verify(
-            args.paths,
+            paths_of(args),
             report=args.report,
             jobs=args.jobs,
             resume=args.resume,

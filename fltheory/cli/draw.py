@@ -20,9 +20,15 @@ def add(command):
 def _figures(args):
     from pathlib import Path
 
-    from fltheory.report.figures import regenerate
+    from fltheory.errors import refuse
+    from fltheory.report.figures import figures_of, regenerate
     check_folder("--out", args.out)
-    for paper in papers_of(args):
-        for path in regenerate(paper.folder, Path(args.out), args.only, not args.drawn_only, args.experiments):
+    known = {paper.folder: list(figures_of(paper.folder, args.experiments)) for paper in papers_of(args)}
+    unknown = sorted(set(args.only).difference(*known.values()))
+    if unknown:
+        refuse("figure", unknown, f"is none of {sorted(set().union(*known.values()))}", "Name one of them.")
+    for folder, names in known.items():
+        only = [name for name in names if name in (args.only or names)]
+        for path in regenerate(folder, Path(args.out), only, not args.drawn_only, args.experiments) if only else ():
             print(path)
     return 0

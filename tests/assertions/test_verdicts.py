@@ -49,7 +49,7 @@ def test_unknown_claims_words_and_folders_are_refused(own):
                           ({"id": "half", "quick": 1}, "True or False")):
         with pytest.raises(BadInput, match=said):
             ft.assert_claim(**{"paths": own, **options})
-    for paths in (3, None, [3]):
+    for paths in (3, [None], [3]):
         with pytest.raises(BadInput, match="a list of folders"):
             ft.assert_claim("half", paths=paths)
     with pytest.raises(BadInput, match="does not exist"):
