@@ -34,7 +34,8 @@ _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?:/\d+)?(?!\d)"
 _STATED = re.compile(r"(?<![\w.\\^])(?<![_^]\{)" + _NUMBER)  # neither an index nor an exponent nor part of a name
 _ANYWHERE = re.compile(r"(?<![\d.])" + _NUMBER)
 # Fields that repeat the ledger, name things, or say nothing about the result.
-_TYPED = ("says", "reading", "survives", "seconds", "id", "claim", "paper", "place", "instead", "finding", "breaks")
+_TYPED = ("says", "reading", "survives", "seconds", "id", "claim", "paper", "place", "instead", "finding",
+          "breaks", "covers", "label")
 
 
 class Reference(NamedTuple):
@@ -156,13 +157,14 @@ def _judged(sentence, paper, decided, own) -> dict:
         if unknown:
             state, reasons = LOST, [f"the number {', '.join(unknown)} does not stand in the evidence"]
     return {"text": sentence.text, "part": sentence.part, "state": state, "reason": "; ".join(reasons),
-            "evidence": [{k: e[k] for k in ("id", "kind", "relies", "word", "state")} for e in evidence]}
+            "evidence": [{k: e[k] for k in ("id", "kind", "relies", "word", "state", "label")} for e in evidence]}
 
 
 def _weighed(reference, paper, decided) -> dict:
     """One reference beside the verdict of this run."""
     name, relies = reference
-    out = {"id": name, "kind": paper.ledger[name]["type"], "relies": relies, "word": "", "state": CARRIED, "reason": ""}
+    out = {"id": name, "kind": paper.ledger[name]["type"], "relies": relies, "word": "", "state": CARRIED, "reason": "",
+           "label": ""}
     if not relies:
         return out
     found = decided.get(name)
@@ -171,6 +173,7 @@ def _weighed(reference, paper, decided) -> dict:
         return out | {"state": NOT_RUN if written else WAITING,
                       "reason": f"{name} was not decided in this run" if written else f"{name} is not yet written"}
     out["word"] = found["word"]
+    out["label"] = found.get("label", "") if found.get("restricted") else ""  # a sentence says what its proof does not reach
     if found["word"] not in _CARRIES.get(relies, (relies,)):
         return out | {"state": LOST, "reason": f"{name} is {found['word']}, not {relies}"}
     if found.get("powerless") and relies != OPEN:  # that a question is open rests on no check

@@ -10,6 +10,7 @@ import numpy as np
 
 from fltheory.claims import evidence as ev
 from fltheory.claims.claim import Claim, Instance
+from fltheory.claims.covers import covered, label, restricted
 from fltheory.claims.evidence import InstanceVerdict, Terms, weakest
 from fltheory.claims.relations import at_most, equal
 from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
@@ -59,8 +60,10 @@ class ClaimVerdict:
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
         out = [f"instance {v.instance}: {v.status} {v.reason}" for v in self.instances if v.status == ev.ERROR]
-        if self.word == ev.FALSE and self.claim.folder is not None and self.claim.finding not in self.claim.findings:
-            out.append(f"FALSE, and finding {self.claim.finding!r} stands nowhere: a statement is called false with a witness")
+        named = {self.claim.finding} - {None}
+        if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
+            wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
+            out.append(f"FALSE, and {wanted}: a statement is called false with a witness")
         if self.dimensional and self.dimensional["status"] == "failed":
             out.append(f"dimensional test: {self.dimensional['detail']}")
         if self.powerless and not self.claim.powerless:
@@ -91,6 +94,7 @@ class ClaimVerdict:
         counts = {}
         for v in self.instances:
             counts[v.status] = counts.get(v.status, 0) + 1
+        covers = covered(c) if self.word == ev.PROVED else {}
         loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
         scope = f"{len(self.instances)} instances"
         if self.search:
@@ -108,6 +112,9 @@ class ClaimVerdict:
             "as_expected": self.as_expected,
             "surprises": self.surprises(),
             "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
+            "covers": covers,
+            "restricted": restricted(covers),
+            "label": label(self.word, covers),
             "evidence": self.evidence,
             "scope": scope,
             "counts": counts,

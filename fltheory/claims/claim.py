@@ -6,9 +6,10 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 
+from fltheory.claims.covers import check_covers
 from fltheory.claims.evidence import Comparison, at_status, show
 from fltheory.errors import is_one_of, listed, refuse, shown
 from fltheory.scalars import RATIONAL, Domain, declare, fraction
@@ -159,7 +160,8 @@ class Claim:
 
     The docstring of `body` is the statement (Markdown with LaTeX). `on`: instances; `needs`: hypotheses; `rejects`:
     functions algorithm -> algorithm (catalogued bugs); `search_plan`: a `Search`, the keyword `search=` of the
-    decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers; `finding`: id of the finding that explains
+    decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers, and why; `covers`: {"n", "d", "tau", ..: "all"} as far
+    as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
     a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
     no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
     algorithm; `bound`: the dimensional test applies; `proved`: the symbolic instances prove the statement and the exact
@@ -174,6 +176,7 @@ class Claim:
     search_plan: object = None
     expect: str | None = None
     domain: str = ""
+    covers: dict = field(default_factory=dict)
     instead: str | None = None
     finding: str | None = None
     reading: str = ""
@@ -187,7 +190,7 @@ class Claim:
     paper: str = ""
     folder: Path | None = None
     says: str = ""
-    findings: frozenset = frozenset()  # ids that the paper's folder declares, filled in by its loader
+    findings: frozenset = frozenset()  # ids of those that explain why it is false, filled in by its folder's loader
 
     @property
     def module(self) -> str:
@@ -347,6 +350,7 @@ def claim(id, on=(), **options):
     ):
         if what in options:
             options[what] = _listed(id, what, options[what], good, rule, remedy)
+    check_covers(options.get("covers", {}), id)
     plan = options.get("search_plan")
     if plan is not None and not hasattr(plan, "run"):
         refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")

@@ -112,7 +112,7 @@ def load(folder: Path) -> Paper:
             if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
     for made in paper.claims.values():
-        made.findings = frozenset(paper.findings)
+        made.findings = frozenset(f.id for f in paper.findings.values() if made.id == f.breaks or made.finding == f.id)
     return paper
 
 

@@ -113,7 +113,7 @@ def test_a_carried_answer_is_part_of_the_records(folder):
     assert code == 0 and answer["paper"] == "own" and answer["title"] == "T"
     assert [s["state"] for s in answer["sentences"]] == ["carried", "carried"]
     assert answer["sentences"][1]["evidence"][0] == {
-        "id": "third", "kind": "claim", "relies": "FALSE", "word": "FALSE", "state": "carried"}
+        "id": "third", "kind": "claim", "relies": "FALSE", "word": "FALSE", "state": "carried", "label": ""}
     assert json.loads(json.dumps(records)) == records
 
 

@@ -460,5 +460,8 @@ def test_a_false_claim_of_a_paper_needs_a_finding_that_exists():
     assert check(claim).as_expected                                   # a reader's own claim owes none
     paper = replace(claim, folder=Path("verification/sixth"))
     assert check(paper).surprises() == ["FALSE, and finding 'w3' stands nowhere: a statement is called false with a witness"]
-    assert not check(replace(paper, finding=None, findings=frozenset({"w3"}))).as_expected
+    assert check(replace(paper, finding=None)).surprises() == [
+        "FALSE, and no finding says why: a statement is called false with a witness"]
+    assert check(replace(paper, finding=None, findings=frozenset({"w3"}))).as_expected
     assert check(replace(paper, findings=frozenset({"w3"}))).as_expected
+    assert not check(replace(paper, findings=frozenset({"other"}))).as_expected

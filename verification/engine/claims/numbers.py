@@ -45,7 +45,8 @@ def kernels(i):
             ft.equal(linalg.identity(2, Q(3)).reshape(-1), [1, 0, 0, 1], "identity")]
 
 
-@ft.claim("series", on=on.SERIES, domain="the first six coefficients", rejects=these("series-truncated"))
+@ft.claim("series", covers={"order": "0 to 5"},
+       on=on.SERIES, domain="the first six coefficients", rejects=these("series-truncated"))
 def series(i):
     """The power series of 1/(1 - s - s^2) has the Fibonacci numbers as coefficients."""
     (s,) = ft.Field("s").symbols

@@ -63,7 +63,8 @@ def powers_inside():
 # ---- eqs 13-28 --------------------------------------------------------------------------------------------
 
 
-@claim("eq13-16", on=I.local_steps, rejects=[bugs.proximal_missing, bugs.hidden_proximal],
+@claim("eq13-16", covers={"n": "all", "tau": "none"},
+       on=I.local_steps, rejects=[bugs.proximal_missing, bugs.hidden_proximal],
        domain="every H, e, server model x, local model y, eta and mu; d = 1, 2, 3; each client acts alone, so any "
               "number of clients")
 def eq13_16(i):
@@ -75,7 +76,8 @@ def eq13_16(i):
                  "coded step = eq 16")
 
 
-@claim("eq17-21", on=I.local_runs, proved=True,
+@claim("eq17-21", covers={"n": "all", "tau": "all"},
+       on=I.local_runs, proved=True,
        rejects=[bugs.one_step_more, bugs.proximal_missing, bugs.hidden_proximal, bugs.decayed_step],
        domain="every H with H + mu I invertible, e, x, eta and mu; d = 1, 2, 3; every integer tau by induction on the "
               "coded step")
@@ -111,7 +113,8 @@ def eq17_21(i):
                   "one coded step contracts it by I - eta mu I - eta H"))
 
 
-@claim("eq23-25", on=I.round_maps, proved=True,
+@claim("eq23-25", covers={"tau": "all"},
+       on=I.round_maps, proved=True,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_missing,
                 bugs.hidden_proximal],
        domain="n = 2, 3 clients, d = 1 and 2, every H_i, e_i, p, eta and mu, every integer tau_i (local maps K_i of "
@@ -130,7 +133,8 @@ def eq23_25(i):
     return eq17_21.body(i), equal(server_step(i, i.x, change)[0], slope * i.x[0] + offset, "coded server step")
 
 
-@claim("eq26-28-sharp", on=I.sharp, proved=True,
+@claim("eq26-28-sharp", covers={"tau": "all"},
+       on=I.sharp, proved=True,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.server_step_two],
        domain="symmetry: every H_i in the plane with steps (1, 2), every tau because K_i is a polynomial in H_i; "
               "automatic contraction: n = 2 and 3, every 0 < h_i <= L, p, mu >= 0 and 0 < eta (L + mu) < 2, every "
@@ -172,7 +176,8 @@ def eq26_28_sharp(i):
     return legs
 
 
-@claim("eq29", on=I.quadratics.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step,
+@claim("eq29", covers={"d": "all", "tau": "all"},
+       on=I.quadratics.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step,
                                               bugs.server_step_two],
        domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, 0 < "
               "eta < 2, every integer tau_i by induction on the coded step; the whole coded round for tau = (1,10) and "
@@ -197,7 +202,8 @@ def eq29(i):
             *powers_inside(), nonnegative(1 - inner, "factor below 1"), nonnegative(1 + inner, "factor above -1"))
 
 
-@claim("eq29-general", on=I.eq29_general, proved=True,
+@claim("eq29-general", covers={"tau": "all"},
+       on=I.eq29_general, proved=True,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing, bugs.hidden_proximal,
                 bugs.decayed_step],
        domain="n = 2 and 3, every p, e_i, eta and mu, every integer tau_i by induction on the coded step; contraction "

@@ -48,7 +48,8 @@ def lem1_decaying(i):
     return legs + ([equal(round(x, 4), float(i.digits), f"after {i.rounds} rounds")] if i.digits else [])
 
 
-@claim("bias-limit-general", on=I.limits, proved=True,
+@claim("bias-limit-general", covers={"n": "2, 3", "d": "1", "tau": "all"},
+       on=I.limits, proved=True,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step,
                 bugs.proximal_squared, bugs.dampened_momentum],
        domain="scalar H: n = 2 and 3, every h_i, e_i and p, all four solvers with any alpha, gamma, rho, every integer "
@@ -92,7 +93,8 @@ def bias_limit_general(i):
 # ---- R1, R3 -----------------------------------------------------------------------------------------------
 
 
-@claim("r1-equal-bias", on=I.equal_bias, rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step],
+@claim("r1-equal-bias", covers={"tau": "all"},
+       on=I.equal_bias, rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step],
        proved=True,
        domain="every 0 < eta <= 1 and integer t >= 2 (general t by induction on the coded step); both coded fixed "
               "points for t = 4, 9")
@@ -133,7 +135,8 @@ def _ratio_slope(power, k, x):
     return (-k * power / x * (1 - x) + (1 - power)) / ((1 - x) * (1 - x))
 
 
-@claim("r3-fixed-mu", on=I.fixed_mu, rejects=[bugs.one_step_more, bugs.uniform_weights, bugs.unscaled_proximal],
+@claim("r3-fixed-mu", covers={"tau": "all"},
+       on=I.fixed_mu, rejects=[bugs.one_step_more, bugs.uniform_weights, bugs.unscaled_proximal],
        domain="scalar Hessians: n = 2 and 3, every h_i, e_i, p and mu, every integer tau_i by induction on the coded "
               "step with powers as jets; the whole coded round for tau = (1,3), (2,3), with fixed mu and with fixed "
               "alpha")
@@ -165,7 +168,8 @@ def r3_fixed_mu(i):
 # ---- Assumption 3 -----------------------------------------------------------------------------------------
 
 
-@claim("beta-kappa-common", on=I.common_hessian,
+@claim("beta-kappa-common", covers={"tau": "none"},
+       on=I.common_hessian,
        domain="n = 2 and 3, d = 1 and 2, every common H, xi_i and w, identically in x (so no smaller kappa^2 at beta^2 "
               "= 1)")
 def beta_kappa_common(i):

@@ -59,7 +59,8 @@ _spread = Hypothesis("random steps matter", r"$\mathrm{var}\,\kappa>0$ and some 
                      strict=True)
 
 
-@claim("sec3-random-fixed-eta", on=I.random_floors, needs=[_spread], proved=True,
+@claim("sec3-random-fixed-eta", covers={"tau": "all"},
+       on=I.random_floors, needs=[_spread], proved=True,
        rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
        reading="Non-vanishing gap: the stationary mean square of the distance to x* at a fixed eta, which is what the "
                "figure shows.",
@@ -90,7 +91,8 @@ def sec3_random_fixed_eta(i):
     return legs
 
 
-@claim("sec3-random-corrected", on=I.random_floors, proved=True,
+@claim("sec3-random-corrected", covers={"tau": "all"},
+       on=I.random_floors, proved=True,
        rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
        domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
               "< eta < 2; the order in eta from powers as jets; listed instances with up to three step counts")

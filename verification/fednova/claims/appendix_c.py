@@ -49,7 +49,8 @@ dominated = Hypothesis("prefixes at most a", r"$b^{(k)}_{i,s}\le a_{i,s}$ (vanil
                        lambda i: (c.prefix_excess(i.solver, i.value, i.taus), fraction(0)))
 
 
-@claim("lem2", on=I.lem2, proved=True, rejects=SOLVER_BUGS,
+@claim("lem2", covers={"d": "all", "values": "2 to 4"},
+       on=I.lem2, proved=True, rejects=SOLVER_BUGS,
        needs=[Hypothesis("martingale differences", r"$E[A_k\mid A_{k-1},\dots,A_1]=0$",
                          lambda i: (_drift_of_noise(i), 0))],
        domain="every history, conditional laws on 2, 3 and 4 values with any probabilities, every number of matrices "

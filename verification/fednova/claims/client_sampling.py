@@ -104,7 +104,8 @@ _footnote_bugs = [bugs.tau_eff_halved, bugs.normaliser_missing, bugs.one_step_mo
 _subset_bugs = [bugs.weights_not_renormalised, bugs.fednova_scaled_up]
 
 
-@claim("footnote1-i", on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
+@claim("footnote1-i", covers={"tau": "all"},
+       on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
        proved=True,
        domain="server step: n = 2 with q = 1, 2, 3 and n = 3 with q = 2, every p, tau_eff, |a_i|_1 and every change of "
               "the clients (so every solver, tau_i, objective and noise); whole coded round: n = 2, every scalar "
@@ -116,7 +117,8 @@ def footnote_i(i):
     return rule12_in_mean(i)
 
 
-@claim("footnote1-ii", on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs], proved=True,
+@claim("footnote1-ii", covers={"tau": "all"},
+       on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs], proved=True,
        domain="server step: n = 2, 3, 4 with subsets of several sizes q, every p, tau_eff, |a_i|_1 and every change of "
               "the clients (so every solver, tau_i, objective and noise); whole coded round: every scalar quadratic, "
               "n = 2, q = 1, steps (1,2) and n = 3, q = 2, steps (1,2,2)")
@@ -133,7 +135,8 @@ fresh = Hypothesis("fresh runs", "every draw makes a run of its own (number of s
                    lambda i: (i.shared, 0))
 
 
-@claim("eq163-fresh-runs", on=I.fresh_runs, needs=[fresh], rejects=[*_law_bugs, bugs.one_step_more], bound=True,
+@claim("eq163-fresh-runs", covers={"tau": "all"},
+       on=I.fresh_runs, needs=[fresh], rejects=[*_law_bugs, bugs.one_step_more], bound=True,
        proved=True,
        domain="sampling: n = 2 with q = 2, 3 and n = 3 with q = 2, every p and |a_i|_1, uncorrelated runs of any "
               "variances, any dependence of h on the noise; whole coded round: every pair of scalar quadratics, p, "
@@ -173,7 +176,8 @@ def _split(i):
             nonnegative(c.fresh_variance(i.p, above, i.q) - c.fresh_variance(i.p, i.v, i.q), "v_i <= V_i termwise"))
 
 
-@claim("eq162-shared-runs", on=I.shared_runs, rejects=_law_bugs, proved=True,
+@claim("eq162-shared-runs", covers={"d": "none", "tau": "all"},
+       on=I.shared_runs, rejects=_law_bugs, proved=True,
        domain="n = 2 with q = 2, 3 and n = 3 with q = 2, every p, v_i, |a_i|_1 and tau_eff")
 def eq162_shared(i):
     r"""If a client drawn twice shares one run, with $v_i=E\|d_i-h_i\|^2$,
@@ -252,7 +256,8 @@ def rise(i):
     return fraction((H * second).sum() / 2 - (b * mean).sum() - before)
 
 
-@claim("eq177-180", on=I.algebra,
+@claim("eq177-180", covers={"tau": "all"},
+       on=I.algebra,
        domain="every beta^2 >= 1 and every D allowed; every non-negative a of every length (induction on the length)")
 def eq177_180(i):
     r"""$D\le\frac1{12\beta^2+1}$ gives $\frac1{1-D}\le2$ and $\frac{3D\beta^2}{2(1-D)}\le\frac18$ (177); and
@@ -276,7 +281,8 @@ def eq177_180(i):
 # ---- Algorithm 1 ------------------------------------------------------------------------------------------
 
 
-@claim("alg1-partial-weights", on=I.partial,
+@claim("alg1-partial-weights", covers={"tau": "all"},
+       on=I.partial,
        rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised, *_subset_bugs], proved=True,
        domain="m = 2, 3, 4 with every q and m = 5 with q = 2, 3, uniform p, every integer tau_i (coded normaliser by "
               "induction), every eta on linear losses, which is the limit eta -> 0 of every smooth objective")

@@ -49,7 +49,8 @@ def same_constants(i, stated):
             nonnegative((1 + s + more) * (s + more) - (1 + s) * s, "|a|_1 (|a|_1 - 1) grows: C belongs to tau_max")]
 
 
-@claim("eq121-125", on=I.fedavg, proved=True,
+@claim("eq121-125", covers={"d": "none", "tau": "all"},
+       on=I.fedavg, proved=True,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step,
                 bugs.hidden_proximal],
        domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
@@ -63,7 +64,8 @@ def eq121_125(i):
                                                           "A = 1 for uniform p")
 
 
-@claim("fednova-constants", on=I.fednova, proved=True,
+@claim("fednova-constants", covers={"d": "none", "tau": "all"},
+       on=I.fednova, proved=True,
        rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step, bugs.hidden_proximal],
        domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
               "for two step counts")
@@ -78,7 +80,8 @@ def fednova_constants(i):
                                              "uniform p: A = 1 + chi-square of FedAvg")
 
 
-@claim("eq127-132", on=I.fedprox, proved=True,
+@claim("eq127-132", covers={"d": "none", "tau": "all"},
+       on=I.fedprox, proved=True,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                 bugs.proximal_missing],
        domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; a whole coded round "
@@ -105,7 +108,8 @@ def _jets(i, expression):
     return expression.substitute(**jets)
 
 
-@claim("cor1", on=I.corollary1, proved=True, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
+@claim("cor1", covers={"d": "none", "tau": "all"},
+       on=I.corollary1, proved=True, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
        domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
               "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
 def cor1(i):
@@ -129,7 +133,8 @@ def cor1(i):
     return legs
 
 
-@claim("remark-linear-speedup", on=I.speedup, rejects=[bugs.one_step_more],
+@claim("remark-linear-speedup", covers={"n": "all", "d": "none"},
+       on=I.speedup, rejects=[bugs.one_step_more],
        domain="every gamma, m, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); that coded "
               "rounds keep A, B, C when every client is doubled: steps (2, 2) and (1, 3)",
        needs=[Hypothesis("A bounded", r"$A\le1$ however many clients there are",
@@ -164,7 +169,8 @@ def _constant(value):
     return fraction(str(value)) if constant else None
 
 
-@claim("fig4-relative-variance", on=I.relative_variance, proved=True,
+@claim("fig4-relative-variance", covers={"d": "none", "tau": "all"},
+       on=I.relative_variance, proved=True,
        rejects=[bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared, bugs.proximal_missing],
        domain="n = 2, 3, uniform p, every alpha in [0, 1], every integer tau_i by induction on the coded step; a "
               "whole coded round with noise")

@@ -16,7 +16,8 @@ from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import corollary2 as I
 
 
-@claim("eq138-141", on=I.relaxed, domain="every alpha > 0 and every m, taubar, T (perfect powers as symbols)")
+@claim("eq138-141", covers={"n": "all"},
+       on=I.relaxed, domain="every alpha > 0 and every m, taubar, T (perfect powers as symbols)")
 def eq138_141(i):
     r"""The relaxed bound (138) $\frac{\alpha\bar\tau}{\sqrt{m\bar\tau T}}+\frac1{\sqrt{m\bar\tau T}}
     +\frac m{\alpha^2\bar\tau T}$ is convex in $\alpha>0$ with minimum at $\alpha^3=2m^{3/2}\bar\tau^{-3/2}T^{-1/2}$; at
@@ -94,7 +95,8 @@ def cor2_nonzero_alpha(i):
                    "smallest [bound(alpha) - bound(0)]/alpha over (0, 1] (Bernstein form)", strict=True)
 
 
-@claim("cor2-slope-threshold", on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared], proved=True,
+@claim("cor2-slope-threshold", covers={"n": "all", "d": "none", "tau": "all"},
+       on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared], proved=True,
        domain="every L, kappa, gap, m, eta and integer tau >= 2 (|a|_1 by induction on the coded step); exact bounds "
               "on both sides of the threshold")
 def cor2_slope_threshold(i):

@@ -16,6 +16,7 @@ ALARM = 1e-4  # each statistical comparison's false-alarm level; a hundred of th
 
 @claim(
     "r2-stability",
+    covers={"tau": "all"},
     on=I.stability,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.tau_eff_halved],
     proved=True,
@@ -45,6 +46,7 @@ def r2_stability(i):
 
 @claim(
     "cor3-stationary",
+    covers={"tau": "all"},
     on=I.sampling,
     rejects=[bugs.one_step_more, bugs.without_replacement, bugs.one_draw_less, bugs.hidden_proximal],
     proved=True,
@@ -114,6 +116,7 @@ def cor3_o_as_printed(i):
 
 @claim(
     "cor3-o-corrected",
+    covers={"n": "all", "tau": "all"},
     on=[I.cor3_symbols, *I.cor3],
     proved=True,
     domain="every q, tau_eff, tau, T, L, sigma, kappa, B, C, gap (substitution as an identity with root^2 = q tau T)",

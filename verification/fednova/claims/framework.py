@@ -10,6 +10,7 @@ from verification.fednova.instances import framework as I
 
 @claim(
     "appb-momentum",
+    covers={"tau": "all"},
     on=I.momentum,
     rejects=[bugs.dampened_momentum, bugs.nesterov_momentum],
     domain="every rho != 1, eta and gradient sequence; every integer tau by induction on the coded step; tau = 1, 2, 5, 8 in full",
@@ -48,6 +49,7 @@ def appb_momentum(i):
 
 @claim(
     "remark-alpha-monotone",
+    covers={"n": "all", "d": "none", "tau": "all"},
     on=I.alpha_monotone,
     rejects=[bugs.proximal_squared],
     domain="all integers tau_i, every number of clients (chi-square is a sum over pairs), every p, all alpha in [0, 1)",
@@ -115,6 +117,7 @@ def _chi_square():
 
 @claim(
     "bias-first-order",
+    covers={"n": "2, 3", "tau": "(2, 3), (1, 2, 3)"},
     on=I.bias,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
     proved=True,

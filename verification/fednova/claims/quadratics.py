@@ -66,6 +66,7 @@ def eq26_28(i):
 
 @claim(
     "lem1",
+    covers={"d": "all", "tau": "all"},
     on=I.lem1,
     rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
     proved=True,

@@ -125,7 +125,8 @@ def coded_averaging(i):
     return total, [v / total for v in pull]
 
 
-@claim("eq5-6", on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
+@claim("eq5-6", covers={"tau": "all"},
+       on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
        domain="the server step for n = 2, 3, 4, every p, all local changes and 1-norms (so every solver, loss and "
               "number of steps); the whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
 def eq5_6(i):
@@ -141,7 +142,8 @@ def eq5_6(i):
     return equal(M, R, "matrix of the coded rounds"), equal(c, r, "offset of the coded rounds")
 
 
-@claim("eq7", on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
+@claim("eq7", covers={"d": "none", "tau": "all"},
+       on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                                  bugs.proximal_missing],
        domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded "
               "round for tau = (1, 3, 5)")
@@ -164,7 +166,8 @@ def listed_run(i):
     return (y - x)[0]
 
 
-@claim("appb-prox", on=I.proximal, proved=True,
+@claim("appb-prox", covers={"tau": "all"},
+       on=I.proximal, proved=True,
        rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
        domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
               "coefficients for tau = 1..8")
@@ -178,7 +181,8 @@ def appb_prox(i):
     return coefficients(i)
 
 
-@claim("appb-decay", on=I.decay, rejects=[bugs.early_decay],
+@claim("appb-decay", covers={"tau": "all"},
+       on=I.decay, rejects=[bugs.early_decay],
        domain="every gamma, eta and gradient sequence; every integer tau by induction on the coded step; all "
               "coefficients for tau = 1..8")
 def appb_decay(i):
@@ -188,7 +192,8 @@ def appb_decay(i):
     return coefficients(i)
 
 
-@claim("prefix-coefficients", on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+@claim("prefix-coefficients", covers={"tau": "all"},
+       on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                                        bugs.nesterov_momentum, bugs.early_decay],
        domain="every parameter, eta and gradient sequence; every k by induction on the coded step, all k up to 8 in "
               "full; the comparison with a for every k < tau, parameters in (0, 1)")
@@ -215,7 +220,8 @@ def _against_a(i):
     return [equal(gap, sign, "b - a: positive for prox, negative for momentum"), steps]
 
 
-@claim("appb-norms", on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+@claim("appb-norms", covers={"tau": "all", "alpha": "0 to 1"},
+       on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                           bugs.nesterov_momentum, bugs.early_decay],
        domain="every parameter (proximal: 0 <= alpha <= 1) and every integer tau by induction on the coded step, "
               "first and second moments; alpha above 1: tau = 2..8")
@@ -244,7 +250,8 @@ def _one_norms(i):
     return i.s1 if i.taus is None else [fs.norm1(i.solver, i.value, t, z) for t, z in zip(i.t, i.z, strict=True)]
 
 
-@claim("chi2-identity", on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
+@claim("chi2-identity", covers={"n": "all", "d": "none", "tau": "all"},
+       on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
                                             bugs.nesterov_momentum],
        domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of "
               "the coded server")
@@ -259,7 +266,8 @@ def chi2_identity(i):
             equal(chi2, f.chi2_pairs(i.p, lambda a, b: s[a] / s[b]), "sum over pairs"))
 
 
-@claim("remark-alpha1", on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
+@claim("remark-alpha1", covers={"d": "none", "tau": "all"},
+       on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
        domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, "
               "3, 5)")
 def remark_alpha1(i):
@@ -277,7 +285,8 @@ def remark_alpha1(i):
             equal(first[0], fs.mean(i.p, i.t) * first[1], "first term against that of FedAvg"))
 
 
-@claim("remark-decay", on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
+@claim("remark-decay", covers={"d": "none", "tau": "all"},
+       on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
        proved=True,
        domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
               "whole coded round with one gamma for tau = (1, 3, 5)")
@@ -287,7 +296,8 @@ def remark_decay(i):
     return (one_norm(i), weights) if i.taus is None else weights
 
 
-@claim("remark-decay-reversal", on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
+@claim("remark-decay-reversal", covers={"d": "none"},
+       on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
                                                         bugs.proximal_missing],
        domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), "
               "(2, 8), (3, 6), (5, 7); the difference for every alpha in (0, 1)")
@@ -311,7 +321,8 @@ def remark_decay_reversal(i):
     return legs
 
 
-@claim("remark-w-iff", on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
+@claim("remark-w-iff", covers={"n": "all", "d": "none", "tau": "all"},
+       on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
                                             bugs.decayed_step], proved=True,
        domain="n = 2, 3 (quadratic in p, so n = 2 decides every n), every p and 1-norm, weights of the coded server; "
               "equal steps are neither necessary nor sufficient")

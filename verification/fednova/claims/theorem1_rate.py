@@ -140,7 +140,8 @@ def curved_gradients(i, at):
     return [(h * ((h * at).sum(-1) - b)).sum(-1) for h, b in zip(i.problem.H, i.problem.b, strict=True)]
 
 
-@claim("thm1-first-order-floor", on=I.floors, proved=True,
+@claim("thm1-first-order-floor", covers={"n": "2", "d": "1", "tau": "all"},
+       on=I.floors, proved=True,
        rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights,
                 bugs.normaliser_missing],
        domain="FedAvg and FedNova, two scalar clients: every curvature, minimiser, weight and integer tau_i (induction "
@@ -177,7 +178,8 @@ def first_order_floor(i):
             equal([gradient], stated, "gradient / eta as eta -> 0"))
 
 
-@claim("thm1-floor-slack", on=I.slack, proved=True, bound=True, rejects=[bugs.one_step_more, bugs.normaliser_missing],
+@claim("thm1-floor-slack", covers={"n": "all", "d": "all", "tau": "all"},
+       on=I.slack, proved=True, bound=True, rejects=[bugs.one_step_more, bugs.normaliser_missing],
        domain="every number of clients (Lagrange's identity is a sum over pairs), every dimension (|H g| <= L |g| by "
               "the definition of L), all weights, integer steps and Hessians between -L and L; the leading order is "
               "thm1-first-order-floor")

@@ -74,7 +74,8 @@ _POINTWISE = ("n = 2, 3, 4 clients, every p, w, beta^2 and gradient; every dimen
               "the excess is a sum of squares")
 
 
-@claim("lem3", on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True, proved=True,
+@claim("lem3", covers={"d": "all", "tau": "none"},
+       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True, proved=True,
        domain=_POINTWISE)
 def lem3(i):
     r"""If $w_i>0$ wherever $p_i>0$, then for all $x$:
@@ -89,7 +90,8 @@ def lem3(i):
     return at_most(square(true - surrogate), Terms(**g.lem3(*constants(i, w), square(surrogate))))
 
 
-@claim("lem3-tight", on=I.tight, rejects=[bugs.uniform_weights, bugs.one_step_more], proved=True,
+@claim("lem3-tight", covers={"tau": "none"},
+       on=I.tight, rejects=[bugs.uniform_weights, bugs.one_step_more], proved=True,
        domain="every p and w for n = 2, 3, 4, 5 clients")
 def lem3_tight(i):
     r"""For every $(p,w)$ the scalar clients $F_i=\frac12(x-\xi_i)^2$ with $\xi_i=(p_i-w_i)/w_i$ attain Lemma 3 at the
@@ -106,7 +108,8 @@ def lem3_tight(i):
             equal(square(true), chi2 * kappa2, "attained"))
 
 
-@claim("eq109-110", on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True,
+@claim("eq109-110", covers={"d": "all", "tau": "none"},
+       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True,
        proved=True, domain=_POINTWISE)
 def eq109_110(i):
     r"""For all $x$:
@@ -121,7 +124,8 @@ def eq109_110(i):
     return at_most(square(true), Terms(**g.eq110(*constants(i, w), square(surrogate))))
 
 
-@claim("thm2-sharper", on=[*I.free, *I.pointwise, *I.floors, I.no_weight], needs=[positive_weights, dissimilar],
+@claim("thm2-sharper", covers={"d": "all", "tau": "none"},
+       on=[*I.free, *I.pointwise, *I.floors, I.no_weight], needs=[positive_weights, dissimilar],
        bound=True, proved=True, domain=_POINTWISE + "; every c > 0, hence averaged over rounds and in expectation")
 def thm2_sharper(i):
     r"""For every $c>0$: $\|\nabla F\|^2\le(1+c)\chi^2_{p\|w}\left[(\beta^2-1)\|\nabla\widetilde F\|^2+\kappa^2\right]
@@ -228,7 +232,8 @@ def thm2_corrected(i):
 
 
 # ---- Lemma 4 ----------------------------------------------------------------------------------------------
-@claim("lem4", on=I.lem4, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step], proved=True,
+@claim("lem4", covers={"tau": "all"},
+       on=I.lem4, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step], proved=True,
        domain="every tau_1, tau_2 (integers, by induction on the coded local step) and a; the whole coded round for "
               "tau = (9,1) and (1,4)")
 def lem4(i):
@@ -270,7 +275,8 @@ def lem4_constants_as_printed(i):
     return constants_of(i, printed=True)
 
 
-@claim("lem4-constants-corrected", on=[I.constants_symbolic, *I.constants], rejects=[bugs.one_step_more], proved=True,
+@claim("lem4-constants-corrected", covers={"tau": "all"},
+       on=[I.constants_symbolic, *I.constants], rejects=[bugs.one_step_more], proved=True,
        domain="every tau_1, tau_2, a and server model x")
 def lem4_constants_corrected(i):
     r"""On Lemma 4's instance $\kappa^2=4w_1w_2a^2=\dfrac{4\tau_1\tau_2a^2}{(\tau_1+\tau_2)^2}$ and
@@ -310,7 +316,8 @@ convex = Hypothesis("strongly convex", r"$H_i\succ0$ for every client",
                     lambda i: ASSUMED if i.general else (0, i.problem.constants.mu), strict=True)
 
 
-@claim("inconsistency-condition", needs=[convex], proved=True, rejects=[bugs.decayed_step, bugs.uniform_weights],
+@claim("inconsistency-condition", covers={"tau": "none"},
+       needs=[convex], proved=True, rejects=[bugs.decayed_step, bugs.uniform_weights],
        on=[I.agree_symbolic, *I.ordinary, I.common, I.coincidence, I.coincidence_plane],
        domain="two clients in the plane, every Hessian, p and w: grad F(x_w) = sum (p_i - w_i) grad F_i(x_w) and "
               "grad F(y) - grad F(z) = H_p (y - z), so for H_p > 0 it vanishes exactly at the minimiser; exactly on "

@@ -57,7 +57,8 @@ never_empty = Hypothesis("no empty round", r"$\sum_iq_i=1$",
 
 
 # ---- fixed points and the bias ----------------------------------------------------------------------------
-@claim("fedavg-fixed-point", on=I.fixed_points, rejects=[known.one_step_more, wrong.divides_by_all],
+@claim("fedavg-fixed-point", covers={"n": "2, 3", "tau": "all"},
+       on=I.fixed_points, rejects=[known.one_step_more, wrong.divides_by_all],
        domain="local phase: every H_i, c_i and eta in one and two dimensions, every tau by induction on the coded local step; "
               "server: every law over the non-empty sets of 2 and 3 clients (probabilities symbols), fed with any "
               "(1 - eta h_i)^tau, coordinate by coordinate; whole coded round: two and three clients, eta a symbol")
@@ -106,7 +107,8 @@ def eq3(i):
     return at_most(i.constant * f.eq3(i.eta, i.tau, best), f.square(_bias(i)), "constant times right side against squared bias")
 
 
-@claim("eq3-corrected", on=I.first_order, rejects=[known.one_step_more],
+@claim("eq3-corrected", covers={"d": "1", "tau": "all"},
+       on=I.first_order, rejects=[known.one_step_more],
        domain="1 to 3 clients on the line with any h_i and c_i, every tau through the second-order part of (1 - eta h)^tau "
               "(induction on the coded local step); whole coded round for tau = 1, 2, 4, and in the plane "
               "(Hessians that do not commute) for tau = 2, 5")
@@ -164,7 +166,8 @@ def _sampled(i, X):
     return (kept - law_mean(i.but(law_list=None), Y, X[0])) / i.eta
 
 
-@claim("delta-le-sigma", on=I.gradients, needs=[consensus], proved=True,
+@claim("delta-le-sigma", covers={"n": "all", "d": "all", "tau": "none"},
+       on=I.gradients, needs=[consensus], proved=True,
        rejects=[wrong.divides_by_all, bugs.keeps_empty_rounds],
        domain="2 and 3 clients, any gradients and any independent participation without empty rounds, coordinate by coordinate; "
               "the argument is Jensen's for every N: the gap is sum_{i<j} q_i q_j |g_i - g_j|^2")
@@ -197,7 +200,8 @@ def _split(i):
             f.total(c * f.square(x - mean) for c, x in found), q, Y)
 
 
-@claim("eq48", on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
+@claim("eq48", covers={"tau": "none"},
+       on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
        domain="every law over the non-empty sets of 2 and 3 clients (probabilities symbols), every stacked state and x*")
 def eq48(i):
     r"""(48): given the local models $Y$, $E\|\bar x_{k+1}-x^\star\|^2=\|q^\top Y-x^\star\|^2+E\|W[0,:]Y-q^\top Y\|^2$ at the end
@@ -207,7 +211,8 @@ def eq48(i):
     return equal(error, of_mean + variance, "mean squared error after averaging")
 
 
-@claim("eq48-variance", on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
+@claim("eq48-variance", covers={"tau": "none"},
+       on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
        domain="every law over the non-empty sets of 2 and 3 clients (probabilities symbols), every stacked state: the gap is the "
               "sum over the sets of P(S) |S|^-2 sum_{i<j in S} |y_i - y_j|^2; listed laws exactly")
 def eq48_variance(i):
@@ -221,7 +226,8 @@ def eq48_variance(i):
 
 
 # ---- exact floors -----------------------------------------------------------------------------------------
-@claim("cor2-exact-floor", on=[*I.exact_floors, *I.equal_curvature], proved=True,
+@claim("cor2-exact-floor", covers={"n": "all"},
+       on=[*I.exact_floors, *I.equal_curvature], proved=True,
        rejects=[known.one_step_more, wrong.one_client_more, known.server_step_two],
        domain="1 to 4 clients, every h, b and eta (only mean and variance of b enter x+ = x - eta h (x - b_S), so every N)")
 def cor2_exact_floor(i):
@@ -231,7 +237,8 @@ def cor2_exact_floor(i):
     return equal(i.op.floor(), f.equal_curvature_floor(i.eta, i.h, i.b), "stationary second moment of the coded round")
 
 
-@claim("cor3", on=I.homogeneous, rejects=[bugs.last_client_works_longer, known.server_step_two],
+@claim("cor3", covers={"n": "all", "d": "all", "tau": "all"},
+       on=I.homogeneous, rejects=[bugs.last_client_works_longer, known.server_step_two],
        domain="any number of equal clients (2 and 3 coded) in one and two dimensions, every eta and tau by induction on the coded "
               "local step, every set; on the line steps up to 1/(3L) contract, and eigenvalue by eigenvalue in any dimension")
 def cor3(i):

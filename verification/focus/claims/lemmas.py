@@ -78,6 +78,7 @@ def _lemma3(i):
 
 @claim(
     "lem3",
+    covers={"d": "all", "tau": "none"},
     on=[I.lemma3_broken, I.lemma3_empty, *I.lemma3[:4]],
     needs=[convex, participation, third],
     rejects=BUGS,
@@ -217,6 +218,7 @@ def _lemma4(i, coefficients):
 
 @claim(
     "lem4",
+    covers={"tau": "all"},
     on=[I.lemma4_broken, I.lemma4_reached, *I.lemma4_small],
     needs=[smooth, participation, steps4],
     rejects=[bugs.tenth_of_the_change],
@@ -293,6 +295,7 @@ def eq110(i):
 
 @claim(
     "eq110-corrected",
+    covers={"n": "all"},
     on=I.factors,
     proved=True,
     rejects=[bugs.printed_step],
@@ -306,6 +309,7 @@ def eq110_corrected(i):
 
 @claim(
     "eq113-corrected",
+    covers={"n": "all"},
     on=I.coefficients,
     proved=True,
     rejects=[bugs.twice_the_step],

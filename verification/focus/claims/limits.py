@@ -43,7 +43,8 @@ def eq34(i):
     return (equal(p, [Q(1, 2), 0, Q(1, 2), 0], "p"), *_converges(i, p), at_most(1, int(zeros), "zero entries of a high power"))
 
 
-@claim("appc-column-mass", on=I.column_stochastic, rejects=[bugs.rows_instead_of_columns],
+@claim("appc-column-mass", covers={"n": "2, 3"},
+       on=I.column_stochastic, rejects=[bugs.rows_instead_of_columns],
        domain="2 x 2 and 3 x 3 column-stochastic matrices with all entries as symbols; any sequence, factor by factor")
 def appc_column_mass(i):
     r"""(36): any sequence of column-stochastic matrices conserves the mass $\mathbf 1^\top x$."""

@@ -36,7 +36,8 @@ def _best(i):
 
 
 # ---- full participation: SCAFFOLD -------------------------------------------------------------------------
-@claim("scaffold-scaffnew", on=[*I.rounds_of_both, *I.any_local_phase, *I.trajectories_of_both], proved=True,
+@claim("scaffold-scaffnew", covers={"n": "all", "d": "all", "tau": "all"},
+       on=[*I.rounds_of_both, *I.any_local_phase, *I.trajectories_of_both], proved=True,
        rejects=[bugs.fresh_variates, wrong.variates_never_updated],
        domain="every state with c = mean of c_i, any f_i, N = 1 to 4 and every tau: the coded local steps agree at any point and "
               "gradient (induction), and the coded server updates agree for any local ends; in full for quadratics with N = 1 to 3 "
@@ -86,7 +87,8 @@ heterogeneous = Hypothesis("no group of clients alone has the minimiser x*",
                            r"$\sum_{i\in C}\nabla f_i(x^\star)\ne0$ for proper $C$", _mismatch, strict=True)
 
 
-@claim("table1-proxskip-immediate", on=[*I.conserved, *I.attracted, *I.gossip, *I.drift, *I.families, *I.typed],
+@claim("table1-proxskip-immediate", covers={"n": "2, 3", "tau": "all"},
+       on=[*I.conserved, *I.attracted, *I.gossip, *I.drift, *I.families, *I.typed],
        needs=[heterogeneous], proved=True,
        rejects=[bugs.shifts_never_updated, bugs.shifts_half_updated, bugs.shifts_from_the_start, bugs.everybody_in_the_union],
        domain="quadratics, independent rounds, steps small enough for the law. Only if: any local phase and every set of 1 to 4 "
@@ -179,7 +181,8 @@ def _law(i):
 
 
 # ---- partial participation, shifts moved at the next pull -------------------------------------------------
-@claim("table1-proxskip-late", on=[*I.with_everybody, *I.standing, *I.growing, *I.late_full, *I.late_partial], proved=True,
+@claim("table1-proxskip-late", covers={"n": "2, 3", "tau": "all"},
+       on=[*I.with_everybody, *I.standing, *I.growing, *I.late_full, *I.late_partial], proved=True,
        rejects=[bugs.moved_at_once, bugs.shifts_never_updated],
        reading="Diverges: the mean grows without bound from almost every start, for every law of independent rounds under which "
                "each client appears and some non-empty round misses one, and every step below a threshold that depends on the "

@@ -37,7 +37,8 @@ def _lyapunov(i):
     return i.op.moments._unpack(v)[0], linalg.determinant(eye - T)
 
 
-@claim("new-threshold", on=I.one_client, rejects=[bugs.skips_empty_rounds, wrong.server_moves_first],
+@claim("new-threshold", covers={"n": "none", "d": "none", "tau": "none"},
+       on=I.one_client, rejects=[bugs.skips_empty_rounds, wrong.server_moves_first],
        domain="every h > 0, p in (0, 1], eta > 0: below the limit X - T(X) = 1 has a positive definite solution, above it a "
               "negative entry on the diagonal, at it T has the eigenvalue 1")
 def new_threshold(i):
@@ -56,7 +57,8 @@ def new_threshold(i):
             equal(at(gap, 1 + 0 * i.s), 0 * i.s, "at the limit: det(1 - T) = 0"))
 
 
-@claim("new-threshold-mean", on=I.one_client, rejects=[bugs.skips_empty_rounds, wrong.server_moves_first],
+@claim("new-threshold-mean", covers={"n": "none", "d": "none", "tau": "none"},
+       on=I.one_client, rejects=[bugs.skips_empty_rounds, wrong.server_moves_first],
        domain="every h > 0, p in (0, 1], eta > 0, by the three conditions of Jury for 2 x 2 matrices")
 def new_threshold_mean(i):
     r"""Same case: the mean map is stable for all $\eta h<(4-2p)/p$."""

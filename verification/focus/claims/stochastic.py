@@ -81,7 +81,8 @@ def lem5(i):
     return at_most(errors(i, 2)[1], f.lemma5_bound(i.eta, _mu(i), _L(i), i.N, error, gap, spread, i.sigma2), "after one round")
 
 
-@claim("lem5-restricted", on=I.from_optimum, rejects=[wrong.pushes_averaged, wrong.server_moves_first],
+@claim("lem5-restricted", covers={"d": "all"},
+       on=I.from_optimum, rejects=[wrong.pushes_averaged, wrong.server_moves_first],
        domain="any curvatures, minimisers and eta; N = 1, 2, 3, 4 clients on the line (coordinates add)")
 def lem5_restricted(i):
     r"""Full participation, $\tau=1$, from the optimum with zero memory: independent noises give

@@ -24,7 +24,8 @@ def _entries(*matrices):
     return [at_most(Q(0), min(values), "entries")] if all(isinstance(v, (int, Q)) for v in values) else []
 
 
-@claim("lem-matrices", on=I.every_set, proved=True, rejects=[bugs.indices_swapped, bugs.not_transposed],
+@claim("lem-matrices", covers={"n": "all"},
+       on=I.every_set, proved=True, rejects=[bugs.indices_swapped, bugs.not_transposed],
        domain="every non-empty participation set of N = 1 to 5 clients (indicators as free symbols; non-negativity set by "
               "set); row i of R and A involves I_i and the sum of the indicators only, so N does not matter")
 def lem_matrices(i):
@@ -37,7 +38,8 @@ def lem_matrices(i):
     return out
 
 
-@claim("lem-matrices-w", on=I.every_set, proved=True, rejects=[bugs.figure_mixing],
+@claim("lem-matrices-w", covers={"n": "1 to 5"},
+       on=I.every_set, proved=True, rejects=[bugs.figure_mixing],
        domain="every non-empty participation set of N = 1 to 5 clients (indicators as free symbols; non-negativity set by set)")
 def lem_matrices_w(i):
     r"""$W(S)$ with off-diagonal entries $W_{i0}=W_{0i}=1/|S|$, $i\in S$, and a diagonal that fills the rows up to 1 is
@@ -76,7 +78,8 @@ def example_matrices(i):
             equal(i.average(m.indicators((1, 2), 2)), toy, "toy average"))
 
 
-@claim("fedavg-w-mean", on=[*I.mean_matrices, *I.empty_rounds], needs=[never_empty], proved=True,
+@claim("fedavg-w-mean", covers={"n": "2, 3"},
+       on=[*I.mean_matrices, *I.empty_rounds], needs=[never_empty], proved=True,
        rejects=[bugs.averaging_for_participation],
        domain="every law over the non-empty sets of 2 and 3 clients (all probabilities symbols), any dependence between clients")
 def fedavg_w_mean(i):
@@ -108,7 +111,8 @@ def eq5(i):
     return equal(m.mean(m.assign, i.law_list, i.N), m.assign(q), "E R")
 
 
-@claim("eq5-corrected", on=I.mean_matrices_or_empty, proved=True, rejects=[bugs.averaging_for_participation],
+@claim("eq5-corrected", covers={"n": "2, 3"},
+       on=I.mean_matrices_or_empty, proved=True, rejects=[bugs.averaging_for_participation],
        domain="every law over the sets of 2 and 3 clients (all probabilities symbols), empty rounds allowed, any dependence "
               "between clients")
 def eq5_corrected(i):
@@ -118,7 +122,8 @@ def eq5_corrected(i):
             equal(m.mean(m.collect, i.law_list, i.N), m.assign(chances).T, "E C"))
 
 
-@claim("eq5-average", on=I.mean_matrices, needs=[never_empty], proved=True, rejects=[bugs.averaging_for_participation],
+@claim("eq5-average", covers={"n": "2, 3"},
+       on=I.mean_matrices, needs=[never_empty], proved=True, rejects=[bugs.averaging_for_participation],
        domain="every law over the non-empty sets of 2 and 3 clients (all probabilities symbols)")
 def eq5_average(i):
     r"""If rounds are never empty, $E\,A(S)$ has the server row $q$ and the rows $e_i$."""
@@ -133,7 +138,8 @@ def case3a_weights(i):
     return equal(i.law.averaging_weights(i.N), [Q(1, i.size)] * i.N, "q")
 
 
-@claim("case3a-weights-corrected", on=[*I.uniform_laws, *I.uniform_symbols], proved=True,
+@claim("case3a-weights-corrected", covers={"n": "all"},
+       on=[*I.uniform_laws, *I.uniform_symbols], proved=True,
        rejects=[bugs.one_client_more],
        domain="every m and N: a set of size m is drawn with one probability, so counting sets gives C(N-1,m-1)/C(N,m) = m/N; "
               "listed laws up to N = 5")
@@ -146,7 +152,8 @@ def case3a_weights_corrected(i):
     return equal(p, [Q(i.size, i.N)] * i.N, "p"), equal(q, [Q(1, i.N)] * i.N, "q")
 
 
-@claim("empty-round-mass", on=I.bernoulli, rejects=[bugs.averaging_for_participation], domain="every p, N = 1 to 4 clients")
+@claim("empty-round-mass", covers={"n": "1 to 4"},
+       on=I.bernoulli, rejects=[bugs.averaging_for_participation], domain="every p, N = 1 to 4 clients")
 def empty_round_mass(i):
     r"""Independent Bernoulli participation has $\sum_iq_i=1-\prod_i(1-p_i)$."""
     q = _weights(i, averaging=True)
@@ -156,7 +163,8 @@ def empty_round_mass(i):
     return equal(sum(q[1:], q[0]), 1 - nobody, "sum of q")
 
 
-@claim("eq10-consensus", on=[*I.fixed_spaces, *I.coverings], rejects=[bugs.not_the_union], proved=True,
+@claim("eq10-consensus", covers={"n": "all"},
+       on=[*I.fixed_spaces, *I.coverings], rejects=[bugs.not_the_union], proved=True,
        domain="every law of 1 to 4 clients (only the union of its sets enters); nullity of the stacked I - R(S) is one plus the "
               "number of clients that no set covers, for any N, since I - R(S) has the rows I_i (e_i - e_0)")
 def eq10_consensus(i):

@@ -269,6 +269,7 @@ def thm1_nc_constant(i):
 
 @claim(
     "rem-no-linear-speedup",
+    covers={"n": "all"},
     on=I.orders,
     proved=True,
     rejects=[bugs.forgets_clients],
@@ -281,6 +282,7 @@ def rem_no_linear_speedup(i):
 
 @claim(
     "step-order-n2",
+    covers={"n": "all"},
     on=I.orders,
     proved=True,
     rejects=[bugs.square_root_forgotten],

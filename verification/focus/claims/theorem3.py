@@ -59,7 +59,8 @@ def _affine_move(i):
     return np.stack([shift, *(_moved(i, X) - shift for X in basis)], axis=1)
 
 
-@claim("lem1", on=[*I.states, *I.equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
+@claim("lem1", covers={"d": "all", "tau": "all"},
+       on=[*I.states, *I.equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
        rejects=[known.first_client_twice],
        search=Search((Family("quadratic", I.stacked_quadratics), Family("Huber", I.hubers(I.law_of, (1,), I.stack)),
                       Family("logistic", I.logistics(I.law_of, (1,), I.stack))), tries=80))
@@ -90,7 +91,8 @@ def local_models(i, x, tau):
     return [*out, read(i, Y)]
 
 
-@claim("lem2", on=[*I.inside, I.unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
+@claim("lem2", covers={"d": "all", "values": "2 to 4"},
+       on=[*I.inside, I.unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
        rejects=[bugs.gradients_not_reset],
        search=Search((Family("quadratic", I.quadratics(I.law_of, (1, 2, 3, 5), start=True)),
                       Family("Huber", I.hubers(I.law_of, (2, 3, 5), I.start)),
@@ -177,7 +179,8 @@ UNIFORM = Search((Family("equal Hessians", I.quadratics(I.uniform_law, (1, 2, 3,
                   Family("logistic", I.logistics(I.uniform_law, (1, 2, 4)))), tries=60)
 
 
-@claim("cor1", kind="bound", on=[*I.uniform, *I.small_units, I.e2], needs=[*THEOREM, uniform], rejects=CONVERGING,
+@claim("cor1", covers={"d": "none", "tau": "all"},
+       kind="bound", on=[*I.uniform, *I.small_units, I.e2], needs=[*THEOREM, uniform], rejects=CONVERGING,
        reading="Both sides have different units, so a bound at one scale says nothing about another. It fails on no "
                "instance because the second term alone suffices there, in every unit; no search is counted as support for it.",
        survives="Without L^2: cor1-corrected.")

@@ -56,7 +56,8 @@ def eq8_fedavg_matrix(i):
             equal(server, m.fedavg_everybody(i.sets, i.tau, i.eta, X, grad), "(2) and (46)-(47)"))
 
 
-@claim("rem-w-not-doubly-restricted", on=I.every_set, rejects=[bugs.indices_swapped],
+@claim("rem-w-not-doubly-restricted", covers={"n": "1 to 5"},
+       on=I.every_set, rejects=[bugs.indices_swapped],
        domain="any set of N = 1 to 5 clients as symbols: the column of client j sums to N I_j/|S|, which is 1 for every j only if "
               "all indicators equal |S|/N, so all are 1; subset by subset for N = 1, 2, 3, 5", proved=True)
 def rem_w_not_doubly(i):
@@ -110,7 +111,8 @@ def _state(i):
     return type(like)(np.array([i.x], dtype=object), np.array([i.y], dtype=object), column)
 
 
-@claim("linear-form", on=[*I.symbolic_rounds, *I.local_steps], proved=True, rejects=FOCUS_BUGS,
+@claim("linear-form", covers={"tau": "all"},
+       on=[*I.symbolic_rounds, *I.local_steps], proved=True, rejects=FOCUS_BUGS,
        domain="all curvatures, minimisers, steps eta and states; every tau by induction over the coded local step, and tau = 1, 2, "
               "3, 5 in full for 1 to 3 clients; in d dimensions along a common eigenbasis, and the step identity for any H")
 def linear_form(i):
@@ -205,7 +207,8 @@ everybody_seen = Hypothesis("everybody has taken part", r"$\bigcup_rS_r$ holds a
                             lambda i: (0, 0) if i.problem is None else (i.problem.n, len({k for S in i.sets for k in S})))
 
 
-@claim("eq79-restricted", on=[*I.focus_schedules, *I.first_round_only, *I.every_start], needs=[everybody_seen], proved=True,
+@claim("eq79-restricted", covers={"n": "1, 2, 4"},
+       on=[*I.focus_schedules, *I.first_round_only, *I.every_start], needs=[everybody_seen], proved=True,
        rejects=[bugs.pushes_averaged],
        domain="collect-all: every state as symbols; C(S): the listed schedules, exactly, once everybody has taken part")
 def eq79_restricted(i):
@@ -238,7 +241,8 @@ def c0_zero(i):
     return equal(_first_gap(i), Q(0), "C_0")
 
 
-@claim("c0-zero-corrected", on=[*I.common_starts, *I.common_symbols], proved=True, rejects=[bugs.no_extra_move],
+@claim("c0-zero-corrected", covers={"d": "all"},
+       on=[*I.common_starts, *I.common_symbols], proved=True, rejects=[bugs.no_extra_move],
        domain="any curvatures, minimisers, eta and x_0 for 1 to 3 clients on the line (coordinates add); exactly in the plane")
 def c0_zero_corrected(i):
     r"""A common start gives $C_0=\eta^2N^3\|\nabla F(x_0)\|^2$, which is 0 only at $x^\star$; a full gradient pass without the
@@ -257,7 +261,8 @@ def _first_gap(i):
     return (gap * gap).sum()
 
 
-@claim("eq78", on=I.every_set, rejects=[bugs.server_row_pulled], proved=True,
+@claim("eq78", covers={"n": "1 to 5"},
+       on=I.every_set, rejects=[bugs.server_row_pulled], proved=True,
        domain="every participation set of N = 1 to 5 clients as symbols, and subset by subset")
 def eq78(i):
     r"""(78): $e_0^\top R_k=e_0^\top$: nobody overwrites the server."""
@@ -287,7 +292,8 @@ def eq81_82(i):
     return _errors(i, m.participation(i.law_list, i.N)[1])
 
 
-@claim("eq81-82-corrected", on=[*I.pulls, *I.pull_symbols], rejects=[bugs.averaging_for_participation], proved=True,
+@claim("eq81-82-corrected", covers={"n": "2, 3"},
+       on=[*I.pulls, *I.pull_symbols], rejects=[bugs.averaging_for_participation], proved=True,
        domain="every law over the sets of 2 and 3 clients (probabilities and points as symbols), empty rounds allowed")
 def eq81_82_corrected(i):
     r"""On the client rows, conditional on the past: $E\|X_{r\tau+1}-X_{r\tau}\|^2=\sum_ip_i\|\bar x-x_i\|^2$ and
