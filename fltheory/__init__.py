@@ -2,12 +2,15 @@
 
 Public names load lazily: `import fltheory` imports none of torch, cvxpy, sympy or matplotlib.
 """
+import logging as _logging
 import time as _time
 from importlib import import_module as _import
 
 _BEGAN = _time.time_ns()  # no module of the package was read before
 
 __version__ = "0.1.0"
+
+_logging.getLogger("fltheory").addHandler(_logging.NullHandler())  # quiet unless the reader wants to hear (`fltheory -v`)
 
 _PUBLIC = {
     "problems.quadratic": ["Quadratic"],

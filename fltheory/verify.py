@@ -207,8 +207,8 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
                     if key != keys[task[0]]:
                         written[task] = changed or task[0]
                 done[task] = records
-                on_record(records)
                 progress()
+                on_record(records)
     if written:
         on_note(_mixed(written))
     if late:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from fltheory import __version__
 from fltheory.cli import calibrate, decide, draw, measure, new, predict
+from fltheory.cli.progress import logged
 
 GROUPS = (decide, draw, measure, predict, new, calibrate)
 
@@ -19,7 +21,8 @@ def main(argv=None) -> int:
     args = parser().parse_args(argv)
     from fltheory.errors import FLTheoryError, shortened
     try:
-        return args.run(args)
+        with logged(args.verbose):
+            return args.run(args)
     except FLTheoryError as error:
         print(f"fltheory: error: {shortened(error, 2000)}", file=sys.stderr)
         return 2
@@ -44,11 +47,14 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="fltheory", description="Decides whether the theorems of federated optimisation are true."
     )
+    top.add_argument("--version", action="version", version=f"fltheory {__version__}")
+    top.add_argument("-v", "--verbose", action="count", default=0, help="say on stderr what is being done (twice: in detail)")
     commands = top.add_subparsers(required=True, metavar="command")
 
     def command(name, run, says):
         sub = commands.add_parser(name, help=says, description=says)
         sub.set_defaults(run=run)
+        sub.add_argument("-v", "--verbose", action="count", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         return sub
 
     for group in GROUPS:

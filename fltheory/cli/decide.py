@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fltheory.cli.arguments import papers_of, paths_of, positive, seconds, with_paths
+from fltheory.cli.progress import Progress, with_progress
 
 
 def add(command):
@@ -19,6 +20,8 @@ def add(command):
     verify.add_argument("--strict", action="store_true", help="exit 3 if anything is inconclusive or skipped")
     verify.add_argument("--device", default="cpu", help="cpu or cuda, for the run legs")
     verify.add_argument("--mutant", metavar="BUG", help="swap a catalogued bug into every instance, to see claims fail")
+    verify.add_argument("--timeout", type=seconds, metavar="S", help="stop a claim or finding after S seconds: it is inconclusive")
+    with_progress(verify)
 
     listing = command("list", _list, "list the ledger: what is stated, and what is written")
     with_paths(listing)
@@ -38,6 +41,7 @@ def add(command):
     _with_id(search)
     search.add_argument("--seconds", type=seconds, metavar="S", help="deadline; default 60 unless --tries is given")
     search.add_argument("--tries", type=positive, metavar="N", help="tries per family of instances")
+    with_progress(search)
 
 
 def _with_id(sub):
@@ -47,28 +51,37 @@ def _with_id(sub):
 
 def _verify(args):
     from fltheory.report import terminal
-    from fltheory.verify import exit_code, verify
+    from fltheory.verify import exit_code, note, verify
     color = sys.stdout.isatty()
-    finished = []
+    finished, progress = [], Progress("deciding", args.progress)
 
     def line(records):
         first = records[0]
         finished.append(first["id"])
         show = terminal.claim_line if first["type"] == "claim" else terminal.finding_line
-        print(show(first, color=color), flush=True)
+        with progress.aside():
+            print(*filter(None, (show(first, color=color), terminal.reason(records))), sep="\n", flush=True)
+
+    def aside(text):
+        with progress.aside():
+            note(text)
 
     try:
-        records, _ = verify(
-            paths_of(args),
-            report=args.report,
-            jobs=args.jobs,
-            resume=args.resume,
-            only=args.only,
-            quick=args.quick,
-            device=args.device,
-            mutant=args.mutant,
-            on_record=line,
-        )
+        with progress:
+            records, _ = verify(
+                paths_of(args),
+                report=args.report,
+                jobs=args.jobs,
+                resume=args.resume,
+                only=args.only,
+                quick=args.quick,
+                device=args.device,
+                mutant=args.mutant,
+                on_record=line,
+                on_note=aside,
+                timeout=args.timeout,
+                on_progress=progress.update,
+            )
     except KeyboardInterrupt:
         kept = f"kept in {args.report}: continue with --resume" if args.report else "kept nowhere without --report"
         print(f"fltheory: interrupted; {len(finished)} decided, {kept}", file=sys.stderr)
@@ -106,7 +119,9 @@ def _records(paper, kind, found) -> list:
 
 def _show(args):
     paper, kind, found = _find(args)
-    records = _records(paper, kind, found)
+    with Progress("deciding") as progress:
+        progress.update(0, 0, [f"{paper.slug}/{found.id}"])
+        records = _records(paper, kind, found)
     if args.json:
         import json
         print(*map(json.dumps, records), sep="\n")
@@ -150,12 +165,14 @@ def _witness(args):
 def _search(args):
     from fltheory.claims.evidence import FALSE
     from fltheory.errors import refuse
-    _, kind, claim = _find(args)
+    paper, kind, claim = _find(args)
     if kind != "claim":
         refuse("id", args.id, "is a finding; a search needs a statement",
                f"Search {claim.breaks}, the claim it breaks." if claim.breaks else "Name a claim.")
     limit = 60 if args.seconds is None and args.tries is None else args.seconds
-    result = claim.search(seconds=limit, tries=args.tries)
+    with Progress("searching", args.progress) as progress:
+        progress.update(0, 0, [f"{paper.slug}/{claim.id}"])
+        result = claim.search(seconds=limit, tries=args.tries)
     print(result)
     # A search on whose draws the claim fails has excluded nothing, so it may not look like one that found nothing.
     return int(bool(result.error) or (result.found and claim.expect != FALSE))

@@ -66,6 +66,58 @@ def finding_line(record, color=False) -> str:
     return "  ".join(p for p in parts if p.strip()).rstrip()
 
 
+_REASON = 110  # characters
+
+
+def reason(records) -> str:
+    """One indented line, or "": why a claim is OPEN or ERROR or has INCONCLUSIVE instances, why a finding was not confirmed.
+
+    records: a claim's with those of its instances, or a finding's.
+    """
+    first, *instances = records
+    if first.get("type") == "finding":
+        steps = [s for s in rec.items(first, "procedure") if s.get("status") not in ("ok", "skipped")]
+        said = [f"{rec.text(s, 'step')}: {rec.text(s, 'detail')}" for s in steps if s.get("detail")]
+        said = said or rec.listed(first, "surprises")
+        return _reason(said) if rec.text(first, "word") == "NOT CONFIRMED" else ""
+    word, said = rec.text(first, "word"), []
+    for status in ("ERROR", "INCONCLUSIVE"):
+        found = [i for i in instances if i.get("status") == status]
+        said += [f"{rec.text(i, 'instance')}: {status}{_because(i)}" for i in found]
+    if word == "ERROR":
+        said = said or rec.listed(first, "surprises")
+    if word == "OPEN" and not said:
+        said = [f"{rec.text(i, 'instance')}: FALSIFIED by {rec.text(i, 'evidence')} numbers, which only raise a suspicion"
+                for i in instances if i.get("status") == "FALSIFIED"] or [_no_support(first, instances)]
+    return _reason(said)
+
+
+def _because(instance) -> str:
+    if rec.text(instance, "reason"):
+        return f", {rec.text(instance, 'reason')}"
+    undecided = [c for c in rec.items(instance, "comparisons") if c.get("status") == "INCONCLUSIVE"]
+    return "".join(f", {rec.shorten(c.get('lhs'), 30)} {rec.text(c, 'relation')} {rec.shorten(c.get('rhs'), 30)} is undecided"
+                   for c in undecided[:1])
+
+
+def _no_support(first, instances) -> str:
+    """Why a claim is OPEN of which no instance says so."""
+    if not instances:
+        return "it has no instance"
+    if all(i.get("status") in ("OUT_OF_SCOPE", "SKIPPED") for i in instances):
+        return "no instance meets the hypotheses"
+    search = first.get("search")
+    if not isinstance(search, dict):
+        return "it speaks of a whole class, and no search went beyond its instances"
+    return "" if search.get("in_scope") else "no draw of the search met the hypotheses"
+
+
+def _reason(said) -> str:
+    said = [rec.flat(s) for s in said if rec.flat(s)]
+    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+    return f"    {rec.shorten(said[0], _REASON)}{more}" if said else ""
+
+
 def _totals(title, counts, order=()) -> str:
     rank = {word: place for place, word in enumerate(order)}
     words = sorted(counts, key=lambda w: (rank.get(w, len(rank)), w))
