@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import math
 import re
 import time
@@ -17,6 +18,7 @@ from fltheory.claims.rebuild import cell, text
 from fltheory.errors import FLTheoryError, refuse
 from fltheory.scalars import need
 
+_LOG = logging.getLogger(__name__)
 LARGEST = 1_000_000  # tries per family where only a deadline is given
 
 
@@ -144,6 +146,7 @@ def explore(claim, family, tries, until=None, end=None, counting=False) -> Explo
         return True
 
     last = []
+    _LOG.info("searching %s: up to %d tries over %s", claim.id, tries, family.name)
     phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
     settings = hypothesis.settings(max_examples=tries, derandomize=True, database=None, deadline=None, phases=phases,
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")

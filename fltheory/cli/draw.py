@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fltheory.cli.arguments import check_folder, papers_of, with_paths
+from fltheory.cli.progress import Progress, with_progress
 
 
 def add(command):
@@ -15,6 +16,7 @@ def add(command):
         sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these")
         sub.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
         sub.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
+        with_progress(sub)
 
 
 def _figures(args):
@@ -27,8 +29,11 @@ def _figures(args):
     unknown = sorted(set(args.only).difference(*known.values()))
     if unknown:
         refuse("figure", unknown, f"is none of {sorted(set().union(*known.values()))}", "Name one of them.")
-    for folder, names in known.items():
-        only = [name for name in names if name in (args.only or names)]
-        for path in regenerate(folder, Path(args.out), only, not args.drawn_only, args.experiments) if only else ():
-            print(path)
+    todo = [(folder, name) for folder, names in known.items() for name in names if name in (args.only or names)]
+    with Progress("regenerating", args.progress) as progress:
+        for done, (folder, name) in enumerate(todo):
+            progress.update(done, len(todo), [f"{folder.name}/{name}"])
+            written = regenerate(folder, Path(args.out), [name], not args.drawn_only, args.experiments)
+            with progress.aside():
+                print(*written, sep="\n", flush=True)
     return 0

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +29,7 @@ from fltheory.optima import optimum
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Domain, declare, fraction
 
+_LOG = logging.getLogger(__name__)
 NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose digits: 1e-16 of rounding is 1e-10 of that
 DECIDED = 60       # unknowns up to which they are taken from rationals instead,
 OUTCOMES = 300     # and outcomes of one round
@@ -349,6 +351,7 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
             "mini-batch noise multiplies the state, so the operator is a different one per batch",
             "Use ft.run, or additive noise.",
         )
+    _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
