@@ -11,7 +11,7 @@ import numpy as np
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe-Ito
 MARKERS = "osD^vP"
-TEXT, EM = 8.5, 0.57  # size of keys and captions in points, mean width of a letter in sizes
+TEXT, EM = 8.5, 0.57  # size of keys and captions in points (more in wide figures), mean width of a letter in sizes
 GREY = "#444444"  # of signs in a key that stand for every colour
 STYLE = {"axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9,
          "legend.frameon": False, "figure.constrained_layout.use": True, "savefig.dpi": 200, "svg.hashsalt": "fltheory"}
@@ -72,12 +72,18 @@ def key(where, entries, **settings):
         handles.append(Patch(label=label, **sign) if "facecolor" in sign
                        else Line2D([], [], label=label, **{"color": GREY} | sign))
     if hasattr(where, "get_legend_handles_labels"):     # an axes
-        return where.legend(handles=handles, **{"fontsize": 8, "frameon": False} | settings)
-    widest = max(_length(label) for label in entries) * EM * TEXT + 4 * TEXT     # of a column, in points, with its sign
+        return where.legend(handles=handles, **{"fontsize": 8, "frameon": False, "handlelength": 2.8} | settings)
+    size = _size(where)
+    widest = max(_length(label) for label in entries) * EM * size + 5 * size    # of a column, in points, with its sign
     columns = max(1, min(len(handles), int(72 * where.get_figwidth() / widest)))
     rows = -(-len(handles) // columns)
-    place = {"loc": "outside upper center", "ncols": -(-len(handles) // rows), "fontsize": TEXT, "frameon": False}
-    return where.legend(handles=handles, **place | settings)
+    place = {"loc": "outside upper center", "ncols": -(-len(handles) // rows), "fontsize": size, "frameon": False}
+    return where.legend(handles=handles, **place | {"handlelength": 2.8} | settings)
+
+
+def _size(figure):
+    """Of keys and captions: a wide figure is shown smaller."""
+    return TEXT * max(1, figure.get_figwidth() / 10.5)
 
 
 def _length(text):
@@ -88,14 +94,16 @@ def _length(text):
 def caption(figure, text):
     """Write a caption under the panels, wrapped to the figure's width; formulas are never broken."""
     words = re.findall(r"(?:\$[^$]*\$|[^\s$])+", text)
-    room, lines, used = figure.get_figwidth() * 72 / (EM * TEXT), [[]], 0
+    size = _size(figure)
+    room, lines, used = figure.get_figwidth() * 72 / (EM * size), [[]], 0
     for word in words:
         length = 1 + _length(word)
         if lines[-1] and used + length > room:
             lines, used = [*lines, []], 0
         lines[-1].append(word)
         used += length
-    figure.supxlabel("\n".join(" ".join(line) for line in lines), x=0.008, ha="left", fontsize=TEXT, linespacing=1.3)
+    figure.get_layout_engine().set(h_pad=0.07)      # inches
+    figure.supxlabel("\n".join(" ".join(line) for line in lines), x=0.008, ha="left", fontsize=size, linespacing=1.3)
 
 
 def save(figure, target, kind, description=None):

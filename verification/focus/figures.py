@@ -11,13 +11,14 @@ from fltheory.laws.memoryless import Bernoulli, Uniform
 from fltheory.laws.modes import Markov
 from fltheory.operators.operator import derive
 from fltheory.operators.stability import stable_steps
-from fltheory.report.figures import COLOURS, Figure, canvas
+from fltheory.pictures import COLOURS, CROSSING, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
+from fltheory.report.figures import Figure
 from fltheory.runs import run
 from verification.focus import figures_floors as floors
 from verification.focus import table1
 from verification.focus.formulas import lemmas, matrices, stability
 from verification.focus.instances import line
-from verification.focus.panels import columns, finish, markers, note, pick, run_row
+from verification.focus.panels import columns, pick, ran, run_row
 
 SPREAD, P = (1, 3, 10), (Q(9, 10), Q(1, 2), Q(1, 20))
 CENTRES = (1, -1, 2)
@@ -36,19 +37,20 @@ def fig1_data():
 
 
 def fig1_draw(rows):
-    figure, axes = canvas(5, width=2.05, height=2.6)
+    figure, axes = canvas(5, width=2.05, height=2.9)
     for ax, name in zip(axes[0], EXAMPLE, strict=True):
         values = np.array([r["value"] for r in pick(rows, matrix=name)]).reshape(5, 5)
         ax.imshow(values, cmap="Blues", vmin=0, vmax=1.3)
         for (i, j), v in np.ndenumerate(values):
             if v:
-                ax.text(j, i, str(Q(v).limit_denominator(10)), ha="center", va="center", fontsize=8,
+                ax.text(j, i, str(Q(v).limit_denominator(10)), ha="center", va="center", fontsize=8.5,
                         color="white" if v > 0.8 else "black")
         ax.grid(False)
         finish(ax, name, xticks=range(5), yticks=range(5))
         ax.tick_params(length=0)
-    return note(figure, "$S=\\{1,3\\}$ of four clients; row and column 0 are the server's. "
-                 "The drawn $W$ has 1/3 where its formula says 1/2.")
+    key(figure, {"entry, darker where it is larger; exact, none is measured": {"facecolor": "#6aaed6"},
+                 "0": {"facecolor": "#f7fbff", "edgecolor": GREY, "linewidth": 0.5}})
+    return figure
 
 
 # ---- stability --------------------------------------------------------------------------------------------
@@ -85,33 +87,34 @@ def _crossing(n, p, measure, up_to):
 
 def stability_draw(rows):
     from matplotlib.colors import TwoSlopeNorm
-    figure, axes = canvas(2, width=4.2, height=3.3)
+    figure, axes = canvas(2, width=4.4, height=3.7)
     left, right = axes[0]
     cells = pick(rows, panel="map")
     eta, p = (np.unique(v) for v in columns(cells, "eta", "p"))
     mean, square = (v.reshape(len(p), len(eta)) for v in columns(cells, "mean", "mean_square"))
     image = left.pcolormesh(eta, p, square, norm=TwoSlopeNorm(1, 0.85, 1.15), cmap="RdBu_r", shading="nearest")
-    left.contour(eta, p, square, levels=[1], colors="black", linewidths=1.5)
-    left.contour(eta, p, mean, levels=[1], colors="black", linewidths=1.5, linestyles="dashed")
-    left.plot(0.01, 0.05, marker="*", ms=9, color="black", ls="none")
-    left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.016, 0.0125), fontsize=7,
+    left.contour(eta, p, square, levels=[1], colors="black", linewidths=1.6)
+    left.contour(eta, p, mean, levels=[1], colors="black", linewidths=1.6, linestyles="dotted")
+    left.plot(0.01, 0.05, marker="P", ms=8, mec="white", color="black", ls="none")
+    left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.0125, 0.0125), fontsize=8,
                   arrowprops={"arrowstyle": "-", "lw": 0.6})
-    finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$), $\tau=1$", xscale="log", yscale="log",
-            xlabel=r"$\eta$", ylabel="$p_3$")
+    finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$)", xscale="log", yscale="log", xlabel=r"$\eta$", ylabel="$p_3$")
     left.grid(False)
-    figure.colorbar(image, ax=left, label="mean-square rate per round", extend="both")
-    for colour, n in zip(COLOURS, EQUAL, strict=False):
-        circles = {"ls": "none", "marker": "o", "mfc": "none", "ms": 4}
-        for panel, style in (("limit", {"ls": "-"}), ("crossing", circles)):
-            mine = pick(rows, panel=panel, N=n)
-            x, both, m = columns(mine, "p", "mean_square", "mean")
-            right.plot(x, both, color=colour, **style, label=f"N={n}, mean square" if panel == "limit" else None)
-            if n == 1:
-                shown = style | ({"ls": "--"} if panel == "limit" else {})
-                right.plot(x, m, color="black", **shown, label="N=1, mean" if panel == "limit" else None)
-    finish(right, r"equal clients, $\tau=1$", {}, yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
-    return note(figure, "Left: solid, mean-square rate 1; dashed, mean rate 1. Right: lines, closed forms; circles, "
-                 "crossings of the derived rates.")
+    figure.colorbar(image, ax=left, label="prediction: mean-square rate", extend="both")
+    lines = {}
+    for n, colour in zip(EQUAL, COLOURS, strict=False):
+        lines[f"N = {n}, mean square"] = "mean_square", n, {"color": colour}
+    lines["N = 1, mean"] = "mean", 1, {"color": "black", "linestyle": "dotted"}
+    for measure, n, sign in lines.values():
+        right.plot(*columns(pick(rows, panel="limit", N=n), "p", measure), **PREDICTION | sign)
+        right.plot(*columns(pick(rows, panel="crossing", N=n), "p", measure), **CROSSING | {"color": sign["color"]})
+    finish(right, "equal clients", yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
+    key(figure, {"mean-square rate is 1 (left)": {"color": "black", "linewidth": 1.6},
+                 "mean rate is 1 (left)": {"color": "black", "linewidth": 1.6, "linestyle": "dotted"},
+                 "the instance of the notebook (left)": {"color": "black", "marker": "P", "linestyle": "none"},
+                 "where the derived rate is 1 (right)": CROSSING}
+        | {f"closed form, {name}": PREDICTION | sign for name, (_, _, sign) in lines.items()}, ncols=2)
+    return figure
 
 
 # ---- Markov participation ---------------------------------------------------------------------------------
@@ -154,21 +157,28 @@ def markov_data():
 
 
 def markov_draw(rows):
-    figure, axes = canvas(2, width=3.9, height=3)
+    figure, axes = canvas(2, width=4.2, height=3.5)
     left, right = axes[0]
-    for colour, name in zip(COLOURS, CHAINS, strict=False):
+    signs = {name: {"color": colour} for colour, name in zip(COLOURS, CHAINS, strict=False)}
+    for name, sign in signs.items():
         x, y = columns(pick(rows, instance=name), "correlation", "eta")
-        alone = y[x == 0]
-        left.plot(x, y / alone, color=colour, marker="o", ms=3, label=name)
-    left.axhline(1, color="black", lw=0.8, ls=":")
-    finish(left, "three clients", {"loc": "lower left"}, xlabel="correlation from round to round",
-            ylabel="largest stable $\\eta$ / that without memory")
+        left.plot(x, y / y[x == 0], **CROSSING | {"linestyle": ":", "linewidth": 1} | sign)
+    left.axhline(1, color=GREY, lw=0.8)
+    finish(left, "three clients", xlabel="correlation from round to round",
+           ylabel="largest stable $\\eta$,\nrelative to no memory")
     x, y, formula = columns(pick(rows, instance="one client, h=1, p=.5"), "correlation", "eta", "closed_form")
-    right.plot(x, formula, color="black", label="closed form")
-    right.plot(x[::4], y[::4], color=COLOURS[0], marker="o", ls="none", mfc="none",
-               label="crossing of the derived rate")
-    finish(right, "one client, $p=1/2$", {}, xlabel="correlation from round to round", ylabel=r"limit of $\eta h$")
-    return note(figure, r"FOCUS, $\tau=1$, mean square. Memory shrinks the range of steps, or enlarges it.")
+    right.plot(x, formula, color="black", **PREDICTION)
+    right.plot(x[::4], y[::4], color="black", **CROSSING)
+    finish(right, "one client, $p=1/2$", xlabel="correlation from round to round", ylabel=r"limit of $\eta h$")
+    key(figure, {"closed form": PREDICTION | {"color": "black"}, "where the derived rate is 1": CROSSING | {"color": "black"}}
+        | {_spaced(name): CROSSING | {"linestyle": ":"} | sign for name, sign in signs.items()}, ncols=3)
+    return figure
+
+
+def _spaced(name):
+    """An instance's name as mathematics."""
+    h, p = name.split(", ")
+    return ", ".join("$" + v.replace("=", "$ = ").replace(",", ", ") for v in (h, p))
 
 
 # ---- Theorem 1 --------------------------------------------------------------------------------------------
@@ -200,16 +210,18 @@ def theorem1_data():
 
 
 def theorem1_draw(rows):
-    figure, axes = canvas(2, width=3.7, height=3)
+    figure, axes = canvas(2, width=4, height=3.3)
     for ax, name in zip(axes[0], SC_CASES, strict=True):
         mine = pick(rows, instance=name)
-        x, exact, bound, seen, half = columns(mine, "round", "exact", "bound", "run", "half_width")
-        ax.plot(x, bound, color=COLOURS[1], ls="--", label=r"bound $(1-\eta\mu N/2)^{R-1}\Psi_1$")
-        ax.plot(x, exact, color=COLOURS[0], label="exact")
-        markers(ax, x[::3], seen[::3], half[::3], COLOURS[0], "run, 99.9 % interval")
-        finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", {}, yscale="log", xlabel="round $R$")
+        x, exact, bound = columns(mine, "round", "exact", "bound")
+        ax.plot(x, bound, color=COLOURS[1], **PRINTED)
+        ax.plot(x, exact, color=COLOURS[0], **PREDICTION)
+        ran(ax, mine[::3], "round", COLOURS[0])
+        finish(ax, f"{name}, $\\eta$ = {mine[0]['eta']:.4g}", yscale="log", xlabel="round $R$")
     axes[0][0].set_ylabel(r"$E\|x_R-x^\star\|^2$")
-    axes[0][1].get_legend().remove()
+    key(figure, {r"printed bound $(1-\eta\mu N/2)^{R-1}\Psi_1$": PRINTED | {"color": COLOURS[1]},
+                 "prediction: exact second moment": PREDICTION | {"color": COLOURS[0]},
+                 "run with 99.9 % intervals": RUN | {"color": COLOURS[0]}})
     return figure
 
 
@@ -228,33 +240,56 @@ def damping_data():
 
 
 def damping_draw(rows):
-    figure, axes = canvas(1, width=5.2, height=3.2)
-    ax = axes[0][0]
+    figure, axes = canvas(1, width=6.4, height=3.7)
+    ax, shown = axes[0][0], {}
     for colour, eta in zip(COLOURS, DAMPING_STEPS, strict=False):
         tau, mean, square = columns(pick(rows, eta=eta), "tau", "mean", "mean_square")
-        ax.plot(tau, square, color=colour, marker="o", ms=3, label=rf"$\eta={eta:g}$, mean square")
-        ax.plot(tau, mean**2, color=colour, ls="--", lw=1, label=rf"$\eta={eta:g}$, mean, squared")
-    ax.axhline(1, color="black", lw=0.8)
-    finish(ax, r"FOCUS, $h$ = (1, 3, 10), $p$ = (.9, .5, .05)",
-            {"ncols": 3, "loc": "upper center", "bbox_to_anchor": (0.5, -0.2)},
-            xlabel=r"local steps $\tau$", ylabel="rate per round", xticks=[1, 5, 10, 15, 20])
+        shown[rf"prediction: mean square, $\eta={eta:g}$"] = sign = PREDICTION | {"color": colour}
+        ax.plot(tau, square, **sign)
+        shown[rf"prediction: mean, squared, $\eta={eta:g}$"] = sign = sign | {"linestyle": "dotted"}
+        ax.plot(tau, mean**2, **sign)
+    ax.axhline(1, color=GREY, lw=0.8)
+    ax.text(20, 1.001, "diverges above", fontsize=8, ha="right", va="bottom", color=GREY)
+    finish(ax, xlabel=r"local steps $\tau$", ylabel="rate per round", xticks=[1, 5, 10, 15, 20])
+    key(figure, dict(sorted(shown.items())), ncols=2)
     return figure
 
 
 FIGURES = {
-    "fig1": Figure(fig1_data, fig1_draw, "The matrices of the printed example; W by formula and as drawn."),
-    "stability": Figure(stability_data, stability_draw, "Where FOCUS converges in mean and in mean square."),
-    "table1": Figure(table1.table1_data, table1.table1_draw,
-                     "Table 1 computed on quadratics: every method under every kind of participation."),
-    "markov": Figure(markov_data, markov_draw, "Largest stable step against the correlation of participation."),
-    "theorem1": Figure(theorem1_data, theorem1_draw, "Theorem 1, strongly convex: bound, exact second moment and run."),
-    "theorem3": Figure(floors.theorem3_data, floors.theorem3_draw,
-                       "Theorem 3: the printed bound lies below FedAvg's exact floor."),
-    "theorem4": Figure(floors.theorem4_data, floors.theorem4_draw,
-                       "Theorem 4: exact, measured, first-order and printed floor."),
-    "theorem5": Figure(floors.theorem5_data, floors.theorem5_draw,
-                       "Theorem 5: the printed floor lies below the exact one for curvature 1000, above it for curvature 1."),
-    "theorem6": Figure(floors.theorem6_data, floors.theorem6_draw,
-                       "Theorem 6: the printed right side falls below the exact mean squared gradient, and below 0."),
-    "damping": Figure(damping_data, damping_draw, "Local steps damp FOCUS: rates against tau."),
+    "fig1": Figure(
+        fig1_data, fig1_draw,
+        "The matrices of the printed example, $S=\\{1,3\\}$ of four clients; row and column 0 are the server's. The drawn $W$ has "
+        "1/3 where its formula says 1/2."),
+    "stability": Figure(
+        stability_data, stability_draw,
+        r"Where FOCUS with $\tau=1$ converges in mean and in mean square. Left: three clients, one of them rare. Right: the "
+        "largest stable step of equal clients."),
+    "table1": Figure(table1.table1_data, table1.table1_draw, table1.CAPTION),
+    "markov": Figure(
+        markov_data, markov_draw,
+        r"The largest step at which FOCUS with $\tau=1$ is stable in mean square, against the correlation of participation: memory "
+        "shrinks the range of steps, or enlarges it. Dotted lines only guide the eye."),
+    "theorem1": Figure(
+        theorem1_data, theorem1_draw,
+        f"Theorem 1, strongly convex, from the literal start: means over {SC_REPLICATES} replicates."),
+    "theorem3": Figure(
+        floors.theorem3_data, floors.theorem3_draw,
+        r"Theorem 3: the printed bound lies below FedAvg's exact floor. $\mu=L=0.1$, one client a round, "
+        r"$q=(0.9,\,0.1)$, $\tau=1$."),
+    "theorem4": Figure(
+        floors.theorem4_data, floors.theorem4_draw,
+        r"Theorem 4: SG-FOCUS with three clients, $h=1$, $p=(0.9,\,0.5,\,0.2)$, $\tau=2$, $\sigma=1/2$. The printed floor lies "
+        "far above."),
+    "theorem5": Figure(
+        floors.theorem5_data, floors.theorem5_draw,
+        r"Theorem 5: SG-FOCUS with six clients, one a round, $\tau=1$, $\sigma=1$. The printed floor lies below the exact one for "
+        "curvature 1000 (the marked point is a counter-example inside the theorem's steps), above it for curvature 1."),
+    "theorem6": Figure(
+        floors.theorem6_data, floors.theorem6_draw,
+        r"Theorem 6: SG-FOCUS from the optimum, $h=1$, everybody takes part, $\tau=1$, $\sigma=1$. The printed right side falls "
+        r"below the exact mean squared gradient, and below 0. Right: the limit $R\to\infty$."),
+    "damping": Figure(
+        damping_data, damping_draw,
+        r"Local steps damp FOCUS: three clients, $h=(1,\,3,\,10)$, $p=(0.9,\,0.5,\,0.05)$; rates of the exact operators, no run "
+        "enters."),
 }

@@ -11,12 +11,18 @@ from fltheory.algorithms.focus import Focus
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.weighted import Weighted
 from fltheory.operators.operator import derive
-from fltheory.report.figures import COLOURS, canvas
+from fltheory.pictures import APPROXIMATION, COLOURS, FLOOR, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
 from fltheory.runs import run
 from verification.focus.formulas import fedavg, stochastic
 from verification.focus.instances import line
 from verification.focus.instances.stochastic import theorem4_step, theorem5_step, theorem6_step
-from verification.focus.panels import NO_RUN, columns, finish, markers, pick, run_row
+from verification.focus.panels import NO_RUN, columns, pick, ran, run_row
+
+EXACT, STATED, CORRECTED, CLOSE = ({"color": c} for c in (COLOURS[0], COLOURS[1], COLOURS[2], GREY))
+BELOW = {"facecolor": COLOURS[1], "alpha": 0.18, "linewidth": 0}    # where what is printed cannot hold
+COUNTER_EXAMPLE = {"linestyle": "none", "marker": "P", "markersize": 8, "markeredgecolor": "white"}
+FLOOR_KEY = {"prediction: exact floor": FLOOR | EXACT, "run with 99.9 % intervals": RUN | EXACT}
+
 
 # ---- Theorem 3 --------------------------------------------------------------------------------------------
 FLOOR_WEIGHTS, FLOOR_H, FLOOR_B = (Q(9, 10), Q(1, 10)), Q(1, 10), (1, -1)
@@ -44,19 +50,18 @@ def theorem3_data():
 
 
 def theorem3_draw(rows):
-    figure, axes = canvas(1, width=4.6, height=3.2)
+    figure, axes = canvas(1, width=6.4, height=3.9)
     ax = axes[0][0]
     eta, exact, printed, corrected = columns(rows, "eta", "exact", "printed", "corrected")
-    seen, half = columns(rows, "run", "half_width")
-    ax.plot(eta, corrected, color=COLOURS[2], ls="--", label=r"corrected bound, $10\,\delta_q^2/\mu^2$")
-    ax.plot(eta, printed, color=COLOURS[1], ls="--", label=r"printed bound, $10\,\kappa\,\delta_q^2$")
-    ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
-    has = ~np.isnan(seen)
-    markers(ax, eta[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
-    below = printed < exact
-    ax.fill_between(eta, printed, exact, where=below, color=COLOURS[1], alpha=0.15, lw=0, label="bound below the floor")
-    finish(ax, r"FedAvg, $\mu=L=0.1$, one client a round, $q$ = (.9, .1), $\tau=1$", {"loc": "upper left", "ncols": 2},
-            xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$", ylim=(0.05, 200))
+    ax.plot(eta, corrected, **PRINTED | CORRECTED)
+    ax.plot(eta, printed, **PRINTED | STATED)
+    ax.plot(eta, exact, **FLOOR | EXACT)
+    ran(ax, rows, "eta", COLOURS[0])
+    ax.fill_between(eta, printed, exact, where=printed < exact, **BELOW)
+    finish(ax, xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$")
+    key(figure, {r"printed bound, with $10\,\kappa\,\delta_q^2$": PRINTED | STATED,
+                 r"corrected bound, with $10\,\delta_q^2/\mu^2$": PRINTED | CORRECTED, **FLOOR_KEY,
+                 "printed bound below the exact floor": BELOW}, ncols=2)
     return figure
 
 
@@ -87,25 +92,24 @@ def theorem4_data():
 
 
 def theorem4_draw(rows):
-    figure, axes = canvas(1, width=4.6, height=3.2)
+    figure, axes = canvas(1, width=6.4, height=3.7)
     ax = axes[0][0]
     eta, exact, first, printed = columns(rows, "eta", "exact", "first_order", "printed")
-    seen, half = columns(rows, "run", "half_width")
-    ax.plot(eta, printed, color=COLOURS[1], ls="--", label="printed floor of Theorem 4")
-    ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
-    ax.plot(eta, first, color="black", ls=":", label=r"$\eta\sigma^2\,\mathrm{mean}(2/p_i-1)/(2h)$")
-    has = ~np.isnan(seen)
-    markers(ax, eta[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
+    ax.plot(eta, first, **APPROXIMATION | CLOSE)
+    ax.plot(eta, printed, **PRINTED | STATED)
+    ax.plot(eta, exact, **FLOOR | EXACT)
+    ran(ax, rows, "eta", COLOURS[0])
     _limit(ax, rows[0]["largest_step"], " largest step of Theorem 4")
-    finish(ax, r"SG-FOCUS, three clients, $h=1$, $p$ = (.9, .5, .2), $\tau=2$, $\sigma=1/2$", {"loc": "lower right"},
-            xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$")
+    finish(ax, xscale="log", yscale="log", xlabel=r"$\eta$", ylabel=r"floor of $E\|x-x^\star\|^2$")
+    key(figure, {"printed floor of Theorem 4": PRINTED | STATED, **FLOOR_KEY,
+                 r"first order, $\eta\sigma^2\,\mathrm{mean}(2/p_i-1)/(2h)$": APPROXIMATION | CLOSE}, ncols=2)
     return figure
 
 
 def _limit(ax, step, text, side="left"):
     """A grey line at the largest step of a theorem; the text begins (side="left") or ends (side="right") at it."""
-    ax.axvline(step, color="grey", lw=0.8)
-    ax.text(step, 0.98, text, transform=ax.get_xaxis_transform(), fontsize=7, va="top", ha=side, color="grey")
+    ax.axvline(step, color=GREY, lw=0.8)
+    ax.text(step, 0.98, text, transform=ax.get_xaxis_transform(), fontsize=8, va="top", ha=side, color=GREY)
 
 
 def _power(v):
@@ -138,24 +142,24 @@ def theorem5_data():
 
 
 def theorem5_draw(rows):
-    figure, axes = canvas(2, width=3.7, height=3.1)
+    figure, axes = canvas(2, width=4, height=3.7)
     for ax, h in zip(axes[0], GAP_CASES, strict=True):
         mine = pick(rows, h=h)
         eta, exact, first, printed = columns(mine, "eta", "exact", "first_order", "printed")
-        seen, half = columns(mine, "run", "half_width")
-        ax.plot(eta, printed, color=COLOURS[1], ls="--", label="printed floor of Theorem 5")
-        ax.plot(eta, exact, color=COLOURS[0], label="exact floor")
-        ax.plot(eta, first, color="black", ls=":", label=r"$\eta\sigma^2\,(2/p-1)/4$")
-        has = ~np.isnan(seen)
-        markers(ax, eta[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
-        ax.fill_between(eta, printed, exact, where=printed < exact, color=COLOURS[1], alpha=0.15, lw=0)
+        ax.plot(eta, first, **APPROXIMATION | CLOSE)
+        ax.plot(eta, printed, **PRINTED | STATED)
+        ax.plot(eta, exact, **FLOOR | EXACT)
+        ran(ax, mine, "eta", COLOURS[0])
+        ax.fill_between(eta, printed, exact, where=printed < exact, **BELOW)
         if h == 1000:
             there = eta == GAP_STEP
-            ax.plot(eta[there], exact[there], marker="*", ms=8, color="black", ls="none", label="finding e15")
+            ax.plot(eta[there], exact[there], color="black", zorder=4, **COUNTER_EXAMPLE)
         _limit(ax, mine[0]["largest_step"], "largest step \nof Theorem 5 ", "right")
-        finish(ax, rf"$h=L=\beta={h}$", {"loc": "lower right"} if h == 1000 else None, xscale="log", yscale="log", xlabel=r"$\eta$")
+        finish(ax, rf"$h=L=\beta={h}$", xscale="log", yscale="log", xlabel=r"$\eta$")
     axes[0][0].set_ylabel(r"floor of $E\,F(x)-F^\star$")
-    figure.suptitle(r"SG-FOCUS, six clients, one a round, $\tau=1$, $\sigma=1$", fontsize=8)
+    key(figure, {"printed floor of Theorem 5": PRINTED | STATED, **FLOOR_KEY,
+                 r"first order, $\eta\sigma^2\,(2/p-1)/4$": APPROXIMATION | CLOSE, "printed floor below the exact one": BELOW,
+                 "counter-example at an allowed step": COUNTER_EXAMPLE | {"color": "black"}}, ncols=2)
     return figure
 
 
@@ -192,28 +196,29 @@ def theorem6_data():
 
 
 def theorem6_draw(rows):
-    figure, axes = canvas(3, width=3.1, height=3)
+    figure, axes = canvas(3, width=3.4, height=3.5)
     for ax, (N, (eta, *_)) in zip(axes[0], MEAN_CASES.items(), strict=False):
         mine = pick(rows, panel="mean", N=N)
-        R, exact, printed, seen, half = columns(mine, "rounds", "exact", "printed", "run", "half_width")
-        _pair(ax, R, exact, printed, seen, half)
+        printed, exact = _pair(ax, mine, "rounds", PREDICTION)
         ax.axhline(0, color="black", lw=0.8)
-        finish(ax, rf"$N={N}$, $\eta={_power(eta)}$", {} if N == 10 else None, xscale="log", xlabel="rounds $R$",
-               ylim=(min(0, 1.3 * printed.min()) - 0.05 * exact.max(), 2.2 * exact.max()))
-        ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+        finish(ax, rf"$N={N}$, $\eta={_power(eta)}$", xscale="log", xlabel="rounds $R$",
+               ylim=(min(0, 1.3 * printed.min()) - 0.05 * exact.max(), 1.45 * max(exact.max(), printed.max() / 1.35)))
+        ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     axes[0][0].set_ylabel(r"mean of $E\|\nabla F(x_r)\|^2$ over $r=1..R$")
     ax, mine = axes[0][2], pick(rows, panel="limit")
-    _pair(ax, *columns(mine, "eta", "exact", "printed", "run", "half_width"))
+    _pair(ax, mine, "eta", FLOOR)
     _limit(ax, mine[0]["largest_step"], "largest step \nof Theorem 6 ", "right")
     finish(ax, r"$N=10$, $R\to\infty$", xscale="log", yscale="log", xlabel=r"$\eta$")
-    figure.suptitle(r"SG-FOCUS from the optimum, $h=1$, everybody takes part, $\tau=1$, $\sigma=1$", fontsize=8)
+    key(figure, {"printed bound of Theorem 6": PRINTED | STATED, "printed bound below the exact value": BELOW,
+                 "prediction: exact mean": PREDICTION | EXACT, **FLOOR_KEY}, ncols=3)
     return figure
 
 
-def _pair(ax, x, exact, printed, seen, half):
-    ax.plot(x, printed, color=COLOURS[1], ls="--", label="printed bound of Theorem 6")
-    ax.plot(x, exact, color=COLOURS[0], label="exact")
-    has = ~np.isnan(seen)
-    markers(ax, x[has], seen[has], half[has], COLOURS[0], "run, 99.9 % interval")
-    ax.fill_between(x, printed, exact, where=printed < exact, color=COLOURS[1], alpha=0.15, lw=0,
-                    label="bound below the exact value")
+def _pair(ax, mine, x, sign):
+    """Printed and exact values and runs against a column; returns both arrays."""
+    at, exact, printed = columns(mine, x, "exact", "printed")
+    ax.plot(at, printed, **PRINTED | STATED)
+    ax.plot(at, exact, **sign | EXACT)
+    ran(ax, mine, x, COLOURS[0])
+    ax.fill_between(at, printed, exact, where=printed < exact, **BELOW)
+    return printed, exact

@@ -6,7 +6,7 @@ import numpy as np
 from fltheory.laws.memoryless import Bernoulli
 from fltheory.laws.modes import Replay
 from fltheory.operators.operator import derive
-from fltheory.report.figures import COLOURS, canvas
+from fltheory.pictures import COLOURS, FIXED_POINT, GREY, PREDICTION, RUN, canvas, finish, key, runs
 from fltheory.runs import run
 from fltheory.scalars import FLOAT
 from verification.focus.bugs.figures import PreviousModelMifa
@@ -57,41 +57,39 @@ def fig4_data():
     return rows
 
 
-STYLES = dict(zip(("FOCUS", "FOCUS, matched step", "SCAFFOLD", "FedAvg", "FedAU", "MIFA", "MIFA, notebook", "ProxSkip, late",
-                   "ProxSkip, immediate"),
-                  ((COLOURS[0], "-"), (COLOURS[0], ":"), (COLOURS[1], "-"), (COLOURS[2], "-"), (COLOURS[2], ":"),
-                   (COLOURS[3], "-"), (COLOURS[3], ":"), (COLOURS[4], ":"), (COLOURS[4], "-")), strict=True))
+SIGNS = {name: {"color": COLOURS[k], "marker": marker} for name, k, marker in (
+    ("FOCUS", 0, "o"), ("FOCUS, matched step", 5, "s"), ("SCAFFOLD", 1, "D"), ("FedAvg", 2, "^"), ("FedAU", 2, "v"),
+    ("MIFA", 3, "P"), ("MIFA, notebook", 3, "p"), ("ProxSkip, late", 4, "<"), ("ProxSkip, immediate", 4, ">"))}
+SPARSE = 4     # one recorded round in so many is drawn, each method from a round of its own
+LOWEST, HIGHEST = -16.5, 3.5
 
 
 def _panel(ax, rows, axis, names):
-    for name in names:
-        mine = [r for r in rows if r["method"] == name]
-        seen, exact = ([r for r in mine if r[k] == r[k]] for k in ("digits", "predicted"))
-        colour, style = STYLES[name]
-        x, y, h = (np.array([r[k] for r in seen]) for k in (axis, "digits", "half_width"))
-        ax.plot(x, y, color=colour, ls=style, lw=1.2, label=name)
-        ax.fill_between(x, y - h, y + h, color=colour, alpha=0.15, lw=0)
-        if exact:
-            ax.plot([r[axis] for r in exact], [r["predicted"] for r in exact], color="black", lw=0.7, ls=(0, (4, 3)),
-                    label="predicted root mean square" if name == "FOCUS" else None)
-    ax.set(ylim=(-16.5, 3.5), xlabel="round" if axis == "round" else "vectors sent per participating client")
+    for k, name in enumerate(names):
+        mine, sign = [r for r in rows if r["method"] == name], SIGNS[name]
+        exact = [r for r in mine if r["predicted"] > -16]      # the table's values end at rounding
+        ax.plot([r[axis] for r in exact], [r["predicted"] for r in exact], color=sign["color"], **PREDICTION)
+        seen = [r for r in mine if r["digits"] == r["digits"]]
+        stays = seen[-1]["digits"] < HIGHEST
+        shown = [r for r in (seen[1 + k % SPARSE :: SPARSE] if stays else seen[1:]) if r["digits"] < HIGHEST]
+        x, y, half = (np.array([r[c] for r in shown]) for c in (axis, "digits", "half_width"))
+        ax.errorbar(x, y, yerr=half, elinewidth=0.9, capsize=1.5, **RUN | sign)
+    finish(ax, ylim=(LOWEST, HIGHEST), xlabel="round" if axis == "round" else "vectors sent per participating client")
 
 
 def fig4_draw(rows):
-    figure, axes = canvas(3, 4, width=3.6, height=2.7)
+    figure, axes = canvas(3, 4, width=3.6, height=2.9, sharey=True)
     for k, setup in enumerate(I.SETUPS):
         for column, panel in enumerate(I.PANELS):
             mine = [r for r in rows if (r["setup"], r["panel"]) == (setup, panel)]
             for j, axis in enumerate(("round", "vectors")):
                 ax = axes[2 * k + j][column]
-                _panel(ax, mine, axis, [n for n in STYLES if j == 0 or "matched" not in n])
-                ax.set_xlim(0, ROUNDS if axis == "round" else 2 * ROUNDS)
-                ax.set_title(f"{setup}: {panel}", fontsize=8)
+                _panel(ax, mine, axis, [n for n in SIGNS if j == 0 or "matched" not in n])
+                finish(ax, f"{setup}: {panel}", xlim=(0, 1.02 * ROUNDS * (1 if axis == "round" else 2)))
                 if column == 0:
-                    ax.set_ylabel(r"mean of $\log_{10}\|x-x^\star\|/\|x^\star\|$", fontsize=8)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=4, loc="outside lower center", fontsize=8)
-    figure.suptitle("Ridge regressions of Figure 4; 32 participation seeds, bands 99.9 %", fontsize=10)
+                    ax.set_ylabel(r"mean of $\log_{10}\|x-x^\star\|/\|x^\star\|$")
+    key(figure, {f"{name}, prediction": PREDICTION | {"color": SIGNS[name]["color"]} for name in LINES}
+        | {f"{name}, run with 99.9 % intervals" if name == "FOCUS" else name: RUN | sign for name, sign in SIGNS.items()}, ncols=4)
     return figure
 
 
@@ -138,32 +136,36 @@ def mifa_data():
 
 
 def mifa_draw(rows):
-    figure, axes = canvas(3, width=3.7, height=3.1)
-    colours = dict(zip(("MIFA", "previous local model", "FedAvg"), (COLOURS[0], COLOURS[1], COLOURS[2]), strict=True))
-    for ax, panel in zip(axes[0], ("schedule", "error", "rate"), strict=True):
-        mine = [r for r in rows if r["panel"] == panel]
-        for name, colour in colours.items():
-            x, y, h = (np.array([r[k] for r in mine if r["method"] == name]) for k in ("at", "value", "half_width"))
-            if panel == "rate" and len(x):  # at p = 1 it jumps
-                ax.plot(x[-1:], y[-1:], "o", color=colour, ms=4, mfc="none" if name == "MIFA" else None)
-                x, y, h = x[:-1], y[:-1], h[:-1]
-            if len(x):
-                ax.plot(x, y, color=colour, marker="o" if panel == "schedule" else None, ms=3, lw=1.3, label=name)
-                ax.fill_between(x, y - h, y + h, color=colour, alpha=0.2, lw=0)
-        for r in mine:
-            if "fixed point" in r["method"]:
-                ax.axhline(r["value"], color="black", lw=0.8, ls="--", label=r["method"].replace(", ", ",\n"))
+    figure, axes = canvas(3, width=3.7, height=3.6)
+    signs = {"MIFA": {"color": COLOURS[0]}, "previous local model": {"color": COLOURS[1], "marker": "s"},
+             "FedAvg": {"color": COLOURS[2], "marker": "^"}}
     first, error, rate = axes[0]
-    first.axvspan(ABSENT.start, ABSENT.stop, color="grey", alpha=0.15, lw=0)
+    for ax, name in zip(axes[0], ("schedule", "error", "rate"), strict=True):
+        for method, sign in signs.items():
+            mine = [r for r in rows if r["panel"] == name and r["method"] == method]
+            x, y, half = (np.array([r[k] for r in mine]) for k in ("at", "value", "half_width"))
+            if ax is rate:      # at p = 1 it jumps
+                ax.plot(x[:-1], y[:-1], color=sign["color"], **PREDICTION)
+                for end in y[-1:]:
+                    ax.plot([0.98, 1.02], [end, end], color="black", **PREDICTION)
+            elif ax is first and len(x):
+                runs(ax, x, y, **sign)
+            elif len(x):
+                ax.errorbar(x[::2], y[::2], yerr=half[::2], elinewidth=0.9, capsize=1.5, **RUN | sign)
+    (limit,) = [r["value"] for r in rows if "fixed point" in r["method"]]
+    error.axhline(limit, color="black", **PREDICTION | {"linewidth": 1})
+    error.plot([60], [limit], color="black", zorder=4, **FIXED_POINT)
+    first.axvspan(ABSENT.start, ABSENT.stop, color=GREY, alpha=0.12, lw=0)
     first.text((ABSENT.start + ABSENT.stop) / 2, 0.97, "client 2 absent", fontsize=8, ha="center", va="top",
                transform=first.get_xaxis_transform())
-    first.set(xlabel="round", ylabel=r"server model $x$")
-    first.set_title("The stored change is added again\nin every round of absence", fontsize=9)
-    error.set(xlabel="round", ylabel=r"mean of $\log_{10}\|x-x^\star\|/\|x^\star\|$")
-    error.set_title("Figure 4, 4 of 16, uniform", fontsize=9)
-    rate.axhline(1, color="black", lw=0.8)
-    rate.set(xlabel="probability of taking part, four clients", ylabel="mean-square rate per round")
-    rate.set_title("Exact rates; at p = 1 both are FedAvg", fontsize=9)
-    for ax in axes[0][:2]:
-        ax.legend(fontsize=7)
+    rate.axhline(1, color=GREY, lw=0.8, zorder=1)
+    rate.text(1.02, 0.42, "both, at $p=1$", fontsize=8, ha="right")
+    finish(first, "two clients, one schedule", xlabel="round", ylabel=r"server model $x$")
+    finish(error, "Figure 4, 4 of 16, uniform", xlabel="round", ylabel=r"mean of $\log_{10}\|x-x^\star\|/\|x^\star\|$")
+    finish(rate, "four clients", ylim=(0.25, 1.5), xlabel="probability $p$ of taking part", ylabel="mean-square rate per round")
+    key(figure, {f"{name}, run" + (" with 99.9 % intervals (middle)" if name == "FedAvg" else ""): RUN | sign
+                 for name, sign in signs.items()}
+        | {f"{name}, prediction": PREDICTION | {"color": signs[name]["color"]} for name in ("MIFA", "previous local model")}
+        | {"FedAvg with everybody, predicted fixed point": PREDICTION | FIXED_POINT | {"linestyle": "-", "color": "black"}},
+        ncols=3)
     return figure

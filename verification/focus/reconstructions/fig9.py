@@ -1,8 +1,8 @@
 """Figures 8 and 9 with bundled digits over 32 clients, Dirichlet(0.05): equal and matched steps, both participation laws."""
 import numpy as np
 
+from fltheory.pictures import COLOURS, MARKERS, RUN, canvas, finish, key, runs
 from fltheory.problems.logistic import Logistic
-from fltheory.report.figures import COLOURS, canvas
 from fltheory.runs import run
 from fltheory.streams import Stream
 from verification.focus.instances import figures as I
@@ -29,12 +29,13 @@ def fig8_data():
 
 
 def fig8_draw(rows):
-    figure, axes = canvas(1, width=6.4, height=2.6)
+    figure, axes = canvas(1, width=7.5, height=3.3)
     ax = axes[0][0]
     x, y, size = (np.array([r[k] for r in rows]) for k in ("client", "label", "rows"))
     ax.scatter(x[size > 0], y[size > 0], s=2 * size[size > 0], color=COLOURS[0], alpha=0.7, lw=0)
-    ax.set(xlabel="client", ylabel="label", yticks=range(10), xlim=(-1, I.FIG9_CLIENTS))
-    ax.set_title("digits over 32 clients, Dirichlet(0.05); area: rows", fontsize=9)
+    finish(ax, xlabel="client", ylabel="label", yticks=range(10), xlim=(-1, I.FIG9_CLIENTS), ylim=(-0.7, 9.7))
+    key(figure, {f"{n} rows" if n > 1 else "1 row": {"linestyle": "none", "marker": "o", "markersize": (2 * n) ** 0.5,
+                 "color": COLOURS[0], "alpha": 0.7, "markeredgewidth": 0} for n in (1, 10, 30, 100)}, ncols=4)
     return figure
 
 
@@ -55,20 +56,19 @@ def fig9_data():
 
 
 def fig9_draw(rows):
-    figure, axes = canvas(2, 2, width=4.2, height=2.8)
-    colour = dict(zip(("SG-FOCUS", "FedAU", "SCAFFOLD", "FedAvg"), COLOURS, strict=False))
+    figure, axes = canvas(2, 2, width=4.4, height=2.9, sharex=True, sharey=True)
+    names = ("SG-FOCUS", "FedAU", "SCAFFOLD", "FedAvg")
+    signs = {name: {"color": c, "marker": m, "markersize": 3.5} for name, c, m in zip(names, COLOURS, MARKERS, strict=False)}
     for line, matched in zip(axes, (False, True), strict=True):
         for ax, panel in zip(line, ("active", "passive"), strict=True):
             for name in METHODS:
                 if name != "SG-FOCUS" and ("matched" in name) != matched:
                     continue
                 mine, own = [r for r in rows if r["panel"] == panel and r["method"] == name], name.partition(",")[0]
-                x, y, h = (np.array([r[k] for r in mine]) for k in ("round", "accuracy", "half_width"))
-                ax.plot(x, y, color=colour[own], lw=1.2, label=own)
-                ax.fill_between(x, y - h, y + h, color=colour[own], alpha=0.15, lw=0)
-            ax.set(xlabel="round", ylim=(0, 100))
+                x, y, half = (np.array([r[k] for r in mine]) for k in ("round", "accuracy", "half_width"))
+                runs(ax, x + 1.5 * (names.index(own) - 1.5) * (x > 0), y, half, **signs[own])      # side by side
             steps = r"$\eta\tau$ of the others raised to $\eta N$" if matched else r"the same $\eta$"
-            ax.set_title(f"{panel}, {steps}", fontsize=9)
+            finish(ax, f"{panel}, {steps}", ylim=(0, 100), **{"xlabel": "round"} if matched else {})
         line[0].set_ylabel("test accuracy (%)")
-        line[1].legend(fontsize=7, frameon=False, loc="lower right")
+    key(figure, {f"{name}, run with 99 % intervals": RUN | sign for name, sign in signs.items()})
     return figure
