@@ -14,13 +14,12 @@ from importlib import metadata
 from pathlib import Path
 
 from fltheory import calibration
-from fltheory.claims import about, answers, inputs, stopped, workers
+from fltheory.claims import about, answers, inputs, journal, stopped, workers
 from fltheory.claims import claim as forms
 from fltheory.claims.check import check
 from fltheory.claims.discover import Paper, activate, imported, load, papers
 from fltheory.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
 from fltheory.claims.findings import confirm
-from fltheory.claims.journal import Journal
 from fltheory.errors import refuse
 from fltheory.report.records import flat
 from fltheory.trace import write_atomically
@@ -136,6 +135,13 @@ def decide_and_sign(task, options, tell=None) -> tuple:
     return records, "" if changed else fingerprint(paper, options, stamp), changed
 
 
+def kept(paper: Paper, kind, name, report) -> list | None:
+    """The records of a claim or finding that a report folder keeps, decided in full from the files as they are; or None."""
+    options = {"quick": False, "device": "cpu", "mutant": None}
+    key = fingerprint(paper, options, inputs.stamp(paper.folder))
+    return journal.kept(report).get(_key(key, (paper.folder, kind, name)))
+
+
 def _versions():
     out = {}
     for name in LIBRARIES:
@@ -182,11 +188,11 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
             now.append(begun)
         on_progress(len(done) + len(lost), len(todo), [f"{of[folder].slug}/{name}" for folder, _, name in now])
 
-    with contextlib.closing(Journal(report, resume)) as journal:
-        if journal.damaged:
-            on_note(journal.complaint())
+    with contextlib.closing(journal.Journal(report, resume)) as book:
+        if book.damaged:
+            on_note(book.complaint())
         for task in todo:
-            old = journal.finished.get(_key(keys[task[0]], task))
+            old = book.finished.get(_key(keys[task[0]], task))
             if old is not None:
                 done[task] = old
                 on_record(old)
@@ -203,7 +209,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
                 else:
                     records, key, changed = outcome
                     if key:
-                        journal.append(_key(key, task), records)
+                        book.append(_key(key, task), records)
                     if key != keys[task[0]]:
                         written[task] = changed or task[0]
                 done[task] = records

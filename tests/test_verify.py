@@ -1,15 +1,9 @@
-"""`verify` from end to end: reports, mutants, interruption and resumption, refusals."""
+"""`verify` from end to end: reports, mutants, resumption, calibration, exit codes."""
 
 import functools
 import json
-import os
-import random
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -17,34 +11,13 @@ import fltheory as ft
 from fltheory import calibration
 from fltheory import verify as module
 from fltheory.claims import inputs
-from fltheory.claims.discover import COLUMNS, load
+from fltheory.claims.discover import load
 from fltheory.report import terminal
 from fltheory.verify import exit_code, fingerprint, verify
+from tests.verifying import FEDNOVA, PYTHON, ROOT, environment, finished, quiet, read, untimed
 
-ROOT = Path(__file__).parents[1]
-FEDNOVA = ROOT / "verification" / "fednova"
-PYTHON = [sys.executable, "-m", "fltheory"]
 CHEAP = ["lem1", "appb-momentum", "r2-stability", "cor3-o-corrected", "e1", "e8b"]
 OPTIONS = {"quick": True, "device": "cpu", "mutant": None}
-
-
-def quiet(records):
-    pass
-
-
-def untimed(value):
-    """Records without what may differ between two runs."""
-    if isinstance(value, dict):
-        return {k: untimed(v) for k, v in value.items() if k != "seconds"}
-    return [untimed(v) for v in value] if isinstance(value, list) else value
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-
-
-def environment():
-    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
 
 # ---- end to end -------------------------------------------------------------------------------------------
@@ -123,81 +96,7 @@ def test_a_lost_factor_in_a_term_of_the_bound_is_noticed(monkeypatch, term, fact
     assert "appb-momentum" not in wrong
 
 
-# ---- interruption -----------------------------------------------------------------------------------------
-def finished(report):
-    """Keys of the verdicts that are safely on disk."""
-    path, keys = report / "verdicts.partial.jsonl", set()
-    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
-        try:
-            keys.add(tuple(json.loads(line)["key"]))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return keys
-
-
-def of_group(group):
-    """Processes of a process group, by the kernel's table."""
-    alive = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group and fields[0] != "Z":
-            alive.append(int(stat.parent.name))
-    return alive
-
-
-SLEEPY = """
-import time
-from fractions import Fraction
-
-from fltheory.claims.claim import Instance, claim
-from fltheory.claims.relations import equal
-
-for k in range(12):
-    @claim(f"c{k}", on=[Instance("one", k=k)], domain="one number", powerless="an example")
-    def body(i):
-        \"\"\"A number equals itself, after some thought.\"\"\"
-        time.sleep(0.15)
-        return equal(Fraction(i.k, 7), Fraction(2 * i.k, 14))
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for orphans")
-def test_killed_five_times_and_resumed_nothing_is_lost(tmp_path):
-    folder, report, rng = tmp_path / "papers" / "sleepy", tmp_path / "report", random.Random(20201)
-    (folder / "claims").mkdir(parents=True)
-    (folder / "claims" / "all.py").write_text(SLEEPY)
-    rows = [f"c{k},Sec {k},claim,identity,CERTIFIED,exact,,Number {k}." for k in range(12)]
-    (folder / "ledger.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
-    command = [*PYTHON, "verify", str(folder), "--report", str(report), "--jobs", "2", "--resume"]
-    before = set()
-    for new in (0, 1, 2, 0, 1):  # killed while starting, or soon after `new` further verdicts
-        child = subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, stdout=subprocess.PIPE)
-        for _ in range(len(before) + new if new else 0):
-            child.stdout.readline()
-        time.sleep(rng.uniform(0, 0.1) if new else rng.uniform(0.1, 0.6))
-        child.kill()
-        child.wait()
-        child.stdout.close()
-        deadline = time.monotonic() + 10
-        while of_group(child.pid) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert of_group(child.pid) == [], "orphan workers"
-        now = finished(report)
-        assert before <= now
-        before = now
-    assert len(before) >= 4
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert before <= finished(report)
-    assert len(finished(report)) == 12
-    whole = subprocess.run([*command[:-2], "1", "--report", str(tmp_path / "whole")], cwd=ROOT, env=environment())
-    assert whole.returncode == 0
-    assert untimed(read(report / "verdicts.jsonl")) == untimed(read(tmp_path / "whole" / "verdicts.jsonl"))
-
-
+# ---- resumption --------------------------------------------------------------------------------------------
 def test_workers_and_a_single_process_decide_a_real_claim_alike():
     one, _ = verify([FEDNOVA], only=CHEAP[:3], quick=True, on_record=quiet)
     two, _ = verify([FEDNOVA], only=CHEAP[:3], quick=True, jobs=2, on_record=quiet)
@@ -278,191 +177,6 @@ def test_a_crash_while_deciding_becomes_an_error_record(monkeypatch):
     assert code == 1
     assert records[1]["word"] == "ERROR"
     assert "RuntimeError: disk on fire" in records[1]["surprises"][0]
-
-
-# ---- inputs that change, workers that die --------------------------------------------------------------------
-TWO = """
-import os
-import signal
-from fractions import Fraction
-from pathlib import Path
-
-from fltheory.claims.claim import Instance, claim
-from fltheory.claims.relations import equal
-from {package} import formulas as f
-
-HERE = Path(__file__).parent
-
-
-def visits(name):
-    path = HERE.parents[2] / f"{{name}}.visits"
-    with open(path, "a") as handle:
-        handle.write("x")
-    return len(path.read_text())
-
-
-@claim("one", on=[Instance("only")], domain="one", powerless="an example")
-def one(i):
-    \"\"\"A whole.\"\"\"
-    {one}
-    return equal(f.share(1), 1)
-
-
-@claim("two", on=[Instance("only")], domain="two", powerless="an example")
-def two(i):
-    \"\"\"Two halves.\"\"\"
-    {two}
-    return equal(2 * f.share(2), 1)
-
-
-@claim("three", on=[Instance("only")], domain="three", powerless="an example")
-def three(i):
-    \"\"\"Three thirds.\"\"\"
-    return equal(3 * f.share(3), 1)
-"""
-RIGHT, BAD = "from fractions import Fraction\n\n\ndef share(k):\n    return Fraction(1, k)\n", \
-    "from fractions import Fraction\n\n\ndef share(k):\n    return Fraction(2, k)\n"
-
-
-def small(tmp_path, one="pass", two="pass", slug="small"):
-    """A paper of three true claims whose bodies do something more."""
-    parent = tmp_path / "papers"
-    folder = parent / slug
-    (folder / "claims").mkdir(parents=True)
-    (folder / "claims" / "all.py").write_text(TWO.format(package=f"papers.{slug}", one=one, two=two))
-    (folder / "formulas.py").write_text(RIGHT)
-    rows = [f"{name},Sec 1,claim,identity,CERTIFIED,exact,,{name} of them." for name in ("one", "two", "three")]
-    (folder / "ledger.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
-    return folder
-
-
-def words(records):
-    return {r["id"]: r["word"] for r in records if r["type"] == "claim"}
-
-
-ALL = dict.fromkeys(("one", "two", "three"), "CERTIFIED")
-
-
-def command_line(folder, *options):
-    return subprocess.run([*PYTHON, "verify", str(folder), *options], cwd=ROOT, env=environment(), capture_output=True,
-                          text=True)
-
-
-def test_an_edit_after_the_journal_was_opened_is_never_stored_under_what_was_there_before(tmp_path, monkeypatch):
-    folder, report = small(tmp_path), tmp_path / "report"
-    opened = module.Journal
-
-    def opened_and_edited(*args):
-        (folder / "formulas.py").write_text(BAD)
-        return opened(*args)
-
-    notes = []
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "Journal", opened_and_edited)
-        records, code = verify([folder], report=report, jobs=2, on_record=quiet, on_note=notes.append)
-    assert (code, set(words(records).values())) == (1, {"FALSE"})  # the workers read the edited file
-    assert len(notes) == 1 and "(3: " in notes[0] and "may rest on other inputs" in notes[0]
-    (folder / "formulas.py").write_text(RIGHT)
-    done = command_line(folder, "--report", str(report), "--resume")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (folder / "formulas.py").write_text(BAD)  # of these contents they are the verdicts
-    again = command_line(folder, "--report", str(report), "--resume")
-    assert again.returncode == 1
-    assert all(f"small/{name}" in again.stdout for name in ALL)
-    assert [r["key"][0] for r in read(report / "verdicts.partial.jsonl")].count(
-        read(report / "verdicts.partial.jsonl")[0]["key"][0]) == 3  # nothing was decided a second time
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_edit_during_a_decision_is_reported_and_its_verdicts_are_not_kept(tmp_path, jobs):
-    edit = f"(HERE.parent / 'formulas.py').write_text({BAD!r})"
-    folder, report, notes = small(tmp_path, two=edit, slug=f"edited{jobs}"), tmp_path / "report", []
-    records, code = verify([folder], report=report, jobs=jobs, on_record=quiet, on_note=notes.append)
-    assert set(words(records)) == set(ALL)
-    assert "two" not in {r["key"][-1] for r in read(report / "verdicts.partial.jsonl")}
-    assert len(notes) == 1 and "formulas.py was written" in notes[0] and "two" in notes[0]
-    if jobs == 1:
-        assert code == 0  # what was loaded is what was judged
-        assert {r["key"][-1] for r in read(report / "verdicts.partial.jsonl")} == {"one"}
-
-
-def test_a_process_that_goes_on_with_an_old_import_keeps_nothing(tmp_path):
-    folder, report, notes = small(tmp_path, slug="imported"), tmp_path / "report", []
-    assert verify([folder], on_record=quiet, on_note=notes.append)[1] == 0 and notes == []
-    (folder / "formulas.py").write_text(BAD)
-    records, _ = verify([folder], report=report, on_record=quiet, on_note=notes.append)
-    assert words(records) == ALL  # python has the old file
-    assert len(notes) == 1 and (report / "verdicts.partial.jsonl").read_text() == ""
-    done = command_line(folder, "--report", str(report), "--resume")
-    assert done.returncode == 1 and "FALSE" in done.stdout
-
-
-KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
-
-
-@pytest.mark.skipif(not hasattr(os, "kill") or os.name != "posix", reason="sends SIGKILL")
-def test_a_killed_worker_is_replaced_and_its_task_decided_again(tmp_path):
-    folder, report = small(tmp_path, two=f"if visits('two') == 1: {KILLED}"), tmp_path / "report"
-    done = command_line(folder, "--report", str(report), "--jobs", "2")
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert words(read(report / "verdicts.jsonl")) == ALL
-    assert (tmp_path / "two.visits").read_text() == "xx"
-
-
-@pytest.mark.skipif(not hasattr(os, "kill") or os.name != "posix", reason="sends SIGKILL")
-def test_a_worker_killed_twice_is_reported_and_everything_else_is_kept(tmp_path):
-    """As the kernel kills a process that takes too much memory."""
-    folder, report = small(tmp_path, two=f"visits('two'); {KILLED}"), tmp_path / "report"
-    done = command_line(folder, "--report", str(report), "--jobs", "2")
-    assert done.returncode == 3
-    assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
-    assert "two: its worker was killed by SIGKILL" in done.stderr
-    assert "1 not decided: small/two" in done.stdout
-    assert "not decided" in (report / "verdicts.md").read_text()
-    assert "not decided" in (report / "index.html").read_text()
-    head, *rest = read(report / "verdicts.jsonl")
-    assert head["lost"] == ["small/two"]
-    assert words(rest) == {"one": "CERTIFIED", "three": "CERTIFIED"}
-    assert {r["key"][-1] for r in read(report / "verdicts.partial.jsonl")} == {"one", "three"}
-    assert (tmp_path / "two.visits").read_text() == "xx"
-    again = command_line(folder, "--report", str(report), "--jobs", "2", "--resume")
-    assert again.returncode == 3 and "1 not decided: small/two" in again.stdout
-    assert {r["key"][-1] for r in read(report / "verdicts.partial.jsonl")} == {"one", "three"}
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_interruption_keeps_finished_verdicts_and_says_where(tmp_path, jobs):
-    wait = "import time; visits('two'); time.sleep(60)"
-    folder, report = small(tmp_path, two=wait, slug=f"slow{jobs}"), tmp_path / "report"
-    child = subprocess.Popen([*PYTHON, "verify", str(folder), "--report", str(report), "--jobs", str(jobs)], cwd=ROOT,
-                             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
-    wanted = {"one"} if jobs == 1 else {"one", "three"}
-    for _ in wanted:
-        child.stdout.readline()
-    while not (tmp_path / "two.visits").exists():
-        time.sleep(0.02)
-    os.killpg(child.pid, signal.SIGINT)  # as Ctrl-C does: the workers hear it too
-    _, err = child.communicate(timeout=30)
-    assert child.returncode == 130
-    assert err == (f"fltheory: interrupted; {len(wanted)} decided, kept in {report}: continue with --resume\n")
-    assert {r["key"][-1] for r in read(report / "verdicts.partial.jsonl")} == wanted
-    deadline = time.monotonic() + 10
-    while of_group(child.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert of_group(child.pid) == []
-
-
-def test_an_interruption_without_a_report_keeps_nothing_and_says_so(tmp_path, monkeypatch, capsys):
-    folder = small(tmp_path, slug="unkept")
-    from fltheory.cli import main
-
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "decide", interrupt)
-    assert main(["verify", str(folder)]) == 130
-    assert "0 decided, kept nowhere without --report" in capsys.readouterr().err
 
 
 # ---- the calibration of our own checks -----------------------------------------------------------------------

@@ -77,25 +77,13 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if resume and self.path.exists():
-                self._read()
+                self.finished, self.damaged = _read(self.path)
             self.handle = open(self.path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 (kept open)
             if resume:
                 self.handle.write("\n")  # close a torn line, if any
         except OSError as error:
             raise BadInput(f"report folder {str(folder)!r} cannot be written ({error.strerror}). "
                            "Choose another with --report.") from None
-
-    def _read(self):
-        with open(self.path, "rb") as handle:
-            for number, raw in enumerate(_lines(handle), start=1):
-                try:
-                    if raw is None:
-                        raise _Damaged(f"longer than {LONGEST} bytes")
-                    if raw.strip():
-                        key, records = read_line(raw)
-                        self.finished[key] = records
-                except _Damaged as why:
-                    self.damaged.append((number, str(why)))
 
     def complaint(self) -> str:
         """One sentence on the lines that were left out, "" if there are none."""
@@ -116,6 +104,30 @@ class Journal:
     def close(self):
         if self.handle is not None:
             self.handle.close()
+
+
+def kept(report) -> dict:
+    """{key: records} of what a report folder keeps; {} if there is none. Nothing is written."""
+    try:
+        return _read(Path(report) / FILE)[0]
+    except (OSError, ValueError):  # no such folder, or no name of one
+        return {}
+
+
+def _read(path) -> tuple:
+    """({key: records}, [(line number, reason)] of the lines that are left out)."""
+    finished, damaged = {}, []
+    with open(path, "rb") as handle:
+        for number, raw in enumerate(_lines(handle), start=1):
+            try:
+                if raw is None:
+                    raise _Damaged(f"longer than {LONGEST} bytes")
+                if raw.strip():
+                    key, records = read_line(raw)
+                    finished[key] = records
+            except _Damaged as why:
+                damaged.append((number, str(why)))
+    return finished, damaged
 
 
 def _lines(handle):

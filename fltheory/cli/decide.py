@@ -29,6 +29,8 @@ def add(command):
 
     show = command("show", _show, "one claim or finding: statement, word, numbers, mutants, witness, correction")
     _with_id(show)
+    show.add_argument("--report", default="reports", metavar="DIR",
+                      help="take a verdict that `verify --report DIR` left here, if no input has changed since (default: reports)")
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the records, one JSON object per line")
     form.add_argument("--cite", action="store_true", help="a line to cite the verdict")
@@ -117,11 +119,19 @@ def _records(paper, kind, found) -> list:
     return [{**r, "paper": paper.slug} for r in records]
 
 
+def _kept(paper, kind, found, report) -> list | None:
+    from fltheory.verify import kept
+    records = kept(paper, kind, found.id, report)
+    return records and [{**r, "paper": paper.slug} for r in records]
+
+
 def _show(args):
     paper, kind, found = _find(args)
-    with Progress("deciding") as progress:
-        progress.update(0, 0, [f"{paper.slug}/{found.id}"])
-        records = _records(paper, kind, found)
+    records = _kept(paper, kind, found, args.report)
+    if records is None:
+        with Progress("deciding") as progress:
+            progress.update(0, 0, [f"{paper.slug}/{found.id}"])
+            records = _records(paper, kind, found)
     if args.json:
         import json
         print(*map(json.dumps, records), sep="\n")
