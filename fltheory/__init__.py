@@ -61,7 +61,7 @@ _PUBLIC = {
     "runs": ["run"],
     "trace": ["Trace"],
     "scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch"],
-    "claims.claim": ["Claim", "Finding", "Hypothesis", "Instance", "claim", "finding"],
+    "claims.claim": ["Claim", "Finding", "Hypothesis", "Instance", "claim", "finding", "illustrate"],
     "claims.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
     "claims.evidence": ["Terms"],
     "claims.search": ["Family", "Search"],

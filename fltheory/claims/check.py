@@ -14,6 +14,7 @@ from fltheory.claims.covers import covered, label, restricted
 from fltheory.claims.evidence import InstanceVerdict, Terms, weakest
 from fltheory.claims.relations import at_most, equal
 from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
+from fltheory.scalars import Field
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
 UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
@@ -244,9 +245,7 @@ def _word(claim, instances, found) -> str:
     kinds = {c.evidence for v in scope for c in v.comparisons}
     decisive = kinds - {"statistical"}  # runs confirm; they never decide what is proved without them
     weak = weakest(decisive) if decisive else "statistical"
-    if claim.domain and weak == "symbolic":
-        return ev.PROVED
-    if claim.domain and "symbolic" in decisive and weak == "exact" and claim.proved:
+    if claim.domain and weak in ("symbolic", "exact") and _proves(claim, scope):
         return ev.PROVED
     if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
         return ev.CERTIFIED
@@ -255,6 +254,15 @@ def _word(claim, instances, found) -> str:
             return ev.SKIPPED
         return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
     return ev.SUPPORTED
+
+
+def _proves(claim, scope) -> bool:
+    """Whether every instance but the illustrations is decided in symbols; where all its numbers are symbols, exact facts may
+    stand beside: they are steps of the proof."""
+    shown = {i.name for i in claim.on if i.illustrates}
+    free = {i.name for i in claim.on if isinstance(i.domain, Field)}
+    kinds = {v.instance: {c.evidence for c in v.comparisons} - {"statistical"} for v in scope if v.instance not in shown}
+    return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
 
 
 def _evidence(word, instances) -> str:

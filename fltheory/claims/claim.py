@@ -12,7 +12,7 @@ from pathlib import Path
 from fltheory.claims.covers import check_covers
 from fltheory.claims.evidence import Comparison, at_status, show
 from fltheory.errors import is_one_of, listed, refuse, shown
-from fltheory.scalars import RATIONAL, Domain, declare, fraction
+from fltheory.scalars import RATIONAL, Domain, Field, declare, fraction
 
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
 
@@ -22,15 +22,16 @@ class Instance:
 
     Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
     `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
-    algorithm from here and never construct one, so that mutants can be swapped in. Further keywords become
-    attributes (step counts, horizons, symbols).
+    algorithm from here and never construct one, so that mutants can be swapped in. illustrates: it shows in numbers what
+    other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
+    keywords become attributes (step counts, horizons, symbols).
     """
 
     def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
-                 x0=None, simulate=None, **extra):
+                 x0=None, simulate=None, illustrates=False, **extra):
         self.name, self.problem, self.algorithm, self.law = name, problem, algorithm, law
         self.noise, self.domain, self.says, self.x0, self.simulate = noise, domain, says, x0, simulate
-        self.extra = extra
+        self.illustrates, self.extra = illustrates, extra
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "extra" or name not in self.extra:
@@ -42,7 +43,7 @@ class Instance:
     def but(self, **changes) -> Instance:
         """The same instance with some fields or extras replaced."""
         own = {k: changes.pop(k, getattr(self, k)) for k in
-               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate")}
+               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
         return type(self)(**own, **(self.extra | changes))
 
     def afresh(self) -> Instance:
@@ -96,6 +97,13 @@ class Instance:
         units = {"eta": s**2 / c, "mu": c / s**2}
         extra = {k: fraction(self.extra[k]) * v for k, v in units.items() if k in self.extra}
         return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
+
+
+def illustrate(instances, symbols=False):
+    """Say of instances in numbers (symbols: of all of them) that they only illustrate what others prove; returns them."""
+    for i in instances:
+        i.illustrates = i.illustrates or symbols or not isinstance(i.domain, Field)
+    return instances
 
 
 def _in_units(record, factors):
@@ -164,8 +172,7 @@ class Claim:
     as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
     a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
     no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
-    algorithm; `bound`: the dimensional test applies; `proved`: the symbolic instances prove the statement and the exact
-    ones only illustrate it.
+    algorithm; `bound`: the dimensional test applies.
     """
 
     id: str
@@ -184,7 +191,6 @@ class Claim:
     powerless: str = ""
     vacuous: Callable | None = None
     bound: bool = False
-    proved: bool = False
     place: str = ""
     kind: str = ""
     paper: str = ""

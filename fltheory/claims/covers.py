@@ -10,7 +10,7 @@ from fltheory.errors import refuse
 from fltheory.scalars import Field
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
-LISTED = 4   # values of one name that a label shows
+SHOWN = 4   # values of one name that a label shows
 
 
 def check_covers(covers, id) -> dict:
@@ -47,7 +47,7 @@ def _words(values) -> str:
     else:
         listed = [str(v) for v in numbers]
     listed += [f"({', '.join(map(str, v))})" for v in tuples]
-    return ", ".join(listed[:LISTED]) + (", ..." if len(listed) > LISTED else "")
+    return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
 
 
 def label(word, covers) -> str:

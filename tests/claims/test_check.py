@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fltheory.claims.check import apply_bug, check, check_instance
-from fltheory.claims.claim import Hypothesis, Instance
+from fltheory.claims.claim import Hypothesis, Instance, illustrate
 from fltheory.claims.evidence import Terms
 from fltheory.claims.relations import agrees, at_most, equal
 from fltheory.errors import BadInput, CertificateFailed, MissingLibrary, NoFixedPoint, TooLarge
-from fltheory.scalars import FLOAT
+from fltheory.scalars import FLOAT, Field
 from fltheory.trace import Interval
 from tests.claims.examples import X, Y, always, averaging, bounded, contraction, made
 
@@ -47,10 +47,8 @@ def raising(error):
         ([TRUE], {"domain": "all x"}, "PROVED", "symbolic"),
         ([TRUE], {}, "SUPPORTED", "symbolic"),  # no domain: nothing says what is covered
         ([TRUE, EXACT], {"domain": "all x"}, "CERTIFIED", "exact"),
-        ([TRUE, EXACT], {"domain": "all x", "proved": True}, "PROVED", "symbolic"),
-        ([EXACT], {"domain": "here", "proved": True}, "CERTIFIED", "exact"),  # nothing symbolic was compared
         ([TRUE, RUN], {"domain": "all x"}, "PROVED", "symbolic"),  # runs confirm, they do not decide
-        ([TRUE, FLOATING], {"domain": "all x", "proved": True}, "SUPPORTED", "float"),
+        ([TRUE, FLOATING], {"domain": "all x"}, "SUPPORTED", "float"),
         ([EXACT], {"domain": "here"}, "CERTIFIED", "exact"),
         ([EXACT], {}, "SUPPORTED", "exact"),
         ([FLOATING], {"domain": "here"}, "SUPPORTED", "float"),
@@ -58,7 +56,7 @@ def raising(error):
         ([FALSE_EXACT], {"domain": "here"}, "FALSE", "exact"),
         ([EXACT, FALSE_FLOAT], {}, "OPEN", "none"),  # only exact numbers accuse
         ([WRONG_RUN], {}, "OPEN", "none"),
-        ([TRUE, WRONG_RUN], {"domain": "all x", "proved": True}, "OPEN", "none"),
+        ([TRUE, WRONG_RUN], {"domain": "all x"}, "OPEN", "none"),
         ([FALSE_FLOAT, FALSE_EXACT], {}, "FALSE", "exact"),
         ([TRUE, UNDECIDED], {"domain": "all x"}, "OPEN", "none"),
         ([], {}, "ERROR", "none"),  # a check that compares nothing
@@ -76,6 +74,30 @@ def test_universal_statements_need_a_search_that_ran(kind):
     assert check(always(EXACT, kind=kind, search=Searched())).word == "SUPPORTED"
     assert check(always(TRUE, kind=kind, domain="all x")).word == "PROVED"
     assert check(always(EXACT, kind=kind, search=Searched(in_scope=0))).word == "OPEN"
+
+
+def test_an_illustration_in_numbers_stands_beside_a_proof():
+    """What an illustration is, the instance says; a proof that rests on numbers is a certificate."""
+    def word(*on, **options):
+        return check(made(lambda i: i.c, on=list(on), domain="all x", **options)).word
+    proof, numbers, wrong = (Instance(name, c=c) for name, c in (("proof", TRUE), ("numbers", EXACT), ("wrong", FALSE_EXACT)))
+    assert word(proof, numbers) == "CERTIFIED"
+    assert word(proof, numbers.but(illustrates=True)) == "PROVED"
+    assert word(proof.but(illustrates=True), numbers) == "CERTIFIED"
+    assert word(numbers.but(illustrates=True)) == word(proof.but(illustrates=True)) == "CERTIFIED"
+    assert word(proof, wrong.but(illustrates=True)) == "FALSE"
+    assert word(proof, Instance("float", c=FLOATING, illustrates=True)) == "SUPPORTED"
+    # where every number of the instance is a symbol, an exact fact is a step of the proof
+    assert word(Instance("symbols", domain=Field("h"), c=[TRUE, EXACT])) == "PROVED"
+    assert word(Instance("numbers", c=[TRUE, EXACT])) == "CERTIFIED"
+    assert word(Instance("symbols", domain=Field("h"), c=[EXACT])) == "CERTIFIED"
+    assert numbers.but(illustrates=True).but(says="kept").illustrates
+
+
+def test_a_list_says_that_its_numbers_illustrate():
+    both = [Instance("symbols", domain=Field("h")), Instance("numbers")]
+    assert illustrate(both) is both and [i.illustrates for i in both] == [False, True]
+    assert [i.illustrates for i in illustrate(both, symbols=True)] == [True, True]
 
 
 def test_a_refutation_by_floats_stays_open_even_beside_exact_instances_that_hold():

@@ -77,7 +77,7 @@ def eq13_16(i):
 
 
 @claim("eq17-21", covers={"n": "all", "tau": "all"},
-       on=I.local_runs, proved=True,
+       on=I.local_runs,
        rejects=[bugs.one_step_more, bugs.proximal_missing, bugs.hidden_proximal, bugs.decayed_step],
        domain="every H with H + mu I invertible, e, x, eta and mu; d = 1, 2, 3; every integer tau by induction on the "
               "coded step")
@@ -114,7 +114,7 @@ def eq17_21(i):
 
 
 @claim("eq23-25", covers={"tau": "all"},
-       on=I.round_maps, proved=True,
+       on=I.round_maps,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_missing,
                 bugs.hidden_proximal],
        domain="n = 2, 3 clients, d = 1 and 2, every H_i, e_i, p, eta and mu, every integer tau_i (local maps K_i of "
@@ -134,7 +134,7 @@ def eq23_25(i):
 
 
 @claim("eq26-28-sharp", covers={"tau": "all"},
-       on=I.sharp, proved=True,
+       on=I.sharp,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.server_step_two],
        domain="symmetry: every H_i in the plane with steps (1, 2), every tau because K_i is a polynomial in H_i; "
               "automatic contraction: n = 2 and 3, every 0 < h_i <= L, p, mu >= 0 and 0 < eta (L + mu) < 2, every "
@@ -203,7 +203,7 @@ def eq29(i):
 
 
 @claim("eq29-general", covers={"tau": "all"},
-       on=I.eq29_general, proved=True,
+       on=I.eq29_general,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing, bugs.hidden_proximal,
                 bugs.decayed_step],
        domain="n = 2 and 3, every p, e_i, eta and mu, every integer tau_i by induction on the coded step; contraction "

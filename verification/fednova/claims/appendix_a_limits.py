@@ -49,7 +49,7 @@ def lem1_decaying(i):
 
 
 @claim("bias-limit-general", covers={"n": "2, 3", "d": "1", "tau": "all"},
-       on=I.limits, proved=True,
+       on=I.limits,
        rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step,
                 bugs.proximal_squared, bugs.dampened_momentum],
        domain="scalar H: n = 2 and 3, every h_i, e_i and p, all four solvers with any alpha, gamma, rho, every integer "
@@ -95,7 +95,6 @@ def bias_limit_general(i):
 
 @claim("r1-equal-bias", covers={"tau": "all"},
        on=I.equal_bias, rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step],
-       proved=True,
        domain="every 0 < eta <= 1 and integer t >= 2 (general t by induction on the coded step); both coded fixed "
               "points for t = 4, 9")
 def r1_equal_bias(i):

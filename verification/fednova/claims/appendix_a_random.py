@@ -60,7 +60,7 @@ _spread = Hypothesis("random steps matter", r"$\mathrm{var}\,\kappa>0$ and some 
 
 
 @claim("sec3-random-fixed-eta", covers={"tau": "all"},
-       on=I.random_floors, needs=[_spread], proved=True,
+       on=I.random_floors, needs=[_spread],
        rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
        reading="Non-vanishing gap: the stationary mean square of the distance to x* at a fixed eta, which is what the "
                "figure shows.",
@@ -92,7 +92,7 @@ def sec3_random_fixed_eta(i):
 
 
 @claim("sec3-random-corrected", covers={"tau": "all"},
-       on=I.random_floors, proved=True,
+       on=I.random_floors,
        rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
        domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
               "< eta < 2; the order in eta from powers as jets; listed instances with up to three step counts")

@@ -50,7 +50,7 @@ dominated = Hypothesis("prefixes at most a", r"$b^{(k)}_{i,s}\le a_{i,s}$ (vanil
 
 
 @claim("lem2", covers={"d": "all", "values": "2 to 4"},
-       on=I.lem2, proved=True, rejects=SOLVER_BUGS,
+       on=I.lem2, rejects=SOLVER_BUGS,
        needs=[Hypothesis("martingale differences", r"$E[A_k\mid A_{k-1},\dots,A_1]=0$",
                          lambda i: (_drift_of_noise(i), 0))],
        domain="every history, conditional laws on 2, 3 and 4 values with any probabilities, every number of matrices "
@@ -94,7 +94,7 @@ def _drift_of_noise(i):
     return worst
 
 
-@claim("eq56", on=[*I.eq56, *I.solvers[:4], *I.proximal], proved=True,
+@claim("eq56", on=[*I.eq56, *I.solvers[:4], *I.proximal],
        rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
        domain="two scalar clients with steps (2, 3): every curvature, e_i, p, x, eta, sigma, alpha, rho, gamma, for "
               "the four solvers under FedAvg and for vanilla FedNova; exactly on the listed instances in the plane")

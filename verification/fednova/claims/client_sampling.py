@@ -106,7 +106,6 @@ _subset_bugs = [bugs.weights_not_renormalised, bugs.fednova_scaled_up]
 
 @claim("footnote1-i", covers={"tau": "all"},
        on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
-       proved=True,
        domain="server step: n = 2 with q = 1, 2, 3 and n = 3 with q = 2, every p, tau_eff, |a_i|_1 and every change of "
               "the clients (so every solver, tau_i, objective and noise); whole coded round: n = 2, every scalar "
               "quadratic, steps (1,2) with q = 2 and (2,3) with q = 1")
@@ -118,7 +117,7 @@ def footnote_i(i):
 
 
 @claim("footnote1-ii", covers={"tau": "all"},
-       on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs], proved=True,
+       on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs],
        domain="server step: n = 2, 3, 4 with subsets of several sizes q, every p, tau_eff, |a_i|_1 and every change of "
               "the clients (so every solver, tau_i, objective and noise); whole coded round: every scalar quadratic, "
               "n = 2, q = 1, steps (1,2) and n = 3, q = 2, steps (1,2,2)")
@@ -137,7 +136,6 @@ fresh = Hypothesis("fresh runs", "every draw makes a run of its own (number of s
 
 @claim("eq163-fresh-runs", covers={"tau": "all"},
        on=I.fresh_runs, needs=[fresh], rejects=[*_law_bugs, bugs.one_step_more], bound=True,
-       proved=True,
        domain="sampling: n = 2 with q = 2, 3 and n = 3 with q = 2, every p and |a_i|_1, uncorrelated runs of any "
               "variances, any dependence of h on the noise; whole coded round: every pair of scalar quadratics, p, "
               "eta, tau_eff, x, steps (1,2) with q = 2 and (2,2) with q = 1")
@@ -177,7 +175,7 @@ def _split(i):
 
 
 @claim("eq162-shared-runs", covers={"d": "none", "tau": "all"},
-       on=I.shared_runs, rejects=_law_bugs, proved=True,
+       on=I.shared_runs, rejects=_law_bugs,
        domain="n = 2 with q = 2, 3 and n = 3 with q = 2, every p, v_i, |a_i|_1 and tau_eff")
 def eq162_shared(i):
     r"""If a client drawn twice shares one run, with $v_i=E\|d_i-h_i\|^2$,
@@ -283,7 +281,7 @@ def eq177_180(i):
 
 @claim("alg1-partial-weights", covers={"tau": "all"},
        on=I.partial,
-       rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised, *_subset_bugs], proved=True,
+       rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised, *_subset_bugs],
        domain="m = 2, 3, 4 with every q and m = 5 with q = 2, 3, uniform p, every integer tau_i (coded normaliser by "
               "induction), every eta on linear losses, which is the limit eta -> 0 of every smooth objective")
 def alg1_partial(i):

@@ -50,7 +50,7 @@ def same_constants(i, stated):
 
 
 @claim("eq121-125", covers={"d": "none", "tau": "all"},
-       on=I.fedavg, proved=True,
+       on=I.fedavg,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step,
                 bugs.hidden_proximal],
        domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
@@ -65,7 +65,7 @@ def eq121_125(i):
 
 
 @claim("fednova-constants", covers={"d": "none", "tau": "all"},
-       on=I.fednova, proved=True,
+       on=I.fednova,
        rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step, bugs.hidden_proximal],
        domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
               "for two step counts")
@@ -81,7 +81,7 @@ def fednova_constants(i):
 
 
 @claim("eq127-132", covers={"d": "none", "tau": "all"},
-       on=I.fedprox, proved=True,
+       on=I.fedprox,
        rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                 bugs.proximal_missing],
        domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; a whole coded round "
@@ -109,7 +109,7 @@ def _jets(i, expression):
 
 
 @claim("cor1", covers={"d": "none", "tau": "all"},
-       on=I.corollary1, proved=True, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
+       on=I.corollary1, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
        domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
               "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
 def cor1(i):
@@ -170,7 +170,7 @@ def _constant(value):
 
 
 @claim("fig4-relative-variance", covers={"d": "none", "tau": "all"},
-       on=I.relative_variance, proved=True,
+       on=I.relative_variance,
        rejects=[bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared, bugs.proximal_missing],
        domain="n = 2, 3, uniform p, every alpha in [0, 1], every integer tau_i by induction on the coded step; a "
               "whole coded round with noise")

@@ -96,7 +96,7 @@ def cor2_nonzero_alpha(i):
 
 
 @claim("cor2-slope-threshold", covers={"n": "all", "d": "none", "tau": "all"},
-       on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared], proved=True,
+       on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared],
        domain="every L, kappa, gap, m, eta and integer tau >= 2 (|a|_1 by induction on the coded step); exact bounds "
               "on both sides of the threshold")
 def cor2_slope_threshold(i):

@@ -19,7 +19,6 @@ ALARM = 1e-4  # each statistical comparison's false-alarm level; a hundred of th
     covers={"tau": "all"},
     on=I.stability,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.tau_eff_halved],
-    proved=True,
     domain="n = 2 and 3, every p, tau_eff and e_i, every integer tau_i by induction on the coded step, 0 < eta < 2",
 )
 def r2_stability(i):
@@ -49,7 +48,6 @@ def r2_stability(i):
     covers={"tau": "all"},
     on=I.sampling,
     rejects=[bugs.one_step_more, bugs.without_replacement, bugs.one_draw_less, bugs.hidden_proximal],
-    proved=True,
     domain="n = 2 with q = 1, 2 and n = 3 with q = 2, every p and xi_i, 0 < eta < 2, every integer tau by induction on the "
     "coded step",
 )
@@ -118,7 +116,6 @@ def cor3_o_as_printed(i):
     "cor3-o-corrected",
     covers={"n": "all", "tau": "all"},
     on=[I.cor3_symbols, *I.cor3],
-    proved=True,
     domain="every q, tau_eff, tau, T, L, sigma, kappa, B, C, gap (substitution as an identity with root^2 = q tau T)",
 )
 def cor3_o_corrected(i):

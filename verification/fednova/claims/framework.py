@@ -120,7 +120,6 @@ def _chi_square():
     covers={"n": "2, 3", "tau": "(2, 3), (1, 2, 3)"},
     on=I.bias,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
-    proved=True,
     domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, gamma; two "
     "clients with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with steps (1, 2, 3) for vanilla; "
     "every dimension for tau = 1, 4, 8 through the scalar client",

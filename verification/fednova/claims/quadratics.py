@@ -69,7 +69,6 @@ def eq26_28(i):
     covers={"d": "all", "tau": "all"},
     on=I.lem1,
     rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
-    proved=True,
     domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every integer "
     "tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)",
 )

@@ -167,7 +167,7 @@ def listed_run(i):
 
 
 @claim("appb-prox", covers={"tau": "all"},
-       on=I.proximal, proved=True,
+       on=I.proximal,
        rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
        domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
               "coefficients for tau = 1..8")
@@ -287,7 +287,6 @@ def remark_alpha1(i):
 
 @claim("remark-decay", covers={"d": "none", "tau": "all"},
        on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
-       proved=True,
        domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
               "whole coded round with one gamma for tau = (1, 3, 5)")
 def remark_decay(i):
@@ -323,7 +322,7 @@ def remark_decay_reversal(i):
 
 @claim("remark-w-iff", covers={"n": "all", "d": "none", "tau": "all"},
        on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
-                                            bugs.decayed_step], proved=True,
+                                            bugs.decayed_step],
        domain="n = 2, 3 (quadratic in p, so n = 2 decides every n), every p and 1-norm, weights of the coded server; "
               "equal steps are neither necessary nor sufficient")
 def remark_w_iff(i):

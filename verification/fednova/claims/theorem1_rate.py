@@ -141,7 +141,7 @@ def curved_gradients(i, at):
 
 
 @claim("thm1-first-order-floor", covers={"n": "2", "d": "1", "tau": "all"},
-       on=I.floors, proved=True,
+       on=I.floors,
        rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights,
                 bugs.normaliser_missing],
        domain="FedAvg and FedNova, two scalar clients: every curvature, minimiser, weight and integer tau_i (induction "
@@ -179,7 +179,7 @@ def first_order_floor(i):
 
 
 @claim("thm1-floor-slack", covers={"n": "all", "d": "all", "tau": "all"},
-       on=I.slack, proved=True, bound=True, rejects=[bugs.one_step_more, bugs.normaliser_missing],
+       on=I.slack, bound=True, rejects=[bugs.one_step_more, bugs.normaliser_missing],
        domain="every number of clients (Lagrange's identity is a sum over pairs), every dimension (|H g| <= L |g| by "
               "the definition of L), all weights, integer steps and Hessians between -L and L; the leading order is "
               "thm1-first-order-floor")

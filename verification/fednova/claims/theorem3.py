@@ -25,7 +25,6 @@ from verification.fednova.instances import theorem3 as I
 # ---- Section 5: the rule and its consistency --------------------------------------------------------------
 @claim("eq12-rescale", covers={"tau": "all"},
        on=I.rule, rejects=[bugs.normaliser_missing, bugs.hidden_proximal, bugs.one_step_more],
-       proved=True,
        domain="n = 2, 3, 4 clients, every p, server model, changes and eta; every integer tau_i by induction on the "
               "coded normaliser")
 def eq12_rescale(i):
@@ -57,7 +56,7 @@ def _rescaled_maps(i):
 
 
 @claim("fednova-consistency", covers={"tau": "(2, 3), all for unit Hessians"},
-       on=I.consistency, proved=True,
+       on=I.consistency,
        rejects=[bugs.normaliser_missing, bugs.normaliser_counts_steps, bugs.normaliser_of_public_code],
        domain="unit Hessians: n = 2, 3, every p and e_i, every integer tau_i by induction on the coded local step; two "
               "clients in the plane "

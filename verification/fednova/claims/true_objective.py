@@ -75,7 +75,7 @@ _POINTWISE = ("n = 2, 3, 4 clients, every p, w, beta^2 and gradient; every dimen
 
 
 @claim("lem3", covers={"d": "all", "tau": "none"},
-       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True, proved=True,
+       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True,
        domain=_POINTWISE)
 def lem3(i):
     r"""If $w_i>0$ wherever $p_i>0$, then for all $x$:
@@ -91,7 +91,7 @@ def lem3(i):
 
 
 @claim("lem3-tight", covers={"tau": "none"},
-       on=I.tight, rejects=[bugs.uniform_weights, bugs.one_step_more], proved=True,
+       on=I.tight, rejects=[bugs.uniform_weights, bugs.one_step_more],
        domain="every p and w for n = 2, 3, 4, 5 clients")
 def lem3_tight(i):
     r"""For every $(p,w)$ the scalar clients $F_i=\frac12(x-\xi_i)^2$ with $\xi_i=(p_i-w_i)/w_i$ attain Lemma 3 at the
@@ -109,8 +109,7 @@ def lem3_tight(i):
 
 
 @claim("eq109-110", covers={"d": "all", "tau": "none"},
-       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True,
-       proved=True, domain=_POINTWISE)
+       on=[*I.free, *I.pointwise, I.no_weight], needs=[positive_weights, dissimilar], bound=True, domain=_POINTWISE)
 def eq109_110(i):
     r"""For all $x$:
     $\|\nabla F\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\|\nabla\widetilde F\|^2+2\chi^2_{p\|w}\kappa^2$.
@@ -126,7 +125,7 @@ def eq109_110(i):
 
 @claim("thm2-sharper", covers={"d": "all", "tau": "none"},
        on=[*I.free, *I.pointwise, *I.floors, I.no_weight], needs=[positive_weights, dissimilar],
-       bound=True, proved=True, domain=_POINTWISE + "; every c > 0, hence averaged over rounds and in expectation")
+       bound=True, domain=_POINTWISE + "; every c > 0, hence averaged over rounds and in expectation")
 def thm2_sharper(i):
     r"""For every $c>0$: $\|\nabla F\|^2\le(1+c)\chi^2_{p\|w}\left[(\beta^2-1)\|\nabla\widetilde F\|^2+\kappa^2\right]
     +(1+\tfrac1c)\|\nabla\widetilde F\|^2$. At an exact stationary point of $\widetilde F$ the floor is
@@ -233,7 +232,7 @@ def thm2_corrected(i):
 
 # ---- Lemma 4 ----------------------------------------------------------------------------------------------
 @claim("lem4", covers={"tau": "all"},
-       on=I.lem4, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step], proved=True,
+       on=I.lem4, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
        domain="every tau_1, tau_2 (integers, by induction on the coded local step) and a; the whole coded round for "
               "tau = (9,1) and (1,4)")
 def lem4(i):
@@ -276,7 +275,7 @@ def lem4_constants_as_printed(i):
 
 
 @claim("lem4-constants-corrected", covers={"tau": "all"},
-       on=[I.constants_symbolic, *I.constants], rejects=[bugs.one_step_more], proved=True,
+       on=[I.constants_symbolic, *I.constants], rejects=[bugs.one_step_more],
        domain="every tau_1, tau_2, a and server model x")
 def lem4_constants_corrected(i):
     r"""On Lemma 4's instance $\kappa^2=4w_1w_2a^2=\dfrac{4\tau_1\tau_2a^2}{(\tau_1+\tau_2)^2}$ and
@@ -317,7 +316,7 @@ convex = Hypothesis("strongly convex", r"$H_i\succ0$ for every client",
 
 
 @claim("inconsistency-condition", covers={"tau": "none"},
-       needs=[convex], proved=True, rejects=[bugs.decayed_step, bugs.uniform_weights],
+       needs=[convex], rejects=[bugs.decayed_step, bugs.uniform_weights],
        on=[I.agree_symbolic, *I.ordinary, I.common, I.coincidence, I.coincidence_plane],
        domain="two clients in the plane, every Hessian, p and w: grad F(x_w) = sum (p_i - w_i) grad F_i(x_w) and "
               "grad F(y) - grad F(z) = H_p (y - z), so for H_p > 0 it vanishes exactly at the minimiser; exactly on "

@@ -94,7 +94,7 @@ def _step_below_two(i):
     return (i.eta * fraction(i.constants.L), 2) if i.part == "exact" else ASSUMED
 
 
-@claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept], proved=True,
+@claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept],
        needs=[Hypothesis("step", r"$\eta L<2$ (only for uniqueness)", _step_below_two, strict=True)],
        domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum (any "
               "rho) and steps (2,3), n = 3 with steps (1,2,3); every integer tau by induction on a coded step without "
@@ -153,7 +153,6 @@ stable = Hypothesis("stable", "the rate on the reachable subspace is below 1", s
 
 
 @claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
-       proved=True,
        domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
               "n = 2 with steps (3,5), n = 3 with steps (1,2,3); one round from every state: scalar clients, n = 2 with "
               "steps (1,2) and (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
@@ -175,7 +174,7 @@ def vr_scaffold(i):
     return stays(i, ci=gradients(i, np.array(i.x)))
 
 
-@claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable], proved=True,
+@claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable],
        domain="every p and eta, full participation, exact gradients. Conserved quantity: every state and quadratic, "
               "n = 2 with steps (1,2) and in the plane (2,3), n = 3 with steps (1,2,3). Fixed point: every quadratic, "
               "n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3). Uniqueness: scalar clients with "

@@ -6,7 +6,7 @@ import numpy as np
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.algorithms.solvers import Proximal, Vanilla
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.elements import Symbolic
 from fltheory.laws.base import RandomSteps
 from fltheory.laws.memoryless import Full
@@ -333,3 +333,9 @@ saddle = Quadratic([[[1, 0], [0, "-1/2"]], [[1, 0], [0, 2]]], [[1, 1], [0, -1]],
 indefinite = [prox_quadratic("one saddle", saddle, "1/10", (2, 5),
                              says="H_1 is invertible and indefinite; F is still convex"),
               prox_quadratic("one saddle, prox", saddle, "1/10", (2, 5), 1, says="H_1 + mu I is positive definite")]
+
+# in numbers what the others prove in symbols
+illustrate([
+    *eq29_general, *equal_bias, *limits, *local_runs, *random_floors, *round_maps, *sharp,
+])
+illustrate([i for i in limits if i.name.endswith("d=2")], symbols=True)

@@ -10,7 +10,7 @@ import numpy as np
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
 from fltheory.arrays import EVERYONE
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.draw import everyone
 from fltheory.laws.memoryless import Full
 from fltheory.linalg import to_fractions
@@ -256,3 +256,6 @@ def _drift_cap():
 
 
 eq87_92 = [_drift_cap()]
+
+# in numbers what the others prove in symbols
+illustrate([*lem2, *proximal, *solvers[:4]])

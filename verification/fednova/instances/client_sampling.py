@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.errors import NoMinimiser
 from fltheory.laws.draw import Draw
 from fltheory.laws.memoryless import Uniform, WithReplacement
@@ -301,3 +301,6 @@ def _algebra():
 
 
 algebra = [_algebra()]
+
+# in numbers what the others prove in symbols
+illustrate([*footnote_i, *footnote_ii, *fresh_runs, *partial, *shared_runs])

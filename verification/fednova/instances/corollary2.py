@@ -6,7 +6,7 @@ import numpy as np
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.solvers import Proximal
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Full
 from fltheory.optima import optimum
 from fltheory.problems.logistic import Logistic
@@ -157,3 +157,7 @@ def _steps(draw, longest=10**6):
     taus = tuple(draw(st.integers(1, 3)) for _ in range(draw(st.integers(1, 3))))
     rounds = sum(taus) ** 3 * draw(st.sampled_from([1, 2, 8, 27]))
     return taus, rounds if rounds <= longest else sum(taus) ** 3
+
+# in numbers what the others prove in symbols
+illustrate([*threshold])
+illustrate(threshold[1:], symbols=True)

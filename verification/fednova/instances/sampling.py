@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Full, WithReplacement
 from fltheory.problems.base import check_weights
 from fltheory.problems.quadratic import Quadratic
@@ -170,3 +170,6 @@ def _cor3_symbols():
 
 
 cor3_symbols = _cor3_symbols()
+
+# in numbers what the others prove in symbols
+illustrate([*cor3, *sampling, *stability])

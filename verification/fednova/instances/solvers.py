@@ -6,7 +6,7 @@ import numpy as np
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import GeneralRule
 from fltheory.algorithms.solvers import Decay
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Full
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import Field
@@ -139,3 +139,6 @@ def _w_iff():
 
 
 w_iff = _w_iff()
+
+# in numbers what the others prove in symbols
+illustrate([*proximal])

@@ -7,7 +7,7 @@ import numpy as np
 from fltheory import linalg
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.errors import NoMinimiser
 from fltheory.laws.draw import everyone
 from fltheory.laws.memoryless import Full
@@ -254,3 +254,6 @@ one_dominant = headline("one dominant client of 64", scalar([1] * 64, [0] * 64,
                                                             [Fraction(937, 1000), *[Fraction(1, 1000)] * 63]),
                         ((1, (1,) * 64),), 4, 1, 1, 1, says="A = m sum p_i^2 is about 56: no speed-up of the noise "
                                                             "term")
+
+# in numbers what the others prove in symbols
+illustrate([*rule])

@@ -4,7 +4,7 @@ from fractions import Fraction
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fednova import GeneralRule
 from fltheory.algorithms.solvers import Proximal
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.draw import everyone
 from fltheory.laws.memoryless import Full
 from fltheory.problems.quadratic import Quadratic
@@ -222,3 +222,8 @@ same_sum = agree("two alike of three", scalar([1, 1, 2], [1, 1, -1], ["1/3", "1/
 coincidence = agree("coincidence", scalar([1, 1, 1], [2, -8, 4], ["1/2", "1/4", "1/4"]), (1, 2, 3),
                     says="sum (p_i - w_i) grad F_i(x_w) = 0 by accident")
 coincidence_plane = agree("plane", plane(), (1, 3, 8))
+
+# in numbers what the others prove in symbols
+illustrate([
+    coincidence, coincidence_plane, common, *constants, *floors, *lem4, no_weight, *ordinary, *pointwise, *tight,
+])

@@ -5,7 +5,7 @@ from fltheory.algorithms.fednova_vr import FedNovaVR
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.solvers import Momentum, Vanilla
 from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Full
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import Field, fraction
@@ -121,3 +121,6 @@ mean_divisor = [exact("listed: diverges", mean_steps, scalar([1, 1, 1], [0, 1, 5
                       rate=("1477/1000", "1479/1000")),
                 exact("equal weights: converges", mean_steps, scalar([1, 1, 1], [0, 1, 5]), (1, 2, 4), "1/20",
                       rate=("918/1000", "919/1000"))]
+
+# in numbers what the others prove in symbols
+illustrate([*control, *own_steps, *raw])

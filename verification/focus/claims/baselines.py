@@ -62,7 +62,7 @@ def _moves(i):
     return out
 
 
-@claim("fedau-weights", on=I.weights, proved=True,
+@claim("fedau-weights", on=I.weights,
        rejects=[wrong.current_interval_counts, wrong.weights_normalised, wrong.counts_one_round_more,
                 figures.fedau_counter_stuck, public.shared_storage],
        domain="rounds independent of each other, every p: the coded counters keep the mean of the finished intervals, which "

@@ -167,7 +167,7 @@ def _sampled(i, X):
 
 
 @claim("delta-le-sigma", covers={"n": "all", "d": "all", "tau": "none"},
-       on=I.gradients, needs=[consensus], proved=True,
+       on=I.gradients, needs=[consensus],
        rejects=[wrong.divides_by_all, bugs.keeps_empty_rounds],
        domain="2 and 3 clients, any gradients and any independent participation without empty rounds, coordinate by coordinate; "
               "the argument is Jensen's for every N: the gap is sum_{i<j} q_i q_j |g_i - g_j|^2")
@@ -201,7 +201,7 @@ def _split(i):
 
 
 @claim("eq48", covers={"tau": "none"},
-       on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
+       on=I.stacked, needs=[never_empty], rejects=[wrong.divides_by_all],
        domain="every law over the non-empty sets of 2 and 3 clients (probabilities symbols), every stacked state and x*")
 def eq48(i):
     r"""(48): given the local models $Y$, $E\|\bar x_{k+1}-x^\star\|^2=\|q^\top Y-x^\star\|^2+E\|W[0,:]Y-q^\top Y\|^2$ at the end
@@ -212,7 +212,7 @@ def eq48(i):
 
 
 @claim("eq48-variance", covers={"tau": "none"},
-       on=I.stacked, needs=[never_empty], proved=True, rejects=[wrong.divides_by_all],
+       on=I.stacked, needs=[never_empty], rejects=[wrong.divides_by_all],
        domain="every law over the non-empty sets of 2 and 3 clients (probabilities symbols), every stacked state: the gap is the "
               "sum over the sets of P(S) |S|^-2 sum_{i<j in S} |y_i - y_j|^2; listed laws exactly")
 def eq48_variance(i):
@@ -227,7 +227,7 @@ def eq48_variance(i):
 
 # ---- exact floors -----------------------------------------------------------------------------------------
 @claim("cor2-exact-floor", covers={"n": "all"},
-       on=[*I.exact_floors, *I.equal_curvature], proved=True,
+       on=[*I.exact_floors, *I.equal_curvature],
        rejects=[known.one_step_more, wrong.one_client_more, known.server_step_two],
        domain="1 to 4 clients, every h, b and eta (only mean and variance of b enter x+ = x - eta h (x - b_S), so every N)")
 def cor2_exact_floor(i):
@@ -265,7 +265,7 @@ def cor3(i):
             equal(whole.x, at(eye - i.eta * i.H), "a whole coded round, tau = 1"))
 
 
-@claim("rem-thm3-restricted", on=I.partial, proved=True, rejects=[bugs.everybody_takes_part],
+@claim("rem-thm3-restricted", on=I.partial, rejects=[bugs.everybody_takes_part],
        needs=[Hypothesis("partial participation", r"$m<N$", lambda i: (i.size, i.problem.n), strict=True)],
        domain="one coordinate of N = 2 to 5 clients with any curvatures and gradients at x*, m of N a round: the variance of one "
               "round at x* is a positive multiple of sum |grad f_i(x*)|^2. If E|x_r - x*|^2 came near 0, the next one would come "

@@ -297,7 +297,6 @@ def eq110(i):
     "eq110-corrected",
     covers={"n": "all"},
     on=I.factors,
-    proved=True,
     rejects=[bugs.printed_step],
     domain="all N, L, mu, q > 0 and every step up to half the printed one; the sign of the numerator's coefficients",
 )
@@ -311,7 +310,6 @@ def eq110_corrected(i):
     "eq113-corrected",
     covers={"n": "all"},
     on=I.coefficients,
-    proved=True,
     rejects=[bugs.twice_the_step],
     domain="all N, L > 0 and every step up to 1/(4LN); the sign of the numerator's coefficients",
 )

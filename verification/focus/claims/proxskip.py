@@ -37,7 +37,7 @@ def _best(i):
 
 # ---- full participation: SCAFFOLD -------------------------------------------------------------------------
 @claim("scaffold-scaffnew", covers={"n": "all", "d": "all", "tau": "all"},
-       on=[*I.rounds_of_both, *I.any_local_phase, *I.trajectories_of_both], proved=True,
+       on=[*I.rounds_of_both, *I.any_local_phase, *I.trajectories_of_both],
        rejects=[bugs.fresh_variates, wrong.variates_never_updated],
        domain="every state with c = mean of c_i, any f_i, N = 1 to 4 and every tau: the coded local steps agree at any point and "
               "gradient (induction), and the coded server updates agree for any local ends; in full for quadratics with N = 1 to 3 "
@@ -89,7 +89,7 @@ heterogeneous = Hypothesis("no group of clients alone has the minimiser x*",
 
 @claim("table1-proxskip-immediate", covers={"n": "2, 3", "tau": "all"},
        on=[*I.conserved, *I.attracted, *I.gossip, *I.drift, *I.families, *I.typed],
-       needs=[heterogeneous], proved=True,
+       needs=[heterogeneous],
        rejects=[bugs.shifts_never_updated, bugs.shifts_half_updated, bugs.shifts_from_the_start, bugs.everybody_in_the_union],
        domain="quadratics, independent rounds, steps small enough for the law. Only if: any local phase and every set of 1 to 4 "
               "clients; sum h over a linked component is conserved and h_i is drawn to grad f_i(x*), so x* would need sum "
@@ -182,7 +182,7 @@ def _law(i):
 
 # ---- partial participation, shifts moved at the next pull -------------------------------------------------
 @claim("table1-proxskip-late", covers={"n": "2, 3", "tau": "all"},
-       on=[*I.with_everybody, *I.standing, *I.growing, *I.late_full, *I.late_partial], proved=True,
+       on=[*I.with_everybody, *I.standing, *I.growing, *I.late_full, *I.late_partial],
        rejects=[bugs.moved_at_once, bugs.shifts_never_updated],
        reading="Diverges: the mean grows without bound from almost every start, for every law of independent rounds under which "
                "each client appears and some non-empty round misses one, and every step below a threshold that depends on the "

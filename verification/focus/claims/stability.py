@@ -168,7 +168,7 @@ def new_tau_no_rate_gain(i):
             equal(moved[0, 0].series("eta", 1)[1], -2 * total, "slope of the mean-square rate"))
 
 
-@claim("new-tau-freeze", on=I.frozen, proved=True, rejects=[bugs.one_step_only],
+@claim("new-tau-freeze", on=I.frozen, rejects=[bugs.one_step_only],
        domain="three clients, the frozen one with eta h = 1, all other curvatures and probabilities, tau = 2, 3; exactly on the "
               "ledger's instance")
 def new_tau_freeze(i):

@@ -25,7 +25,7 @@ def _entries(*matrices):
 
 
 @claim("lem-matrices", covers={"n": "all"},
-       on=I.every_set, proved=True, rejects=[bugs.indices_swapped, bugs.not_transposed],
+       on=I.every_set, rejects=[bugs.indices_swapped, bugs.not_transposed],
        domain="every non-empty participation set of N = 1 to 5 clients (indicators as free symbols; non-negativity set by "
               "set); row i of R and A involves I_i and the sum of the indicators only, so N does not matter")
 def lem_matrices(i):
@@ -39,7 +39,7 @@ def lem_matrices(i):
 
 
 @claim("lem-matrices-w", covers={"n": "1 to 5"},
-       on=I.every_set, proved=True, rejects=[bugs.figure_mixing],
+       on=I.every_set, rejects=[bugs.figure_mixing],
        domain="every non-empty participation set of N = 1 to 5 clients (indicators as free symbols; non-negativity set by set)")
 def lem_matrices_w(i):
     r"""$W(S)$ with off-diagonal entries $W_{i0}=W_{0i}=1/|S|$, $i\in S$, and a diagonal that fills the rows up to 1 is
@@ -79,7 +79,7 @@ def example_matrices(i):
 
 
 @claim("fedavg-w-mean", covers={"n": "2, 3"},
-       on=[*I.mean_matrices, *I.empty_rounds], needs=[never_empty], proved=True,
+       on=[*I.mean_matrices, *I.empty_rounds], needs=[never_empty],
        rejects=[bugs.averaging_for_participation],
        domain="every law over the non-empty sets of 2 and 3 clients (all probabilities symbols), any dependence between clients")
 def fedavg_w_mean(i):
@@ -112,7 +112,7 @@ def eq5(i):
 
 
 @claim("eq5-corrected", covers={"n": "2, 3"},
-       on=I.mean_matrices_or_empty, proved=True, rejects=[bugs.averaging_for_participation],
+       on=I.mean_matrices_or_empty, rejects=[bugs.averaging_for_participation],
        domain="every law over the sets of 2 and 3 clients (all probabilities symbols), empty rounds allowed, any dependence "
               "between clients")
 def eq5_corrected(i):
@@ -123,7 +123,7 @@ def eq5_corrected(i):
 
 
 @claim("eq5-average", covers={"n": "2, 3"},
-       on=I.mean_matrices, needs=[never_empty], proved=True, rejects=[bugs.averaging_for_participation],
+       on=I.mean_matrices, needs=[never_empty], rejects=[bugs.averaging_for_participation],
        domain="every law over the non-empty sets of 2 and 3 clients (all probabilities symbols)")
 def eq5_average(i):
     r"""If rounds are never empty, $E\,A(S)$ has the server row $q$ and the rows $e_i$."""
@@ -139,7 +139,7 @@ def case3a_weights(i):
 
 
 @claim("case3a-weights-corrected", covers={"n": "all"},
-       on=[*I.uniform_laws, *I.uniform_symbols], proved=True,
+       on=[*I.uniform_laws, *I.uniform_symbols],
        rejects=[bugs.one_client_more],
        domain="every m and N: a set of size m is drawn with one probability, so counting sets gives C(N-1,m-1)/C(N,m) = m/N; "
               "listed laws up to N = 5")
@@ -164,7 +164,7 @@ def empty_round_mass(i):
 
 
 @claim("eq10-consensus", covers={"n": "all"},
-       on=[*I.fixed_spaces, *I.coverings], rejects=[bugs.not_the_union], proved=True,
+       on=[*I.fixed_spaces, *I.coverings], rejects=[bugs.not_the_union],
        domain="every law of 1 to 4 clients (only the union of its sets enters); nullity of the stacked I - R(S) is one plus the "
               "number of clients that no set covers, for any N, since I - R(S) has the rows I_i (e_i - e_0)")
 def eq10_consensus(i):

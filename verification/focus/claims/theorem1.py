@@ -271,7 +271,6 @@ def thm1_nc_constant(i):
     "rem-no-linear-speedup",
     covers={"n": "all"},
     on=I.orders,
-    proved=True,
     rejects=[bugs.forgets_clients],
     domain="all alpha, N > 0: an identity",
 )
@@ -284,7 +283,6 @@ def rem_no_linear_speedup(i):
     "step-order-n2",
     covers={"n": "all"},
     on=I.orders,
-    proved=True,
     rejects=[bugs.square_root_forgotten],
     domain="all L, N > 0, q_min <= 1/N and admissible steps; signs of all coefficients",
 )

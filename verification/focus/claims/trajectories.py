@@ -59,7 +59,7 @@ def eq8_fedavg_matrix(i):
 @claim("rem-w-not-doubly-restricted", covers={"n": "1 to 5"},
        on=I.every_set, rejects=[bugs.indices_swapped],
        domain="any set of N = 1 to 5 clients as symbols: the column of client j sums to N I_j/|S|, which is 1 for every j only if "
-              "all indicators equal |S|/N, so all are 1; subset by subset for N = 1, 2, 3, 5", proved=True)
+              "all indicators equal |S|/N, so all are 1; subset by subset for N = 1, 2, 3, 5")
 def rem_w_not_doubly(i):
     r"""The client block of FedAvg's $W(S)$ is doubly stochastic if and only if every client takes part."""
     out = []
@@ -112,7 +112,7 @@ def _state(i):
 
 
 @claim("linear-form", covers={"tau": "all"},
-       on=[*I.symbolic_rounds, *I.local_steps], proved=True, rejects=FOCUS_BUGS,
+       on=[*I.symbolic_rounds, *I.local_steps], rejects=FOCUS_BUGS,
        domain="all curvatures, minimisers, steps eta and states; every tau by induction over the coded local step, and tau = 1, 2, "
               "3, 5 in full for 1 to 3 clients; in d dimensions along a common eigenbasis, and the step identity for any H")
 def linear_form(i):
@@ -142,7 +142,7 @@ def _local_step(i):
             equal(new.g[0, 0], i.h[0] * (u - i.c[0]), "what is stored"))
 
 
-@claim("tracking", on=[*I.symbolic_rounds, *I.column_sums], proved=True, rejects=[bugs.pushes_averaged, bugs.stores_first_gradient],
+@claim("tracking", on=[*I.symbolic_rounds, *I.column_sums], rejects=[bugs.pushes_averaged, bugs.stores_first_gradient],
        domain="all states and curvatures as symbols, tau = 1, 2, 3, 5 and 1 to 3 clients; matrix form: every set of 1 to 4 clients "
               "and every k, since only the column sums of C_k enter")
 def tracking(i):
@@ -208,7 +208,7 @@ everybody_seen = Hypothesis("everybody has taken part", r"$\bigcup_rS_r$ holds a
 
 
 @claim("eq79-restricted", covers={"n": "1, 2, 4"},
-       on=[*I.focus_schedules, *I.first_round_only, *I.every_start], needs=[everybody_seen], proved=True,
+       on=[*I.focus_schedules, *I.first_round_only, *I.every_start], needs=[everybody_seen],
        rejects=[bugs.pushes_averaged],
        domain="collect-all: every state as symbols; C(S): the listed schedules, exactly, once everybody has taken part")
 def eq79_restricted(i):
@@ -242,7 +242,7 @@ def c0_zero(i):
 
 
 @claim("c0-zero-corrected", covers={"d": "all"},
-       on=[*I.common_starts, *I.common_symbols], proved=True, rejects=[bugs.no_extra_move],
+       on=[*I.common_starts, *I.common_symbols], rejects=[bugs.no_extra_move],
        domain="any curvatures, minimisers, eta and x_0 for 1 to 3 clients on the line (coordinates add); exactly in the plane")
 def c0_zero_corrected(i):
     r"""A common start gives $C_0=\eta^2N^3\|\nabla F(x_0)\|^2$, which is 0 only at $x^\star$; a full gradient pass without the
@@ -262,7 +262,7 @@ def _first_gap(i):
 
 
 @claim("eq78", covers={"n": "1 to 5"},
-       on=I.every_set, rejects=[bugs.server_row_pulled], proved=True,
+       on=I.every_set, rejects=[bugs.server_row_pulled],
        domain="every participation set of N = 1 to 5 clients as symbols, and subset by subset")
 def eq78(i):
     r"""(78): $e_0^\top R_k=e_0^\top$: nobody overwrites the server."""
@@ -293,7 +293,7 @@ def eq81_82(i):
 
 
 @claim("eq81-82-corrected", covers={"n": "2, 3"},
-       on=[*I.pulls, *I.pull_symbols], rejects=[bugs.averaging_for_participation], proved=True,
+       on=[*I.pulls, *I.pull_symbols], rejects=[bugs.averaging_for_participation],
        domain="every law over the sets of 2 and 3 clients (probabilities and points as symbols), empty rounds allowed")
 def eq81_82_corrected(i):
     r"""On the client rows, conditional on the past: $E\|X_{r\tau+1}-X_{r\tau}\|^2=\sum_ip_i\|\bar x-x_i\|^2$ and

@@ -7,7 +7,7 @@ from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.fedawe import FedAwe
 from fltheory.algorithms.localsgd import LocalSgd
 from fltheory.algorithms.mifa import Mifa
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import FLOAT, RATIONAL, Field
@@ -158,3 +158,6 @@ fedawe = [_same(1, 2), _same(2, 1), _same(2, 3), _same(3, 2),
           _awe("rarer client", PAIR, Bernoulli((1, "1/20")), 3, "1/20", 60, "diverges", p=Q(1, 20), fedavg=FedAvg("1/20", 3))]
 names_seen = [i.name for i in fedawe]
 fedawe = [i.but(name=f"{i.name}, d={i.problem.d}") if names_seen.count(i.name) > 1 else i for i in fedawe]
+
+# in numbers what the others prove in symbols
+illustrate([*weights])

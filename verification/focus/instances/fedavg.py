@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 from fltheory.algorithms.fedavg import FedAvg
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.weighted import Weighted
 from fltheory.problems.quadratic import Quadratic
@@ -196,3 +196,6 @@ partial = [_at_optimum(2, 1), _at_optimum(3, 1), _at_optimum(3, 2), _at_optimum(
            _positive("plane, one of three", plane(), 1, "1/20"), _positive("plane, two of three", plane(), 2, "1/20"),
            _positive("h=(1,3), one of two", line([1, 3], [2, -1]), 1, "1/10")]
 descent = make("full participation", line([2, 5, 1], [1, -1, 3]), Full(), "1/20", 1)
+
+# in numbers what the others prove in symbols
+illustrate([*equal_curvature, *gradients, *partial, *stacked])

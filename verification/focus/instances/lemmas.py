@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from fltheory import linalg
 from fltheory.algorithms.focus import Focus
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.weighted import Weighted
 from fltheory.problems.huber import HuberLoss
@@ -416,3 +416,6 @@ def _descent():
 
 
 coefficients = [_descent(), Instance("N=3, L=2", N=Q(3), L=Q(2), s=Q(0), step=quarter_step)]
+
+# in numbers what the others prove in symbols
+illustrate([*coefficients, *factors])

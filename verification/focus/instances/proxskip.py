@@ -5,7 +5,7 @@ from fractions import Fraction as Q
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.scaffnew import Scaffnew
 from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.modes import Chain
 from fltheory.laws.weighted import Weighted
@@ -109,4 +109,5 @@ late_full = [_listed(f"{name}, full, eta={eta}, tau={tau}", problem, Full(), [tu
 late_partial = [_listed(f"{name}, eta={eta}, tau={tau}", plane(), law, [S for _, S in law_of(law, 3) if S], eta, tau, Late)
                 for name, law in PARTIAL.items() for eta, tau in (("1/50", 1), ("1/100", 3), ("1/10000", 3))]
 
-
+# in numbers what the others prove in symbols
+illustrate([*families, *late_full, *late_partial, *trajectories_of_both, *typed])

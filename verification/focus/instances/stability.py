@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.modes import Chain, Markov
 from fltheory.scalars import Field
@@ -172,3 +172,6 @@ reference = [Instance(f"{method}, {name}", plane(), make("1/20", 4), law, square
 def rare_client(eta, p):
     """One client of curvature 1 that takes part with probability p."""
     return Instance(f"p={p}", line([1], [0]), Focus(eta, 1), Full() if p == 1 else Bernoulli([p]))
+
+# in numbers what the others prove in symbols
+illustrate([*frozen])

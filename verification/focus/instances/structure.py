@@ -7,7 +7,7 @@ import numpy as np
 from fltheory.algorithms.fedavg import FedAvg
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.mifa import Mifa
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.laws.weighted import Weighted
 from fltheory.problems.quadratic import Quadratic
@@ -207,3 +207,9 @@ def _displacement(n, tau):
 
 
 displacements = [_displacement(1, 2), _displacement(1, 4), _displacement(2, 3)]
+
+# in numbers what the others prove in symbols
+illustrate([
+    *common_starts, *coverings, *empty_rounds, *every_set, *first_round_only, *focus_schedules, *mean_matrices,
+    *mean_matrices_or_empty, *pulls, *uniform_laws,
+])

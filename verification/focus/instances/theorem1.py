@@ -4,7 +4,7 @@ import random
 from fractions import Fraction as Q
 
 from fltheory.algorithms.focus import Focus
-from fltheory.claims.claim import Instance
+from fltheory.claims.claim import Instance, illustrate
 from fltheory.laws.memoryless import Full, Uniform
 from fltheory.problems.quadratic import Quadratic
 from fltheory.scalars import Field
@@ -152,3 +152,6 @@ def _order(N, L, alpha):
 
 
 orders = [_orders(), _order(10, 1, "1/10"), _order(100, 3, 1)]
+
+# in numbers what the others prove in symbols
+illustrate([*orders])
