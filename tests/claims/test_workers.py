@@ -1,5 +1,6 @@
 """Worker processes: results in whatever order, errors raised here, deaths survived once."""
 
+import logging
 import os
 import pickle
 import signal
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from fltheory.claims import workers
-from fltheory.claims.workers import Lost, decided
+from fltheory.claims.workers import Lost, Stopped, decided
 from fltheory.errors import BadInput
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals")
@@ -61,7 +62,7 @@ def test_every_task_is_done_once_in_any_number_of_processes():
 
 
 def test_a_worker_has_one_thread_unless_told_otherwise(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     found = dict(decided(environment, [1, 2], 2))
     assert {threads for threads, _ in found.values()} == {"1"}
     assert os.getpid() not in {pid for _, pid in found.values()}
@@ -145,3 +146,60 @@ def test_whatever_ends_the_run_ends_the_workers(monkeypatch, ending):
     else:
         results.close()
     assert [w.process.is_alive() for w in made] == [False, False]
+
+
+# ---- limits and what is told ---------------------------------------------------------------------------------
+def tells(task):
+    """Tells two things, then goes on for as many seconds as the task says."""
+    workers.tell((task, "one"))
+    workers.tell((task, "two"))
+    time.sleep(task)
+    return task
+
+
+def test_a_task_past_its_limit_is_stopped_and_no_other():
+    began = time.monotonic()
+    found = dict(decided(tells, [60, 0, 59, 0.01], 2, limit=0.3))
+    assert time.monotonic() - began < 30
+    assert {k: v for k, v in found.items() if k < 1} == {0: 0, 0.01: 0.01}
+    assert [isinstance(found[k], Stopped) and found[k].told for k in (60, 59)] == [
+        [(k, "one"), (k, "two")] for k in (60, 59)]
+
+
+def test_what_is_told_outside_a_worker_is_heard_by_nobody():
+    assert tells(0) == 0
+
+
+def late(task):
+    time.sleep(0.5)
+
+
+def test_preparing_takes_none_of_the_tasks_time():
+    begun = []
+    assert list(decided(square, [2, 3], 1, limit=0.4, prepare=late, on_begun=begun.append)) == [(2, 4), (3, 9)]
+    assert begun == [2, 3]
+
+
+def test_an_error_while_preparing_is_raised_here():
+    with pytest.raises(BadInput, match="no 1"):
+        list(decided(square, [1], 1, prepare=refuse))
+
+
+def test_what_had_been_finished_when_the_limit_was_noticed_counts():
+    """The parent may be busy with another result while the limit passes."""
+    results = decided(square, [2, 3], 2, limit=0.2)
+    first = next(results)
+    time.sleep(0.5)
+    assert sorted([first, *results]) == [(2, 4), (3, 9)]
+
+
+def logs(task):
+    logging.getLogger("fltheory.claims").info("task %s in %s", task, os.getpid())
+    return os.getpid()
+
+
+def test_the_log_of_a_worker_is_that_of_its_parent(caplog):
+    assert len(list(decided(logs, [1], 1))) == 1 and caplog.messages == []
+    with caplog.at_level(logging.INFO, "fltheory"):
+        ((_, pid),) = decided(logs, [2], 1)
+    assert caplog.messages == [f"task 2 in {pid}"] and pid != os.getpid()

@@ -320,6 +320,8 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
         (["verify", FEDNOVA, "--mutant", "FedAvg"], "'FedAvg'", "uniform_weights"),
         (["verify", FEDNOVA, "--jobs", "0"], "'0'", "integer >= 1"),
         (["verify", FEDNOVA, "--jobs", "two"], "'two'", "integer >= 1"),
+        (["verify", FEDNOVA, "--timeout", "0"], "'0'", "seconds > 0"),
+        (["verify", FEDNOVA, "--timeout", "soon"], "'soon'", "seconds > 0"),
         (["show", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
         (["witness", "thm99", FEDNOVA], "'thm99'", "`fltheory list`"),
         (["witness", "eq26-28", FEDNOVA], "'eq26-28'", "Witnesses belong to"),
