@@ -171,6 +171,8 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     """
     began = time.perf_counter()
     _check_device(device)
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
+        refuse("timeout", timeout, "is a number of seconds > 0", "For example 60, or None for no limit.")
     found = papers(paths)
     options = {"quick": bool(quick), "device": device, "mutant": mutant}
     if mutant is not None:
@@ -184,7 +186,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     of = {str(p.folder): p for p in found}
 
     def progress(begun=None):
-        if begun is not None:
+        if begun is not None and begun not in now:  # one whose worker died begins twice
             now.append(begun)
         on_progress(len(done) + len(lost), len(todo), [f"{of[folder].slug}/{name}" for folder, _, name in now])
 

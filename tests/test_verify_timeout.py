@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+import fltheory as ft
 from fltheory import verify as module
 from fltheory.claims import inputs, journal
 from fltheory.claims.discover import COLUMNS
@@ -86,8 +87,9 @@ def test_finished_instances_stand_and_findings_are_not_confirmed(tmp_path):
     rows = ["some,Sec 1,claim,identity,CERTIFIED,exact,,One.", "searched,Sec 1,claim,bound,SUPPORTED,exact,,Two.",
             "f1,Sec 1,finding,gap,CONFIRMED,exact,,A gap."]
     (folder / "ledger.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
-    records, code = verify([folder], timeout=1, jobs=2, on_record=quiet, on_note=quiet)
+    records, code = verify([folder], report=tmp_path / "report", timeout=1, jobs=2, on_record=quiet, on_note=quiet)
     assert code == 1
+    assert (tmp_path / "report" / "many.html").read_text().count("stopped after 1 s") >= 4
     assert words(records) == {"some": "FALSE", "searched": "OPEN"}  # what refutes exactly stands, whatever is left
     found = {(r["claim"], r["instance"]): r for r in records if r["type"] == "instance"}
     assert {name: r["status"] for name, r in found.items()} == {
@@ -105,6 +107,12 @@ def test_a_limit_that_nothing_reaches_changes_no_record(tmp_path):
     two, _ = verify([folder], on_record=quiet, timeout=100)
     strip = [{k: v for k, v in r.items() if k not in ("seconds", "timeout")} for r in one]
     assert strip == [{k: v for k, v in r.items() if k not in ("seconds", "timeout")} for r in two]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "60"])
+def test_a_limit_that_is_none_is_refused(tmp_path, timeout):
+    with pytest.raises(ft.BadInput, match="seconds > 0"):
+        verify([tmp_path], timeout=timeout)
 
 
 # ---- progress ---------------------------------------------------------------------------------------------
