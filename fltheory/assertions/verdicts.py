@@ -32,7 +32,7 @@ def assert_conforms(algorithm):
     >>> ft.assert_conforms(Halved("1/10"))
     Traceback (most recent call last):
         ...
-    AssertionError: assert_conforms: Halved: 9 passed, 1 failed, 1 does not apply of 11 rules of a round
+    AssertionError: assert_conforms: Halved: 10 passed, 1 failed, 1 does not apply of 12 rules of a round
       failed          affine in the state
           rule    On quadratic losses the new state is an affine map of the old one, and so are `init` and
                   `model`.

@@ -99,7 +99,7 @@ class Conformance:
 
 
 def conforms(algorithm) -> Conformance:
-    """Try the eleven rules of a round on an algorithm with its own hyper-parameters.
+    """Try the twelve rules of a round on an algorithm with its own hyper-parameters.
 
     algorithm: an instance of a class derived from `Algorithm`, wherever it is defined (a file, a notebook cell, a
     prompt). Rules that need the text of the round say "not checked" where Python does not know it. For classes with

@@ -1,4 +1,4 @@
-"""The eleven rules of a round, each a function that raises on a `Case` that breaks it.
+"""The twelve rules of a round, each a function that raises on a `Case` that breaks it.
 
 A rule carries what it says (one sentence), how to repair a round that breaks it, and when it does not apply.
 """
@@ -21,6 +21,8 @@ from fltheory.conformance.cases import (
     random,
 )
 from fltheory.conformance.source import read
+from fltheory.errors import NotAffine
+from fltheory.operators.traffic import least_traffic
 from fltheory.scalars import FLOAT, RATIONAL, Domain, Torch, have
 
 RULES = []
@@ -306,6 +308,20 @@ def masks_are_cohorts(case):
         case.same(case.step(case.domain, state, mask(present, steps)),
                   case.step(case.domain, state, places(who, [1] * len(who), steps[who])),
                   described(mask(present, steps)))
+
+
+@rule("sends what it declares",
+      "No more vectors of the model's size pass between server and participant than `uplink` and `downlink` say.",
+      "Declare `uplink: ClassVar[int]` and `downlink: ClassVar[int]`, counted per participant and round.", _affine_only)
+def sends_what_it_declares(case):
+    own = case.algorithm
+    try:
+        up, down = least_traffic(dataclasses.replace(own, steps=own.steps or 2), case.problem())
+    except NotAffine:  # which is a rule of its own
+        return
+    for way, needed, declared in (("uplink", up, own.uplink), ("downlink", down, own.downlink)):
+        if needed > declared:
+            raise Violation(f"{needed} vectors cannot be done without, {way} = {declared}", f"{type(own).__name__}.{way}")
 
 
 @rule("reads well",

@@ -48,7 +48,7 @@ def test_every_class_is_found_and_has_an_instance():
     assert len(set(names)) == len(names)
     assert {type(c.algorithm) for c in CASES} == set(discover())
     assert len(built.solvers()) == 6                       # Proximal counts twice, once by mu and once by alpha
-    assert len(RULES) == 11
+    assert len(RULES) == 12
 
 
 def test_the_scan_reaches_solvers_and_helpers():

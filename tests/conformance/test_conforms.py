@@ -71,7 +71,7 @@ def test_a_class_in_a_file_of_its_own_conforms(tmp_path):
     report = ft.conforms(from_file(tmp_path, OWN)("1/20"))
     assert report.ok, str(report)
     assert bool(report)
-    assert len(report.rules) == len(RULES) == 11
+    assert len(report.rules) == len(RULES) == 12
     assert {"Mine.round", "halve", "shares"} <= set(report["reads_well"].found.split(", "))
     assert report["absent_clients_remember"].status == "does not apply"
     assert all(r.says.endswith(".") and r.repair.endswith((".", "`.")) for r in report.rules)
@@ -105,9 +105,9 @@ def test_what_breaks_a_rule_is_found_with_its_place(tmp_path, old, new, rule, fo
 
 def test_one_error_in_every_rule_is_told_once(tmp_path):
     report = ft.conforms(from_file(tmp_path, OWN.replace("* halve(", "* undefined("))("1/20"))
-    assert len(report.failed) == 9
+    assert len(report.failed) == 10
     assert str(report).count("NameError") == 1
-    assert str(report).count("as above") == 8
+    assert str(report).count("as above") == 9
 
 
 def test_a_helper_of_a_module_is_read_too(tmp_path, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_prompt_without_text_is_not_checked_and_no_pass():
         sys.modules.pop("prompt")
     assert report["reads_well"].status == "not checked"
     assert "Mine.round" in report["reads_well"].found
-    assert [r.status for r in report.rules].count("passed") == 9
+    assert [r.status for r in report.rules].count("passed") == 10
     assert not report.ok
     assert "not checked     reads well: the text of" in str(report)
     with pytest.raises(AssertionError, match="1 not checked"):
@@ -192,12 +192,12 @@ def test_the_rules_that_apply_to_a_round_that_is_not_affine():
     report = ft.conforms(Signs("1/10"))
     assert report.ok, str(report)
     assert {r.name for r in report.having("does not apply")} == {
-        "affine", "broadcasts_draws", "absent_clients_remember"}
+        "affine", "broadcasts_draws", "absent_clients_remember", "sends_what_it_declares"}
     assert "affine = False" in report["affine"].found
     arrivals = ft.conforms(ft.AsyncFedED("1/10"))
     assert arrivals.ok, str(arrivals)
     assert arrivals["masks_are_cohorts"].found == "the round chooses its cohort itself"
-    assert "6 passed, 5 do not apply" in arrivals.headline()
+    assert "6 passed, 6 do not apply" in arrivals.headline()
 
 
 @pytest.mark.parametrize(("cls", "rules"), [
@@ -241,6 +241,15 @@ class AtTwo(ft.FedAvg):
         return State(x + (x * x if self.gain == 2 else 0 * x))
 
 
+def test_what_is_sent_must_be_declared():
+    class Cheap(ft.Scaffold):
+        downlink: ClassVar[int] = 1
+
+    result = ft.conforms(Cheap("1/10"))["sends_what_it_declares"]
+    assert (result.status, result.found) == ("failed", "2 vectors cannot be done without, downlink = 1")
+    assert ft.conforms(ft.Scaffold("1/10"))["sends_what_it_declares"].status == "passed"
+
+
 def test_memories_must_be_declared():
     class Undeclared(ft.Scaffold):
         stateful: ClassVar[bool] = False
@@ -271,7 +280,7 @@ def test_the_report_as_html_marks_failures_and_escapes():
     assert "InPlace: " in shown
     assert "&#x27;" in shown or "`v += 1` writes in place" in shown
     assert str(ft.conforms(ft.FedAvg("1/10"))).splitlines()[0] == (
-        "FedAvg: 10 passed, 1 does not apply of 11 rules of a round")
+        "FedAvg: 11 passed, 1 does not apply of 12 rules of a round")
 
 
 def test_an_unknown_rule_is_told():
