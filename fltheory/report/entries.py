@@ -10,6 +10,10 @@ from .richtext import block, inline
 
 # Longer tables start folded, so that a page with many instances can still be read from top to bottom.
 _LONG = 8
+_CASES = 4  # instances, and comparisons of each, that are spelt out
+_DATA = 600  # characters of one number of an instance
+_DENIED = {"at most": "is not at most", "less than": "is not less than", "equal": "does not equal",
+           "equivalent": "is not equivalent to"}
 
 
 def _head(book, record) -> str:
@@ -34,18 +38,65 @@ def _doubt(record) -> str:
     )
 
 
-def _instances(instances) -> str:
-    """Where a statement fails is shown first and unfolded."""
+def _data(record) -> str:
+    """The numbers of an instance, where its record holds them."""
+    data = record.get("data")
+    data = data if isinstance(data, dict) else {}
+    return facts([(inline(str(name)), number(value, _DATA)) for name, value in data.items()], raw=True)
+
+
+def _fails(instances) -> str:
+    """Where a false statement fails: what the instance is, and each failing comparison by name with both exact sides."""
+    out, failing = "", [r for r in instances if rec.text(r, "status") == "FALSIFIED"]
+    for record in failing[:_CASES]:
+        says = inline(rec.text(record, "says"))
+        out += f"<h4>{escape(rec.text(record, 'instance'))}</h4>\n" + (f"<p>{says}</p>\n" if says else "") + _data(record)
+        wrong = [c for c in rec.items(record, "comparisons") if rec.text(c, "status") == "FALSIFIED"]
+        rows = "".join(
+            f'<li><b>{inline(rec.text(c, "label")) or "the statement"}</b> fails: <span class="side">{side(c, "lhs")}</span> '
+            f'<span class="rel">{escape(_DENIED.get(rec.text(c, "relation"), rec.text(c, "relation")))}</span> '
+            f'<span class="side">{side(c, "rhs")}</span></li>\n' for c in wrong[:_CASES])
+        more = f"<li>and {len(wrong) - _CASES} more, in the table below</li>\n" if len(wrong) > _CASES else ""
+        out += f"<ul>\n{rows}{more}</ul>\n" if rows else ""
+    if len(failing) > _CASES:
+        out += f"<p>It fails on {len(failing) - _CASES} more instances, in the table below.</p>\n"
+    return f'<div class="fails"><h4>Where it fails</h4>\n{out}</div>\n' if out else ""
+
+
+def _unmet(instances) -> str:
+    """The hypotheses that do not hold, by name and instance, so that nobody has to unfold a table to learn it."""
+    missed = {}
+    for record in instances:
+        for hypothesis in rec.items(record, "hypotheses"):
+            if hypothesis.get("holds") is False:
+                missed.setdefault(rec.text(hypothesis, "name") or "(no name)", []).append(rec.text(record, "instance"))
+    said = []
+    for name, where in missed.items():
+        listed = ", ".join(where[:_CASES]) + (f" and {len(where) - _CASES} more" if len(where) > _CASES else "")
+        said.append(f"<li><b>{escape(name)}</b> on {escape(listed)}</li>\n")
+    lead = '<p class="label">Hypotheses that do not hold, so that the instance does not count</p>\n'
+    return f'{lead}<ul class="unmet">\n{"".join(said)}</ul>\n' if said else ""
+
+
+def _instances(instances, most) -> str:
+    """Where a statement fails is shown first."""
     failing = [r for r in instances if rec.text(r, "status") == "FALSIFIED"]
     rest = [r for r in instances if rec.text(r, "status") != "FALSIFIED"]
     short = sum(max(1, len(rec.items(r, "comparisons"))) for r in instances) <= _LONG
     if short or not failing or not rest:
-        return _instance_table("Instances", failing + rest, short)
-    first = _instance_table("Instances on which it fails", failing, True)
-    return first + _instance_table("Other instances", rest, False)
+        return _instance_table("Instances", failing + rest, short, most)
+    first = _instance_table("Instances on which it fails", failing, True, most)
+    return first + _instance_table("Other instances", rest, False, most)
 
 
-def _instance_table(title, instances, is_open) -> str:
+def _cut(rows, most) -> tuple:
+    """The first rows, and a line that says how many are left to the records."""
+    left = len(rows) - most if most else 0
+    note = f"<p>{rec.plural(left, 'further row')} in the records, verdicts.jsonl.</p>\n" if left > 0 else ""
+    return rows[:most], note
+
+
+def _instance_table(title, instances, is_open, most) -> str:
     rows = []
     for record in instances:
         says = inline(rec.text(record, "says"))
@@ -72,7 +123,8 @@ def _instance_table(title, instances, is_open) -> str:
                     + (f'<span class="says">{detail}</span>' if detail else ""),
                 ]
             )
-    return fold(f"{title} ({len(instances)})", table(COLUMNS["instances"], rows, "instances"), is_open)
+    rows, note = _cut(rows, most)
+    return fold(f"{title} ({len(instances)})", table(COLUMNS["instances"], rows, "instances") + note, is_open)
 
 
 def _holds(value) -> str:
@@ -80,7 +132,7 @@ def _holds(value) -> str:
     return known[value] if isinstance(value, bool) else "? unknown"
 
 
-def _hypotheses(instances) -> str:
+def _hypotheses(instances, most) -> str:
     rows, failing, told = [], 0, set()
     for record in instances:
         for hypothesis in rec.items(record, "hypotheses"):
@@ -102,7 +154,8 @@ def _hypotheses(instances) -> str:
     if rows and all("✓" in row[-1] for row in rows):
         state = "all hold"
     title = f"Hypotheses with both numbers ({rec.plural(len(rows), 'check')}; {state})"
-    return fold(title, table(COLUMNS["hypotheses"], rows, "hypotheses"))
+    rows, note = _cut(rows, most)
+    return fold(title, table(COLUMNS["hypotheses"], rows, "hypotheses") + note)
 
 
 def _mutants(claim) -> str:
@@ -161,7 +214,8 @@ def _dimensional(claim) -> str:
     return escape(rec.text(check, "status")) + (f": {detail}" if detail else "")
 
 
-def claim(book, record) -> str:
+def claim(book, record, most=None) -> str:
+    """The section of a claim; most: rows that each of its tables shows (None: all)."""
     instances = book.of_claim(record)
     false = rec.text(record, "word") == "FALSE"
     statement, says = block(rec.text(record, "statement")), inline(rec.says(record))
@@ -184,14 +238,15 @@ def claim(book, record) -> str:
             ("Finding", link(book, record, "finding", "finding")),
         ]
     )
-    out += _doubt(record) if false else ""
-    out += _instances(instances) + _hypotheses(instances)
-    picture = bars(instances)
+    out += _fails(instances) + _doubt(record) if false else ""
+    out += _instances(instances, most) + _unmet(instances) + _hypotheses(instances, most)
+    picture = bars(instances[:most])
     out += fold("Terms of each bound", picture, picture.count('class="row"') <= _LONG)
     return out + _mutants(record) + script(record) + _end(book, record)
 
 
-def finding(book, record) -> str:
+def finding(book, record, most=None) -> str:
+    """The section of a finding; most: as for a claim, of its steps."""
     says = block(rec.says(record))
     out = _head(book, record)
     out += f'<blockquote class="statement">{says}</blockquote>\n' if says else ""
@@ -212,7 +267,7 @@ def finding(book, record) -> str:
             inline(rec.text(s, "detail")),
         ]
         for s in rec.items(record, "procedure")
-    ]
+    ][:most]
     out += fold("Procedure", table(["Step", "Status", "Detail"], rows), True)
     return out + script(record) + _end(book, record)
 

@@ -21,37 +21,35 @@ SITUATION = {
 
 def _tally(claims) -> str:
     """The verdicts of some claims in words, in the order in which a reader will ask for them."""
-    counts = rec.word_counts(claims)
-    proved, certified = counts.pop("PROVED", 0), counts.pop("CERTIFIED", 0)
-    parts = [
-        f"<strong>{proved} proved</strong>",
-        f"<strong>{certified} certified</strong>",
-        f"{counts.pop('SUPPORTED', 0)} supported by evidence that is not a proof",
-        f"<strong>{counts.pop('FALSE', 0)} false</strong>",
-        f"{counts.pop('OPEN', 0)} open",
-    ]
-    vacuous = counts.pop("VACUOUS", 0)
-    if vacuous:
-        parts.append(f"{vacuous} vacuous")
-    parts += [f"{count} {escape(word.lower())}" for word, count in sorted(counts.items())]
+    named = {"SUPPORTED": "supported by evidence that is not a proof"}
+    found = rec.tallies(claims)
+    parts = []
+    for word in (*SHOWN, *(w for w in dict.fromkeys(w for w, _, _ in found) if w not in SHOWN)):
+        for reach, count in [(r, n) for w, r, n in found if w == word] or [("", 0)]:
+            said = f"{count} {named.get(word) or escape(word.lower())}" + (f" ({reach})" if reach else "")
+            parts.append(f"<strong>{said}</strong>" if word in (*rec.TRUE_WORDS, "FALSE") else said)
     return f"{rec.plural(len(claims), 'claim')}: {', '.join(parts)}"
+
+
+def counts(claims, findings) -> str:
+    """The verdicts of one section in a few words."""
+    parts = [f"{rec.look(word).mark} {count} {escape(word.lower())}" + (f" ({reach})" if reach else "")
+             for word, reach, count in rec.tallies(claims)]
+    return " · ".join(parts + ([f"◆ {rec.plural(len(findings), 'finding')}"] if findings else []))
 
 
 def _shares(book, paper, claims) -> str:
     """One stretch per word, as wide as its share; each shows its claims in the table below."""
-    counts = rec.word_counts(claims)
-    order = (*rec.CLAIM_WORDS, *sorted(set(counts) - set(rec.CLAIM_WORDS)))
 
     def view(word):  # on the index the script filters the table at once
         chosen = urlencode({"paper": paper, "verdict": word}, errors="replace")
         return "#claims" if book.here == rec.INDEX else f"{rec.INDEX}#claims?{escape(chosen)}"
 
     parts = "".join(
-        f'<a class="share {rec.look(word).tone}" href="{view(word)}" data-paper="{escape(paper)}" '
-        f'data-word="{escape(word)}" style="flex-grow:{counts[word]}"><span aria-hidden="true">'
-        f"{rec.look(word).mark}</span> {counts[word]} {escape(rec.shorten(word.lower(), 24))}</a>"
-        for word in order
-        if counts[word]
+        f'<a class="share {rec.look(word).tone}" href="{view(said)}" data-paper="{escape(paper)}" '
+        f'data-word="{escape(said)}" style="flex-grow:{count}"><span aria-hidden="true">'
+        f"{rec.look(word).mark}</span> {count} {escape(rec.shorten(said.lower(), 40))}</a>"
+        for word, said, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in rec.tallies(claims))
     )
     return f'<p class="shares">{parts}</p>' if parts else ""
 
@@ -81,13 +79,15 @@ def lead(book) -> str:
     if not book.claims and not book.findings:
         return '<p class="lead">There are no records.</p>\n'
     printed = rec.of_papers(book.claims)
-    established = sum(rec.word_counts(printed)[word] for word in rec.TRUE_WORDS)
+    true = [c for c in printed if rec.text(c, "word") in rec.TRUE_WORDS]
+    established, limited = len(true), sum(map(rec.restricted, true))
+    within = f", {limited} of them only as far as their badge says" if limited else ""
     papers, own = {rec.text(c, "paper") for c in printed}, len(book.claims) - len(printed)
     further = f" {rec.plural(own, 'further claim')} about the program itself: what watches the checks." if own else ""
     out = (
         f'<p class="lead">{rec.plural(len(printed), "claim")} from {rec.plural(len(papers), "paper")} '
         f"{'was' if len(printed) == 1 else 'were'} checked; "
-        f"{established} {'is' if established == 1 else 'are'} established as true.{further}</p>\n"
+        f"{established} {'is' if established == 1 else 'are'} established as true{within}.{further}</p>\n"
         "<p>The papers state theorems about federated optimisation, in which many clients train one model without "
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
@@ -107,11 +107,12 @@ def _evidence(book, paper, raw) -> str:
     if target is None:
         label = f"{name}: not yet written" if kind in ("claim", "finding") else f"{kind} {name}"
         return f'<span class="ref neutral">{escape(label)}</span>'
-    look = rec.look(word)
-    said = escape(" ".join(f"{name}: {word}. {rec.says(target)}".split()))
+    look, label = rec.look(word), rec.text(raw, "label")
+    reach = label.removeprefix(word).strip()
+    said = escape(" ".join(f"{name}: {label or word}. {rec.says(target)}".split()))
     return (
         f'<a class="ref {look.tone}" href="{book.href(target)}" title="{said}" aria-label="{said}">'
-        f'<span aria-hidden="true">{look.mark}</span> {escape(name)}</a>'
+        f'<span aria-hidden="true">{look.mark}</span> {escape(name)}{f" {inline(reach)}" if reach else ""}</a>'
     )
 
 
@@ -145,9 +146,10 @@ def answer(book, paper) -> str:
     return out
 
 
-def contents(body) -> str:
-    """Links to the parts of a page that is long."""
+def contents(body, away=()) -> str:
+    """Links to the parts of a page that is long, and to those that stand on pages of their own."""
     links = [f'<a href="#{mark}">{title}</a>' for mark, title in re.findall(r'<h2 id="([\w-]+)">(.*?)</h2>', body)]
+    links += away
     return f'<p class="contents">{" · ".join(links)}</p>\n' if len(links) > 1 else ""
 
 

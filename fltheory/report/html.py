@@ -4,14 +4,15 @@ import base64
 import hashlib
 from dataclasses import replace
 from html import escape
+from pathlib import Path
 
-from . import cite, entries, front
+from . import cite, front, layout, opening, sections
 from . import records as rec
-from .assets import SCRIPT, STYLE
 from .parts import COLUMN_LABELS, link, table, verdict
 from .richtext import inline
 
 INDEX = rec.INDEX
+STYLE, SCRIPT = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("style.css", "report.js"))
 _MADE = '<meta name="generator" content="fltheory report">'
 
 
@@ -37,12 +38,13 @@ def _loosest(claim):
     return max((n for n in numbers if n is not None), default=None)
 
 
-def _row(book, claim, at, words) -> tuple:
+def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = rec.mutant_score(claim)
     loosest, word = _loosest(claim), rec.text(claim, "word")
+    said = f"{word} ({'restricted' if rec.restricted(claim) else 'all'})" if word in divided else word
     # A verdict is only as wide as its scope, so the two are never shown apart.
-    scope, says = inline(rec.text(claim, "scope")), inline(rec.says(claim))
+    scope, says = inline(rec.text(claim, "scope")), "" if brief else inline(rec.says(claim))
     name = f'<a href="{book.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
     cells = {
         "Claim": (name + (f'<span class="says">{says}</span>' if says else ""), at),
@@ -54,16 +56,21 @@ def _row(book, claim, at, words) -> tuple:
         "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
     }
     attributes = f' id="{rec.anchor(claim)}" data-paper="{escape(rec.text(claim, "paper"))}" data-word="{escape(word)}"'
+    attributes += f' data-tally="{escape(said)}"' if said != word else ""
+    attributes += f' data-says="{escape(rec.says(claim))}"' if brief else ""
     return attributes + (' data-unexpected="1"' if rec.mismatch(claim) else ""), cells
 
 
-def _claims(book) -> str:
+def _claims(book, brief=False) -> str:
+    """The table of claims; brief: their sentences are searched, but shown on the pages of their papers only."""
     if not book.claims:
         return ""
     words = sorted(
         {rec.text(c, "word") for c in book.claims}, key=lambda w: (rec.CLAIM_WORDS + (w,)).index(w)
     )
-    made = [_row(book, claim, at, words) for at, claim in enumerate(book.claims)]
+    divided = dict.fromkeys(w for w, reach, _ in rec.tallies(book.claims) if reach)
+    choices = [c for w in words for c in (w, *((f"{w} (all)", f"{w} (restricted)") if w in divided else ()))]
+    made = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
     head = [h for h in made[0][1] if h == "Claim" or any(cells[h][0] for _, cells in made)]
     rows = []
@@ -75,7 +82,7 @@ def _claims(book) -> str:
         '<form class="controls" id="controls" hidden>'
         '<label>Search <input type="search" id="f-text"></label>'
         f'<label>Paper <select id="f-paper"><option value="">all</option>{_options(papers)}</select></label>'
-        f'<label>Verdict <select id="f-word"><option value="">all</option>{_options(words)}</select></label>'
+        f'<label>Verdict <select id="f-word"><option value="">all</option>{_options(choices)}</select></label>'
         f'<label>Sort by <select id="f-sort">'
         + "".join(f'<option value="{at}">{escape(name)}</option>' for at, name in enumerate(head))
         + '</select></label><label class="check"><input type="checkbox" id="f-unexpected"> only unexpected</label>'
@@ -164,33 +171,80 @@ def _frame(book, title, body) -> str:
     )
 
 
-def _index(book) -> str:
+_MOVED = {"answers": "", "bugs": "Wrong implementations", "findings": "Findings", "cases": "False, open and vacuous statements"}
+
+
+def _index(book) -> dict:
+    """The index; where it would be too large, parts of it stand on pages of their own (answers: on those of their papers)."""
     book = replace(book, here=INDEX)
     top = front.lead(book) + front.warnings(book)
-    body = "".join(front.answer(book, paper) for paper in book.papers)
-    body += front.legend() if book.claims or book.findings else ""
-    body += front.cases(book) + front.calibration(book) + _claims(book) + _findings(book) + _bugs(book, book.claims)
-    return _frame(book, "Verdicts on printed theorems", top + front.contents(body) + body)
+    parts = {"answers": "".join(front.answer(book, paper) for paper in book.papers),
+             "legend": front.legend() if book.claims or book.findings else "",
+             "cases": front.cases(book), "calibration": front.calibration(book), "claims": _claims(book),
+             "findings": _findings(book), "bugs": _bugs(book, book.claims)}
+    away, out = [], {}
+    for key, title in _MOVED.items():
+        if layout.fits(layout.size(top + "".join(parts.values()))):
+            break
+        body = parts.pop(key)
+        if title and body:
+            name = f"{INDEX.removesuffix('.html')}.{key}.html"
+            away.append(f'<a href="{name}">{title}</a>')
+            back = f'<p class="back"><a href="{INDEX}">← all verdicts</a></p>\n'
+            out[name] = _frame(book, title, back + opening.search([]) + front.contents(body) + body)
+    if not layout.fits(layout.size(top + "".join(parts.values()))):
+        parts["claims"] = _claims(book, brief=True)
+    body = "".join(parts.values())
+    return {INDEX: _frame(book, "Verdicts on printed theorems", top + front.contents(body, away) + body), **out}
 
 
-def _page(book, name) -> str:
-    """The entries of the papers that share a page: nearly always one paper."""
-    book = replace(book, here=name)
-    papers = [p for p in book.papers if rec.page_of(p) == name]
-    body = f'<p class="back"><a href="{INDEX}">← all verdicts, what the words mean, and the table of claims</a></p>\n'
-    body += "".join(front.answer(book, paper) for paper in papers)
-    body += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
-    claims = [c for c in book.claims if rec.text(c, "paper") in papers]
-    body += _bugs(book, claims, "engine")
-    sections = "".join(entries.claim(book, c) for c in claims)
-    body += f"<h2>Claim by claim</h2>\n{_UNFOLD}{sections}" if sections else ""
-    found = "".join(entries.finding(book, f) for f in book.findings if rec.text(f, "paper") in papers)
-    body += f"<h2>Finding by finding</h2>\n{found}" if found else ""
-    return _frame(book, f"{', '.join(p or '(no paper)' for p in papers)}: verdicts", body)
+def _opening(book, papers) -> tuple:
+    """(what stands above the contents of a paper's page, what stands below them)."""
+    out = "".join(opening.byline(book, paper) for paper in papers)
+    out += f'<p class="back"><a href="{INDEX}">← all verdicts, what the words mean, and the table of claims</a></p>\n'
+    out += opening.search(papers) + "".join(front.answer(book, paper) for paper in papers)
+    out += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
+    below = "".join(opening.notation(book, p) + opening.experiments(book, p) for p in papers)
+    return out, below + _bugs(book, [c for c in book.claims if rec.text(c, "paper") in papers], "engine")
+
+
+def _paper(book, name, papers, planned) -> dict:
+    """The pages of the papers that share a name: nearly always one paper."""
+    here = replace(book, here=name)
+    above, below = _opening(here, papers)
+    parts = list({s.mark: s for sheet in planned for s, _ in sheet.parts}.values())
+    body = above + opening.contents(here, parts) + below
+    title, out = opening.title(book, papers), {}
+    if planned and not planned[0].title:
+        body += _UNFOLD + planned[0].html(here)
+    out[name] = _frame(here, title, body)
+    for at, sheet in enumerate(s for s in planned if s.title):
+        ways = [f'<a href="{name}">← {inline(title)}</a>', f'<a href="{INDEX}">all verdicts</a>']
+        ways += [f'<a href="{planned[k].name}">{way} {inline(planned[k].title)}</a>'
+                 for k, way in ((at - 1, "previous:"), (at + 1, "next:")) if 0 <= k < len(planned)]
+        own = replace(book, here=sheet.name)
+        body = f'<p class="back">{" · ".join(ways)}</p>\n{opening.search(papers)}{_UNFOLD}{sheet.html(own)}'
+        out[sheet.name] = _frame(own, f"{sheet.title} — {title}", body)
+    return out
 
 
 def pages(records) -> dict:
-    """The pages by file name: the index, and one for each paper with every claim and finding in full."""
+    """The pages by file name: the index, one for each paper, and where that would be too large one for each section.
+
+    Every claim and finding stands on one of them in full. No page has more than `layout.BYTES` or `layout.ELEMENTS`.
+    """
     book = rec.Book.of(records)
-    names = list(dict.fromkeys(map(rec.page_of, book.papers)))
-    return {INDEX: _index(book)} | {name: _page(book, name) for name in names}
+    shared = {}
+    for paper in book.papers:
+        shared.setdefault(rec.page_of(paper), []).append(paper)
+    planned = {}
+    for name, papers in shared.items():
+        here = replace(book, here=name)
+        parts = [s for p in papers for s in sections.of(here, p)]
+        above = layout.size("".join(_opening(here, papers)) + opening.contents(here, parts))
+        planned[name] = layout.sheets(here, name, papers, above)
+    book = replace(book, where={k: v for sheets in planned.values() for k, v in layout.placed(sheets).items()})
+    out = _index(book)
+    for name, papers in shared.items():
+        out |= _paper(book, name, papers, planned[name])
+    return out

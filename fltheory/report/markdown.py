@@ -63,7 +63,7 @@ def _link(record) -> str:
 
 
 def _verdict(record) -> str:
-    word = f"**{_cell(rec.text(record, 'word')) or '(no word)'}**"
+    word = f"**{_cell(rec.label(record)) or '(no word)'}**"
     if record.get("powerless"):
         word += " (POWERLESS)"
     if rec.mismatch(record):
@@ -229,7 +229,7 @@ def _sentence(book, paper, sentence) -> str:
     state, refs = rec.text(sentence, "state"), []
     for raw in rec.items(sentence, "evidence"):
         target = book.find(rec.text(raw, "kind"), paper, rec.text(raw, "id"))
-        refs.append(f"{_link(target)} {_cell(rec.text(raw, 'word'))}" if target else _code(rec.text(raw, "id")))
+        refs.append(f"{_link(target)} {_cell(rec.label(raw))}" if target else _code(rec.text(raw, "id")))
     flag = {"lost": "No longer carried by its evidence", "not yet written": "Not yet checked"}.get(state)
     flag = f" **{flag}:** {_cell(rec.text(sentence, 'reason'))}." if flag else ""
     return f"{_cell(rec.text(sentence, 'text'))}{flag} ({', '.join(refs)})"

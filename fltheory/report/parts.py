@@ -27,21 +27,23 @@ def side(comparison, name) -> str:
     return exact + (f' <span class="near">≈ {escape(near)}</span>' if near else "")
 
 
-def chip(word) -> str:
+def chip(word, label="") -> str:
+    """A badge in the look of the word; a label that says how far the word reaches stands in its place."""
     look = rec.look(word)
-    # Chips do not break, so a word that no verdict has is cut.
-    label = escape(rec.shorten(str(word or "(no word)").replace("_", " "), 24))
+    # Chips do not break, so a word that no verdict has is cut; a label may break.
+    reach = inline(rec.shorten(label, 160)) if label else ""
+    label = reach or escape(rec.shorten(str(word or "(no word)").replace("_", " "), 24))
     if look.tone == "plain":  # thousands of these on a page: the comparisons that hold
         return f'<span class="chip plain">{look.mark} {label}</span>'
     return (
-        f'<span class="chip {look.tone}" title="{escape(look.gloss)}">'
+        f'<span class="chip {look.tone}{" reach" if reach else ""}" title="{escape(look.gloss)}">'
         f'<span aria-hidden="true">{look.mark}</span> {label}</span>'
     )
 
 
 def verdict(record) -> str:
     """The word, with a powerless flag and an unmet expectation where there is one."""
-    out = chip(rec.text(record, "word"))
+    out = chip(rec.text(record, "word"), rec.text(record, "label"))
     if record.get("powerless"):
         out += f' <span class="chip error" title="{escape(rec.text(record, "powerless_reason"))}">POWERLESS</span>'
     if rec.mismatch(record):
@@ -79,7 +81,7 @@ def table(head, rows, name="", attributes="") -> str:
     for row in rows:
         extra, cells = row if isinstance(row, tuple) else ("", row)
         tds = "".join(
-            f"<td{label}><div>{c}</div></td>" if c else f'<td class="empty"{label}></td>'
+            f"<td{label}>{f'<div>{c}</div>' if '<' in c else c}</td>" if c else f'<td class="empty"{label}></td>'
             for label, c in zip(labels, cells, strict=True)
         )
         body += f"<tr{extra}>{tds}</tr>\n"
@@ -95,9 +97,10 @@ def fold(title, body, is_open=False) -> str:
     return f"<details{' open' if is_open else ''}><summary>{title}</summary>\n{body}</details>\n"
 
 
-def facts(pairs) -> str:
-    """A description list of the pairs that have something to say."""
-    rows = "".join(f"<div><dt>{escape(label)}</dt><dd>{value}</dd></div>" for label, value in pairs if value)
+def facts(pairs, raw=False) -> str:
+    """A description list of the pairs that have something to say; raw: the labels are HTML already."""
+    rows = "".join(
+        f"<div><dt>{label if raw else escape(label)}</dt><dd>{value}</dd></div>" for label, value in pairs if value)
     return f'<dl class="facts">{rows}</dl>\n' if rows else ""
 
 

@@ -76,16 +76,18 @@ class Book:
     findings: list = field(default_factory=list)
     calibrations: list = field(default_factory=list)
     answers: list = field(default_factory=list)
+    abouts: list = field(default_factory=list)
     instances: dict = field(default_factory=dict)
     orphans: list = field(default_factory=list)
     unknown: int = 0
     here: str = ""  # the page that is being written
+    where: dict = field(default_factory=dict)  # the pages of entries that are not on their paper's own, by anchor
 
     @classmethod
     def of(cls, records) -> "Book":
         book = cls()
         lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations,
-                 "answer": book.answers}
+                 "answer": book.answers, "paper": book.abouts}
         loose = []
         for record in records or []:
             kind = record.get("type") if isinstance(record, dict) else None
@@ -115,9 +117,17 @@ class Book:
     def papers(self) -> list:
         return sorted({text(r, "paper") for r in self.claims + self.findings}, key=natural)
 
+    def about(self, paper) -> dict:
+        """What the folder says about the paper itself; empty if it says nothing."""
+        return next((a for a in self.abouts if text(a, "paper") == paper), {})
+
+    def page(self, record) -> str:
+        """The page on which a record's entry stands."""
+        return self.where.get(anchor(record)) or page_of(text(record, "paper"))
+
     def href(self, record) -> str:
-        """The address of a record's section, from the page that is being written."""
-        there = page_of(text(record, "paper"))
+        """The address of a record's entry, from the page that is being written."""
+        there = self.page(record)
         return href(record) if there == self.here else there + href(record)
 
     def of_claim(self, claim) -> list:
@@ -200,6 +210,27 @@ ENGINE = "engine"  # the folder of claims about the toolkit itself: no paper, an
 def of_papers(records) -> list:
     """The claims or findings of papers."""
     return [r for r in records if text(r, "paper") != ENGINE]
+
+
+def label(record) -> str:
+    """What a badge shows: the word, or the label that states how far it reaches."""
+    return text(record, "label") or text(record, "word")
+
+
+def restricted(record) -> bool:
+    """Whether the word holds for some values only, as its label says: such verdicts are counted apart."""
+    known = record.get("restricted")
+    return known if isinstance(known, bool) else text(record, "label") not in ("", text(record, "word"))
+
+
+def tallies(records) -> list:
+    """[(word, "" | "all" | "restricted", count)], known words first; a word is divided where one of its labels is."""
+    words, limited = word_counts(records), word_counts([r for r in records if restricted(r)])
+    out = []
+    for word in (*CLAIM_WORDS, *sorted(set(words) - set(CLAIM_WORDS))):
+        parts = [("all", words[word] - limited[word]), ("restricted", limited[word])] if limited[word] else [("", words[word])]
+        out += [(word, reach, count) for reach, count in parts if count]
+    return out
 
 
 def mutants(claim) -> dict:

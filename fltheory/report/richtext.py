@@ -61,6 +61,11 @@ _REWRITES = (
     (r"\tag*", r"\tag"),
 )
 
+# Browsers do not break lines inside a formula: a long one becomes several, each starting with one of these.
+_BREAKS = frozenset("=≤≥<>≈≡∼≲≳→⇒⟺⟹⇔:+−±")
+_OPEN, _CLOSE, _BARS = frozenset("([{⟨⌊⌈"), frozenset(")]}⟩⌋⌉"), frozenset("|‖∥∣")
+_LONG = 24  # letters and signs
+
 
 class _Unsupported(ValueError):
     """The converter passed something through that it did not understand."""
@@ -90,14 +95,57 @@ def formula(latex, display=False) -> str:
         for old, new in _REWRITES:
             source = source.replace(old, new)
         tree = convert_to_element(source, display="block" if display else "inline")
-        return _rebuild(tree, latex)
+        groups = _groups(tree)
+        if len(groups) < 2:
+            return _rebuild(tree, latex)
+        style = ' displaystyle="true"' if display else ""
+        parts = ["".join(map(_rebuild, group)) for group in groups]
+        # A space without width between the parts is where a line may end.
+        return "\u200b".join(f'<math display="inline"{style}{_said(latex) if not at else ""}><mrow>{part}</mrow></math>'
+                             for at, part in enumerate(parts))
     except Exception:
         kind = "tex display" if display else "tex"
         return f'<code class="{kind}">{escape(latex)}</code>'
 
 
+def _groups(tree) -> list:
+    """The parts into which a long formula may be broken: before relations and sums that no bracket encloses."""
+    if len(tree) != 1 or _tag(tree[0]) != "mrow" or sum(map(_length, tree)) <= _LONG:
+        return []
+    groups, depth, bars, before = [[]], 0, False, ""
+    for child in tree[0]:
+        base = child[0] if _tag(child) in _UNDER and len(child) else child
+        sign = _sign(base)
+        if sign in _BREAKS and child is base and before not in ("", ",", ";", *_BREAKS) and not depth and not bars:
+            child.set("form", "infix")
+            groups.append([])
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+        bars ^= sign in _BARS and not depth
+        groups[-1].append(child)
+        before = sign or "x"
+    return groups
+
+
+def _tag(node) -> str:
+    return str(node.tag).rsplit("}", 1)[-1]
+
+
+def _sign(node) -> str:
+    """The operator that a node is, as it will be shown; "" for anything else."""
+    content = unescape(node.text or "") if _tag(node) == "mo" else ""
+    return _DELIMITERS.get(content, content)
+
+
+def _length(node) -> int:
+    return len(unescape(node.text or "")) + sum(map(_length, node))
+
+
+def _said(latex) -> str:
+    return f' title="{escape(latex)}"'
+
+
 def _rebuild(node, latex=None) -> str:
-    tag = str(node.tag).rsplit("}", 1)[-1]
+    tag = _tag(node)
     if tag not in _TAGS:
         raise _Unsupported(tag)
     content = unescape(node.text or "")
@@ -132,7 +180,7 @@ def _rebuild(node, latex=None) -> str:
             attributes += f' {name}="{value}"'
     inner = escape(content) + "".join(_rebuild(child) for child in node)
     if latex is not None:
-        attributes += f' title="{escape(latex)}"'
+        attributes += _said(latex)
     return f"<{tag}{attributes}>{inner}</{tag}>"
 
 

@@ -45,7 +45,24 @@ ANSWER = {
             {"id": "cost", "kind": "claim", "relies": "PROVED", "word": "", "state": "not run"}]},
     ],
 }
-RECORDS = [RUN, PRINTED, CORRECTED, BARE[0], *INSTANCES, FINDING, LOST, CALIBRATION, ANSWER]
+PAPER = {
+    "type": "paper",
+    "paper": "fednova",
+    "title": "On normalised averages",
+    "authors": ["A. Author", "B. Author"],
+    "year": 2020,
+    "venue": "Venue",
+    "identifier": "arXiv 2001.00001",
+    "version": "v2",
+    "sections": [{"title": "C The $L$-smooth case", "places": ["App C"], "equations": [9, 12]},
+                 {"title": "4 Rates", "places": ["Thm"]}],
+    "notation": [{"symbol": "$\\eta$", "meaning": "client step size"}],
+    "assumptions": [{"name": "A1", "says": "Every $F_i$ is $L$-smooth."}],
+    "experiments": {"regenerated": ["Figure 2"], "substituted": ["Table 1, on other data"], "failed": ["the gain"], "left": []},
+}
+LABELLED = {**BARE[0], "label": "PROVED for n = 2, 3", "restricted": True}
+WITNESS = {**INSTANCES[2], "data": {"$H$": "(1, 2)", "step size": "1/7"}}
+RECORDS = [RUN, PAPER, PRINTED, CORRECTED, LABELLED, *INSTANCES[:2], WITNESS, INSTANCES[3], FINDING, LOST, CALIBRATION, ANSWER]
 ATTACKS = {
     "script": "</title></style></script><script>alert(1)</script>",
     "quotes": "\"'><img src=x onerror=alert(1)>\" onmouseover=\"alert(1)",
@@ -140,7 +157,7 @@ def test_nothing_executes_in_html(evil):
     pages = html.pages(evil)
     assert len(pages) > 1
     for name, source in pages.items():
-        assert re.fullmatch(r"[a-z0-9_-]{1,90}\.html", name)
+        assert re.fullmatch(r"[a-z0-9_-]{1,90}(\.[a-z0-9-]{1,60}(\.\d+)?)?\.html", name)
         page = Strict(source, pages)
         assert page.scripts == [html.SCRIPT]
         assert source.encode()

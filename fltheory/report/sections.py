@@ -1,0 +1,90 @@
+"""The entries of a paper by the paper's own sections: read from the place of each ledger row."""
+
+import re
+from dataclasses import dataclass, field
+
+from . import records as rec
+
+DERIVED = "Derived here: corrections and sharper forms"
+_EQUATION = re.compile(r"\((\d+)\)|\beqs? (\d+)")
+_PART = re.compile(r"\b(Sec|App)(?:tion|endix)?\.? ?(\d+|[A-Z])\b")
+_KINDS = {"Sec": "Section", "App": "Appendix"}
+
+
+@dataclass
+class Section:
+    """One part of a paper with its claims and findings; `mark` names it in addresses."""
+
+    title: str
+    mark: str
+    claims: list = field(default_factory=list)
+    findings: list = field(default_factory=list)
+
+    @property
+    def entries(self) -> list:
+        return self.claims + self.findings
+
+
+def of(book, paper, used=None) -> list:
+    """The sections of a paper that hold entries: in the order that its data file declares, else by name.
+
+    used: marks that other sections of the same page have already; those given here are added.
+    """
+    declared = rec.items(book.about(paper), "sections")
+    named = [_names(row) for row in declared]
+    titles = [rec.text(row, "title") for row in declared]
+    found = {}
+    for group in ("claims", "findings"):
+        for record in getattr(book, group):
+            if rec.text(record, "paper") == paper:
+                title = _title(rec.text(record, "place"), titles, named)
+                found.setdefault(title, Section(title, "")).__dict__[group].append(record)
+    ordered = sorted(found.values(), key=lambda s: _rank(s.title, titles))
+    used = set() if used is None else used
+    for section in ordered:
+        section.mark = _mark(section.title, used)
+    return ordered
+
+
+def _names(row) -> tuple:
+    """What is looked for in a place: names of sections, theorems and figures, and a range of equations."""
+    places = [re.compile(rf"(?<![\w.]){re.escape(str(p))}(?!\w)") for p in rec.listed(row, "places")]
+    ends = [n for n in rec.listed(row, "equations") if isinstance(n, int)]
+    return places, range(ends[0], ends[1] + 1) if len(ends) == 2 else range(0)
+
+
+def _title(place, titles, named) -> str:
+    """The section of a place: the declared one that it names first (the longest name there), else by its own words."""
+    if place in ("derived", ""):
+        return DERIVED if place else "Without a place"
+    hits = []
+    for title, (places, equations) in zip(titles, named, strict=True):
+        matches = [m for m in (p.search(place) for p in places) if m]
+        hits += [(m.start(), -len(m[0]), title) for m in matches]
+        hits += [(m.start(), 0, title) for m in _EQUATION.finditer(place) if int(m[1] or m[2]) in equations]
+    if hits:
+        return min(hits, key=lambda h: h[:2])[2]
+    part = _PART.search(place)
+    if part:
+        return f"{_KINDS[part[1]]} {part[2]}"
+    own = re.split(r",| \(", place)[0].strip()
+    return "Equations" if _EQUATION.match(own) else own
+
+
+def _rank(title, titles) -> tuple:
+    if title in titles:
+        return 0, titles.index(title), []
+    group = next((g for g, start in ((1, "Section"), (3, "Appendix")) if title.startswith(start)), 2)
+    return 4 if title == DERIVED else group, 0, rec.natural(title)
+
+
+def _mark(title, used) -> str:
+    """A name for files and anchors: the words of the title before any colon, told apart by a number."""
+    plain = re.sub(r"\$[^$]*\$", "", title.split(":")[0]).lower()
+    stem = re.sub(r"[^a-z0-9]+", "-", plain)[:48].strip("-") or "section"
+    mark, number = stem, 1
+    while mark in used:
+        number += 1
+        mark = f"{stem}-{number}"
+    used.add(mark)
+    return mark
