@@ -10,7 +10,7 @@ verify: $(READY)
 	$(ONE) $(V)/bin/python -m fltheory verify verification --report reports --jobs 2
 
 test: $(READY)
-	$(ONE) $(V)/bin/python -m pytest -q -n 2 --timeout 300 -m "not slow and not fuzz" --nbmake tests notebooks
+	$(ONE) $(V)/bin/python -m pytest -q -n 2 --timeout 300 -m "not slow and not fuzz" tests
 
 lint: $(READY)
 	$(V)/bin/ruff check .
