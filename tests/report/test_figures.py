@@ -30,7 +30,22 @@ def test_figures_draw_from_their_tables(tmp_path):
     written = regenerate(FEDNOVA, tmp_path, fresh=False)
     pictures = [p for p in written if p.suffix == ".png"]
     assert {p.stem for p in pictures} == {f"fednova-{n}" for n in figures_of(FEDNOVA)}
-    assert all(p.stat().st_size > 5_000 for p in pictures)
+    assert all(p.stat().st_size > 5_000 and p.with_suffix(".svg").is_file() for p in pictures)
+
+
+@pytest.mark.parametrize("paper", ["fednova", "focus"])
+def test_every_figure_has_a_key_and_a_caption(paper):
+    folder = FEDNOVA.parent / paper
+    for experiments in (False, True):
+        for name, figure in figures_of(folder, experiments).items():
+            drawn = figure.picture(from_csv(folder / "data" / f"{name}.csv"))
+            drawn.canvas.draw()
+            assert drawn.legends and drawn._suptitle is None, name
+            assert drawn._supxlabel.get_text().split() == figure.caption.split(), name
+            texts = [*drawn.legends[0].get_texts(), drawn._supxlabel, *(ax.title for ax in drawn.axes)]
+            assert all(t.get_fontsize() >= 8 for t in texts), name
+            boxes = [t.get_window_extent() for t in texts if t.get_text()]
+            assert all(b.x0 >= -1 and b.x1 <= drawn.bbox.width + 1 for b in boxes), name
 
 
 def test_csv_keeps_every_digit(tmp_path):
