@@ -14,11 +14,13 @@ never the reverse.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import math
 import numbers
 import re
+import sys
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -284,6 +286,23 @@ class Balls(Domain):
             return value
         f = fraction(value)
         return flint.arb(flint.fmpq(f.numerator, f.denominator))
+
+    @staticmethod
+    @contextlib.contextmanager
+    def apart(bits=53):
+        """Within, balls begin at this precision and are raised only by what is computed there; afterwards it is as before.
+
+        flint has one precision for the whole process: without this an enclosure would depend on what ran earlier.
+        """
+        loaded = sys.modules.get("flint")
+        before = loaded.ctx.prec if loaded else 53
+        if loaded:
+            loaded.ctx.prec = bits
+        try:
+            yield
+        finally:
+            if "flint" in sys.modules:
+                sys.modules["flint"].ctx.prec = before
 
     def owns(self, value):
         return type(value).__name__ == "arb" or isinstance(value, (int, np.integer))

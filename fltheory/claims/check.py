@@ -13,8 +13,9 @@ from fltheory.claims.claim import Claim, Instance
 from fltheory.claims.covers import covered, label, restricted
 from fltheory.claims.evidence import InstanceVerdict, Terms, weakest
 from fltheory.claims.relations import at_most, equal
+from fltheory.claims.situation import data
 from fltheory.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
-from fltheory.scalars import Field
+from fltheory.scalars import Balls, Field
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
 UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
@@ -137,7 +138,7 @@ class ClaimVerdict:
         return [self.record()] + [
             {"type": "instance", "paper": self.claim.paper, "claim": self.claim.id, "instance": v.instance,
              "status": v.status, "evidence": v.evidence, "reason": v.reason, "says": v.says,
-             "hypotheses": v.hypotheses, "comparisons": [k.record() for k in v.comparisons],
+             "data": v.data, "hypotheses": v.hypotheses, "comparisons": [k.record() for k in v.comparisons],
              "seconds": round(v.seconds, 3)} for v in self.instances]
 
 
@@ -152,6 +153,8 @@ def check(claim: Claim, mutant=None, search=True, quick=False, decided=lambda ve
     instances = []
     for instance in on:
         instances.append(check_instance(claim, instance))
+        if instances[-1].status == ev.FALSIFIED:
+            instances[-1].data = data(instance)
         decided(instances[-1])
     found = None
     if claim.search_plan is not None and search:
@@ -183,13 +186,14 @@ def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
     began = time.perf_counter()
     out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
     try:
-        out.hypotheses = [h.check(instance) for h in claim.needs]
-        failed = [h for h in out.hypotheses if not h["holds"]]
-        if failed:
-            out.status = ev.OUT_OF_SCOPE
-            out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
-            return out
-        out.comparisons = claim(instance)
+        with Balls.apart(getattr(instance.domain, "bits", 53)):
+            out.hypotheses = [h.check(instance) for h in claim.needs]
+            failed = [h for h in out.hypotheses if not h["holds"]]
+            if failed:
+                out.status = ev.OUT_OF_SCOPE
+                out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
+                return out
+            out.comparisons = claim(instance)
         if not out.comparisons:
             out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
@@ -365,7 +369,7 @@ def _of_engine(bug) -> bool:
 def _diverges(instance) -> bool:
     """Whether second moments grow on the instance, where it has numbers: by its operator, else by its declared run."""
     from fltheory.problems.quadratic import Quadratic
-    from fltheory.scalars import FLOAT, RATIONAL, Balls
+    from fltheory.scalars import FLOAT, RATIONAL
     if instance.domain not in (FLOAT, RATIONAL) and not isinstance(instance.domain, Balls):
         return False  # a symbolic identity is about every step size
     try:

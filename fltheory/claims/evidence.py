@@ -100,6 +100,7 @@ class InstanceVerdict:
     reason: str = ""
     hypotheses: list = field(default_factory=list)
     comparisons: list = field(default_factory=list)
+    data: dict = field(default_factory=dict)  # the instance's numbers in words, where the statement fails on it
     seconds: float = 0.0
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fltheory.claims import evidence as ev
 from fltheory.claims.check import check_instance
 from fltheory.claims.claim import Claim, Finding
+from fltheory.scalars import Balls
 
 SCRIPT_LINES = 40
 SCRIPT_SECONDS = 120
@@ -123,7 +124,8 @@ def _own_check(finding):
     """What the check compared. What was seen in experiments may rest on runs and floats; everything else needs proof."""
     least = ev.STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
     try:
-        found = finding.check()
+        with Balls.apart():
+            found = finding.check()
     except ImportError as error:
         return [_step("proof", "skipped", str(error))]
     except Exception as error:

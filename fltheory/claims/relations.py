@@ -88,7 +88,8 @@ def equal(lhs, rhs, label="") -> Comparison:
 
 @_worded
 def at_most(lhs, rhs, label="", strict=False) -> Comparison:
-    """lhs <= rhs (or <). rhs may be `Terms`, lhs may be `Bounds`; symbolic sides are decided by `nonnegative`."""
+    """lhs <= rhs (or <). rhs may be `Terms`, lhs may be `Bounds`. Symbols have no order and are refused: `nonnegative` proves
+    a sign where all of them are >= 0."""
     total = rhs.total if isinstance(rhs, Terms) else rhs
     kind = evidence_of(lhs, rhs)
     low, high = (lhs.low, lhs.high) if isinstance(lhs, Bounds) else (lhs, lhs)

@@ -11,7 +11,7 @@ from fltheory.claims.claim import Hypothesis, Instance, illustrate
 from fltheory.claims.evidence import Terms
 from fltheory.claims.relations import agrees, at_most, equal
 from fltheory.errors import BadInput, CertificateFailed, MissingLibrary, NoFixedPoint, TooLarge
-from fltheory.scalars import FLOAT, Field
+from fltheory.scalars import FLOAT, Balls, Field
 from fltheory.trace import Interval
 from tests.claims.examples import X, Y, always, averaging, bounded, contraction, made
 
@@ -117,6 +117,20 @@ def test_balls_certify_and_refute():
     assert check(always(equal(root * root, 2), domain="here")).word == "CERTIFIED"
     verdict = check(always(equal(root, 2)))
     assert (verdict.word, verdict.evidence) == ("FALSE", "ball")
+
+
+def test_enclosures_do_not_depend_on_what_ran_before():
+    flint = pytest.importorskip("flint")
+
+    def body(i):
+        root = Balls(i.bits).scalar(2).sqrt()
+        return at_most(root * root - 2, Q(1), str(root))
+
+    def seen(*bits):
+        return [v.comparisons[0].label for v in check(made(body, on=[Instance(f"{b} bits", bits=b) for b in bits])).instances]
+    before = flint.ctx.prec
+    assert seen(64, 2000, 64)[2] == seen(64)[0] != seen(2000)[0]
+    assert flint.ctx.prec == before
 
 
 @pytest.mark.parametrize(
