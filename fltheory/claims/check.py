@@ -359,7 +359,7 @@ def apply_bug(bug, instance) -> Instance | None:
     field = getattr(bug, "of", "algorithm")
     value = getattr(instance, field)
     changed = None if value is None else bug(value)
-    return None if changed is None or changed == value else instance.but(**{field: changed})
+    return None if changed is None or changed == value else instance.but(**{field: changed}, stated=instance.stated)
 
 
 def _of_engine(bug) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fltheory.claims.covers import check_covers
 from fltheory.claims.evidence import Comparison, at_status, show
+from fltheory.claims.stated import Stated
 from fltheory.errors import is_one_of, listed, refuse, shown
 from fltheory.scalars import RATIONAL, Domain, Field, declare, fraction
 
@@ -22,16 +23,18 @@ class Instance:
 
     Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
     `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
-    algorithm from here and never construct one, so that mutants can be swapped in. illustrates: it shows in numbers what
+    algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
+    `i.stated`, which mutants leave alone. illustrates: it shows in numbers what
     other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
     keywords become attributes (step counts, horizons, symbols).
     """
 
     def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
-                 x0=None, simulate=None, illustrates=False, **extra):
+                 x0=None, simulate=None, illustrates=False, stated=None, **extra):
         self.name, self.problem, self.algorithm, self.law = name, problem, algorithm, law
         self.noise, self.domain, self.says, self.x0, self.simulate = noise, domain, says, x0, simulate
         self.illustrates, self.extra = illustrates, extra
+        self.stated = stated or Stated(problem, algorithm, law, noise)
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "extra" or name not in self.extra:
@@ -41,10 +44,12 @@ class Instance:
         return self.extra[name]
 
     def but(self, **changes) -> Instance:
-        """The same instance with some fields or extras replaced."""
+        """The same instance with some fields or extras replaced, and what it states with them."""
+        new = {k: changes[k] for k in ("problem", "algorithm", "law", "noise") if k in changes}
+        stated = changes.pop("stated", None) or replace(self.stated, **new)
         own = {k: changes.pop(k, getattr(self, k)) for k in
                ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
-        return type(self)(**own, **(self.extra | changes))
+        return type(self)(**own, stated=stated, **(self.extra | changes))
 
     def afresh(self) -> Instance:
         """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
