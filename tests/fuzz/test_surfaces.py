@@ -195,14 +195,17 @@ def test_damaged_journals(folder, data, again):
     if not kept.exists():  # once: a journal holds times, so that another one has another length
         paper = here / "p"
         (paper / "claims").mkdir(parents=True)
-        (paper / "ledger.csv").write_text(HEAD + "a,Eq. 1,claim,identity,SUPPORTED,,,says\nb,Eq. 2,claim,identity,FALSE,,,says\n")
+        (paper / "ledger.csv").write_text(HEAD + "a,Eq. 1,claim,identity,SUPPORTED,,,says\nb,Eq. 2,claim,identity,FALSE,,,says\n"
+                                          "f,Eq. 2,finding,remark,CONFIRMED,,,says\n")
+        (paper / "findings.py").write_text(
+            "import fltheory as ft\nft.finding('f', kind='remark', breaks='b', check=lambda: ft.equal(1, 1, 'one is one'))\n")
         (paper / "claims" / "main.py").write_text("import fltheory as ft\n" + TWO)
         assert acceptable(["verify", str(here), "--report", str(report), "--quick"])[0] == 0
         kept.write_bytes(journal.read_bytes())
     content = kept.read_bytes()
     journal.write_bytes(damaged(content, data) + (damaged(content, data) if again else b""))
     after, *_ = acceptable(["verify", str(here), "--report", str(report), "--quick", "--resume"])
-    assert (after, words(report)) == (0, ["SUPPORTED", "FALSE"])
+    assert (after, words(report)) == (0, ["SUPPORTED", "FALSE", "CONFIRMED"])
 
 
 # ---- searches -------------------------------------------------------------------------------------------------------
