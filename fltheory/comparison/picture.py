@@ -28,8 +28,9 @@ def draw(table):
             _curves(right, e, table.rounds, per_round * np.arange(table.rounds + 1), colour, marker, k)
         drawn += values
         methods[_label(e.name)] = RUN | {"color": colour, "marker": marker, "linestyle": "-"}
-    _axes(left, drawn, "rounds")
-    _axes(right, drawn, "numbers sent up and down")
+    ends = [_ends(e) for e in table.entries]
+    _axes(left, drawn, ends, "rounds")
+    _axes(right, drawn, ends, "numbers sent up and down")
     left.set_ylabel(r"$\mathrm{E}\,|x_t - x^*|^2$")
     _legend(figure, methods, table)
     return figure
@@ -58,7 +59,7 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         held.append(np.array([floor]))
     distance = e.predicted.numbers.get("distance")
     if distance is not None and not e.predicted.diverges and distance > e.predicted.rounding.get("distance", 0):
-        ax.plot([at[-1]], [distance**2], color=colour, clip_on=False, zorder=3, **FIXED_POINT)
+        ax.plot([at[-1]], [distance**2], color=colour, zorder=3, **FIXED_POINT)
         held.append(np.array([distance**2]))
     if trace is not None:
         picked = np.unique(
@@ -75,13 +76,23 @@ def _curves(ax, e, rounds, at, colour, marker, k):
     return [v for v in values if np.isfinite(v) and v > 0]
 
 
-def _axes(ax, values, label):
+def _ends(e):
+    """First and last error of a method, predicted or else measured, and its floor; nan where there is none."""
+    known = e.predicted.path.error if e.predicted.path is not None else None
+    known = e.measured.trace.mean() if known is None and e.measured.trace is not None else known
+    floor = e.predicted.numbers.get("floor")
+    return *((np.nan, np.nan) if known is None else (known[0], known[-1])), np.nan if floor is None else floor
+
+
+def _axes(ax, values, ends, label):
+    """A logarithmic axis from the smallest value that floats tell from the start, up to the largest; a method that diverges
+    leaves through the top and does not squeeze those that converge."""
     ax.set_yscale("log")
     ax.set_xlabel(label)
     if values:
-        top, low = max(values), min(values)
-        start = sorted(values)[len(values) // 2]
-        ax.set_ylim(max(low / 2, start * 1e-16, top * 1e-30), min(top * 2, start * 1e16))
+        levels = [v for first, _, floor in ends for v in (first, floor) if 0 < v < LARGEST] or [sorted(values)[len(values) // 2]]
+        start, shrinks = max(levels), any(last < first for first, last, _ in ends)
+        ax.set_ylim(max(min(values) / 2, start * 1e-17), min(max(values) * 2, start * (1e3 if shrinks else 1e16)))
 
 
 def _legend(figure, methods, table):

@@ -102,6 +102,14 @@ def test_the_picture_of_a_divergence(diabetes, tmp_path):
     assert (tmp_path / "p.png").stat().st_size > 1000
 
 
+def test_a_divergence_leaves_the_picture_to_those_that_converge(diabetes):
+    pytest.importorskip("matplotlib")
+    small = ft.compare({"FedAvg": ft.FedAvg("1/20", 2)}, diabetes, ft.Full(), stable=False)
+    both = ft.compare({"FedAvg": ft.FedAvg("1/20", 2), "too large": ft.FedAvg(1, 2)}, diabetes, ft.Full(), stable=False)
+    alone, beside = (made.plot().axes[0].get_ylim() for made in (small, both))
+    assert both.entries[1].predicted.diverges and beside[0] == alone[0] and beside[1] < 1e4 * alone[1]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_bound_on_round_off_covers_what_float64_really_loses(seed):
     """Derived path against run, sure rounds, growing and shrinking: the deviation stays under the slack, and the slack
