@@ -82,7 +82,7 @@ ATTACKS = {
 TAGS = (
     "html head meta title style body main script h1 h2 h3 h4 p a b br em strong span code pre ul ol li dl dt dd div "
     "details summary section aside blockquote table thead tbody tr th td form label input select option output button "
-    "figure figcaption footer s math mrow mi mn mo ms mtext mspace mfrac msqrt mroot mstyle mpadded mphantom msub msup "
+    "figure figcaption footer s sub sup math mrow mi mn mo ms mtext mspace mfrac msqrt mroot mstyle mpadded mphantom msub msup "
     "msubsup munder mover munderover mtable mtr mtd mmultiscripts mprescripts"
 )
 ATTRIBUTES = (

@@ -170,6 +170,16 @@ def test_a_long_formula_may_be_broken_at_relations_and_sums_outside_brackets():
     assert "\u200b" not in richtext.formula("\\begin{aligned}a&=b\\\\c&=d+e+f+g+h+i+j+k+l+m+n+o+p+q\\end{aligned}", True)
 
 
+@pytest.mark.parametrize(("note", "shown"), [
+    ("eta^2 and p_i", "η<sup>2</sup> and p<sub>i</sub>"), ("tau = (2, 5)", "τ = (2, 5)"), ("T = 10^6", "T = 10<sup>6</sup>"),
+    ("E|x_r - x*|^2", "E|x<sub>r</sub> - x*|^2"), ("delta_q^2 <= mu", "δ<sub>q</sub><sup>2</sup> &lt;= μ"),
+    ("cor2-nonzero-alpha", "cor2-nonzero-alpha"), ("some_name and alphabet", "some_name and alphabet"),
+    ("`eta^2`", "<code>eta^2</code>"), ("tau_eff", "τ<sub>eff</sub>"), ("a.eta", "a.eta"),
+])
+def test_symbols_that_a_note_writes_out_are_set(note, shown):
+    assert richtext.inline(note) == shown
+
+
 def test_nothing_fades_a_formula_out():
     assert "gradient" not in html.STYLE
     assert re.search(r"\.display,[^{]*\{ overflow-x: auto", html.STYLE)
