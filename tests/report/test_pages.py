@@ -2,10 +2,14 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+from fltheory.claims import about
+from fltheory.claims.discover import read_ledger
 from fltheory.report import html, layout, markdown, records, richtext, sections
+from fltheory.skeletons import TEMPLATES
 from tests.report.test_answers import BOOK
 from tests.report.test_front import part, words
 from tests.report.test_hostile import ANSWER, PAPER
@@ -91,6 +95,27 @@ def test_the_contents_count_each_section():
     second = words(own.split("the")[-1]) if "the" not in own else words(own)
     assert "✗ 1 false" in second and "◆" in second
     assert 'href="#4-rates"' in own and 'href="#fednova/thm10-rate"' in own
+
+
+FOLDERS = sorted(p.parent for p in Path(__file__).parents[2].glob("verification/*/paper.toml"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
+def test_the_papers_of_this_repository_say_what_they_are(folder):
+    own = about.read(folder)
+    assert own["title"] and own["authors"] and own["year"] and own["notation"] and own["assumptions"] and own["experiments"]
+    told = "".join([html.opening.notation(book, "p") + html.opening.experiments(book, "p")
+                    for book in [records.Book.of(about.record(own, "p"))]])
+    assert "<math" in told and 'class="tex' not in told and "$" not in re.sub(r'title="[^"]*"', "", told)
+    places = [row["place"] for row in read_ledger(folder / "ledger.csv").values() if row["type"] in ("claim", "finding")]
+    found = titles(places, own["sections"])[0]
+    assert set(found.values()) <= {s["title"] for s in own["sections"]} | {sections.DERIVED}, found
+
+
+def test_the_skeleton_of_a_paper_has_the_file(tmp_path):
+    text = (TEMPLATES / "paper" / "paper.toml.in").read_text(encoding="utf-8").replace("@slug@", "own")
+    (tmp_path / about.FILE).write_text(text, encoding="utf-8")
+    assert about.read(tmp_path)["title"] == "EXAMPLE: title of own"
 
 
 # ---- badges and counts ------------------------------------------------------------------------------------
