@@ -53,8 +53,8 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         line = np.where((path.error > 0) & (path.error < LARGEST), path.error, np.nan)
         ax.plot(at, line, color=colour, **PREDICTION)
         held.append(line)
-    floor = e.predicted.numbers.get("floor")
-    if floor is not None and floor > e.predicted.rounding.get("floor", 0):
+    floor = _floor(e)
+    if floor is not None:
         ax.axhline(floor, color=colour, **FLOOR | {"linewidth": 1})
         held.append(np.array([floor]))
     distance = e.predicted.numbers.get("distance")
@@ -76,11 +76,17 @@ def _curves(ax, e, rounds, at, colour, marker, k):
     return [v for v in values if np.isfinite(v) and v > 0]
 
 
+def _floor(e):
+    """The predicted error floor, or None where it is 0 as far as floats tell."""
+    floor = e.predicted.numbers.get("floor")
+    return floor if floor is not None and floor > e.predicted.rounding.get("floor", 0) else None
+
+
 def _ends(e):
     """First and last error of a method, predicted or else measured, and its floor; nan where there is none."""
     known = e.predicted.path.error if e.predicted.path is not None else None
     known = e.measured.trace.mean() if known is None and e.measured.trace is not None else known
-    floor = e.predicted.numbers.get("floor")
+    floor = _floor(e)
     return *((np.nan, np.nan) if known is None else (known[0], known[-1])), np.nan if floor is None else floor
 
 

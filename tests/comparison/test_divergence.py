@@ -110,6 +110,13 @@ def test_a_divergence_leaves_the_picture_to_those_that_converge(diabetes):
     assert both.entries[1].predicted.diverges and beside[0] == alone[0] and beside[1] < 1e4 * alone[1]
 
 
+def test_a_start_at_the_optimum_still_gives_an_axis():
+    pytest.importorskip("matplotlib")
+    problem = ft.Quadratic(H=[[[1]], [[3]]], c=[[0], [1]])
+    low, high = ft.compare([ft.Scaffold("1/20", 2)], problem, ft.Full(), x0=[0.75], stable=False, rounds=50).plot().axes[0].get_ylim()
+    assert low < 1e-13 < 1e-6 < high
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_bound_on_round_off_covers_what_float64_really_loses(seed):
     """Derived path against run, sure rounds, growing and shrinking: the deviation stays under the slack, and the slack
