@@ -113,7 +113,8 @@ def test_a_divergence_leaves_the_picture_to_those_that_converge(diabetes):
 def test_a_start_at_the_optimum_still_gives_an_axis():
     pytest.importorskip("matplotlib")
     problem = ft.Quadratic(H=[[[1]], [[3]]], c=[[0], [1]])
-    low, high = ft.compare([ft.Scaffold("1/20", 2)], problem, ft.Full(), x0=[0.75], stable=False, rounds=50).plot().axes[0].get_ylim()
+    made = ft.compare([ft.Scaffold("1/20", 2)], problem, ft.Full(), x0=[0.75], stable=False, rounds=50)
+    low, high = made.plot().axes[0].get_ylim()
     assert low < 1e-13 < 1e-6 < high
 
 
