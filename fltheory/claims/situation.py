@@ -59,6 +59,6 @@ def _text(value) -> str:
         return "(" + ", ".join(map(_text, value)) + ")"
     if not is_dataclass(value):
         return str(value) if isinstance(value, Symbolic) else type(value).__name__
-    said = [(f.name, _text(v)) for f in fields(value) if (v := getattr(value, f.name)) is not None and v is not f.default]
-    own = ", ".join(f"{name}={v}" for name, v in said)
+    said = ((f.name, _text(getattr(value, f.name))) for f in fields(value))
+    own = ", ".join(f"{name}={text}" for name, text in said if text not in ("", "0", "None", "False", "NoneType"))
     return type(value).__name__.lstrip("_") + (f"({own})" if own else "")

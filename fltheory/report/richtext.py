@@ -213,16 +213,16 @@ _GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 
     *("alpha", "beta", "gamma", "delta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho", "sigma", "tau"),
     *("phi", "chi", "psi", "omega"))}
 # Outside of formulas short notes write symbols out: eta^2, p_i, tau = 3. Names with hyphens, such as ids, stay as they are.
-_NAMED = re.compile(rf"(?<![\w\\.-])({'|'.join(_GREEK)})(?![A-Za-z0-9-])")
-_INDEXED = re.compile(r"(?<![\w\\.-])([A-Za-zα-ω])_(\w{1,4})(?![\w-])")
-_RAISED = re.compile(r"(?<=[\w)])\^(\d+|[A-Za-z])(?![\w{])")
+_NAMED = re.compile(rf"(?<![\w\\.-])({'|'.join(_GREEK)})(?![A-Za-z0-9]|-[A-Za-z])")
+_RAISED = re.compile(r"(?<=[\w)|])\^(\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])")
+_INDEXED = re.compile(r"(?:(?<![\w\\.-])([A-Za-zα-ω])|(?<=[|)]))_(\w{1,4})(?!\w|-[A-Za-z])")
 
 
 def _symbols(safe) -> str:
     """Symbols that are written out, set as symbols."""
     safe = _NAMED.sub(lambda m: _GREEK[m[1]], safe)
     safe = _RAISED.sub(r"<sup>\1</sup>", safe)
-    return _INDEXED.sub(r"\1<sub>\2</sub>", safe)
+    return _INDEXED.sub(lambda m: f"{m[1] or ''}<sub>{m[2]}</sub>", safe)
 
 
 def _prose(source) -> str:

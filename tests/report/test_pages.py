@@ -197,9 +197,11 @@ def test_a_long_formula_may_be_broken_at_relations_and_sums_outside_brackets():
 
 @pytest.mark.parametrize(("note", "shown"), [
     ("eta^2 and p_i", "η<sup>2</sup> and p<sub>i</sub>"), ("tau = (2, 5)", "τ = (2, 5)"), ("T = 10^6", "T = 10<sup>6</sup>"),
-    ("E|x_r - x*|^2", "E|x<sub>r</sub> - x*|^2"), ("delta_q^2 <= mu", "δ<sub>q</sub><sup>2</sup> &lt;= μ"),
+    ("E|x_r - x*|^2", "E|x<sub>r</sub> - x*|<sup>2</sup>"), ("delta_q^2 <= mu", "δ<sub>q</sub><sup>2</sup> &lt;= μ"),
     ("cor2-nonzero-alpha", "cor2-nonzero-alpha"), ("some_name and alphabet", "some_name and alphabet"),
-    ("`eta^2`", "<code>eta^2</code>"), ("tau_eff", "τ<sub>eff</sub>"), ("a.eta", "a.eta"),
+    ("`eta^2`", "<code>eta^2</code>"), ("tau_eff", "τ<sub>eff</sub>"),
+    ("(1 - alpha)^tau_i at tau-1", "(1 - α)<sup>τ<sub>i</sub></sup> at τ-1"),
+    ("|a_i|_1^2", "|a<sub>i</sub>|<sub>1</sub><sup>2</sup>"), ("a.eta", "a.eta"),
 ])
 def test_symbols_that_a_note_writes_out_are_set(note, shown):
     assert richtext.inline(note) == shown
