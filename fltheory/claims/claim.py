@@ -18,13 +18,16 @@ from fltheory.scalars import RATIONAL, Domain, Field, declare, fraction
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
 
 
+STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")   # numbers that nobody has to repeat beside problem and algorithm
+
+
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
     Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
     `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
     algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
-    `i.stated`, which mutants leave alone. illustrates: it shows in numbers what
+    `i.stated`, which mutants leave alone (`i.eta`, `i.taus`, `i.p` and so on for short). illustrates: it shows in numbers what
     other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
     keywords become attributes (step counts, horizons, symbols).
     """
@@ -37,11 +40,13 @@ class Instance:
         self.stated = stated or Stated(problem, algorithm, law, noise)
 
     def __getattr__(self, name):
-        if name.startswith("__") or name == "extra" or name not in self.extra:
+        if not name.startswith("__") and name != "extra" and name in self.extra:
+            return self.extra[name]
+        if name not in STATED or "stated" not in self.__dict__:
             raise AttributeError(
                 f"instance {self.__dict__.get('name')!r} has no {name!r}; it has {sorted(self.__dict__.get('extra', {}))}"
             )
-        return self.extra[name]
+        return getattr(self.stated, name)
 
     def but(self, **changes) -> Instance:
         """The same instance with some fields or extras replaced, and what it states with them."""

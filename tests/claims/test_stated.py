@@ -70,3 +70,13 @@ def test_what_is_not_stated_is_told():
         _ = one().stated.alpha
     with pytest.raises(BadInput, match="local steps"):
         _ = Instance("c", PROBLEM, ft.FedAvg("1/9"), ft.Full()).stated.taus
+
+
+def test_stated_numbers_go_by_their_short_names():
+    i = one(mu=7)
+    assert (i.eta, i.taus, i.p, i.L, i.n) == (Q(1, 20), (1, 10), [Q(1, 4), Q(3, 4)], 3, 2)
+    assert i.mu == 7 and i.stated.mu == 1                      # what the instance says itself comes first
+    wrong = apply_bug(more_steps, i)
+    assert (wrong.eta, wrong.taus) == (Q(1, 20), (1, 10)) and wrong.algorithm.steps == 10
+    with pytest.raises(AttributeError, match="has no 'rho'"):
+        _ = i.rho                                              # of the solver: `i.stated.rho`
