@@ -18,7 +18,7 @@ from fltheory.scalars import RATIONAL, Domain, Field, declare, fraction
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
 
 
-STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")   # numbers that nobody has to repeat beside problem and algorithm
+STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")  # nobody has to repeat them
 
 
 class Instance:
