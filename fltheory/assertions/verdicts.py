@@ -49,6 +49,7 @@ def assert_conforms(algorithm):
       passed          finished clients stand still
       passed          numbering is irrelevant
       passed          masks are cohorts
+      passed          sends what it declares
       passed          reads well
     """
     __tracebackhide__ = True

@@ -110,8 +110,13 @@ class Instance:
 
 
 def illustrate(instances, symbols=False):
-    """Say of instances in numbers (symbols: of all of them) that they only illustrate what others prove; returns them."""
-    for i in instances:
+    """Say of instances in numbers (symbols=True: of all of them) that they only illustrate what others prove; returns the list.
+
+    Raises BadInput if it holds anything but instances.
+    """
+    if symbols is not True and symbols is not False:
+        refuse("symbols", symbols, "is True or False", "Say whether instances in symbols are meant too.")
+    for i in _instances(instances):
         i.illustrates = i.illustrates or symbols or not isinstance(i.domain, Field)
     return instances
 

@@ -179,6 +179,7 @@ CALLS = {
     "Instance": {"name": "i", "problem": problem(), "algorithm": fedavg(), "law": ft.Full(), "noise": 0,
                  "domain": ft.RATIONAL, "x0": None},
     "claim": {"id": "c", "on": [instance()], "needs": (), "rejects": (), "search": None},
+    "illustrate": {"instances": [instance()], "symbols": False},
     "Family": {"name": "f", "build": lambda draw: None},
     "Search": {"families": (), "tries": 2},
     "Terms": {"a": 1, "b": "1/2"},

@@ -137,7 +137,7 @@ def reports_print_verdicts(i):
     page = markdown.page([i.record])
     return [says(terminal.claim_line(i.record).split()[1], "FALSE", "terminal"),
             ft.equal([int("**FALSE**" in page), int("**PROVED**" in page)], [1, 0], "Markdown"),
-            ft.equal(int("<div>cell</div>" in parts.table(["Head"], [["cell"]])), 1, "HTML")]
+            ft.equal(int('<td data-label="Head">cell</td>' in parts.table(["Head"], [["cell"]])), 1, "HTML")]
 
 
 @ft.claim("figures-are-found", on=[ft.Instance("focus")], domain=HERE, rejects=these("figures-not-found"))
