@@ -48,7 +48,7 @@ def _step(d):
     s = Symbols("eta mu", h=d * d, e=d, x=d, y=d)
     problem = Quadratic.from_linear(symmetric(s.h, 1, d), [s.e])
     return Instance(f"all symbols, d={d}", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    eta=s.eta, mu=s.mu,
+                    mu=s.mu,
                     x=s.x, y=s.y, says="every entry of H, e, the server model x and the local model y")
 
 
@@ -67,8 +67,7 @@ def scalar_clients(n):
     p = s.weights(n)
     problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
     return Instance(f"n={n}, d=1, general tau", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    eta=s.eta,
-                    mu=s.mu, x=[s.x], h=s.h, e=s.e, p=p, z=s.z, r=s.r, t=s.t, u=s.u, n=n, form="scalar",
+                    mu=s.mu, x=[s.x], h=s.h, e=s.e, z=s.z, r=s.r, t=s.t, u=s.u, n=n, form="scalar",
                     says="any h_i, e_i, p, eta and mu; any integers tau_i")
 
 
@@ -79,7 +78,6 @@ def _one_matrix(d):
     e = (H * c).sum(-1) + s.mu * (c - x)
     problem = Quadratic.from_linear([H], [e])
     return Instance(f"d={d}, general tau", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    eta=s.eta,
                     mu=s.mu, H=H, e=e, x=x, centre=c, K=matrices(s.k, 1, d)[0], form="matrix",
                     says="any H, e, x, eta and mu with H + mu I invertible; any integer tau")
 
@@ -102,7 +100,7 @@ def _round_matrices(n, d):
     p, H, e = s.weights(n), symmetric(s.h, n, d), np.array(s.e, dtype=object).reshape(n, d)
     return Instance(f"n={n}, d={d}, general tau", Quadratic.from_linear(H, e, p), FedAvg(s.eta, 1), Full(),
                     domain=s.field, H=H,
-                    e=e, p=p, K=matrices(s.k, n, d), x=np.array(s.x), form="matrix",
+                    e=e, K=matrices(s.k, n, d), x=np.array(s.x), form="matrix",
                     says="any H_i, e_i, p and any local maps K_i")
 
 
@@ -128,7 +126,7 @@ def _unit_general(n):
 def _unit_run(name, eta, taus, mu=0, p=None):
     problem = Quadratic([[[1]]] * len(taus), [[k * k] for k in range(len(taus))], p)
     i = prox_quadratic(name, problem, eta, taus, mu, general=False, says="the whole coded round")
-    return i.but(p=[fraction(v) for v in problem.weights], e=[[Fraction(k * k)] for k in range(len(taus))])
+    return i.but(e=[[Fraction(k * k)] for k in range(len(taus))])
 
 
 eq29_general = [_unit_run("prox, unequal p", "1/10", (1, 4, 9), "1/2", ["1/2", "3/10", "1/5"]),
@@ -141,7 +139,7 @@ def _decaying(name, e, taus, exponent, rounds=400_000, says="", digits=None):
     eta."""
     s = Symbols("eta")
     problem = Quadratic([[[1]]] * len(taus), [[v] for v in e])
-    return Instance(name, problem, FedAvg(s.eta, taus), Full(), domain=s.field, e=[[Fraction(v)] for v in e], taus=taus,
+    return Instance(name, problem, FedAvg(s.eta, taus), Full(), domain=s.field, e=[[Fraction(v)] for v in e],
                     exponent=fraction(exponent), rounds=rounds, digits=digits, says=says)
 
 
@@ -159,7 +157,7 @@ def _solver_run(solver):
     s = Symbols("eta v z k h e x r q")
     return Instance(f"{solver}, general tau", Quadratic.from_linear([[[s.h]]], [[s.e]]),
                     FedAvg(s.eta, 1, SOLVERS[solver](s.v)), Full(),
-                    domain=s.field, eta=s.eta, value=s.v, z=s.z, k=s.k, h=s.h, e=s.e, x=s.x, r=s.r, q=s.q,
+                    domain=s.field, value=s.v, z=s.z, k=s.k, h=s.h, e=s.e, x=s.x, r=s.r, q=s.q,
                     solver=solver, form="client",
                     says="one client with any h, e, x; any integer tau")
 
@@ -169,7 +167,7 @@ def _server_limit(n, server):
     p = s.weights(n)
     problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
     return Instance(f"{server.__name__}, n={n}, general tau", problem, server(s.eta, 1), Full(), domain=s.field,
-                    eta=s.eta, x=s.x, p=p,
+                    x=s.x,
                     h=s.h, e=s.e, s=s.s, r=s.r, fednova=server is FedNova, form="server",
                     says="any norms |a_i|_1, h_i, e_i and p")
 
@@ -179,8 +177,7 @@ def _matrix_limit(solver, server):
     problem = plane()
     return Instance(f"{server.__name__}, {solver}, d=2", problem, server(s.eta, taus, SOLVERS[solver](value)), Full(),
                     domain=s.field,
-                    taus=taus, solver=solver, value=value, fednova=server is FedNova, form="run",
-                    p=[fraction(v) for v in problem.weights],
+                    solver=solver, value=value, fednova=server is FedNova, form="run",
                     says="non-commuting Hessians, unequal p, tau=(1,2,3): the fixed point as a rational function of "
                          "eta")
 
@@ -201,7 +198,7 @@ def _random_symbolic(n):
     p = s.weights(n)
     return Instance(f"n={n}, general steps", Quadratic.from_linear([[[1]]] * n, [[v] for v in s.e], p),
                     FedAvg(s.eta, 1), Full(),
-                    domain=s.field, eta=s.eta, q=s.q, y=s.y, p=p, u=s.u, e=[[v] for v in s.e], z=s.z, r=s.r, t=s.t,
+                    domain=s.field, q=s.q, y=s.y, u=s.u, e=[[v] for v in s.e], z=s.z, r=s.r, t=s.t,
                     g=s.g, n=n,
                     general=True, says="unit Hessians; two step counts with any probabilities, any p, xi_i and eta")
 
@@ -212,9 +209,9 @@ def random_steps(name, eta, weights=None, choices=ONE_OR_NINE, xi=(0, 1, 5), ser
     problem = Quadratic([[[1]]] * len(xi), [[v] for v in xi], weights)
     choices = tuple((fraction(q), t) for q, t in choices)
     eta = eta if isinstance(eta, Symbolic) else fraction(eta)
-    return Instance(name, problem, server(eta), Full(steps=RandomSteps(choices)), eta=eta, choices=choices,
+    return Instance(name, problem, server(eta), Full(steps=RandomSteps(choices)), choices=choices,
                     general=False,
-                    p=[fraction(v) for v in problem.weights], xi=[fraction(v) for v in xi], digits=digits, says=says,
+                    xi=[fraction(v) for v in xi], digits=digits, says=says,
                     **extra)
 
 
@@ -275,7 +272,7 @@ general_hessians = [
 def _equal_bias(server):
     s = Symbols("eta t z a x k")
     problem = Quadratic.from_linear([[[1]], [[1]]], [[1], [-1]])
-    return Instance(f"{server.__name__}, general t", problem, server(s.eta, 1), Full(), domain=s.field, eta=s.eta,
+    return Instance(f"{server.__name__}, general t", problem, server(s.eta, 1), Full(), domain=s.field,
                     t=s.t,
                     z=[1 - s.eta, s.z], a=s.a, x=s.x, e=[[1], [-1]], k=s.k, fednova=server is FedNova, general=True,
                     says="any eta and integer t; z = (1 - eta)^t")
@@ -283,7 +280,7 @@ def _equal_bias(server):
 
 def _bias_pair(t, eta):
     eta = fraction(eta)
-    return Instance(f"tau=(1,{t}), eta={eta}", two_clients(), FedNova(eta, (1, t)), Full(), eta=eta, t=t,
+    return Instance(f"tau=(1,{t}), eta={eta}", two_clients(), FedNova(eta, (1, t)), Full(), t=t,
                     plain=FedAvg(eta, (1, t)),
                     general=False, says="both coded fixed points")
 
@@ -298,7 +295,6 @@ def _mu_explicit(taus):
     p = s.weights(n)
     problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
     return Instance(f"fixed mu, tau={taus}", problem, FedAvg(s.eta, taus, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    taus=taus, p=p,
                     h=s.h, e=s.e, form="mu", says="the whole coded round: any h_i, e_i, p, eta and mu")
 
 
@@ -308,8 +304,8 @@ def _alpha_explicit(taus):
     p = s.weights(n)
     problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
     return Instance(f"fixed alpha, tau={taus}", problem, FedAvg(s.eta, taus, Proximal(alpha=s.a)), Full(),
-                    domain=s.field, taus=taus,
-                    p=p, h=s.h, e=s.e, alpha=s.a, y=s.y, u=s.u, form="alpha",
+                    domain=s.field,
+                    h=s.h, e=s.e, alpha=s.a, y=s.y, u=s.u, form="alpha",
                     says="the whole coded round: any h_i, e_i, p, eta and alpha")
 
 

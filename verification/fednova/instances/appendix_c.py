@@ -178,7 +178,7 @@ def symbolic_pair(solver, taus=(2, 3), server=FedAvg):
     eta, v, p, h0, h1, e0, e1, x, s = field.symbols
     problem = Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p])
     return Instance(f"{server.__name__}, {solver}, tau={taus}, all symbols", problem,
-                    server(eta, taus, SOLVERS[solver](v)), Full(), noise=s, domain=field, x0=[x], eta=eta, taus=taus,
+                    server(eta, taus, SOLVERS[solver](v)), Full(), noise=s, domain=field, x0=[x],
                     solver=solver, value=v, fednova=server is FedNova,
                     says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
 
@@ -188,7 +188,7 @@ def symbolic_client(solver, tau=4):
     field = Field("eta v " + " ".join(f"g{k}" for k in range(tau)))
     eta, v, *g = field.symbols
     return Instance(f"{solver}, tau={tau}, free gradients", None, FedAvg(eta, (tau,), SOLVERS[solver](v)), Full(),
-                    domain=field, eta=eta, taus=(tau,), solver=solver, value=v, g=g,
+                    domain=field, solver=solver, value=v, g=g,
                     says="eta, the solver's parameter and every gradient are symbols")
 
 
@@ -222,7 +222,7 @@ def _repeated(slots):
 def _noisy_client(name, solver, value, outcomes, says):
     problem = Multiplicative([[[2]]], [[3]])
     return Instance(name, problem, FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), Full(), x0=[1],
-                    eta=Fraction(1, 8), taus=(3,), solver=solver, value=value, outcomes=outcomes, matrix=None,
+                    solver=solver, value=value, outcomes=outcomes, matrix=None,
                     says=says)
 
 

@@ -43,7 +43,7 @@ def server_only(scheme, n, q, shared=0, places=None):
     law, averaging = scheme(q, p)
     problem = Quadratic.from_linear([[[0]]] * n, [[0]] * n, p)
     return Instance(f"server, n={n}, q={q}", problem, FedNova(s["eta"], 1, averaging=averaging, tau_eff=s["tau_eff"]),
-                    law, domain=field, eta=s["eta"], tau_eff=s["tau_eff"], p=p, q=q, shared=shared, part="server",
+                    law, domain=field, tau_eff=s["tau_eff"], q=q, shared=shared, part="server",
                     units=False, says="any weights, tau_eff, solver and changes of the clients", **got)
 
 
@@ -58,8 +58,7 @@ def quadratic_round(scheme, n, q, taus, noise=0):
     problem = Quadratic.from_linear([[[v]] for v in h], [[v] for v in e], p)
     algorithm = FedNova(s["eta"], taus, averaging=averaging, tau_eff=s["tau_eff"])
     return Instance(f"whole round, n={n}, q={q}, tau={taus}", problem, algorithm, law, noise=noise, domain=field,
-                    eta=s["eta"],
-                    tau_eff=s["tau_eff"], p=p, q=q, taus=taus, x0=[s["x"]], solver="vanilla", value=None, shared=0,
+                    tau_eff=s["tau_eff"], q=q, x0=[s["x"]], solver="vanilla", value=None, shared=0,
                     part="round", units=False, says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
 
 
@@ -73,8 +72,8 @@ def sampled(name, problem, taus, eta, q, tau_eff=None, solver="vanilla", value=N
     law, averaging = scheme(q, p)
     algorithm = FedNova(eta, tuple(taus), SOLVERS[solver](value), averaging=averaging, tau_eff=tau_eff)
     extra = {"m": problem.n, "shared": 0, "part": "round"} | extra
-    return kind(name, problem, algorithm, law, noise=fraction(sigma), x0=[0] * problem.d if x0 is None else x0, eta=eta,
-                taus=tuple(taus), q=q, tau_eff=tau_eff, p=p, solver=solver, value=value, rounds=rounds, says=says,
+    return kind(name, problem, algorithm, law, noise=fraction(sigma), x0=[0] * problem.d if x0 is None else x0,
+                q=q, tau_eff=tau_eff, solver=solver, value=value, rounds=rounds, says=says,
                 **extra)
 
 
@@ -100,7 +99,7 @@ def variances(name, p, v, q, shared, says=""):
     problem = Quadratic.from_linear([[[0]]] * len(p), [[0]] * len(p), p)
     law, averaging = scheme_i(q, p)
     return Instance(name, problem, FedNova(Fraction(1, 10), 1, averaging=averaging, tau_eff=2), law,
-                    eta=Fraction(1, 10), tau_eff=2, p=p,
+                    tau_eff=2,
                     q=q, v=v, shared=shared, t=[1] * len(p), part="variance", units=False, says=says)
 
 
@@ -260,9 +259,9 @@ one_per_term = [
 ]
 many_kinked = ManyKinked("a billion kinked clients", Kinked(1, "1/2"),
                          FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2),
-                         WithReplacement(1), noise=1, x0=[0], eta=Fraction(1, 32), taus=(2,), solver="vanilla",
+                         WithReplacement(1), noise=1, x0=[0], solver="vanilla",
                          value=None, rounds=2,
-                         m=10**9, q=10**9, p=[Fraction(1)], tau_eff=Fraction(2), gap=Fraction(0), kappa2=Fraction(0),
+                         m=10**9, q=10**9, tau_eff=Fraction(2), gap=Fraction(0), kappa2=Fraction(0),
                          units=False, shared=0, part="round",
                          says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
 too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3, x0=[2, 2])
@@ -277,15 +276,15 @@ def algorithm1(m, q):
     field = Field(" ".join(names))
     eta, k, *t = field.symbols
     problem = Quadratic.from_linear([[[0]]] * m, [[0]] * m)
-    return Instance(f"m={m}, q={q}", problem, FedNova(eta, 1), Uniform(q), domain=field, eta=eta, k=k, t=t, q=q,
+    return Instance(f"m={m}, q={q}", problem, FedNova(eta, 1), Uniform(q), domain=field, k=k, t=t, q=q,
                     general=True, says="any integers tau_i")
 
 
 def algorithm1_listed(name, taus, q, weights=None, says=""):
     problem = Quadratic.from_linear([[[0] * len(taus)] * len(taus)] * len(taus), np.eye(len(taus), dtype=int).tolist(),
                                     None if weights is None else check_weights(weights, len(taus)))
-    return Instance(name, problem, FedNova(Fraction(1, 10), tuple(taus)), Uniform(q), eta=Fraction(1, 10),
-                    taus=tuple(taus), q=q, general=False, says=says)
+    return Instance(name, problem, FedNova(Fraction(1, 10), tuple(taus)), Uniform(q),
+                    q=q, general=False, says=says)
 
 
 partial = [*(algorithm1(m, q) for m in (2, 3, 4) for q in range(1, m + 1)), algorithm1(5, 2), algorithm1(5, 3),

@@ -34,7 +34,7 @@ def _speedup(name, taus, p, twice, says):
 
     def weighted(weights, steps):
         return base.but(name=name, problem=linear_losses(len(steps), weights), algorithm=FedAvg(base.eta, steps),
-                        p=[0 * base.eta + v for v in weights], taus=steps, t=[0 * base.eta + t for t in steps],
+                        p=[0 * base.eta + v for v in weights], t=[0 * base.eta + t for t in steps],
                         says=says)
     return weighted(p, taus).but(twice=weighted(twice, taus + taus))
 

@@ -44,7 +44,7 @@ def corollary2(name, u, tau, W, xi, x0, says):
     kappa2 = fraction(problem.dissimilarity([Fraction(1, m)] * m, 1))
     gap = sum((a - b) ** 2 for a, b in zip(point, centre, strict=True)) / 2
     return Instance(name, problem, FedAvg(eta, tau, Proximal(alpha=field.symbols[0])), Full(), domain=field,
-                    L=fraction(problem.constants.L), kappa2=kappa2, gap=gap, x0=x0, eta=eta, tau=tau, m=m, T=T, u=u,
+                    L=fraction(problem.constants.L), kappa2=kappa2, gap=gap, x0=x0, m=m, T=T, u=u,
                     v=v, W=W, alpha=field.symbols[0], s={"x": 0 * field.symbols[0]}, general=False,
                     says=says)
 
@@ -95,8 +95,8 @@ def rate(name, problem, taus, T, L, kappa2, gap, sigma=0, x0=None, measured=Fals
     m, total = len(taus), sum(taus)  # m taubar
     eta, alpha = _root(Fraction(m * m, total * T)), min(Fraction(m) / _power(total, 2) / _power(T, 6), Fraction(1))
     return kind(name, problem, FedAvg(eta, tuple(taus), Proximal(alpha=alpha)), Full(), noise=sigma, domain=domain,
-                x0=x0, eta=eta,
-                alpha=alpha, value=alpha, solver="proximal", fednova=False, taus=tuple(taus), m=m, T=T, rounds=T,
+                x0=x0,
+                alpha=alpha, value=alpha, solver="proximal", fednova=False, m=m, T=T, rounds=T,
                 L=fraction(L),
                 kappa2=fraction(kappa2), gap=fraction(gap), root=_root(total * T), measured=measured, units=False,
                 says=says)

@@ -27,7 +27,7 @@ def outcomes(steps_after):
 def one_client(name, steps_after, eta, rounds, x0, says):
     """F = x^2/2, one client, FedNova with tau_eff = 1 and one or two vanilla steps."""
     return Instance(name, scalar([1], [0]), FedNova(eta, None, tau_eff=1), Full(), domain=Balls(256), x0=[fraction(x0)],
-                    eta=fraction(eta), rounds=rounds, outcomes=outcomes(steps_after), says=says)
+                    rounds=rounds, outcomes=outcomes(steps_after), says=says)
 
 
 def coded_round(i):

@@ -13,7 +13,7 @@ def prox_quadratic(name, problem, eta, taus, mu=0, says="", **extra):
     eta, mu = fraction(eta), fraction(mu)
     solver = Proximal(mu=mu) if mu else Vanilla()
     return Instance(
-        name, problem, FedAvg(eta, tuple(taus), solver), Full(), eta=eta, mu=mu, taus=tuple(taus), says=says, **extra
+        name, problem, FedAvg(eta, tuple(taus), solver), Full(), mu=mu, says=says, **extra
     )
 
 
@@ -28,9 +28,7 @@ def _symbolic_pair():
         FedAvg(eta, (1, 2), Proximal(mu=mu)),
         Full(),
         domain=k,
-        eta=eta,
         mu=mu,
-        taus=(1, 2),
         says="every entry of H_i and e_i, p, eta and mu are symbols",
     )
 
@@ -79,7 +77,6 @@ def _unit_symbolic(n):
         FedAvg(eta, 1),
         Full(),
         domain=k,
-        eta=eta,
         e=[[v] for v in e],
         z=z,
         t=t,
@@ -94,7 +91,7 @@ def _unit_explicit(taus):
     k = Field("eta " + " ".join(f"e{i}" for i in range(n)))
     eta, *e = k.symbols
     problem = Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
-    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=k, eta=eta, e=[[v] for v in e], taus=taus,
+    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=k, e=[[v] for v in e],
                     general=False, says="the whole coded round, eta and e_i free")
 
 

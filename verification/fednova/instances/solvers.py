@@ -26,7 +26,7 @@ def local(solver, longest=8, says="any number of steps; all coefficients up to 8
 prefixes = [local(s) for s in SOLVERS]
 decay = [local("decay")]
 proximal = [local("proximal"),
-            Instance("listed gradients", None, FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), Full(), eta=Q(1, 10),
+            Instance("listed gradients", None, FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), Full(),
                      value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
                      says="numbers, on which a local step need not be affine to be compared")]
 above_one = local("proximal", says="alpha = 1 + v above 1: entries alternate in sign")
@@ -63,7 +63,7 @@ def general(solver, n, server=FedAvg, uniform=False, own=False, more="", **extra
     s1 = free if solver is None else [fs.norm1(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
     s2 = None if solver is None else [fs.norm2(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
     return Instance(f"n={n}, general tau" + (", uniform p" if uniform else ""), linear_losses(n, p), algorithm, Full(),
-                    domain=field, solver=solver, value=s["v"], values=values, eta=s["eta"], p=p, z=z, t=t, r=pick("r"),
+                    domain=field, solver=solver, value=s["v"], values=values, z=z, t=t, r=pick("r"),
                     s1=s1, s2=s2, s=s, taus=None,
                     says="every p, parameter and number of steps" if solver else "every p and every 1-norm", **extra)
 
@@ -75,7 +75,7 @@ def whole(solver, taus, server=FedAvg, uniform=False, value=None, more="", noise
     v = s["v"] if value is None else s["v"] * 0 + value
     return Instance(f"{solver}, tau={taus}" + (", uniform p" if uniform else ""), linear_losses(n, p),
                     server(s["eta"], tuple(taus), SOLVERS[solver](v)), Full(), noise=noise, domain=field,
-                    solver=solver, value=v, values=[v] * n, eta=s["eta"], p=p, taus=tuple(taus),
+                    solver=solver, value=v, values=[v] * n,
                     t=[v * 0 + t for t in taus], s=s,
                     z=[fs.ratio(solver, v) ** t for t in taus], says="the whole coded round on linear losses", **extra)
 
@@ -101,7 +101,7 @@ def _coded_round(solver, taus=(2, 3)):
     tau_eff, w = f.plain_averaging([p, 1 - p], [f.norm1(f.a_vector(solver, t, v)) for t in taus])
     local_solver = SOLVERS[solver](v)
     return Instance(f"{solver}, tau={taus}", Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p]),
-                    FedAvg(eta, taus, local_solver), Full(), domain=field, taus=taus,
+                    FedAvg(eta, taus, local_solver), Full(), domain=field,
                     rule=GeneralRule(eta, taus, local_solver, tau_eff=tau_eff, w=tuple(w)),
                     says="coded rounds of both algorithms on quadratics, every symbol free")
 

@@ -34,7 +34,7 @@ def own_eta(i, j):
     m, S = len(i.taus), sum(i.taus)
     eta, T = Fraction(1, S * j), m * m * S * j * j
     long = i.domain is RATIONAL and T > EXACT_ROUNDS and isinstance(i.problem, Quadratic)
-    return i.but(algorithm=replace(i.algorithm, lr=eta), eta=eta, rounds=T,
+    return i.but(algorithm=replace(i.algorithm, lr=eta), rounds=T,
                  domain=Balls(256) if long else i.domain, j=j, units=False)
 
 
@@ -78,7 +78,6 @@ def _long_kinked(m=10**6, j=4, share=6):
     eta, T = Fraction(1, 2 * j), m * 2 * j * j
     x0 = eta / share  # the mean drifts upwards below eta/5
     return LongKinked("a million kinked clients", Kinked(1, "1/2"), FedAvg(eta, (2,)), Full(), noise=1, x0=[x0],
-                      eta=eta, taus=(2,),
                       solver="vanilla", value=None, rounds=T, fednova=False, m=m, gap=x0**2 / 4, kappa2=Fraction(0),
                       units=False, says=f"identical non-quadratic clients, eta = {eta}, T = {T}; drift to one side")
 
@@ -119,7 +118,7 @@ def _e1_symbolic():
     field = Field("eta")
     eta, = field.symbols
     return Instance("E1 at any eta", two_clients(), FedAvg(eta, (1, 2), Proximal(alpha=1)), Full(), domain=field,
-                    eta=eta, says="the two groups of E1's family, alpha = 1, eta a symbol")
+                    says="the two groups of E1's family, alpha = 1, eta a symbol")
 
 
 e1_symbolic = _e1_symbolic()
@@ -196,7 +195,7 @@ def _floor_symbolic(n, server):
     h, c, t, z, r = ([s[f"{v}{j}"] for j in range(n)] for v in "hctzr")
     problem = Quadratic([[[v]] for v in h], [[v] for v in c], p)
     return Instance(f"{server.__name__}, n={n}, general tau", problem, server(s["eta"], 1), Full(), domain=field,
-                    eta=s["eta"], k=s["k"], x=s["x"], h=h, c=c, t=t, z=z, r=r, p=p, fednova=server is FedNova,
+                    k=s["k"], x=s["x"], h=h, c=c, t=t, z=z, r=r, fednova=server is FedNova,
                     general=True, says="any curvatures, minimisers, weights and integers tau_i")
 
 
@@ -204,7 +203,7 @@ def floor(name, problem, taus, server=FedAvg, says=""):
     """Rational data, eta a symbol: the fixed point as an exact function of eta."""
     field = Field("eta")
     eta, = field.symbols
-    return Instance(name, problem, server(eta, tuple(taus)), Full(), domain=field, eta=eta, taus=tuple(taus),
+    return Instance(name, problem, server(eta, tuple(taus)), Full(), domain=field,
                     fednova=server is FedNova, general=False, unit=None, units=False, says=says)
 
 
@@ -235,7 +234,7 @@ def _alpha_symbol():
     alpha, = field.symbols
     eta = Fraction(1, 4)
     return Instance("every alpha in [0, 1]", two_clients(), FedAvg(eta, (1, 2), Proximal(alpha=alpha)), Full(),
-                    domain=field, eta=eta, alpha=alpha,
+                    domain=field, alpha=alpha,
                     says="alpha is a symbol; the number of roots by Sturm's theorem")
 
 

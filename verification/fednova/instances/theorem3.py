@@ -33,18 +33,18 @@ def _rule(n):
     p.append(1 - sum(p[1:], p[0]))
     problem = Quadratic.from_linear([[[1]]] * n, [[0]] * n, p)
     plain = Instance("FedAvg", problem, FedAvg(d["eta"], 1), Full(), domain=field)
-    return Instance(f"n={n}", problem, FedNova(d["eta"], 1), Full(), domain=field, eta=d["eta"], x=d["x"], k=d["k"],
-                    same=d["t"], p=p,
+    return Instance(f"n={n}", problem, FedNova(d["eta"], 1), Full(), domain=field, x=d["x"], k=d["k"],
+                    same=d["t"],
                     t=[d[f"t{i}"] for i in range(n)], changes=[d[f"c{i}"] for i in range(n)], plain=plain, general=True,
                     says="any changes, p, server model and integers tau_i")
 
 
 def _rule_exact(name, problem, taus):
-    p, eta = [fraction(v) for v in problem.weights], Fraction(1, 10)
+    eta = Fraction(1, 10)
     own = [Instance(f"client {k} alone", problem.surrogate([int(j == k) for j in range(problem.n)]), FedAvg(eta, t),
                     Full())
            for k, t in enumerate(taus)]
-    return Instance(name, problem, FedNova(eta, taus), Full(), taus=taus, p=p, general=False, own=own,
+    return Instance(name, problem, FedNova(eta, taus), Full(), general=False, own=own,
                     says="the whole coded round against each client's own FedAvg change")
 
 
@@ -63,7 +63,7 @@ def _consistent(n):
     e = [[v] for v in e]
     problem = Quadratic.from_linear([[[1]]] * n, e, p)
     return Instance(f"unit Hessians, n={n}, general tau", problem, FedNova(d["eta"], 1), Full(), domain=field,
-                    eta=d["eta"], p=p, e=e, z=z,
+                    e=e, z=z,
                     t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
 
 
@@ -86,7 +86,7 @@ def schedule(name, problem, blocks, eta, solver="vanilla", value=None, sigma=0, 
     declared = {} if beta2 is None else {"beta2": fraction(beta2)}
     return kind(name, problem, FedNova(eta, None, SOLVERS[solver](value), tau_eff=tau_eff), law, noise=fraction(sigma),
                 domain=domain,
-                x0=[0] * problem.d if x0 is None else x0, eta=eta, solver=solver, value=value, rounds=rounds,
+                x0=[0] * problem.d if x0 is None else x0, solver=solver, value=value, rounds=rounds,
                 blocks=blocks,
                 tau_eff=tau_eff, says=says, **declared, **extra)
 

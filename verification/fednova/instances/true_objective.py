@@ -27,7 +27,7 @@ def _free(n):
     mean, square = (sum((q * v for q, v in zip(w[1:], u[1:], strict=True)), w[0] * u[0])
                     for u in (g, [v * v for v in g]))
     return Instance(f"n={n}, free gradients", problem, GeneralRule(1, 1, w=tuple(w)), Full(), domain=field, x0=[0],
-                    p=p, c=d["c"],
+                    c=d["c"],
                     beta2=d["beta2"], slack=d["s"], kappa2=square - d["beta2"] * mean * mean + d["s"], general=True,
                     says="every gradient, p, w and beta^2 are symbols; coordinates add up, so every dimension")
 
@@ -144,7 +144,7 @@ def _lem4_general():
     field = Field("eta a z0 z1 t0 t1 r0 r1 k")
     eta, a, z0, z1, t0, t1, r0, r1, k = field.symbols
     problem = Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return Instance("any tau_1, tau_2, a", problem, FedAvg(eta, 1), Full(), domain=field, eta=eta, e=[[a], [-a]], a=a,
+    return Instance("any tau_1, tau_2, a", problem, FedAvg(eta, 1), Full(), domain=field, e=[[a], [-a]], a=a,
                     z=[z0, z1],
                     t=[t0, t1], r=[r0, r1], k=k, general=True, floor=False, says="z_i = (1 - eta)^tau_i")
 
@@ -153,7 +153,7 @@ def _lem4_explicit(taus):
     field = Field("eta a")
     eta, a = field.symbols
     problem = Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=field, eta=eta, a=a,
+    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=field, a=a,
                     t=[Fraction(t) for t in taus], general=False, floor=False,
                     says="the whole coded round, eta and a free")
 
@@ -188,7 +188,7 @@ constants_symbolic = _constants_symbolic()
 def agree(name, problem, taus, solver=None, identical=False, says=""):
     algorithm = FedAvg(Fraction(1, 10), tuple(taus)) if solver is None else FedAvg(Fraction(1, 10), tuple(taus), solver)
     alpha = None if solver is None else fraction(solver.alpha)
-    return Instance(name, problem, algorithm, Full(), taus=tuple(taus), alpha=alpha, identical=identical,
+    return Instance(name, problem, algorithm, Full(), alpha=alpha, identical=identical,
                     general=False, says=says)
 
 
@@ -203,7 +203,7 @@ def _agree_symbolic():
     problem = Quadratic.from_linear(H, [[u, v], b2], [p, 1 - p])
     return Instance("two clients in the plane", problem, GeneralRule(1, 1, w=(w, 1 - w)), Full(), domain=field, y=y,
                     z=(z0, z1), H=H,
-                    p=[p, 1 - p], general=True, says="every Hessian, p, w and both points are symbols")
+                    general=True, says="every Hessian, p, w and both points are symbols")
 
 
 agree_symbolic = _agree_symbolic()

@@ -52,16 +52,16 @@ def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **
     rho = s["rho"] if momentum else None
     says = "every entry of H_i, e_i, p, the model and eta a symbol" + (", rho too" if momentum else "")
     return Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
-                    make(s["eta"], taus, rho), Full(), domain=field, eta=s["eta"], rho=0 if rho is None else rho, p=p,
+                    make(s["eta"], taus, rho), Full(), domain=field, rho=0 if rho is None else rho,
                     x=x,
-                    memory=m, taus=taus, part=part, u=s["rho"], says=says, **extra)
+                    memory=m, part=part, u=s["rho"], says=says, **extra)
 
 
 def exact(name, make, problem, taus, eta, rho=None, says="", **extra):
     eta, rho = fraction(eta), None if rho is None else fraction(rho)
-    return Instance(name, problem, make(eta, tuple(taus), rho), Full(), eta=eta,
+    return Instance(name, problem, make(eta, tuple(taus), rho), Full(),
                     rho=Fraction(0) if rho is None else rho,
-                    p=[fraction(v) for v in problem.weights], taus=tuple(taus), part="exact", says=says, **extra)
+                    part="exact", says=says, **extra)
 
 
 def listed():

@@ -49,7 +49,7 @@ def _earlier(n, tau):
     eta, x, *rest = k.symbols
     h, c, w, M, s = (rest[j * n:(j + 1) * n] for j in range(5))
     return Instance(f"weights in use, N={n}, tau={tau}", line(h, c), FedAu(eta, tau), Full(), domain=k, part="earlier",
-                    eta=eta, tau=tau, x=x, h=h, c=c, weight=w, seen=M, waited=s, sets=[(), *S.subsets(n)],
+                    x=x, h=h, c=c, weight=w, seen=M, waited=s, sets=[(), *S.subsets(n)],
                     says="everything is a symbol")
 
 
@@ -82,7 +82,7 @@ def _everybody(n, tau, averaging="plain"):
     eta, x, M, *rest = k.symbols
     h, c, G = (rest[j * n:(j + 1) * n] for j in range(3))
     return Instance(f"N={n}, tau={tau}, {averaging}", line(h, c), FedAvg(eta, tau, averaging=averaging), Full(), domain=k,
-                    fedau=FedAu(eta, tau), mifa=Mifa(eta, tau), eta=eta, tau=tau, x=x, M=M, h=h, c=c, G=G,
+                    fedau=FedAu(eta, tau), mifa=Mifa(eta, tau), x=x, M=M, h=h, c=c, G=G,
                     says="one round from any model, memory and count")
 
 
@@ -107,8 +107,8 @@ localsgd += [i.but(name=f"{i.name}, mean of all models") for i in _with_sets(gri
 def _frozen(name, problem, law, tau, cutoff, eta="1/30"):
     p = law.inclusion(problem.n)
     used = [1 / v if cutoff is None else (1 - (1 - v) ** cutoff) / v for v in p]
-    return Instance(f"{name}, d={problem.d}, tau={tau}, cut-off {cutoff}", problem, FedAu(eta, tau, weights=used), law, tau=tau,
-                    eta=Q(eta), kind=name, part="limit", p=p, cutoff=cutoff)
+    return Instance(f"{name}, d={problem.d}, tau={tau}, cut-off {cutoff}", problem, FedAu(eta, tau, weights=used), law,
+                    kind=name, part="limit", p=p, cutoff=cutoff)
 
 
 def _counted(name, problem, law, tau, cutoff=None, eta="1/10"):
@@ -126,15 +126,15 @@ fedau += [_counted("arbitrary", line((1, 2), (1, -1)), Bernoulli(("1/2", "1/5"))
 
 # ---- FedAWE -----------------------------------------------------------------------------------------------
 def _awe(name, problem, law, tau, eta, cap, part, domain=RATIONAL, **extra):
-    return Instance(f"{name}, tau={tau}, eta={eta}, ages up to {cap}", problem, FedAwe(eta, tau, cap=cap), law, tau=tau,
-                    eta=Q(eta), cap=cap, part=part, domain=domain, kind=name, **extra)
+    return Instance(f"{name}, tau={tau}, eta={eta}, ages up to {cap}", problem, FedAwe(eta, tau, cap=cap), law,
+                    cap=cap, part=part, domain=domain, kind=name, **extra)
 
 
 def _same(n, tau):
     k = Field(" ".join(["eta", "x", *names("hc", n)]))
     eta, x, *rest = k.symbols
     return Instance(f"everybody, N={n}, tau={tau}", line(rest[:n], rest[n:]), FedAwe(eta, tau), Full(), domain=k,
-                    part="same", eta=eta, tau=tau, x=x, h=rest[:n], c=rest[n:],
+                    part="same", x=x, h=rest[:n], c=rest[n:],
                     says="one round from any model that everybody holds")
 
 

@@ -27,7 +27,7 @@ def weights(law, n):
 def make(name, problem, law, eta, tau, domain=RATIONAL, **extra):
     """FedAvg under a law, with what the statements speak of: eta, tau and the declared averaging weights q."""
     eta = declare(eta)[()]
-    return Instance(name, problem, plain(eta, tau), law, domain=domain, eta=eta, tau=tau, q=weights(law, problem.n), **extra)
+    return Instance(name, problem, plain(eta, tau), law, domain=domain, q=weights(law, problem.n), **extra)
 
 
 def names(letters, n):
@@ -89,7 +89,7 @@ def _any_tau(n):
     k = Field(" ".join(["eta", "t", *names("hcr", n)]))
     eta, t, *rest = k.symbols
     h, c, r = rest[:n], rest[n:2 * n], rest[2 * n:]
-    return Instance(f"any tau, N={n}", line(h, c), plain(eta, 1), Full(), domain=k, eta=eta, t=t, r=r, part="jet",
+    return Instance(f"any tau, N={n}", line(h, c), plain(eta, 1), Full(), domain=k, t=t, r=r, part="jet",
                     says="(1 - eta h)^tau = its second-order part + eta^3 r with r free")
 
 

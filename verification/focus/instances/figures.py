@@ -125,7 +125,7 @@ def small() -> Ridge:
 def _ridge(name, problem, algorithm, law, rounds, lr, tau, **extra):
     metrics = {"digits": Digits(problem)}
     runs = MC | {"replicates": 2} if isinstance(law, Full) else MC     # with everybody in every round all runs are one
-    return Instance(name, problem, algorithm, law, domain=FLOAT, lr=float(Q(lr)), tau=tau, rounds=rounds,
+    return Instance(name, problem, algorithm, law, domain=FLOAT, lr=float(Q(lr)), rounds=rounds,
                     simulate=runs | {"rounds": rounds, "metrics": metrics, "tail": "1/2"}, **extra)
 
 
@@ -211,7 +211,7 @@ def _telescopes(n, tau):
     eta, *rest = k.symbols
     h, c, u = (rest[j * n:(j + 1) * n] for j in range(3))
     return Instance(f"everybody, N={n}, tau={tau}", line(h, c), PreviousModelMifa(eta, tau), Full(), domain=k, part="telescopes",
-                    eta=eta, tau=tau, h=h, c=c, last=u, fedavg=FedAvg(eta, tau),
+                    h=h, c=c, last=u, fedavg=FedAvg(eta, tau),
                     says="one round from any previous local models, the server at their mean, as at the start")
 
 
@@ -310,7 +310,7 @@ def _stuck(n, tau):
     k = Field(" ".join(["eta", "x", "t", *(f"{v}{i}" for v in "hc" for i in range(n))]))
     eta, x, t, *rest = k.symbols
     return Instance(f"N={n}", line(rest[:n], rest[n:]), StuckFedAu(eta, tau), Full(), domain=k, fedavg=FedAvg(eta, tau), x=x, t=t,
-                    tau=tau, sets=subsets(range(n)))
+                    sets=subsets(range(n)))
 
 
 def subsets(clients):

@@ -47,8 +47,6 @@ def make(name, problem, law, tau, eta, init="zero", **extra):
         problem,
         Focus(eta, tau, init),
         law,
-        eta=fraction(eta),
-        tau=tau,
         N=problem.n,
         q=smallest_weight(law, problem.n),
         **extra,
@@ -190,7 +188,7 @@ in_the_long_run = with_largest(RULES["lem4"])(
 )
 lemma4_smaller = [
     lemma4_broken.but(
-        name="N=10, one at a time, x=1, z=1.15, corrected step", algorithm=Focus("1/4000", 1), eta=Q(1, 4000)
+        name="N=10, one at a time, x=1, z=1.15, corrected step", algorithm=Focus("1/4000", 1)
     )
 ]
 averages = spread("any", list(CONVEX[:3] + CONVEX[5:6] + CONCAVE[:2] + CONCAVE[4:]), (1, 3))

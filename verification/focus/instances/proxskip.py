@@ -37,7 +37,7 @@ def symbols(make, n, tau, part, linear=False, law=False):
     says = "linear clients: b_i stands for any mean gradient of a local phase, eta for eta tau" if linear else \
         "every number of the state and of the problem is a symbol"
     return Instance(f"{part}, N={n}, {'any tau' if linear else f'tau={tau}'}", problem, make(eta, tau), Full(), domain=k, part=part,
-                    eta=eta, x=x, mu=mu, a=a, b=b, u=u, v=v, N=n, tau=tau, sets=[(), *sets],
+                    x=x, mu=mu, a=a, b=b, u=u, v=v, N=n, sets=[(), *sets],
                     law_list=list(zip(chances, sets, strict=False)), says=says)
 
 
@@ -49,7 +49,7 @@ def _pair(i):
 rounds_of_both = [_pair(symbols(Scaffold, n, tau, "one round")) for n, tau in ((1, 2), (2, 1), (2, 3), (3, 2))]
 any_local_phase = [_pair(symbols(Scaffold, n, 1, "local phase", linear=True)) for n in (1, 2, 3, 4)]
 trajectories_of_both = [Instance(f"trajectory, {name}, tau={tau}", problem, Scaffold("1/20", tau), Full(), part="trajectory",
-                                 tau=tau, N=problem.n, x0=x0, scaffnew=Scaffnew("1/20", tau))
+                                 N=problem.n, x0=x0, scaffnew=Scaffnew("1/20", tau))
                         for name, problem, x0 in (("plane", plane(), [3, -2]), ("line", line([1, 2, 4, 3], [1, -1, 0, 5]), [3]))
                         for tau in (1, 3)]
 
@@ -70,7 +70,7 @@ def iid(sets):
 
 
 def _listed(name, problem, law, sets, eta="1/20", tau=3, make=Scaffnew, **extra):
-    return Instance(name, problem, make(eta, tau), law, part="law", sets=sets, N=problem.n, tau=tau, eta=Q(eta),
+    return Instance(name, problem, make(eta, tau), law, part="law", sets=sets, N=problem.n,
                     grouped=f.components, **extra)
 
 

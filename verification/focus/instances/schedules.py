@@ -15,7 +15,7 @@ def _at(make, tau, eta, schedule, **extra):
     """The law replays one schedule of the class, so that the operator is that of this schedule."""
     problem = line((1, 2, 4), (1, -1, 0))
     return Instance(f"h = (1,2,4), tau = {tau}, eta = {eta}", problem, make(eta, tau), Replay([(s, None) for s in schedule]),
-                    tau=tau, eta=Q(eta), windows=Sliding(3), schedule=schedule, **extra)
+                    windows=Sliding(3), schedule=schedule, **extra)
 
 
 focus = [_at(Focus, 2, "1/20", ((2,), (1,), (0,)), slow=".76429", slower=".7684", target=Q(".7788"))]

@@ -22,7 +22,7 @@ SPREAD = (1, 3, 10)
 def _one_client():
     k = Field("eta h p s u")
     eta, h, p, s, u = k.symbols
-    return Instance("one client, symbols", line([h], [0]), Focus(eta, 1), Bernoulli([p]), domain=k, eta=eta, h=h, p=p, s=s, u=u,
+    return Instance("one client, symbols", line([h], [0]), Focus(eta, 1), Bernoulli([p]), domain=k, h=h, p=p, s=s, u=u,
                     says="s >= 0 measures the distance to the limit, p = 1/(1 + u)")
 
 
@@ -46,7 +46,7 @@ def _equal_symbols(n, tau):
     k = Field("a p N P")
     a, p, N, power = k.symbols
     return Instance(f"{n} clients, tau={tau}", line([1] * n, [0] * n), Focus(a, tau), Bernoulli([p] * n), domain=k, a=a, p=p, n=n,
-                    N=N, P=power, tau=tau, says="curvature 1, a = eta h and p are symbols")
+                    N=N, P=power, says="curvature 1, a = eta h and p are symbols")
 
 
 equal_symbols = [_equal_symbols(n, tau) for n, tau in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1))]
@@ -78,7 +78,7 @@ def _first_order(n, tau):
     k = Field("eta " + " ".join(f"h{i}" for i in range(n)) + " " + " ".join(f"p{i}" for i in range(n)))
     eta, *rest = k.symbols
     return Instance(f"N={n}, tau={tau}", line(rest[:n], [0] * n), Focus(eta, tau), Bernoulli(rest[n:]), domain=k, h=rest[:n], n=n,
-                    eta=eta, says="curvatures, probabilities and eta are symbols")
+                    says="curvatures, probabilities and eta are symbols")
 
 
 first_order = [_first_order(1, 1), _first_order(1, 3), _first_order(2, 1), _first_order(2, 4), _first_order(3, 2)]
@@ -103,7 +103,7 @@ slow_chain = [_slow("999/1000", square="1.0000098"), *sticky]
 
 def _markov(name, h, p, tau, correlation, eta):
     n = len(h)
-    return Instance(name, line(h, range(n)), Focus(eta, tau), Markov(p, correlation, n), h=h, p=p, correlation=correlation)
+    return Instance(name, line(h, range(n)), Focus(eta, tau), Markov(p, correlation, n), h=h, correlation=correlation)
 
 
 def participants(law):
@@ -121,8 +121,7 @@ def _chain(name, law, n, tau):
 def _chain_symbols():
     k = Field("eta p c")
     eta, p, c = k.symbols
-    return Instance("one client, any chain of two states", line([1], [0]), Focus(eta, 1), Full(), domain=k, eta=eta, p=p, c=c,
-                    tau=1,
+    return Instance("one client, any chain of two states", line([1], [0]), Focus(eta, 1), Full(), domain=k, p=p, c=c,
                     transitions=[[1 - p * (1 - c), p * (1 - c)], [1 - p - c * (1 - p), p + c * (1 - p)]], seen=participants,
                     says="h = 1; stationary probability p and correlation c are symbols")
 
@@ -144,7 +143,7 @@ def _theorem_step(h, q):
 
 def _any(name, h, law, q, tau=1):
     eta = _theorem_step(h, q)
-    return Instance(name, line(h, range(len(h))), Focus(eta, tau), law, h=h, q=q, eta=eta)
+    return Instance(name, line(h, range(len(h))), Focus(eta, tau), law, h=h, q=q)
 
 
 def random_participation(draw):

@@ -54,7 +54,7 @@ def noisy(name, h, c, eta, tau=1, law=None, sigma=1, x0=0, **extra):
     h, N = tuple(Q(v) for v in h), len(h)
     q = extra.pop("q", None) or min(law.averaging_weights(N))
     return Instance(name, line(h, c), Focus(eta, tau), law, noise=sigma, x0=[x0], h=h, c=tuple(Q(v) for v in c), N=N, q=q,
-                    eta=Q(eta) if not hasattr(eta, "element") else eta, tau=tau, sigma2=fraction(sigma) ** 2, start=Q(x0),
+                    sigma2=fraction(sigma) ** 2, start=Q(x0),
                     **extra)
 
 
@@ -62,7 +62,7 @@ def noisy(name, h, c, eta, tau=1, law=None, sigma=1, x0=0, **extra):
 def _full(N):
     k = Field("eta h")
     eta, h = k.symbols
-    return Instance(f"N={N}, symbols", line([h] * N, range(N)), Focus(eta, 1), Full(), noise="3/2", domain=k, eta=eta, h=h, N=N,
+    return Instance(f"N={N}, symbols", line([h] * N, range(N)), Focus(eta, 1), Full(), noise="3/2", domain=k, h=h, N=N,
                     sigma2=Q(9, 4), says="h and eta are symbols")
 
 
@@ -74,7 +74,7 @@ def _from_optimum(N):
     eta, *rest = k.symbols
     h, c = rest[:N], rest[N:]
     last = -sum((a * b for a, b in zip(h, c, strict=False)), 0 * eta) / h[-1]
-    return Instance(f"N={N}, symbols", line(h, [*c, last]), Focus(eta, 1), Full(), noise="3/2", domain=k, x0=[0], eta=eta, N=N,
+    return Instance(f"N={N}, symbols", line(h, [*c, last]), Focus(eta, 1), Full(), noise="3/2", domain=k, x0=[0], N=N,
                     sigma2=Q(9, 4), says="curvatures, minimisers and eta are symbols; x* = 0")
 
 
@@ -85,7 +85,7 @@ def _small(name, N, law, names, p, tau=1):
     k = Field(("eta h " + names).strip())
     eta, h, *given = k.symbols
     p = given if p is None else p
-    return Instance(name, line([h] * N, range(N)), Focus(eta, tau), law(given), noise=1, domain=k, eta=eta, h=h, p=p, sigma2=1,
+    return Instance(name, line([h] * N, range(N)), Focus(eta, tau), law(given), noise=1, domain=k, h=h, p=p, sigma2=1,
                     says="h, eta" + (" and the probabilities" if given else "") + " are symbols")
 
 
@@ -181,7 +181,7 @@ def clients(i, N):
 def at_step(i, eta):
     """The same situation with another step."""
     from dataclasses import replace
-    return i.but(algorithm=replace(i.algorithm, lr=eta), eta=eta)
+    return i.but(algorithm=replace(i.algorithm, lr=eta))
 
 
 def participation_list(i):

@@ -82,7 +82,7 @@ SCHEDULE = [(1, 3), (2,), (1, 2, 3), (3,), (3,), (1, 2)]
 
 
 def _schedule(name, problem, algorithm, x0, sets=SCHEDULE, **extra):
-    return Instance(name, problem, algorithm, Full(), x0=x0, sets=sets, tau=algorithm.steps, eta=Q(algorithm.lr), **extra)
+    return Instance(name, problem, algorithm, Full(), x0=x0, sets=sets, **extra)
 
 
 focus_schedules = [
@@ -110,8 +110,8 @@ def symbolic_round(n, sets, tau=2, power=False):
     eta, x, y, P, *rest = k.symbols
     h, c, g = rest[:n], rest[n:2 * n], rest[2 * n:]
     problem = Quadratic([[[v]] for v in h], [[v] for v in c])
-    return Instance(f"N={n}, tau={tau}", problem, Focus(eta, tau), Full(), domain=k, eta=eta, x=x, y=y, h=h, c=c, g=g, N=n,
-                    sets=sets, tau=tau, P=P if power else None, says="every number of the state and of the problem is a symbol")
+    return Instance(f"N={n}, tau={tau}", problem, Focus(eta, tau), Full(), domain=k, x=x, y=y, h=h, c=c, g=g, N=n,
+                    sets=sets, P=P if power else None, says="every number of the state and of the problem is a symbol")
 
 
 symbolic_rounds = [symbolic_round(1, [(), (1,)], tau) for tau in (1, 2, 5)] + \
@@ -160,7 +160,7 @@ coverings = [Instance(f"N={n}, sets {', '.join(str(set(S)) for S in sets)}", N=n
 
 
 # ---- Appendix E -------------------------------------------------------------------------------------------
-delays = [i.but(algorithm=Focus(i.eta, 1), tau=1, mifa=Mifa(i.eta * i.problem.n, 1)) for i in focus_schedules]
+delays = [i.but(algorithm=Focus(i.eta, 1), mifa=Mifa(i.eta * i.problem.n, 1)) for i in focus_schedules]
 
 
 def _every_start(N):

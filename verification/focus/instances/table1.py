@@ -21,7 +21,7 @@ LAWS = {"full": Full(), "one uniform client": Uniform(1), "weighted, two of thre
 
 
 def _at(problem, make, name, law, tau, eta, **extra):
-    return Instance(name, problem, make(eta, tau), law, tau=tau, eta=Q(eta), **extra)
+    return Instance(name, problem, make(eta, tau), law, **extra)
 
 
 def grid(make, eta, taus, **options):

@@ -102,13 +102,13 @@ def huber_paths(draw):
     law = Full()
     eta = I.root_below(f.admissible(I.RULES["nc"](I.numbers(made.problem, law, made.tau))))
     return made.but(
-        law=law, algorithm=Focus(eta, made.tau, "warm"), eta=eta, q=Q(1, made.N), x0=made.state[0], rounds=100
+        law=law, algorithm=Focus(eta, made.tau, "warm"), q=Q(1, made.N), x0=made.state[0], rounds=100
     )
 
 
 CONSTANT = [p for p in SMALL if p[1].d == 1][:4]
 small_steps = [
-    i.but(smaller=i.but(algorithm=Focus(i.eta / 100, i.tau, "warm"), eta=i.eta / 100))
+    i.but(smaller=i.but(algorithm=Focus(i.eta / 100, i.tau, "warm")))
     for i in warm(CONSTANT, (3,), ("1/10",))
 ]
 
