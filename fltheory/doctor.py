@@ -7,7 +7,7 @@ import re
 from importlib import metadata
 from pathlib import Path
 
-from fltheory.scalars import have
+from fltheory.core.scalars import have
 
 PACKAGE = Path(__file__).parent
 REQUIRED = ("numpy", "scipy", "sympy")  # without one of these hardly anything runs

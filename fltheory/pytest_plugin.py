@@ -47,9 +47,9 @@ class PaperFolder(pytest.File):
     """A paper folder; its children are the claims on their instances, the claims' words and the findings."""
 
     def collect(self):
-        from fltheory.claims.discover import load
-        from fltheory.errors import FLTheoryError
-        from fltheory.tables import plain
+        from fltheory.core.errors import FLTheoryError
+        from fltheory.core.tables import plain
+        from fltheory.verdicts.claims.discover import load
 
         try:
             paper = load(self.path.parent)
@@ -76,7 +76,7 @@ class _Item(pytest.Item):
         return self.path, None, self.name
 
     def setup(self):
-        from fltheory.claims.discover import activate
+        from fltheory.verdicts.claims.discover import activate
 
         activate(self.path.parent)
 
@@ -90,7 +90,7 @@ class ClaimItem(_Item):
         self.add_marker("claim")
 
     def runtest(self):
-        from fltheory.claims.check import check_instance
+        from fltheory.verdicts.claims.check import check_instance
 
         verdict = check_instance(self.claim, self.instance)
         _skip_if_undecided(verdict)
@@ -108,7 +108,7 @@ class WordItem(_Item):
         self.add_marker("claim")
 
     def runtest(self):
-        from fltheory.tables import plain
+        from fltheory.core.tables import plain
 
         verdict = self.claim.check()
         if verdict.word == "SKIPPED":
@@ -127,8 +127,8 @@ class FindingItem(_Item):
         self.add_marker("finding")
 
     def runtest(self):
-        from fltheory.claims.findings import confirm
-        from fltheory.tables import plain
+        from fltheory.core.tables import plain
+        from fltheory.verdicts.claims.findings import confirm
 
         verdict = confirm(self.finding, self.claims)
         if verdict.word == "SKIPPED":
@@ -142,7 +142,7 @@ class FindingItem(_Item):
 @pytest.fixture
 def check_claim():
     """check_claim(claim, instance): fail with a table unless the claim holds there; skip where it does not apply."""
-    from fltheory.claims.check import check_instance
+    from fltheory.verdicts.claims.check import check_instance
 
     def check(claim, instance):
         __tracebackhide__ = True
@@ -161,9 +161,9 @@ def _skip_if_undecided(verdict):
 
 def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
-    from fltheory.claims.cells import comparison_row, hypothesis_row
-    from fltheory.claims.evidence import show
-    from fltheory.tables import plain
+    from fltheory.core.tables import plain
+    from fltheory.verdicts.claims.cells import comparison_row, hypothesis_row
+    from fltheory.verdicts.claims.evidence import show
 
     lines = [plain(f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip())]
     if verdict.hypotheses:
@@ -175,6 +175,6 @@ def table(claim, verdict) -> str:
 
 
 def _align(rows):
-    from fltheory.tables import aligned, keep_ends
+    from fltheory.core.tables import aligned, keep_ends
 
     return aligned([[keep_ends(str(c), WIDTH) for c in row] for row in rows], "  ")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.claims.folders import CLAIM, FINDING, WRONG, paper
+from tests.verdicts.claims.folders import CLAIM, FINDING, WRONG, paper
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,8 +36,8 @@ def pytest_in(folder, *args):
 
 
 SCOPE = '''
-from fltheory.claims.claim import Hypothesis
-from fltheory.errors import MissingLibrary
+from fltheory.verdicts.claims.claim import Hypothesis
+from fltheory.core.errors import MissingLibrary
 
 
 @claim("scope", on=[Instance("inside", k=1), Instance("outside", k=9), Instance("no library", k=0)],
@@ -164,8 +164,8 @@ def test_workers_collect_the_same_items(own):
 def test_the_fixture_checks_one_claim(own):
     (own / "test_own.py").write_text("""
 import pytest
-from fltheory.claims.claim import Claim, Hypothesis, Instance
-from fltheory.claims.relations import equal
+from fltheory.verdicts.claims.claim import Claim, Hypothesis, Instance
+from fltheory.verdicts.claims.relations import equal
 
 claim = Claim("c", lambda i: equal(i.k, 1), (), needs=(Hypothesis("small", "", lambda i: (i.k, 5)),))
 
@@ -230,7 +230,8 @@ def test_a_machine_without_the_optional_libraries_starts_passes_and_skips_with_r
     }
     probe = subprocess.run([sys.executable, "-c", "import flint"], env=env, capture_output=True, text=True)
     assert "No module named 'flint'" in probe.stderr
-    places = ["tests/operators/test_derive.py", "tests/operators/test_mixture.py", "tests/claims", "tests/test_optima.py"]
+    places = ["tests/core/operators/test_derive.py", "tests/core/operators/test_mixture.py", "tests/verdicts/claims",
+              "tests/core/test_optima.py"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-m", "not slow", "-q", "-rs", "-p", "no:cacheprovider",
          *places],

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.claims.discover import papers
 from fltheory.cli import main, parser
+from fltheory.verdicts.claims.discover import papers
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.claims.discover import COLUMNS, read_ledger
-from fltheory.claims.findings import SCRIPT_LINES
-from fltheory.errors import BadInput
+from fltheory.core.errors import BadInput
 from fltheory.skeletons import TEMPLATES, new_algorithm, new_paper
+from fltheory.verdicts.claims.discover import COLUMNS, read_ledger
+from fltheory.verdicts.claims.findings import SCRIPT_LINES
 
 ROOT = Path(__file__).parents[1]
 
@@ -97,7 +97,7 @@ def test_the_default_folder_is_that_of_the_papers_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert new_paper("one")[0].is_relative_to(tmp_path / "papers" / "one")
     (tmp_path / "verification").mkdir()
-    monkeypatch.setattr("fltheory.claims.discover.refuse_module_name", lambda parent: [])  # ours is importable here
+    monkeypatch.setattr("fltheory.verdicts.claims.discover.refuse_module_name", lambda parent: [])  # ours is importable here
     assert new_paper("two")[0].is_relative_to(tmp_path / "verification" / "two")
 
 

@@ -112,8 +112,8 @@ def test_a_readers_own_papers_beside_the_installed_ones(site, tmp_path):
     shutil.copytree(ROOT / "verification", tmp_path / "verification", ignore=shutil.ignore_patterns("__pycache__"))
     code = ("import sys, fltheory as ft\n"
             "if __name__ == '__main__':\n"
-            "    from fltheory.claims.discover import CARRIED, load\n"
-            "    from fltheory.verify import verify\n"
+            "    from fltheory.verdicts.claims.discover import CARRIED, load\n"
+            "    from fltheory.verdicts.verify import verify\n"
             "    print(ft.assert_claim('eq26-28', quick=True).word, sys.modules['verification'].__file__)\n"
             "    folders = ['verification/fednova', CARRIED / 'fednova']\n"
             "    records, _ = verify(folders, only=['eq26-28'], quick=True, jobs=2, on_record=lambda r: None)\n"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fltheory.claims.discover import COLUMNS
+from fltheory.verdicts.claims.discover import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 FEDNOVA = ROOT / "verification" / "fednova"
@@ -62,8 +62,8 @@ import signal
 from fractions import Fraction
 from pathlib import Path
 
-from fltheory.claims.claim import Instance, claim
-from fltheory.claims.relations import equal
+from fltheory.verdicts.claims.claim import Instance, claim
+from fltheory.verdicts.claims.relations import equal
 from {package} import formulas as f
 
 HERE = Path(__file__).parent

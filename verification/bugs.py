@@ -6,13 +6,13 @@ only variants that still converge count. `of = "law"` marks bugs of the particip
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from fltheory.algorithms.fedavg import FedAvg, shares
-from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
-from fltheory.laws.base import RandomSteps
-from fltheory.laws.memoryless import Uniform, WithReplacement
-from fltheory.scalars import fraction
+from fltheory.core.algorithms.fedavg import FedAvg, shares
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
+from fltheory.core.laws.base import RandomSteps
+from fltheory.core.laws.memoryless import Uniform, WithReplacement
+from fltheory.core.scalars import fraction
 
 
 def _as(kind, record):

@@ -19,7 +19,7 @@ GROUPS = (decide, draw, measure, predict, new, calibrate)
 def main(argv=None) -> int:
     """Run one command; returns the exit code. Bad input is printed as value, rule and remedy, never as a traceback."""
     args = parser().parse_args(argv)
-    from fltheory.errors import FLTheoryError, shortened
+    from fltheory.core.errors import FLTheoryError, shortened
     try:
         with logged(args.verbose):
             return args.run(args)

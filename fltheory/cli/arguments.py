@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fltheory.errors import shown
+from fltheory.core.errors import shown
 
 
 def with_paths(sub):
@@ -16,7 +16,7 @@ def with_paths(sub):
 
 def paths_of(args) -> list:
     """The paths of the command line, or where papers are looked for without any: said in one line where they are not here."""
-    from fltheory.claims.discover import carried, default_paths
+    from fltheory.verdicts.claims.discover import carried, default_paths
     if args.paths:
         return args.paths
     found = default_paths()
@@ -53,7 +53,7 @@ def check_output(what, path):
     import os
     from pathlib import Path
 
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
     if path is None:
         return
     folder, says = Path(path).parent, ""
@@ -74,7 +74,7 @@ def check_folder(what, path):
     import os
     from pathlib import Path
 
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
     nearest = Path(path).absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
@@ -85,8 +85,8 @@ def check_folder(what, path):
 
 def papers_of(args):
     """The paper folders named on the command line, narrowed by --paper."""
-    from fltheory.claims.discover import papers
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
+    from fltheory.verdicts.claims.discover import papers
     found = papers(paths_of(args))
     wanted = getattr(args, "paper", None)
     if wanted is not None and wanted not in {p.slug for p in found}:

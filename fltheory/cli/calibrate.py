@@ -17,8 +17,8 @@ def add(command):
 def _calibrate(args):
     from pathlib import Path
 
-    from fltheory.calibration import calibrate, save
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
+    from fltheory.verdicts.calibration import calibrate, save
     if not Path(args.out).is_dir():  # before the work, not after it
         refuse("out", args.out, "is no folder", "Make it, or choose another with --out.")
     check_folder("--out", args.out)

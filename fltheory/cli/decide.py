@@ -52,8 +52,8 @@ def _with_id(sub):
 
 
 def _verify(args):
-    from fltheory.report import terminal
-    from fltheory.verify import exit_code, note, verify
+    from fltheory.verdicts.report import terminal
+    from fltheory.verdicts.verify import exit_code, note, verify
     color = sys.stdout.isatty()
     finished, progress = [], Progress("deciding", args.progress)
 
@@ -95,8 +95,8 @@ def _verify(args):
 
 
 def _list(args):
-    from fltheory.report.figures import figures_of
-    from fltheory.tables import plain
+    from fltheory.core.tables import plain
+    from fltheory.verdicts.report.figures import figures_of
     for paper in papers_of(args):
         drawn = {*figures_of(paper.folder), *figures_of(paper.folder, experiments=True)}
         for row in paper.ledger.values():
@@ -108,19 +108,19 @@ def _list(args):
 
 
 def _find(args):
-    from fltheory.claims.discover import find
+    from fltheory.verdicts.claims.discover import find
     return find(papers_of(args), args.id)
 
 
 def _records(paper, kind, found) -> list:
     """The records of one claim or finding, as `verify` would write them."""
-    from fltheory.claims.findings import confirm
+    from fltheory.verdicts.claims.findings import confirm
     records = found.check().records() if kind == "claim" else [confirm(found, paper.claims).record()]
     return [{**r, "paper": paper.slug} for r in records]
 
 
 def _kept(paper, kind, found, report) -> list | None:
-    from fltheory.verify import kept
+    from fltheory.verdicts.verify import kept
     records = kept(paper, kind, found.id, report)
     return records and [{**r, "paper": paper.slug} for r in records]
 
@@ -139,11 +139,11 @@ def _show(args):
         from datetime import UTC, datetime
 
         from fltheory import __version__
-        from fltheory.report import cite
+        from fltheory.verdicts.report import cite
         run = {"version": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
         print((cite.bibtex if args.bibtex else cite.line)(records[0], run))
     else:
-        from fltheory.report import terminal
+        from fltheory.verdicts.report import terminal
         print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, found)))
     return 0
 
@@ -162,8 +162,8 @@ def _notes(paper, kind, found) -> list:
 
 
 def _witness(args):
-    from fltheory.errors import refuse
-    from fltheory.tables import plain
+    from fltheory.core.errors import refuse
+    from fltheory.core.tables import plain
     _, kind, found = _find(args)
     if kind != "finding" or found.script is None:
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
@@ -173,8 +173,8 @@ def _witness(args):
 
 
 def _search(args):
-    from fltheory.claims.evidence import FALSE
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
+    from fltheory.verdicts.claims.evidence import FALSE
     paper, kind, claim = _find(args)
     if kind != "claim":
         refuse("id", args.id, "is a finding; a search needs a statement",

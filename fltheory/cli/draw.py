@@ -22,8 +22,8 @@ def add(command):
 def _figures(args):
     from pathlib import Path
 
-    from fltheory.errors import refuse
-    from fltheory.report.figures import figures_of, regenerate
+    from fltheory.core.errors import refuse
+    from fltheory.verdicts.report.figures import figures_of, regenerate
     check_folder("--out", args.out)
     known = {paper.folder: list(figures_of(paper.folder, args.experiments)) for paper in papers_of(args)}
     unknown = sorted(set(args.only).difference(*known.values()))

@@ -15,7 +15,7 @@ def add(command):
 
 
 def _bench(args):
-    from fltheory.bench import table
+    from fltheory.workbench.bench import table
     print(table(args.repeats))
     return 0
 

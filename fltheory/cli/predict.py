@@ -7,8 +7,8 @@ import contextlib
 from fractions import Fraction
 
 from fltheory.cli.arguments import check_output, positive
-from fltheory.errors import shown
-from fltheory.tables import plain
+from fltheory.core.errors import shown
+from fltheory.core.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
 DEFAULT = ("FedAvg", "FedProx", "FedNova", "Scaffold", "Focus")
@@ -56,7 +56,7 @@ class Typed(Fraction):
     """A number of the command line: messages show it as it was typed."""
 
     def __new__(cls, text):
-        from fltheory.scalars import fraction
+        from fltheory.core.scalars import fraction
 
         made = super().__new__(cls, fraction(text))
         made.text = text
@@ -67,7 +67,7 @@ class Typed(Fraction):
 
 
 def _number(text):
-    from fltheory.errors import BadInput
+    from fltheory.core.errors import BadInput
 
     try:
         return Typed(text)
@@ -86,8 +86,8 @@ def _steps(text):
 
 
 def _predict(args):
-    from fltheory.comparison import compare
-    from fltheory.problems.table import read_ridge
+    from fltheory.core.problems.table import read_ridge
+    from fltheory.workbench.comparison import compare
 
     _check_outputs(args)
     problem = read_ridge(
@@ -120,7 +120,7 @@ def _predict(args):
 
 
 def _check_outputs(args):
-    from fltheory.comparison.table import check_picture
+    from fltheory.workbench.comparison.table import check_picture
 
     for option, path in (("--csv", args.csv), ("--html", args.html), ("--picture", args.picture)):
         check_output(option, path)
@@ -135,7 +135,7 @@ def _plural(steps):
 def _makers(args):
     """{name: lr -> algorithm} of the methods asked for."""
     import fltheory as ft
-    from fltheory.errors import refuse
+    from fltheory.core.errors import refuse
 
     out = {}
     for name in args.algorithms:
@@ -151,8 +151,8 @@ def _makers(args):
 
 def _law(text):
     import fltheory as ft
-    from fltheory.errors import refuse
-    from fltheory.scalars import fraction
+    from fltheory.core.errors import refuse
+    from fltheory.core.scalars import fraction
 
     kind, _, value = text.partition(":")
     if kind == "full" and not value:
@@ -168,9 +168,9 @@ def _law(text):
 def _stable(make, problem, law, args):
     """{name: StableSteps} of the methods that have them."""
     import fltheory as ft
-    from fltheory.comparison import cost
-    from fltheory.errors import FLTheoryError
-    from fltheory.operators.setting import prepare
+    from fltheory.core.errors import FLTheoryError
+    from fltheory.core.operators.setting import prepare
+    from fltheory.workbench.comparison import cost
 
     found = {}
     for name, build in make.items():
@@ -208,7 +208,7 @@ def _description(problem, args):
     """Lines about the data: clients, weights, constants, scales."""
     import textwrap
 
-    from fltheory.scalars import FLOAT
+    from fltheory.core.scalars import FLOAT
 
     r, p = problem.reading, FLOAT.array(problem.weights)
     yield f"{args.data}: {sum(r.rows)} rows, {problem.n} clients by {r.client}, target {r.target}"
@@ -234,8 +234,8 @@ def _description(problem, args):
 
 def _dissimilarity(problem, p):
     """kappa^2 for the smallest power of two beta^2 for which it is finite (FedNova, Assumption 3)."""
-    from fltheory.problems.quadratic import Quadratic
-    from fltheory.scalars import FLOAT
+    from fltheory.core.problems.quadratic import Quadratic
+    from fltheory.core.scalars import FLOAT
 
     floats = Quadratic.from_linear(FLOAT.array(problem.H), FLOAT.array(problem.b), [float(v) for v in p / p.sum()])
     for power in range(21):

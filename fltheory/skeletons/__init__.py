@@ -8,7 +8,7 @@ import keyword
 import re
 from pathlib import Path
 
-from fltheory.errors import BadInput, refuse
+from fltheory.core.errors import BadInput, refuse
 
 TEMPLATES = Path(__file__).parent
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
@@ -26,7 +26,7 @@ def new_paper(slug, into=None) -> list[Path]:
     _name("slug", slug, SLUG, "is no lower-case identifier", "Write letters, digits and _, for example my_paper.")
     parent = Path(into if into is not None else "verification" if Path("verification").is_dir() else "papers").resolve()
     _name("into", parent.name, NAME, "is no identifier, and claims are imported as <into>.<slug>", "Rename the folder.")
-    from fltheory.claims.discover import refuse_module_name
+    from fltheory.verdicts.claims.discover import refuse_module_name
     refuse_module_name(parent)
     for other in (parent / f"{slug}.py", parent / slug):
         if other.exists():
@@ -46,7 +46,7 @@ def new_algorithm(name, into=None) -> list[Path]:
     cls = name if name[0].isupper() and "_" not in name else "".join(w[0].upper() + w[1:] for w in words)
     module = name.lower()
     import fltheory
-    from fltheory.algorithms.catalogue import discover
+    from fltheory.core.algorithms.catalogue import discover
     taken = {n.lower() for n in (*fltheory.__all__, *WORDS, *(c.__name__ for c in discover()))}
     if module.startswith("test"):
         refuse("name", name, "pytest would take it for a test", "Choose another.")

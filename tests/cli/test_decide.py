@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fltheory import verify
 from fltheory.cli import decide, main
-from fltheory.errors import CertificateFailed
+from fltheory.core.errors import CertificateFailed
+from fltheory.verdicts import verify
 
 ROOT = Path(__file__).parents[2]
 FEDNOVA = str(ROOT / "verification" / "fednova")
@@ -40,7 +40,7 @@ def test_list_shows_what_is_stated_and_what_is_written(capsys):
     assert waiting == ["fednova/fig6", "fednova/fig7", "fednova/fig8"]
     assert out.count("nothing to check") == 2
     rows = {line.split()[0] for line in out.splitlines()}
-    from fltheory.claims.discover import read_ledger
+    from fltheory.verdicts.claims.discover import read_ledger
 
     assert rows == {f"fednova/{name}" for name in read_ledger(Path(FEDNOVA) / "ledger.csv")}
     assert main(["list", FEDNOVA, "--paper", "fednova"]) == 0
@@ -66,7 +66,7 @@ def test_show_prints_hypotheses_mutants_search_witness_and_correction(capsys):
 
 
 def test_show_prints_the_search(tmp_path, capsys):
-    from tests.claims.folders import paper
+    from tests.verdicts.claims.folders import paper
 
     folder = paper(tmp_path / "own")
     assert main(["show", "third", str(folder)]) == 0
@@ -104,7 +104,7 @@ def test_show_as_citation(capsys):
 
 
 def test_ids_that_several_papers_use_are_told_apart(tmp_path, capsys):
-    from tests.claims.folders import paper
+    from tests.verdicts.claims.folders import paper
 
     for slug in ("one", "two"):
         paper(tmp_path / "both", slug)
@@ -143,9 +143,9 @@ def test_an_id_of_the_ledger_that_holds_no_claim_is_named_as_such(capsys):
 # ---- what stands on the terminal --------------------------------------------------------------------------------
 HOSTILE = "\x1b]0;owned\x07\u202e"
 HOSTILE_CLAIMS = """
-from fltheory.claims.claim import Instance, Hypothesis, claim, finding
-from fltheory.claims.relations import equal
-from fltheory.claims.search import Family, Search
+from fltheory.verdicts.claims.claim import Instance, Hypothesis, claim, finding
+from fltheory.verdicts.claims.relations import equal
+from fltheory.verdicts.claims.search import Family, Search
 
 EVIL = {evil!r}
 
@@ -177,7 +177,7 @@ finding("f1", kind="gap", says=EVIL, check=lambda: equal(1, 1, EVIL))
 @pytest.fixture
 def hostile(tmp_path):
     """A paper folder with control characters and direction marks wherever text may stand."""
-    from fltheory.claims.discover import COLUMNS
+    from fltheory.verdicts.claims.discover import COLUMNS
 
     folder = tmp_path / "papers" / f"hostile{abs(hash(tmp_path)) % 10**8}"
     (folder / "claims").mkdir(parents=True)
@@ -203,7 +203,7 @@ def test_no_command_prints_what_would_drive_the_terminal(hostile, capsys, comman
 
 def test_verdicts_in_a_session_and_in_pytest_are_plain_text_too(hostile):
     from fltheory import pytest_plugin
-    from fltheory.claims.discover import load
+    from fltheory.verdicts.claims.discover import load
 
     claims = load(hostile).claims
     third = claims["third"].check()
@@ -242,7 +242,7 @@ def test_search_finds_nothing_against_a_true_claim(capsys):
 
 def result(found=False, error=""):
     """A search result as `Claim.search` returns it, without the search."""
-    from fltheory.claims.search import SearchResult
+    from fltheory.verdicts.claims.search import SearchResult
 
     class Fixed(SearchResult):
         found = False
@@ -263,7 +263,7 @@ def result(found=False, error=""):
     ],
 )
 def test_exit_codes_of_search(monkeypatch, capsys, name, found, error, code):
-    from fltheory.claims.claim import Claim
+    from fltheory.verdicts.claims.claim import Claim
 
     monkeypatch.setattr(Claim, "search", lambda self, seconds=None, tries=None: result(found, error))
     assert main(["search", name, FEDNOVA]) == code
@@ -271,7 +271,7 @@ def test_exit_codes_of_search(monkeypatch, capsys, name, found, error, code):
 
 
 def test_budgets_of_search(monkeypatch, capsys):
-    from fltheory.claims.claim import Claim
+    from fltheory.verdicts.claims.claim import Claim
 
     seen = []
     def search(self, seconds=None, tries=None):
@@ -364,7 +364,7 @@ def test_a_report_folder_that_cannot_be_written_is_refused(tmp_path, capsys, bel
 
 
 def test_a_mutant_without_a_catalogue_is_refused(tmp_path, capsys):
-    from tests.claims.folders import paper
+    from tests.verdicts.claims.folders import paper
 
     folder = paper(tmp_path / "uncatalogued", bugs=False)
     assert "has no bugs.py" in refused(capsys, "verify", folder, "--mutant", "one_third")

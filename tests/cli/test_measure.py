@@ -36,7 +36,7 @@ def test_doctor_as_json(monkeypatch, capsys):
 
 
 def test_bench_prints_its_table(monkeypatch, capsys):
-    from fltheory import bench
+    from fltheory.workbench import bench
 
     monkeypatch.setattr(bench, "table", lambda repeats: f"{repeats} repeats")
     assert main(["bench", "--repeats", "3"]) == 0

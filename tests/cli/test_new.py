@@ -18,7 +18,7 @@ def test_new_paper_writes_a_folder_and_says_how_to_check_it(tmp_path, monkeypatc
 
 
 def test_new_paper_elsewhere_is_checked_by_the_printed_command(tmp_path, monkeypatch, capsys):
-    from fltheory.claims import claim, discover
+    from fltheory.verdicts.claims import claim, discover
 
     monkeypatch.setattr(claim, "REGISTRY", [])
     monkeypatch.setattr(discover, "_ASIDE", {})

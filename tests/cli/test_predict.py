@@ -9,8 +9,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.cli import main, predict
-from fltheory.problems.instances import DIABETES
-from fltheory.problems.table import read_ridge
+from fltheory.core.problems.instances import DIABETES
+from fltheory.core.problems.table import read_ridge
 from tests.cli.test_decide import HEAVY, ROOT, refused
 
 DATA = ("predict", str(DIABETES), "--client", "age", "--bands", "5", "--target", "target")
@@ -102,7 +102,7 @@ def test_options_reach_the_table(small, capsys, tmp_path):
 
 
 def test_without_a_measurement_nothing_is_run(small, capsys, monkeypatch):
-    monkeypatch.setattr("fltheory.comparison.measure.run", None)
+    monkeypatch.setattr("fltheory.workbench.comparison.measure.run", None)
     assert main([*small, "--no-measure", "--participation", "bernoulli:1/2"]) == 0
     out = capsys.readouterr().out
     assert "measured" not in out and "Bernoulli(p=1/2)" in out
@@ -175,7 +175,7 @@ def test_what_is_refused(small, options, says, capsys):
 
 @pytest.mark.parametrize("option", ["--csv", "--html", "--picture"])
 def test_outputs_are_checked_before_the_work(small, option, capsys, monkeypatch):
-    monkeypatch.setattr("fltheory.problems.table.read_ridge", None)  # nothing is read
+    monkeypatch.setattr("fltheory.core.problems.table.read_ridge", None)  # nothing is read
     assert "cannot be written" in refused(capsys, *small, option, "no/such/out.png")
 
 
@@ -197,10 +197,11 @@ def test_divergence_is_a_result(lr, capsys):
 
 def test_something_outside_has_exit_code_one(small, monkeypatch, capsys):
     pytest.importorskip("torch")
-    from fltheory import runs
+    from fltheory.core import runs
 
     right = runs.run
-    monkeypatch.setattr("fltheory.comparison.measure.run", lambda a, *rest, **given: right(ft.FedAvg(a.lr, 1), *rest, **given))
+    monkeypatch.setattr("fltheory.workbench.comparison.measure.run",
+                        lambda a, *rest, **given: right(ft.FedAvg(a.lr, 1), *rest, **given))
     assert main([*small, "--lr", "1/30"]) == 1 and "OUTSIDE" in capsys.readouterr().out
 
 

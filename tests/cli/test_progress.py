@@ -9,11 +9,11 @@ import pytest
 from fltheory.cli import main
 from fltheory.cli import progress as module
 from fltheory.cli.progress import Progress, logged
-from tests.claims.folders import paper
+from tests.verdicts.claims.folders import paper
 from tests.verifying import FEDNOVA
 
 FIGURES = """
-from fltheory.report.figures import Figure, canvas
+from fltheory.verdicts.report.figures import Figure, canvas
 
 FIGURES = {name: Figure(lambda: [{"x": 1.0}], lambda rows: canvas(1)[0], "A line.") for name in ("one", "two")}
 """
@@ -121,7 +121,7 @@ def test_the_log_is_quiet_unless_asked_for(tmp_path, capsys, argv):
 
 def test_the_log_cannot_drive_the_terminal(capsys):
     with logged(1):
-        logging.getLogger("fltheory.claims").info("named \x1b]0;%s\x07", "owned")
+        logging.getLogger("fltheory.verdicts.claims").info("named \x1b]0;%s\x07", "owned")
     assert "\\x1b]0;owned" in capsys.readouterr().err
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import fltheory as ft
-from fltheory.algorithms.base import Algorithm
-from fltheory.elements import Symbolic
-from fltheory.laws.base import Law
-from fltheory.operators.operator import Operator
-from fltheory.problems.base import Problem
+from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.elements import Symbolic
+from fltheory.core.laws.base import Law
+from fltheory.core.operators.operator import Operator
+from fltheory.core.problems.base import Problem
 
 NOT_CALLED = {
     "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
@@ -27,7 +27,7 @@ NOT_CALLED = {
     "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
     "Identification": "a result: made by identify",
     "WorstSchedule": "a result: made by worst_schedule", "ScheduleSteps": "a result: made by schedule_steps",
-    **dict.fromkeys(ft._PUBLIC["errors"], "an exception"),
+    **dict.fromkeys(ft._PUBLIC["core.errors"], "an exception"),
 }
 
 

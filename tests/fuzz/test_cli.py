@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from hypothesis import strategies as st
 
 from fltheory.cli import main, parser
-from fltheory.verify import verify
+from fltheory.verdicts.verify import verify
 from tests.fuzz.budget import cases
 
 LONG = {"bench", "calibrate", "doctor"}  # look at this machine or run for minutes: their arguments alone are fuzzed

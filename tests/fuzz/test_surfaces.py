@@ -12,10 +12,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fltheory as ft
-from fltheory.errors import Inexact
-from fltheory.laws.shares import FixedSize, Independent, Shares
-from fltheory.residues import Residues, word_prime
-from fltheory.scalars import Words
+from fltheory.core.errors import Inexact
+from fltheory.core.laws.shares import FixedSize, Independent, Shares
+from fltheory.core.residues import Residues, word_prime
+from fltheory.core.scalars import Words
 from tests.fuzz import calls
 from tests.fuzz.budget import cases
 from tests.fuzz.hostile import made, values

@@ -4,11 +4,11 @@ import functools
 import pytest
 
 import fltheory as ft
-from fltheory.claims import relations
-from fltheory.claims.check import apply_bug, check, check_instance
-from fltheory.claims.claim import Claim
-from fltheory.laws.memoryless import Bernoulli
-from fltheory.trace import Interval
+from fltheory.core.laws.memoryless import Bernoulli
+from fltheory.core.trace import Interval
+from fltheory.verdicts.claims import relations
+from fltheory.verdicts.claims.check import apply_bug, check, check_instance
+from fltheory.verdicts.claims.claim import Claim
 from verification.engine.planting import CannotPlant, Fault, planted
 
 HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])

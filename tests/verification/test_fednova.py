@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.solvers import Vanilla
-from fltheory.claims.check import check_instance
-from fltheory.claims.discover import load
-from fltheory.report import terminal
-from fltheory.scalars import fraction
-from fltheory.verify import verify
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.solvers import Vanilla
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.check import check_instance
+from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.report import terminal
+from fltheory.verdicts.verify import verify
 
 FOLDER = Path(__file__).parents[2] / "verification" / "fednova"
 PAPER = load(FOLDER)

@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fltheory.operators.traffic import least_traffic
-from fltheory.report.figures import figures_of, from_csv, to_csv
-from tests.report.test_figures import same
+from fltheory.core.operators.traffic import least_traffic
+from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
+from tests.verdicts.report.test_figures import same
 from verification.focus.formulas import figures, stability
 from verification.focus.instances import figures as I
 from verification.focus.instances import plane

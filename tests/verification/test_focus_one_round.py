@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 
-from fltheory import linalg
-from fltheory.claims.evidence import FALSIFIED, HOLDS
-from fltheory.laws.memoryless import Bernoulli, Uniform
+from fltheory.core import linalg
+from fltheory.core.laws.memoryless import Bernoulli, Uniform
+from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS
 from verification.focus.instances import lemmas as I
 from verification.focus.instances import line
 from verification.focus.one_round import Forms, Numbers, semidefinite, state_vector, value, within

@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 
-from fltheory.laws.draw import everyone
-from fltheory.linalg import to_fractions
-from fltheory.scalars import RATIONAL
+from fltheory.core.laws.draw import everyone
+from fltheory.core.linalg import to_fractions
+from fltheory.core.scalars import RATIONAL
 from verification.focus.bugs import structure as bugs
 from verification.focus.instances import stochastic as I
 from verification.focus.instances.recorded import recorded, spread_form

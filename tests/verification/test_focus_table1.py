@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import fltheory as ft
-from fltheory.report.figures import from_csv
+from fltheory.verdicts.report.figures import from_csv
 from verification.focus import table1 as T
 
 ROWS = from_csv(Path(T.__file__).parent / "data" / "table1.csv")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.algorithms.catalogue import discover
-from fltheory.claims.check import check
-from fltheory.claims.discover import papers
-from fltheory.claims.findings import SCRIPT_LINES
-from fltheory.scalars import have
+from fltheory.core.algorithms.catalogue import discover
+from fltheory.core.scalars import have
+from fltheory.verdicts.claims.check import check
+from fltheory.verdicts.claims.discover import papers
+from fltheory.verdicts.claims.findings import SCRIPT_LINES
 
 PAPERS = {p.slug: p for p in papers([Path(__file__).parents[2] / "verification"])}
 CLAIMS = [pytest.param(p, c, id=f"{p.slug}/{c.id}") for p in PAPERS.values() for c in p.claims.values()]
@@ -101,8 +101,8 @@ def test_a_witness_stands_alone(paper, path):
 # ---- four legs that share no code -------------------------------------------------------------------------
 @pytest.mark.parametrize(("slug", "path"), FORMULAS)
 def test_formulas_know_nothing_of_the_engine(slug, path):
-    others = {n for n in imported(path) if not n.startswith((f"verification.{slug}.formulas", "fltheory.linalg"))}
-    assert {n for n in others if n != "fltheory.linalg"} <= MAY_IMPORT
+    others = {n for n in imported(path) if not n.startswith((f"verification.{slug}.formulas", "fltheory.core.linalg"))}
+    assert {n for n in others if n != "fltheory.core.linalg"} <= MAY_IMPORT
 
 
 @pytest.mark.parametrize("path", MODULES)

@@ -1,5 +1,5 @@
 """What the statements that are false on purpose lack."""
-from fltheory.claims.claim import finding
+from fltheory.verdicts.claims.claim import finding
 
 finding("optimum-needs-equal-steps", kind="missing-hypothesis", breaks="false-optimum", at=("unequal steps",),
         step="all clients make the same number of local steps",

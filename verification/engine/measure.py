@@ -16,10 +16,10 @@ import sys
 import time
 from pathlib import Path
 
-from fltheory.claims.check import apply_bug, check, check_instance
-from fltheory.claims.discover import papers
-from fltheory.claims.evidence import FALSIFIED, HOLDS
-from fltheory.trace import write_atomically
+from fltheory.core.trace import write_atomically
+from fltheory.verdicts.claims.check import apply_bug, check, check_instance
+from fltheory.verdicts.claims.discover import papers
+from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS
 from verification.engine.faults import FAULTS, FOLDER
 
 HEAD = ("fault", "folder", "origin", "claims", "word", "seconds")
@@ -95,7 +95,7 @@ def read() -> list[dict]:
 
 def write(rows):
     """The table and its provenance."""
-    from fltheory.runs import provenance
+    from fltheory.core.runs import provenance
     text = io.StringIO()
     table = csv.DictWriter(text, HEAD, lineterminator="\n")
     table.writeheader()

@@ -2,9 +2,9 @@
 
     python -m verification.engine.mutator SEED GROUP [COUNT [FOLDER]]
 
-prints faults of one group (a folder of `fltheory`, or `top` for its modules) in the order in which the seed draws them:
-a module first, then one of its changes, so that long files have no advantage. FOLDER is the package to draw from, by
-default the one here; another text gives another order, so what was drawn once is kept in `faults.csv`.
+prints faults of one group (a folder of `fltheory` such as core.laws, or `top` for its modules) in the order in which the
+seed draws them: a module first, then one of its changes, so that long files have no advantage. FOLDER is the package
+to draw from, by default the one here; another text gives another order, so what was drawn once is kept in `faults.csv`.
 
 Left out before anything is drawn: input checks (conditions whose body only refuses or raises), messages, docstrings,
 annotations, and whatever stands on a line that its module has twice, since a fault is named by its line.
@@ -26,7 +26,7 @@ SKIPPED = (ast.Raise, ast.JoinedStr, ast.Assert)
 
 def files_of(group, engine=ENGINE) -> list[Path]:
     """The modules of a folder of the engine, or those that lie in none."""
-    inside = engine.glob("*.py") if group == "top" else (engine / group).rglob("*.py")
+    inside = engine.glob("*.py") if group == "top" else (engine / group.replace(".", "/")).rglob("*.py")
     return sorted(p for p in inside if p.name != "__main__.py")
 
 

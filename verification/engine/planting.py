@@ -38,7 +38,8 @@ class Fault:
     @property
     def folder(self) -> str:
         """The engine's folder, or the module itself where it lies in none."""
-        return self.module.split(".")[0]
+        package = self.module.rpartition(".")[0]
+        return self.module if package in ("", "core", "verdicts", "workbench") else package
 
     def __call__(self, instance):
         """The instance as it is: the fault is planted while it is decided (`planted`)."""

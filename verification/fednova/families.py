@@ -1,10 +1,10 @@
 """Families of admissible instances for counter-example searches; hypothesis draws, shrinks and stops."""
 from fractions import Fraction
 
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.logistic import Logistic
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, fraction
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, fraction
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS
 from verification.fednova.instances import surrogate as I

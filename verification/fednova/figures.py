@@ -1,17 +1,17 @@
 """FedNova's figures: 2 and 4 regenerated with exact predictions drawn in, and where the methods really converge."""
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg, FedProx
-from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.operators.operator import derive
+from fltheory.core.algorithms.fedavg import FedAvg, FedProx
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.vrlsgd import VRLSGD
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.operators.operator import derive
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT
+from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, PREDICTION, RUN, canvas, finish, key, runs
-from fltheory.problems.quadratic import Quadratic
-from fltheory.report.figures import Figure
-from fltheory.scalars import FLOAT
-from fltheory.streams import Stream
+from fltheory.verdicts.report.figures import Figure
 from verification.fednova import formulas as f
 from verification.fednova.formulas import figures as ff
 

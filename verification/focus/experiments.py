@@ -5,18 +5,18 @@ a CUDA device is there.
 """
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.laws.memoryless import Bernoulli, Uniform
-from fltheory.laws.modes import Markov
-from fltheory.laws.weighted import Weighted
-from fltheory.operators.operator import derive
-from fltheory.optima import optimum
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Bernoulli, Uniform
+from fltheory.core.laws.modes import Markov
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.operators.operator import derive
+from fltheory.core.optima import optimum
+from fltheory.core.runs import run
+from fltheory.core.scalars import FLOAT
 from fltheory.pictures import COLOURS, FLOOR, PREDICTION, RUN, canvas, finish, key, runs
-from fltheory.report.figures import Figure
-from fltheory.runs import run
-from fltheory.scalars import FLOAT
+from fltheory.verdicts.report.figures import Figure
 from verification.focus.instances import line, plane
 from verification.focus.reconstructions import fig4, fig9
 

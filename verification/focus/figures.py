@@ -6,14 +6,14 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.focus import Focus
-from fltheory.laws.memoryless import Bernoulli, Uniform
-from fltheory.laws.modes import Markov
-from fltheory.operators.operator import derive
-from fltheory.operators.stability import stable_steps
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.laws.memoryless import Bernoulli, Uniform
+from fltheory.core.laws.modes import Markov
+from fltheory.core.operators.operator import derive
+from fltheory.core.operators.stability import stable_steps
+from fltheory.core.runs import run
 from fltheory.pictures import COLOURS, CROSSING, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
-from fltheory.report.figures import Figure
-from fltheory.runs import run
+from fltheory.verdicts.report.figures import Figure
 from verification.focus import figures_floors as floors
 from verification.focus import table1
 from verification.focus.formulas import lemmas, matrices, stability

@@ -10,12 +10,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most
-from fltheory.laws.draw import Draw, everyone
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, fraction
+from fltheory.core import linalg
+from fltheory.core.laws.draw import Draw, everyone
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, fraction
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most
 from verification.focus.formulas import lemmas as f
 
 GRID = 64  # worst states are rounded to multiples of 1/64 of their largest entry

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 import fltheory as ft
-from fltheory.assertions.subjects import LEVEL
 from fltheory.cli import main
-from fltheory.comparison.measure import measure
-from fltheory.comparison.names import named
-from fltheory.comparison.predict import predict
-from fltheory.comparison.tails import chance_below
-from fltheory.report import markdown, parts, terminal
-from fltheory.report.figures import figures_of
 from fltheory.skeletons import new_algorithm
+from fltheory.verdicts.report import markdown, parts, terminal
+from fltheory.verdicts.report.figures import figures_of
+from fltheory.workbench.assertions.subjects import LEVEL
+from fltheory.workbench.comparison.measure import measure
+from fltheory.workbench.comparison.names import named
+from fltheory.workbench.comparison.predict import predict
+from fltheory.workbench.comparison.tails import chance_below
 from verification.engine.claims.machinery import says
 from verification.engine.faults import these
 from verification.engine.instances import front as on

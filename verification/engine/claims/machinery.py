@@ -2,10 +2,10 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.claims.check import check
-from fltheory.claims.claim import Finding
-from fltheory.claims.evidence import evidence_of, number
-from fltheory.claims.findings import confirm
+from fltheory.verdicts.claims.check import check
+from fltheory.verdicts.claims.claim import Finding
+from fltheory.verdicts.claims.evidence import evidence_of, number
+from fltheory.verdicts.claims.findings import confirm
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on
 from verification.engine.twins import words

@@ -4,10 +4,10 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory import linalg
-from fltheory.linalg.modular import rational_reconstruct
-from fltheory.streams import Stream
-from fltheory.trace import Stream2
+from fltheory.core import linalg
+from fltheory.core.linalg.modular import rational_reconstruct
+from fltheory.core.streams import Stream
+from fltheory.core.trace import Stream2
 from verification.engine.faults import these
 from verification.engine.instances import numbers as on
 from verification.engine.twins import forms

@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.errors import CertificateFailed
-from fltheory.operators import spectrum
-from fltheory.problems.base import Rows
+from fltheory.core.errors import CertificateFailed
+from fltheory.core.operators import spectrum
+from fltheory.core.problems.base import Rows
 from verification.engine.faults import these
 from verification.engine.instances import operators as on
 from verification.engine.instances.rounds import C, H, P

@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.laws.masks import Masks
+from fltheory.core.laws.masks import Masks
 from verification.engine.twins import laws as by_hand
 
 HALF, P3, W3 = Q(1, 2), (Q(1, 2), Q(1, 3), Q(3, 4)), (Q(1, 2), Q(1, 3), Q(1, 6))

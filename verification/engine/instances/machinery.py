@@ -2,8 +2,8 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.claims.claim import Claim
-from fltheory.trace import Interval
+from fltheory.core.trace import Interval
+from fltheory.verdicts.claims.claim import Claim
 
 TWO = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
 

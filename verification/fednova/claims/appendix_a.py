@@ -3,12 +3,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.claims.claim import claim
-from fltheory.claims.proofs import local_run, server_step
-from fltheory.claims.relations import at_most, equal, equivalent, induction, nonnegative
-from fltheory.linalg import charpoly_radius, matmul
-from fltheory.optima import optimum
-from fltheory.scalars import Field, declare, fraction
+from fltheory.core.linalg import charpoly_radius, matmul
+from fltheory.core.optima import optimum
+from fltheory.core.scalars import Field, declare, fraction
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.proofs import local_run, server_step
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent, induction, nonnegative
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.quadratics import paper_map, spectral_norm, unit_change, unit_run

@@ -3,12 +3,12 @@ import itertools
 
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.proofs import local_mass, server_step
-from fltheory.claims.relations import at_most, equal, equivalent, induction, limit, nonnegative
-from fltheory.linalg import smallest_eigenvalue_bound
-from fltheory.scalars import RATIONAL, Field, fraction
+from fltheory.core.linalg import smallest_eigenvalue_bound
+from fltheory.core.scalars import RATIONAL, Field, fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.proofs import local_mass, server_step
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent, induction, limit, nonnegative
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.appendix_a import coded_step, dot, eq17_21

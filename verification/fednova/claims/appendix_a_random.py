@@ -3,10 +3,10 @@ import itertools
 
 import numpy as np
 
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.proofs import server_step
-from fltheory.claims.relations import agrees, at_most, equal
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.proofs import server_step
+from fltheory.verdicts.claims.relations import agrees, at_most, equal
 from verification import bugs
 from verification.fednova.claims.appendix_a import digits, dot, inside, powers_inside
 from verification.fednova.claims.quadratics import unit_change, unit_run

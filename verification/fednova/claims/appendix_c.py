@@ -1,11 +1,11 @@
 """Appendix C: the steps of Theorem 1's proof, each checked on what one coded round really does."""
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most, equal, induction, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most, equal, induction, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f

@@ -1,15 +1,15 @@
 """Section 5 footnote 1, Appendix G up to eq 180 and Algorithm 1: FedNova under client sampling."""
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.proofs import local_mass
-from fltheory.claims.relations import at_most, equal, induction, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.laws.draw import Draw
-from fltheory.linalg import trace
-from fltheory.operators.surrogates import surrogate_weights
-from fltheory.scalars import RATIONAL, declare, fraction, is_rational
+from fltheory.core.laws.draw import Draw
+from fltheory.core.linalg import trace
+from fltheory.core.operators.surrogates import surrogate_weights
+from fltheory.core.scalars import RATIONAL, declare, fraction, is_rational
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.proofs import local_mass
+from fltheory.verdicts.claims.relations import at_most, equal, induction, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c

@@ -1,9 +1,9 @@
 """Appendix G, eq 182: Corollary 3 with explicit constants."""
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.client_sampling import finite, kappa2

@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most, equal, limit, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most, equal, limit, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_averaging, coded_vector, one_norm, two_norm

@@ -2,11 +2,11 @@
 from fractions import Fraction
 from math import comb
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Bounds, Terms
-from fltheory.claims.relations import at_most, equal, equivalent, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds, Terms
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_vector, one_norm

@@ -1,9 +1,9 @@
 """Theorem 3's "arbitrary number of local updates": may a client decide on its own gradients when to stop?"""
 from fractions import Fraction
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.relations import at_most
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.relations import at_most
 from verification.fednova import formulas as f
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import dependent_steps as I

@@ -1,11 +1,11 @@
 """Section 5 and Appendices F, G: FedNova's stability, sampling, Corollary 3."""
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.proofs import local_mass, server_step
-from fltheory.claims.relations import agrees, at_most, equal, equivalent
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.proofs import local_mass, server_step
+from fltheory.verdicts.claims.relations import agrees, at_most, equal, equivalent
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.quadratics import unit_change, unit_run

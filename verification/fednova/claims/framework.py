@@ -1,8 +1,8 @@
 """Section 4.1 and Appendix B: accumulation vectors, surrogate weights, first-order bias."""
 import numpy as np
 
-from fltheory.claims.claim import claim
-from fltheory.claims.relations import equal, induction, nonnegative
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.relations import equal, induction, nonnegative
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.instances import framework as I
@@ -101,7 +101,7 @@ def remark_alpha_monotone(i):
 
 def _chi_square():
     """chi^2 = sum over pairs p_i p_j (r + 1/r - 2), which grows with r >= 1; quadratic in p, so two clients decide it."""
-    from fltheory.scalars import Field
+    from fltheory.core.scalars import Field
     p, s1, s2, q, delta, step = Field("p s1 s2 q delta step").symbols
     _, w = f.plain_averaging([p, q], [s1, s2])
     scaled = [v * (p + q) for v in (p / (p + q), q / (p + q))]

@@ -1,12 +1,12 @@
 """Section 3 and Appendix A: closed forms on quadratics."""
 import numpy as np
 
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.proofs import local_run, server_step
-from fltheory.claims.relations import equal, limit
-from fltheory.elements import Symbolic
-from fltheory.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
-from fltheory.scalars import fraction
+from fltheory.core.elements import Symbolic
+from fltheory.core.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.proofs import local_run, server_step
+from fltheory.verdicts.claims.relations import equal, limit
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.instances import quadratics as I

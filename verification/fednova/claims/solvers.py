@@ -1,11 +1,11 @@
 """Section 4.1 and Appendix B: what local solvers accumulate, and which objective plain averaging then minimises."""
 import numpy as np
 
-from fltheory.claims.claim import claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.proofs import server_step
-from fltheory.claims.relations import equal, equivalent, induction, nonnegative
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.proofs import server_step
+from fltheory.verdicts.claims.relations import equal, equivalent, induction, nonnegative
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs

@@ -1,11 +1,11 @@
 """Section 4.2 and Appendix C: Theorem 1 with explicit constants."""
 from functools import lru_cache
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f

@@ -4,13 +4,13 @@ from dataclasses import replace
 import numpy as np
 import sympy
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Bounds, Terms
-from fltheory.claims.proofs import local_mass, local_run, server_step
-from fltheory.claims.relations import at_most, equal, equivalent, limit, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.optima import optimum
-from fltheory.scalars import fraction
+from fltheory.core.optima import optimum
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds, Terms
+from fltheory.verdicts.claims.proofs import local_mass, local_run, server_step
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent, limit, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f

@@ -4,16 +4,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.proofs import local_mass, server_step
-from fltheory.claims.relations import at_most, equal, limit
-from fltheory.claims.search import Family, Search
-from fltheory.operators.surrogates import surrogate_weights
-from fltheory.optima import optimum
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, fraction, is_rational
+from fltheory.core.operators.surrogates import surrogate_weights
+from fltheory.core.optima import optimum
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, fraction, is_rational
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.proofs import local_mass, server_step
+from fltheory.verdicts.claims.relations import at_most, equal, limit
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f

@@ -1,16 +1,16 @@
 """Section 4.2 and Appendix D: the true objective (Lemma 3, Theorem 2, Lemma 4)."""
 import numpy as np
 
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.floors import chi_square_floor, floor_of
-from fltheory.claims.proofs import server_step
-from fltheory.claims.relations import agrees, at_most, equal, equivalent, limit
-from fltheory.claims.search import Family, Search
-from fltheory.linalg import matmul, solve
-from fltheory.operators.surrogates import surrogate_weights
-from fltheory.optima import surrogate_optimum
-from fltheory.scalars import fraction, is_rational
+from fltheory.core.linalg import matmul, solve
+from fltheory.core.operators.surrogates import surrogate_weights
+from fltheory.core.optima import surrogate_optimum
+from fltheory.core.scalars import fraction, is_rational
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.floors import chi_square_floor, floor_of
+from fltheory.verdicts.claims.proofs import server_step
+from fltheory.verdicts.claims.relations import agrees, at_most, equal, equivalent, limit
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f

@@ -1,11 +1,11 @@
 """Algorithm 2 (momentum and variance reduction) and the baselines SCAFFOLD and VRL-SGD."""
 import numpy as np
 
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.relations import at_most, equal, induction, nonnegative
-from fltheory.laws.draw import everyone
-from fltheory.linalg import charpoly_radius, determinant, identity, solve
-from fltheory.scalars import declare, fraction, is_rational
+from fltheory.core.laws.draw import everyone
+from fltheory.core.linalg import charpoly_radius, determinant, identity, solve
+from fltheory.core.scalars import declare, fraction, is_rational
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.relations import at_most, equal, induction, nonnegative
 from verification import bugs
 from verification.fednova.formulas import variance_reduction as v
 from verification.fednova.instances import variance_reduction as I

@@ -1,12 +1,12 @@
 """Findings about Section 3, Appendix A and Assumption 3."""
 from fractions import Fraction
 
-from fltheory.algorithms.fedavg import FedAvg, FedProx
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance, finding
-from fltheory.claims.relations import at_most, equal, nonnegative
-from fltheory.laws.memoryless import Full
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg, FedProx
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, finding
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
 from verification.fednova import formulas as f
 from verification.fednova.claims.appendix_a import digits
 from verification.fednova.instances import appendix_a, two_clients

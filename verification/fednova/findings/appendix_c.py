@@ -1,7 +1,7 @@
 """Findings about Appendix C, the steps of Theorem 1's proof."""
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import appendix_c as I

@@ -1,8 +1,8 @@
 """Findings about Appendix G and Algorithm 1."""
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
-from fltheory.operators.surrogates import surrogate_weights
-from fltheory.scalars import fraction
+from fltheory.core.operators.surrogates import surrogate_weights
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification import bugs
 from verification.fednova.claims import client_sampling as claims
 from verification.fednova.formulas import client_sampling as c

@@ -1,10 +1,10 @@
 """Findings about Section 4, Corollary 2 and Table 1, and the misprints."""
 from fractions import Fraction
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, limit, nonnegative
-from fltheory.laws.draw import everyone
-from fltheory.scalars import Field, fraction
+from fltheory.core.laws.draw import everyone
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, limit, nonnegative
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_averaging, coded_vector
 from verification.fednova.formulas import constants as fc

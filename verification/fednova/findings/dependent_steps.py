@@ -1,5 +1,5 @@
 """Finding about steps that depend on the gradients of their own round."""
-from fltheory.claims.claim import finding
+from fltheory.verdicts.claims.claim import finding
 
 finding("err-own-gradient", kind="missing-hypothesis", breaks="susp-independence",
         at=("a client that stops on its own first gradient",), script="witnesses/err_own_gradient.py",

@@ -1,11 +1,11 @@
 """Findings about Section 3 and Appendix A."""
 import sympy
 
-from fltheory.claims.claim import finding
-from fltheory.claims.evidence import FALSIFIED, HOLDS, Comparison
-from fltheory.claims.relations import at_most, equal
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import fraction
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, Comparison
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.fednova import formulas as f
 from verification.fednova.instances import quadratics
 

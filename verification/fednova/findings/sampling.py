@@ -1,9 +1,9 @@
 """Findings about Section 5 and Appendices F, G."""
 import sympy
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most
-from fltheory.scalars import fraction
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most
 from verification.fednova import formulas as f
 from verification.fednova.instances import sampling
 

@@ -1,5 +1,5 @@
 """Findings about Theorem 1."""
-from fltheory.claims.claim import finding
+from fltheory.verdicts.claims.claim import finding
 
 finding(
     "e1",

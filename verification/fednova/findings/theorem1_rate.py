@@ -1,7 +1,7 @@
 """Findings about eq 8, Theorem 1 at its own step size."""
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, limit
-from fltheory.scalars import Field, fraction
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, limit
 from verification.fednova.claims.theorem1_rate import eq8_terms, gradient_square
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import theorem1_rate as I

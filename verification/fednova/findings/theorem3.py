@@ -1,9 +1,9 @@
 """Findings about Section 5 and Theorem 3."""
 import sympy
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
-from fltheory.scalars import Balls, fraction
+from fltheory.core.scalars import Balls, fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.fednova.claims import theorem3 as claims
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import theorem3 as I

@@ -1,7 +1,7 @@
 """Findings about Section 4.2 and Appendix D."""
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, nonnegative
-from fltheory.scalars import Field, fraction
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
 from verification.fednova import formulas as f
 from verification.fednova.instances import surrogate as S
 from verification.fednova.instances import two_clients

@@ -1,6 +1,6 @@
 """Findings about Algorithm 2 and the variance-reduced baselines."""
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.fednova.claims import variance_reduction as claims
 from verification.fednova.formulas import variance_reduction as v
 from verification.fednova.instances import variance_reduction as I

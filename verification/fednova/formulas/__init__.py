@@ -7,7 +7,7 @@ m clients, L smoothness, (beta2, kappa2) of Assumption 3, gap = F~(x0) - F~_inf.
 import math
 from fractions import Fraction
 
-from fltheory import linalg
+from fltheory.core import linalg
 
 # ---- Section 2, Appendix B: accumulation vectors ----------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 One module per section of claims; this one holds what they share.
 """
-from fltheory.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
-from fltheory.problems.quadratic import Quadratic
+from fltheory.core.algorithms.solvers import Decay, Momentum, Proximal, Vanilla
+from fltheory.core.problems.quadratic import Quadratic
 
 SOLVERS = {"vanilla": lambda v: Vanilla(), "proximal": lambda v: Proximal(alpha=v), "momentum": lambda v: Momentum(v),
            "decay": lambda v: Decay(v)}

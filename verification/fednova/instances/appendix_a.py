@@ -3,15 +3,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.solvers import Proximal, Vanilla
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.elements import Symbolic
-from fltheory.laws.base import RandomSteps
-from fltheory.laws.memoryless import Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.solvers import Proximal, Vanilla
+from fltheory.core.elements import Symbolic
+from fltheory.core.laws.base import RandomSteps
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova.instances import SOLVERS, plane, quadratics, scalar, two_clients
 from verification.fednova.instances.quadratics import prox_quadratic
 

@@ -7,17 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.arrays import EVERYONE
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.linalg import to_fractions
-from fltheory.problems.base import Cohort
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.linalg import to_fractions
+from fltheory.core.problems.base import Cohort
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import families
 from verification.fednova.instances import SOLVERS, plane, scalar
 from verification.fednova.instances.surrogate import surrogate

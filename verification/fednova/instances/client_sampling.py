@@ -3,15 +3,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.errors import NoMinimiser
-from fltheory.laws.draw import Draw
-from fltheory.laws.memoryless import Uniform, WithReplacement
-from fltheory.optima import optimum
-from fltheory.problems.base import check_weights
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, Field, fraction
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.errors import NoMinimiser
+from fltheory.core.laws.draw import Draw
+from fltheory.core.laws.memoryless import Uniform, WithReplacement
+from fltheory.core.optima import optimum
+from fltheory.core.problems.base import check_weights
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 from verification.fednova.instances.surrogate import Kinked, ManyKinked

@@ -3,10 +3,10 @@ import csv
 from fractions import Fraction
 from pathlib import Path
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
-from fltheory.scalars import fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Instance
 from verification.fednova.instances.solvers import general, linear_losses, whole
 
 try:

@@ -4,14 +4,14 @@ from math import isqrt
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.solvers import Proximal
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Full
-from fltheory.optima import optimum
-from fltheory.problems.logistic import Logistic
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.solvers import Proximal
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.optima import optimum
+from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova.instances.surrogate import Descending
 
 try:

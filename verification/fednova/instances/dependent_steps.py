@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.scalars import Balls, fraction
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.scalars import Balls, fraction
+from fltheory.verdicts.claims.claim import Instance
 from verification.fednova.instances import scalar
 
 HALF = Fraction(1, 2)

@@ -1,11 +1,11 @@
 """Instances for Section 4.1 and Appendix B: solvers as symbols, first-order bias."""
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.solvers import Momentum, MomentumProximal, Proximal
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.solvers import Momentum, MomentumProximal, Proximal
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance
 from verification.fednova.instances import SOLVERS
 
 

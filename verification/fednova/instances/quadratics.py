@@ -1,11 +1,11 @@
 """Instances for Section 3 and Appendix A."""
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.solvers import Proximal, Vanilla
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Full
-from fltheory.problems import instances as named
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.solvers import Proximal, Vanilla
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems import instances as named
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance
 from verification.fednova.instances import plane
 
 

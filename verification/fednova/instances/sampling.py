@@ -1,13 +1,13 @@
 """Instances for Section 5 and Appendices F, G."""
 from fractions import Fraction
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Full, WithReplacement
-from fltheory.problems.base import check_weights
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.laws.memoryless import Full, WithReplacement
+from fltheory.core.problems.base import check_weights
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 
 
 def _stability_symbolic(n):

@@ -1,9 +1,9 @@
 """Families of admissible instances of client sampling for counter-example searches."""
 from fractions import Fraction
 
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import fraction
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import fraction
 from verification.fednova import formulas as f
 from verification.fednova.instances.client_sampling import Enumerated, sampled
 

@@ -3,13 +3,13 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import GeneralRule
-from fltheory.algorithms.solvers import Decay
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import GeneralRule
+from fltheory.core.algorithms.solvers import Decay
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import SOLVERS

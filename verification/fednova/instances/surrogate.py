@@ -4,17 +4,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance
-from fltheory.claims.evidence import Bounds
-from fltheory.errors import NoMinimiser
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.optima import optimum
-from fltheory.problems.base import Constants, Problem, check_weights
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.errors import NoMinimiser
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.optima import optimum
+from fltheory.core.problems.base import Constants, Problem, check_weights
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, fraction
+from fltheory.verdicts.claims.claim import Instance
+from fltheory.verdicts.claims.evidence import Bounds
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 

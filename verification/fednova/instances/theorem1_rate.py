@@ -8,18 +8,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.algorithms.solvers import Proximal
-from fltheory.claims.claim import Instance
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.search import Family
-from fltheory.errors import CertificateFailed
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, Balls, Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.solvers import Proximal
+from fltheory.core.errors import CertificateFailed
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, Balls, Field, fraction
+from fltheory.verdicts.claims.claim import Instance
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.search import Family
 from verification.fednova import families
 from verification.fednova import formulas as f
 from verification.fednova.instances import plane, scalar, two_clients

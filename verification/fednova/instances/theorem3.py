@@ -4,18 +4,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import FedNova
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.errors import NoMinimiser
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.laws.modes import Replay
-from fltheory.operators.operator import derive
-from fltheory.optima import optimum
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, Balls, Field, fraction
+from fltheory.core import linalg
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.errors import NoMinimiser
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.laws.modes import Replay
+from fltheory.core.operators.operator import derive
+from fltheory.core.optima import optimum
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, Balls, Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, framework, plane, scalar, two_clients
 from verification.fednova.instances import surrogate as S

@@ -1,14 +1,14 @@
 """Instances for Theorem 2 and Appendix D: the true objective."""
 from fractions import Fraction
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fednova import GeneralRule
-from fltheory.algorithms.solvers import Proximal
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import GeneralRule
+from fltheory.core.algorithms.solvers import Proximal
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova.instances import plane, scalar, two_clients
 from verification.fednova.instances import surrogate as I
 

@@ -1,14 +1,14 @@
 """Instances for variance reduction: Algorithm 2, SCAFFOLD and VRL-SGD."""
 from fractions import Fraction
 
-from fltheory.algorithms.fednova_vr import FedNovaVR
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.algorithms.solvers import Momentum, Vanilla
-from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.fednova_vr import FedNovaVR
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.algorithms.solvers import Momentum, Vanilla
+from fltheory.core.algorithms.vrlsgd import VRLSGD
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova.instances import plane, scalar
 
 

@@ -1,12 +1,12 @@
 """Wrong variants of the baselines of Table 1: FedAU's counters, FedAWE's echo, local SGD's absent clients, MIFA's server."""
 from dataclasses import dataclass, fields
 
-from fltheory.algorithms.fedau import Counting, FedAu, State
-from fltheory.algorithms.fedawe import FedAwe
-from fltheory.algorithms.localsgd import LocalSgd
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.reweighted import weighed
-from fltheory.arrays import put, ratio, spread, take
+from fltheory.core.algorithms.fedau import Counting, FedAu, State
+from fltheory.core.algorithms.fedawe import FedAwe
+from fltheory.core.algorithms.localsgd import LocalSgd
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.reweighted import weighed
+from fltheory.core.arrays import put, ratio, spread, take
 
 
 def _as(kind, algorithm):

@@ -3,9 +3,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.solvers import Vanilla
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.solvers import Vanilla
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fltheory.algorithms.fedau import Counting, FedAu
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.reweighted import State as Model
-from fltheory.algorithms.solvers import Vanilla, descend
-from fltheory.arrays import put, ratio, spread, take
+from fltheory.core.algorithms.fedau import Counting, FedAu
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.reweighted import State as Model
+from fltheory.core.algorithms.solvers import Vanilla, descend
+from fltheory.core.arrays import put, ratio, spread, take
 
 
 class Referenced(NamedTuple):

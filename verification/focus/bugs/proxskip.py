@@ -1,8 +1,8 @@
 """Wrong variants of Scaffnew, and of the equality with SCAFFOLD."""
 from dataclasses import dataclass, replace
 
-from fltheory.algorithms.scaffnew import LateState, Scaffnew
-from fltheory.algorithms.scaffold import Scaffold
+from fltheory.core.algorithms.scaffnew import LateState, Scaffnew
+from fltheory.core.algorithms.scaffold import Scaffold
 from verification.focus.formulas import proxskip as f
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from fltheory.algorithms.fedau import Counting, FedAu
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffold import Scaffold, State
-from fltheory.algorithms.solvers import Vanilla, descend
-from fltheory.arrays import spread, take
-from fltheory.laws.modes import Chain
+from fltheory.core.algorithms.fedau import Counting, FedAu
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffold import Scaffold, State
+from fltheory.core.algorithms.solvers import Vanilla, descend
+from fltheory.core.arrays import spread, take
+from fltheory.core.laws.modes import Chain
 
 
 def _as(kind, algorithm):

@@ -1,8 +1,8 @@
 """Wrong variants for FOCUS's stability: empty rounds, independence."""
 from dataclasses import replace
 
-from fltheory.laws.memoryless import Bernoulli
-from fltheory.laws.modes import Chain
+from fltheory.core.laws.memoryless import Bernoulli
+from fltheory.core.laws.modes import Chain
 
 
 def skips_empty_rounds(law):

@@ -2,11 +2,11 @@
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus, State
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.arrays import put, spread, take
-from fltheory.laws.memoryless import Uniform
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus, State
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.arrays import put, spread, take
+from fltheory.core.laws.memoryless import Uniform
 from verification.focus.formulas import matrices
 
 

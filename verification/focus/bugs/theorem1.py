@@ -1,8 +1,8 @@
 """Wrong variants for the deterministic theory of FOCUS."""
 from dataclasses import dataclass
 
-from fltheory.algorithms.focus import Focus, State
-from fltheory.arrays import put, spread, take
+from fltheory.core.algorithms.focus import Focus, State
+from fltheory.core.arrays import put, spread, take
 from verification.focus.bugs.structure import _as
 
 

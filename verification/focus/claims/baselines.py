@@ -3,10 +3,10 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.claims.claim import claim
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import agrees, at_most, equal, induction, limit
-from fltheory.laws.draw import everyone
+from fltheory.core.laws.draw import everyone
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import agrees, at_most, equal, induction, limit
 from verification.focus.bugs import at, figures
 from verification.focus.bugs import baselines as wrong
 from verification.focus.bugs import repository as public

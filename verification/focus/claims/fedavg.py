@@ -3,11 +3,11 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.relations import at_most, equal, induction, nonnegative
-from fltheory.laws.draw import Draw, everyone
-from fltheory.scalars import RATIONAL
+from fltheory.core import linalg
+from fltheory.core.laws.draw import Draw, everyone
+from fltheory.core.scalars import RATIONAL
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.relations import at_most, equal, induction, nonnegative
 from verification import bugs as known
 from verification.focus.bugs import fedavg as bugs
 from verification.focus.bugs import structure as wrong

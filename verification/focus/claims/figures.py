@@ -1,14 +1,14 @@
 """Figures 4 and 9: live runs of the reconstructions beside exact operators, and MIFA as the public notebook has it."""
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import claim
-from fltheory.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
-from fltheory.claims.relations import agrees, at_most, equal
-from fltheory.claims.search import Family, Search
-from fltheory.laws.draw import everyone
-from fltheory.laws.memoryless import Full
-from fltheory.trace import Interval
+from fltheory.core import linalg
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.trace import Interval
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
+from fltheory.verdicts.claims.relations import agrees, at_most, equal
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import structure as other
 from verification.focus.bugs.baselines import weights_never_used, weights_normalised
 from verification.focus.bugs.figures import fedau_counter_runs, mifa_as_published, mifa_measured_twice

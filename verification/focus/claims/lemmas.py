@@ -1,11 +1,11 @@
 """Lemmas 3 and 4 of FOCUS and the inequalities around them: exact forms for every state, coded rounds at single states."""
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import fraction
+from fltheory.core import linalg
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f

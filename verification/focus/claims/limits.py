@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.relations import at_most, equal
+from fltheory.core import linalg
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import limits as f
 from verification.focus.instances import limits as I

@@ -1,11 +1,11 @@
 """Scaffnew against SCAFFOLD, and its two forms under partial participation."""
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal, equivalent, induction, limit, nonnegative
-from fltheory.laws.draw import everyone
+from fltheory.core import linalg
+from fltheory.core.laws.draw import everyone
+from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent, induction, limit, nonnegative
 from verification.focus.bugs import proxskip as bugs
 from verification.focus.bugs import structure as wrong
 from verification.focus.formulas import matrices as m

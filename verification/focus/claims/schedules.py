@@ -1,9 +1,9 @@
 """Every schedule with bounded gaps: worst contraction from both sides, and step limits."""
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import claim
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.focus.bugs import repository as public
 from verification.focus.bugs import schedules as bugs
 from verification.focus.bugs import structure as wrong

@@ -3,12 +3,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import fraction
+from fltheory.core import linalg
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import repository as public
 from verification.focus.bugs import stability as bugs
 from verification.focus.bugs import structure as wrong

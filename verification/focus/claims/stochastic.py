@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Bounds, Terms
-from fltheory.claims.relations import agrees, at_most, equal
-from fltheory.claims.search import Family, Search
-from fltheory.errors import CertificateFailed
-from fltheory.scalars import fraction
+from fltheory.core import linalg
+from fltheory.core.errors import CertificateFailed
+from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds, Terms
+from fltheory.verdicts.claims.relations import agrees, at_most, equal
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import stability as empty
 from verification.focus.bugs import structure as wrong
 from verification.focus.claims.trajectories import coded

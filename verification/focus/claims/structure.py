@@ -3,9 +3,9 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.relations import at_most, equal, equivalent
+from fltheory.core import linalg
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.relations import at_most, equal, equivalent
 from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import structure as I

@@ -1,9 +1,9 @@
 """Table 1 on quadratics with a constant step: exact, biased, or neither, by the exact operator."""
-from fltheory import linalg
-from fltheory.claims.claim import claim
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal
-from fltheory.claims.search import Family, Search
+from fltheory.core import linalg
+from fltheory.verdicts.claims.claim import claim
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import repository as public
 from verification.focus.bugs import structure as wrong
 from verification.focus.formulas import table1 as f

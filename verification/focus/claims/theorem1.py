@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Bounds, Terms
-from fltheory.claims.relations import at_most, equal, nonnegative
-from fltheory.claims.search import Family, Search
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core import linalg
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Bounds, Terms
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
+from fltheory.verdicts.claims.search import Family, Search
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
 from verification.focus.claims.lemmas import (

@@ -4,12 +4,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.evidence import Terms
-from fltheory.claims.relations import at_most, equal
-from fltheory.claims.search import Family, Search
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core import linalg
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.evidence import Terms
+from fltheory.verdicts.claims.relations import at_most, equal
+from fltheory.verdicts.claims.search import Family, Search
 from verification import bugs as known
 from verification.focus.bugs import fedavg as bugs
 from verification.focus.claims.fedavg import law_mean, one_step, read, rounds

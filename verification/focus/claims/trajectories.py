@@ -3,10 +3,10 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import Hypothesis, claim
-from fltheory.claims.relations import equal, induction
-from fltheory.laws.draw import everyone
+from fltheory.core import linalg
+from fltheory.core.laws.draw import everyone
+from fltheory.verdicts.claims.claim import Hypothesis, claim
+from fltheory.verdicts.claims.relations import equal, induction
 from verification.focus.bugs import structure as bugs
 from verification.focus.formulas import matrices as m
 from verification.focus.formulas import rounds as f

@@ -3,9 +3,9 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, limit, nonnegative
-from fltheory.scalars import Field
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, limit, nonnegative
 from verification.focus.claims import theorem3 as claims
 from verification.focus.claims.fedavg import _bias
 from verification.focus.formulas import fedavg as f

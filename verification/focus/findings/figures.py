@@ -3,12 +3,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
-from fltheory.laws.draw import everyone
-from fltheory.laws.modes import Chain
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL
+from fltheory.core.laws.draw import everyone
+from fltheory.core.laws.modes import Chain
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.focus.claims.figures import SURE, _data, _telescopes, below
 from verification.focus.formulas import figures as f
 from verification.focus.formulas import lemmas

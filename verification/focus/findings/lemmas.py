@@ -2,8 +2,8 @@
 
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, nonnegative
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
 from verification.focus.claims.lemmas import summed_changes
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import lemmas as I

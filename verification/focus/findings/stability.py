@@ -1,9 +1,9 @@
 """Findings about stability: slow chains, one step for all laws, independence between rounds."""
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import finding
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most
 from verification.focus.claims.figures import SURE, below
 from verification.focus.claims.stability import square_rate
 from verification.focus.formulas import stability as f

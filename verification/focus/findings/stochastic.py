@@ -1,10 +1,10 @@
 """Findings about SG-FOCUS: Lemmas 5 and 6, Theorems 4 to 6, and the speed-up remark."""
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal, nonnegative
-from fltheory.laws.memoryless import Full, Uniform
-from fltheory.scalars import Field
+from fltheory.core.laws.memoryless import Full, Uniform
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
 from verification.focus.claims.stochastic import errors, noise_sides, stated_moments
 from verification.focus.formulas import stochastic as f
 from verification.focus.instances import stochastic as I

@@ -3,12 +3,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory import linalg
-from fltheory.claims.claim import finding
-from fltheory.claims.relations import at_most, equal
-from fltheory.laws.memoryless import Bernoulli
-from fltheory.laws.weighted import Weighted
-from fltheory.scalars import RATIONAL, fraction
+from fltheory.core import linalg
+from fltheory.core.laws.memoryless import Bernoulli
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.relations import at_most, equal
 from verification.focus.claims.trajectories import _gradients, _stack, coded
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import limits, line

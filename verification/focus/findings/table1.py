@@ -1,10 +1,10 @@
 """Findings about Table 1 and the remark after Theorem 1: what a cross means, and which rates are compared."""
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import finding
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal, limit
-from fltheory.scalars import Field
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal, limit
 from verification.focus.claims.proxskip import _best, _rows, _scaled, _sum, coded
 from verification.focus.formulas import lemmas, matrices
 from verification.focus.formulas import proxskip as f

@@ -2,9 +2,9 @@
 
 from fractions import Fraction as Q
 
-from fltheory.claims.claim import finding
-from fltheory.claims.evidence import Bounds
-from fltheory.claims.relations import at_most, equal, nonnegative
+from fltheory.verdicts.claims.claim import finding
+from fltheory.verdicts.claims.evidence import Bounds
+from fltheory.verdicts.claims.relations import at_most, equal, nonnegative
 from verification.focus.claims.theorem1 import pl_constant
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import lemmas, line

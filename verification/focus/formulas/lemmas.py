@@ -5,7 +5,7 @@ x is the server model before a round, z_i the point of client i's stored gradien
 """
 import numpy as np
 
-from fltheory import linalg
+from fltheory.core import linalg
 
 
 def rows(N, d, k, like):

@@ -1,5 +1,5 @@
 """Table 1 on quadratics: where FedAvg with all clients stops, from Section 2."""
-from fltheory import linalg
+from fltheory.core import linalg
 
 
 def drift_point(H, b, eta, tau):

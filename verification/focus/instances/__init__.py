@@ -2,7 +2,7 @@
 
 One module per section of claims; this one holds what they share.
 """
-from fltheory.problems.quadratic import Quadratic
+from fltheory.core.problems.quadratic import Quadratic
 
 
 def line(h, c, name=""):

@@ -2,15 +2,15 @@
 from dataclasses import dataclass
 from fractions import Fraction as Q
 
-from fltheory.algorithms.fedau import FedAu
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.fedawe import FedAwe
-from fltheory.algorithms.localsgd import LocalSgd
-from fltheory.algorithms.mifa import Mifa
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, Field
+from fltheory.core.algorithms.fedau import FedAu
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fedawe import FedAwe
+from fltheory.core.algorithms.localsgd import LocalSgd
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.laws.memoryless import Bernoulli, Full
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.instances import line, plane
 from verification.focus.instances import structure as S
 from verification.focus.instances.table1 import LAWS, grid

@@ -3,12 +3,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import RATIONAL, Field, declare
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import RATIONAL, Field, declare
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import line, plane
 from verification.focus.instances import structure as S

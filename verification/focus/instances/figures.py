@@ -9,20 +9,20 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedau import FedAu
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffnew import Scaffnew
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.optima import optimum
-from fltheory.problems.logistic import Logistic
-from fltheory.problems.ridge import Ridge
-from fltheory.scalars import FLOAT, Field, Torch
-from fltheory.streams import Stream
+from fltheory.core.algorithms.fedau import FedAu
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffnew import Scaffnew
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.optima import optimum
+from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.ridge import Ridge
+from fltheory.core.scalars import FLOAT, Field, Torch
+from fltheory.core.streams import Stream
+from fltheory.verdicts.claims.claim import Instance
 from verification.focus.bugs.figures import PreviousModelMifa, StuckFedAu
 from verification.focus.instances import line, plane
 

@@ -5,14 +5,14 @@ from fractions import Fraction as Q
 from math import isqrt
 from types import SimpleNamespace
 
-from fltheory import linalg
-from fltheory.algorithms.focus import Focus
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field, fraction
+from fltheory.core import linalg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, plane
 

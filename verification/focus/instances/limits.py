@@ -3,14 +3,14 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffnew import Scaffnew
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Full
-from fltheory.scalars import Field
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffnew import Scaffnew
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import line, plane
 

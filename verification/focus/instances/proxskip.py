@@ -2,15 +2,15 @@
 import itertools
 from fractions import Fraction as Q
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.scaffnew import Scaffnew
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.modes import Chain
-from fltheory.laws.weighted import Weighted
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.scaffnew import Scaffnew
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.modes import Chain
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.formulas import proxskip as f
 from verification.focus.instances import line, plane
 from verification.focus.instances.structure import law_of, subsets

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.algorithms.base import Algorithm
-from fltheory.arrays import put
-from fltheory.scalars import Numbers
+from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.arrays import put
+from fltheory.core.scalars import Numbers
 
 
 class _Noted:

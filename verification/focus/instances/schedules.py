@@ -1,11 +1,11 @@
 """Instances for every schedule with bounded gaps: three curvatures on a line, each client seen in any three rounds."""
 from fractions import Fraction as Q
 
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
-from fltheory.laws.modes import Replay
-from fltheory.schedules.windows import Sliding
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.modes import Replay
+from fltheory.core.schedules.windows import Sliding
+from fltheory.verdicts.claims.claim import Instance
 from verification.focus.instances import line
 
 EVERYBODY = (0, 1, 2)

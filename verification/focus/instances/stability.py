@@ -1,13 +1,13 @@
 """Instances for stability: thresholds as symbols and as tables, mean against mean square, Markov participation."""
 from fractions import Fraction as Q
 
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.modes import Chain, Markov
-from fltheory.scalars import Field
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.modes import Chain, Markov
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.instances import line, plane
 
 try:

@@ -2,11 +2,11 @@
 from fractions import Fraction as Q
 from math import isqrt
 
-from fltheory.algorithms.focus import Focus
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.scalars import Field, fraction
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.scalars import Field, fraction
+from fltheory.verdicts.claims.claim import Instance
 from verification.focus.instances import line
 from verification.focus.instances.structure import law_of
 

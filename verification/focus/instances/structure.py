@@ -4,14 +4,14 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.formulas import matrices as m
 from verification.focus.instances import line, plane
 

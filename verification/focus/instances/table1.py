@@ -1,14 +1,14 @@
 """Instances for Table 1: the reference instance and random ones, under full, uniform and arbitrary participation."""
 from fractions import Fraction as Q
 
-from fltheory.algorithms.fedavg import FedAvg
-from fltheory.algorithms.focus import Focus
-from fltheory.algorithms.mifa import Mifa
-from fltheory.algorithms.scaffold import Scaffold
-from fltheory.claims.claim import Instance
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.problems.quadratic import Quadratic
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.verdicts.claims.claim import Instance
 from verification.focus.instances import line, plane
 
 try:

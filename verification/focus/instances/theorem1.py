@@ -3,11 +3,11 @@
 import random
 from fractions import Fraction as Q
 
-from fltheory.algorithms.focus import Focus
-from fltheory.claims.claim import Instance, illustrate
-from fltheory.laws.memoryless import Full, Uniform
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import Field
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.laws.memoryless import Full, Uniform
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import lemmas as I
 from verification.focus.instances import line

@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from fltheory.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.laws.weighted import Weighted
-from fltheory.optima import optimum
-from fltheory.problems.huber import HuberLoss
-from fltheory.problems.logistic import Logistic
-from fltheory.problems.quadratic import Quadratic
-from fltheory.scalars import FLOAT, RATIONAL, fraction
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
+from fltheory.core.laws.weighted import Weighted
+from fltheory.core.optima import optimum
+from fltheory.core.problems.huber import HuberLoss
+from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, fraction
 from verification.focus.formulas import fedavg as f
 from verification.focus.instances import line, plane
 from verification.focus.instances.fedavg import RARE, make

@@ -3,12 +3,12 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.laws.memoryless import Bernoulli
-from fltheory.laws.modes import Replay
-from fltheory.operators.operator import derive
+from fltheory.core.laws.memoryless import Bernoulli
+from fltheory.core.laws.modes import Replay
+from fltheory.core.operators.operator import derive
+from fltheory.core.runs import run
+from fltheory.core.scalars import FLOAT
 from fltheory.pictures import COLOURS, FIXED_POINT, GREY, PREDICTION, RUN, canvas, finish, key, runs
-from fltheory.runs import run
-from fltheory.scalars import FLOAT
 from verification.focus.bugs.figures import PreviousModelMifa
 from verification.focus.formulas import figures as f
 from verification.focus.instances import figures as I

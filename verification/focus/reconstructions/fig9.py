@@ -1,10 +1,10 @@
 """Figures 8 and 9 with bundled digits over 32 clients, Dirichlet(0.05): equal and matched steps, both participation laws."""
 import numpy as np
 
+from fltheory.core.problems.logistic import Logistic
+from fltheory.core.runs import run
+from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, MARKERS, RUN, canvas, finish, key, runs
-from fltheory.problems.logistic import Logistic
-from fltheory.runs import run
-from fltheory.streams import Stream
 from verification.focus.instances import figures as I
 
 TEST, ROUNDS, SEEDS, EVERY = 360, 150, 16, 10

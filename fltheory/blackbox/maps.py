@@ -1,0 +1,113 @@
+"""Affine maps of a black box and of a reference, under the same keys."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from fltheory.core.laws.memoryless import Full
+
+MOST_COHORTS = 10
+
+
+def plan(box, reference, law, rounds, joint, seed):
+    """Keys of the maps to compare: cohorts (tuples, None for all) if `joint`, else schedules of cohorts."""
+    n = box.n
+    some = []
+    if box.takes_cohort and (reference is None or reference.algorithm.partial):
+        some = _cohorts(n, law, seed)
+    memory = box.form != "round" or (reference is not None and reference.algorithm.stateful)
+    memory = memory or (reference is not None and hasattr(reference.algorithm, "beta"))
+    if joint:
+        return [None, *some]
+    if not memory:
+        return [(None,), *((c,) for c in some)]
+    rng = np.random.default_rng([seed, 5])
+    if some and reference is not None and reference.algorithm.counters:   # counts act once a client has come twice
+        picks = [rng.integers(len(some), size=max(rounds, 2 * n)) for _ in range(3)]
+        return [(None,) * rounds, *dict.fromkeys(tuple(some[k] for k in pick) for pick in picks)]
+    mixed = [tuple(some[k] for k in rng.permutation(len(some))[:max(rounds, 2)]) for _ in range(3)] if some else []
+    return [(None,) * rounds, *dict.fromkeys(m for m in mixed if m)]
+
+
+def _cohorts(n, law, seed):
+    rng = np.random.default_rng([seed, 3])
+    if law is not None and not isinstance(law, Full):
+        listed = []
+        for mode in range(law.modes):
+            for prob, who, present in itertools.islice(law.cohorts(n, mode), 400):
+                members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
+                members = tuple(int(i) for i in members[np.asarray(present) > 0])
+                if prob and members:
+                    listed.append(members)
+        listed = list(dict.fromkeys(listed))
+    elif n <= 4:
+        listed = [c for m in range(1, n) for c in itertools.combinations(range(n), m)]
+    else:
+        listed = list(dict.fromkeys(tuple(sorted(rng.choice(n, size=m, replace=False).tolist()))
+                                    for m in [1, 2, 2, 3, n // 2, n - 1, n - 1, n - 2, max(1, n // 3)]))
+    if len(listed) > MOST_COHORTS:
+        listed = [listed[k] for k in sorted(rng.permutation(len(listed))[:MOST_COHORTS])]
+    return listed
+
+
+def measured(box, instance, key, joint):
+    """The extended map (rows, D + 1) of the black box under a key, in D + 1 calls per round."""
+    size = box.size if joint else box.d
+    points = np.concatenate([np.zeros((1, size)), np.eye(size)])
+    out = np.stack([(box.joint(instance, z, key) if joint else box.run(instance, z, key).reshape(-1)) for z in points])
+    return np.concatenate([(out[1:] - out[0]).T, out[0][:, None]], axis=1)
+
+
+def predicted(reference, instance, key, joint, order=None):
+    """The same of a reference. order: rearranges its state's coordinates as the user's dict has them."""
+    size = len(order) if joint else reference.d
+    points = np.concatenate([np.zeros((1, size)), np.eye(size)])
+    if joint:
+        back = np.argsort(order)
+        out = reference.joint(instance, points[:, back], key)[:, order]
+    else:
+        out = np.swapaxes(reference.run(instance, points, key), 0, 1).reshape(len(points), -1)
+    return np.concatenate([(out[1:] - out[0]).T, out[0][:, None]], axis=1)
+
+
+def arrangement(box, reference, instance):
+    """Where each coordinate of the user's flattened dict stands in the reference's state, or None if names differ."""
+    if box.template is None:
+        return None
+    lay = reference.layout(instance)
+    names = lay.kind._fields
+    shapes = dict(zip(names, lay.shapes, strict=True))
+    if {k: v.shape for k, v in box.template.items()} != shapes:
+        return None
+    start, at = {}, 0
+    for k in names:
+        start[k] = at
+        at += int(np.prod(shapes[k]))
+    return np.concatenate([start[k] + np.arange(v.size) for k, v in box.template.items()])
+
+
+def distance(maps, others):
+    """Largest deviation of maps, relative to the larger of 1 and their size."""
+    worst = 0.0
+    for key, value in maps.items():
+        gap = np.abs(value - others[key]).max() / max(1.0, np.abs(others[key]).max())
+        worst = max(worst, float(gap) if np.isfinite(gap) else np.inf)
+    return worst
+
+
+def blocks(maps, others, box, tolerance):
+    """Which parts of the joint map differ, as text: 'new c from x, ci'."""
+    edges, at = {}, 0
+    for k, v in box.template.items():
+        edges[k] = (at, at + v.size)
+        at += v.size
+    edges["the data"] = (at, at + 1)
+    wrong = {}
+    for key, value in maps.items():
+        gap = np.abs(value - others[key]) > tolerance * max(1.0, np.abs(others[key]).max())
+        for row in box.template:
+            for column, (a, b) in edges.items():
+                if gap[edges[row][0]:edges[row][1], a:b].any():
+                    wrong.setdefault(row, {})[column] = True
+    return "; ".join(f"the new {row} depends wrongly on {', '.join(columns)}" for row, columns in wrong.items())

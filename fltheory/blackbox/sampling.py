@@ -1,0 +1,206 @@
+"""Code that draws its own cohorts: outputs counted over many rounds against the law."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fltheory.blackbox.box import Reference
+from fltheory.blackbox.checks import find_height
+from fltheory.blackbox.result import Fault, Identification, first_line
+from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.laws.base import RandomSteps
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
+from fltheory.core.laws.weighted import Weighted
+
+LEVEL = 1e-4
+FEWEST = 5.0  # expected counts below this are merged
+
+
+@dataclass
+class Sampled:
+    """Outputs of many rounds from the same start, and who moved in each (trials, n), None where d < n."""
+
+    outputs: np.ndarray
+    who: np.ndarray | None
+
+
+def collect(box, problems, height, trials):
+    """`trials` rounds from the model (1, .., 1); client i acts along axis i mod d."""
+    instance, ones = problems.axes(height), np.ones(problems.d)
+    outputs = np.stack([box.first(instance, ones) for _ in range(trials)])
+    who = np.abs(outputs - 1) > 1e-7 if problems.d >= problems.n else None
+    return instance, Sampled(outputs, None if who is None else who[:, :problems.n])
+
+
+def dictionary(reference, instance, law, n):
+    """[(output (d,), probability)] of one round over all outcomes of a law."""
+    if law.modes > 1:
+        refuse("law", str(law), "has memory (modes); a black box is tested against laws that draw every round afresh",
+               "Give the code a parameter `cohort`, which compares the rounds alone.")
+    outcomes = law.support(n, 0, limit=20_000)
+    ones = np.ones(instance.d)
+    return [(reference.run(instance, ones, draws=[draw])[0], float(prob)) for prob, draw in outcomes]
+
+
+def counts(sampled, table, tolerance):
+    """(observed counts, probabilities, number of outputs that no outcome explains), outcomes with one output merged."""
+    keys, probabilities = [], []
+    for output, prob in table:
+        for k, known in enumerate(keys):
+            if np.abs(known - output).max() <= tolerance:
+                probabilities[k] += prob
+                break
+        else:
+            keys.append(output)
+            probabilities.append(prob)
+    gaps = np.stack([np.abs(sampled.outputs - key).max(1) for key in keys], axis=1)
+    nearest = gaps.argmin(1)
+    known = gaps.min(1) <= tolerance
+    return np.bincount(nearest[known], minlength=len(keys)), np.array(probabilities), int((~known).sum())
+
+
+def chi_square(observed, probabilities):
+    """p-value of counts against probabilities; classes with few expected counts are merged."""
+    from scipy.stats import binom, chi2
+    total = observed.sum()
+    order = np.argsort(probabilities)
+    o, e = observed[order].astype(float), total * probabilities[order]
+    merged_o, merged_e, at_o, at_e = [], [], 0.0, 0.0
+    for a, b in zip(o, e, strict=True):
+        at_o, at_e = at_o + a, at_e + b
+        if at_e >= FEWEST:
+            merged_o.append(at_o)
+            merged_e.append(at_e)
+            at_o = at_e = 0.0
+    if at_e and merged_e:
+        merged_o[-1] += at_o
+        merged_e[-1] += at_e
+    if len(merged_e) < 2:
+        return 1.0
+    if len(merged_e) == 2:
+        k, q = merged_o[0], merged_e[0] / total
+        return float(min(1.0, 2 * min(binom.cdf(k, total, q), binom.sf(k - 1, total, q))))
+    o, e = np.array(merged_o), np.array(merged_e)
+    return float(chi2.sf(((o - e) ** 2 / e).sum(), len(e) - 1))
+
+
+def against(sampled, reference, instance, law, tolerance):
+    """(p-value of the whole distribution, share of unexplained outputs)."""
+    observed, probabilities, lost = counts(sampled, dictionary(reference, instance, law, instance.n), tolerance)
+    if lost == len(sampled.outputs):
+        return 0.0, 1.0
+    return chi_square(observed, probabilities), lost / len(sampled.outputs)
+
+
+def participation(sampled, law, n, level):
+    """Faults of inclusion and pair frequencies, which need no reference: two-sided binomial tests at `level`."""
+    if sampled.who is None:
+        return []
+    from scipy.stats import binomtest
+    trials, out = len(sampled.who), []
+    single = [float(v) for v in law.inclusion(n, 0)]
+    pairs = np.array(law.pairs(n, 0), dtype=float)
+    together = sampled.who.T.astype(int) @ sampled.who.astype(int)
+    tests = [((i,), int(together[i, i]), single[i]) for i in range(n)]
+    tests += [((i, j), int(together[i, j]), pairs[i, j]) for i in range(n) for j in range(i)]
+    for members, k, p in tests:
+        value = binomtest(k, trials, min(max(p, 0.0), 1.0)).pvalue
+        if value < level / len(tests):
+            name = f"client {members[0]}" if len(members) == 1 else f"clients {members[1]} and {members[0]} together"
+            out.append(Fault(f"{name} took part in {k} of {trials} rounds, the law expects {p * trials:.0f}",
+                             f"binomial test, p = {value:.1g}", float(value)))
+    return sorted(out, key=lambda f: f.residual)[:3]
+
+
+def rivals(law, n, weights):
+    """(sentence, law) of laws that are easily mistaken for the one given."""
+    same = {"steps": law.steps}
+    if isinstance(law, WithReplacement):
+        q, chances = law.draws, law.probabilities
+        if q <= n and q > 1:
+            yield "clients are drawn without replacement instead of with", Uniform(q, **same)
+            if chances is not None and all(chances):
+                yield "clients are drawn without replacement, one after the other, instead of with replacement", \
+                    Weighted(q, chances, replace=False, **same)
+        for more in (-1, 1):
+            if q + more >= 1:
+                yield f"{q + more} clients are drawn each round instead of {q}", replace(law, draws=q + more)
+        if chances is not None:
+            yield "clients are drawn uniformly, not with the stated probabilities", WithReplacement(q, **same)
+        if chances is None:
+            yield "clients are drawn with probabilities p_i instead of uniformly", WithReplacement(q, weights, **same)
+    if type(law) is Uniform:
+        for more in (-1, 1):
+            if 1 <= law.m + more <= n:
+                yield f"{law.m + more} clients take part each round instead of {law.m}", Uniform(law.m + more, **same)
+        yield "clients are drawn with replacement instead of without", WithReplacement(law.m, **same)
+        if law.m < n:
+            yield f"every client takes part independently with probability {law.m}/{n}", Bernoulli(f"{law.m}/{n}", **same)
+        yield "clients are drawn with probabilities p_i, without replacement", Weighted(law.m, weights, replace=False, **same)
+    if type(law) is Bernoulli:
+        mean = sum(law.inclusion(n, 0))
+        if mean.denominator == 1 and 1 <= mean <= n:
+            yield f"exactly {mean} clients take part each round instead of an independent choice", Uniform(int(mean), **same)
+        for empty in ("move", "skip", "redraw"):
+            if empty != law.empty:
+                yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
+    if isinstance(law.steps, RandomSteps):
+        steps = law.steps
+        if steps.independent:
+            yield "one number of local steps is drawn for all clients instead of one each", \
+                replace(law, steps=replace(steps, independent=False))
+        elif not any(isinstance(s, tuple) for _, s in steps.choices):
+            yield "every client draws its own number of local steps instead of one shared by all", \
+                replace(law, steps=replace(steps, independent=True))
+        yield "every client always makes the same number of local steps", replace(law, steps=steps.choices[0][1])
+
+
+def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):
+    """The `Identification` of code that draws its own cohorts or steps: `trials` rounds against the law's outcomes."""
+    if algorithm is None:
+        refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
+    full = law if law.steps is not None else law.with_steps(algorithm.steps)
+    plain = algorithm if law.steps is None else replace(algorithm, steps=None)
+    if box.takes_cohort:
+        full = Full(steps=full.steps)
+    instance, sampled = collect(box, problems, find_height(box, problems), trials)
+    allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
+
+    def test(algorithm, law):
+        """(p-value, share of unexplained outputs), or None where the law has too many outcomes."""
+        law = law if algorithm.steps is None else replace(law, steps=algorithm.steps)
+        try:
+            return against(sampled, Reference(algorithm, box.n, box.d, law.steps), instance, law, allowed)
+        except TooLarge:
+            return None
+
+    found = test(plain, full)
+    result = Identification("matches", "the models are distributed as the law and the algorithm say",
+                            f"{plain!r} under {full}", tolerance=allowed)
+    if found is not None:
+        result.notes.append(f"{trials} rounds against the law's distribution of outcomes: p = {found[0]:.2g}, level {LEVEL:g}")
+        if found[0] >= LEVEL / 2 and not found[1]:
+            return result.finish(box)
+    result.faults = participation(sampled, full, box.n, LEVEL / 2)
+    if found is None and not result.faults:
+        result.verdict = "inconclusive"
+        result.reason = "inclusion and pair frequencies agree; the law has too many outcomes for a test of the models"
+        return result.finish(box)
+    result.verdict, result.reason = "differs", "the rounds are not distributed as the law and the algorithm say"
+    rival = [(first_line(bug), plain, bug(full), bug.__name__) for bug in bugs if getattr(bug, "of", None) == "law"]
+    for bug in bugs:
+        wrong = bug(algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
+        if wrong is not None:
+            rival.append((first_line(bug), wrong if law.steps is None else replace(wrong, steps=None), full, bug.__name__))
+    rival += [(sentence, plain, wrong, None) for sentence, wrong in rivals(full, box.n, [str(w) for w in problems.weights])]
+    named = []
+    for sentence, wrong, under, name in rival if found is not None else ():
+        seen = None if under is None else test(wrong, under)
+        if seen is not None and not seen[1] and seen[0] >= LEVEL:
+            named.append(Fault(sentence, f"it explains the outputs (p = {seen[0]:.2g}), what is stated does not", 0.0, name))
+    if found is not None and found[1]:
+        result.faults.append(Fault("the code returns models that no outcome of the law can give",
+                                   f"{found[1]:.1%} of the rounds", found[1]))
+    result.faults = named + result.faults
+    return result.finish(box)

@@ -1,5 +1,0 @@
-"""Methods side by side on one problem: what their operators predict, beside what runs measure."""
-from fltheory.comparison.compare import compare
-from fltheory.comparison.table import MethodTable
-
-__all__ = ["MethodTable", "compare"]

@@ -1,0 +1,70 @@
+"""Server-side optimisers on FedNova's aggregated step: momentum (with local momentum: hybrid) and an adaptive step."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from fltheory.core.algorithms.base import check_positive
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.solvers import descend
+from fltheory.core.arrays import spread
+from fltheory.core.elements import Symbolic
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import Length, Number, fraction
+
+
+class State(NamedTuple):
+    """x (..., d) server model; v (..., d) server buffer."""
+
+    x: Any
+    v: Any
+
+
+@dataclass(frozen=True)
+class ServerMomentum(FedNova):
+    """v <- beta v + (x - x_agg)/lr, x <- x - lr v, where x_agg is FedNova's plain update; v = 0 at the start.
+
+    beta in [0, 1); with a `Momentum` solver this is the paper's hybrid momentum (local buffers are reset each round).
+    """
+
+    beta: Number = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.beta, Symbolic) and not 0 <= fraction(self.beta) < 1:
+            refuse("beta", self.beta, "a server momentum lies in [0, 1)", "For example '9/10'.")
+
+    def init(self, problem, x0, draw=None):
+        return State(x0, 0 * x0)
+
+    def _aggregated(self, problem, x, draw):
+        """FedNova's plain update of the server model x (..., d)."""
+        cohort = problem.at(draw.who)
+        change, mass = descend(self.solver, self.lr, cohort, spread(x, draw.who), draw)
+        return self.server(x, cohort, draw, change, mass)
+
+    def round(self, problem, s, draw):
+        v = self.beta * s.v + (s.x - self._aggregated(problem, s.x, draw)) / self.lr
+        return State(s.x - self.lr * v, v)
+
+
+@dataclass(frozen=True)
+class AdaptiveServer(ServerMomentum):
+    """AdaGrad on FedNova's aggregated step: v <- v + D^2, x <- x + server_lr D/(sqrt(v) + epsilon), D = x_agg - x.
+
+    server_lr > 0, epsilon > 0. Not affine: runs only.
+    """
+
+    server_lr: Length = 1
+    epsilon: Length = 1
+    affine: ClassVar[bool] = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_positive(self.server_lr, "server_lr")
+        check_positive(self.epsilon, "epsilon")
+
+    def round(self, problem, s, draw):
+        step = self._aggregated(problem, s.x, draw) - s.x
+        v = s.v + step * step
+        return State(s.x + self.server_lr * step / (v**0.5 + self.epsilon), v)

@@ -1,0 +1,161 @@
+"""Local solvers of FedNova Section 2: what one local step does with a gradient.
+
+Each solver is a linear recursion. `start` makes its buffer, `step` makes one step from y with gradient g; a solver with
+numbers of each client's own has `of(who, n)`, itself for a cohort of n clients;
+`on` (..., m, 1) is 0 for clients that have finished, for which y must stay bit-identical. The step is the
+separate, callable piece on which general-tau proofs do their induction.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, is_dataclass
+
+from fltheory.core.elements import Symbolic
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import Curvature, Number, declare, fraction
+
+
+def check_solver(solver):
+    """Refuse what is no local solver: a record with `start` and `step`, not its class."""
+    if not is_dataclass(solver) or isinstance(solver, type) or not all(
+            callable(getattr(type(solver), k, None)) for k in ("start", "step")):
+        refuse("solver", solver, "is no local solver", "Give a record, for example ft.Vanilla() or ft.Momentum('1/2').")
+
+
+def _check(value, what, low, high=None, open_high=False):
+    if isinstance(value, Symbolic):
+        return
+    v = fraction(value)
+    if v < low or (high is not None and (v >= high if open_high else v > high)):
+        bounds = f"[{low}, {high}{')' if open_high else ']'}" if high is not None else f">= {low}"
+        refuse(what, value, f"must lie in {bounds}", "See the solver's docstring.")
+
+
+@dataclass(frozen=True)
+class Vanilla:
+    """Plain SGD: y <- y - lr g."""
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * on * g, buffer
+
+
+@dataclass(frozen=True)
+class Proximal:
+    """FedProx (FedNova eq 31): y <- y - lr (g + mu (y - anchor)).
+
+    Give mu >= 0 (kept as lr changes) or alpha = lr mu in [0, 1] (kept as lr changes): the limit lr -> 0 differs.
+    """
+
+    mu: Curvature = None
+    alpha: Number = None
+
+    def __post_init__(self):
+        if (self.mu is None) == (self.alpha is None):
+            refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given",
+                   "Which one stays fixed as lr decays?")
+        if self.mu is not None:
+            _check(self.mu, "mu", 0)
+        else:
+            _check(self.alpha, "alpha", 0, 1)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        if self.alpha is None:
+            return y - lr * on * (g + self.mu * (y - anchor)), buffer
+        return y - on * (lr * g + self.alpha * (y - anchor)), buffer
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Local heavy ball (FedNova eqs 35-36), buffer reset each round: u <- rho u + g, y <- y - lr u. rho in [0, 1)."""
+
+    rho: Number
+
+    def __post_init__(self):
+        _check(self.rho, "rho", 0, 1, open_high=True)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + g
+        return y - lr * on * buffer, buffer
+
+
+@dataclass(frozen=True)
+class MomentumProximal:
+    """Heavy ball and proximal term together: u <- rho u + g, y <- y - lr u - alpha (y - anchor), buffer reset each round.
+
+    rho in [0, 1), alpha = lr mu in [0, 1]. The proximal term does not enter the buffer: rho = 0 is `Proximal(alpha)`,
+    alpha = 0 is `Momentum(rho)`.
+    """
+
+    rho: Number
+    alpha: Number
+
+    def __post_init__(self):
+        _check(self.rho, "rho", 0, 1, open_high=True)
+        _check(self.alpha, "alpha", 0, 1)
+
+    def start(self, y):
+        return 0 * y
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        buffer = self.rho * buffer + g
+        return y - on * (lr * buffer + self.alpha * (y - anchor)), buffer
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Local step decay: y <- y - lr gamma_i^k g. The buffer carries gamma_i^k, so decay is data.
+
+    gamma: a number >= 0 for all clients, or one per client (n,), as FedNova's a_i allow.
+    """
+
+    gamma: Number
+
+    def __post_init__(self):
+        if isinstance(self.gamma, (list, tuple)) or getattr(self.gamma, "ndim", 0):
+            several = declare(self.gamma, "gamma")
+            if several.ndim != 1 or not several.size:
+                refuse("gamma.shape", several.shape, "is one number, or one per client, so shape (n,)", "Give n numbers.")
+            object.__setattr__(self, "gamma", tuple(several.tolist()))
+        for v in self.gamma if isinstance(self.gamma, tuple) else (self.gamma,):
+            _check(v, "gamma", 0)
+
+    def of(self, who, n):
+        """The decays of a cohort `who` of n clients; of a record converted `to` an arithmetic."""
+        if not getattr(self.gamma, "ndim", 0):
+            return self
+        if len(self.gamma) != n:
+            refuse("gamma", len(self.gamma), f"one per client, so {n} of them", "Give a number for a common one.")
+        own = object.__new__(type(self))
+        object.__setattr__(own, "gamma", self.gamma[who][..., None])
+        return own
+
+    def start(self, y):
+        return 0 * y + 1
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * on * buffer * g, self.gamma * buffer
+
+
+def descend(solver, lr, cohort, x, draw):
+    """Local phase of a cohort from the common start x (..., 1, d) -> (change (..., m, d), mass (..., m, 1)).
+
+    mass = lr |a_i|_1: the same coded step fed with unit gradients, so the normaliser of FedNova cannot
+    drift away from the solver that is really run (the bug of the public FedNova code with momentum).
+    """
+    if hasattr(solver, "of"):  # one of each client's own
+        solver = solver.of(draw.who, cohort.n)
+    y, buffer = x, solver.start(x)
+    unit = 0 * x[..., :1]
+    s, unit_buffer = unit, solver.start(unit)
+    for k, on in draw.local_steps():
+        y, buffer = solver.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        s, unit_buffer = solver.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
+    return y - x, s

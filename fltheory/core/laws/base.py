@@ -1,0 +1,347 @@
+"""Laws of participation, local steps and gradient noise: a finite chain of modes.
+
+Memoryless laws have one mode; cyclic and replayed schedules are permutations of modes; Markov laws are
+general chains. A round first moves the chain, then the new mode acts.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.elements import Symbolic
+from fltheory.core.errors import TooLarge, check_flag, refuse, shown
+from fltheory.core.laws.draw import Draw, Slots
+from fltheory.core.problems.base import Rows
+from fltheory.core.scalars import declare, entries, fraction, is_count, is_rational
+
+LARGEST_SUPPORT = 70_000
+ROUNDED = Fraction(1, 10**12)  # how far from 1 the sum of float probabilities may be
+MOST_STEPS = 10**6
+
+
+def check_steps(steps, what="steps"):
+    """Local steps: an int from 1 to 10^6, or one per client."""
+    given = entries(steps, what)
+    values = np.atleast_1d(given)
+    if values.ndim != 1 or len(values) == 0:
+        refuse(what, steps, "local steps are one int or one per client", "Give an int or a flat sequence.")
+    for v in values:
+        if not is_count(v):
+            refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
+        if v > MOST_STEPS:
+            refuse(what, steps, f"a round has at most {MOST_STEPS} local steps", "Give fewer; a run of that length never ends.")
+    return int(given.item()) if given.ndim == 0 else tuple(int(v) for v in steps)
+
+
+@dataclass(frozen=True)
+class RandomSteps:
+    """Random local steps, drawn afresh every round, independent of participation and noise.
+
+    choices: sequence of (probability, steps); steps an int or one per client. With `independent` every client
+    draws its own int from the choices; otherwise one draw holds for all clients.
+    """
+
+    choices: tuple
+    independent: bool = True
+
+    def __post_init__(self):
+        check_flag(self.independent, "independent")
+        try:
+            choices = [(p, s) for p, s in self.choices]
+        except Exception:
+            refuse("choices", self.choices, "is a sequence of (probability, steps)", "For example [('1/2', 1), ('1/2', 4)].")
+        chances = distribution([p for p, _ in choices], "choices", "probabilities are positive and sum to 1") if choices else ()
+        pairs = tuple((p, check_steps(s)) for p, (_, s) in zip(chances, choices, strict=True))
+        if not pairs or any(p == 0 for p, _ in pairs):
+            refuse("choices", self.choices, "probabilities are positive and sum to 1", "Leave out what never happens.")
+        if self.independent and any(isinstance(s, tuple) for _, s in pairs):
+            refuse("choices", self.choices, "independent draws are one int per choice", "Set independent=False.")
+        object.__setattr__(self, "choices", pairs)
+
+    def outcomes(self, n):
+        """[(probability, steps (n,))]; raises TooLarge beyond the enumeration limit."""
+        if not self.independent:
+            return [(p, np.broadcast_to(np.array(s), (n,))) for p, s in self.choices]
+        if len(self.choices) ** n > LARGEST_SUPPORT:
+            raise TooLarge(f"random steps: {len(self.choices)}^{n} outcomes exceed {LARGEST_SUPPORT}; use runs instead")
+        return [(math.prod(p for p, _ in c), np.array([s for _, s in c]))
+                for c in itertools.product(self.choices, repeat=n)]
+
+    @functools.cached_property
+    def _edges(self):
+        return np.cumsum([float(p) for p, _ in self.choices])[:-1]
+
+    def sample(self, uniforms):
+        """uniforms (..., n) in [0,1) -> steps (..., n)."""
+        edges = self._edges
+        if self.independent:
+            return np.array([s for _, s in self.choices])[np.searchsorted(edges, uniforms, side="right")]
+        n = uniforms.shape[-1]
+        table = np.stack([np.broadcast_to(np.array(s), (n,)) for _, s in self.choices])
+        return table[np.searchsorted(edges, uniforms[..., 0], side="right")]
+
+
+@dataclass(frozen=True)
+class Law:
+    """Base of all laws. Fields shared by every law:
+
+    steps: local steps (int, one per client, or `RandomSteps`); None lets the algorithm's shorthand fill it.
+    noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2).
+    batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
+    """
+
+    steps: object = None
+    noise: object = 0
+    batch: object = None
+
+    modes = 1
+    repeats = False       # a client may stand at several places of one cohort
+    empty = "move"        # what an empty round does: "move" (the round is run), "skip", "redraw"
+
+    def __post_init__(self):
+        if self.steps is not None and not isinstance(self.steps, RandomSteps):
+            object.__setattr__(self, "steps", check_steps(self.steps))
+        sigma = fraction(self.noise)
+        if sigma < 0:
+            refuse("noise", self.noise, "a standard deviation is >= 0", "Give sigma >= 0.")
+        if sigma > 10**100:
+            refuse("noise", self.noise, "a standard deviation beyond 10^100 leaves the range of floats", "Rescale.")
+        if self.batch is not None and not is_count(self.batch):
+            refuse("batch", self.batch, "a mini-batch has at least one row", "Give an int >= 1 or None.")
+        if self.batch is not None and sigma:
+            refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
+
+    def with_noise(self, sigma) -> Law:
+        return replace(self, noise=sigma)
+
+    def with_steps(self, steps) -> Law:
+        """The same law with these local steps; refused if it already has some."""
+        if steps is None:
+            return self
+        if self.steps is not None:
+            refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: here or there.")
+        return replace(self, steps=steps)
+
+    # ---- what a law says -------------------------------------------------------------------------------
+    def chain(self):
+        """Exact transition matrix (modes, modes), rows sum to 1."""
+        return [[Fraction(1)]]
+
+    def successor(self):
+        """[k'] with mode k followed by mode k' for certain, where the modes are permuted; None in general."""
+        return None
+
+    def start(self):
+        """Distribution (modes,) of the mode before the first round."""
+        return [Fraction(1)] + [Fraction(0)] * (self.modes - 1)
+
+    def stationary(self):
+        """Distribution (modes,) of the mode in the long run."""
+        return [Fraction(1)]
+
+    def cohorts(self, n, mode=0):
+        """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
+        raise NotImplementedError
+
+    def cohort_count(self, n, mode=0) -> int:
+        """How many cohorts `cohorts` would list."""
+        raise NotImplementedError
+
+    def sample_cohort(self, uniforms, n, mode):
+        """uniforms (batch, k) -> (who, present) of `batch` replicates; k = `uniforms_needed(n)`."""
+        raise NotImplementedError
+
+    def uniforms_needed(self, n) -> int:
+        return n
+
+    def steps_of(self, n, mode=0):
+        """Local steps per client (n,) of a mode; raises if none were given."""
+        if self.steps is None:
+            refuse("steps", None, "a round needs local steps", "Give steps= to the algorithm or the law.")
+        return self.steps if isinstance(self.steps, RandomSteps) else self._spread(self.steps, n)
+
+    @staticmethod
+    def _spread(steps, n):
+        if isinstance(steps, tuple) and len(steps) != n:
+            refuse("steps", steps, f"one per client, so {n} of them", "Give an int for a common number.")
+        return np.broadcast_to(np.array(steps), (n,))
+
+    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+        """[(probability, Draw)] of a mode, exact. Raises TooLarge naming the count."""
+        steps = self.steps_of(n, mode)
+        choices = steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
+        count = self.cohort_count(n, mode) * len(choices)
+        if count > limit:
+            raise TooLarge(f"{shown(self)}: {count} outcomes in one round exceed {limit}. Use ft.run, or fewer clients or outcomes")
+        out = []
+        for prob, who, present in self.cohorts(n, mode):
+            for q, tau in choices:
+                out.append((prob * q, Draw(who, present, tau if isinstance(who, slice) else tau[who], None,
+                                           self._extra(present))))
+        return out
+
+    def typical(self, n) -> Draw:
+        """One possible round with every place taken, for dry runs and checks."""
+        _, who, present = next(iter(self.cohorts(n, 0)))
+        steps = self.steps_of(n)
+        steps = steps.outcomes(n)[0][1] if isinstance(steps, RandomSteps) else steps
+        present = 0 * present + 1
+        return Draw(who, present, steps if isinstance(who, slice) else steps[who], None, self._extra(present))
+
+    def _extra(self, present):
+        return {"happens": (present.sum(-1) > 0) * 1} if self.empty == "skip" else None
+
+    def inclusion(self, n, mode=None):
+        """p_i: probability that client i takes part in a round (n,), in one mode or (None) in the long run."""
+        return self._expect(n, mode, lambda counts, size: [Fraction(int(k > 0)) for k in counts])
+
+    def averaging_weights(self, n, mode=None):
+        """q_i = E[share of client i among the participants]; an empty round contributes 0. mode as in `inclusion`."""
+        return self._expect(n, mode, lambda counts, size: [Fraction(int(k), max(size, 1)) for k in counts])
+
+    def pairs(self, n, mode=None):
+        """P(i and j both take part) (n, n). mode as in `inclusion`."""
+        def both(counts, size):
+            return [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts]
+        return np.array(self._expect(n, mode, both), dtype=object).reshape(n, n)
+
+    def _expect(self, n, mode, features):
+        if mode is None:
+            each = [[q * v for v in self._expect(n, k, features)] for k, q in enumerate(self.stationary()) if q]
+            return [sum(values, Fraction(0)) for values in zip(*each, strict=True)]
+        if self.cohort_count(n, mode) > LARGEST_SUPPORT:
+            raise TooLarge(f"{shown(self)}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
+        total = None
+        for prob, who, present in self.cohorts(n, mode):
+            members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
+            counts = np.bincount(members[np.asarray(present) > 0], minlength=n)
+            values = [prob * v for v in features(counts, int(np.sum(present)))]
+            total = values if total is None else [a + b for a, b in zip(total, values, strict=True)]
+        return total
+
+    def feature_moments(self, n):
+        """(mean (2n,), second (2n, 2n), P(empty)) of the features (1{i in S}, 1{i in S}/|S|), or None.
+
+        None means: enumerate. The empty set contributes nothing to the moments; conventions about it are
+        applied by the caller.
+        """
+        return None
+
+    @property
+    def exact_features(self) -> bool:
+        """Whether this law knows its exact `feature_moments`."""
+        return type(self).feature_moments is not Law.feature_moments
+
+    # ---- sampling --------------------------------------------------------------------------------------
+    def sample(self, stream, n, batch, mode=None, slots=None):
+        """(Draw, mode) of `batch` replicates. stream: the round's `Stream`; mode (batch,) ints before the round."""
+        mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
+        if self.modes > 1:
+            mode = self._next(stream, batch, mode)
+        uniforms = stream.child("who").random((batch, self.uniforms_needed(n)))
+        who, present = self.sample_cohort(uniforms, n, mode)
+        steps = self._sample_steps(stream, n, batch, mode)
+        if not isinstance(who, slice):
+            steps = np.take_along_axis(np.broadcast_to(steps, (batch, n)), who, axis=-1)
+        return Draw(who, present, steps, slots, self._extra(present)), mode
+
+    def _next(self, stream, batch, mode):
+        """The modes (batch,) that follow; a permutation needs no numbers, and no matrix."""
+        follow = self._once("successor", lambda: frozen(self.successor()))
+        if follow is not None:
+            return follow[mode]
+        edges = self._once("edges", lambda: np.cumsum(np.array(self.chain(), dtype=float), axis=1))
+        u = stream.child("mode").random(batch)
+        return np.minimum((u[:, None] >= edges[mode]).sum(1), self.modes - 1)
+
+    def _once(self, key, make):
+        """make(), computed once per law: rounds are many, and exact numbers are slow to convert."""
+        known = self.__dict__.setdefault("_known", {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
+    def _sample_steps(self, stream, n, batch, mode):
+        steps = self.steps_of(n)
+        if isinstance(steps, RandomSteps):
+            return steps.sample(stream.child("steps").random((batch, n)))
+        return steps
+
+
+def following(k):
+    """The successor of each of k modes that act in turn."""
+    return [(i + 1) % k for i in range(k)]
+
+
+def in_turn(k):
+    """Exact transition matrix (k, k) of modes that act in turn."""
+    zero, one = Fraction(0), Fraction(1)
+    return [[one if j == after else zero for j in range(k)] for after in following(k)]
+
+
+def frozen(values):
+    """A table that rounds share, as an array that none of them can change; None stays None."""
+    if values is None:
+        return None
+    table = np.array(values)
+    table.setflags(write=False)
+    return table
+
+
+def gaussian_slots(stream, sigma, shape, convert):
+    """Slots of N(0, (sigma^2/d) I) noise; shape (batch, m, d). Keyed by slot, so call order does not matter."""
+    scale = float(fraction(sigma)) / math.sqrt(shape[-1])
+    noise = stream.child("noise")
+    return Slots(lambda k: convert(scale * noise.child(k).standard_normal(shape)))
+
+
+def minibatch_slots(stream, sizes, who, shape, size, convert):
+    """Slots of row indices (batch, m, size), uniform with replacement over each client's rows. sizes (n,)."""
+    bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
+
+    def make(k):
+        u = stream.child("rows", k).random((*shape, size))
+        return Rows(convert((u * bound[..., None]).astype(np.int64)))
+    return Slots(make)
+
+
+def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
+    """Probabilities as Fractions that sum to 1. Floats that sum to 1 within 1e-12 are divided by their sum, as weights are.
+
+    Symbols pass where the sum is 1 identically. Raises BadInput.
+    """
+    given = declare(values, what).reshape(-1)
+    if any(isinstance(v, Symbolic) for v in given):
+        exact, total = tuple(given), sum(given[1:], given[0])
+        wrong = total != 1
+    else:
+        exact = tuple(fraction(v) for v in given)
+        total = sum(exact)
+        wrong = any(v < 0 for v in exact) or (abs(total - 1) > ROUNDED if given.dtype == np.float64 else total != 1)
+        exact = exact if wrong or total == 1 else tuple(v / total for v in exact)
+    if wrong:
+        refuse(what, [str(v) for v in exact], f"{rule}, these to {shown(float(total)) if is_rational(total) else total}",
+               "Divide them by their sum.")
+    return exact
+
+
+def probabilities(values, n, what):
+    """Participation probabilities (n,) in (0, 1], exact; an int or number is shared by all clients. Symbols pass."""
+    array = declare(values, what)
+    array = np.repeat(array, n) if array.ndim == 0 else array
+    if array.shape != (n,):
+        refuse(what, array.shape, f"one probability per client, so shape ({n},)", "Give n numbers or one for all.")
+    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in array]
+    for v in exact:
+        if not isinstance(v, Symbolic) and not 0 < v <= 1:
+            refuse(what, str(v), "participation probabilities lie in (0, 1]", "Leave out a client that never appears.")
+    return exact
+
+
+__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "distribution", "probabilities"]

@@ -1,0 +1,80 @@
+"""A law whose cohorts are written as masks over all clients: for methods in which absent clients act too."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.errors import refuse
+from fltheory.core.laws.base import Law
+from fltheory.core.laws.periodic import _mask
+
+
+@dataclass(frozen=True)
+class Masks(Law):
+    """The same participation, local steps and noise as `law`, with a mask, steps and a sample for every client.
+
+    law: any law that never draws a client twice in a round.
+    """
+
+    law: object = None
+
+    def __init__(self, law):
+        _check(law)
+        for k, v in (("law", law), ("steps", law.steps), ("noise", law.noise), ("batch", law.batch)):
+            object.__setattr__(self, k, v)
+
+    def _again(self, law):
+        return Masks(law)
+
+    @property
+    def empty(self):
+        return self.law.empty
+
+    @property
+    def modes(self):
+        return self.law.modes
+
+    def with_noise(self, sigma):
+        return self._again(self.law.with_noise(sigma))
+
+    def with_steps(self, steps):
+        return self._again(self.law.with_steps(steps))
+
+    def chain(self):
+        return self.law.chain()
+
+    def successor(self):
+        return self.law.successor()
+
+    def start(self):
+        return self.law.start()
+
+    def stationary(self):
+        return self.law.stationary()
+
+    def steps_of(self, n, mode=0):
+        return self.law.steps_of(n, mode)
+
+    def cohort_count(self, n, mode=0):
+        return self.law.cohort_count(n, mode)
+
+    def cohorts(self, n, mode=0):
+        for chance, who, present in self.law.cohorts(n, mode):
+            yield chance, EVERYONE, _mask(who, present, n)
+
+    def sample(self, stream, n, batch, mode=None, slots=None):
+        draw, mode = self.law.sample(stream, n, batch, mode, slots)
+        steps = self.law._sample_steps(stream, n, batch, mode)  # of the same stream, so the same steps for those present
+        return draw._replace(who=EVERYONE, present=_mask(draw.who, draw.present, n), steps=np.asarray(steps)), mode
+
+
+def _check(law):
+    if not isinstance(law, Law):
+        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
+    if law.repeats:
+        refuse("law", type(law).__name__, "it may draw one client twice, and a mask cannot say so", "Use a law without repeats.")
+
+
+__all__ = ["Masks"]

@@ -1,0 +1,103 @@
+"""Laws that change with the round: participation probabilities p_i(t) with a period."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.errors import listed, refuse
+from fltheory.core.laws.base import Law, RandomSteps, following, in_turn
+from fltheory.core.scalars import fraction
+
+
+@dataclass(frozen=True)
+class Periodic(Law):
+    """The laws act in turn, laws[0] in the first round: participation that is not stationary, p_i(t) with period T.
+
+    laws: memoryless laws without repeats. Local steps are those of the law in turn where it has some, else `steps`.
+    A sequence that settles is covered by its last law; one without any period is a long one, replayed.
+    `inclusion`, `averaging_weights` and `pairs` take mode=t, or average over a period.
+    """
+
+    laws: tuple = ()
+
+    def __init__(self, laws, steps=None, noise=0, batch=None):
+        laws = tuple(listed(laws, "laws", "is a list of laws", "List one law per round."))
+        for k, v in (("laws", laws), ("steps", steps), ("noise", noise), ("batch", batch)):
+            object.__setattr__(self, k, v)
+        self.__post_init__()
+        if not self.laws:
+            refuse("laws", laws, "a period has at least one round", "List one law per round.")
+        for law in self.laws:
+            if not isinstance(law, Law) or law.modes > 1 or law.repeats:
+                refuse("laws", law, "each is a memoryless law without repeats", "Use Full, Uniform, Weighted, Bernoulli.")
+            if fraction(law.noise) or law.batch is not None:
+                refuse("laws", law, "noise and mini-batches belong to the whole sequence", "Give them to Periodic.")
+        if len({law.empty == "skip" for law in self.laws}) > 1:
+            refuse("laws", [law.empty for law in self.laws], "empty rounds are skipped in all rounds or in none",
+                   'Give every law empty="skip", or none.')
+
+    @property
+    def empty(self):
+        return "skip" if self.laws[0].empty == "skip" else "move"
+
+    @property
+    def modes(self):
+        return len(self.laws)
+
+    def chain(self):
+        return in_turn(self.modes)
+
+    def successor(self):
+        return following(self.modes)
+
+    def start(self):
+        return [Fraction(int(k == self.modes - 1)) for k in range(self.modes)]  # the chain moves before the law acts
+
+    def stationary(self):
+        return [Fraction(1, self.modes)] * self.modes
+
+    def steps_of(self, n, mode=0):
+        law = self.laws[mode]
+        return super().steps_of(n, mode) if law.steps is None else law.steps_of(n)
+
+    def with_steps(self, steps):
+        if steps is not None and all(law.steps is not None for law in self.laws):
+            refuse("steps", steps, "every law of the period already has its own", "Give them once.")
+        return super().with_steps(steps)
+
+    def cohort_count(self, n, mode=0):
+        return self.laws[mode].cohort_count(n)
+
+    def cohorts(self, n, mode=0):
+        for chance, who, present in self.laws[mode].cohorts(n):
+            yield chance, EVERYONE, _mask(who, present, n)
+
+    def uniforms_needed(self, n):
+        return self._once(("uniforms", n), lambda: max(law.uniforms_needed(n) for law in self.laws))
+
+    def sample_cohort(self, uniforms, n, mode):
+        out = np.empty((len(uniforms), n), dtype=np.int64)
+        for k in np.unique(mode):  # replicates are in the same round, so there is one
+            law = self.laws[k]
+            out[mode == k] = _mask(*law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None), n)
+        return EVERYONE, out
+
+    def _sample_steps(self, stream, n, batch, mode):
+        k = int(mode[0])
+        steps = self.steps_of(n, k)
+        return self.laws[k]._sample_steps(stream, n, batch, mode) if isinstance(steps, RandomSteps) else steps
+
+
+def _mask(who, present, n):
+    """0/1 over all clients (..., n) of a cohort without repeats."""
+    if isinstance(who, slice):
+        return np.broadcast_to(present, (*present.shape[:-1], n))
+    out = np.zeros((*who.shape[:-1], n), dtype=np.int64)
+    np.put_along_axis(out, who, present, axis=-1)
+    return out
+
+
+__all__ = ["Periodic"]

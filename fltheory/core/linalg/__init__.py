@@ -1,0 +1,48 @@
+"""Linear algebra generic over scalars: elimination for every exact type, definiteness and spectra for rationals.
+
+The one part of the engine that a paper's formulas may import.
+"""
+from fltheory.core.linalg.definite import (
+    charpoly_radius,
+    is_positive_definite,
+    largest_eigenvalue_bound,
+    ldl,
+    smallest_eigenvalue_bound,
+)
+from fltheory.core.linalg.elimination import (
+    determinant,
+    identity,
+    inverse,
+    matmul,
+    nullspace,
+    power,
+    rank,
+    rref,
+    solve,
+    trace,
+)
+from fltheory.core.linalg.modular import rational_reconstruct
+from fltheory.core.linalg.storage import integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
+
+__all__ = [
+    "charpoly_radius",
+    "determinant",
+    "identity",
+    "integer_matrix",
+    "inverse",
+    "is_positive_definite",
+    "largest_eigenvalue_bound",
+    "ldl",
+    "matmul",
+    "nullspace",
+    "power",
+    "rank",
+    "rational_reconstruct",
+    "rref",
+    "smallest_eigenvalue_bound",
+    "solve",
+    "to_fmpq_matrix",
+    "to_fractions",
+    "trace",
+    "weighted_squares",
+]

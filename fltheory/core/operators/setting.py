@@ -1,0 +1,75 @@
+"""What is derived: algorithm, problem, law and arithmetic, completed and checked before anything is computed."""
+from __future__ import annotations
+
+from fltheory.core.errors import NotAffine, TooLarge, refuse
+from fltheory.core.operators.probe import check_affine, layout
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
+
+LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
+
+
+def prepare(algorithm, problem, law, noise):
+    """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
+    for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to"), "ft.FedAvg(lr, steps)"),
+                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
+        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
+            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
+    if not hasattr(law, "cohorts") or isinstance(law, type):
+        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
+    law = law.with_steps(getattr(algorithm, "steps", None))
+    if noise is not None:
+        if fraction(law.noise) and fraction(law.noise) != fraction(noise):
+            refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
+        law = law.with_noise(noise)
+    if law.repeats and algorithm.stateful:
+        refuse(
+            "law",
+            type(law).__name__,
+            f"it may draw one client twice, and the clients of {type(algorithm).__name__} keep memories",
+            "Use a law without repeats.",
+        )
+    if law.batch is not None and not hasattr(problem, "sizes"):
+        refuse("batch", law.batch, f"{type(problem).__name__} has no rows to draw mini-batches from",
+               "Use additive noise, or a problem made of data (ft.Ridge, ft.Logistic, ft.Network).")
+    law = getattr(algorithm, "law_for", lambda law, n: law)(law, problem.n)
+    for mode in range(law.modes):
+        law.steps_of(problem.n, mode)
+        law.cohort_count(problem.n, mode)
+    return law
+
+
+def check_domain(domain):
+    if not isinstance(domain, Domain) or isinstance(domain, Torch):
+        refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
+
+
+def confirm_affine(algorithm, problem, domain, draw):
+    """As `check_affine`; where floats see a curvature, rationals decide: tiny steps that are divided by amplify rounding."""
+    def check(domain):
+        alg, prob = algorithm.to(domain), problem.to(domain)
+        check_affine(alg, prob, layout(alg, prob), draw)
+    try:
+        check(domain)
+    except NotAffine as seen:
+        if domain is not FLOAT:
+            raise
+        try:
+            check(RATIONAL)
+        except Exception:  # also where the round has no rational form
+            raise seen from None
+
+
+def check_size(algorithm, problem, domain, start, reach):
+    """Refuse a state whose operator would take minutes, before anything is computed."""
+    if isinstance(domain, (Field, Modular)):
+        return  # there may be symbols in problem or algorithm: small by nature
+    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    kept = size > problem.d and start == "init" and reach is None
+    most = LARGEST[domain is FLOAT][kept]
+    if size > most:
+        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
+                       f"numbers: operators {'of methods with memories ' if kept else ''}are derived up to {most} of them"
+                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
+
+
+__all__ = ["check_domain", "check_size", "confirm_affine", "prepare"]

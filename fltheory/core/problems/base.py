@@ -1,0 +1,192 @@
+"""What a round sees of a problem: n clients, weights p, and gradients of a cohort."""
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core.arrays import EVERYONE, is_torch
+from fltheory.core.errors import refuse
+from fltheory.core.problems import plain
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, domain_of, fraction
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A mini-batch sample: indices (..., m, b) into each client's rows."""
+
+    index: object
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Computed constants of a problem; exact problems carry exactly checked rational bounds.
+
+    L: smoothness of every client (largest absolute curvature), bounded from above.
+    mu: smallest curvature over clients, bounded from below (negative if some client is concave somewhere).
+    exact: whether both were checked in exact arithmetic.
+    """
+
+    L: object
+    mu: object
+    exact: bool
+
+
+def check_weights(weights, n, what="weights"):
+    """Declared weights (n,): non-negative, summing to 1 (exactly if exact, to 1e-12 if floats)."""
+    if weights is None:
+        out = np.empty(n, dtype=object)
+        out[:] = [Fraction(1, n)] * n
+        return out
+    w = declare(weights, what)
+    if w.shape != (n,):
+        refuse(what, w.shape, f"one weight per client, so shape ({n},)", "Give n weights or None for uniform ones.")
+    kind = domain_of(w)
+    if kind in (FLOAT, RATIONAL):
+        if any(v < 0 for v in w):
+            refuse(what, [str(v) for v in w], "no weight may be negative", "Clip or drop the client.")
+        with np.errstate(over="ignore"):
+            total = sum(w)
+        if (total != 1) if kind is RATIONAL else not abs(total - 1) <= 1e-12:
+            refuse(what, [str(v) for v in w], f"weights sum to 1, these to {total}", "Divide them by their sum.")
+    elif sum(w[1:], w[0]) != 1:
+        refuse(what, [str(v) for v in w], "weights sum to 1 identically", "Write the last one as 1 minus the others.")
+    return w
+
+
+class Problem:
+    """A federated problem min_x sum_i p_i f_i(x) over n clients in dimension d.
+
+    Sub-classes set `n`, `d`, `weights` (declared), name their declared arrays in `_data`, and define
+    `_gradient(data, who, y, sample)` and `_values(data, x)`. `to(domain)` gives the same problem in one
+    arithmetic; `p` are its weights there.
+    """
+
+    n: int
+    d: int
+    weights: np.ndarray
+    _data: tuple[str, ...] = ()
+    domain: Domain = FLOAT
+    personal: int = 0  # dimension of each client's own parameters, padded to the largest
+
+    def to(self, domain: Domain) -> Problem:
+        """The same problem with its data in another arithmetic (cached per arithmetic)."""
+        if not isinstance(domain, Domain):
+            refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
+        if domain == self.domain and "p" in self.__dict__:
+            return self
+        cache = self.__dict__.setdefault("_converted", {})
+        if domain not in cache:
+            new = copy.copy(self)
+            new.__dict__ = {k: v for k, v in self.__dict__.items() if not k.startswith("_cached")}
+            new.domain = domain
+            new.p = domain.array(self._weights_for(domain))
+            for name in self._data:
+                value = getattr(self, name)
+                setattr(new, "_" + name, None if value is None else domain.array(value))
+            new._prepare()
+            cache[domain] = new
+        return cache[domain]
+
+    def _weights_for(self, domain):
+        # float weights such as (.7, .2, .1) do not sum to 1 exactly; exact arithmetic renormalises them
+        if domain.exact and self.weights.dtype == np.float64:
+            w = [fraction(v) for v in self.weights]
+            total = sum(w)
+            return np.array([v / total for v in w] + [None], dtype=object)[:-1]
+        return self.weights
+
+    def _prepare(self):
+        """Hook: derived arrays in the arithmetic just chosen."""
+
+    @property
+    def identity(self) -> str:
+        """What distinguishes this problem besides its declared arrays (for checkpoints)."""
+        return type(self).__name__
+
+    @property
+    def native(self) -> Domain:
+        """The arithmetic of the declared data: RATIONAL, FLOAT or a `Field`."""
+        parts = [self.weights.reshape(-1)] + [np.asarray(getattr(self, k)).reshape(-1)
+                                              for k in self._data if getattr(self, k) is not None]
+        return domain_of(np.concatenate([p.astype(object) for p in parts])
+                         if any(p.dtype == object for p in parts) and not any(p.dtype == np.float64 for p in parts)
+                         else np.zeros(1))
+
+    def settled(self, domain: Domain) -> Domain:
+        """Hook: the arithmetic in which this kind of problem answers where `domain` is asked for."""
+        return domain
+
+    def at(self, who=EVERYONE) -> Cohort:
+        """The clients `who` (index array (..., m), or EVERYONE) as a `Cohort`."""
+        return Cohort(self, who) if "p" in self.__dict__ else plain.PlainCohort(self, who)
+
+    # A plain problem, not yet converted by `to`, answers in the arithmetic of its data and of the point; it takes lists.
+    def grad(self, y, sample=None):
+        """Gradients of all clients at their own points: y (..., n, d) -> (..., n, d)."""
+        return self.at(EVERYONE).grad(y, sample)
+
+    def gradient(self, x):
+        """grad F(x) of the weighted objective: x (..., d) -> (..., d)."""
+        if "p" not in self.__dict__:
+            return plain.ask(self, "gradient", x)
+        x = self._point(x)
+        return (self.p[..., None] * self.grad(x[..., None, :] + 0 * self.p[..., None])).sum(-2)
+
+    def value(self, x):
+        """F(x): x (..., d) -> (...,)."""
+        if "p" not in self.__dict__:
+            return plain.ask(self, "value", x)
+        return (self.p * self._values(self._point(x))).sum(-1)
+
+    def _point(self, x):
+        """A server model (..., d) in this problem's arithmetic; arrays of another shape, and lists, are looked at."""
+        torch = self.domain.library == "torch"
+        if is_torch(x) is torch and hasattr(x, "dtype") and x.dtype == self.p.dtype and x.shape[-1:] == (self.d,):
+            return x
+        x = plain.point(x, "x", (self.d,))
+        return x if is_torch(x) and torch else self.domain.array(declare(x, "x"))
+
+    def surrogate(self, w) -> Problem:
+        """The surrogate objective sum_i w_i f_i: the same clients under other weights (sum 1)."""
+        new = copy.copy(self)
+        new.__dict__ = {k: v for k, v in self.__dict__.items() if k not in ("_converted", "p") and "_cached" not in k}
+        new.weights = check_weights(w, self.n)
+        return new.to(self.domain) if "p" in self.__dict__ else new
+
+    def _gradient(self, who, y, sample):
+        raise NotImplementedError
+
+    def _gradient_pair(self, who, w, theta, sample):
+        raise NotImplementedError
+
+    def _values(self, x):
+        raise NotImplementedError
+
+
+class Cohort:
+    """A lazy view of the clients `who`: their weights p, their gradients, and the number n of all clients.
+
+    Grouping by client is its private matter.
+    """
+
+    def __init__(self, problem: Problem, who):
+        self._problem, self._who, self.n = problem, who, problem.n
+        self.p = problem.p if isinstance(who, slice) else problem.p[who]
+
+    def grad(self, y, sample=None):
+        """Stochastic gradients (..., m, d) at y (..., m, d) or (..., 1, d).
+
+        sample: None (exact), an additive noise array (..., m, d), or `Rows` (a mini-batch).
+        """
+        return self._problem._gradient(self._who, y, sample)
+
+    def grad_pair(self, w, theta, sample=None):
+        """Gradients (..., m, d) in w and (..., m, personal) in theta, for problems with personal parameters.
+
+        w: (..., m, d) or (..., 1, d); theta: (..., m, personal). sample: None (exact), additive noise (..., m, d)
+        on the first gradient alone, or (..., m, d + personal) on both.
+        """
+        return self._problem._gradient_pair(self._who, w, theta, sample)

@@ -1,0 +1,119 @@
+"""Federated residual learning: one shared parameter and personal ones of unequal dimension."""
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.core import linalg
+from fltheory.core.arrays import is_torch, matvec
+from fltheory.core.errors import NoMinimiser, refuse
+from fltheory.core.problems import plain
+from fltheory.core.problems.base import Problem, check_weights
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.problems.rows import pad, sequence
+from fltheory.core.scalars import declare
+
+
+class Residual(Problem):
+    """L_i(w, t_i) = 1/2 w'A_i w + w'B_i t_i + 1/2 t_i'C_i t_i - bw_i'w - btheta_i't_i.
+
+    A: (n, d, d) symmetric; bw: (n, d). B: n matrices (d, k_i); C: n symmetric matrices (k_i, k_i); btheta: n vectors
+    (k_i,), k_i >= 1. weights: (n,) summing to 1, default uniform. Numbers as in `Quadratic`.
+    Personal parameters are padded with zeros to `personal`, the largest k_i; `dims` are the k_i. Padded
+    coordinates have gradient 0 and never move. Gradients come in pairs: `at(who).grad_pair(w, theta)`.
+    Raises BadInput on wrong shapes, asymmetric A_i or C_i, bad weights.
+    """
+
+    _data = ("A", "B", "C", "bw", "btheta", "real")
+
+    def __init__(self, A, B, C, bw, btheta, weights=None, name=""):
+        A, bw = declare(A, "A"), declare(bw, "bw")
+        if A.ndim != 3 or A.shape[1] != A.shape[2] or 0 in A.shape:
+            refuse("A.shape", A.shape, "has shape (n, d, d) with n, d >= 1", "Stack one d x d matrix per client.")
+        self.n, self.d = n, d = A.shape[:2]
+        if bw.shape != (n, d):
+            refuse("bw.shape", bw.shape, f"needs shape (n, d) = {(n, d)}", "Give one bw per client.")
+        B, C, btheta = (sequence(parts, what) for what, parts in (("B", B), ("C", C), ("btheta", btheta)))
+        for what, parts in (("B", B), ("C", C), ("btheta", btheta)):
+            if len(parts) != n:
+                refuse(f"len({what})", len(parts), f"one {what} per client, so {n}", f"Give n entries of {what}.")
+        B, C, btheta = ([declare(v, what) for v in parts] for what, parts in (("B", B), ("C", C), ("btheta", btheta)))
+        for i in range(n):
+            _square(A[i], f"A[{i}]")
+            _square(C[i], f"C[{i}]")
+            k = len(C[i])
+            if B[i].shape != (d, k):
+                refuse(f"B[{i}].shape", B[i].shape, f"needs shape (d, k_i) = {(d, k)}", f"C[{i}] fixes k_i.")
+            if btheta[i].shape != (k,):
+                refuse(f"btheta[{i}].shape", btheta[i].shape, f"needs shape (k_i,) = {(k,)}", f"C[{i}] fixes k_i.")
+        self.dims = tuple(len(c) for c in C)
+        self.personal = k = max(self.dims)
+        self.A, self.bw, self.name = A, bw, name
+        self.B, self.C, self.btheta = pad(B, (d, k)), pad(C, (k, k)), pad(btheta, (k,))
+        self.real = np.array([[int(j < size) for j in range(k)] for size in self.dims])  # 1 where not padded
+        self.weights = check_weights(weights, n)
+
+    def shared(self) -> Quadratic:
+        """The problem in w alone (theta_i = 0), for algorithms without personal parameters."""
+        return Quadratic.from_linear(self.A, self.bw, self.weights, name=self.name)
+
+    def joint_optimum(self):
+        """(w (d,), theta (n, personal) padded): stationary point of the weighted sum, in the declared arithmetic.
+
+        It is the minimiser if every L_i is convex. Through the Schur complements A_i - B_i C_i^-1 B_i'; raises
+        NoMinimiser if some C_i or their weighted sum is singular.
+        """
+        domain = self.native
+        A, B, C, bw, bt = (domain.array(v) for v in (self.A, self.B, self.C, self.bw, self.btheta))
+        p = domain.array(self._weights_for(domain))
+        S, s, inverted = 0 * A[0], 0 * bw[0], []
+        try:
+            for i, k in enumerate(self.dims):
+                own = B[i][:, :k]
+                solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
+                inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
+                S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
+                s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
+            w = linalg.solve(S, s)
+        except np.linalg.LinAlgError as error:
+            raise NoMinimiser(f"no unique joint optimum: {error}. Every C_i and the sum of the Schur complements "
+                              "must be invertible; add a small multiple of the identity.") from None
+        theta = 0 * bt
+        for i, (slope, start) in enumerate(inverted):
+            theta[i, :self.dims[i]] = start - linalg.matmul(slope, w)
+        return w, theta
+
+    def _gradient(self, who, y, sample):
+        refuse("problem", "Residual", "has personal parameters, so its gradients come in pairs",
+               "Use problem.shared() for an algorithm without personal parameters.")
+
+    def _values(self, x):
+        return self._gradient(None, x, None)
+
+    def joint_value(self, w, theta):
+        """The weighted sum of the L_i: w (..., d), theta (..., n, personal) -> (...,)."""
+        if "p" not in self.__dict__:
+            given = plain.point(w, "w", (self.d,)), plain.point(theta, "theta", (self.n, self.personal))
+            domain = plain.arithmetic(self, given)
+            value = self.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
+            return plain.handed_out(value, given)
+        w = w[..., None, :]
+        linear = (matvec(self._A, w) / 2 + matvec(self._B, theta) - self._bw) * w
+        return (self.p * (linear.sum(-1) + ((matvec(self._C, theta) / 2 - self._btheta) * theta).sum(-1))).sum(-1)
+
+    def _gradient_pair(self, who, w, theta, sample):
+        B = self._B[who]
+        gw = matvec(self._A[who], w) + matvec(B, theta) - self._bw[who]
+        gtheta = matvec(B.swapaxes(-1, -2), w) + matvec(self._C[who], theta) - self._btheta[who]
+        if sample is None:
+            return gw, gtheta
+        if sample.shape[-1] == self.d:
+            return gw + sample, gtheta
+        return gw + sample[..., :self.d], gtheta + self._real[who] * sample[..., self.d:]
+
+
+def _square(M, what):
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or len(M) == 0:
+        refuse(f"{what}.shape", M.shape, "is a square matrix", "Give one square matrix per client.")
+    exact = M.dtype != np.float64
+    if not (M == M.T).all() if exact else np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
+        refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")

@@ -1,0 +1,63 @@
+"""Ridge regression clients: quadratics that also have rows, so mini-batches."""
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core import linalg
+from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.problems.base import Rows
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.problems.rows import check_lengths, check_reg, clients, pad, pick
+from fltheory.core.scalars import FLOAT
+
+CONVENTIONS = ("half-mean", "half-sum", "sum")
+
+
+class Ridge(Quadratic):
+    """Least squares per client with an l2 term, in one of three conventions (A_i has m_i rows):
+
+    "half-mean": 1/(2 m_i) |A_i x - y_i|^2 + reg/2 |x|^2,  "half-sum": 1/2 |A_i x - y_i|^2 + reg/2 |x|^2,
+    "sum": |A_i x - y_i|^2 + reg |x|^2.
+
+    A: one (m_i, d) array per client, m_i >= 1 may differ; y: one (m_i,) array per client; reg >= 0;
+    weights (n,) summing to 1, default uniform. `sizes` (n,) holds m_i. Exact data give exact H, b and offset.
+    Raises BadInput on NaN, wrong shapes, a client without rows, negative reg, an unknown convention.
+    """
+
+    _data = ("H", "b", "offset", "rows", "answers", "ridge", "factor")
+
+    def __init__(self, A, y, reg, weights=None, convention="half-mean", name=""):
+        if not is_one_of(convention, CONVENTIONS):
+            refuse("convention", convention, f"is one of {', '.join(CONVENTIONS)}", "They differ by factors.")
+        A, y, reg = clients(A, "A", 2), clients(y, "y", 1), check_reg(reg)
+        check_lengths(A, y, "y")
+        if np.float64 in (A[0].dtype, y[0].dtype, reg.dtype):
+            A, y, reg = [FLOAT.array(a) for a in A], [FLOAT.array(v) for v in y], FLOAT.array(reg)
+        self.sizes = np.array([len(a) for a in A])
+        d = A[0].shape[1]
+        reg = (2 if convention == "sum" else 1) * reg[()]
+        factor = {"half-sum": Fraction(1), "sum": Fraction(2)}
+        per_row = [factor.get(convention, Fraction(1, len(a))) for a in A]
+        if A[0].dtype == np.float64:
+            per_row = [float(s) for s in per_row]
+        eye = linalg.identity(d, A[0])
+        with np.errstate(all="ignore"):  # what overflows is refused in words
+            H = np.stack([s * linalg.matmul(a.T, a) + reg * eye for s, a in zip(per_row, A, strict=True)])
+            H = (H + H.swapaxes(1, 2)) / 2
+            b = np.stack([s * linalg.matmul(a.T, v) for s, a, v in zip(per_row, A, y, strict=True)])
+            offset = np.array([s * (v * v).sum() / 2 for s, v in zip(per_row, y, strict=True)], dtype=A[0].dtype)
+        self._finish(H, b, offset, weights, name)
+        self.c, self.convention = None, convention
+        self.rows, self.answers = pad(A), pad(y)
+        self.ridge = np.array([reg] * self.n, dtype=H.dtype)
+        self.factor = np.array([s * len(a) for s, a in zip(per_row, A, strict=True)], dtype=H.dtype)  # unbiased
+
+    def _gradient(self, who, y, sample):
+        if not isinstance(sample, Rows):
+            return super()._gradient(who, y, sample)
+        a, t = (pick(v, who, sample, self.sizes) for v in (self._rows, self._answers))
+        residual = (a * y[..., None, :]).sum(-1) - t                                  # (..., m, b)
+        g = (a * residual[..., None]).sum(-2) / a.shape[-2]
+        return self._factor[who][..., None] * g + self._ridge[who][..., None] * y

@@ -1,0 +1,245 @@
+"""Clients that own data rows: padding to equal length, mini-batches, and losses of linear predictions."""
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fltheory.core import linalg
+from fltheory.core.arrays import arange, broadcast, is_torch, matvec
+from fltheory.core.errors import refuse
+from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
+
+
+def sequence(values, what):
+    """A sequence with one entry per client as a list; refused if it is empty or no sequence."""
+    try:
+        values = list(values)
+    except Exception:  # a foreign object's own iteration may raise anything
+        refuse(what, values, "is a sequence with one entry per client", "Give a list of arrays.")
+    if not values:
+        refuse(what, values, "has at least one client", "Give a list with one array per client.")
+    return values
+
+
+def clients(values, what, ndim):
+    """One declared array per client, (m_i, ...) with m_i >= 1 rows, equal beyond the first axis.
+
+    All arrays come back in one arithmetic: float64 as soon as one of them holds floats.
+    """
+    parts = [_declare(v, f"{what}[{i}]") for i, v in enumerate(sequence(values, what))]
+    for i, part in enumerate(parts):
+        if part.ndim != ndim or part.size == 0:
+            refuse(f"{what}[{i}].shape", part.shape, f"a client has {ndim}-dimensional data with at least one row",
+                   "Leave a client without data out.")
+        if part.shape[1:] != parts[0].shape[1:]:
+            refuse(f"{what}[{i}].shape", part.shape, f"row shapes agree with the first client's {parts[0].shape[1:]}",
+                   "Pad or drop features.")
+    return [FLOAT.array(p) for p in parts] if any(p.dtype == np.float64 for p in parts) else parts
+
+
+def _declare(values, what):
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:  # large data: no detour through objects
+        if not np.isfinite(values).all():
+            refuse(what, "NaN or infinity", "data are finite", "Remove these rows.")
+        return values.copy()
+    return declare(values, what)
+
+
+def check_lengths(parts, others, what):
+    """Refuse unless every client has as many entries in `others` as rows in `parts`."""
+    if len(parts) != len(others):
+        refuse(f"len({what})", len(others), f"one array per client, so {len(parts)}", "Match it to the clients' data.")
+    for i, (a, b) in enumerate(zip(parts, others, strict=True)):
+        if len(a) != len(b):
+            refuse(f"len({what}[{i}])", len(b), f"one entry per row, so {len(a)}", "Match it to the client's rows.")
+
+
+def check_reg(reg):
+    """A declared regularisation weight >= 0 as a 0-d declared array; symbols pass."""
+    value = declare(reg, "reg")
+    if value.ndim:
+        refuse("reg", reg, "one number for all clients", "Give a number >= 0.")
+    if type(value[()]).__name__ != "Symbolic" and fraction(value[()]) < 0:
+        refuse("reg", reg, "a regularisation weight is >= 0", "Give 0 for none.")
+    return value
+
+
+def pad(parts, shape=None):
+    """Arrays of at most this shape, stacked, what is missing filled with exact zeros; default (max m_i, ...) of (m_i, ...)."""
+    shape = (len(parts), *(shape or (max(map(len, parts)), *parts[0].shape[1:])))
+    floats = any(p.dtype == np.float64 for p in parts)
+    out = np.zeros(shape, dtype=np.float64 if floats else parts[0].dtype)
+    if out.dtype == object:
+        out = declare(out)
+    for row, part in zip(out, parts, strict=True):
+        row[tuple(map(slice, part.shape))] = part
+    return out
+
+
+def pick(array, who, sample, sizes):
+    """Sampled rows of a cohort: array (n, M, ...), who (..., m) or EVERYONE, `Rows` (..., m, b) -> (..., m, b, ...)."""
+    index = sample.index
+    who = arange(array.shape[0], array) if isinstance(who, slice) else who
+    if not is_torch(index) and ((index < 0) | (index >= np.asarray(sizes)[who][..., None])).any():
+        refuse("Rows.index", np.asarray(index).tolist(), f"rows lie in 0..m_i - 1, clients have {list(sizes)}",
+               "Draw them with `minibatch_slots`.")
+    return array[who[..., None], index]
+
+
+def client_major(n, who, y, gradients):
+    """Gradients of a cohort with one list of clients per replicate, without gathering anybody's data.
+
+    who (..., m); y (..., m, d) or (..., 1, d); gradients: (P, n, d) -> (P, n, d), all clients at P points each.
+    The (replicate, place) pairs are laid out client by client, padded to the busiest client.
+    """
+    lead, d = np.broadcast_shapes(tuple(who.shape), tuple(y.shape[:-1])), y.shape[-1]
+    points, source, target = _layout(n, who, lead)
+    y = broadcast(y, (*lead, d)).reshape(-1, d)
+    padded = _rows(y, source).reshape(points, n, d)
+    return _rows(gradients(padded).reshape(-1, d), target).reshape((*lead, d))
+
+
+_LAST = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
+
+
+def _layout(n, who, lead):
+    """(P, source (P n,), target): which pair fills each slot of the padded layout (any, where none does), and each pair's slot."""
+    *cohort, layout = _LAST[0]
+    if cohort[1:] == [n, lead] and _equal(cohort[0], who):
+        return layout
+    flat = broadcast(who, lead).reshape(-1)
+    if is_torch(flat):
+        import torch
+        order, counts = torch.argsort(flat, stable=True), torch.bincount(flat, minlength=n)
+    else:
+        order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=n)
+    target = 0 * flat
+    target[order] = (arange(len(flat), flat) - (counts.cumsum(0) - counts)[flat[order]]) * n + flat[order]
+    points = int(counts.max())
+    source = 0 * arange(points * n, flat)
+    source[target] = arange(len(flat), flat)
+    _LAST[0] = (who.clone() if is_torch(who) else who.copy(), n, lead, (points, source, target))
+    return points, source, target
+
+
+def _equal(a, b) -> bool:
+    if type(a) is not type(b):
+        return False
+    return a.device == b.device and a.equal(b) if is_torch(a) else np.array_equal(a, b)
+
+
+def _rows(a, index):
+    return a.index_select(0, index) if is_torch(a) else a[index]
+
+
+class RowLoss(Problem):
+    """f_i(x) = sum_j s_ij loss(a_ij' X; t_ij) + reg/2 |x|^2; x is X (features, K) flattened column by column.
+
+    Sub-classes define on predictions u (..., M, K) and targets (..., M, T): `_loss` (..., M), `_slope` (..., M, K)
+    and, in numpy, `_curve` (..., M, K, K); `curvature` bounds the latter's eigenvalues. Padded rows have s_ij = 0.
+    """
+
+    _data = ("rows", "targets", "scale", "ridge")
+    curvature: object  # bound on the curvature of the loss in its predictions
+    exact = False      # whether loss and slope stay rational at rationals
+
+    def _finish(self, rows, targets, scale, reg, weights, name, outputs=1):
+        """rows (m_i, features), targets (m_i, T), scale (m_i,) per client; outputs K."""
+        self.sizes = np.array([len(r) for r in rows])
+        self.rows, self.targets, self.scale = pad(rows), pad(targets), pad(scale)
+        self.n, self.outputs, self.name = len(rows), outputs, name
+        self.d = outputs * self.rows.shape[-1]
+        self.reg = check_reg(reg)
+        self.ridge = np.broadcast_to(self.reg, (self.n,))
+        self.weights = check_weights(weights, self.n)
+
+    def to(self, domain):
+        if isinstance(domain, Domain) and not (domain == FLOAT or isinstance(domain, Torch) or (domain == RATIONAL and self.exact)):
+            refuse("domain", domain, f"{type(self).__name__} has no gradients in this arithmetic",
+                   "Use FLOAT or Torch(), or a Quadratic problem for exact work.")
+        return super().to(domain)
+
+    def _predict(self, x):
+        """Predictions u (..., n, M, K) of all clients' rows at x (..., n, d) or (..., 1, d)."""
+        X = x.reshape((*x.shape[:-1], self.outputs, -1)).swapaxes(-3, -2)      # (..., K, n, features)
+        return matvec(self._rows, X).swapaxes(-3, -2).swapaxes(-1, -2)
+
+    def _everyone(self, y):
+        u = self._predict(y)
+        r = self._scale[..., None] * self._slope(u, self._targets)
+        g = matvec(self._rows.swapaxes(-1, -2), r.swapaxes(-1, -2).swapaxes(-3, -2)).swapaxes(-3, -2)
+        return g.reshape((*g.shape[:-2], self.d)) + self._ridge[..., None] * y
+
+    def _gradient(self, who, y, sample):
+        if isinstance(sample, Rows):
+            return self._minibatch(who, y, sample)
+        g = self._everyone(y) if isinstance(who, slice) else client_major(self.n, who, y, self._everyone)
+        return g if sample is None else g + sample
+
+    def _minibatch(self, who, y, sample):
+        a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))
+        X = y.reshape((*y.shape[:-1], self.outputs, -1))                        # (..., m, K, features)
+        u = a @ X.swapaxes(-1, -2)                                             # (..., m, b, K)
+        count = _counts(self.sizes, s)[who][..., None, None]
+        r = count * s[..., None] * self._slope(u, t) / a.shape[-2]
+        g = r.swapaxes(-1, -2) @ a                                             # (..., m, K, features)
+        return g.reshape((*g.shape[:-2], self.d)) + self._ridge[who][..., None] * y
+
+    def _values(self, x):
+        loss = self._loss(self._predict(x[..., None, :]), self._targets)
+        return (self._scale * loss).sum(-1) + self._ridge / 2 * (x * x).sum(-1, keepdims=True)
+
+    def hessian(self, x):
+        """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
+        p = self.to(FLOAT)
+        if not (isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == (self.d,)):
+            x = FLOAT.array(declare(x, "x"))
+            if x.shape != (self.d,):
+                refuse("x.shape", x.shape, f"one point of shape ({self.d},)", "Give one number per coordinate.")
+        curve = p._scale[..., None, None] * p._curve(p._predict(x[None, :]), p._targets)
+        K, f = self.outputs, self.d // self.outputs
+        H = np.empty((self.n, K, f, K, f))
+        for k in range(K):                      # one Gram matrix per pair of outputs: BLAS instead of einsum
+            for m in range(k, K):
+                H[:, k, :, m] = (p._rows * curve[:, :, k, m, None]).swapaxes(-1, -2) @ p._rows
+                H[:, m, :, k] = H[:, k, :, m].swapaxes(-1, -2)
+        return H.reshape(self.n, self.d, self.d) + p._ridge[:, None, None] * np.eye(self.d)
+
+    @functools.cached_property
+    def _cached_constants(self):
+        exact = self.native is RATIONAL and self.exact
+        arrays = (self.rows, self.scale) if exact else (FLOAT.array(self.rows), FLOAT.array(self.scale))
+        grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in zip(*arrays, strict=True)]
+        if exact:
+            reg = self.reg[()]
+            return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg, mu=reg,
+                             exact=True)
+        reg = float(self.reg[()])
+        top = max(float(np.linalg.eigvalsh(g)[-1]) for g in grams)
+        return Constants(L=(top * float(self.curvature) + reg) * (1 + 1e-12), mu=reg, exact=False)
+
+    @property
+    def constants(self) -> Constants:
+        """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg."""
+        return self._cached_constants
+
+    def _loss(self, u, t):
+        raise NotImplementedError
+
+    def _slope(self, u, t):
+        raise NotImplementedError
+
+    def _curve(self, u, t):
+        raise NotImplementedError
+
+
+def _counts(sizes, like):
+    if is_torch(like):
+        import torch
+        return torch.as_tensor(sizes, device=like.device)
+    return sizes
+
+
+__all__ = ["RowLoss", "check_lengths", "check_reg", "client_major", "clients", "pad", "pick", "sequence"]

@@ -1,0 +1,274 @@
+"""The loop of a run: replayable randomness, chunks of replicates, streamed metrics."""
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+
+from fltheory.core.algorithms.base import advance
+from fltheory.core.arrays import to_numpy
+from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, refuse
+from fltheory.core.laws.base import gaussian_slots, minibatch_slots
+from fltheory.core.laws.draw import Draw, Slots, to_device
+from fltheory.core.operators.setting import prepare
+from fltheory.core.optima import optimum
+from fltheory.core.problems.base import Rows
+from fltheory.core.problems.network import Network
+from fltheory.core.runs.audit import audit_rounds, of_replicate, replay
+from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
+from fltheory.core.scalars import FLOAT, Torch, declare, fraction, is_count
+from fltheory.core.streams import Stream
+from fltheory.core.trace import Stream2, Trace, moments
+
+BLOCK = 256          # replicates that share one random stream: results do not depend on how blocks are batched
+MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**8
+
+
+def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu", noise=None, x0=None,
+        metrics=None, tail=0.25, chunk=64, checkpoint=None, every=5.0, progress=False) -> Trace:
+    """Run an algorithm in batched torch and stream its metrics.
+
+    algorithm: one algorithm with `rounds`, or phases [(algorithm, rounds), ...] whose state carries over.
+    replicates: independent repetitions (>= 1). seed: int >= 0; streams are keyed by (seed, block, round).
+    device: "cpu" or "cuda". noise: sigma of additive gradient noise. x0: (d,) start, default 0.
+    metrics: name -> function of the server models (batch, d) tensor -> (batch,) tensor; always recorded:
+    "error" |x - x*|^2 if the problem has a computable minimiser. tail: last fraction of rounds averaged
+    for `Trace.floor`. chunk: blocks of 256 replicates stepped together. checkpoint: file written every `every`
+    seconds and removed at the end; an interrupted run with the same arguments resumes with identical results.
+    Raises BadInput on bad arguments, an unknown device, a checkpoint of another run.
+    """
+    import torch
+    phases = _phases(algorithm, rounds)
+    total = sum(k for _, k in phases)
+    _check(replicates, seed, tail, chunk)
+    replicates, seed, chunk = int(replicates), int(seed), int(chunk)
+    domain = Torch(_device(device))
+    laws = [prepare(a, problem, law, noise) for a, _ in phases]
+    prob = problem.to(domain)
+    algorithms = [a.to(domain) for a, _ in phases]
+    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
+    if start.shape != (problem.d,):
+        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All replicates share it.")
+    if metrics is not None and (not isinstance(metrics, dict)
+                                or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
+        refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
+    measures = _measures(problem, domain, metrics or {})
+    tail_rounds = max(1, round(float(fraction(tail)) * total))
+    key = None if checkpoint is None else run_key(phases, problem, laws, metrics or {}, sorted(measures), replicates, seed,
+                                                  domain.device, start, tail_rounds, chunk)
+
+    blocks = (replicates + BLOCK - 1) // BLOCK
+    chunks = [range(k, min(k + chunk, blocks)) for k in range(0, blocks, chunk)]
+    stats = {name: Stream2.empty(total + 1) for name in measures}
+    tails = {name: Stream2.empty(()) for name in measures}
+    audits, final, at = [], np.zeros(problem.d), Checkpoint(checkpoint, key, every)
+    resumed = at.read()
+    first = 0
+    if resumed is not None:
+        first, stats, tails, final, audits = resumed.finished(stats, tails)
+    bar = _bar(progress, total * len(chunks), first * total)
+    watch = audit_rounds(seed, total, len(chunks))
+    for c in range(first, len(chunks)):
+        sizes = [min(BLOCK, replicates - b * BLOCK) for b in chunks[c]]
+        batch = sum(sizes)
+        streams = [Stream(seed, "block", b) for b in chunks[c]]
+        state, t = None, 0
+        partial = {name: tuple(np.zeros(total + 1) for _ in PARTS) for name in measures}
+        sums = {name: torch.zeros(batch, dtype=torch.float64, device=domain.device) for name in measures}
+        if resumed is not None and resumed.chunk == c and resumed.round > 0:
+            kind = type(algorithms[0].init(prob, domain.array(start)[None]))
+            state, mode, t, partial, sums = resumed.middle(kind, domain, measures)
+        else:
+            mode = np.concatenate([_start_modes(laws[0], s, n) for s, n in zip(streams, sizes, strict=True)])
+        for alg, phase_law, number in _schedule(algorithms, laws, phases, t):
+            draw, new_mode = _draw(phase_law, prob, streams, sizes, number, mode, domain)
+            if state is None:
+                x = torch.as_tensor(start, device=domain.device).expand(batch, -1)
+                state = alg.init(prob, x, draw._replace(xi=None))  # a warm start is one exact pass, as in `derive`
+                _record(measures, alg, state, 0, partial, sums, 0)
+            before = state
+            with torch.inference_mode(_closed(alg, prob)):
+                state = advance(alg, prob, state, draw)
+            mode = new_mode
+            if (c, number) in watch:
+                audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
+            t = number + 1
+            _record(measures, alg, state, t, partial, sums, tail_rounds if t > total - tail_rounds else 0)
+            bar.update(1)
+            at.maybe(c, t, state, mode, partial, sums, stats, tails, final, audits)
+        for name in measures:
+            stats[name].merge(batch, *partial[name])
+            tails[name].merge(batch, *moments(to_numpy(sums[name])))
+        final = final + to_numpy(algorithms[-1].model(state)).sum(0)
+        at.finish_chunk(c + 1, stats, tails, final, audits)
+        resumed = None
+    bar.close()
+    at.remove()
+    done = [a for a in audits if a is not None]
+    return Trace(rounds=total, replicates=replicates, seed=seed, device=domain.device, tail_rounds=tail_rounds,
+                 metrics={k: {part: getattr(s, part) for part in PARTS} for k, s in stats.items()},
+                 tail={k: {part: getattr(s, part) for part in PARTS} for k, s in tails.items()}, final=final / replicates,
+                 audit=max(done) if done else None, audited=len(done), provenance=provenance(domain.device),
+                 algorithm=algorithm, problem=problem, law=law)
+
+
+def provenance(device="cpu") -> dict:
+    """Versions and device that a recorded result depends on."""
+    import torch
+    name = torch.cuda.get_device_name() if device.startswith("cuda") else platform.machine()
+    return {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__, "device": name}
+
+
+def _phases(algorithm, rounds):
+    phases = list(algorithm) if isinstance(algorithm, (list, tuple)) else [(algorithm, rounds)]
+    if isinstance(algorithm, (list, tuple)) and rounds is not None:
+        refuse("rounds", rounds, "phases carry their own numbers of rounds", "Leave rounds out.")
+    if not phases:
+        refuse("phases", phases, "a run has at least one phase", "List (algorithm, rounds) pairs.")
+    for entry in phases:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            refuse("phases", entry, "a phase is a pair (algorithm, rounds)", "List (algorithm, rounds) pairs.")
+    for _, k in phases:
+        if not is_count(k) or k > MOST_ROUNDS:
+            refuse("rounds", k, f"a run has at least one round (and at most {MOST_ROUNDS})", "Give an int >= 1.")
+    return [(a, int(k)) for a, k in phases]
+
+
+def _check(replicates, seed, tail, chunk):
+    for what, v in (("replicates", replicates), ("chunk", chunk)):
+        if not is_count(v) or v > MOST_REPLICATES:
+            refuse(what, v, f"is an int >= 1 (and at most {MOST_REPLICATES})", "Give a positive int.")
+    if not is_count(seed, 0) or seed >= 2**128:
+        refuse("seed", seed, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")
+    try:
+        good = 0 < fraction(tail) <= 1
+    except BadInput:  # it would name a number, not the argument
+        good = False
+    if not good:
+        refuse("tail", tail, "a fraction of the rounds in (0, 1]", "For example 0.25.")
+
+
+def _device(device):
+    import torch
+    try:
+        name = torch.device(device)
+    except (RuntimeError, TypeError, ValueError):
+        refuse("device", device, "is no torch device", 'Use "cpu" or "cuda".')
+    if name.type not in ("cpu", "cuda"):
+        refuse("device", str(device), "runs are made on a CPU or a CUDA device", 'Use "cpu" or "cuda".')
+    if name.type == "cuda" and not torch.cuda.is_available():
+        refuse("device", str(device), "no CUDA device is available here", 'Use device="cpu".')
+    return str(name)
+
+
+def _measures(problem, domain, extra):
+    measures = dict(extra)
+    if "error" in measures:
+        return measures
+    try:
+        target = domain.array(FLOAT.array(optimum(problem).x))
+    except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed):
+        return measures or refuse("metrics", None, "this problem has no computable minimiser, so nothing would be "
+                                  "recorded", "Pass metrics={name: function}.")
+    measures["error"] = lambda x: ((x - target) ** 2).sum(-1)
+    return measures
+
+
+def _record(measures, alg, state, t, partial, sums, tail_rounds):
+    x = alg.model(state)
+    x = x.clone() if x.is_inference() else x  # metrics may differentiate
+    for name, f in measures.items():
+        values = f(x)
+        if tail_rounds:
+            sums[name] += values / tail_rounds
+        for into, value in zip(partial[name], moments(values), strict=True):
+            into[t] = value
+
+
+def _closed(algorithm, problem) -> bool:
+    """Whether a round is made of our own closed formulas, so that torch need not prepare for derivatives: a fifth of what an
+    operation on few numbers costs. Networks differentiate, and what users write may."""
+    parts = (algorithm, getattr(algorithm, "solver", algorithm), problem)
+    return all(type(v).__module__.startswith("fltheory.") for v in parts) and not isinstance(problem, Network)
+
+
+def _schedule(algorithms, laws, phases, begin):
+    t = 0
+    for alg, law, (_, k) in zip(algorithms, laws, phases, strict=True):
+        for number in range(t, t + k):
+            if number >= begin:
+                yield alg, law, number
+        t += k
+
+
+def _start_modes(law, stream, size):
+    if law.modes == 1:
+        return np.zeros(size, dtype=np.int64)
+    edges = np.cumsum([float(v) for v in law.start()])
+    u = stream.child("start").generator().random(size)
+    return np.minimum((u[:, None] >= edges).sum(1), law.modes - 1)
+
+
+def _draw(law, problem, streams, sizes, t, mode, domain):
+    """One round's draw of all blocks of a chunk, each from its own stream, on the device."""
+    import torch
+    n, at, parts, modes = problem.n, 0, [], []
+    for stream, size in zip(streams, sizes, strict=True):
+        draw, new = law.sample(stream.child("round", t), n, size, mode[at:at + size])
+        parts.append(draw)
+        modes.append(new)
+        at += size
+    joined = _join(parts, sizes)
+    places = joined.present.shape[-1]
+
+    def convert(a):
+        a = torch.from_numpy(a)
+        return a if domain.device == "cpu" else a.to(domain.device)
+    if fraction(law.noise):
+        made = [gaussian_slots(s.child("round", t), law.noise, (k, places, problem.d), lambda a: a)
+                for s, k in zip(streams, sizes, strict=True)]
+        slots = Slots(lambda k: convert(_stacked([m(k) for m in made])))
+    elif law.batch is not None:
+        made = [minibatch_slots(s.child("round", t), problem.sizes, d.who, (k, places), law.batch, lambda a: a)
+                for s, k, d in zip(streams, sizes, parts, strict=True)]
+        slots = Slots(lambda k: Rows(convert(_stacked([m(k).index for m in made]))))
+    else:
+        slots = None
+    if sizes == [1] and law.batch is None:  # a draw that all replicates share: its cohort is looked up, not grouped by client
+        joined = of_replicate(joined, 0)
+    return to_device(joined, domain.device)._replace(xi=slots), np.concatenate(modes)
+
+
+def _stacked(parts):
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _join(parts, sizes):
+    """Concatenate per-block draws along the replicate axis; fields shared by all replicates stay unbatched."""
+    def cat(values, trailing):
+        if values[0].ndim == trailing:
+            return values[0]
+        return np.concatenate([np.broadcast_to(v, (k,) + v.shape[1:]) for v, k in zip(values, sizes, strict=True)])
+    first = parts[0]
+    who = first.who if isinstance(first.who, slice) else cat([p.who for p in parts], 1)
+    extra = None
+    if first.extra is not None:
+        extra = {k: (cat([p.extra[k] for p in parts], 0 if k == "happens" else 1) if hasattr(v, "shape") else v)
+                 for k, v in first.extra.items()}
+    return Draw(who, cat([p.present for p in parts], 1), cat([p.steps for p in parts], 1), None, extra)
+
+
+# ---- progress ---------------------------------------------------------------------------------------------
+class _Silent:
+    def update(self, k):
+        pass
+
+    def close(self):
+        pass
+
+
+def _bar(progress, total, done):
+    if not progress:
+        return _Silent()
+    from tqdm.auto import tqdm
+    return tqdm(total=total, initial=done, unit="round", disable=None if progress == "auto" else False)

@@ -1,4 +1,0 @@
-"""Batched torch runs, their audit against the operator, and their checkpoints."""
-from fltheory.runs.batched import BLOCK, _device, provenance, run
-
-__all__ = ["BLOCK", "_device", "provenance", "run"]

@@ -1,0 +1,332 @@
+"""How sure our own statistical checks are: false alarms where nothing is wrong, and power against a wrong prediction.
+
+A repetition is what a claim does: a batched run, the interval of its recorded trace, a comparison with the value the
+derived operator predicts. Predictions are exact, so every rejection is a false alarm. `calibrate` counts them; the
+table it makes is committed beside the papers, and `verify` reports it, replays a share and says if it is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib import metadata
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.errors import BadInput, CertificateFailed, refuse
+from fltheory.core.laws.base import RandomSteps
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
+from fltheory.core.optima import optimum
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, fraction, have, need
+from fltheory.core.streams import Stream
+from fltheory.core.trace import moments, write_atomically
+from fltheory.verdicts.claims.claim import Instance
+from fltheory.verdicts.claims.evidence import FALSIFIED
+from fltheory.verdicts.claims.floors import ChiSquareFloor, chi_square_floor
+from fltheory.verdicts.claims.relations import agrees
+
+LEVELS = (0.05, 0.01, 1e-3, 1e-4)  # the last is the one the claims use
+SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
+CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows dozens of them
+BATCH = 20                         # repetitions in one run
+NAME = "calibration"               # of the committed .csv and .json
+CODE = ("verdicts/calibration.py", "core/trace.py", "core/runs/batched.py", "verdicts/claims/relations.py",
+        "verdicts/claims/floors.py")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statistical check on one null instance. at: "floor" or a round; more: repetitions per repetition asked for
+    (cheap checks are repeated more often); bound: the one-sided check of a bound that is met with equality."""
+
+    name: str
+    instance: Instance
+    rounds: int
+    replicates: int
+    at: str = "floor"
+    bound: bool = False
+    more: int = 1
+    note: str = ""
+
+    def predicted(self):
+        """The exact expectation: a rational from the derived operator."""
+        op, at = self.instance.op, optimum(self.instance.problem).x
+        if self.at == "floor":
+            return op.floor()
+        *_, (mean, second) = op.trajectory(self.rounds + 1, self.instance.x0 or [0] * self.instance.problem.d)
+        value = sum(second[k, k] - 2 * mean[k] * op.domain.scalar(at[k]) for k in range(len(at)))
+        return fraction(value) + sum(fraction(v) ** 2 for v in at)
+
+    def measured(self, trace, level):
+        return trace.floor(level=level) if self.at == "floor" else trace.interval(-1, level=level)
+
+    def rejects(self, interval, value) -> bool:
+        """Whether the comparison that claims make says that the value is wrong."""
+        if not self.bound:
+            return agrees(interval, value).status == FALSIFIED
+        half = fraction(value) / 2  # (1 + c) chi^2 kappa^2 = value at c = 1
+        return chi_square_floor(interval, ChiSquareFloor((), half, 1, 1)).status == FALSIFIED
+
+
+def checks() -> list[Check]:
+    """Every calibrated check: those that the papers' claims make, with their own settings, and the harder case of
+    squared errors at one round."""
+    three = ["1/2", "3/10", "1/5"]
+    line = Quadratic([[[1]]] * 3, [[0], [1], [5]])
+    skewed = Quadratic([[[1]]] * 3, [[0], [1], [5]], three)
+    pair = Quadratic([[[1]]] * 2, [[1], [-1]])
+    plane = Quadratic([[[2, 0], [0, 1]], [[1, 0], [0, 1]]], [[1, 0], [0, 2]])
+    steps = RandomSteps((("1/2", 1), ("1/2", 9)))
+    noise = Instance("noise", pair, FedAvg("1/100", (9, 1)), Full(), noise=fraction("1/4"), x0=["4/5"])
+    move = FedAvg("1/5", 2)
+    rare = Instance("rare clients", plane, move, Bernoulli(["1/10", "1/2"]), x0=[1, -1])
+    said = "squared error after 4 rounds; its distribution is strongly skewed"
+    return [
+        Check("floor, random step counts", Instance("steps", line, FedAvg("1/20"), Full(steps=steps)), 120, 2048,
+              note="2,048 replicates, 120 rounds, as the claims on random step counts"),
+        Check("floor, clients drawn with replacement",
+              Instance("draws", skewed, FedAvg("1/20", 3, averaging="plain"), WithReplacement(2, three)), 150, 4096,
+              note="4,096 replicates, 150 rounds, as the claims on sampling"),
+        Check("floor, gradient noise", noise, 300, 256, note="256 replicates, 300 rounds, as the claims on floors"),
+        Check("bound of a floor, gradient noise", noise, 300, 256, bound=True,
+              note="one-sided, at a bound met with equality; the planted bound is 10 % too small"),
+        Check("error at a round, gradient noise", Instance("noise at a round", plane, move, Full(), noise=1, x0=[1, -1]),
+              6, 256, at="round", more=10, note="256 replicates; squared error after 6 rounds, skewed"),
+        Check("error at a round, one client of three", Instance("one of three", skewed, move, Uniform(1)), 4, 256,
+              at="round", more=10, note=f"256 replicates; {said}"),
+        Check("error at a round, rare clients", rare, 4, 256, at="round", more=10,
+              note=f"256 replicates, the fewest that may decide; {said}"),
+        Check("error at a round, rare clients, more replicates", rare, 4, 8192, at="round",
+              note=f"8,192 replicates; {said}"),
+        Check("error at a round, 16 replicates", rare, 4, 16, at="round", more=10,
+              note="too few replicates: the check says that it is inconclusive instead of deciding"),
+    ]
+
+
+# ---- repetitions -------------------------------------------------------------------------------------------------
+def traces(check: Check, batch: int, seed=0) -> list:
+    """The traces of BATCH independent repetitions, made as one run.
+
+    Replicates of a run are independent of each other as those of runs with different seeds are, so that disjoint
+    groups of them are independent repetitions. A group's moments are computed as `run` computes its own; together
+    they must give the moments that the run itself recorded, or CertificateFailed is raised.
+    """
+    need("torch", "repeated runs")
+    i, kept = check.instance, []
+    target = FLOAT.array(optimum(i.problem).x)
+
+    def keep(x):
+        values = ((x - x.new_tensor(target)) ** 2).sum(-1)
+        kept.append(values.cpu().numpy())
+        return values
+
+    start = int.from_bytes(Stream(seed, NAME, i.name, batch).key()[:6], "big")
+    whole = i.but(simulate={"rounds": check.rounds, "replicates": BATCH * check.replicates, "seed": start,
+                            "metrics": {"kept": keep}, "device": "cpu"}).run
+    chunks = [kept[k:k + check.rounds + 1] for k in range(0, len(kept), check.rounds + 1)]
+    last = whole.tail_rounds if check.at == "floor" else 1
+    values = np.concatenate([np.mean(c[-last:], axis=0) for c in chunks])
+    own = whole.tail["error"] if check.at == "floor" else {k: v[-1] for k, v in whole.metrics["error"].items()}
+    if not np.allclose(moments(values)[:2], (own["mean"], own["m2"]), rtol=1e-8, atol=0):
+        raise CertificateFailed(f"{check.name}: the repetitions together are not the run that made them")
+    out = []
+    for group in values.reshape(BATCH, check.replicates):
+        part = dict(zip(("mean", "m2", "m3"), moments(group), strict=True))
+        out.append(replace(whole, replicates=check.replicates, tail={"error": part},
+                           metrics={"error": {k: np.array([v]) for k, v in part.items()}}))
+    return out
+
+
+def tally(group, batch: int, seed=0, most=BATCH) -> np.ndarray:
+    """Rejections in one batch by checks that read the same runs: (checks, levels, 3) of the true value, of 10 % less and
+    of 10 % more (which is no error of a bound). At most `most` repetitions are used."""
+    counts = np.zeros((len(group), len(LEVELS), 3), dtype=int)
+    values = []
+    for check in group:
+        truth = check.predicted()
+        values.append((truth, truth * (1 - SHIFT), truth * (1 + SHIFT)))
+    for trace in traces(group[0], batch, seed)[:most]:
+        for c, check in enumerate(group):
+            for k, level in enumerate(LEVELS):
+                interval = check.measured(trace, 1 - level)
+                counts[c, k] += [check.rejects(interval, v) for v in values[c]]
+    return counts
+
+
+def rows_of(check: Check, counts, repetitions: int) -> list[dict]:
+    """The check's rows of the table, from its counts (levels, 3). power: the share of repetitions that reject a
+    prediction that is 10 % wrong, the worse of both directions (a bound is wrong only if it is too small)."""
+    out = []
+    for level, (alarms, less, more) in zip(LEVELS, counts.tolist(), strict=True):
+        low, high = clopper_pearson(alarms, repetitions)
+        out.append({"check": check.name, "level": level, "repetitions": repetitions, "alarms": alarms, "low": low,
+                    "high": high, "power": (less if check.bound else min(less, more)) / repetitions, "shift": "10 %",
+                    "note": check.note})
+    return out
+
+
+def _tally(names, batch, seed, most):
+    """`tally` by names, for worker processes."""
+    return tally([c for c in checks() if c.name in names], batch, seed, most)
+
+
+def clopper_pearson(alarms: int, repetitions: int, confidence=CONFIDENCE) -> tuple:
+    """Two-sided exact interval of a probability from `alarms` events in `repetitions` trials (Clopper and Pearson
+    1934, The use of confidence or fiducial limits, Biometrika 26)."""
+    from scipy.special import betaincinv
+    tail = (1 - confidence) / 2
+    low = 0.0 if alarms == 0 else float(betaincinv(alarms, repetitions - alarms + 1, tail))
+    high = 1.0 if alarms == repetitions else float(betaincinv(alarms + 1, repetitions - alarms, 1 - tail))
+    return low, high
+
+
+def calibrate(repetitions=1000, seed=0, only=(), jobs=1, on_rows=None) -> tuple[list, dict]:
+    """(rows, provenance) of every check, or only some by name. repetitions: at least this many per check (>= 1).
+
+    jobs: worker processes; results do not depend on it. on_rows(rows) is called after each check. Raises BadInput,
+    MissingLibrary without torch.
+    """
+    for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            refuse(what, value, f"is an int >= {least}", "Give another.")
+    need("torch", "repeated runs")
+    known = checks()
+    unknown = [name for name in only if name not in {c.name for c in known}]
+    if unknown:
+        refuse("check", unknown, f"is none of {[c.name for c in known]}", "Name one of them.")
+    groups = {}
+    for check in known:
+        if not only or check.name in only:
+            groups.setdefault((check.instance.name, check.rounds, check.replicates), []).append(check)
+    code, rows = code_hash(), []  # of what runs, should a file change meanwhile
+    with nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for group in groups.values():
+            total = repetitions * group[0].more
+            starts = range(0, total, BATCH)
+            work = ([[c.name for c in group]] * len(starts), [k // BATCH for k in starts], [seed] * len(starts),
+                    [min(BATCH, total - k) for k in starts])
+            counts = sum((map if pool is None else pool.map)(_tally, *work))
+            for check, own in zip(group, counts, strict=True):
+                rows += (new := rows_of(check, own, total))
+                if on_rows is not None:
+                    on_rows(new)
+    return rows, {"seed": seed, "date": f"{datetime.now(UTC):%Y-%m-%d}", "python": platform.python_version(),
+                  **{k: metadata.version(k) for k in ("numpy", "scipy", "torch")}, "machine": platform.machine(),
+                  "interval": f"Clopper-Pearson at {CONFIDENCE:.1%}", "code": code, "replay": share(seed)}
+
+
+def share(seed=0) -> dict:
+    """The intervals of the first BATCH repetitions of one cheap check, to be recomputed by whoever reads the table."""
+    check = next(c for c in checks() if c.name.endswith("one client of three"))
+    found = [check.measured(t, 1 - LEVELS[0]) for t in traces(check, 0, seed)]
+    truth = check.predicted()
+    return {"check": check.name, "alarms": sum(check.rejects(i, truth) for i in found),
+            "intervals": [[i.value, i.half_width] for i in found]}
+
+
+# ---- the committed table -----------------------------------------------------------------------------------------
+def code_hash() -> str:
+    """Hash of the code that the table depends on."""
+    here, h = Path(__file__).parents[1], hashlib.sha256()
+    for name in CODE:
+        h.update(name.encode() + b"\0" + (here / name).read_bytes() + b"\0")
+    return h.hexdigest()[:16]
+
+
+def save(rows, provenance, folder) -> list[Path]:
+    """Write calibration.csv and calibration.json into a folder; returns both paths."""
+    from fltheory.verdicts.report.figures import to_csv
+    folder = Path(folder)
+    if not folder.is_dir():
+        refuse("out", str(folder), "is no folder", "Make it, or choose another with --out.")
+    texts = {folder / f"{NAME}.csv": to_csv(rows), folder / f"{NAME}.json": json.dumps(provenance, indent=1) + "\n"}
+    for path, text in texts.items():
+        write_atomically(path, lambda f, text=text: f.write(text.encode()))
+    return list(texts)
+
+
+def read(folder) -> tuple[list, dict] | None:
+    """(rows, provenance) of a folder's table; None if it has none. Raises BadInput for a table that cannot be read."""
+    from fltheory.verdicts.report.figures import from_csv
+    path = Path(folder) / f"{NAME}.csv"
+    if not path.is_file():
+        return None
+    rows = from_csv(path)
+    try:
+        provenance = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        if not isinstance(provenance, dict) or not isinstance(provenance["replay"]["intervals"], list):
+            raise ValueError("it holds no recorded intervals")
+        if not rows or {"check", "level", "repetitions", "alarms", "low", "high", "power"} - set(rows[0]):
+            raise ValueError("columns are missing")
+        rows = [{**row, **{k: int(row[k]) for k in ("repetitions", "alarms")}} for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{NAME}.csv and .json in {str(folder)!r} cannot be read ({error}). "
+                       "Make them again with `fltheory calibrate`.") from None
+    return rows, provenance
+
+
+def replayed(provenance) -> tuple[str, bool]:
+    """(what a repetition of the recorded share gave, whether it differs though the code is the same)."""
+    if not have("torch"):
+        return "no: torch is not installed", False
+    stored = provenance["replay"]
+    try:
+        found = share(provenance["seed"])
+        same = found["alarms"] == stored["alarms"] and np.allclose(
+            found["intervals"], stored["intervals"], rtol=1e-9, atol=0)
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        return f"no: the recorded share cannot be read ({error})", True
+    if same:
+        return f"{BATCH} repetitions, with equal results", False
+    stale = provenance.get("code") != code_hash() or any(
+        provenance.get(k) != metadata.version(k) for k in ("numpy", "torch"))
+    return f"{BATCH} repetitions, with OTHER results than the table's", not stale
+
+
+def family(records) -> dict:
+    """The statistical comparisons among a report's instance records, and the union bound over their levels: the
+    probability, over seeds, that any of them alarms falsely. level: the largest; bound: 1 at most."""
+    levels = [level_of(c) for r in records if r.get("type") == "instance" for c in r.get("comparisons", ())
+              if c.get("evidence") == "statistical"]
+    return {"comparisons": len(levels), "level": max(levels, default=None), "bound": min(1.0, float(sum(levels)))}
+
+
+def level_of(comparison: dict) -> float:
+    """The false-alarm level that a recorded comparison's interval prints; 1 if it prints none."""
+    shown = re.search(r"\((\d+(?:\.\d+)?)%, n=\d+\)", f"{comparison.get('lhs')} {comparison.get('rhs')}")
+    return 1.0 if shown is None else max(round(1 - float(shown[1]) / 100, 7), 5e-6)  # printed to 1e-5
+
+
+def record(records, roots) -> list[dict]:
+    """The calibration records of a report: one per root folder that holds a table; else the family level alone, if
+    any statistical comparison was made."""
+    whole = family(records)
+    out = []
+    for root in dict.fromkeys(Path(r).resolve() for r in roots):
+        table = read(root)
+        if table is None:
+            continue
+        rows, made = table
+        again, failed = replayed(made)
+        current = made.get("code") == code_hash()
+        state = "current" if current else "STALE: the code changed since; run `fltheory calibrate`"
+        shown = {k: v for k, v in made.items() if k != "replay"}
+        out.append({"type": "calibration", "rows": rows, "family": whole, "failed": failed,
+                    "provenance": {"state": state, "replayed": again, **shown}})
+    if not out and whole["comparisons"]:
+        out = [{"type": "calibration", "rows": [], "family": whole, "failed": False, "provenance": {}}]
+    return out
+
+
+__all__ = ["Check", "calibrate", "checks", "family", "read", "record", "save"]

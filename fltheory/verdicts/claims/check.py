@@ -1,0 +1,418 @@
+"""Decide a claim: its instances, its mutants, its units, its search; then one word that carries its scope."""
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
+from fltheory.core.scalars import Balls, Field
+from fltheory.verdicts.claims import evidence as ev
+from fltheory.verdicts.claims.claim import Claim, Instance
+from fltheory.verdicts.claims.covers import covered, label, restricted
+from fltheory.verdicts.claims.evidence import InstanceVerdict, Terms, weakest
+from fltheory.verdicts.claims.relations import at_most, equal
+from fltheory.verdicts.claims.situation import data
+
+BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
+UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
+
+
+@dataclass(repr=False)
+class ClaimVerdict:
+    """One claim's word with everything it rests on. Prints as a few lines, shows as a table in a notebook."""
+
+    claim: Claim
+    word: str
+    evidence: str
+    instances: list
+    mutants: list = field(default_factory=list)
+    search: dict | None = None
+    dimensional: dict | None = None
+    seconds: float = 0.0
+    powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
+
+    @property
+    def as_expected(self) -> bool:
+        if self.word == ev.SKIPPED:
+            return True  # a missing library is no disagreement; the reason is in the report
+        return self.word == (self.claim.expect or ev.SUPPORTED) and not self.surprises()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statement was PROVED, CERTIFIED or SUPPORTED without a contradiction; for claims without a
+        ledger, which owe no reason for rejecting no mutant."""
+        return self.word in (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED) and all(
+            s.startswith("POWERLESS") for s in self.surprises()
+        )
+
+    def __str__(self):
+        from fltheory.verdicts.claims.cells import verdict_text
+        return verdict_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from fltheory.verdicts.claims.cells import verdict_html
+        return verdict_html(self)
+
+    def surprises(self) -> list[str]:
+        """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
+        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in self.instances if v.status == ev.ERROR]
+        named = {self.claim.finding} - {None}
+        if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
+            wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
+            out.append(f"FALSE, and {wanted}: a statement is called false with a witness")
+        if self.dimensional and self.dimensional["status"] == "failed":
+            out.append(f"dimensional test: {self.dimensional['detail']}")
+        if self.powerless and not self.claim.powerless:
+            out.append("POWERLESS: no mutant was rejected and no reason is given")
+        if not self.powerless:
+            # a statement that is false fails under other bugs too; a fault of the engine must be seen to change that
+            out += [f"mutant {m['name']} survived" for m in self.mutants if m["status"] == "survived"
+                    and (self.word != ev.FALSE or m["kind"] == "engine")]
+        return out
+
+    @property
+    def powerless(self) -> bool:
+        # a statement that fails on the true algorithm has shown that its check can fail
+        return (
+            self.powers_tested
+            and self.word not in (ev.SKIPPED, ev.FALSE)
+            and not any(m["status"] == "killed" for m in self.mutants)
+        )
+
+    def failures(self) -> list[str]:
+        lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
+                 for v in self.instances for c in v.comparisons if c.status != ev.HOLDS]
+        return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in self.instances if v.reason] + \
+            [f"  {s}" for s in self.surprises()]
+
+    def record(self) -> dict:
+        c = self.claim
+        counts = {}
+        for v in self.instances:
+            counts[v.status] = counts.get(v.status, 0) + 1
+        covers = covered(c) if self.word == ev.PROVED else {}
+        loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
+        scope = f"{len(self.instances)} instances"
+        if self.search:
+            scope += f"; search of {self.search['tries']} tries over {', '.join(self.search['families'])}"
+        return {
+            "type": "claim",
+            "id": c.id,
+            "paper": c.paper,
+            "place": c.place,
+            "kind": c.kind,
+            "statement": c.statement,
+            "says": c.says,
+            "word": self.word,
+            "expected": c.expect or ev.SUPPORTED,
+            "as_expected": self.as_expected,
+            "surprises": self.surprises(),
+            "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
+            "covers": covers,
+            "restricted": restricted(covers),
+            "label": label(self.word, covers),
+            "evidence": self.evidence,
+            "scope": scope,
+            "counts": counts,
+            "looseness": [min(loose), max(loose)] if loose else None,
+            "search": self.search,
+            "mutants": self.mutants,
+            "powerless": self.powerless,
+            "powerless_reason": c.powerless,
+            "dimensional": self.dimensional,
+            "instead": c.instead,
+            "finding": c.finding,
+            "reading": c.reading,
+            "survives": c.survives,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def records(self) -> list[dict]:
+        """The claim's record followed by one record per instance."""
+        return [self.record()] + [
+            {"type": "instance", "paper": self.claim.paper, "claim": self.claim.id, "instance": v.instance,
+             "status": v.status, "evidence": v.evidence, "reason": v.reason, "says": v.says,
+             "data": v.data, "hypotheses": v.hypotheses, "comparisons": [k.record() for k in v.comparisons],
+             "seconds": round(v.seconds, 3)} for v in self.instances]
+
+
+def check(claim: Claim, mutant=None, search=True, quick=False, decided=lambda verdict: None) -> ClaimVerdict:
+    """Decide a claim.
+
+    mutant: a function instance -> instance applied everywhere (to see a claim fail); search: run the counter-example
+    search; quick: a tenth of its tries and no mutants; decided: is called with each instance's verdict at once.
+    """
+    began = time.perf_counter()
+    on = [mutant(i) for i in claim.on] if mutant else list(claim.on)
+    instances = []
+    for instance in on:
+        instances.append(check_instance(claim, instance))
+        if instances[-1].status == ev.FALSIFIED:
+            instances[-1].data = data(instance)
+        decided(instances[-1])
+    found = None
+    if claim.search_plan is not None and search:
+        try:
+            found = claim.search_plan.run(claim, quick=quick)
+            refuting = found.pop("verdict")
+            instances += [refuting] if refuting else []
+        except MissingLibrary as error:
+            instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
+        except Exception as error:
+            instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
+    verdict = ClaimVerdict(claim, "", "none", instances, search=found)
+    if not mutant and not quick:
+        verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on, instances)
+        verdict.dimensional = _dimensional(claim, on, instances)
+    verdict.powers_tested = not mutant and not quick
+    verdict.word = _word(claim, instances, found)
+    verdict.evidence = _evidence(verdict.word, instances)
+    verdict.seconds = time.perf_counter() - began
+    return verdict
+
+
+def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
+    """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass."""
+    fault = instance.extra.get("fault")
+    if fault is not None:
+        with fault.planted():
+            return check_instance(claim, instance.but(fault=None))
+    began = time.perf_counter()
+    out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
+    try:
+        with Balls.apart(getattr(instance.domain, "bits", 53)):
+            out.hypotheses = [h.check(instance) for h in claim.needs]
+            failed = [h for h in out.hypotheses if not h["holds"]]
+            if failed:
+                out.status = ev.OUT_OF_SCOPE
+                out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
+                return out
+            out.comparisons = claim(instance)
+        if not out.comparisons:
+            out.reason = "the claim compared nothing"
+        statuses = {c.status for c in out.comparisons}
+        out.status = next(
+            (s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR
+        )
+        deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
+        kinds = [c.evidence for c in deciding]
+        # one failing leg refutes with its own strength; a conjunction holds only as strongly as its weakest leg
+        # runs confirm what exact legs decide; alone they are statistical
+        decisive = [k for k in kinds if k != "statistical"] or kinds
+        out.evidence = max(kinds, key=ev.STRENGTH.index) if out.status == ev.FALSIFIED else weakest(decisive)
+    except ImportError as error:  # `linalg` and `scalars` say which library is missing and what for
+        out.status, out.reason = ev.SKIPPED, str(error)
+    except (CertificateFailed, TooLarge) as error:
+        out.status, out.reason = ev.INCONCLUSIVE, str(error)
+    except NoFixedPoint as error:
+        out.status, out.reason, out.evidence = ev.INCONCLUSIVE, str(error), "none"
+    except Exception as error:
+        out.status, out.reason = ev.ERROR, f"{type(error).__name__}: {error} ({_where(claim, error)})"
+    finally:
+        out.seconds = time.perf_counter() - began
+    return out
+
+
+def _where(claim, error) -> str:
+    """The line of the claim's own file that an error came through, and the place that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
+    mine = [f for f in frames if f.filename == own] or [f for f in frames if f.name != "check_instance"] or frames
+    last, told = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
+    return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
+
+
+def _word(claim, instances, found) -> str:
+    scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
+    if any(v.status == ev.ERROR for v in instances):
+        return ev.ERROR
+    refuted = [v for v in scope if v.status == ev.FALSIFIED]
+    if any(ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball") for v in refuted):
+        return ev.FALSE
+    if refuted:
+        return ev.OPEN  # floats or statistics raise a suspicion; only exact numbers accuse
+    if claim.vacuous is not None and not scope:
+        proof = claim.vacuous()
+        proof = proof if isinstance(proof, (list, tuple)) else [proof]
+        strong = all(c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= ev.STRENGTH.index("ball") for c in proof)
+        return ev.VACUOUS if strong else ev.OPEN
+    if not scope:
+        return ev.SKIPPED if any(v.status == ev.SKIPPED for v in instances) else ev.OPEN
+    if any(v.status == ev.INCONCLUSIVE for v in scope):
+        return ev.OPEN
+    kinds = {c.evidence for v in scope for c in v.comparisons}
+    decisive = kinds - {"statistical"}  # runs confirm; they never decide what is proved without them
+    weak = weakest(decisive) if decisive else "statistical"
+    if claim.domain and weak in ("symbolic", "exact") and _proves(claim, scope):
+        return ev.PROVED
+    if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
+        return ev.CERTIFIED
+    if claim.kind in UNIVERSAL and (found is None or not found["in_scope"]):
+        if any(v.status == ev.SKIPPED for v in instances):
+            return ev.SKIPPED
+        return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
+    return ev.SUPPORTED
+
+
+def _proves(claim, scope) -> bool:
+    """Whether every instance but the illustrations is decided in symbols; where all its numbers are symbols, exact facts may
+    stand beside: they are steps of the proof."""
+    shown = {i.name for i in claim.on if i.illustrates}
+    free = {i.name for i in claim.on if isinstance(i.domain, Field)}
+    kinds = {v.instance: {c.evidence for c in v.comparisons} - {"statistical"} for v in scope if v.instance not in shown}
+    return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
+
+
+def _evidence(word, instances) -> str:
+    """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
+    if word == ev.PROVED:
+        return "symbolic"
+    if word == ev.FALSE:
+        return max((v.evidence for v in instances if v.status == ev.FALSIFIED), key=ev.STRENGTH.index)
+    return weakest([v.evidence for v in instances if v.status == ev.HOLDS])
+
+
+# ---- mutants ---------------------------------------------------------------------------------------------
+def _term_mutants(claim, on, instances) -> list[dict]:
+    """Each term of a bound is dropped in turn; some instance must then violate the bound."""
+    names = []
+    for v in instances:
+        for c in v.comparisons:
+            names += [n for n in (c.terms or {}) if n not in names]
+    out = []
+    for name in names:
+        killer = next(
+            (
+                v.instance
+                for v in instances
+                if v.status == ev.HOLDS
+                for c in v.comparisons
+                if c.terms and name in c.terms and _without(c, name).status == ev.FALSIFIED
+            ),
+            None,
+        )
+        out.append({"name": f"drop:{name}", "kind": "term", "status": "killed" if killer else "survived", "by": killer,
+                    "detail": "" if killer else "no instance needs this term"})
+    return out
+
+
+def _without(c, name):
+    relation = equal if c.relation == "equal" else at_most
+    return relation(c.lhs, Terms(**c.terms).without(name))
+
+
+def _code_mutants(claim, on, instances) -> list[dict]:
+    """Catalogued bugs swapped into the instances, and each must be noticed somewhere. One that diverges counts as nothing:
+    whoever runs it notices.
+
+    A fault of the engine is noticed where it turns HOLDS and FALSIFIED into each other: a statement that is false on
+    purpose loses its witness. A bug that only raises an error, or leaves a comparison undecided, was not noticed.
+    """
+    out = []
+    for bug in claim.rejects:
+        tried, killer, diverging = 0, None, []
+        noticed = {ev.HOLDS: ev.FALSIFIED} | ({ev.FALSIFIED: ev.HOLDS} if _of_engine(bug) else {})
+        for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
+            try:
+                mutated = apply_bug(bug, instance)
+            except (TypeError, AttributeError, FLTheoryError):
+                continue
+            wanted = None if mutated is None else noticed.get(right.status)
+            if wanted is None:
+                continue
+            tried += 1
+            if not _of_engine(bug) and _diverges(mutated):
+                diverging.append(instance.name)
+                continue
+            if check_instance(claim, mutated).status == wanted:
+                killer = instance.name
+                break
+        status = (
+            "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == len(diverging) else "survived"
+        )
+        out.append(
+            {
+                "name": bug.__name__,
+                "kind": "engine" if _of_engine(bug) else "bug",
+                "status": status,
+                "by": killer,
+                "detail": (bug.__doc__ or "").split("\n")[0] + (f" (diverges on {', '.join(diverging)})" if diverging else ""),
+            }
+        )
+    return out
+
+
+def apply_bug(bug, instance) -> Instance | None:
+    """The instance under a catalogued bug (a function of the algorithm, or of the law), None where it changes nothing.
+
+    A bug with `of = "engine"` is a wrong line of this package: a fresh instance carries it as `fault`, and
+    `check_instance` decides that one while `fault.planted()` holds.
+    """
+    if _of_engine(bug):
+        return instance.afresh().but(fault=bug)
+    field = getattr(bug, "of", "algorithm")
+    value = getattr(instance, field)
+    changed = None if value is None else bug(value)
+    return None if changed is None or changed == value else instance.but(**{field: changed}, stated=instance.stated)
+
+
+def _of_engine(bug) -> bool:
+    return getattr(bug, "of", "") == "engine"
+
+
+def _diverges(instance) -> bool:
+    """Whether second moments grow on the instance, where it has numbers: by its operator, else by its declared run."""
+    from fltheory.core.problems.quadratic import Quadratic
+    from fltheory.core.scalars import FLOAT, RATIONAL
+    if instance.domain not in (FLOAT, RATIONAL) and not isinstance(instance.domain, Balls):
+        return False  # a symbolic identity is about every step size
+    try:
+        if isinstance(instance.problem, Quadratic):
+            return not instance.but(domain=FLOAT).op.stable
+        return instance.simulate is not None and _blown_up(instance.run)
+    except Exception:  # a bug that breaks the round is no reason to break off: the claim on it will say ERROR
+        return False
+
+
+def _blown_up(trace) -> bool:
+    """Whether a run ended far beyond where it began, or outside the floats."""
+    error = trace.mean() if "error" in trace.metrics else np.zeros(1)
+    return not np.isfinite(trace.final).all() or not error[-1] <= BLOWN * max(error[0], 1.0)
+
+
+def _dimensional(claim, on, instances) -> dict | None:
+    """A bound's truth may not depend on units: both sides must scale alike under f -> c f and x -> s x."""
+    if not claim.bound:
+        return None
+    usable = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS and i.problem is not None
+              and hasattr(i.problem, "H") and getattr(i, "units", True) and i.algorithm is not None
+              and any(c.terms for c in v.comparisons)]
+    for instance in usable[:2]:
+        for loss, length in ((Fraction(3), Fraction(1)), (Fraction(1), Fraction(2, 5))):
+            base, other = claim(instance), claim(instance.rescaled(loss, length))
+            for a, b in zip(base, other, strict=True):
+                if a.terms is None:
+                    continue
+                ratio = equal(_ratio(a), _ratio(b))
+                if ratio.status != ev.HOLDS:
+                    return {
+                        "status": "failed",
+                        "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
+                        f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x",
+                    }
+    if not usable:
+        return {"status": "not applicable", "detail": "no instance with a sum of terms can be rescaled"}
+    return {"status": "passed", "detail": f"both sides scale alike on {len(usable[:2])} instances"}
+
+
+def _ratio(c):
+    return c.looseness if c.looseness is not None else 0
+
+
+__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance"]

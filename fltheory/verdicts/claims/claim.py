@@ -1,0 +1,394 @@
+"""The forms of a claim, a hypothesis, an instance and a finding."""
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+
+from fltheory.core.errors import is_one_of, listed, refuse, shown
+from fltheory.core.scalars import RATIONAL, Domain, Field, declare, fraction
+from fltheory.verdicts.claims.covers import check_covers
+from fltheory.verdicts.claims.evidence import Comparison, at_status, show
+from fltheory.verdicts.claims.stated import Stated
+
+DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
+
+
+STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")  # nobody has to repeat them
+
+
+class Instance:
+    """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
+
+    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
+    `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
+    algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
+    `i.stated`, which mutants leave alone (`i.eta`, `i.taus`, `i.p` and so on for short). illustrates: it shows in numbers what
+    other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
+    keywords become attributes (step counts, horizons, symbols).
+    """
+
+    def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
+                 x0=None, simulate=None, illustrates=False, stated=None, **extra):
+        self.name, self.problem, self.algorithm, self.law = name, problem, algorithm, law
+        self.noise, self.domain, self.says, self.x0, self.simulate = noise, domain, says, x0, simulate
+        self.illustrates, self.extra = illustrates, extra
+        self.stated = stated or Stated(problem, algorithm, law, noise)
+
+    def __getattr__(self, name):
+        if not name.startswith("__") and name != "extra" and name in self.extra:
+            return self.extra[name]
+        if name not in STATED or "stated" not in self.__dict__:
+            raise AttributeError(
+                f"instance {self.__dict__.get('name')!r} has no {name!r}; it has {sorted(self.__dict__.get('extra', {}))}"
+            )
+        return getattr(self.stated, name)
+
+    def but(self, **changes) -> Instance:
+        """The same instance with some fields or extras replaced, and what it states with them."""
+        new = {k: changes[k] for k in ("problem", "algorithm", "law", "noise") if k in changes}
+        stated = changes.pop("stated", None) or replace(self.stated, **new)
+        own = {k: changes.pop(k, getattr(self, k)) for k in
+               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
+        return type(self)(**own, stated=stated, **(self.extra | changes))
+
+    def afresh(self) -> Instance:
+        """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
+        parts = {k: _afresh(getattr(self, k)) for k in ("problem", "algorithm", "law")}
+        return self.but(**parts, **{k: _afresh(v) for k, v in self.extra.items()})
+
+    @functools.cached_property
+    def op(self):
+        from fltheory.core.operators.operator import derive
+        return derive(self.algorithm, self.problem, self.law, noise=self.noise, domain=self.domain)
+
+    @functools.cached_property
+    def op_anywhere(self):
+        """The operator on every state, not only those reachable from the start."""
+        from fltheory.core.operators.operator import derive
+        return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
+
+    @functools.cached_property
+    def least_traffic(self):
+        """(up, down): vectors per participant and round that the coded round cannot do without."""
+        from fltheory.core.operators.traffic import least_traffic
+        return least_traffic(self.algorithm, self.problem)
+
+    @functools.cached_property
+    def worst_schedule(self):
+        """The worst contraction over every schedule of the instance's `windows`; where it has a `target`, only whether that
+        rate can be certified."""
+        from fltheory.core.schedules.worst import worst_schedule
+        return worst_schedule(self.algorithm, self.problem, self.windows, rate=self.extra.get("target"))
+
+    @functools.cached_property
+    def run(self):
+        from fltheory.core.runs import run
+        return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
+                   **({"device": DEVICE} | (self.simulate or {})))
+
+    @property
+    def constants(self):
+        return self.problem.constants
+
+    def rescaled(self, loss, length) -> Instance:
+        """The same situation in other units: f(x) -> loss f(x/length), x -> length x, steps adjusted so that every
+        iterate is multiplied by `length`. Truth must not depend on units."""
+        from fltheory.core.problems.quadratic import Quadratic
+        c, s = fraction(loss), fraction(length)
+        p = self.problem
+        problem = Quadratic.from_linear(p.H * (c / s**2), p.b * (c / s), p.weights, p.offset * c)
+        algorithm = _in_units(self.algorithm, {"StepSize": s**2 / c, "Curvature": c / s**2, "Length": s})
+        x0 = None if self.x0 is None else declare(self.x0) * s
+        units = {"eta": s**2 / c, "mu": c / s**2}
+        extra = {k: fraction(self.extra[k]) * v for k, v in units.items() if k in self.extra}
+        return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
+
+
+def illustrate(instances, symbols=False):
+    """Say of instances in numbers (symbols=True: of all of them) that they only illustrate what others prove; returns the list.
+
+    Raises BadInput if it holds anything but instances.
+    """
+    if symbols is not True and symbols is not False:
+        refuse("symbols", symbols, "is True or False", "Say whether instances in symbols are meant too.")
+    for i in _instances(instances):
+        i.illustrates = i.illustrates or symbols or not isinstance(i.domain, Field)
+    return instances
+
+
+def _in_units(record, factors):
+    """The record with every number multiplied by the factor of its annotation."""
+    changes = {}
+    for f in fields(record):
+        value = getattr(record, f.name)
+        if is_dataclass(value):
+            changes[f.name] = _in_units(value, factors)
+        elif f.type in factors and value is not None:
+            each = isinstance(value, tuple)
+            changes[f.name] = tuple(fraction(v) * factors[f.type] for v in value) if each else fraction(value) * factors[f.type]
+    return replace(record, **changes)
+
+
+def _afresh(value):
+    """A copy of a record (or of those in a list) without its remembered values; anything else as it is."""
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_afresh(v) for v in value)
+    if isinstance(value, (type, Domain)) or not type(value).__module__.startswith("fltheory.") or not hasattr(value, "__dict__"):
+        return value
+    new = copy.copy(value)
+    for name in [k for k in vars(new) if k == "_converted" or isinstance(getattr(type(new), k, None), functools.cached_property)]:
+        del vars(new)[name]
+    vars(new).update({k: _afresh(v) for k, v in vars(new).items() if isinstance(v, (tuple, list)) or hasattr(v, "__dict__")})
+    return new
+
+
+ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A named inequality left(instance) <= right(instance) (or <) between computed numbers.
+
+    `sides` returns (left, right); (None, ...) if a number does not exist, `ASSUMED` where everything is a symbol.
+    """
+
+    name: str
+    statement: str
+    sides: Callable
+    strict: bool = False
+
+    def check(self, instance) -> dict:
+        sides = self.sides(instance)
+        if sides is ASSUMED:
+            lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
+        else:
+            left, right = sides
+            lhs, rhs = ("none" if v is None else show(v) for v in (left, right))
+            if left is None or right is None:  # the number does not exist: no finite constant
+                holds, margin = False, ""
+            else:
+                holds, margin = at_status(left, right, self.strict)
+                margin = show(margin)
+        return {"name": self.name, "statement": self.statement, "lhs": lhs, "rhs": rhs, "holds": holds, "margin": margin}
+
+
+@dataclass
+class Claim:
+    """A statement with what it needs, where it is checked, and which wrong implementations it must reject.
+
+    The docstring of `body` is the statement (Markdown with LaTeX). `on`: instances; `needs`: hypotheses; `rejects`:
+    functions algorithm -> algorithm (catalogued bugs); `search_plan`: a `Search`, the keyword `search=` of the
+    decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers, and why; `covers`: {"n", "d", "tau", ..: "all"} as far
+    as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
+    a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
+    no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
+    algorithm; `bound`: the dimensional test applies.
+    """
+
+    id: str
+    body: Callable
+    on: tuple
+    needs: tuple = ()
+    rejects: tuple = ()
+    search_plan: object = None
+    expect: str | None = None
+    domain: str = ""
+    covers: dict = field(default_factory=dict)
+    instead: str | None = None
+    finding: str | None = None
+    reading: str = ""
+    survives: str = ""
+    powerless: str = ""
+    vacuous: Callable | None = None
+    bound: bool = False
+    place: str = ""
+    kind: str = ""
+    paper: str = ""
+    folder: Path | None = None
+    says: str = ""
+    findings: frozenset = frozenset()  # ids of those that explain why it is false, filled in by its folder's loader
+
+    @property
+    def module(self) -> str:
+        """The module that declares the claim."""
+        return self.body.__module__
+
+    @property
+    def statement(self) -> str:
+        return inspect.cleandoc(self.body.__doc__ or "")
+
+    def __call__(self, instance):
+        """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
+        result = self.body(instance)
+        found = list(result) if isinstance(result, (tuple, list)) else [result]
+        for c in found:
+            if not isinstance(c, Comparison):
+                code = getattr(self.body, "__code__", None)
+                where = "" if code is None else f" (declared at line {code.co_firstlineno})"
+                refuse("result", c, f"the body of claim {self.id!r}{where} returned no comparison",
+                       "Return ft.equal(left, right), ft.at_most(left, right) or a list of such.")
+        return found
+
+    def check(self, on=None, **options):
+        """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`.
+
+        on: other instances to check it on instead, then without a search. Further options as for `check`:
+        mutant (instance -> instance), search (bool), quick (bool). Raises BadInput if `on` holds no instances.
+        """
+        from fltheory.verdicts.claims.check import check
+        claim = self if on is None else replace(self, on=_instances(on), search_plan=None)
+        return check(claim, **options)
+
+    def search(self, seconds=60, tries=None, families=None):
+        """Look for a counter-example inside the hypotheses and shrink it to small rationals; returns a `SearchResult`.
+
+        seconds: deadline > 0, kept between tries and while shrinking, or None; tries: largest number per family, or
+        None (not both). families: `Family` objects; default the declared ones, else, for every algorithm and solver of the
+        claim's instances, quadratics drawn around the first quadratic instance with it and, if the claim runs on them (no
+        operator, no closed form), Huber losses in the same settings. Draws on which the claim fails to run are counted
+        (`error`). The same number of tries gives the same result as long as no deadline cuts it.
+        Raises BadInput on bad budgets or where no default family exists, MissingLibrary without hypothesis.
+        """
+        from fltheory.verdicts.claims.search import look
+        return look(self, seconds, tries, families)
+
+    def assert_holds(self):
+        """For pytest and notebooks: fail with a table unless the claim has its expected word, or, where no word is
+        declared, unless it is PROVED, CERTIFIED or SUPPORTED."""
+        __tracebackhide__ = True
+        verdict = self.check()
+        if not (verdict.as_expected if self.expect else verdict.holds):
+            from fltheory.core.tables import plain
+            from fltheory.verdicts.report.terminal import claim_line
+            raise AssertionError("\n".join([claim_line(verdict.record()), *map(plain, verdict.failures())]))
+
+    def _repr_html_(self):
+        from fltheory.verdicts.claims.cells import claim_html
+        return claim_html(self)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was discovered about a printed statement; confirmed by the procedure of its kind.
+
+    kinds: counterexample, wrong-formula, missing-hypothesis, asymptotic, gap, remark, misprint, empirical.
+    at: names of the instances of the broken claim that carry it. check: function returning comparisons, for the kinds
+    that need a proof of their own (asymptotic, remark, gap). script: witness file relative to the paper's folder.
+    """
+
+    id: str
+    kind: str
+    breaks: str | None = None
+    at: tuple = ()
+    step: str = ""
+    says: str = ""
+    corrected: str | None = None
+    script: str | None = None
+    check: Callable | None = None
+    reading: str = ""
+    survives: str = ""
+    place: str = ""
+    paper: str = ""
+    expect: str = "CONFIRMED"
+    folder: Path | None = None
+    module: str = ""
+
+    def __post_init__(self):
+        kinds = (
+            "counterexample",
+            "wrong-formula",
+            "missing-hypothesis",
+            "asymptotic",
+            "gap",
+            "remark",
+            "misprint",
+            "empirical",
+        )
+        if not isinstance(self.id, str) or not self.id.strip():
+            refuse("id", self.id, "a finding is named by a string", 'For example "eq7-missing-factor".')
+        if not isinstance(self.at, (tuple, list)) or not all(isinstance(name, str) for name in self.at):
+            refuse("at", self.at, "is a tuple of names of instances", 'For example at=("two clients",).')
+        if not is_one_of(self.kind, kinds):
+            refuse("kind", self.kind, f"is one of {kinds}", "Say how the finding is decided.")
+
+
+REGISTRY: list = []
+
+
+def _register(made):
+    """Remember a declaration. A cell that is run again replaces its own; files never may, their loader refuses it."""
+    if getattr(sys.modules.get(made.module), "__file__", None) is None or made.module == "__main__":
+        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (made.module, made.id, type(made))]
+    REGISTRY.append(made)
+    return made
+
+
+def _instances(on):
+    rule = "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)]."
+    if isinstance(on, Instance) or not hasattr(on, "__iter__"):
+        refuse("on", on, *rule)
+    found = tuple(listed(on, "on", *rule))
+    for i in found:
+        if not isinstance(i, Instance):
+            refuse("on", i, f"holds a {type(i).__name__} that is no instance",
+                   "Write on=[ft.Instance(name, problem, algorithm, law)].")
+    return found
+
+
+def _listed(id, what, values, good, rule, remedy):
+    single = callable(values) or not hasattr(values, "__iter__")
+    values = (values,) if single else tuple(listed(values, f"{what} of claim {id!r}", rule, remedy))
+    for v in values:
+        if not good(v):
+            refuse(f"{what} of claim {id!r}", v, rule, remedy)
+    return values
+
+
+def claim(id, on=(), **options):
+    """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger.
+
+    Works in a paper folder, a script and a notebook cell. id: a non-empty string; on: instances; search: a `Search`
+    (`Claim.search` is the method that looks for counter-examples). Raises BadInput on anything else.
+    """
+    if not isinstance(id, str) or not id.strip():
+        refuse("id", id, "a claim is named by a string", 'Write @ft.claim("my-theorem", on=[...]) above the function.')
+    on = _instances(on)
+    if "search" in options:
+        options["search_plan"] = options.pop("search")
+    known = {f.name for f in fields(Claim)} - {"id", "body", "on"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        refuse(f"options of claim {id!r}", unknown, f"are none of {sorted(known - {'search_plan'} | {'search'})}",
+               "Numbers of an instance are keywords of ft.Instance.")
+    for what, good, rule, remedy in (
+        ("needs", lambda h: isinstance(h, Hypothesis), "is no hypothesis", "Give ft.Hypothesis(name, text, sides)."),
+        ("rejects", callable, "is no function", "Give functions algorithm -> wrong algorithm."),
+    ):
+        if what in options:
+            options[what] = _listed(id, what, options[what], good, rule, remedy)
+    check_covers(options.get("covers", {}), id)
+    plan = options.get("search_plan")
+    if plan is not None and not hasattr(plan, "run"):
+        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
+
+    def wrap(body):
+        if not callable(body) or isinstance(body, (type, Claim)):
+            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
+        return _register(Claim(id, body, on, **options))
+    return wrap
+
+
+def finding(id, **options) -> Finding:
+    """Declare a finding; a record without logic. Options: the fields of `Finding`, of which `kind` is required."""
+    known = {f.name for f in fields(Finding)} - {"id", "module"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        refuse(f"options of finding {shown(id)}", unknown, f"are none of {sorted(known)}", "Correct the name.")
+    if "kind" not in options:
+        refuse(f"options of finding {shown(id)}", sorted(options), "the kind is missing", 'For example kind="misprint".')
+    return _register(Finding(id, module=sys._getframe(1).f_globals["__name__"], **options))

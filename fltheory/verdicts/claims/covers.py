@@ -1,0 +1,68 @@
+"""What a proof covers: numbers of clients n, dimensions d, local steps tau, and what else a claim names.
+
+What an argument reaches in general is declared, "all", and its `domain` says by which argument. Everything else is read off
+the symbolic instances on which the proof was carried out.
+"""
+from __future__ import annotations
+
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import Field
+from fltheory.verdicts.claims.evidence import PROVED
+
+KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
+SHOWN = 4   # values of one name that a label shows
+
+
+def check_covers(covers, id) -> dict:
+    """The declared dictionary {name: "all", "none" (the statement has none) or the values in words}. Raises BadInput."""
+    good = isinstance(covers, dict) and all(isinstance(k, str) and isinstance(v, str) and k.strip() and v.strip()
+                                            for k, v in covers.items())
+    if not good:
+        refuse(f"covers of claim {id!r}", covers, 'is a dictionary of texts: "all", "none", or values such as "2, 3"',
+               'For example covers={"tau": "all"}: what is left out is read off the symbolic instances.')
+    return covers
+
+
+def covered(claim) -> dict:
+    """{name: "all" or values in words}: n, d and tau first, without those that the statement does not have."""
+    symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
+    seen = {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
+            "d": {i.problem.d for i in symbolic if hasattr(i.problem, "d")},
+            "tau": {s for i in symbolic for s in _steps(i.algorithm)}}
+    found = {name: claim.covers.get(name) or _words(seen[name]) for name in KNOWN}
+    return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
+
+
+def _steps(algorithm):
+    steps = getattr(algorithm, "steps", None)
+    return [] if not isinstance(steps, (int, tuple)) else [steps]
+
+
+def _words(values) -> str:
+    """2, 3 for few values; 1 to 5 for a range; local steps of several clients as tuples."""
+    numbers = sorted(v for v in values if isinstance(v, int))
+    tuples = sorted(v for v in values if not isinstance(v, int))
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        listed = [f"{numbers[0]} to {numbers[-1]}"]
+    else:
+        listed = [str(v) for v in numbers]
+    listed += [f"({', '.join(map(str, v))})" for v in tuples]
+    return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
+
+
+def label(word, covers) -> str:
+    """The word with what it covers: "PROVED for n = 2, 3 and all d, tau"; "" for other words."""
+    if word != PROVED:
+        return ""
+    limits = "; ".join(f"{k} = {v}" for k, v in covers.items() if v != ALL)
+    general = ", ".join(k for k, v in covers.items() if v == ALL)
+    parts = [limits] * bool(limits) + [f"all {general}"] * bool(general)
+    return f"{word} for {' and '.join(parts)}" if parts else word
+
+
+def restricted(covers) -> bool:
+    """Whether something is covered for some values only."""
+    return any(v != ALL for v in covers.values())
+
+
+__all__ = ["check_covers", "covered", "label", "restricted"]

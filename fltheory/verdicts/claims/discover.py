@@ -1,0 +1,243 @@
+"""Find paper folders by path and load their claims, findings and ledger.
+
+A paper folder holds `ledger.csv` (id, place, type, kind, expected, ...), `claims/*.py`, `findings.py` or
+`findings/*.py`, what these import (formulas, instances), and perhaps `answer.md` and `paper.toml`. A reader's own folder
+is checked by the same command.
+"""
+from __future__ import annotations
+
+import csv
+import difflib
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fltheory.core.errors import BadInput, FLTheoryError, refuse, shortened
+from fltheory.verdicts.claims import about, answers, inputs
+from fltheory.verdicts.claims import claim as forms
+from fltheory.verdicts.claims.claim import Claim, Finding
+
+CARRIED = Path(__file__).resolve().parents[2] / "papers" / "verification"  # in an installed wheel; a checkout has none
+COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
+
+
+@dataclass
+class Paper:
+    """One folder: its slug, ledger rows by id, claims and findings by id, its answer and what it says about the paper
+    (None if it has none)."""
+
+    slug: str
+    folder: Path
+    ledger: dict
+    claims: dict = field(default_factory=dict)
+    findings: dict = field(default_factory=dict)
+    answer: answers.Answer | None = None
+    about: dict | None = None
+
+
+def read_ledger(path: Path) -> dict:
+    """Rows of a ledger by id. Raises BadInput for missing columns or repeated ids."""
+    try:
+        with open(path, newline="", encoding="utf-8") as handle:
+            rows = list(csv.DictReader(handle))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"ledger {str(path)!r} cannot be read ({error}). Restore the file.") from None
+    missing = [c for c in COLUMNS if rows and c not in rows[0]]
+    if missing or not rows:
+        refuse("ledger", str(path), f"needs the columns {COLUMNS}", f"Missing: {missing or 'every row'}.")
+    out = {}
+    for number, row in enumerate(rows, start=2):
+        if not row["id"] or None in (row[c] for c in COLUMNS):
+            refuse("row", number, f"of {path.name} has no id or fewer fields than columns", "Complete the row.")
+        if row["id"] in out:
+            refuse("id", row["id"], f"stands twice in {path.name}", "Ids are unique.")
+        out[row["id"]] = row
+    return out
+
+
+def default_paths() -> list[str]:
+    """Where papers are looked for if nobody says: the folder `verification` here, else the papers of the installed package."""
+    here = "verification"
+    return [str(CARRIED) if CARRIED.is_dir() and not Path(here).exists() else here]
+
+
+def carried(folder) -> bool:
+    """Whether a folder belongs to the installed package, in which nothing may be written."""
+    return Path(folder).resolve().is_relative_to(CARRIED)
+
+
+def papers(paths) -> list[Paper]:
+    """Every paper folder at or below the given paths, each once, sorted by slug; folders of one name are told apart by
+    their parents. Raises BadInput if there is none."""
+    folders = []
+    for path in map(Path, paths):
+        if not path.exists():
+            refuse(
+                "path",
+                str(path),
+                "does not exist",
+                "Give a paper folder or a folder of them, for example verification.",
+            )
+        folders += [p.parent for p in ([path / "ledger.csv"] if (path / "ledger.csv").is_file()
+                                       else sorted(path.glob("*/ledger.csv")))]
+    if not folders:
+        refuse("path", [str(p) for p in paths], "holds no paper folder (none has a ledger.csv)",
+               "`fltheory list` shows the papers of a folder.")
+    found = [load(f) for f in sorted({f.resolve() for f in folders}, key=lambda f: (f.name, str(f)))]
+    depth = 1
+    while len({p.slug for p in found}) < len(found):
+        depth += 1
+        for p in found:
+            p.slug = "/".join(p.folder.parts[-depth:])
+    return found
+
+
+def load(folder: Path) -> Paper:
+    """Import a paper folder and collect what it declares."""
+    folder = Path(folder).resolve()
+    inputs.stamp(folder)  # before anything of it is read
+    paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
+    paper.answer, paper.about = answers.read(folder, paper.ledger), about.read(folder)
+    package = activate(folder)
+    files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
+    files += [f for f in (folder / "findings.py",) if f.is_file()]
+    for file in files:
+        name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
+        imported(lambda name=name: importlib.import_module(name), file.relative_to(folder.parent))
+        for made in forms.REGISTRY:
+            if made.module == name and made.folder in (None, folder):
+                _add(paper, made)
+    for made in paper.claims.values():
+        made.findings = frozenset(f.id for f in paper.findings.values() if made.id == f.breaks or made.finding == f.id)
+    return paper
+
+
+def imported(load, file):
+    """What `load` returns, which executes a reader's file; whatever that raises becomes a BadInput with its place."""
+    try:
+        return load()
+    except (FLTheoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a file that calls sys.exit() must not end the program, least of all with status 0
+        raise BadInput(f"{file} cannot be imported: {_where(error)}. "
+                       "Correct the file, or install what it needs.") from error
+
+
+def _where(error):
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    line = error.lineno if isinstance(error, SyntaxError) else at.lineno
+    return f"{type(error).__name__}: {shortened(error)} (line {line})"
+
+
+_ASIDE: dict[Path, dict] = {}  # modules of folders of papers whose name another one uses at the moment
+
+
+def activate(folder: Path) -> str:
+    """Make `<parent>.<slug>` name this folder's modules and return that name.
+
+    Folders of papers may share a name: the modules of the others are put aside. Raises BadInput if the parent's name
+    belongs to an importable module that is no folder of papers.
+    """
+    folder = Path(folder).resolve()
+    parent, name = folder.parent, folder.parent.name
+    places = refuse_module_name(parent)
+    if name in sys.modules and places != [parent]:
+        _ASIDE[places[0]] = {k: sys.modules.pop(k) for k in list(sys.modules) if k == name or k.startswith(name + ".")}
+    if name not in sys.modules:
+        sys.modules.update(_ASIDE.pop(parent, None) or {name: _parent_module(parent)})
+    if str(parent.parent) not in sys.path:
+        sys.path.append(str(parent.parent))
+    return f"{name}.{folder.name}"
+
+
+def refuse_module_name(parent: Path) -> list[Path]:
+    """Where modules called like this folder of papers are found now. Raises BadInput if one of them is something else."""
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(parent.name)
+    origins = [] if spec is None else spec.submodule_search_locations or [spec.origin or "."]
+    places = [Path(p).resolve() for p in origins]
+    if any(p != parent and not any(p.glob("*/ledger.csv")) for p in places):
+        refuse("folder", str(parent), f"has the name of the module {parent.name!r}",
+               "Work where no other module has that name." if carried(parent) else "Rename the folder that holds the papers.")
+    return places
+
+
+def _parent_module(parent):
+    """The folder of papers as a package, with or without an __init__.py."""
+    start, places = parent / "__init__.py", [str(parent)]
+    if start.is_file():
+        spec = importlib.util.spec_from_file_location(parent.name, start, submodule_search_locations=places)
+    else:
+        spec = importlib.machinery.ModuleSpec(parent.name, None, is_package=True)
+        spec.submodule_search_locations = places
+    module = importlib.util.module_from_spec(spec)
+    if start.is_file():
+        imported(lambda: spec.loader.exec_module(module), start.relative_to(parent.parent))
+    return module
+
+
+def _add(paper: Paper, made):
+    row = paper.ledger.get(made.id)
+    wanted = "claim" if isinstance(made, Claim) else "finding"
+    if row is None or row["type"] != wanted:
+        refuse(
+            "id",
+            made.id,
+            f"is no {wanted} of {paper.slug}/ledger.csv",
+            "Add it to the ledger with a reason, or correct the id.",
+        )
+    table = paper.claims if isinstance(made, Claim) else paper.findings
+    if made.id in table:
+        refuse("id", made.id, f"is declared twice in {paper.slug}", "Ids are unique.")
+    made_fields = {"paper": paper.slug, "folder": paper.folder, "place": made.place or row["place"],
+                   "says": made.says or row["says"]}
+    if isinstance(made, Claim):
+        made_fields |= {"kind": made.kind or row["kind"], "expect": made.expect or row["expected"],
+                        "instead": made.instead or row["corrected_by"] or None}
+    else:
+        made_fields |= {"corrected": made.corrected or row["corrected_by"] or None}
+        if made.kind != row["kind"]:
+            refuse("kind", made.kind, f"the ledger says {row['kind']} for {made.id}", "Decide once, in the ledger.")
+    for name, value in made_fields.items():
+        object.__setattr__(made, name, value)
+    table[made.id] = made
+
+
+def find(among, id) -> tuple:
+    """(paper, kind, claim or finding) of an id, or of paper/id. Raises BadInput, with close ids where there is none."""
+    if not isinstance(id, str) or not id:
+        refuse("id", id, "a claim is named by a string", 'For example "eq26-28".')
+    found, known, waiting = [], [], []
+    for paper in among:
+        for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
+            for name, made in table.items():
+                known += [name, f"{paper.slug}/{name}"] if "/" in id else [name]
+                if id in (name, f"{paper.slug}/{name}"):
+                    found.append((paper, kind, made))
+        waiting += [paper.slug for name in paper.ledger if id in (name, f"{paper.slug}/{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
+        refuse("id", id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
+    if waiting:
+        refuse("id", id, f"stands in the ledger of {waiting[0]} but holds nothing to show",
+               "`fltheory list` shows which ids are written.")
+    refuse("id", id, "is no claim or finding written here", f"{_meant(id, known)}`fltheory list` shows the ids.")
+
+
+def _meant(wrong, known) -> str:
+    """"Did you mean ...? ", or nothing where no id is close. Ids that go on as typed come first."""
+    lower, typed = {name.lower(): name for name in known}, wrong.lower()
+    close = sorted((n for n in lower if n.startswith(typed)), key=len) + difflib.get_close_matches(typed, lower, 3, 0.6)
+    close += [n for n in lower if typed in n and "/" not in n]
+    close = list(dict.fromkeys(lower[n] for n in close))[:3]
+    return f"Did you mean {' or '.join(close)}? " if close else ""
+
+
+__all__ = ["Claim", "Finding", "Paper", "activate", "carried", "default_paths", "find", "load", "papers", "read_ledger",
+           "refuse_module_name"]

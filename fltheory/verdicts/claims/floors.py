@@ -1,0 +1,64 @@
+"""The chi-square floor: what minimising a surrogate with the wrong weights costs on the true objective."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import fraction
+from fltheory.core.trace import Interval
+from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison, Terms
+from fltheory.verdicts.claims.relations import at_most
+
+
+@dataclass(frozen=True)
+class ChiSquareFloor:
+    """w (n,): small-step surrogate weights of an algorithm under a law, from its own rounds; chi2 = chi^2(p || w);
+    (beta2, kappa2): dissimilarity for these weights. `value` = chi^2 kappa^2."""
+
+    w: tuple
+    chi2: object
+    beta2: object
+    kappa2: object
+
+    @property
+    def value(self):
+        return self.chi2 * self.kappa2
+
+    def bound(self, error, c=1) -> Terms:
+        """Bound of E|grad F|^2 where E|grad F~|^2 = error, for any split c > 0 (Young's inequality)."""
+        c = fraction(c)
+        spread = {} if self.beta2 == 1 else {"spread": (1 + c) * self.chi2 * (self.beta2 - 1) * error}
+        return Terms(floor=(1 + c) * self.value, **spread, error=(1 + 1 / c) * error)
+
+
+def floor_of(i, beta2=1) -> ChiSquareFloor:
+    """The chi-square floor of an instance's algorithm, law and quadratic problem (exact for rational data).
+
+    Raises BadInput if a client with p_i > 0 has w_i = 0 (chi^2 is infinite) or no kappa^2 exists at this beta^2.
+    """
+    from fltheory.core.operators.surrogates import surrogate_weights
+    p = [fraction(v) for v in i.problem.weights]
+    w = [fraction(v) for v in surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights)]
+    if any(a and not b for a, b in zip(p, w, strict=True)):
+        refuse("w", [str(v) for v in w], "a client with p_i > 0 has surrogate weight 0",
+               "The chi-square divergence is infinite.")
+    kappa2 = i.problem.dissimilarity(w, fraction(beta2))
+    if kappa2 is None:
+        refuse("beta2", beta2, "no finite kappa^2 belongs to it", "Give a larger beta^2.")
+    return ChiSquareFloor(tuple(w), sum((a - b) ** 2 / b for a, b in zip(p, w, strict=True) if b), fraction(beta2),
+                          kappa2)
+
+
+def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-square floor") -> Comparison:
+    """A measured floor E|grad F|^2 is at most (1+c) chi^2 [(beta^2-1) error + kappa^2] + (1+1/c) error.
+
+    measured: a number, or the interval of a run, which must lie below as a whole; error: E|grad F~|^2 there.
+    """
+    bound = floor.bound(error, c)
+    if not isinstance(measured, Interval):
+        return at_most(measured, bound, label)
+    total = float(bound.total)
+    inside = HOLDS if measured.high <= total else FALSIFIED if measured.low > total else INCONCLUSIVE
+    return Comparison("at most", measured, bound, INCONCLUSIVE if measured.undecided else inside, "statistical", label,
+                      total - measured.value, total / measured.value if measured.value else None,
+                      detail=measured.undecided)

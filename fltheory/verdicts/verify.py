@@ -1,0 +1,345 @@
+"""Decide every claim and finding of some paper folders; finished verdicts are written at once and can be resumed."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import platform
+import sys
+import time
+import traceback
+from importlib import metadata
+from pathlib import Path
+
+from fltheory.core.errors import refuse
+from fltheory.core.trace import write_atomically
+from fltheory.verdicts import calibration
+from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
+from fltheory.verdicts.claims import claim as forms
+from fltheory.verdicts.claims.check import check
+from fltheory.verdicts.claims.discover import Paper, activate, imported, load, papers
+from fltheory.verdicts.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
+from fltheory.verdicts.claims.findings import confirm
+from fltheory.verdicts.report.records import flat
+
+_LOG = logging.getLogger(__name__)
+LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
+
+
+def tasks_of(found: list[Paper], only=()) -> list[tuple]:
+    """(folder, "claim" | "finding", id) for everything written, optionally only some ids."""
+    tasks = [(str(p.folder), kind, name) for p in found
+             for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table]
+    unknown = [i for i in only if i not in {t[2] for t in tasks}]
+    if unknown:
+        refuse("id", unknown, "is no claim or finding written here", "`fltheory list` shows the ids.")
+    return [t for t in tasks if not only or t[2] in only]
+
+
+def decide(task, options, tell=None) -> list[dict]:
+    """The records of one claim or finding; a crash becomes an ERROR record. tell: is given the record of each instance of
+    a claim as soon as it stands. Runs in a worker process."""
+    folder, kind, name = task
+    forms.DEVICE = options["device"]
+    paper = load(Path(folder))
+    _LOG.info("deciding %s/%s", paper.slug, name)
+    try:
+        mutant = mutation(paper, options["mutant"])
+        if kind == "claim":
+            claim = paper.claims[name]
+
+            def decided(verdict):
+                _LOG.debug("%s/%s on %s: %s in %.2f s", paper.slug, name, verdict.instance, verdict.status, verdict.seconds)
+                if tell is not None:
+                    tell(stopped.instance_record(claim, verdict))
+            return check(claim, mutant=mutant, quick=options["quick"], decided=decided).records()
+        return [confirm(paper.findings[name], paper.claims, mutant=mutant).record()]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() in a claim is a crash of that claim, not the end of the run
+        made = (paper.claims if kind == "claim" else paper.findings)[name]
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
+        return [
+            {
+                "type": kind,
+                "id": name,
+                "paper": paper.slug,
+                "place": made.place,
+                "kind": made.kind,
+                "says": made.says,
+                "word": ERROR,
+                "expected": made.expect,
+                "as_expected": False,
+                "surprises": [reason],
+                "reading": reason,
+            }
+        ]
+
+
+def catalogue(paper: Paper) -> dict:
+    """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py beside its folder."""
+    from importlib import import_module
+    activate(paper.folder)
+    known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
+    if (paper.folder.parent / "bugs.py").is_file():
+        name = f"{paper.folder.parent.name}.bugs"
+        bugs = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
+        known |= {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
+                  and not k.startswith("_") and not isinstance(v, type)}
+    return known
+
+
+def check_mutant(found, name):
+    """Refuse a bug that no paper of `found` knows."""
+    known = sorted({k for paper in found for k in catalogue(paper)})
+    if not known:
+        refuse("mutant", name, f"{found[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
+    if name not in known:
+        refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
+
+
+def mutation(paper: Paper, name):
+    """The instance mutant called `name`, or None where this paper has no such bug."""
+    known = {} if name is None else catalogue(paper)
+    if name not in known:
+        return None
+    from fltheory.verdicts.claims.check import apply_bug
+    bug = known[name]
+
+    def mutant(instance):
+        try:
+            return apply_bug(bug, instance) or instance
+        except (TypeError, AttributeError):
+            return instance
+    return mutant
+
+
+def fingerprint(paper: Paper, options, stamp=None) -> str:
+    """Hash of everything a verdict depends on: the files of the engine and the paper (as they are, or as they were at a
+    stamp), library versions, options."""
+    digest = (stamp or inputs.Stamp(paper.folder)).digest
+    made = [digest, options, _versions(), platform.python_version()]
+    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+
+
+def decide_and_sign(task, options, tell=None) -> tuple:
+    """(records, fingerprint of what was read to make them, "") of a task; (records, "", file) where it cannot be told,
+    because a file was written after this process may have read it. Runs in a worker process."""
+    records = decide(task, options, tell)
+    paper = Paper(Path(task[0]).name, Path(task[0]), {})
+    stamp = inputs.stamp(paper.folder)  # of the moment before the paper was loaded here
+    changed = stamp.changed()
+    return records, "" if changed else fingerprint(paper, options, stamp), changed
+
+
+def kept(paper: Paper, kind, name, report) -> list | None:
+    """The records of a claim or finding that a report folder keeps, decided in full from the files as they are; or None."""
+    options = {"quick": False, "device": "cpu", "mutant": None}
+    key = fingerprint(paper, options, inputs.stamp(paper.folder))
+    return journal.kept(report).get(_key(key, (paper.folder, kind, name)))
+
+
+def _versions():
+    out = {}
+    for name in LIBRARIES:
+        try:
+            out[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            out[name] = None
+    return out
+
+
+def note(text):
+    """The default of `verify`'s on_note: what went wrong beside the verdicts, for the terminal."""
+    print(f"fltheory: note: {flat(text)}", file=sys.stderr, flush=True)
+
+
+def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, device="cpu", mutant=None, on_record=print,
+           on_note=note, timeout=None, on_progress=lambda done, total, now: None):
+    """Decide everything at or below `paths`; returns (records, exit code).
+
+    report: folder for index.html, a page per paper, verdicts.jsonl and verdicts.md (created; refused if it cannot be
+    written). Finished verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
+    A task whose worker process is killed is decided again once, then named in the first record as "lost".
+    timeout: seconds for each claim or finding, or None; one that takes longer is stopped (see `claims.stopped`), the
+    others go on, and what was stopped is not kept for --resume.
+    on_record(records) is called for each finished claim or finding, on_note(text) for what goes wrong beside them,
+    on_progress(done, total, now) whenever one begins or ends; now: the names "paper/id" that are being decided.
+    """
+    began = time.perf_counter()
+    _check_device(device)
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
+        refuse("timeout", timeout, "is a number of seconds > 0", "For example 60, or None for no limit.")
+    found = papers(paths)
+    options = {"quick": bool(quick), "device": device, "mutant": mutant}
+    if mutant is not None:
+        check_mutant(found, mutant)
+    roots = list(dict.fromkeys(p.folder.parent for p in found))
+    for root in roots:
+        calibration.read(root)  # a damaged table is refused before the work, not after it
+    keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in found}
+    todo = tasks_of(found, only)
+    done, lost, written, late, now = {}, {}, {}, {}, []
+    of = {str(p.folder): p for p in found}
+
+    def progress(begun=None):
+        if begun is not None and begun not in now:  # one whose worker died begins twice
+            now.append(begun)
+        on_progress(len(done) + len(lost), len(todo), [f"{of[folder].slug}/{name}" for folder, _, name in now])
+
+    with contextlib.closing(journal.Journal(report, resume)) as book:
+        if book.damaged:
+            on_note(book.complaint())
+        for task in todo:
+            old = book.finished.get(_key(keys[task[0]], task))
+            if old is not None:
+                done[task] = old
+                on_record(old)
+        rest = [t for t in todo if t not in done]
+        with contextlib.closing(_decide_all(rest, options, jobs, timeout, progress)) as results:
+            for task, outcome in results:
+                now[:] = [t for t in now if t != task]
+                if isinstance(outcome, workers.Lost):
+                    lost[task] = outcome.how
+                    progress()
+                    continue
+                if isinstance(outcome, workers.Stopped):
+                    records = late[task] = _stopped(of[task[0]], task, outcome.told, timeout)
+                else:
+                    records, key, changed = outcome
+                    if key:
+                        book.append(_key(key, task), records)
+                    if key != keys[task[0]]:
+                        written[task] = changed or task[0]
+                done[task] = records
+                progress()
+                on_record(records)
+    if written:
+        on_note(_mixed(written))
+    if late:
+        on_note(_unfinished(late, timeout))
+    if lost:
+        on_note(_missing(lost))
+    head = {
+        "type": "run",
+        "version": _version(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "python": platform.python_version(),
+        "libraries": _versions(),
+        "device": device,
+        "seconds": round(time.perf_counter() - began, 1),
+        "paths": [Path(p).name for p in paths],
+        "quick": options["quick"],
+        "timeout": timeout,
+        "mutant": mutant,
+        "lost": [f"{Path(folder).name}/{name}" for folder, _, name in lost],
+        "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found},
+    }
+    records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
+    records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
+    records += [_marked(r) for r in calibration.record(records, roots)]
+    if report is not None:
+        write_report(records, Path(report))
+    return records, exit_code(records)
+
+
+def _key(fingerprint, task) -> tuple:
+    folder, kind, name = task
+    return fingerprint, Path(folder).name, kind, name
+
+
+def _mixed(written) -> str:
+    names = ", ".join(name for _, _, name in list(written)[:5]) + (", ..." if len(written) > 5 else "")
+    return (f"{next(iter(written.values()))} was written after this run had begun to read it: what was decided since "
+            f"({len(written)}: {names}) may rest on other inputs than the rest. Run again with --resume, which takes "
+            "none of it for a verdict on the files as they are now.")
+
+
+def _stopped(paper: Paper, task, told, seconds) -> list[dict]:
+    _, kind, name = task
+    return stopped.records((paper.claims if kind == "claim" else paper.findings)[name], told, seconds)
+
+
+def _unfinished(late, seconds) -> str:
+    names = ", ".join(name for _, _, name in late)
+    return (f"{len(late)} stopped after {seconds:g} s ({names}). They are not kept: --resume decides them again, "
+            "perhaps with a longer --timeout.")
+
+
+def _missing(lost) -> str:
+    names = "; ".join(f"{name}: {how}" for (_, _, name), how in lost.items())
+    return (f"{len(lost)} not decided, because the worker process died, and its successor too ({names}). Was memory "
+            "short? The other verdicts are kept: continue with --resume, and perhaps fewer --jobs.")
+
+
+def _marked(record) -> dict:
+    """A calibration record whose rows say it themselves if the code that they calibrate has changed since."""
+    if not record["provenance"].get("state", "").startswith("STALE"):
+        return record
+    return {**record, "rows": [{**row, "check": f"(stale) {row['check']}"} for row in record["rows"]]}
+
+
+def exit_code(records, strict=False) -> int:
+    """0 as expected, 1 something differs (a claim, a finding, a sentence of an answer that its evidence no longer
+    carries, or a calibration table of this code that is not reproduced), 3 something was lost with its worker process,
+    or (strict) is inconclusive or skipped."""
+    decided = [r for r in records if r["type"] in ("claim", "finding")]
+    if any(not r["as_expected"] for r in decided) or any(
+            r["type"] == "calibration" and r.get("failed") for r in records):
+        return 1
+    if any(s["state"] == answers.LOST for r in records if r["type"] == "answer" for s in r["sentences"]):
+        return 1
+    soft = any(r["word"] == SKIPPED for r in decided) or any(
+        r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)
+    lost = any(r["type"] == "run" and r.get("lost") for r in records)
+    return 3 if lost or (strict and soft) else 0
+
+
+def write_report(records, folder: Path):
+    """The pages, verdicts.md and verdicts.jsonl, each written atomically; a page left by an earlier run goes."""
+    from fltheory.verdicts.report import html, markdown
+    pages = html.pages(records)
+    index = pages.pop(html.INDEX)
+    for page in folder.glob("*.html"):
+        if page.name not in pages and html.is_ours(page):
+            page.unlink()  # it would pass for a page of this run
+    pages |= {html.INDEX: index, "verdicts.md": markdown.page(records),
+              "verdicts.jsonl": "".join(json.dumps(r) + "\n" for r in records)}
+    for name, text in pages.items():
+        write_atomically(folder / name, lambda f, text=text: f.write(text.encode()))
+
+
+def _version():
+    from fltheory import __version__
+    return __version__
+
+
+def _check_device(device):
+    if device == "cpu":
+        return
+    from fltheory.core.runs import _device
+    _device(device)
+
+
+def _decide_all(tasks, options, jobs, timeout, begun):
+    """Pairs (task, what `decide_and_sign` returns, or a `workers.Lost` or `workers.Stopped`); begun(task) is called for
+    each. A time limit takes a worker even for one job: only another process can stop what hangs in a library."""
+    if not tasks:
+        return
+    if jobs <= 1 and timeout is None:
+        for task in tasks:
+            begun(task)
+            yield task, decide_and_sign(task, options)
+        return
+    # slowest kinds first would need timings; claims before findings keeps both workers busy to the end
+    work = functools.partial(decide_and_sign, options=options, tell=None if timeout is None else workers.tell)
+    with contextlib.closing(workers.decided(work, tasks, max(jobs, 1), timeout, _prepare, begun)) as results:
+        yield from results
+
+
+def _prepare(task):
+    """What a worker does once for each paper, outside of any time limit."""
+    load(Path(task[0]))

@@ -1,0 +1,1 @@
+"""The room of those who work on a method: comparisons, predictions, conformance rules, test assertions, measurements."""

@@ -1,0 +1,134 @@
+"""Whether an algorithm obeys the rules of a round, and whether a claim or finding has its expected word."""
+from __future__ import annotations
+
+import os
+
+from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.tables import keep_ends
+from fltheory.verdicts.claims import evidence as ev
+from fltheory.verdicts.claims.check import check
+from fltheory.verdicts.claims.discover import activate, default_paths, find, papers
+from fltheory.verdicts.claims.findings import confirm
+from fltheory.workbench.assertions.table import Evidence
+from fltheory.workbench.conformance.report import conforms
+
+CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
+FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
+SHOWN = 60  # characters of a number in a claim's table
+
+
+def assert_conforms(algorithm):
+    """The algorithm obeys every rule of a round that applies to it; see `conforms`. Returns the report.
+
+    A rule that could not be checked fails too. Raises AssertionError with the list of rules, where each was broken and
+    how to repair it; BadInput for anything but an instance of an algorithm.
+
+    >>> import fltheory as ft
+    >>> ft.assert_conforms(ft.Scaffold("1/10")).ok
+    True
+    >>> class Halved(ft.FedAvg):
+    ...     def model(self, state):
+    ...         return state.x * state.x
+    >>> ft.assert_conforms(Halved("1/10"))
+    Traceback (most recent call last):
+        ...
+    AssertionError: assert_conforms: Halved: 10 passed, 1 failed, 1 does not apply of 12 rules of a round
+      failed          affine in the state
+          rule    On quadratic losses the new state is an affine map of the old one, and so are `init` and
+                  `model`.
+          found   the server model is not an affine function of the state
+          where   model
+          repair  Multiply the state by numbers only, never by the state; if the method really is not affine,
+                  declare `affine: ClassVar[bool] = False`: it keeps its runs and loses its exact operator.
+      passed          stays in its arithmetic
+      passed          keeps its structure
+      passed          writes nothing
+      passed          batches
+      passed          broadcasts over cohorts
+      does not apply  absent clients remember: the clients keep no memories
+      passed          finished clients stand still
+      passed          numbering is irrelevant
+      passed          masks are cohorts
+      passed          sends what it declares
+      passed          reads well
+    """
+    __tracebackhide__ = True
+    report = conforms(algorithm)
+    if not report.ok:
+        raise AssertionError(f"assert_conforms: {report}")
+    return report
+
+
+def assert_claim(id, paths=None, word=None, quick=False):
+    """Decide a claim or a finding of a paper folder; it must have its expected word, or `word`. Returns the verdict.
+
+    id: as in the ledger, "eq26-28", or with its paper, "fednova/eq26-28". paths: a paper folder, a folder of them, or a
+    sequence; default `verification` in the current folder, else the papers of the installed package. word: for example
+    "CERTIFIED", "FALSE", "CONFIRMED"; default the declared one, without contradictions (surviving mutants, errors).
+    quick: a tenth of the search and no mutants. A claim SKIPPED for want of a library fails unless word="SKIPPED".
+    Raises AssertionError with a table; BadInput for unknown ids (close ones are listed), words, and folders.
+
+    >>> import fltheory as ft
+    >>> ft.assert_claim("eq26-28", quick=True).word
+    'CERTIFIED'
+    >>> ft.assert_claim("eq26-28", word="FALSE", quick=True)
+    Traceback (most recent call last):
+        ...
+    AssertionError: assert_claim: does not hold
+      subject     claim fednova/eq26-28, App A eq 26-28
+      compared    If the norm of I - sum p K H is below 1, the server model converges linearly, with
+                  that factor, to (sum p K H)^-1 sum p K e.
+      evidence    exact
+      allowed     the word FALSE, in a quick run
+                  expected  found      difference
+      word        FALSE     CERTIFIED
+      to read     expected and found are the right and left side of each comparison that does not
+                  hold, difference its margin. `fltheory show eq26-28` prints everything.
+    """
+    __tracebackhide__ = True
+    paper, kind, made = _find(id, paths)
+    words = CLAIM_WORDS if kind == "claim" else FINDING_WORDS
+    if word is not None and not is_one_of(word, words):
+        refuse("word", word, f"the words of a {kind} are {words}", "Leave it out for the declared word.")
+    if not isinstance(quick, bool):
+        refuse("quick", quick, "is True or False", "Say whether searches are shortened.")
+    activate(paper.folder)
+    verdict = check(made, quick=quick) if kind == "claim" else confirm(made, paper.claims)
+    wanted = word or made.expect or ev.SUPPORTED
+    contradictions = verdict.surprises() if kind == "claim" and word != ev.FALSE else []
+    if verdict.word == wanted and not contradictions:
+        return verdict
+    raise AssertionError(str(_table(paper, kind, made, verdict, wanted, contradictions, quick)))
+
+
+def _find(id, paths):
+    folders = [paths] if isinstance(paths, (str, os.PathLike)) else default_paths() if paths is None else paths
+    if not isinstance(folders, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in folders):
+        refuse("paths", paths, "is a folder or a list of folders", "For example paths='verification'.")
+    return find(papers(folders), id)
+
+
+def _table(paper, kind, made, verdict, wanted, contradictions, quick):
+    if kind == "claim":
+        rows = [(v.instance, keep_ends(ev.show(c.rhs), SHOWN), keep_ends(ev.show(c.lhs), SHOWN),
+                 "-" if c.margin is None else keep_ends(ev.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
+                for v in verdict.instances for c in v.comparisons if c.status != ev.HOLDS]
+        idle = {ev.OUT_OF_SCOPE} if any(v.status != ev.OUT_OF_SCOPE for v in verdict.instances) else set()
+        rows += [(v.instance, "", "", "", f"{v.status}: {v.reason}") for v in verdict.instances
+                 if v.reason and v.status not in idle]
+        evidence, reading = verdict.evidence, (
+            "expected and found are the right and left side of each comparison that does not hold, difference its "
+            "margin.")
+    else:
+        rows = [(s["step"], "ok", s["status"], "", s["detail"]) for s in verdict.steps if s["status"] != "ok"]
+        evidence, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
+    return Evidence(
+        "assert_claim", f"{kind} {paper.slug}/{made.id}" + (f", {made.place}" if made.place else ""),
+        made.says or (made.statement if kind == "claim" else ""), evidence,
+        f"the word {wanted}" + (", in a quick run" if quick else ""),
+        (("word", wanted, verdict.word, "", ""), *rows),
+        ev.INCONCLUSIVE if verdict.word in (ev.SKIPPED, ev.OPEN) else ev.FALSIFIED,
+        reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
+
+
+__all__ = ["assert_claim", "assert_conforms"]

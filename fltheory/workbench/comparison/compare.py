@@ -1,0 +1,125 @@
+"""`compare`: one row per method, what its operator predicts beside what a run measures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
+from fltheory.core.operators.setting import prepare
+from fltheory.core.operators.stability import StableSteps
+from fltheory.core.optima import optimum
+from fltheory.core.problems.base import Problem
+from fltheory.core.runs import _device
+from fltheory.core.scalars import FLOAT, RATIONAL, declare, have
+from fltheory.workbench.comparison.measure import Measurement, measure
+from fltheory.workbench.comparison.names import named
+from fltheory.workbench.comparison.predict import predict
+from fltheory.workbench.comparison.table import Entry, MethodTable
+
+ROUNDS, REPLICATES = 200, 1000  # a few seconds for a handful of methods on small problems
+
+
+def compare(
+    algorithms,
+    problem,
+    law,
+    noise=None,
+    rounds=ROUNDS,
+    replicates=REPLICATES,
+    seed=0,
+    measure=True,
+    x0=None,
+    device="cpu",
+    stable=True,
+) -> MethodTable:
+    """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
+
+    algorithms: a list (named after what they are) or a dict name -> algorithm. noise: sigma of additive gradient noise.
+    rounds >= 1, replicates >= 1, seed >= 0, device: of the runs, skipped with measure=False; methods without any
+    randomness run twice only. x0: (d,) start, default 0. stable: also look for the largest stable step of each method
+    (or a dict name -> `StableSteps` of those found before).
+
+    Predictions come from `derive` on quadratics (exact moments of the very rounds that are run) and from `linearise` on
+    other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. A number that does
+    not exist is shown with its reason, and one method that fails does not hide the others. The intervals are Student's
+    over replicates, widened for skewness; they know only what happened in the sample. A prediction that lies outside
+    although, were it right, so small a sample could miss enough rare events is left undecided
+    ("heavy tails", or "a close call" where the tails are light).
+    Raises BadInput for arguments that are wrong whatever the method, and if no method can be used at all.
+    """
+    methods = _methods(algorithms)
+    check_flag(measure, "measure")
+    if not isinstance(stable, dict):
+        check_flag(stable, "stable")
+    elif not all(isinstance(v, StableSteps) for v in stable.values()):
+        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
+    if not isinstance(problem, Problem):
+        refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
+    for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
+        if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < least:
+            refuse(what, v, f"is an int >= {least}", f"For example {max(least, 1)}.")
+    if problem.native not in (FLOAT, RATIONAL):
+        refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
+    if not hasattr(law, "cohorts") or isinstance(law, type):
+        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
+    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
+    if start.shape != (problem.d,):
+        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")
+    if measure and have("torch"):
+        _device(device)
+    _usable(methods, problem, law, noise)
+    try:
+        best = optimum(problem)
+    except (NoMinimiser, NotImplementedError, CertificateFailed):
+        best = None
+    entries = []
+    for name, algorithm in methods.items():
+        steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
+        said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
+        seen = (
+            _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
+            if measure
+            else Measurement(reason="not asked for")
+        )
+        entries.append(Entry(name, algorithm, said, seen))
+    return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)
+
+
+_measured = measure  # the argument of `compare` has the same name
+
+
+def _methods(algorithms):
+    if isinstance(algorithms, Algorithm):
+        algorithms = [algorithms]
+    if isinstance(algorithms, dict):
+        for name in algorithms:
+            if not isinstance(name, str) or not name.strip():
+                refuse("algorithms", name, "names are texts", "Give a dict name -> algorithm, or a list.")
+        methods = dict(algorithms)
+    else:
+        methods = listed(
+            algorithms, "algorithms", "is no list of algorithms", "For example [ft.FedAvg(...), ft.Scaffold(...)]."
+        )
+    values = methods.values() if isinstance(methods, dict) else methods
+    if not methods:
+        refuse("algorithms", algorithms, "a comparison has at least one method", "List some.")
+    for value in values:
+        if not isinstance(value, Algorithm):
+            refuse("algorithms", value, "is no algorithm", "Give records such as ft.FedAvg(lr, steps).")
+    return methods if isinstance(methods, dict) else named(methods)
+
+
+def _usable(methods, problem, law, noise):
+    """Refuse what is wrong for every method; what suits only some of them becomes their reason."""
+    failures = []
+    for algorithm in methods.values():
+        try:
+            prepare(algorithm, problem, law, noise)
+        except BadInput as error:
+            failures.append(error)
+    if len(failures) == len(methods):
+        raise failures[0]
+
+
+__all__ = ["compare"]

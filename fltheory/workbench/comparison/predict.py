@@ -1,0 +1,292 @@
+"""What theory says about one method before anything is run: the derived operator, or the linearised round."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core.algorithms.asyncfeded import AsyncFedED
+from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
+from fltheory.core.laws.base import RandomSteps
+from fltheory.core.operators.fourth import spread
+from fltheory.core.operators.linearise import linearise
+from fltheory.core.operators.operator import derive
+from fltheory.core.operators.setting import prepare
+from fltheory.core.operators.stability import stable_steps
+from fltheory.core.operators.surrogates import surrogate_weights
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.problems.residual import Residual
+from fltheory.core.scalars import FLOAT, declare, fraction
+from fltheory.workbench.comparison import cost, precision
+
+LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
+LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
+ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
+GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
+DIVERGES = (
+    "of an unstable fixed point: nothing converges there",
+    "unstable: second moments grow without bound",
+)
+LOCAL = "local, at the fixed point of the linearised round"
+
+
+@dataclass
+class Prediction:
+    """Numbers by name; `reasons` says why a name has none, or what restricts it. path: see `Path`."""
+
+    numbers: dict = field(default_factory=dict)
+    reasons: dict = field(default_factory=dict)
+    point: np.ndarray | None = None
+    weights: list | None = None
+    path: Path | None = None
+    local: bool = False
+    rounding: dict = field(default_factory=dict)   # name -> size below which float64 does not tell it from 0
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the mean, or its second moment, grows geometrically."""
+        return any((self.numbers.get(name) or 0) > 1 + GROWING for name in ("rate", "mean_square_rate"))
+
+    def put(self, name, make):
+        """numbers[name] = make(), or None and the reason why not."""
+        try:
+            with np.errstate(all="ignore"):
+                value = make()
+            self.numbers[name] = None if value is None else float(value)
+        except (FLTheoryError, NotImplementedError) as error:
+            self.numbers[name], self.reasons[name] = None, reason(error)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Exact moments of the server model before rounds 0..T: mean (T + 1, d), error E|x_t - x*|^2 (T + 1,).
+
+    scale: largest E|x_t|^2 and |x*|^2 within float64, what rounding is relative to; sure: rounds without randomness,
+    whose error is that of the mean, free of cancellation. drift, slack (T + 1,): how far rounding may put mean and error
+    of the prediction and of a run apart, see `precision`. operator, x0: what `spread` needs.
+    """
+
+    mean: np.ndarray
+    error: np.ndarray
+    scale: float
+    sure: bool
+    drift: np.ndarray
+    slack: np.ndarray
+    operator: object = field(default=None, repr=False)
+    x0: np.ndarray | None = field(default=None, repr=False)
+
+    def spread(self, at, tail_rounds, direction):
+        """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them."""
+        with np.errstate(all="ignore"):
+            return spread(self.operator, declare(self.x0, "x0"), at, len(self.error) - 1, tail_rounds, direction)
+
+
+def reason(error) -> str:
+    """One line saying why a number does not exist: the kind of error and its first sentence."""
+    text = str(error).splitlines()[0] if str(error) else "no further reason"
+    return f"{type(error).__name__}: {text.split('. ')[0]}"
+
+
+def certain(law, n) -> bool:
+    """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
+    return (law.modes == 1 and law.cohort_count(n) == 1 and law.batch is None and not fraction(law.noise)
+            and not isinstance(law.steps_of(n), RandomSteps))
+
+
+def participants(algorithm, law, n):
+    """Expected number of places taken per round (a repeated client counts each time; one arrival is one place)."""
+    if isinstance(algorithm, AsyncFedED):
+        return Fraction(1)
+    if law.repeats:
+        return Fraction(law.draws)
+    if not isinstance(law.steps, RandomSteps):
+        moments = law.feature_moments(n) if n > 1 else None
+        if moments is not None:
+            return sum(moments[0][:n], Fraction(0))
+    return sum(law.inclusion(n), Fraction(0))
+
+
+def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Prediction:
+    """Everything that follows without a run. best: `Optimum` or None; x0 (d,); steps: whether to look for stable
+    step sizes, or a `StableSteps` found before."""
+    out = Prediction()
+    try:
+        prepared = prepare(algorithm, problem, law, noise)
+    except FLTheoryError as error:
+        out.reasons["all"] = reason(error)
+        return out
+    size = max([1e-300, float(x0 @ x0)] + ([] if best is None else [float((FLOAT.array(best.x)**2).sum())]))
+    tiny = 1e-24 * size if certain(prepared, problem.n) else 1e-13 * size
+    out.rounding = dict.fromkeys(("floor", "error", "tail"), tiny) | {
+        "loss_gap": 1e-24 * size, "distance": 1e-12 * size**0.5, "bias": 1e-12 * size**0.5, "chi_square": 1e-20}
+    _traffic(out, algorithm, problem, prepared)
+    _surrogate(out, algorithm, problem, law)
+    if isinstance(problem, (Quadratic, Residual)):
+        _from_operator(out, algorithm, problem, law, noise, best, x0, rounds)
+    else:
+        _from_linearisation(out, algorithm, problem, law, noise, best, x0)
+    if not steps:
+        out.reasons["stable_step"] = "not asked for"
+    else:
+        def largest():
+            if not isinstance(problem, Quadratic):
+                raise NotAffine("only quadratic problems have an operator for every step size")
+            found = steps
+            if steps is True:
+                cost.check_scan(algorithm, problem, prepared)
+                found = stable_steps(algorithm, problem, law, noise)
+            if not found.crosses:
+                out.reasons["stable_step"] = f"stable up to the end of the scan at {found.up_to:.4g}"
+            elif len(found.intervals) > 1:
+                out.reasons["stable_step"] = "stable again further up: see ft.stable_steps"
+            return found.first
+        if isinstance(problem, Quadratic) and out.numbers["rate"] is None:
+            out.numbers["stable_step"], out.reasons["stable_step"] = None, out.reasons["rate"]
+        else:
+            out.put("stable_step", largest)
+    return out
+
+
+def _traffic(out, algorithm, problem, law):
+    out.numbers["uplink"], out.numbers["downlink"] = algorithm.uplink, algorithm.downlink
+    out.put("participants", lambda: participants(algorithm, law, problem.n))
+    for name, vectors in (("sent_up", algorithm.uplink), ("sent_down", algorithm.downlink)):
+        present = out.numbers["participants"]
+        out.numbers[name] = None if present is None else present * vectors * problem.d
+        if present is None:
+            out.reasons[name] = out.reasons["participants"]
+
+
+def _surrogate(out, algorithm, problem, law):
+    """Weights w of the small-step limit and chi^2(p||w) = sum (p_i - w_i)^2/w_i (FedNova, Theorem 2, eq 10)."""
+    out.numbers["chi_square"] = None
+    try:
+        if problem.n > LARGEST_SURROGATE:
+            raise TooLarge(f"{problem.n} clients exceed {LARGEST_SURROGATE}, above which a table leaves them to "
+                           "ft.surrogate_weights (up to 300 clients)")
+        weights = problem.weights
+        out.weights = [float(v) for v in surrogate_weights(
+            algorithm, replace(law, batch=None), problem.n, list(weights), domain=FLOAT)]
+    except BadInput as error:
+        text = str(error)
+        out.reasons["weights"] = ("methods with memories have no surrogate weights" if "surrogate weights" in text
+                                  else reason(error))
+    except (FLTheoryError, NotImplementedError, ZeroDivisionError) as error:
+        out.reasons["weights"] = reason(error)
+    if out.weights is None:
+        out.reasons["chi_square"] = out.reasons["weights"]
+        return
+    p = FLOAT.array(problem.weights)
+    w = np.array(out.weights)
+    if not np.isfinite(w).all() or (w < 0).any() or (p[w == 0] > 0).any():
+        out.reasons["chi_square"] = "some surrogate weight is not positive: chi^2 is infinite or undefined"
+        return
+    used = w > 0
+    out.numbers["chi_square"] = float(((p - w)[used] ** 2 / w[used]).sum())
+
+
+def _gap(problem, best, x):
+    """F(x) - F*, without cancellation on quadratics."""
+    p, at = problem.to(FLOAT), FLOAT.array(best.x)
+    if isinstance(problem, Quadratic):
+        step = x - at
+        return step @ ((p.p[:, None, None] * p._H).sum(0) @ step) / 2
+    return max(float(p.value(x) - p.value(at)), 0.0)
+
+
+def _bias(out, problem, best, x):
+    out.point = np.asarray(x, dtype=float)
+    for name, make in (("distance", lambda: np.linalg.norm(out.point - FLOAT.array(best.x))),
+                       ("loss_gap", lambda: _gap(problem, best, out.point))):
+        if best is None:
+            out.numbers[name], out.reasons[name] = None, "no minimiser is known for this problem"
+        else:
+            out.put(name, make)
+
+
+NAMES = ("distance", "loss_gap", "rate", "mean_square_rate", "floor")
+
+
+def _nothing(out, error):
+    for name in NAMES:
+        out.numbers[name], out.reasons[name] = None, reason(error)
+
+
+def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
+    try:
+        cost.check_derivation(algorithm, problem)
+        op = derive(algorithm, problem, law, noise)
+    except (FLTheoryError, NotImplementedError) as error:
+        return _nothing(out, error)
+    out.put("rate", op.rate)
+    try:
+        _bias(out, problem, best, op.fixed_point().x)
+        if (out.numbers["rate"] or 0) >= 1:
+            for name in ("distance", "loss_gap"):
+                out.reasons[name] = DIVERGES[0]
+    except FLTheoryError as error:
+        for name in ("distance", "loss_gap"):
+            out.numbers[name], out.reasons[name] = None, reason(error)
+    unknowns = op.moments.unknowns
+
+    def small(make):
+        if unknowns > LARGEST_SECOND:
+            raise TooLarge(f"second moments have {unknowns} unknowns, above {LARGEST_SECOND}")
+        return make()
+    out.put("mean_square_rate", lambda: small(op.mean_square_rate))
+    if best is None:
+        out.numbers["floor"], out.reasons["floor"] = None, "no minimiser is known for this problem"
+        return None
+    out.put("floor", lambda: small(lambda: max(op.floor(reference=best.x), 0.0)))
+    if out.numbers["floor"] == np.inf:
+        out.numbers["floor"], out.reasons["floor"] = None, DIVERGES[1]
+    try:
+        out.path = small(lambda: _path(op, best, x0, rounds))
+    except FLTheoryError as error:
+        out.reasons["path"] = reason(error)
+    return None
+
+
+@np.errstate(all="ignore")  # a path that leaves float64 says so by its infinities
+def _path(op, best, x0, rounds):
+    at = FLOAT.array(best.x)
+    sure = certain(op.law, op.problem.n)
+    means, errors, scale = [], [], float(at @ at)
+    for mean, second in op.trajectory(rounds + 1, declare(x0, "x0")):
+        size, gap = float(np.trace(second)), mean - at
+        means.append(mean)
+        errors.append(float(gap @ gap) if sure else size - 2 * float(mean @ at) + float(at @ at))
+        scale = max(scale, size) if np.isfinite(size) else scale
+    errors = np.nan_to_num(np.array(errors), nan=np.inf, posinf=np.inf)
+    if sure:
+        drift = precision.drift(op, declare(x0, "x0"), rounds) + precision.UNIT * (op.problem.d + 2) * np.linalg.norm(at)
+        slack = (2 * np.sqrt(errors) + drift) * drift  # of |a|^2 - |b|^2 where |a - b| <= drift
+    else:
+        eps = precision.per_round(op.law, op.problem.n, op.problem.d, op.reachable)
+        lost = np.maximum(ROUNDING, eps * precision.settled(op.mean_square_rate(), rounds))
+        drift, slack = lost * scale**0.5, lost * scale
+    return Path(np.array(means), errors, scale, sure, drift, slack, op, x0)
+
+
+def _from_linearisation(out, algorithm, problem, law, noise, best, x0):
+    out.local = True
+    try:
+        prepared = prepare(algorithm, problem, law, noise)
+        bare = replace(prepared, steps=None) if algorithm.steps is not None else prepared
+        found = linearise(algorithm, problem, bare, x0=x0)
+    except (FLTheoryError, NotImplementedError) as error:
+        return _nothing(out, error)
+    _bias(out, problem, best, found.x)
+    out.numbers["rate"], out.numbers["mean_square_rate"] = found.rate, found.rate * found.rate
+    out.reasons["rate"] = out.reasons["mean_square_rate"] = LOCAL
+    if found.rate < 1 and out.numbers["distance"] is not None:
+        out.numbers["floor"] = out.numbers["distance"] * out.numbers["distance"]
+        out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
+    else:
+        out.numbers["floor"] = None
+        out.reasons["floor"] = "unstable at the fixed point" if found.rate >= 1 else out.reasons["distance"]
+    return None
+
+
+__all__ = ["Path", "Prediction", "certain", "participants", "predict", "reason"]

@@ -1,0 +1,148 @@
+"""Operators through features, dense and sparse, with equal and weighted shares: against enumeration; hundreds of clients."""
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.core.operators import outcomes
+from fltheory.core.operators.star import SparseMixture
+
+LAWS = {"uniform": ft.Uniform(4), "bernoulli": ft.Bernoulli(.3), "skip": ft.Bernoulli(.3, empty="skip"),
+        "redraw": ft.Bernoulli(.3, empty="redraw"), "sure": ft.Bernoulli([1.] + [.3] * 7)}
+METHODS = [ft.Scaffold(.03, 3), ft.Scaffold(.03, 2, option=1), ft.Focus(.01, 3), ft.Mifa(.03, 3), ft.FedAvg(.03, 3),
+           ft.FedVarp(.03, 2)]
+
+
+def problem(n, d, seed=0, weights=None):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n, d, d))
+    return ft.Quadratic(H @ H.swapaxes(1, 2) + np.eye(d), rng.normal(size=(n, d)),
+                        rng.dirichlet(np.ones(n)) if weights is None else weights)
+
+
+@pytest.fixture
+def route(monkeypatch):
+    def take(few, small):
+        monkeypatch.setattr(outcomes, "FEW", few)
+        monkeypatch.setattr(outcomes, "SMALL", small)
+    return take
+
+
+@pytest.mark.parametrize("noise", [None, 1])
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("algorithm", METHODS, ids=lambda a: type(a).__name__)
+def test_three_routes_to_one_operator(algorithm, law, noise, route):
+    if noise and law not in ("uniform", "skip"):
+        pytest.skip("noise has its own columns, whatever the law")
+    given = problem(8, 2)
+    route(10**9, 0)
+    listed = ft.derive(algorithm, given, LAWS[law], noise=noise)
+    for small, kind in ((10**9, "Mixture"), (0, "SparseMixture")):
+        route(2, small)
+        found = ft.derive(algorithm, given, LAWS[law], noise=noise)
+        (mix,) = found.moments.mixtures
+        assert type(mix).__name__ == kind and mix.featured and not listed.moments.mixtures[0].featured
+        assert found.reachable == listed.reachable and found.rate() == pytest.approx(listed.rate(), rel=1e-12)
+        assert found.fixed_point().x == pytest.approx(listed.fixed_point().x, rel=1e-10)
+        X = np.random.default_rng(1).normal(size=(1, mix.size, mix.size))
+        X = X @ X.swapaxes(1, 2)
+        assert found.moments.second(X) == pytest.approx(listed.moments.second(X), rel=1e-9, abs=1e-12)
+        assert mix.noise_square() == pytest.approx(listed.moments.mixtures[0].noise_square(), rel=1e-10, abs=1e-14)
+
+
+@pytest.mark.parametrize("weights", [[0, .1, .2, .3, .4, 0, 0, 0], [0, .1, .2, .7], [.5, 0, .5, 0, 0], [0, 1, 0, 0]], ids=str)
+@pytest.mark.parametrize("law", [ft.Uniform(2), ft.Bernoulli(.3), ft.Bernoulli(.3, empty="skip"), ft.Bernoulli(.3, empty="redraw")],
+                         ids=str)
+@pytest.mark.parametrize("algorithm", METHODS, ids=lambda a: type(a).__name__)
+def test_clients_of_weight_zero(algorithm, law, weights, route):
+    """A cohort of them alone shares out nothing: as enumerated, or enumerated itself where fewer than three have weight."""
+    given = problem(len(weights), 2, weights=[Fraction(str(w)) for w in weights])
+    route(10**9, 0)
+    listed = ft.derive(algorithm, given, law)
+    for small in (10**9, 0):
+        route(2, small)
+        found = ft.derive(algorithm, given, law)
+        assert found.rate() == pytest.approx(listed.rate(), rel=1e-9)
+        assert found.floor(reference=[0, 0]) == pytest.approx(listed.floor(reference=[0, 0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [ft.Uniform(7), ft.Bernoulli(.3)], ids=str)
+def test_one_client_of_weight_zero_among_sixty(law):
+    weights = np.random.default_rng(3).dirichlet(np.ones(60))
+    near, weights[11] = weights.copy(), 0
+    near[11] = 1e-13
+    a, b = (ft.derive(ft.FedAvg(.01, 2), problem(60, 2, weights=w / w.sum()), law) for w in (weights, near))
+    assert a.fixed_point().x == pytest.approx(b.fixed_point().x, rel=1e-9)
+    assert a.rate() == pytest.approx(b.rate(), rel=1e-9)
+
+
+def test_a_round_of_another_form_is_enumerated(route):
+    """VRL-SGD hands participants the average of the others: pairs of clients, which no share expresses."""
+    given = problem(6, 1)
+    for small in (10**9, 0):
+        route(2, small)
+        (mix,) = ft.derive(ft.VRLSGD(.03, 2), given, ft.Uniform(3)).moments.mixtures
+        assert not mix.featured and len(mix.first) == 20
+
+
+@pytest.mark.parametrize("small", [10**9, 0])
+def test_a_quantity_that_is_conserved_at_a_value_of_its_own(small, route):
+    """Without curvature along an axis a memory keeps the slope that a warm start gave it: a subspace beside 0."""
+    H, b = np.zeros((6, 2, 2)), np.random.default_rng(4).normal(size=(6, 2))
+    H[:, 0, 0] = np.arange(1, 7)
+    route(2, small)
+    op = ft.derive(ft.Focus(.01, 3, init="warm"), ft.Quadratic.from_linear(H, b), ft.Uniform(3))
+    assert isinstance(op.moments.mixtures[0], SparseMixture) == (small == 0)
+    assert np.abs(op.reach.W.astype(float) @ op.origin).max() > .1
+    kept = dict(line.split(" = ") for line in op.invariants() if "[1] = " in line and line.count("=") == 1)
+    assert [float(Fraction(kept[f"g[{i}][1]"])) for i in range(6)] == pytest.approx(-b[:, 1], abs=0)
+
+
+def test_a_subspace_is_checked_at_rare_cohorts_too(route, monkeypatch):
+    """A conserved quantity that only a cohort of probability 1e-9 breaks is none."""
+    from fltheory.core.operators import reach
+    given, law = problem(5, 1, weights=[.2] * 5), ft.Bernoulli([1e-9] + [.5] * 4)
+    true = ft.derive(ft.Mifa(.03, 2), given, law)
+    assert true.reachable == 6
+    never = list(true.reach.names).index("G[0][0]")
+    rows = [k for k in range(6) if k != never]
+    lie = reach._reach(type("Lay", (), {"size": 6, "names": lambda self: true.reach.names})(), tuple(rows),
+                       np.full((1, 5), 0, dtype=object))
+    monkeypatch.setattr("fltheory.core.operators.operator.reachable", lambda *args, **options: lie)
+    for small in (10**9, 0):
+        route(2, small)
+        with pytest.raises(ft.CertificateFailed, match="do not keep"):
+            ft.derive(ft.Mifa(.03, 2), given, law)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(.005, 5), ft.Focus(.0005, 5)], ids=lambda a: type(a).__name__)
+def test_200_clients_of_which_20_take_part(algorithm):
+    given = problem(200, 2)
+    op = ft.derive(algorithm, given, ft.Uniform(20))
+    assert isinstance(op.moments.mixtures[0], SparseMixture) and (op.reachable, op.dimension) == (402, 404)
+    best = given if isinstance(algorithm, ft.Scaffold) else given.surrogate([1 / 200] * 200)
+    assert op.fixed_point().x == pytest.approx(ft.optimum(best).x, abs=1e-10) and op.rate() < 1
+
+
+def test_many_clients_at_unequal_float_probabilities():
+    # FedAvg under Bernoulli: one local step makes the mean round x - lr sum_i E[s_i] grad f_i(x)
+    given = problem(60, 2)
+    p = np.random.default_rng(2).uniform(.1, .9, 60)
+    op = ft.derive(ft.FedAvg(.02, 1), given, ft.Bernoulli(p))
+    trials = np.random.default_rng(3).random((20_000, 60)) < p
+    shares = trials * np.asarray(given.weights)
+    shares = (shares / np.maximum(shares.sum(1, keepdims=True), 1e-300)).mean(0)
+    H = np.einsum("i,ijk->jk", shares, given.H)
+    assert op.mean_map()[0] == pytest.approx(np.eye(2) - .02 * H, abs=2e-4)
+
+
+@pytest.mark.parametrize("small", [10**9, 0])
+def test_tiny_steps_leave_no_part_out(small, route):
+    """At lr = 1e-13 every part of a client is of that size: none may pass for rounding."""
+    route(2, small)
+    given = problem(8, 1, weights=[1 / 8] * 8)
+    M, _ = ft.derive(ft.FedAvg(1e-13, 1), given, ft.Bernoulli(.5)).mean_map()
+    H = float(np.mean(given.H))
+    assert (1 - M[0, 0]) / (1e-13 * H * (1 - .5**8)) == pytest.approx(1, abs=2e-2)

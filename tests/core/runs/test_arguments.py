@@ -1,0 +1,68 @@
+"""Arguments of a run that are refused, devices, the bar."""
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from tests.core.algorithms.instances import quadratic
+from tests.core.runs.traces import LR, torch
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"rounds": 0}, "rounds = 0"), ({"rounds": None}, "rounds = None"), ({"rounds": 2.0}, "rounds = 2.0"),
+    ({"rounds": True}, "rounds = True"), ({"replicates": 0}, "replicates = 0"),
+    ({"replicates": True}, "replicates = True"),
+    ({"replicates": 2.5}, "replicates"), ({"chunk": 0}, "chunk = 0"), ({"chunk": True}, "chunk = True"),
+    ({"seed": -1}, "seed = -1"), ({"seed": True}, "seed = True"), ({"seed": 1.0}, "seed = 1.0"),
+    ({"seed": None}, "seed"),
+    ({"tail": 0}, "tail = 0"), ({"tail": 1.5}, "tail = 1.5"), ({"tail": float("nan")}, "tail = nan"),
+    ({"device": "abacus"}, "no torch device"), ({"device": 3}, "no torch device|CUDA"),
+    ({"device": "meta"}, "CPU or a CUDA"),
+    ({"x0": [1, 2, 3]}, "x0.shape"), ({"x0": 1}, "x0.shape"), ({"x0": [[1, 2]]}, "x0.shape"),
+    ({"x0": [1, np.nan]}, "finite"),
+    ({"x0": [1, np.inf]}, "finite"), ({"noise": -1}, "standard deviation"), ({"noise": float("nan")}, "finite"),
+    ({"law": "full"}, "no law"), ({"law": ft.Uniform(4)}, "only 3 clients"), ({"law": ft.Uniform(2, steps=3)}, "steps"),
+    ({"law": ft.Full(batch=2)}, "no rows"), ({"algorithm": ft.FedAvg(LR)}, "needs local steps"),
+    ({"algorithm": []}, "at least one phase"), ({"algorithm": [(ft.FedAvg(LR, 1), 0)]}, "rounds"),
+    ({"checkpoint": "no/such/folder/c.npz"}, "folder"),
+], ids=str)
+def test_bad_arguments_are_refused(change, message):
+    algorithm, law = change.pop("algorithm", ft.FedAvg(LR, 2)), change.pop("law", ft.Full())
+    options = {**({} if isinstance(algorithm, list) else {"rounds": 2}), **change}
+    with pytest.raises(ft.BadInput, match=message):
+        ft.run(algorithm, quadratic()[0], law, **options)
+
+
+@pytest.mark.parametrize("first", ["from fltheory.core.runs import run", "ft.run"])
+def test_the_function_is_found_in_whatever_order_things_are_imported(first):
+    code = f"""
+import fltheory as ft
+{first}
+ft.run(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), rounds=1)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[3], timeout=60, check=True)
+
+
+def test_phases_carry_their_own_rounds():
+    with pytest.raises(ft.BadInput, match="phases carry"):
+        ft.run([(ft.FedAvg(LR, 1), 2)], quadratic()[0], ft.Full(), 2)
+
+
+def test_clients_with_memories_are_not_drawn_twice():
+    with pytest.raises(ft.BadInput, match="keep memories"):
+        ft.run(ft.Scaffold(LR, 2), quadratic()[0], ft.WithReplacement(2), 2)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_absent_devices_are_refused():
+    for device in ("cuda", "cuda:0"):
+        with pytest.raises(ft.BadInput, match="no CUDA device"):
+            ft.run(ft.FedAvg(LR, 2), quadratic()[0], ft.Full(), 2, device=device)
+
+
+def test_a_progress_bar_can_be_asked_for(capsys):
+    ft.run(ft.FedAvg(LR, 1), quadratic()[0], ft.Full(), 3, progress=True)
+    assert "3/3" in capsys.readouterr().err

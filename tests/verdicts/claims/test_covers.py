@@ -1,0 +1,65 @@
+"""What a proof covers: declared where an argument is general, read off the symbolic instances elsewhere."""
+import pytest
+
+import fltheory as ft
+from fltheory.core.errors import BadInput
+from fltheory.verdicts.claims.check import check
+from fltheory.verdicts.claims.claim import Instance, claim
+from fltheory.verdicts.claims.covers import covered, label, restricted
+from tests.verdicts.claims.examples import X, Y, made
+
+K = ft.Field("h0 h1 h2 eta")
+
+
+def symbolic(n, steps, d=1):
+    h = [[[K.symbols[i] if a == b else 0 for a in range(d)] for b in range(d)] for i in range(n)]
+    return Instance(f"n={n}, tau={steps}", ft.Quadratic(h, [[0] * d] * n), ft.FedAvg(K.symbols[-1], steps), ft.Full(), domain=K)
+
+
+def proof(**options):
+    def body(i):
+        return ft.equal(X * Y, Y * X)
+    return made(body, **{"domain": "every h", "on": [symbolic(1, 1), symbolic(3, (1, 2, 2))], **options})
+
+
+def test_what_is_not_declared_is_read_off_the_symbolic_instances():
+    numbers = Instance("numbers", ft.Quadratic([[[1]]] * 9, [[0]] * 9), ft.FedAvg("1/9", 7), ft.Full())
+    assert covered(proof(on=[symbolic(1, 1), symbolic(3, (1, 2, 2)), numbers])) == {"n": "1, 3", "d": "1", "tau": "1, (1, 2, 2)"}
+    assert covered(proof(on=[symbolic(n, t) for n in (1, 2, 3) for t in (1, 2)]))["n"] == "1 to 3"
+    assert covered(proof(covers={"n": "all", "tau": "none"})) == {"n": "all", "d": "1"}
+    assert covered(proof(covers={"order": "0 to 5"}))["order"] == "0 to 5"
+    assert covered(proof(on=[Instance("no problem", domain=K)])) == {}
+    assert covered(proof(on=[symbolic(1, t) for t in (1, 3, 5, 7, 9)]))["tau"] == "1, 3, 5, 7, ..."
+
+
+@pytest.mark.parametrize(("covers", "text", "limited"), [
+    ({"n": "2, 3", "d": "all", "tau": "all"}, "PROVED for n = 2, 3 and all d, tau", True),
+    ({"n": "2", "d": "1"}, "PROVED for n = 2; d = 1", True),
+    ({"n": "all"}, "PROVED for all n", False),
+    ({}, "PROVED", False)])
+def test_the_word_shows_it(covers, text, limited):
+    assert label("PROVED", covers) == text and restricted(covers) == limited
+    assert label("CERTIFIED", covers) == ""
+
+
+def test_records_carry_it_for_proofs_only():
+    record = check(proof(covers={"tau": "all"})).record()
+    assert (record["word"], record["label"], record["restricted"]) == ("PROVED", "PROVED for n = 1, 3; d = 1 and all tau", True)
+    other = check(proof(domain="", covers={"tau": "all"})).record()
+    assert (other["word"], other["label"], other["covers"], other["restricted"]) == ("SUPPORTED", "", {}, False)
+
+
+@pytest.mark.parametrize("bad", ["all", {"n": 3}, {"": "all"}, {"n": " "}, ["n"]])
+def test_bad_declarations_are_refused(bad):
+    with pytest.raises(BadInput, match="dictionary of texts"):
+        claim("x", on=[], covers=bad)(lambda i: [])
+
+
+def test_every_proof_of_the_papers_says_what_it_covers():
+    from fltheory.verdicts.claims.discover import papers
+    proofs = [c for p in papers(["verification"]) for c in p.claims.values() if c.expect == "PROVED"]
+    assert all(c.domain for c in proofs)
+    for c in proofs:
+        if any(v == "all" for v in c.covers.values()):  # a general argument is in the domain's words
+            assert len(c.domain) > 20, c.id
+    assert sum(restricted(covered(c)) for c in proofs) > len(proofs) / 2

@@ -1,0 +1,74 @@
+"""Committed tables regenerate, figures draw from them, and broken tables are refused."""
+import math
+from pathlib import Path
+
+import pytest
+
+from fltheory.cli import main
+from fltheory.core.errors import BadInput
+from fltheory.verdicts.report.figures import Figure, canvas, figures_of, from_csv, regenerate, to_csv
+
+FEDNOVA = Path(__file__).parents[3] / "verification" / "fednova"
+
+
+def same(a, b):
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    return a == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-28)
+
+
+@pytest.mark.parametrize("name", ["fig4", "map", pytest.param("fig2", marks=pytest.mark.slow)])
+def test_committed_tables_regenerate(name, tmp_path):
+    (tmp_path / "new.csv").write_text(to_csv(figures_of(FEDNOVA)[name].data()))
+    fresh, committed = from_csv(tmp_path / "new.csv"), from_csv(FEDNOVA / "data" / f"{name}.csv")
+    assert len(fresh) == len(committed)
+    for a, b in zip(fresh, committed, strict=True):
+        assert a.keys() == b.keys() and all(same(a[k], b[k]) for k in a), (a, b)
+
+
+def test_figures_draw_from_their_tables(tmp_path):
+    written = regenerate(FEDNOVA, tmp_path, fresh=False)
+    pictures = [p for p in written if p.suffix == ".png"]
+    assert {p.stem for p in pictures} == {f"fednova-{n}" for n in figures_of(FEDNOVA)}
+    assert all(p.stat().st_size > 5_000 and p.with_suffix(".svg").is_file() for p in pictures)
+
+
+@pytest.mark.parametrize("paper", ["fednova", "focus"])
+def test_every_figure_has_a_key_and_a_caption(paper):
+    folder = FEDNOVA.parent / paper
+    for experiments in (False, True):
+        for name, figure in figures_of(folder, experiments).items():
+            drawn = figure.picture(from_csv(folder / "data" / f"{name}.csv"))
+            drawn.canvas.draw()
+            assert drawn.legends and drawn._suptitle is None, name
+            assert drawn._supxlabel.get_text().split() == figure.caption.split(), name
+            texts = [*drawn.legends[0].get_texts(), drawn._supxlabel, *(ax.title for ax in drawn.axes)]
+            assert all(t.get_fontsize() >= 8 for t in texts), name
+            boxes = [t.get_window_extent() for t in texts if t.get_text()]
+            assert all(b.x0 >= -1 and b.x1 <= drawn.bbox.width + 1 for b in boxes), name
+
+
+def test_csv_keeps_every_digit(tmp_path):
+    rows = [{"a": 0.1 + 0.2, "b": "x"}, {"a": float("inf"), "b": "y"}]
+    (tmp_path / "t.csv").write_text(to_csv(rows))
+    assert from_csv(tmp_path / "t.csv") == rows
+
+
+def test_bad_tables_and_names_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="cannot be read"):
+        from_csv(tmp_path / "missing.csv")
+    with pytest.raises(BadInput, match="at least one row"):
+        to_csv([])
+    with pytest.raises(BadInput, match="is none of"):
+        regenerate(FEDNOVA, tmp_path, only=["nothing"])
+    assert main(["figures", str(FEDNOVA), "--only", "nothing"]) == 2
+
+
+def test_a_folder_without_figures_has_none(tmp_path):
+    assert figures_of(tmp_path) == {} and regenerate(tmp_path, tmp_path) == []
+
+
+def test_drawing_needs_no_display():
+    figure, axes = canvas(2)
+    axes[0][0].plot([1, 2], [3, 4])
+    assert Figure(list, lambda rows: figure, "two axes").draw([]) is figure

@@ -1,0 +1,60 @@
+"""The line under a verdict: why a claim is OPEN or ERROR, what is INCONCLUSIVE, why a finding was not confirmed."""
+
+import pytest
+
+from fltheory.verdicts.report.terminal import reason
+
+CLAIM = {"type": "claim", "id": "c", "paper": "own", "word": "OPEN", "surprises": []}
+FINDING = {"type": "finding", "id": "f", "paper": "own", "word": "NOT CONFIRMED", "surprises": []}
+
+
+def instance(name, status, **more):
+    return {"type": "instance", "claim": "c", "paper": "own", "instance": name, "status": status, **more}
+
+
+HOLDS = instance("plain", "HOLDS")
+STOPPED = instance("slow", "INCONCLUSIVE", reason="stopped after 5 s")
+BROKEN = instance("broken", "ERROR", reason="ValueError: no (at body, line 3)")
+UNDECIDED = instance("tight", "INCONCLUSIVE", comparisons=[
+    {"status": "HOLDS", "lhs": "0", "relation": "equal", "rhs": "0"},
+    {"status": "INCONCLUSIVE", "lhs": "1", "relation": "at most", "rhs": "[1 +/- 2e-9]"}])
+
+
+@pytest.mark.parametrize(("records", "said"), [
+    ([CLAIM, HOLDS, STOPPED], "slow: INCONCLUSIVE, stopped after 5 s"),
+    ([CLAIM, STOPPED, STOPPED, STOPPED], "slow: INCONCLUSIVE, stopped after 5 s (and 2 more)"),
+    ([CLAIM, UNDECIDED], "tight: INCONCLUSIVE, 1 at most [1 +/- 2e-9] is undecided"),
+    ([CLAIM | {"word": "FALSE"}, STOPPED], "slow: INCONCLUSIVE, stopped after 5 s"),
+    ([CLAIM | {"word": "ERROR"}, STOPPED, BROKEN],
+     "broken: ERROR, ValueError: no (at body, line 3) (and 1 more)"),
+    ([CLAIM | {"word": "ERROR", "surprises": ["RuntimeError: disk on fire"]}], "RuntimeError: disk on fire"),
+    ([CLAIM, instance("x", "FALSIFIED", evidence="float")],
+     "x: FALSIFIED by float numbers, which only raise a suspicion"),
+    ([CLAIM], "it has no instance"),
+    ([CLAIM, instance("x", "OUT_OF_SCOPE")], "no instance meets the hypotheses"),
+    ([CLAIM, HOLDS], "it speaks of a whole class, and no search went beyond its instances"),
+    ([CLAIM | {"search": {"tries": 3, "in_scope": 0}}, HOLDS], "no draw of the search met the hypotheses"),
+    ([FINDING | {"procedure": [{"step": "a", "status": "ok", "detail": "x"},
+                               {"step": "proof", "status": "failed", "detail": "ValueError: no"}]}],
+     "proof: ValueError: no"),
+    ([FINDING | {"procedure": [{"step": "procedure", "status": "inconclusive", "detail": "stopped after 1 s"}]}],
+     "procedure: stopped after 1 s"),
+], ids=lambda v: v if isinstance(v, str) else "")
+def test_the_reason_is_one_indented_line(records, said):
+    assert reason(records) == f"    {said}"
+
+
+@pytest.mark.parametrize("records", [
+    [CLAIM | {"word": "PROVED"}, HOLDS], [CLAIM | {"word": "SKIPPED"}, instance("x", "SKIPPED", reason="no torch")],
+    [CLAIM | {"search": {"tries": 3, "in_scope": 3}}, HOLDS],
+    [FINDING | {"word": "CONFIRMED"}], [FINDING], [CLAIM | {"word": None}],
+], ids=str)
+def test_what_needs_no_reason_has_none(records):
+    assert reason(records) == ""
+
+
+def test_a_long_or_hostile_reason_stays_one_short_plain_line():
+    hostile = instance("x", "INCONCLUSIVE", reason="\x1b]0;owned\x07\nsecond " + "9" * 5000)
+    said = reason([CLAIM, hostile])
+    assert len(said) < 130 and "\n" not in said and "\x1b" not in said
+    assert said.startswith("    x: INCONCLUSIVE, ") and "owned" in said
