@@ -76,7 +76,7 @@ class _Item(pytest.Item):
         return self.path, None, self.name
 
     def setup(self):
-        from fltheory.verdicts.claims.discover import activate
+        from fltheory.verdicts.folders import activate
 
         activate(self.path.parent)
 

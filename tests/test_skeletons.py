@@ -97,7 +97,7 @@ def test_the_default_folder_is_that_of_the_papers_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert new_paper("one")[0].is_relative_to(tmp_path / "papers" / "one")
     (tmp_path / "verification").mkdir()
-    monkeypatch.setattr("fltheory.verdicts.claims.discover.refuse_module_name", lambda parent: [])  # ours is importable here
+    monkeypatch.setattr("fltheory.verdicts.folders.refuse_module_name", lambda parent: [])  # ours is importable here
     assert new_paper("two")[0].is_relative_to(tmp_path / "verification" / "two")
 
 

@@ -16,7 +16,7 @@ def with_paths(sub):
 
 def paths_of(args) -> list:
     """The paths of the command line, or where papers are looked for without any: said in one line where they are not here."""
-    from fltheory.verdicts.claims.discover import carried, default_paths
+    from fltheory.verdicts.folders import carried, default_paths
     if args.paths:
         return args.paths
     found = default_paths()

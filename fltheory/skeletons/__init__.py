@@ -26,7 +26,7 @@ def new_paper(slug, into=None) -> list[Path]:
     _name("slug", slug, SLUG, "is no lower-case identifier", "Write letters, digits and _, for example my_paper.")
     parent = Path(into if into is not None else "verification" if Path("verification").is_dir() else "papers").resolve()
     _name("into", parent.name, NAME, "is no identifier, and claims are imported as <into>.<slug>", "Rename the folder.")
-    from fltheory.verdicts.claims.discover import refuse_module_name
+    from fltheory.verdicts.folders import refuse_module_name
     refuse_module_name(parent)
     for other in (parent / f"{slug}.py", parent / slug):
         if other.exists():

@@ -17,11 +17,12 @@ from fltheory.core.errors import refuse
 from fltheory.core.trace import write_atomically
 from fltheory.verdicts import calibration
 from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
-from fltheory.verdicts.claims import claim as forms
-from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.discover import Paper, activate, imported, load, papers
+from fltheory.verdicts.claims import instance as forms
+from fltheory.verdicts.claims.check import apply_bug, check
+from fltheory.verdicts.claims.discover import Paper, load, papers
 from fltheory.verdicts.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
 from fltheory.verdicts.claims.findings import confirm
+from fltheory.verdicts.folders import activate, imported
 from fltheory.verdicts.report.records import flat
 
 _LOG = logging.getLogger(__name__)
@@ -106,7 +107,6 @@ def mutation(paper: Paper, name):
     known = {} if name is None else catalogue(paper)
     if name not in known:
         return None
-    from fltheory.verdicts.claims.check import apply_bug
     bug = known[name]
 
     def mutant(instance):

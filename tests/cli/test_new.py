@@ -18,10 +18,11 @@ def test_new_paper_writes_a_folder_and_says_how_to_check_it(tmp_path, monkeypatc
 
 
 def test_new_paper_elsewhere_is_checked_by_the_printed_command(tmp_path, monkeypatch, capsys):
-    from fltheory.verdicts.claims import claim, discover
+    from fltheory.verdicts import folders
+    from fltheory.verdicts.claims import claim
 
     monkeypatch.setattr(claim, "REGISTRY", [])
-    monkeypatch.setattr(discover, "_ASIDE", {})
+    monkeypatch.setattr(folders, "_ASIDE", {})
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     assert main(["new-paper", "mine", "--into", str(tmp_path / "submissions")]) == 0

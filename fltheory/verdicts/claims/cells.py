@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from html import escape
 
+from fltheory.core.errors import BadInput
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.tables import html_row, keep_ends, plain
 from fltheory.verdicts.claims import evidence as ev
@@ -151,7 +152,6 @@ def search_text(result) -> str:
 
 def search_html(result) -> str:
     """The same for a notebook, with the cell that rebuilds the witness."""
-    from fltheory.core.errors import BadInput
     out = (f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p><p>{escape(_losses(result))}</p>"
            f"<p>{escape(_untested(result))}</p>")
     if result.found:

@@ -9,11 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
-from fltheory.core.scalars import Balls, Field
+from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
+from fltheory.verdicts.claims import cells
 from fltheory.verdicts.claims import evidence as ev
-from fltheory.verdicts.claims.claim import Claim, Instance
 from fltheory.verdicts.claims.covers import covered, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict, Terms, weakest
+from fltheory.verdicts.claims.instance import Instance
 from fltheory.verdicts.claims.relations import at_most, equal
 from fltheory.verdicts.claims.situation import data
 
@@ -25,7 +27,7 @@ UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kin
 class ClaimVerdict:
     """One claim's word with everything it rests on. Prints as a few lines, shows as a table in a notebook."""
 
-    claim: Claim
+    claim: object
     word: str
     evidence: str
     instances: list
@@ -50,14 +52,12 @@ class ClaimVerdict:
         )
 
     def __str__(self):
-        from fltheory.verdicts.claims.cells import verdict_text
-        return verdict_text(self)
+        return cells.verdict_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        from fltheory.verdicts.claims.cells import verdict_html
-        return verdict_html(self)
+        return cells.verdict_html(self)
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
@@ -142,7 +142,7 @@ class ClaimVerdict:
              "seconds": round(v.seconds, 3)} for v in self.instances]
 
 
-def check(claim: Claim, mutant=None, search=True, quick=False, decided=lambda verdict: None) -> ClaimVerdict:
+def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: None) -> ClaimVerdict:
     """Decide a claim.
 
     mutant: a function instance -> instance applied everywhere (to see a claim fail); search: run the counter-example
@@ -177,7 +177,7 @@ def check(claim: Claim, mutant=None, search=True, quick=False, decided=lambda ve
     return verdict
 
 
-def check_instance(claim: Claim, instance: Instance) -> InstanceVerdict:
+def check_instance(claim, instance: Instance) -> InstanceVerdict:
     """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass."""
     fault = instance.extra.get("fault")
     if fault is not None:
@@ -368,8 +368,6 @@ def _of_engine(bug) -> bool:
 
 def _diverges(instance) -> bool:
     """Whether second moments grow on the instance, where it has numbers: by its operator, else by its declared run."""
-    from fltheory.core.problems.quadratic import Quadratic
-    from fltheory.core.scalars import FLOAT, RATIONAL
     if instance.domain not in (FLOAT, RATIONAL) and not isinstance(instance.domain, Balls):
         return False  # a symbolic identity is about every step size
     try:

@@ -1,151 +1,25 @@
-"""The forms of a claim, a hypothesis, an instance and a finding."""
+"""The forms of a claim, a hypothesis and a finding, and how they are declared.
+
+A claim is a record; what decides it (`check`), attacks it (`look`) and shows it are functions of the modules below, for
+which its methods are doors.
+"""
 from __future__ import annotations
 
-import copy
-import functools
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from fltheory.core.errors import is_one_of, listed, refuse, shown
-from fltheory.core.scalars import RATIONAL, Domain, Field, declare, fraction
+from fltheory.core.tables import plain
+from fltheory.verdicts.claims.cells import claim_html
+from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.covers import check_covers
 from fltheory.verdicts.claims.evidence import Comparison, at_status, show
-from fltheory.verdicts.claims.stated import Stated
-
-DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
-
-
-STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")  # nobody has to repeat them
-
-
-class Instance:
-    """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
-
-    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
-    `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
-    algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
-    `i.stated`, which mutants leave alone (`i.eta`, `i.taus`, `i.p` and so on for short). illustrates: it shows in numbers what
-    other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
-    keywords become attributes (step counts, horizons, symbols).
-    """
-
-    def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
-                 x0=None, simulate=None, illustrates=False, stated=None, **extra):
-        self.name, self.problem, self.algorithm, self.law = name, problem, algorithm, law
-        self.noise, self.domain, self.says, self.x0, self.simulate = noise, domain, says, x0, simulate
-        self.illustrates, self.extra = illustrates, extra
-        self.stated = stated or Stated(problem, algorithm, law, noise)
-
-    def __getattr__(self, name):
-        if not name.startswith("__") and name != "extra" and name in self.extra:
-            return self.extra[name]
-        if name not in STATED or "stated" not in self.__dict__:
-            raise AttributeError(
-                f"instance {self.__dict__.get('name')!r} has no {name!r}; it has {sorted(self.__dict__.get('extra', {}))}"
-            )
-        return getattr(self.stated, name)
-
-    def but(self, **changes) -> Instance:
-        """The same instance with some fields or extras replaced, and what it states with them."""
-        new = {k: changes[k] for k in ("problem", "algorithm", "law", "noise") if k in changes}
-        stated = changes.pop("stated", None) or replace(self.stated, **new)
-        own = {k: changes.pop(k, getattr(self, k)) for k in
-               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
-        return type(self)(**own, stated=stated, **(self.extra | changes))
-
-    def afresh(self) -> Instance:
-        """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
-        parts = {k: _afresh(getattr(self, k)) for k in ("problem", "algorithm", "law")}
-        return self.but(**parts, **{k: _afresh(v) for k, v in self.extra.items()})
-
-    @functools.cached_property
-    def op(self):
-        from fltheory.core.operators.operator import derive
-        return derive(self.algorithm, self.problem, self.law, noise=self.noise, domain=self.domain)
-
-    @functools.cached_property
-    def op_anywhere(self):
-        """The operator on every state, not only those reachable from the start."""
-        from fltheory.core.operators.operator import derive
-        return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
-
-    @functools.cached_property
-    def least_traffic(self):
-        """(up, down): vectors per participant and round that the coded round cannot do without."""
-        from fltheory.core.operators.traffic import least_traffic
-        return least_traffic(self.algorithm, self.problem)
-
-    @functools.cached_property
-    def worst_schedule(self):
-        """The worst contraction over every schedule of the instance's `windows`; where it has a `target`, only whether that
-        rate can be certified."""
-        from fltheory.core.schedules.worst import worst_schedule
-        return worst_schedule(self.algorithm, self.problem, self.windows, rate=self.extra.get("target"))
-
-    @functools.cached_property
-    def run(self):
-        from fltheory.core.runs import run
-        return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
-                   **({"device": DEVICE} | (self.simulate or {})))
-
-    @property
-    def constants(self):
-        return self.problem.constants
-
-    def rescaled(self, loss, length) -> Instance:
-        """The same situation in other units: f(x) -> loss f(x/length), x -> length x, steps adjusted so that every
-        iterate is multiplied by `length`. Truth must not depend on units."""
-        from fltheory.core.problems.quadratic import Quadratic
-        c, s = fraction(loss), fraction(length)
-        p = self.problem
-        problem = Quadratic.from_linear(p.H * (c / s**2), p.b * (c / s), p.weights, p.offset * c)
-        algorithm = _in_units(self.algorithm, {"StepSize": s**2 / c, "Curvature": c / s**2, "Length": s})
-        x0 = None if self.x0 is None else declare(self.x0) * s
-        units = {"eta": s**2 / c, "mu": c / s**2}
-        extra = {k: fraction(self.extra[k]) * v for k, v in units.items() if k in self.extra}
-        return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
-
-
-def illustrate(instances, symbols=False):
-    """Say of instances in numbers (symbols=True: of all of them) that they only illustrate what others prove; returns the list.
-
-    Raises BadInput if it holds anything but instances.
-    """
-    if symbols is not True and symbols is not False:
-        refuse("symbols", symbols, "is True or False", "Say whether instances in symbols are meant too.")
-    for i in _instances(instances):
-        i.illustrates = i.illustrates or symbols or not isinstance(i.domain, Field)
-    return instances
-
-
-def _in_units(record, factors):
-    """The record with every number multiplied by the factor of its annotation."""
-    changes = {}
-    for f in fields(record):
-        value = getattr(record, f.name)
-        if is_dataclass(value):
-            changes[f.name] = _in_units(value, factors)
-        elif f.type in factors and value is not None:
-            each = isinstance(value, tuple)
-            changes[f.name] = tuple(fraction(v) * factors[f.type] for v in value) if each else fraction(value) * factors[f.type]
-    return replace(record, **changes)
-
-
-def _afresh(value):
-    """A copy of a record (or of those in a list) without its remembered values; anything else as it is."""
-    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-        return type(value)(_afresh(v) for v in value)
-    if isinstance(value, (type, Domain)) or not type(value).__module__.startswith("fltheory.") or not hasattr(value, "__dict__"):
-        return value
-    new = copy.copy(value)
-    for name in [k for k in vars(new) if k == "_converted" or isinstance(getattr(type(new), k, None), functools.cached_property)]:
-        del vars(new)[name]
-    vars(new).update({k: _afresh(v) for k, v in vars(new).items() if isinstance(v, (tuple, list)) or hasattr(v, "__dict__")})
-    return new
-
+from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
+from fltheory.verdicts.claims.search import look
+from fltheory.verdicts.report.terminal import claim_line
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
 
@@ -240,8 +114,7 @@ class Claim:
         on: other instances to check it on instead, then without a search. Further options as for `check`:
         mutant (instance -> instance), search (bool), quick (bool). Raises BadInput if `on` holds no instances.
         """
-        from fltheory.verdicts.claims.check import check
-        claim = self if on is None else replace(self, on=_instances(on), search_plan=None)
+        claim = self if on is None else replace(self, on=instances_of(on), search_plan=None)
         return check(claim, **options)
 
     def search(self, seconds=60, tries=None, families=None):
@@ -254,7 +127,6 @@ class Claim:
         (`error`). The same number of tries gives the same result as long as no deadline cuts it.
         Raises BadInput on bad budgets or where no default family exists, MissingLibrary without hypothesis.
         """
-        from fltheory.verdicts.claims.search import look
         return look(self, seconds, tries, families)
 
     def assert_holds(self):
@@ -263,12 +135,9 @@ class Claim:
         __tracebackhide__ = True
         verdict = self.check()
         if not (verdict.as_expected if self.expect else verdict.holds):
-            from fltheory.core.tables import plain
-            from fltheory.verdicts.report.terminal import claim_line
             raise AssertionError("\n".join([claim_line(verdict.record()), *map(plain, verdict.failures())]))
 
     def _repr_html_(self):
-        from fltheory.verdicts.claims.cells import claim_html
         return claim_html(self)
 
 
@@ -328,18 +197,6 @@ def _register(made):
     return made
 
 
-def _instances(on):
-    rule = "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)]."
-    if isinstance(on, Instance) or not hasattr(on, "__iter__"):
-        refuse("on", on, *rule)
-    found = tuple(listed(on, "on", *rule))
-    for i in found:
-        if not isinstance(i, Instance):
-            refuse("on", i, f"holds a {type(i).__name__} that is no instance",
-                   "Write on=[ft.Instance(name, problem, algorithm, law)].")
-    return found
-
-
 def _listed(id, what, values, good, rule, remedy):
     single = callable(values) or not hasattr(values, "__iter__")
     values = (values,) if single else tuple(listed(values, f"{what} of claim {id!r}", rule, remedy))
@@ -357,7 +214,7 @@ def claim(id, on=(), **options):
     """
     if not isinstance(id, str) or not id.strip():
         refuse("id", id, "a claim is named by a string", 'Write @ft.claim("my-theorem", on=[...]) above the function.')
-    on = _instances(on)
+    on = instances_of(on)
     if "search" in options:
         options["search_plan"] = options.pop("search")
     known = {f.name for f in fields(Claim)} - {"id", "body", "on"}
@@ -392,3 +249,6 @@ def finding(id, **options) -> Finding:
     if "kind" not in options:
         refuse(f"options of finding {shown(id)}", sorted(options), "the kind is missing", 'For example kind="misprint".')
     return _register(Finding(id, module=sys._getframe(1).f_globals["__name__"], **options))
+
+
+__all__ = ["ASSUMED", "Claim", "Finding", "Hypothesis", "Instance", "claim", "finding", "illustrate"]

@@ -13,7 +13,7 @@ from fltheory.core.problems.base import check_weights
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT, RATIONAL, Balls, fraction, is_rational
-from fltheory.verdicts.claims.claim import Instance
+from fltheory.verdicts.claims.instance import Instance
 
 
 class _Writer:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.scalars import need
+from fltheory.verdicts.claims import cells
 from fltheory.verdicts.claims import evidence as ev
+from fltheory.verdicts.claims.check import check_instance
 from fltheory.verdicts.claims.drawing import BENT, around, bent, kept, models, plainest, unsearched
 from fltheory.verdicts.claims.rebuild import cell, text
 
@@ -116,7 +118,6 @@ def explore(claim, family, tries, until=None, end=None, counting=False) -> Explo
     end = until if end is None else end
     hypothesis = need("hypothesis", "counter-example search")
     st = need("hypothesis.strategies", "counter-example search")
-    from fltheory.verdicts.claims.check import check_instance
     seen = Explored()
 
     def violated(instance):
@@ -221,14 +222,12 @@ class SearchResult:
         return cell(self.claim, self.witness, self.verdict is not None)
 
     def __str__(self):
-        from fltheory.verdicts.claims.cells import search_text
-        return search_text(self)
+        return cells.search_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        from fltheory.verdicts.claims.cells import search_html
-        return search_html(self)
+        return cells.search_html(self)
 
 
 def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
@@ -318,7 +317,6 @@ def _makers(out) -> list:
 
 def _why_not_bent(claim, like) -> str:
     """Why the claim cannot run on Huber losses, "" if it can."""
-    from fltheory.verdicts.claims.check import check_instance
     try:
         simplest = plainest(claim, like)
     except FLTheoryError:  # what the plainest numbers make of the instance is refused; others may not be

@@ -15,6 +15,7 @@ from fltheory.core.errors import BadInput, refuse
 from fltheory.core.tables import to_csv
 from fltheory.core.trace import write_atomically
 from fltheory.pictures import COLOURS, canvas, caption, save
+from fltheory.verdicts.folders import activate, carried
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,6 @@ def _number(text):
 
 def figures_of(folder: Path, experiments=False) -> dict:
     """FIGURES of a paper's figures.py, or EXPERIMENTS (long runs) of its experiments.py; {} if it has none."""
-    from fltheory.verdicts.claims.discover import activate
     name = "experiments" if experiments else "figures"
     if not (folder / f"{name}.py").is_file():
         return {}
@@ -65,7 +65,6 @@ def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) 
     Fresh tables of a paper that the installed package carries go to `out` too.
     experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
     """
-    from fltheory.verdicts.claims.discover import carried
     written = []
     known = figures_of(folder, experiments)
     unknown = [n for n in only if n not in known]

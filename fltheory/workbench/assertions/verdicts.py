@@ -7,8 +7,9 @@ from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.tables import keep_ends
 from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.discover import activate, default_paths, find, papers
+from fltheory.verdicts.claims.discover import find, papers
 from fltheory.verdicts.claims.findings import confirm
+from fltheory.verdicts.folders import activate, default_paths
 from fltheory.workbench.assertions.table import Evidence
 from fltheory.workbench.conformance.report import conforms
 

@@ -34,10 +34,11 @@ def with_power(folder):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A paper with two claims and a finding, forgotten afterwards."""
-    from fltheory.verdicts.claims import claim, discover
+    from fltheory.verdicts import folders
+    from fltheory.verdicts.claims import claim
 
     monkeypatch.setattr(claim, "REGISTRY", [])
-    monkeypatch.setattr(discover, "_ASIDE", {})
+    monkeypatch.setattr(folders, "_ASIDE", {})
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield with_power(paper(tmp_path / "mine"))

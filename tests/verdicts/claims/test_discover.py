@@ -14,10 +14,11 @@ from tests.verdicts.claims.folders import CLAIM, FINDING, HEADER, WRONG, paper
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
     """Leave no modules or search paths of temporary folders behind."""
-    from fltheory.verdicts.claims import claim, discover
+    from fltheory.verdicts import folders
+    from fltheory.verdicts.claims import claim
 
     monkeypatch.setattr(claim, "REGISTRY", [])
-    monkeypatch.setattr(discover, "_ASIDE", {})
+    monkeypatch.setattr(folders, "_ASIDE", {})
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = dict(sys.modules)
     yield

@@ -9,8 +9,10 @@ import fltheory as ft
 from fltheory import doctor
 from fltheory.cli import main
 from fltheory.core.errors import BadInput
-from fltheory.verdicts.claims import claim, discover
-from fltheory.verdicts.claims.discover import carried, default_paths, load
+from fltheory.verdicts import folders
+from fltheory.verdicts.claims import claim
+from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.folders import carried, default_paths
 from fltheory.verdicts.verify import verify
 from tests.verdicts.claims.folders import paper
 
@@ -29,7 +31,7 @@ def ours(name):
 def forget(monkeypatch):
     """The modules called verification are those of this test, and are gone after it."""
     monkeypatch.setattr(claim, "REGISTRY", [])
-    monkeypatch.setattr(discover, "_ASIDE", {})
+    monkeypatch.setattr(folders, "_ASIDE", {})
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = {k: sys.modules.pop(k) for k in list(sys.modules) if ours(k)}
     yield
@@ -52,12 +54,12 @@ def installed(tmp_path, monkeypatch):
     """A paper inside an installed package, with one figure."""
     folder = paper(tmp_path / "site" / "fltheory" / "papers" / "verification")
     (folder / "figures.py").write_text(FIGURES)
-    monkeypatch.setattr(discover, "CARRIED", folder.parent)
+    monkeypatch.setattr(folders, "CARRIED", folder.parent)
     return folder
 
 
 def test_a_checkout_carries_no_papers_inside_the_package(empty):
-    assert not discover.CARRIED.exists() and discover.CARRIED.parts[-3:] == ("fltheory", "papers", "verification")
+    assert not folders.CARRIED.exists() and folders.CARRIED.parts[-3:] == ("fltheory", "papers", "verification")
     assert default_paths() == ["verification"]
     with pytest.raises(BadInput, match="'verification': does not exist"):
         ft.assert_claim("half")
