@@ -12,7 +12,7 @@ from fltheory.verdicts.claims.claim import Claim
 from verification.engine.planting import CannotPlant, Fault, planted
 
 HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
-RIGHT = Fault("equal-always", "claims.relations", "status = FALSIFIED if wrong else HOLDS", "status = HOLDS", "says yes")
+RIGHT = Fault("equal-always", "verdicts.claims.relations", "status = FALSIFIED if wrong else HOLDS", "status = HOLDS", "says yes")
 
 
 def instance(**more):
@@ -34,7 +34,7 @@ def test_the_line_comes_back_after_an_error():
 
 
 def test_what_functions_remember_is_forgotten_on_both_sides():
-    fault = Fault("count", "laws.memoryless", "nobody = math.prod((1 - v for v in p), start=Fraction(1))",
+    fault = Fault("count", "core.laws.memoryless", "nobody = math.prod((1 - v for v in p), start=Fraction(1))",
                   "nobody = math.prod((v for v in p), start=Fraction(1))", "wrong mass of the empty round")
     right = Bernoulli("1/4").feature_moments(3)[2]
     with planted(fault):
@@ -45,8 +45,8 @@ def test_what_functions_remember_is_forgotten_on_both_sides():
 def test_methods_properties_and_decorated_functions_are_reached():
     for module, old, new in (
         ("trace", "return self.value - self.half_width", "return 7"),                                  # a property
-        ("claims.relations", "same = len(signs) <= 1 or polynomial == 0", "same = None"),           # wrapped
-        ("laws.memoryless", "law = [Fraction(1)]", "law = [Fraction(2)]"),
+        ("verdicts.claims.relations", "same = len(signs) <= 1 or polynomial == 0", "same = None"),           # wrapped
+        ("core.laws.memoryless", "law = [Fraction(1)]", "law = [Fraction(2)]"),
     ):
         with Fault("x", module, old, new, "").planted():
             pass
@@ -57,22 +57,22 @@ def test_methods_properties_and_decorated_functions_are_reached():
 
 
 def test_functions_made_by_a_decorator_are_reached():
-    fault = Fault("quiet", "claims.relations", "return relation(*args, **options)", "return 5", "")
+    fault = Fault("quiet", "verdicts.claims.relations", "return relation(*args, **options)", "return 5", "")
     with fault.planted():
         assert ft.equal(1, 2) == 5
     assert ft.equal(1, 2).status == "FALSIFIED"
 
 
 def test_a_part_of_a_line_names_it_if_it_stands_nowhere_else():
-    with Fault("part", "claims.relations", "FALSIFIED if wrong else HOLDS", "HOLDS", "").planted():
+    with Fault("part", "verdicts.claims.relations", "FALSIFIED if wrong else HOLDS", "HOLDS", "").planted():
         assert ft.equal(1, 2).status == "HOLDS"
     assert ft.equal(1, 2).status == "FALSIFIED"
-    with pytest.raises(CannotPlant), Fault("often", "claims.relations", "HOLDS", "FALSIFIED", "").planted():
+    with pytest.raises(CannotPlant), Fault("often", "verdicts.claims.relations", "HOLDS", "FALSIFIED", "").planted():
         pass
 
 
 def test_a_constant_of_a_module_can_be_wrong():
-    with Fault("tol", "claims.relations", relations_line("FLOAT_TOLERANCE"), "FLOAT_TOLERANCE = 1e3", "").planted():
+    with Fault("tol", "verdicts.claims.relations", relations_line("FLOAT_TOLERANCE"), "FLOAT_TOLERANCE = 1e3", "").planted():
         assert ft.equal(1.0, 2.0).status == "HOLDS"
     assert ft.equal(1.0, 2.0).status == "FALSIFIED"
 
@@ -85,7 +85,7 @@ def relations_line(name):
 @pytest.mark.parametrize(("old", "new"), [
     ("no such line", "pass"), ("import functools", "import os"), ("@_worded", "")], ids=["gone", "import", "often"])
 def test_a_fault_that_does_not_apply_is_refused(old, new):
-    with pytest.raises(CannotPlant), Fault("x", "claims.relations", old, new, "").planted():
+    with pytest.raises(CannotPlant), Fault("x", "verdicts.claims.relations", old, new, "").planted():
         pass
 
 
@@ -99,7 +99,7 @@ def status(verdict):
 
 
 SERVER = "return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)"
-RATE = Fault("rate", "algorithms.fedavg", SERVER, SERVER + " / 2", "half a server step")
+RATE = Fault("rate", "core.algorithms.fedavg", SERVER, SERVER + " / 2", "half a server step")
 
 
 def test_a_fault_counts_where_a_true_statement_falls():
@@ -125,9 +125,9 @@ def test_a_false_statement_that_loses_its_witness_counts():
 
 
 def test_errors_and_undecided_comparisons_do_not_count():
-    broken = Fault("broken", "algorithms.fedavg", SERVER, "return 1 / 0", "an error")
+    broken = Fault("broken", "core.algorithms.fedavg", SERVER, "return 1 / 0", "an error")
     assert status(decided(lambda i: ft.equal(i.op.rate(), 0.8125), [instance()], broken)) == [("engine", "survived")]
-    undecided = Fault("undecided", "claims.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
+    undecided = Fault("undecided", "verdicts.claims.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
     verdict = decided(lambda i: ft.equal(1, 1), [instance()], undecided)
     assert status(verdict) == [("engine", "survived")] and verdict.powerless
 
