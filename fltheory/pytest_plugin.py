@@ -161,9 +161,9 @@ def _skip_if_undecided(verdict):
 
 def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
+    from fltheory.core.evidence import show
     from fltheory.core.tables import plain
     from fltheory.verdicts.claims.cells import comparison_row, hypothesis_row
-    from fltheory.verdicts.claims.evidence import show
 
     lines = [plain(f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip())]
     if verdict.hypotheses:

@@ -165,7 +165,7 @@ def test_the_fixture_checks_one_claim(own):
     (own / "test_own.py").write_text("""
 import pytest
 from fltheory.verdicts.claims.claim import Claim, Hypothesis, Instance
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 
 claim = Claim("c", lambda i: equal(i.k, 1), (), needs=(Hypothesis("small", "", lambda i: (i.k, 5)),))
 

@@ -63,7 +63,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from fltheory.verdicts.claims.claim import Instance, claim
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 from {package} import formulas as f
 
 HERE = Path(__file__).parent

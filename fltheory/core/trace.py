@@ -4,7 +4,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
 import zipfile
 from dataclasses import dataclass, field
@@ -13,106 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
-from fltheory.core.scalars import is_count, to_float
-
-FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A measured value with a two-sided confidence interval at `level`."""
-
-    value: float
-    half_width: float
-    level: float
-    count: int
-
-    @property
-    def low(self) -> float:
-        return self.value - self.half_width
-
-    @property
-    def high(self) -> float:
-        return self.value + self.half_width
-
-    def contains(self, predicted) -> bool:
-        return self.low <= to_float(predicted) <= self.high
-
-    @property
-    def undecided(self) -> str:
-        """Why this interval decides nothing, or "". With 16 replicates under rare participation intervals at level
-        1e-4 still miss 16 times too often (`calibration`); no interval knows of what never happened in a sample."""
-        if not math.isfinite(self.half_width):
-            return "no finite interval"
-        return "" if self.count >= FEWEST else f"{self.count} replicates decide nothing; needs at least {FEWEST}"
-
-    def __str__(self):
-        return f"{self.value:.6g} +/- {self.half_width:.2g} ({self.level:.3%}, n={self.count})"
-
-
-def quantile(level, count):
-    """Two-sided Student quantile of a confidence level in (0, 1) for a mean of `count` >= 2 values."""
-    from scipy.special import stdtrit
-    return float(stdtrit(count - 1, 0.5 + _level(level) / 2))
-
-
-def _level(value) -> float:
-    """A confidence level as a float, or a refusal."""
-    try:
-        level = to_float(value)
-    except BadInput:  # it would name a number, not the argument
-        level = math.nan
-    if not 0 < level < 1:
-        refuse("level", value, "a confidence level lies in (0, 1)", "For example 0.999.")
-    return level
-
-
-def skewed(q, count, skewness):
-    """A quantile q of Student's statistic, widened for values of this sample skewness (q itself if it is 0).
-
-    Squared errors are skewed: where few replicates met the long tail, mean and deviation are too small together, and
-    Student's interval at level 1e-4 was seen to miss up to 300 times too often (see `calibration`). Hall (1992, On the
-    removal of skewness by transformation, J. R. Stat. Soc. B 54) inverts a monotone cubic of the statistic; the longer
-    of the two sides is used for both, so that intervals stay symmetric and no side is shorter than Student's.
-    """
-    a = abs(skewness) / math.sqrt(count)
-    if not a > 1e-9:
-        return q
-    return max(q, -3 / a * float(np.cbrt(1 - a * (q + a / 6)) - 1))
-
-
-@dataclass
-class Stream2:
-    """Streamed count, mean and sums of squared and cubed deviations of independent values, merged by the formulas of
-    Chan and Pebay."""
-
-    count: int
-    mean: np.ndarray
-    m2: np.ndarray
-    m3: np.ndarray
-
-    @classmethod
-    def empty(cls, shape):
-        return cls(0, np.zeros(shape), np.zeros(shape), np.zeros(shape))
-
-    def merge(self, count, mean, m2, m3):
-        a, b = self.count, count
-        total = a + b
-        with np.errstate(all="ignore"):  # a diverging run has infinite moments, or none
-            delta = mean - self.mean
-            self.m3 = (self.m3 + m3 + delta**3 * (a * b * (a - b) / total**2)
-                       + 3 * delta * ((a / total) * m2 - (b / total) * self.m2))
-            self.mean = self.mean + delta * (b / total)
-            self.m2 = self.m2 + m2 + delta**2 * (a * b / total)
-        self.count = total
-
-
-def moments(values):
-    """(mean, m2, m3) of independent values: a torch or numpy vector."""
-    with np.errstate(all="ignore"):  # a diverging run has infinite moments, or none
-        mean = values.mean()
-        gap = values - mean
-        return float(mean), float((gap**2).sum()), float((gap**3).sum())
+from fltheory.core.scalars import is_count
+from fltheory.core.statistics import Interval
 
 
 @dataclass(frozen=True)
@@ -182,17 +83,8 @@ class Trace:
         return among[name]
 
     def _interval(self, part, level):
-        n, m2 = self.replicates, part["m2"]
-        level = _level(level)
-        if n < 2:
-            return Interval(part["mean"], math.inf, level, n)
-        # traces of earlier versions recorded no third moment; a spread of rounding level has no meaningful one
-        spread = math.sqrt(m2 / n)
-        skewness = part.get("m3", 0.0) / n / spread / spread / spread if m2 > 1e-200 else 0.0
-        if not math.isfinite(skewness):  # of values whose cubes leave float64
-            return Interval(part["mean"], math.inf, level, n)
-        half = skewed(quantile(level, n), n, skewness) * math.sqrt(m2 / (n - 1) / n)
-        return Interval(part["mean"], half if math.isfinite(half) else math.inf, level, n)
+        # traces of earlier versions recorded no third moment
+        return Interval.of_mean(self.replicates, part["mean"], part["m2"], part.get("m3", 0.0), level)
 
     # ---- files -----------------------------------------------------------------------------------------
     def save(self, path) -> Path:

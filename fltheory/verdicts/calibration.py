@@ -24,24 +24,25 @@ import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
+from fltheory.core.evidence import FALSIFIED
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.relations import agrees
 from fltheory.core.scalars import FLOAT, fraction, have, need
+from fltheory.core.statistics import clopper_pearson, moments
 from fltheory.core.streams import Stream
-from fltheory.core.trace import moments, write_atomically
+from fltheory.core.trace import write_atomically
 from fltheory.verdicts.claims.claim import Instance
-from fltheory.verdicts.claims.evidence import FALSIFIED
 from fltheory.verdicts.claims.floors import ChiSquareFloor, chi_square_floor
-from fltheory.verdicts.claims.relations import agrees
 
 LEVELS = (0.05, 0.01, 1e-3, 1e-4)  # the last is the one the claims use
 SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
 CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows dozens of them
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
-CODE = ("verdicts/calibration.py", "core/trace.py", "core/runs/batched.py", "verdicts/claims/relations.py",
+CODE = ("verdicts/calibration.py", "core/statistics.py", "core/trace.py", "core/runs/batched.py", "core/relations.py",
         "verdicts/claims/floors.py")
 
 
@@ -169,7 +170,7 @@ def rows_of(check: Check, counts, repetitions: int) -> list[dict]:
     prediction that is 10 % wrong, the worse of both directions (a bound is wrong only if it is too small)."""
     out = []
     for level, (alarms, less, more) in zip(LEVELS, counts.tolist(), strict=True):
-        low, high = clopper_pearson(alarms, repetitions)
+        low, high = clopper_pearson(alarms, repetitions, CONFIDENCE)
         out.append({"check": check.name, "level": level, "repetitions": repetitions, "alarms": alarms, "low": low,
                     "high": high, "power": (less if check.bound else min(less, more)) / repetitions, "shift": "10 %",
                     "note": check.note})
@@ -179,16 +180,6 @@ def rows_of(check: Check, counts, repetitions: int) -> list[dict]:
 def _tally(names, batch, seed, most):
     """`tally` by names, for worker processes."""
     return tally([c for c in checks() if c.name in names], batch, seed, most)
-
-
-def clopper_pearson(alarms: int, repetitions: int, confidence=CONFIDENCE) -> tuple:
-    """Two-sided exact interval of a probability from `alarms` events in `repetitions` trials (Clopper and Pearson
-    1934, The use of confidence or fiducial limits, Biometrika 26)."""
-    from scipy.special import betaincinv
-    tail = (1 - confidence) / 2
-    low = 0.0 if alarms == 0 else float(betaincinv(alarms, repetitions - alarms + 1, tail))
-    high = 1.0 if alarms == repetitions else float(betaincinv(alarms + 1, repetitions - alarms, 1 - tail))
-    return low, high
 
 
 def calibrate(repetitions=1000, seed=0, only=(), jobs=1, on_rows=None) -> tuple[list, dict]:

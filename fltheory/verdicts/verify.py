@@ -14,13 +14,14 @@ from importlib import metadata
 from pathlib import Path
 
 from fltheory.core.errors import refuse
+from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.core.trace import write_atomically
 from fltheory.verdicts import calibration
 from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
 from fltheory.verdicts.claims import instance as forms
 from fltheory.verdicts.claims.check import apply_bug, check
 from fltheory.verdicts.claims.discover import Paper, load, papers
-from fltheory.verdicts.claims.evidence import ERROR, INCONCLUSIVE, SKIPPED
+from fltheory.verdicts.claims.evidence import ERROR, SKIPPED
 from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, imported
 from fltheory.verdicts.report.records import flat

@@ -144,7 +144,7 @@ def test_an_id_of_the_ledger_that_holds_no_claim_is_named_as_such(capsys):
 HOSTILE = "\x1b]0;owned\x07\u202e"
 HOSTILE_CLAIMS = """
 from fltheory.verdicts.claims.claim import Instance, Hypothesis, claim, finding
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 from fltheory.verdicts.claims.search import Family, Search
 
 EVIL = {evil!r}

@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import binom
 
 import fltheory as ft
+from fltheory.core.statistics import FEWEST, Interval, Stream2, moments, quantile, skewed
 from fltheory.core.streams import Stream
-from fltheory.core.trace import FEWEST, Interval, Stream2, Trace, moments, quantile, skewed, write_atomically
+from fltheory.core.trace import Trace, write_atomically
 
 REPETITIONS, REPLICATES = 20_000, 300
 

@@ -14,8 +14,8 @@ from scipy.stats import beta
 import fltheory as ft
 from fltheory.cli import main
 from fltheory.core.errors import BadInput, CertificateFailed, MissingLibrary
+from fltheory.core.statistics import Interval, clopper_pearson
 from fltheory.core.streams import Stream
-from fltheory.core.trace import Interval
 from fltheory.verdicts import calibration as module
 from fltheory.verdicts.calibration import (
     BATCH,
@@ -23,7 +23,6 @@ from fltheory.verdicts.calibration import (
     NAME,
     calibrate,
     checks,
-    clopper_pearson,
     family,
     level_of,
     read,
@@ -123,7 +122,7 @@ def test_sound_intervals_are_as_announced(torch):
 
 
 def test_an_interval_half_as_wide_is_noticed(torch, monkeypatch):
-    monkeypatch.setattr("fltheory.core.trace.skewed", lambda q, n, skewness: q / 2)
+    monkeypatch.setattr("fltheory.core.statistics.skewed", lambda q, n, skewness: q / 2)
     rows = rows_of(BY_NAME[THREE], counted(BY_NAME[THREE], 10), 200)
     assert rows[0]["low"] > rows[0]["level"] and rows[1]["low"] > rows[1]["level"]
 

@@ -35,7 +35,7 @@ import time
 from fractions import Fraction
 
 from fltheory.verdicts.claims.claim import Instance, claim
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 
 for k in range(12):
     @claim(f"c{k}", on=[Instance("one", k=k)], domain="one number", powerless="an example")

@@ -53,7 +53,7 @@ import time
 from fractions import Fraction
 
 from fltheory.verdicts.claims.claim import Instance, claim, finding
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 from fltheory.verdicts.claims.search import Family, Search
 
 

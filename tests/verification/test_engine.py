@@ -145,13 +145,13 @@ def test_every_fault_is_noticed_as_the_table_says(name):
 
 
 def test_a_fault_that_nothing_can_tell_is_noticed_by_nothing():
-    same = Fault("same", "verdicts.claims.relations", "status = FALSIFIED if wrong else HOLDS",
+    same = Fault("same", "core.relations", "status = FALSIFIED if wrong else HOLDS",
                  "status = HOLDS if not wrong else FALSIFIED", "")
     assert not measure.notices(PAPER.claims["false-optimum"], same)
 
 
 def test_a_vanished_line_is_an_error_and_no_notice():
-    gone = Fault("gone", "verdicts.claims.relations", "this line is not there", "pass", "")
+    gone = Fault("gone", "core.relations", "this line is not there", "pass", "")
     with pytest.raises(CannotPlant):
         measure.notices(PAPER.claims["false-tie"], gone)
 

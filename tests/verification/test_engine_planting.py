@@ -4,15 +4,15 @@ import functools
 import pytest
 
 import fltheory as ft
+from fltheory.core import relations
 from fltheory.core.laws.memoryless import Bernoulli
-from fltheory.core.trace import Interval
-from fltheory.verdicts.claims import relations
+from fltheory.core.statistics import Interval
 from fltheory.verdicts.claims.check import apply_bug, check, check_instance
 from fltheory.verdicts.claims.claim import Claim
 from verification.engine.planting import CannotPlant, Fault, planted
 
 HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
-RIGHT = Fault("equal-always", "verdicts.claims.relations", "status = FALSIFIED if wrong else HOLDS", "status = HOLDS", "says yes")
+RIGHT = Fault("equal-always", "core.relations", "status = FALSIFIED if wrong else HOLDS", "status = HOLDS", "says yes")
 
 
 def instance(**more):
@@ -44,35 +44,35 @@ def test_what_functions_remember_is_forgotten_on_both_sides():
 
 def test_methods_properties_and_decorated_functions_are_reached():
     for module, old, new in (
-        ("trace", "return self.value - self.half_width", "return 7"),                                  # a property
-        ("verdicts.claims.relations", "same = len(signs) <= 1 or polynomial == 0", "same = None"),           # wrapped
+        ("core.statistics", "return self.value - self.half_width", "return 7"),                                  # a property
+        ("core.relations", "same = len(signs) <= 1 or polynomial == 0", "same = None"),           # wrapped
         ("core.laws.memoryless", "law = [Fraction(1)]", "law = [Fraction(2)]"),
     ):
         with Fault("x", module, old, new, "").planted():
             pass
     interval = Interval(3.0, 1.0, 0.9, 300)
-    with Fault("low", "trace", "return self.value - self.half_width", "return 7", "").planted():
+    with Fault("low", "core.statistics", "return self.value - self.half_width", "return 7", "").planted():
         assert interval.low == 7
     assert interval.low == 2.0
 
 
 def test_functions_made_by_a_decorator_are_reached():
-    fault = Fault("quiet", "verdicts.claims.relations", "return relation(*args, **options)", "return 5", "")
+    fault = Fault("quiet", "core.relations", "return relation(*args, **options)", "return 5", "")
     with fault.planted():
         assert ft.equal(1, 2) == 5
     assert ft.equal(1, 2).status == "FALSIFIED"
 
 
 def test_a_part_of_a_line_names_it_if_it_stands_nowhere_else():
-    with Fault("part", "verdicts.claims.relations", "FALSIFIED if wrong else HOLDS", "HOLDS", "").planted():
+    with Fault("part", "core.relations", "FALSIFIED if wrong else HOLDS", "HOLDS", "").planted():
         assert ft.equal(1, 2).status == "HOLDS"
     assert ft.equal(1, 2).status == "FALSIFIED"
-    with pytest.raises(CannotPlant), Fault("often", "verdicts.claims.relations", "HOLDS", "FALSIFIED", "").planted():
+    with pytest.raises(CannotPlant), Fault("often", "core.relations", "HOLDS", "FALSIFIED", "").planted():
         pass
 
 
 def test_a_constant_of_a_module_can_be_wrong():
-    with Fault("tol", "verdicts.claims.relations", relations_line("FLOAT_TOLERANCE"), "FLOAT_TOLERANCE = 1e3", "").planted():
+    with Fault("tol", "core.relations", relations_line("FLOAT_TOLERANCE"), "FLOAT_TOLERANCE = 1e3", "").planted():
         assert ft.equal(1.0, 2.0).status == "HOLDS"
     assert ft.equal(1.0, 2.0).status == "FALSIFIED"
 
@@ -85,7 +85,7 @@ def relations_line(name):
 @pytest.mark.parametrize(("old", "new"), [
     ("no such line", "pass"), ("import functools", "import os"), ("@_worded", "")], ids=["gone", "import", "often"])
 def test_a_fault_that_does_not_apply_is_refused(old, new):
-    with pytest.raises(CannotPlant), Fault("x", "verdicts.claims.relations", old, new, "").planted():
+    with pytest.raises(CannotPlant), Fault("x", "core.relations", old, new, "").planted():
         pass
 
 
@@ -127,7 +127,7 @@ def test_a_false_statement_that_loses_its_witness_counts():
 def test_errors_and_undecided_comparisons_do_not_count():
     broken = Fault("broken", "core.algorithms.fedavg", SERVER, "return 1 / 0", "an error")
     assert status(decided(lambda i: ft.equal(i.op.rate(), 0.8125), [instance()], broken)) == [("engine", "survived")]
-    undecided = Fault("undecided", "verdicts.claims.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
+    undecided = Fault("undecided", "core.relations", RIGHT.old, "status = INCONCLUSIVE", "decides nothing")
     verdict = decided(lambda i: ft.equal(1, 1), [instance()], undecided)
     assert status(verdict) == [("engine", "survived")] and verdict.powerless
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fltheory.core import linalg
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS
 from verification.focus.instances import lemmas as I
 from verification.focus.instances import line
 from verification.focus.one_round import Forms, Numbers, semidefinite, state_vector, value, within

@@ -16,10 +16,10 @@ import sys
 import time
 from pathlib import Path
 
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.trace import write_atomically
 from fltheory.verdicts.claims.check import apply_bug, check, check_instance
 from fltheory.verdicts.claims.discover import papers
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS
 from verification.engine.faults import FAULTS, FOLDER
 
 HEAD = ("fault", "folder", "origin", "claims", "word", "seconds")

@@ -17,8 +17,9 @@ from fltheory.core.problems.network import Network
 from fltheory.core.runs.audit import audit_rounds, of_replicate, replay
 from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
 from fltheory.core.scalars import FLOAT, Torch, declare, fraction, is_count
+from fltheory.core.statistics import Stream2, moments
 from fltheory.core.streams import Stream
-from fltheory.core.trace import Stream2, Trace, moments
+from fltheory.core.trace import Trace
 
 BLOCK = 256          # replicates that share one random stream: results do not depend on how blocks are batched
 MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**8

@@ -16,7 +16,8 @@ import numpy as np
 from fltheory.core.arrays import to_numpy
 from fltheory.core.errors import BadInput, refuse, shortened, shown
 from fltheory.core.runs.sources import digest, engine
-from fltheory.core.trace import Stream2, write_atomically
+from fltheory.core.statistics import Stream2
+from fltheory.core.trace import write_atomically
 
 PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 

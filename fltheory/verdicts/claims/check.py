@@ -9,14 +9,15 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
+from fltheory.core.evidence import Terms, weakest
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.relations import at_most, equal
 from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.verdicts.claims import cells
 from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.covers import covered, label, restricted
-from fltheory.verdicts.claims.evidence import InstanceVerdict, Terms, weakest
+from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.instance import Instance
-from fltheory.verdicts.claims.relations import at_most, equal
 from fltheory.verdicts.claims.situation import data
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged

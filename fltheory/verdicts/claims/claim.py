@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from fltheory.core.errors import is_one_of, listed, refuse, shown
+from fltheory.core.evidence import Comparison, show
+from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
 from fltheory.verdicts.claims.cells import claim_html
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.covers import check_covers
-from fltheory.verdicts.claims.evidence import Comparison, at_status, show
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.search import look
 from fltheory.verdicts.report.terminal import claim_line

@@ -4,10 +4,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fltheory.core.errors import refuse
+from fltheory.core.evidence import Comparison, Terms
+from fltheory.core.relations import at_most
 from fltheory.core.scalars import fraction
-from fltheory.core.trace import Interval
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison, Terms
-from fltheory.verdicts.claims.relations import at_most
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,4 @@ def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-s
 
     measured: a number, or the interval of a run, which must lie below as a whole; error: E|grad F~|^2 there.
     """
-    bound = floor.bound(error, c)
-    if not isinstance(measured, Interval):
-        return at_most(measured, bound, label)
-    total = float(bound.total)
-    inside = HOLDS if measured.high <= total else FALSIFIED if measured.low > total else INCONCLUSIVE
-    return Comparison("at most", measured, bound, INCONCLUSIVE if measured.undecided else inside, "statistical", label,
-                      total - measured.value, total / measured.value if measured.value else None,
-                      detail=measured.undecided)
+    return at_most(measured, floor.bound(error, c), label)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fltheory.core.evidence import Comparison
 from fltheory.core.laws.draw import everyone
-from fltheory.verdicts.claims.relations import Comparison, induction
+from fltheory.core.relations import induction
 
 
 def local_run(i, x, change, z, factor, lr=None, label="local run") -> Comparison:

@@ -7,9 +7,9 @@ from itertools import groupby
 import numpy as np
 
 from fltheory.core.elements import Symbolic
+from fltheory.core.evidence import show
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import fraction, is_rational
-from fltheory.verdicts.claims.evidence import show
 
 _NAMES = {"lr": "step size", "steps": "local steps", "server_lr": "server step size", "solver": "local solver"}
 _SAME = {"eta": "step size", "tau": "local steps"}  # what instances often say again

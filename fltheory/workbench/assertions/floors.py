@@ -7,18 +7,18 @@ from functools import partial
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
+from fltheory.core.relations import FLOAT_TOLERANCE
 from fltheory.core.scalars import FLOAT, is_rational
+from fltheory.core.statistics import level_of
 from fltheory.core.trace import Trace
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.workbench.assertions.subjects import (
-    FLOAT_TOLERANCE,
     LEVEL,
     by_interval,
     checked,
     inside,
     interval_rule,
     length,
-    level_of,
     minimiser,
     named,
     number_or_bound,

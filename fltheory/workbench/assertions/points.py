@@ -6,17 +6,17 @@ import math
 import numpy as np
 
 from fltheory.core.errors import NoFixedPoint
+from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
+from fltheory.core.relations import FLOAT_TOLERANCE
 from fltheory.core.scalars import FLOAT, declare, fraction
+from fltheory.core.statistics import level_of
 from fltheory.core.trace import Trace
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, evidence_of
 from fltheory.workbench.assertions.subjects import (
-    FLOAT_TOLERANCE,
     LEVEL,
     by_interval,
     checked,
     interval_rule,
     length,
-    level_of,
     mean_ball,
     minimiser,
     named,

@@ -9,17 +9,17 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.spectrum import CHARPOLY
+from fltheory.core.relations import FLOAT_TOLERANCE
 from fltheory.core.scalars import FLOAT, RATIONAL, have, is_rational, need
+from fltheory.core.statistics import level_of
 from fltheory.core.trace import Trace
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.workbench.assertions.subjects import (
-    FLOAT_TOLERANCE,
     LEVEL,
     checked,
     inside,
-    level_of,
     mean_ball,
     named,
     number_or_bound,

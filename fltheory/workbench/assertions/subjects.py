@@ -7,15 +7,16 @@ import numpy as np
 
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import CertificateFailed, NoMinimiser, refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.core.operators.operator import Operator
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.relations import FLOAT_TOLERANCE
 from fltheory.core.scalars import FLOAT, RATIONAL, declare, fraction
-from fltheory.core.trace import Trace, quantile
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
+from fltheory.core.statistics import quantile
+from fltheory.core.trace import Trace
 from fltheory.workbench.comparison.names import describe
 
-FLOAT_TOLERANCE = 1e-9  # relative to the scale that the table names
 LEVEL = 0.9999          # of every interval: one false alarm in ten thousand assertions
 LARGEST = 10**150
 TOO_WIDE = 0.1          # half-width of an interval relative to the scale, beyond which agreement says nothing
@@ -83,14 +84,6 @@ def _least(value, what, low):
 def tolerance_of(value):
     """A tolerance as an exact number, or None."""
     return None if value is None else fraction(number(value, "tolerance", 0))
-
-
-def level_of(level) -> float:
-    """A confidence level in (0, 1)."""
-    value = float(number(level, "level"))
-    if not 0 < value < 1:
-        refuse("level", level, "a confidence level lies in (0, 1)", "For example 0.9999.")
-    return value
 
 
 def number_or_bound(expected, at_most, tolerance):
@@ -196,5 +189,5 @@ def interval_rule(level, tolerance, scale) -> str:
     return f"{level:.4%} interval; {rule}"
 
 
-__all__ = ["FLOAT_TOLERANCE", "LEVEL", "by_interval", "checked", "inside", "interval_rule", "length", "level_of",
+__all__ = ["LEVEL", "by_interval", "checked", "inside", "interval_rule", "length",
            "mean_ball", "minimiser", "named", "number", "number_or_bound", "tolerance_of", "vector"]

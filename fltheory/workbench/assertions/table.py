@@ -6,9 +6,9 @@ import textwrap
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.core.scalars import fraction, is_rational
 from fltheory.core.tables import aligned
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 
 WIDTH = 96
 SAYS = {HOLDS: "holds", FALSIFIED: "does not hold", INCONCLUSIVE: "inconclusive"}

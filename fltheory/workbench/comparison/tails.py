@@ -10,42 +10,9 @@ import math
 from dataclasses import replace
 
 from fltheory.core.errors import FLTheoryError
-from fltheory.core.trace import FEWEST
+from fltheory.core.statistics import FEWEST, about_normal, chance_below, reach
 
 HEAVY = 2  # standard deviations of an error, in means, from which its tails are called heavy
-
-
-def chance_below(count, mean, variance, value) -> float:
-    """Upper bound of P(average of `count` independent values <= value) for values >= 0 of this mean and variance.
-
-    Bennett (1962, Probability inequalities for the sum of independent random variables, J. Am. Stat. Assoc. 57) for
-    mean - value, which is at most `mean`: holds for every count and every tail above.
-    """
-    gap = mean - value
-    if gap <= 0 or mean <= 0:
-        return 1.0
-    if variance <= 0:
-        return 0.0
-    u = mean * gap / variance
-    return math.exp(-count * variance / mean**2 * ((1 + u) * math.log1p(u) - u))
-
-
-def reach(count, variance, fourth, level) -> float:
-    """How far from its mean an average of `count` values of either sign comes out with probability 1 - level at most.
-
-    fourth: fourth central moment. The normal quantile where the average is about normal (kurtosis below count/10),
-    Markov's inequality for the fourth power of the gap otherwise.
-    """
-    if variance <= 0:
-        return 0.0
-    if not _far_from_normal(count, variance, fourth):
-        from scipy.special import ndtri
-        return float(ndtri(0.5 + level / 2)) * math.sqrt(variance / count)
-    return ((3 * (count - 1) * variance**2 + fourth) / (count**3 * (1 - level))) ** 0.25
-
-
-def _far_from_normal(count, variance, fourth):
-    return 10 * fourth > count * variance**2
 
 
 def spared(checks, trace, path, at, along, window, factor, level):
@@ -75,7 +42,7 @@ def spared(checks, trace, path, at, along, window, factor, level):
     if bias.agrees is False and known.along is not None:
         _, variance, fourth = known.along
         if abs(bias.value - bias.predicted) <= reach(n, variance, fourth, level):
-            kind = "heavy tails" if _far_from_normal(n, variance, fourth) else "a close call"
+            kind = "a close call" if about_normal(n, variance, fourth) else "heavy tails"
             out["bias"] = _undecided(bias, f"{kind}: {n} replicates cannot decide")
     if factors.agrees is False:
         def high(k, interval):
@@ -99,4 +66,4 @@ def _says(count, mean, variance):
     return f"{kind}: {count} replicates cannot decide (an error has {ratio:.2g} times its mean as standard deviation)"
 
 
-__all__ = ["chance_below", "reach", "spared"]
+__all__ = ["spared"]

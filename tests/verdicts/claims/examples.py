@@ -3,12 +3,12 @@
 from fractions import Fraction as Q
 
 from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.evidence import Terms
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.relations import at_most, equal
 from fltheory.core.scalars import Field
 from fltheory.verdicts.claims.claim import Claim, Instance
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import at_most, equal
 
 X, Y = Field("x y").symbols
 

@@ -26,7 +26,7 @@ CLAIMS = '''
 from dataclasses import dataclass
 
 from fltheory.verdicts.claims.claim import Instance, claim
-from fltheory.verdicts.claims.relations import equal
+from fltheory.core.relations import equal
 from {package} import formulas as f
 
 

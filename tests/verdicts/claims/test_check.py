@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from fltheory.core.errors import BadInput, CertificateFailed, MissingLibrary, NoFixedPoint, TooLarge
+from fltheory.core.evidence import Terms
+from fltheory.core.relations import agrees, at_most, equal
 from fltheory.core.scalars import FLOAT, Balls, Field
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from fltheory.verdicts.claims.check import apply_bug, check, check_instance
 from fltheory.verdicts.claims.claim import Hypothesis, Instance, illustrate
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import agrees, at_most, equal
 from tests.verdicts.claims.examples import X, Y, always, averaging, bounded, contraction, made
 
 TRUE, EXACT, FLOATING = equal(X * Y, Y * X), equal(Q(1, 2), Q(2, 4)), equal(0.1 + 0.2, 0.3)

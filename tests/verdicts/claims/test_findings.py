@@ -6,10 +6,10 @@ from fractions import Fraction as Q
 import pytest
 
 from fltheory.core.errors import BadInput, MissingLibrary
+from fltheory.core.relations import at_most, equal
 from fltheory.verdicts.claims import findings
 from fltheory.verdicts.claims.claim import Finding, Instance
 from fltheory.verdicts.claims.findings import confirm
-from fltheory.verdicts.claims.relations import at_most, equal
 from tests.verdicts.claims.examples import X, always, made
 
 GOOD = 'print("one side 1, other side 2")\nprint("VERDICT: it fails")\n'

@@ -5,10 +5,10 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.errors import BadInput
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from fltheory.verdicts.claims.claim import Instance
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.verdicts.claims.floors import chi_square_floor, floor_of
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from fltheory.core.errors import BadInput, FLTheoryError, MissingLibrary
+from fltheory.core.relations import at_most, equal
 from fltheory.verdicts.claims import search as module
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.claim import Hypothesis, Instance
 from fltheory.verdicts.claims.discover import load
-from fltheory.verdicts.claims.relations import at_most, equal
 from fltheory.verdicts.claims.search import Family, Search
 from tests.verdicts.claims.examples import made
 

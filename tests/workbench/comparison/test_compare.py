@@ -13,7 +13,7 @@ from fltheory.core.algorithms.fedavg import FedAvg, State
 from fltheory.core.arrays import spread
 from fltheory.core.errors import BadInput
 from fltheory.core.problems import instances
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.names import describe, named

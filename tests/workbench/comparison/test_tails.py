@@ -13,10 +13,10 @@ from fltheory.core import runs
 from fltheory.core.errors import TooLarge
 from fltheory.core.operators.fourth import Spread
 from fltheory.core.problems import instances
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval, chance_below, reach
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison.measure import Check
-from fltheory.workbench.comparison.tails import chance_below, reach, spared
+from fltheory.workbench.comparison.tails import spared
 
 pytest.importorskip("torch")
 

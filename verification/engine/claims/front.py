@@ -9,6 +9,7 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.cli import main
+from fltheory.core.statistics import chance_below
 from fltheory.skeletons import new_algorithm
 from fltheory.verdicts.report import markdown, parts, terminal
 from fltheory.verdicts.report.figures import figures_of
@@ -16,7 +17,6 @@ from fltheory.workbench.assertions.subjects import LEVEL
 from fltheory.workbench.comparison.measure import measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict
-from fltheory.workbench.comparison.tails import chance_below
 from verification.engine.claims.machinery import says
 from verification.engine.faults import these
 from verification.engine.instances import front as on

@@ -2,9 +2,9 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
+from fltheory.core.evidence import evidence_of, number
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.claim import Finding
-from fltheory.verdicts.claims.evidence import evidence_of, number
 from fltheory.verdicts.claims.findings import confirm
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on

@@ -6,8 +6,8 @@ import numpy as np
 import fltheory as ft
 from fltheory.core import linalg
 from fltheory.core.linalg.modular import rational_reconstruct
+from fltheory.core.statistics import Stream2
 from fltheory.core.streams import Stream
-from fltheory.core.trace import Stream2
 from verification.engine.faults import these
 from verification.engine.instances import numbers as on
 from verification.engine.twins import forms

@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from fltheory.verdicts.claims.claim import Claim
 
 TWO = ft.Quadratic([[[1]], [[3]]], [[0], [1]])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fltheory.core.errors import BadInput
+from fltheory.core.evidence import Bounds, Terms, evidence_of, number, show
+from fltheory.core.relations import agrees, at_most, at_status, equal, equivalent, induction, limit, nonnegative
 from fltheory.core.scalars import Field
-from fltheory.core.trace import Interval
-from fltheory.verdicts.claims.evidence import Bounds, Terms, at_status, evidence_of, number, show
-from fltheory.verdicts.claims.relations import agrees, at_most, equal, equivalent, induction, limit, nonnegative
+from fltheory.core.statistics import Interval
 
 FIELD = Field("x y")
 X, Y = FIELD.symbols
