@@ -193,9 +193,9 @@ def test_a_table_of_other_code_is_called_stale(made, tmp_path):
 def test_the_hash_follows_the_code(tmp_path, monkeypatch):
     before = module.code_hash()
     for name in module.CODE:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(module.Path(module.__file__).parent / name, tmp_path / name)
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "calibration.py"))
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module.Path(module.__file__).parents[1] / name, tmp_path / name)
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "verdicts" / "calibration.py"))
     assert module.code_hash() == before
     for name in module.CODE:
         kept = (tmp_path / name).read_text()
