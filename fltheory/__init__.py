@@ -60,11 +60,14 @@ _PUBLIC = {
     "core.optima": ["optimum", "surrogate_optimum", "second_route"],
     "core.runs": ["run"],
     "core.trace": ["Trace"],
-    "core.scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch"],
-    "verdicts.claims.claim": ["Claim", "Finding", "Hypothesis", "claim", "finding"],
+    "core.scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch", "declare", "fraction"],
+    "core.laws.draw": ["everyone"],
+    "core.linalg": ["linalg"],
+    "verdicts.claims.claim": ["ASSUMED", "Claim", "Finding", "Hypothesis", "claim", "finding"],
     "verdicts.claims.instance": ["Instance", "illustrate"],
     "core.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
-    "core.evidence": ["Terms"],
+    "core.evidence": ["Bounds", "Terms"],
+    "verdicts.claims.proofs": ["local_mass", "local_run", "server_step"],
     "verdicts.claims.search": ["Family", "Search"],
     "workbench.conformance.report": ["conforms"],
     "workbench.assertions.points": ["assert_bias", "assert_fixed_point"],
@@ -87,7 +90,8 @@ __all__ = sorted(_WHERE)
 
 def __getattr__(name):
     if name in _WHERE:
-        value = getattr(_import(f"fltheory.{_WHERE[name]}"), name)
+        module = _import(f"fltheory.{_WHERE[name]}")
+        value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'fltheory' has no attribute {name!r}")

@@ -62,7 +62,8 @@ class Claim:
     as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
     a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
     no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
-    algorithm; `bound`: the dimensional test applies.
+    algorithm; `bound`: the dimensional test applies. at, step, script: where they are given, `finding` says no more than that this
+    claim is FALSE; it stands in no other file and is made from them (see `Finding`), with `reading` and `survives` of the claim.
     """
 
     id: str
@@ -81,6 +82,9 @@ class Claim:
     powerless: str = ""
     vacuous: Callable | None = None
     bound: bool = False
+    at: tuple = ()
+    step: str = ""
+    script: str | None = None
     place: str = ""
     kind: str = ""
     paper: str = ""
@@ -96,6 +100,11 @@ class Claim:
     @property
     def statement(self) -> str:
         return inspect.cleandoc(self.body.__doc__ or "")
+
+    def own_finding(self, kind) -> Finding:
+        """The finding that the fields at, step and script amount to. kind: as for `Finding`; the ledger says it."""
+        return Finding(self.finding, kind, self.id, self.at, self.step, script=self.script, reading=self.reading,
+                       survives=self.survives, module=self.module)
 
     def __call__(self, instance):
         """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
@@ -230,6 +239,10 @@ def claim(id, on=(), **options):
         if what in options:
             options[what] = _listed(id, what, options[what], good, rule, remedy)
     check_covers(options.get("covers", {}), id)
+    stray = [k for k in ("at", "step", "script") if options.get(k)]
+    if stray and not isinstance(options.get("finding"), str):
+        refuse(f"options of claim {id!r}", stray, "say why a claim is FALSE, but no finding is named",
+               'Write finding="e1", with the id that the ledger lists.')
     plan = options.get("search_plan")
     if plan is not None and not hasattr(plan, "run"):
         refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")

@@ -97,6 +97,9 @@ def load(folder: Path) -> Paper:
             if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
     for made in paper.claims.values():
+        if made.at or made.step or made.script:
+            _add(paper, made.own_finding(paper.ledger.get(made.finding, {}).get("kind", "counterexample")))
+    for made in paper.claims.values():
         made.findings = frozenset(f.id for f in paper.findings.values() if made.id == f.breaks or made.finding == f.id)
     return paper
 

@@ -8,7 +8,7 @@ from fltheory.cli import main
 from fltheory.core.errors import BadInput
 from fltheory.verdicts.claims.discover import load, papers, read_ledger
 from fltheory.verdicts.verify import verify
-from tests.verdicts.claims.folders import CLAIM, FINDING, HEADER, WRONG, paper
+from tests.verdicts.claims.folders import CLAIM, FINDING, FINDINGS, HEADER, WRONG, paper
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +62,42 @@ def test_what_the_ledger_says_is_filled_in(tmp_path):
     assert (half.kind, half.expect, half.place, half.paper) == ("identity", "CERTIFIED", "Sec 1", "own")
     assert (third.expect, third.instead) == ("FALSE", "half")
     assert (f1.corrected, f1.says) == ("half", "third: two thirds are no whole.")
+
+
+IN_FIELDS = """
+@claim("third", on=[Instance("three", k=3)], finding="f1", at=("three",), script="witnesses/f1.py", step="a third",
+       reading="As printed.", survives="half")"""
+
+
+def with_fields(tmp_path, fields=IN_FIELDS, **more):
+    """The example with its finding as fields of the false claim."""
+    folder = paper(tmp_path / "mine", **more)
+    first = folder / "claims" / "first.py"
+    first.write_text(first.read_text().replace('\n@claim("third", on=[Instance("three", k=3)])', fields))
+    (folder / "findings.py").unlink()
+    return folder
+
+
+def test_a_finding_that_only_repeats_a_false_claim_is_made_from_its_fields(tmp_path):
+    apart = load(paper(tmp_path / "yours")).findings["f1"]
+    folder = with_fields(tmp_path)
+    f1 = load(folder).findings["f1"]
+    for name in ("kind", "breaks", "at", "script", "reading", "survives", "corrected", "place", "says"):
+        assert getattr(f1, name) == getattr(apart, name)
+    assert f1.step == "a third" and load(folder).findings == {"f1": f1}
+    records, code = verify([folder], on_record=lambda r: None)
+    assert code == 0 and {r["id"]: r["word"] for r in records if r["type"] == "finding"} == {"f1": "CONFIRMED"}
+
+
+def test_a_finding_in_fields_stands_in_the_ledger_and_nowhere_else(tmp_path):
+    with pytest.raises(BadInput, match=r"id = 'f1': is no finding of own/ledger.csv. Add it"):
+        load(with_fields(tmp_path / "a", rows=[CLAIM, WRONG]))
+    twice = with_fields(tmp_path / "b")
+    (twice / "findings.py").write_text(FINDINGS)
+    with pytest.raises(BadInput, match="id = 'f1': is declared twice in own"):
+        load(twice)
+    with pytest.raises(BadInput, match=r"options of claim 'third' = \['at'\]: .*no finding is named"):
+        load(with_fields(tmp_path / "c", '@claim("third", on=[Instance("three", k=3)], at=("three",))'))
 
 
 def test_loading_twice_and_importing_first_give_the_same_claims(tmp_path):
