@@ -84,6 +84,7 @@ _PUBLIC = {
         "TooLarge",
     ],
 }
+_MODULES = {"linalg"}  # public as a whole
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = sorted(_WHERE)
 
@@ -91,7 +92,7 @@ __all__ = sorted(_WHERE)
 def __getattr__(name):
     if name in _WHERE:
         module = _import(f"fltheory.{_WHERE[name]}")
-        value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
+        value = module if name in _MODULES else getattr(module, name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'fltheory' has no attribute {name!r}")

@@ -1,10 +1,7 @@
 """Families of admissible instances for counter-example searches; hypothesis draws, shrinks and stops."""
 from fractions import Fraction
 
-from fltheory.core.problems.huber import HuberLoss
-from fltheory.core.problems.logistic import Logistic
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL, fraction
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS
 from verification.fednova.instances import surrogate as I
@@ -16,7 +13,7 @@ except ImportError:  # the searches are then SKIPPED, with that reason
 
 
 def _fraction(draw, low, high):
-    return fraction(draw(st.fractions(low, high, max_denominator=8)))
+    return ft.fraction(draw(st.fractions(low, high, max_denominator=8)))
 
 
 def _setting(draw, n):
@@ -42,11 +39,11 @@ def quadratics(draw):
         off = draw(st.integers(-1, 1))
         H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
     e = [[draw(numbers) for _ in range(d)] for _ in range(n)]
-    problem = Quadratic.from_linear(H, e, _weights(draw, n))
+    problem = ft.Quadratic.from_linear(H, e, _weights(draw, n))
     taus, solver, value, share = _setting(draw, n)
     rounds, sigma = draw(st.sampled_from([1, 2, 5, None])), draw(st.sampled_from([0, 1]))
     x0 = [draw(numbers) for _ in range(d)]
-    L = fraction(problem.constants.L)
+    L = ft.fraction(problem.constants.L)
     if L == 0:
         return None
     eta = share / (L * max(f.norm1(f.a_vector(solver, t, value)) for t in taus))
@@ -70,7 +67,7 @@ def hubers(draw):
     U = [[[draw(st.sampled_from([1, 2, -1]))] for _ in range(draw(st.integers(1, 3)))] for _ in range(n)]
     offsets = [[draw(st.integers(-3, 3)) for _ in u] for u in U]
     delta = draw(st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2)]))
-    problem = HuberLoss(U, offsets, delta, 1, draw(st.sampled_from([0, Fraction(1, 4)])), _weights(draw, n))
+    problem = ft.HuberLoss(U, offsets, delta, 1, draw(st.sampled_from([0, Fraction(1, 4)])), _weights(draw, n))
     taus, solver, value, share = _setting(draw, n)
     w = f.plain_averaging(_exact(problem), [f.norm1(f.a_vector(solver, t, value)) for t in taus])[1]
     # data gradients are bounded by G_i = sum delta |u|, so kappa^2 = sum w_i G_i^2 is admissible with every beta^2 >= 1
@@ -79,7 +76,7 @@ def hubers(draw):
     return I.descending(
         "random Huber",
         problem,
-        RATIONAL,
+        ft.RATIONAL,
         kappa2,
         taus,
         share,
@@ -98,16 +95,16 @@ def logistics(draw):
     labels = [[draw(st.integers(0, 1)) for _ in a] for a in A]
     if not any(v for a in A for r in a for v in r):
         return None
-    problem = Logistic(A, labels, Fraction(1, 10), weights=_weights(draw, n))
+    problem = ft.Logistic(A, labels, Fraction(1, 10), weights=_weights(draw, n))
     taus, solver, value, share = _setting(draw, n)
     w = f.plain_averaging(_exact(problem), [f.norm1(f.a_vector(solver, t, value)) for t in taus])[1]
     kappa2 = sum(
-        q * sum(fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True)
+        q * sum(ft.fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True)
     )
     rounds, x0 = draw(st.sampled_from([1, 5, 20])), [draw(st.integers(-3, 3)), draw(st.integers(-3, 3))]
-    return I.descending("random logistic", problem, FLOAT, kappa2, taus, share, solver, value, rounds, x0,
+    return I.descending("random logistic", problem, ft.FLOAT, kappa2, taus, share, solver, value, rounds, x0,
                         says=f"A={A}, labels={labels}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}")
 
 
 def _exact(problem):
-    return [fraction(v) for v in problem.weights]
+    return [ft.fraction(v) for v in problem.weights]

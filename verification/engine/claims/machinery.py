@@ -2,9 +2,8 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.evidence import evidence_of, number
 from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.claim import Finding
+from fltheory.core.evidence import evidence_of, number
 from fltheory.verdicts.claims.findings import confirm
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on
@@ -25,7 +24,9 @@ def says(found, wanted, label=""):
 
 
 @ft.claim("false-optimum", on=on.OPTIMUM, rejects=these("equal-always"), finding="optimum-needs-equal-steps",
-          reading="False on purpose: that what differs is called different shows here, with FedAvg's well-known bias as the case.",
+          at=("unequal steps",), step="all clients make the same number of local steps",
+          reading="False on purpose: that what differs is called different shows here, with FedAvg's well-known bias as the case. "
+                  "The two clients make one and ten steps; the fixed point lies at 1 - w for the weight w of the first.",
           survives="equal-steps-optimum, with as many local steps at every client.")
 def false_optimum(i):
     """The fixed point of FedAvg is the minimiser of the objective, whatever the numbers of local steps."""
@@ -40,7 +41,9 @@ def equal_steps_optimum(i):
 
 
 @ft.claim("false-tie", on=[*on.TIES, *on.BELOW], rejects=these("ties-are-strict"), finding="ties-are-no-strict-order",
-          reading="False on purpose: a strict inequality between equal numbers fails, and must be called false.",
+          at=("1/3 and 1/3", "a sum"), step="the two numbers differ",
+          reading="False on purpose: a strict inequality between equal numbers fails, and must be called false: "
+                  "1/3 < 1/3 is false, and so is 1/3 + 1/6 < 1/2.",
           survives="weak-tie, where equality is allowed.")
 def false_tie(i):
     """The left number is strictly below the right one, also where both are equal."""
@@ -99,5 +102,5 @@ def numbers_of_tables(i):
 def finding_lifts(i):
     """A missing hypothesis is confirmed where the statement without it fails, although the claim now asks for it."""
     asked = on.inner(false_optimum.body, i.but(fault=None), needs=(FEW,))
-    made = Finding("inner-finding", "missing-hypothesis", breaks="inner", at=(i.name,))
+    made = ft.Finding("inner-finding", "missing-hypothesis", breaks="inner", at=(i.name,))
     return says(confirm(made, {"inner": asked}).word, "CONFIRMED")

@@ -4,7 +4,6 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core import linalg
 from fltheory.core.linalg.modular import rational_reconstruct
 from fltheory.core.statistics import Stream2
 from fltheory.core.streams import Stream
@@ -16,14 +15,14 @@ HERE = "the listed numbers"
 
 
 def fractions(rows):
-    return linalg.to_fractions(np.array(rows, dtype=object))
+    return ft.linalg.to_fractions(np.array(rows, dtype=object))
 
 
 @ft.claim("semidefinite", on=on.MATRICES, domain=HERE, rejects=these("semidefinite-zero-pivot"))
 def semidefinite(i):
     """A symmetric matrix is positive semidefinite exactly if all its principal minors are at least 0."""
     exact = [[Q(v) for v in row] for row in i.M]
-    return ft.equal(int(linalg.is_positive_definite(fractions(i.M), strict=False)), int(forms.semidefinite(exact)))
+    return ft.equal(int(ft.linalg.is_positive_definite(fractions(i.M), strict=False)), int(forms.semidefinite(exact)))
 
 
 @ft.claim("residues-back", on=on.RESIDUES, domain="all fractions within the bound of two moduli",
@@ -40,9 +39,9 @@ def residues_back(i):
 @ft.claim("kernels", on=on.SYSTEMS, domain=HERE, rejects=these("one-becomes-the-entry"))
 def kernels(i):
     """The kernel of a singular matrix is the line that one finds by hand, and the identity has ones and zeros."""
-    N, _ = linalg.nullspace(fractions(i.M))
+    N, _ = ft.linalg.nullspace(fractions(i.M))
     return [ft.equal(N[:, 0] / N[2, 0], i.kernel, "kernel"),
-            ft.equal(linalg.identity(2, Q(3)).reshape(-1), [1, 0, 0, 1], "identity")]
+            ft.equal(ft.linalg.identity(2, Q(3)).reshape(-1), [1, 0, 0, 1], "identity")]
 
 
 @ft.claim("series", covers={"order": "0 to 5"},

@@ -4,7 +4,6 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.errors import CertificateFailed
 from fltheory.core.operators import spectrum
 from fltheory.core.problems.base import Rows
 from verification.engine.faults import these
@@ -62,7 +61,7 @@ def lying_floats(i):
     exact, lying = i.op.exact().moments, i.but(algorithm=ft.FedAvg("83/1000", 1)).op.in_domain(ft.FLOAT).moments
     try:
         low, high = spectrum.mean_square(exact, lying, 1e-2, (Q(4, 5), Q(4, 5)))
-    except CertificateFailed:
+    except ft.CertificateFailed:
         return ft.equal(0, 0, "refused")
     return [ft.at_most(low, Q(16, 25), "below"), ft.at_most(Q(16, 25), high, "above")]
 
@@ -77,7 +76,7 @@ def sharp_certificates(i):
         wanted = max(abs(rate), abs(1 - Q(3, 2) * Q(i.lr))) if problem is both else abs(rate)
         try:
             sure = i.but(algorithm=ft.FedAvg(i.lr, 1), problem=problem).op.certify()
-        except CertificateFailed:
+        except ft.CertificateFailed:
             out.append(ft.equal(0, 0, "refused"))
             continue
         for (low, high), value in ((sure.mean, wanted), (sure.mean_square, wanted ** 2)):

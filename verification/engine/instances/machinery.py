@@ -3,7 +3,6 @@ from fractions import Fraction as Q
 
 import fltheory as ft
 from fltheory.core.statistics import Interval
-from fltheory.verdicts.claims.claim import Claim
 
 TWO = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
 
@@ -15,7 +14,7 @@ def averaging(name="two clients", steps=(1, 10), **more):
 def inner(body, *on, **options):
     """A claim that stands in no ledger."""
     body.__doc__ = body.__doc__ or "A statement inside a statement."
-    return Claim("inner", body, on or (averaging(),), **options)
+    return ft.Claim("inner", body, on or (averaging(),), **options)
 
 
 def plain(name, **more):

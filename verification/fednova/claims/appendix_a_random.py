@@ -3,10 +3,7 @@ import itertools
 
 import numpy as np
 
-from fltheory.core.scalars import RATIONAL, fraction
-from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.verdicts.claims.proofs import server_step
-from fltheory.verdicts.claims.relations import agrees, at_most, equal
+import fltheory as ft
 from verification import bugs
 from verification.fednova.claims.appendix_a import digits, dot, inside, powers_inside
 from verification.fednova.claims.quadratics import unit_change, unit_run
@@ -23,7 +20,7 @@ def coded_outcomes(i):
         probability, z = picks[0][0], np.array([v for _, v in picks])
         for q, _ in picks[1:]:
             probability = probability * q
-        at, beyond = (server_step(i, [x], unit_change(i, [x])(z))[0] for x in (0 * i.y, 0 * i.y + 1))
+        at, beyond = (ft.server_step(i, [x], unit_change(i, [x])(z))[0] for x in (0 * i.y, 0 * i.y + 1))
         out.append((probability, beyond - at, at))
     return out
 
@@ -50,57 +47,55 @@ def coded_moments(i, target):
 def _matters(i):
     """(0, numerator of the floor): positive if some step counts and some minimisers differ and eta is not 1."""
     if i.general:
-        return ASSUMED
+        return ft.ASSUMED
     _, deviations, mean, variance = random_parts(i)
     return 0, fa.random_floor(i.p, deviations, mean, variance)[0]
 
 
-_spread = Hypothesis("random steps matter", r"$\mathrm{var}\,\kappa>0$ and some $p_i(\xi_i-x^\star)\ne0$", _matters,
-                     strict=True)
+_spread = ft.Hypothesis("random steps matter", r"$\mathrm{var}\,\kappa>0$ and some $p_i(\xi_i-x^\star)\ne0$", _matters,
+                        strict=True)
 
 
-@claim("sec3-random-fixed-eta", covers={"tau": "all"},
-       on=I.random_floors, needs=[_spread],
-       rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
-       reading="Non-vanishing gap: the stationary mean square of the distance to x* at a fixed eta, which is what the "
-               "figure shows.",
-       domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
-              "< eta < 2; listed instances with up to three step counts")
+@ft.claim("sec3-random-fixed-eta", covers={"tau": "all"},
+          on=I.random_floors, needs=[_spread],
+          rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
+          reading="Non-vanishing gap: the stationary mean square of the distance to x* at a fixed eta, which is what "
+                  "the figure shows.",
+          domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any "
+                 "probabilities, 0 < eta < 2; listed instances with up to three step counts")
 def sec3_random_fixed_eta(i):
     r"""Unit Hessians, $\tau_i^{(t)}$ IID over clients and rounds, fixed $0<\eta<2$, $\eta\ne1$: FedAvg's stationary
     $E\|x-x^\star\|^2=\dfrac{\mathrm{var}(\kappa)\sum_ip_i^2\|\xi_i-x^\star\|^2}
-    {1-(1-E\kappa)^2-\mathrm{var}(\kappa)\sum_ip_i^2}>0$,
-    $\kappa=1-(1-\eta)^{\tau}$.
-    """
+    {1-(1-E\kappa)^2-\mathrm{var}(\kappa)\sum_ip_i^2}>0$, $\kappa=1-(1-\eta)^{\tau}$."""
     target, deviations, mean, variance = random_parts(i)
     top, bottom = fa.random_floor(i.p, deviations, mean, variance)
     if i.general:
         _, move, slope2, move2 = coded_moments(i, target)
         contraction = [c for k, (_, m, _) in enumerate(coded_outcomes(i))
                        for c in inside(m, i, f"slope of outcome {k}")]
-        return (equal(move, 0, "no mean move at x*"),
-                equal(move2, top, "mean square of the move at x*: a sum of squares"),
-                equal(1 - slope2, bottom, "1 - E slope^2"), unit_run(i.but(z=[i.z[0]] * i.n), [i.y]), *powers_inside(),
+        return (ft.equal(move, 0, "no mean move at x*"),
+                ft.equal(move2, top, "mean square of the move at x*: a sum of squares"),
+                ft.equal(1 - slope2, bottom, "1 - E slope^2"), unit_run(i.but(z=[i.z[0]] * i.n), [i.y]),
+                *powers_inside(),
                 *contraction)
-    legs = [equal(i.op.floor(), top / bottom, "stationary mean square of the coded round"),
-            at_most(0, i.op.floor(), "it does not vanish", strict=True)]
+    legs = [ft.equal(i.op.floor(), top / bottom, "stationary mean square of the coded round"),
+            ft.at_most(0, i.op.floor(), "it does not vanish", strict=True)]
     if i.digits:
         legs.append(digits(i.op.floor(), i.digits, "E3"))
     if i.simulate:
-        legs.append(agrees(i.run.floor(level=1 - ALARM), top / bottom, "measured floor"))
+        legs.append(ft.agrees(i.run.floor(level=1 - ALARM), top / bottom, "measured floor"))
     return legs
 
 
-@claim("sec3-random-corrected", covers={"tau": "all"},
-       on=I.random_floors,
-       rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
-       domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
-              "< eta < 2; the order in eta from powers as jets; listed instances with up to three step counts")
+@ft.claim("sec3-random-corrected", covers={"tau": "all"},
+          on=I.random_floors,
+          rejects=[bugs.hidden_proximal, bugs.decayed_step, bugs.uniform_weights, bugs.shared_steps],
+          domain="n = 2 and 3 clients with unit Hessians, every p and xi_i, any two step counts with any probabilities, 0 "
+                 "< eta < 2; the order in eta from powers as jets; listed instances with up to three step counts")
 def sec3_random_corrected(i):
     r"""Unit Hessians, $\tau_i^{(t)}$ IID, $0<\eta<2$: FedAvg's mean converges exactly to $x^\star$,
     $E[x^+]-x^\star=(1-E\kappa)(x-x^\star)$, and the mean-square gap is
-    $\eta\,\dfrac{\mathrm{var}(\tau)\sum_ip_i^2\|\xi_i-x^\star\|^2}{2E\tau}+O(\eta^2)$.
-    """
+    $\eta\,\dfrac{\mathrm{var}(\tau)\sum_ip_i^2\|\xi_i-x^\star\|^2}{2E\tau}+O(\eta^2)$."""
     target, deviations, mean, variance = random_parts(i)
     top, bottom = fa.random_floor(i.p, deviations, mean, variance)
     if i.general:
@@ -111,31 +106,30 @@ def sec3_random_corrected(i):
         t_mean, t_var = i.q * i.t[0] + (1 - i.q) * i.t[1], i.q * (1 - i.q) * (i.t[0] - i.t[1]) ** 2
         contraction = [c for k, (_, m, _) in enumerate(coded_outcomes(i))
                        for c in inside(m, i, f"slope of outcome {k}")]
-        return (equal(move, 0, "x* is the fixed point of the mean"),
-                equal(slope, 1 - mean, "the mean contracts by 1 - E kappa"),
-                equal(orders, [0, fa.random_slope(i.p, deviations, t_mean, t_var)],
-                      "mean-square gap, orders 0 and 1 in eta"),
+        return (ft.equal(move, 0, "x* is the fixed point of the mean"),
+                ft.equal(slope, 1 - mean, "the mean contracts by 1 - E kappa"),
+                ft.equal(orders, [0, fa.random_slope(i.p, deviations, t_mean, t_var)],
+                         "mean-square gap, orders 0 and 1 in eta"),
                 unit_run(i.but(z=[i.z[0]] * i.n), [i.y]), *powers_inside(), *contraction)
-    return (equal(i.op.fixed_point().x, [target], "fixed point of the coded mean round"),
-            equal(i.op.mean_map()[0][0, 0], 1 - mean, "its factor"),
-            equal(i.op.floor(), top / bottom, "mean-square gap"))
+    return (ft.equal(i.op.fixed_point().x, [target], "fixed point of the coded mean round"),
+            ft.equal(i.op.mean_map()[0][0, 0], 1 - mean, "its factor"),
+            ft.equal(i.op.floor(), top / bottom, "mean-square gap"))
 
 
-@claim("random-fednova-mean-bias", on=I.random_means,
-       rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.decayed_step],
-       reading="tau_eff(t) = sum p_i tau_i(t), the default of rule (12), redrawn every round.")
+@ft.claim("random-fednova-mean-bias", on=I.random_means,
+          rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.decayed_step],
+          reading="tau_eff(t) = sum p_i tau_i(t), the default of rule (12), redrawn every round.")
 def random_fednova_mean_bias(i):
     r"""IID random steps, unit Hessians, $\tau_{\rm eff}^{(t)}=\sum_ip_i\tau_i^{(t)}$: the mean of FedNova converges to
-    the point with weights
-    $\propto p_i\big(p_iE\kappa+(1-p_i)E\tau\,E[\kappa/\tau]\big)$, off by
+    the point with weights $\propto p_i\big(p_iE\kappa+(1-p_i)E\tau\,E[\kappa/\tau]\big)$, off by
     $-\eta\frac{\mathrm{var}\,\tau}{2E\tau}\sum_ip_i^2(\xi_i-x^\star)+O(\eta^2)$; FedAvg's mean converges to $x^\star$.
     """
     target, deviations, *_ = random_parts(i)
     stated = fa.random_fednova_mean(i.p, i.xi, i.choices, i.eta) if i.fednova else target
     bias = i.op.fixed_point().x[0]
-    bias = (fraction(bias) if i.domain is RATIONAL else bias) - target
-    legs = [equal(bias, stated - target, "mean error of the coded round")]
-    if i.domain is not RATIONAL:  # eta is a symbol
+    bias = (ft.fraction(bias) if i.domain is ft.RATIONAL else bias) - target
+    legs = [ft.equal(bias, stated - target, "mean error of the coded round")]
+    if i.domain is not ft.RATIONAL:  # eta is a symbol
         slope = fa.random_fednova_slope(i.p, deviations, *fa.moments(i.choices, lambda t: t)) if i.fednova else 0
-        legs.append(equal(bias.series("eta", 1), [0, slope], "orders 0 and 1 in eta"))
-    return legs + ([digits(abs(fraction(bias)), i.digits, "mean error")] if i.digits else [])
+        legs.append(ft.equal(bias.series("eta", 1), [0, slope], "orders 0 and 1 in eta"))
+    return legs + ([digits(abs(ft.fraction(bias)), i.digits, "mean error")] if i.digits else [])

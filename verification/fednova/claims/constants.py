@@ -3,11 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import Hypothesis, claim
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import at_most, equal, limit, nonnegative
-from fltheory.verdicts.claims.search import Family, Search
+import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_averaging, coded_vector, one_norm, two_norm
@@ -41,34 +37,34 @@ def coded_noise(i):
 def same_constants(i, stated):
     """The coded (tau_eff, A, B, C_i) equal the stated ones."""
     names = ("tau_eff", "A", "B", "C, every client")
-    legs = [equal(a, b, f"coded {n}") for n, a, b in zip(names, coded_constants(i), stated, strict=True)]
+    legs = [ft.equal(a, b, f"coded {n}") for n, a, b in zip(names, coded_constants(i), stated, strict=True)]
     if i.taus is not None:
-        return [*legs, equal(coded_noise(i), stated[1], "A from the noise of the coded round")]
+        return [*legs, ft.equal(coded_noise(i), stated[1], "A from the noise of the coded round")]
     s, more = i.z[0], i.z[1]
     return [*legs, one_norm(i), two_norm(i),
-            nonnegative((1 + s + more) * (s + more) - (1 + s) * s, "|a|_1 (|a|_1 - 1) grows: C belongs to tau_max")]
+            ft.nonnegative((1 + s + more) * (s + more) - (1 + s) * s, "|a|_1 (|a|_1 - 1) grows: C belongs to tau_max")]
 
 
-@claim("eq121-125", covers={"d": "none", "tau": "all"},
-       on=I.fedavg,
-       rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step,
-                bugs.hidden_proximal],
-       domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
-              "for three step counts")
+@ft.claim("eq121-125", covers={"d": "none", "tau": "all"},
+          on=I.fedavg,
+          rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step,
+                   bugs.hidden_proximal],
+          domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
+                 "for three step counts")
 def eq121_125(i):
     r"""FedAvg has $\tau_{\rm eff}=E_p[\tau]$, $A=\frac{m\sum_ip_i^2\tau_i}{E_p[\tau]}$,
     $B=E_p[\tau]-1+\frac{\mathrm{var}_p[\tau]}{E_p[\tau]}$ and $C=\tau_{\max}(\tau_{\max}-1)$; $A=1$ for uniform $p$.
     """
     uniform = [0 * i.eta + Fraction(1, len(i.p))] * len(i.p)
-    return *same_constants(i, fc.fedavg(i.p, i.t)), equal(fc.fedavg(uniform, i.t)[1], 0 * i.eta + 1,
-                                                          "A = 1 for uniform p")
+    return *same_constants(i, fc.fedavg(i.p, i.t)), ft.equal(fc.fedavg(uniform, i.t)[1], 0 * i.eta + 1,
+                                                             "A = 1 for uniform p")
 
 
-@claim("fednova-constants", covers={"d": "none", "tau": "all"},
-       on=I.fednova,
-       rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step, bugs.hidden_proximal],
-       domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
-              "for two step counts")
+@ft.claim("fednova-constants", covers={"d": "none", "tau": "all"},
+          on=I.fednova,
+          rejects=[bugs.normaliser_missing, bugs.one_step_more, bugs.decayed_step, bugs.hidden_proximal],
+          domain="n = 2, 3, every p, every integer tau_i by induction on the coded step; whole coded rounds with noise "
+                 "for two step counts")
 def fednova_constants(i):
     r"""Vanilla FedNova with its default $\tau_{\rm eff}$ has $A=m\,E_p[\tau]\sum_ip_i^2/\tau_i$, $B=E_p[\tau]-1$ and
     $C=\tau_{\max}(\tau_{\max}-1)$. For uniform $p$ its $A=1+\chi^2_{p\|w}$ with FedAvg's $w$, where FedAvg has $A=1$.
@@ -76,28 +72,27 @@ def fednova_constants(i):
     stated = fc.fednova(i.p, i.t)
     uniform = [0 * i.eta + Fraction(1, len(i.p))] * len(i.p)
     chi2 = f.chi2(uniform, f.plain_averaging(uniform, i.t)[1])
-    return *same_constants(i, stated), equal(fc.fednova(uniform, i.t)[1], 1 + chi2,
-                                             "uniform p: A = 1 + chi-square of FedAvg")
+    return *same_constants(i, stated), ft.equal(fc.fednova(uniform, i.t)[1], 1 + chi2,
+                                                "uniform p: A = 1 + chi-square of FedAvg")
 
 
-@claim("eq127-132", covers={"d": "none", "tau": "all"},
-       on=I.fedprox,
-       rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
-                bugs.proximal_missing],
-       domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; a whole coded round "
-              "with noise")
+@ft.claim("eq127-132", covers={"d": "none", "tau": "all"},
+          on=I.fedprox,
+          rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
+                   bugs.proximal_missing],
+          domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; a whole coded round "
+                 "with noise")
 def eq127_132(i):
     r"""FedProx has
     $A=\frac{m\alpha}{\sum_ip_i(1-(1-\alpha)^{\tau_i})}\sum_ip_i^2\frac{1-(1-\alpha)^{2\tau_i}}{1-(1-\alpha)^2}$,
     $B=\sum_iw_i\left[\frac{1-(1-\alpha)^{2\tau_i}}{1-(1-\alpha)^2}-1\right]$ and $C=s_{\max}(s_{\max}-1)$ with
-    $s_{\max}=\frac{1-(1-\alpha)^{\tau_{\max}}}\alpha$; as $\alpha\to0$ they become those of FedAvg.
-    """
+    $s_{\max}=\frac{1-(1-\alpha)^{\tau_{\max}}}\alpha$; as $\alpha\to0$ they become those of FedAvg."""
     tau_eff, _ = fs.proximal_averaging(i.value, i.p, i.z)
     A, B, C = fc.fedprox(i.value, i.p, i.z)
     legs = same_constants(i, (tau_eff, A, B, C))
-    at_zero = [limit(_jets(i, v), "v") for v in (tau_eff, A, B, *C)]
+    at_zero = [ft.limit(_jets(i, v), "v") for v in (tau_eff, A, B, *C)]
     first, *rest, last = fc.fedavg(i.p, i.t)
-    return *legs, equal(at_zero, [first, *rest, *last], "limits as alpha tends to 0")
+    return *legs, ft.equal(at_zero, [first, *rest, *last], "limits as alpha tends to 0")
 
 
 def _jets(i, expression):
@@ -108,42 +103,40 @@ def _jets(i, expression):
     return expression.substitute(**jets)
 
 
-@claim("cor1", covers={"d": "none", "tau": "all"},
-       on=I.corollary1, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
-       domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
-              "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
+@ft.claim("cor1", covers={"d": "none", "tau": "all"},
+          on=I.corollary1, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
+          domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
+                 "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
 def cor1(i):
-    r"""FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is
-    $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau T}}\right)
-    +O\left(\frac{m\sigma^2(\bar\tau-1+\mathrm{var}[\tau]/\bar\tau)}{\bar\tau T}\right)
-    +O\left(\frac{m\kappa^2\tau_{\max}(\tau_{\max}-1)}{\bar\tau T}\right)$; with $\tau_i=1$ it is $O(1/\sqrt{mT})$.
-    """
+    r"""FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau
+    T}}\right) +O\left(\frac{m\sigma^2(\bar\tau-1+\mathrm{var}[\tau]/\bar\tau)}{\bar\tau T}\right)
+    +O\left(\frac{m\kappa^2\tau_{\max}(\tau_{\max}-1)}{\bar\tau T}\right)$; with $\tau_i=1$ it is $O(1/\sqrt{mT})$."""
     L, sigma2, kappa2, gap, root = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "root"))
     m, tau = len(i.p), sum(i.t[1:], i.t[0]) / len(i.p)
     tau_eff, A, B, C = coded_constants(i)  # the last client is the longest
     eq97 = f.thm1(m / root, L, sigma2, kappa2, gap, tau_eff, root**2 / (m * tau), A, B, C[-1], m)
     eq8 = fc.eq8(root, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C[-1])
     stated = fc.corollary1(root, L, sigma2, kappa2, gap, i.t, i.t[-1])
-    legs = [equal(list(eq97.values()), list(eq8.values()), "eq 97 at the prescribed eta is eq 8"),
-            equal(sum(eq8.values()), Terms(**stated), "eq 8 with the coded constants is Corollary 1")]
+    legs = [ft.equal(list(eq97.values()), list(eq8.values()), "eq 97 at the prescribed eta is eq 8"),
+            ft.equal(sum(eq8.values()), ft.Terms(**stated), "eq 8 with the coded constants is Corollary 1")]
     if i.taus is None:
         return *legs, one_norm(i), two_norm(i)
     if set(i.taus) == {1}:
-        legs.append(equal(sum(eq8.values()), 4 * (gap + L * sigma2) / root, "one local step: only 1/sqrt(mT) is left"))
+        legs.append(ft.equal(sum(eq8.values()), 4 * (gap + L * sigma2) / root,
+                             "one local step: only 1/sqrt(mT) is left"))
     return legs
 
 
-@claim("remark-linear-speedup", covers={"n": "all", "d": "none"},
-       on=I.speedup, rejects=[bugs.one_step_more],
-       domain="every gamma, m, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); that coded "
-              "rounds keep A, B, C when every client is doubled: steps (2, 2) and (1, 3)",
-       needs=[Hypothesis("A bounded", r"$A\le1$ however many clients there are",
-                         lambda i: (_constant(coded_constants(i)[1]), 1))])
+@ft.claim("remark-linear-speedup", covers={"n": "all", "d": "none"},
+          on=I.speedup, rejects=[bugs.one_step_more],
+          domain="every gamma, m, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); that coded "
+                 "rounds keep A, B, C when every client is doubled: steps (2, 2) and (1, 3)",
+          needs=[ft.Hypothesis("A bounded", r"$A\le1$ however many clients there are",
+                               lambda i: (_constant(coded_constants(i)[1]), 1))])
 def remark_linear_speedup(i):
     r"""When $A=O(1)$ and $T$ is so large that the first two terms of (8) dominate, $\gamma$ times more clients need
-    $\gamma$ times fewer rounds: these terms depend on $m$ and $T$ only through $mT$, and the others vanish against
-    them as $T\to\infty$.
-    """
+    $\gamma$ times fewer rounds: these terms depend on $m$ and $T$ only through $mT$, and the others vanish against them
+    as $T\to\infty$."""
     L, sigma2, kappa2, gap, gamma, h, W = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "gamma", "h", "W"))
     tau_eff, A, B, C, m, tau = (i.s[k] for k in ("s0", "s1", "z0", "z1", "r0", "t0"))  # free symbols
 
@@ -153,80 +146,77 @@ def remark_linear_speedup(i):
     (first, rest), (more, more_rest) = leading(m), leading(gamma * m)  # gamma m clients, T/gamma rounds: the same root
     (scale, noise, *drift), (scale_twice, noise_twice, *drift_twice) = coded_constants(i), coded_constants(i.twice)
     drift_twice = [drift_twice[0], drift_twice[1][:len(i.p)]]
-    return (equal([scale_twice, noise_twice, drift_twice[0], *drift_twice[1]], [scale, noise, drift[0], *drift[1]],
-                  "twice the clients: the coded rounds have the same tau_eff, A, B, C"),
-            equal(scale, fs.mean(i.p, i.t), "coded tau_eff"),
-            equal(first, Terms(start=4 * gap * tau * W / (tau_eff * h), noise=4 * L * sigma2 * A * W / h),
-                  "first terms"),
-            equal(more, first, "gamma m clients and T/gamma rounds: the leading terms stay"),
-            equal(limit(rest / first, "W"), 0 * L, "the others vanish against them as T grows"),
-            equal(limit(more_rest / more, "W"), 0 * L, "also with gamma m clients"))
+    return (ft.equal([scale_twice, noise_twice, drift_twice[0], *drift_twice[1]], [scale, noise, drift[0], *drift[1]],
+                     "twice the clients: the coded rounds have the same tau_eff, A, B, C"),
+            ft.equal(scale, fs.mean(i.p, i.t), "coded tau_eff"),
+            ft.equal(first, ft.Terms(start=4 * gap * tau * W / (tau_eff * h), noise=4 * L * sigma2 * A * W / h),
+                     "first terms"),
+            ft.equal(more, first, "gamma m clients and T/gamma rounds: the leading terms stay"),
+            ft.equal(ft.limit(rest / first, "W"), 0 * L, "the others vanish against them as T grows"),
+            ft.equal(ft.limit(more_rest / more, "W"), 0 * L, "also with gamma m clients"))
 
 
 def _constant(value):
     """A symbol-free element as a Fraction, None if it depends on a symbol."""
     constant = all(not any(powers) for part in value.terms() for powers, _ in part)
-    return fraction(str(value)) if constant else None
+    return ft.fraction(str(value)) if constant else None
 
 
-@claim("fig4-relative-variance", covers={"d": "none", "tau": "all"},
-       on=I.relative_variance,
-       rejects=[bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared, bugs.proximal_missing],
-       domain="n = 2, 3, uniform p, every alpha in [0, 1], every integer tau_i by induction on the coded step; a "
-              "whole coded round with noise")
+@ft.claim("fig4-relative-variance", covers={"d": "none", "tau": "all"},
+          on=I.relative_variance,
+          rejects=[bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared, bugs.proximal_missing],
+          domain="n = 2, 3, uniform p, every alpha in [0, 1], every integer tau_i by induction on the coded step; a "
+                 "whole coded round with noise")
 def fig4_relative_variance(i):
     r"""For uniform $p$ the $A$ of FedProx is
     $\frac{\sum_i[1-(1-\alpha)^{2\tau_i}]}{(2-\alpha)\sum_i[1-(1-\alpha)^{\tau_i}]}$: $1$ at $\alpha=0$, above
     $\frac1{2-\alpha}$ by at most $\frac{(1-\alpha)^{\tau_{\min}}}{2-\alpha}$ (so about $\frac1{2-\alpha}$ once
-    $\alpha\tau\gg1$), and $1$ again at $\alpha=1$.
-    """
+    $\alpha\tau\gg1$), and $1$ again at $\alpha=1$."""
     stated = fc.relative_variance(i.value, i.z)
-    legs = [equal(coded_constants(i)[1], stated, "coded A"), equal(limit(_jets(i, stated), "v"), 0 * i.eta + 1,
-                                                                   "alpha = 0")]
+    legs = [ft.equal(coded_constants(i)[1], stated, "coded A"), ft.equal(ft.limit(_jets(i, stated), "v"), 0 * i.eta + 1,
+                                                                         "alpha = 0")]
     if i.taus is not None:
-        return *legs, equal(coded_noise(i), stated, "A from the noise of the coded round"), \
-            equal(stated.substitute(v=0 * i.eta + 1) + 0 * i.eta, 0 * i.eta + 1, "alpha = 1")
+        return *legs, ft.equal(coded_noise(i), stated, "A from the noise of the coded round"), \
+            ft.equal(stated.substitute(v=0 * i.eta + 1) + 0 * i.eta, 0 * i.eta + 1, "alpha = 1")
     excess = (2 - i.value) * stated - 1
     # z_0 = c/(1 + c) the largest power and z_j = z_0 d/(1 + d) the others, all in [0, 1)
     largest = i.z[0] / (1 + i.z[0])
     others = {f"z{k}": largest * z / (1 + z) for k, z in enumerate(i.z) if k}
     excess = excess.substitute(z0=largest, **others)
     powers = {f"z{k}": 0 * i.eta for k in range(len(i.z))}
-    return (*legs, one_norm(i), two_norm(i), nonnegative(excess, "above 1/(2 - alpha)"),
-            nonnegative(largest - excess, "by at most the largest power over 2 - alpha"),
-            equal(stated.substitute(**powers), 1 / (2 - i.value), "alpha tau large"),
-            equal(stated.substitute(v=0 * i.eta + 1, **powers) + 0 * i.eta, 0 * i.eta + 1, "alpha = 1"))
+    return (*legs, one_norm(i), two_norm(i), ft.nonnegative(excess, "above 1/(2 - alpha)"),
+            ft.nonnegative(largest - excess, "by at most the largest power over 2 - alpha"),
+            ft.equal(stated.substitute(**powers), 1 / (2 - i.value), "alpha tau large"),
+            ft.equal(stated.substitute(v=0 * i.eta + 1, **powers) + 0 * i.eta, 0 * i.eta + 1, "alpha = 1"))
 
 
-@claim("table1-stated-gains", on=[I.table1], rejects=[bugs.columns_swapped, bugs.vanilla_and_momentum_swapped],
-       search=Search((Family("unrounded tables", I.unrounded),), tries=40),
-       reading="'About 10' is read as within one point of 10, '3 to 7' as between 2.5 and 7.5 (to the nearest "
-               "point), a tie as equal to the printed precision. The search runs over all tables that are printed "
-               "like this one.")
+@ft.claim("table1-stated-gains", on=[I.table1], rejects=[bugs.columns_swapped, bugs.vanilla_and_momentum_swapped],
+          search=ft.Search((ft.Family("unrounded tables", I.unrounded),), tries=40),
+          reading="'About 10' is read as within one point of 10, '3 to 7' as between 2.5 and 7.5 (to the nearest "
+                  "point), a tie as equal to the printed precision. The search runs over all tables that are printed "
+                  "like this one.")
 def table1_stated_gains(i):
     r"""In Table 1 FedNova gains about 10 points with the proximal solver, local momentum is worth 3 to 7 points under
-    either rule, and variance reduction ties under both rules.
-    """
+    either rule, and variance reduction ties under both rules."""
     entry, epochs = i.table, ("2", "2-5")
     prox = [entry[e, "proximal"][1] - entry[e, "proximal"][0] for e in epochs]
     momentum = [entry[e, "momentum"][k] - entry[e, "vanilla"][k] for e in epochs for k in (0, 1)]
     tie = entry["2-5", "variance reduction"]
     half = Fraction(1, 2)
-    return (*(at_most(abs(v - 10), 1, "prox gains about 10") for v in prox),
-            *(at_most(abs(v - 5), 2 + half, "local momentum is worth 3 to 7") for v in momentum),
-            at_most(abs(tie[1] - tie[0]), Fraction(1, 100), "variance reduction ties"))
+    return (*(ft.at_most(abs(v - 10), 1, "prox gains about 10") for v in prox),
+            *(ft.at_most(abs(v - 5), 2 + half, "local momentum is worth 3 to 7") for v in momentum),
+            ft.at_most(abs(tie[1] - tie[0]), Fraction(1, 100), "variance reduction ties"))
 
 
-@claim("susp-fig4-clipping", on=I.fig4,
-       needs=[Hypothesis("20 is the variance", r"the second parameter of $\mathcal N(20,20)$ is the variance",
-                         lambda i: (i.spread, 20))],
-       reading="Not decided: the paper does not say whether 20 is the variance or the standard deviation, nor "
-               "whether draws are clipped. With variance 20 thirty rounded draws are all positive except with "
-               "probability below 0.002; with standard deviation 20 each is at most 0 with probability 0.159, so "
-               "thirty are positive only with probability 0.006.")
+@ft.claim("susp-fig4-clipping", on=I.fig4,
+          needs=[ft.Hypothesis("20 is the variance", r"the second parameter of $\mathcal N(20,20)$ is the variance",
+                               lambda i: (i.spread, 20))],
+          reading="Not decided: the paper does not say whether 20 is the variance or the standard deviation, nor "
+                  "whether draws are clipped. With variance 20 thirty rounded draws are all positive except with "
+                  "probability below 0.002; with standard deviation 20 each is at most 0 with probability 0.159, so "
+                  "thirty are positive only with probability 0.006.")
 def susp_fig4_clipping(i):
-    r"""Thirty step counts drawn from $\mathcal N(20,20)$ and rounded are all positive without clipping, read as:
-    except with probability $1/500$.
-    """
-    return at_most(30 * fc.gaussian_tail(20, i.spread, Fraction(1, 2)), Terms(allowed=Fraction(1, 500)),
-                   "some draw rounds to 0 or less")
+    r"""Thirty step counts drawn from $\mathcal N(20,20)$ and rounded are all positive without clipping, read as: except
+    with probability $1/500$."""
+    return ft.at_most(30 * fc.gaussian_tail(20, i.spread, Fraction(1, 2)), ft.Terms(allowed=Fraction(1, 500)),
+                      "some draw rounds to 0 or less")

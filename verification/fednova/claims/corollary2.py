@@ -2,11 +2,7 @@
 from fractions import Fraction
 from math import comb
 
-from fltheory.core.scalars import RATIONAL, fraction
-from fltheory.verdicts.claims.claim import Hypothesis, claim
-from fltheory.verdicts.claims.evidence import Bounds, Terms
-from fltheory.verdicts.claims.relations import at_most, equal, equivalent, nonnegative
-from fltheory.verdicts.claims.search import Family, Search
+import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_vector, one_norm
@@ -16,27 +12,26 @@ from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import corollary2 as I
 
 
-@claim("eq138-141", covers={"n": "all"},
-       on=I.relaxed, domain="every alpha > 0 and every m, taubar, T (perfect powers as symbols)")
+@ft.claim("eq138-141", covers={"n": "all"},
+          on=I.relaxed, domain="every alpha > 0 and every m, taubar, T (perfect powers as symbols)")
 def eq138_141(i):
-    r"""The relaxed bound (138) $\frac{\alpha\bar\tau}{\sqrt{m\bar\tau T}}+\frac1{\sqrt{m\bar\tau T}}
-    +\frac m{\alpha^2\bar\tau T}$ is convex in $\alpha>0$ with minimum at $\alpha^3=2m^{3/2}\bar\tau^{-3/2}T^{-1/2}$; at
-    $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ it is $\frac1{\sqrt{m\bar\tau T}}+2T^{-2/3}$, which is $O(1/\sqrt{mK})$
-    when $\bar\tau\le K^{1/4}m^{-3/4}$, $K=\bar\tau T$, the condition of FedAvg.
-    """
+    r"""The relaxed bound (138) $\frac{\alpha\bar\tau}{\sqrt{m\bar\tau T}}+\frac1{\sqrt{m\bar\tau T}} +\frac
+    m{\alpha^2\bar\tau T}$ is convex in $\alpha>0$ with minimum at $\alpha^3=2m^{3/2}\bar\tau^{-3/2}T^{-1/2}$; at
+    $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ it is $\frac1{\sqrt{m\bar\tau T}}+2T^{-2/3}$, which is $O(1/\sqrt{mK})$ when
+    $\bar\tau\le K^{1/4}m^{-3/4}$, $K=\bar\tau T$, the condition of FedAvg."""
     alpha, u, v, W = (i.s[k] for k in ("alpha", "u", "v", "W"))
     root = u * v * W**3
     near = sum(fc.relaxed(alpha + i.s["step"], u, v, W).values()).series("step", 2)
     slope = v**2 / root * (alpha**3 - fc.stationary_cube(u, v, W)) / alpha**3
     large = u * v + i.s["s"]  # T >= (m taubar)^3 is W >= u v
-    return (equal(near[1], slope, "derivative in alpha"), nonnegative(near[2], "convex"),
-            equal(1 / root + 2 / W**4, Terms(**fc.relaxed(fc.corollary2_alpha(u, v, W), u, v, W)),
-                  "value at the printed alpha"),
-            equal(v**2 * W**6 - (v**2) ** 4 * (u**2) ** 3, v**2 * (W**6 - (u * v) ** 6),
-                  "K - taubar^4 m^3 >= 0 is W >= u v"),
-            nonnegative((1 / root - 1 / W**4).substitute(W=large), "then T^(-2/3) <= 1/sqrt(mK)"),
-            nonnegative((1 / root - u**2 * v**2 / W**6).substitute(W=large),
-                        "and m taubar/T <= 1/sqrt(mK), as FedAvg needs"))
+    return (ft.equal(near[1], slope, "derivative in alpha"), ft.nonnegative(near[2], "convex"),
+            ft.equal(1 / root + 2 / W**4, ft.Terms(**fc.relaxed(fc.corollary2_alpha(u, v, W), u, v, W)),
+                     "value at the printed alpha"),
+            ft.equal(v**2 * W**6 - (v**2) ** 4 * (u**2) ** 3, v**2 * (W**6 - (u * v) ** 6),
+                     "K - taubar^4 m^3 >= 0 is W >= u v"),
+            ft.nonnegative((1 / root - 1 / W**4).substitute(W=large), "then T^(-2/3) <= 1/sqrt(mK)"),
+            ft.nonnegative((1 / root - u**2 * v**2 / W**6).substitute(W=large),
+                           "and m taubar/T <= 1/sqrt(mK), as FedAvg needs"))
 
 
 # ---- Corollary 2: the exact bound as a function of alpha --------------------------------------------------
@@ -47,7 +42,7 @@ def exact_bound(i):
     a = coded_vector(i, i.algorithm.steps)
     s, w = f.norm1(a), [Fraction(1, i.m)] * i.m
     A, B, C = fc.theorem([s] * i.m, [f.norm2(a)] * i.m, [a[-1]] * i.m, w, s)
-    terms = f.thm1(i.eta, i.L, fraction(i.noise) ** 2, i.kappa2, i.gap, s, i.T, A, B, C[0], i.m)
+    terms = f.thm1(i.eta, i.L, ft.fraction(i.noise) ** 2, i.kappa2, i.gap, s, i.T, A, B, C[0], i.m)
     return sum(terms.values())
 
 
@@ -65,40 +60,39 @@ def smallest(quotient, points):
         top, bottom = [-v for v in top], [-v for v in bottom]
     low = min(top) / (max(bottom) if min(top) >= 0 else min(bottom))
     values = [quotient.substitute(alpha=p) for p in points]
-    return Bounds(low, min(fraction(str(v)) for v in values))
+    return ft.Bounds(low, min(ft.fraction(str(v)) for v in values))
 
 
 _uniform_steps = [
-    Hypothesis("eta as prescribed", r"$\eta^2\bar\tau T=m$: at most", lambda i: (i.eta**2 * i.tau * i.T, i.m)),
-    Hypothesis("alpha at most 1", r"$m\le\bar\tau T^{1/3}$", lambda i: (i.m, i.tau * i.W**2)),
-    Hypothesis("step cap (101), drift", r"$(2\eta L\tau)^2(2\beta^2+1)\le1$ with $\beta^2=1$, for every $\alpha$",
-               lambda i: ((2 * i.eta * i.L * i.tau) ** 2 * 3, 1)),
-    Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$ for every $\alpha$",
-               lambda i: (2 * i.eta * i.L * i.tau, 1)),
-    Hypothesis("Assumption 3", r"$\kappa^2<\infty$ at $\beta^2=1$", lambda i: (0, i.kappa2)),
+    ft.Hypothesis("eta as prescribed", r"$\eta^2\bar\tau T=m$: at most", lambda i: (i.eta**2 * i.tau * i.T, i.m)),
+    ft.Hypothesis("alpha at most 1", r"$m\le\bar\tau T^{1/3}$", lambda i: (i.m, i.tau * i.W**2)),
+    ft.Hypothesis("step cap (101), drift", r"$(2\eta L\tau)^2(2\beta^2+1)\le1$ with $\beta^2=1$, for every $\alpha$",
+                  lambda i: ((2 * i.eta * i.L * i.tau) ** 2 * 3, 1)),
+    ft.Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$ for every $\alpha$",
+                  lambda i: (2 * i.eta * i.L * i.tau, 1)),
+    ft.Hypothesis("Assumption 3", r"$\kappa^2<\infty$ at $\beta^2=1$", lambda i: (0, i.kappa2)),
 ]
 
 
-@claim("cor2-nonzero-alpha", on=I.nonzero, needs=_uniform_steps, finding="e7b",
-       reading="O read as Theta (literally O includes 0); the bound is eq 97 with the exact tau_eff, A, B, C of the "
-               "proximal solver at the prescribed eta, minimised over alpha in [0, 1]; L, kappa and the gap are "
-               "those of four unit quadratics in the plane.",
-       survives="The relaxed bound (138) has its minimum where stated (eq138-141). Of the exact bound alpha = 0 is a "
-                "local minimum exactly beyond a threshold in T (cor2-slope-threshold); with noise L sigma^2 > gap a "
-                "positive alpha stays best through A.")
+@ft.claim("cor2-nonzero-alpha", on=I.nonzero, needs=_uniform_steps, finding="e7b",
+          reading="O read as Theta (literally O includes 0); the bound is eq 97 with the exact tau_eff, A, B, C of the "
+                  "proximal solver at the prescribed eta, minimised over alpha in [0, 1]; L, kappa and the gap are "
+                  "those of four unit quadratics in the plane.",
+          survives="The relaxed bound (138) has its minimum where stated (eq138-141). Of the exact bound alpha = 0 is "
+                   "a local minimum exactly beyond a threshold in T (cor2-slope-threshold); with noise L sigma^2 > gap "
+                   "a positive alpha stays best through A.")
 def cor2_nonzero_alpha(i):
     r"""For $p_i=1/m$ the $\alpha$ that minimises the bound of FedProx is non-zero:
-    $\alpha=\Theta(m^{1/2}\bar\tau^{-1/2}T^{-1/6})$. In particular some $\alpha>0$ lies below $\alpha=0$.
-    """
+    $\alpha=\Theta(m^{1/2}\bar\tau^{-1/2}T^{-1/6})$. In particular some $\alpha>0$ lies below $\alpha=0$."""
     gain = (exact_bound(i) - exact_bound(i).substitute(alpha=0 * i.alpha)) / i.alpha
-    return at_most(smallest(gain, [Fraction(k, 200) for k in range(1, 201)]), 0,
-                   "smallest [bound(alpha) - bound(0)]/alpha over (0, 1] (Bernstein form)", strict=True)
+    return ft.at_most(smallest(gain, [Fraction(k, 200) for k in range(1, 201)]), 0,
+                      "smallest [bound(alpha) - bound(0)]/alpha over (0, 1] (Bernstein form)", strict=True)
 
 
-@claim("cor2-slope-threshold", covers={"n": "all", "d": "none", "tau": "all"},
-       on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared],
-       domain="every L, kappa, gap, m, eta and integer tau >= 2 (|a|_1 by induction on the coded step); exact bounds "
-              "on both sides of the threshold")
+@ft.claim("cor2-slope-threshold", covers={"n": "all", "d": "none", "tau": "all"},
+          on=I.threshold, rejects=[bugs.one_step_more, bugs.proximal_squared],
+          domain="every L, kappa, gap, m, eta and integer tau >= 2 (|a|_1 by induction on the coded step); exact "
+                 "bounds on both sides of the threshold")
 def cor2_slope_threshold(i):
     r"""Equal $\tau\ge2$, $\sigma=0$, $\eta=\sqrt{m/(\tau T)}$: the exact bound (97) of FedProx rises with $\alpha$ at
     $0$ exactly when $T>T_0=9L^4\kappa^4(2\tau-1)^2\tau m^3/\Delta^2$; then $\alpha=0$ is a local minimum over $[0,1]$.
@@ -108,14 +102,16 @@ def cor2_slope_threshold(i):
     X, Y = gap / m, 3 * eta * L**2 * kappa2 * tau * (2 * tau - 1)
     stated, T0 = 2 * eta * (tau - 1) * (X - Y), fc.threshold(L, kappa2, gap, tau, m)
     if not i.general:
-        slope = fraction(str(exact_bound(i).series("alpha", 1)[1]))
-        return (equal(slope, stated, "slope of the exact bound at 0"),
-                equivalent((slope > 0, (0, slope)), (i.T > T0, (T0, fraction(i.T))), "it rises exactly beyond T_0"))
+        slope = ft.fraction(str(exact_bound(i).series("alpha", 1)[1]))
+        return (ft.equal(slope, stated, "slope of the exact bound at 0"),
+                ft.equivalent((slope > 0, (0, slope)), (i.T > T0, (T0, ft.fraction(i.T))),
+                              "it rises exactly beyond T_0"))
     alpha, T = s["alpha"], m / (tau * eta**2)
     norm = fs.norm1("proximal", alpha, tau, 1 - tau * alpha + tau * (tau - 1) / 2 * alpha**2 - s["r"] * alpha**3)
     bound = f.thm1(eta, L, 0 * L, kappa2, gap, norm, T, 0 * L, 0 * L, norm * (norm - 1), m)
-    return (one_norm(i), equal(sum(bound.values()).series("alpha", 1)[1], stated, "slope at 0: 2 eta (tau - 1)(X - Y)"),
-            equal((X - Y) * (X + Y), X**2 * (T - T0) / T, "X > Y exactly when T > T_0"))
+    return (one_norm(i),
+            ft.equal(sum(bound.values()).series("alpha", 1)[1], stated, "slope at 0: 2 eta (tau - 1)(X - Y)"),
+            ft.equal((X - Y) * (X + Y), X**2 * (T - T0) / T, "X > Y exactly when T > T_0"))
 
 
 def _share(left, right):
@@ -129,37 +125,38 @@ def _norms(i):
 
 _tiny = Fraction(1, 10**9)  # irrational prescriptions are rounded to doubles
 _comparable = [
-    Hypothesis("comparable steps", r"$\tau_{\max}\le2\bar\tau$", lambda i: (max(i.taus) * i.m, 2 * sum(i.taus))),
-    Hypothesis("enough rounds", r"$(m\bar\tau)^3\le T$, that is $\bar\tau\le K^{1/4}m^{-3/4}$",
-               lambda i: (sum(i.taus) ** 3, i.T)),
-    Hypothesis("eta as prescribed", r"$|\eta^2\bar\tau T/m-1|\le10^{-9}$",
-               lambda i: (_share(i.eta**2 * sum(i.taus) * i.T, i.m**2), _tiny)),
-    Hypothesis("alpha as prescribed", r"$|\alpha^6\bar\tau^3T/m^3-1|\le10^{-9}$",
-               lambda i: (_share(i.alpha**6 * sum(i.taus) ** 3 * i.T, i.m**6), _tiny)),
-    Hypothesis("alpha at most 1", r"$\alpha\le1$", lambda i: (i.alpha, 1)),
-    Hypothesis("step cap (101), drift", r"$(2\eta L\max_i\|a_i\|_1)^2(2\beta^2+1)\le1$ with $\beta^2=1$",
-               lambda i: (3 * (2 * i.eta * i.L * max(_norms(i))) ** 2, 1)),
-    Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$",
-               lambda i: (2 * i.eta * i.L * sum(_norms(i)) / i.m, 1)),
+    ft.Hypothesis("comparable steps", r"$\tau_{\max}\le2\bar\tau$", lambda i: (max(i.taus) * i.m, 2 * sum(i.taus))),
+    ft.Hypothesis("enough rounds", r"$(m\bar\tau)^3\le T$, that is $\bar\tau\le K^{1/4}m^{-3/4}$",
+                  lambda i: (sum(i.taus) ** 3, i.T)),
+    ft.Hypothesis("eta as prescribed", r"$|\eta^2\bar\tau T/m-1|\le10^{-9}$",
+                  lambda i: (_share(i.eta**2 * sum(i.taus) * i.T, i.m**2), _tiny)),
+    ft.Hypothesis("alpha as prescribed", r"$|\alpha^6\bar\tau^3T/m^3-1|\le10^{-9}$",
+                  lambda i: (_share(i.alpha**6 * sum(i.taus) ** 3 * i.T, i.m**6), _tiny)),
+    ft.Hypothesis("alpha at most 1", r"$\alpha\le1$", lambda i: (i.alpha, 1)),
+    ft.Hypothesis("step cap (101), drift", r"$(2\eta L\max_i\|a_i\|_1)^2(2\beta^2+1)\le1$ with $\beta^2=1$",
+                  lambda i: (3 * (2 * i.eta * i.L * max(_norms(i))) ** 2, 1)),
+    ft.Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$",
+                  lambda i: (2 * i.eta * i.L * sum(_norms(i)) / i.m, 1)),
 ]
 
 
-@claim("cor2-rate", on=I.corollary2_rate, needs=_comparable, bound=True,
-       search=Search((Family("common Hessian", I.common_hessian), Family("logistic", I.logistic)), tries=60))
+@ft.claim("cor2-rate", on=I.corollary2_rate, needs=_comparable, bound=True,
+          search=ft.Search((ft.Family("common Hessian", I.common_hessian), ft.Family("logistic", I.logistic)),
+                           tries=60))
 def cor2_rate(i):
     r"""FedProx with $p_i=1/m$, $\tau_{\max}\le2\bar\tau$, $\eta=\sqrt{m/(\bar\tau T)}$,
     $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ and $K=\bar\tau T$: when $\bar\tau\le K^{1/4}m^{-3/4}$ (the condition of
     FedAvg) the exact bound (97), and what the rounds do, are at most
-    $\frac{12\Delta+4L\sigma^2+12L^2\sigma^2+48L^2\kappa^2}{\sqrt{mK}}$.
-    """
-    exact = i.but(domain=RATIONAL, s={"x": RATIONAL.scalar(0)})
-    vectors = [[fraction(v) for v in coded_vector(exact, t)] for t in i.algorithm.steps]
+    $\frac{12\Delta+4L\sigma^2+12L^2\sigma^2+48L^2\kappa^2}{\sqrt{mK}}$."""
+    exact = i.but(domain=ft.RATIONAL, s={"x": ft.RATIONAL.scalar(0)})
+    vectors = [[ft.fraction(v) for v in coded_vector(exact, t)] for t in i.algorithm.steps]
     tau_eff, w = f.plain_averaging([Fraction(1, i.m)] * i.m, [f.norm1(a) for a in vectors])
     A, B, C = f.abc(vectors, w, tau_eff)
-    sigma2 = fraction(i.noise) ** 2
+    sigma2 = ft.fraction(i.noise) ** 2
     bound = sum(f.thm1(i.eta, i.L, sigma2, i.kappa2, i.gap, tau_eff, i.T, A, B, C, i.m).values())
-    rate = Terms(**fc.corollary2_rate(i.root, i.L, sigma2, i.kappa2, i.gap))
-    legs = [at_most(bound, rate, "exact bound (97) with the coded a_i")]
+    rate = ft.Terms(**fc.corollary2_rate(i.root, i.L, sigma2, i.kappa2, i.gap))
+    legs = [ft.at_most(bound, rate, "exact bound (97) with the coded a_i")]
     if i.measured:
-        legs.append(at_most(left_side(i, {"target": i.problem.surrogate(w)}), rate.total, "what the coded rounds do"))
+        legs.append(ft.at_most(left_side(i, {"target": i.problem.surrogate(w)}), rate.total,
+                               "what the coded rounds do"))
     return legs

@@ -1,9 +1,7 @@
 """Theorem 3's "arbitrary number of local updates": may a client decide on its own gradients when to stop?"""
 from fractions import Fraction
 
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import Hypothesis, claim
-from fltheory.verdicts.claims.relations import at_most
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import dependent_steps as I
@@ -43,28 +41,29 @@ def _longest(i):
 
 
 NEEDS = [
-    Hypothesis("Assumption 2, unbiased", r"$|E[g_i(x_k)-\nabla F_i(x_k)\mid\text{earlier gradients of the run}]|\le0$",
-               lambda i: (_drift(i), 0)),
-    Hypothesis("Assumption 2, variance", r"$\|g_i(x)-\nabla F_i(x)\|^2\le\sigma^2$",
-               lambda i: (max(v * v for _, noise, _ in i.outcomes for v in noise), LEVEL)),
-    Hypothesis("Assumption 3", r"$\kappa^2\le0$ at $\beta^2=1$: there is one client",
-               lambda i: (i.problem.dissimilarity([Fraction(1)], Fraction(1)), 0)),
-    Hypothesis("step cap (152), drift", r"$(2\eta L\max_i\|a_i\|_1)^2(2\beta^2+1)\le1$",
-               lambda i: ((2 * i.eta * fraction(i.constants.L) * _longest(i)) ** 2 * 3, 1)),
-    Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}\le1$",
-               lambda i: (2 * i.eta * fraction(i.constants.L), 1)),
+    ft.Hypothesis("Assumption 2, unbiased",
+                  r"$|E[g_i(x_k)-\nabla F_i(x_k)\mid\text{earlier gradients of the run}]|\le0$",
+                  lambda i: (_drift(i), 0)),
+    ft.Hypothesis("Assumption 2, variance", r"$\|g_i(x)-\nabla F_i(x)\|^2\le\sigma^2$",
+                  lambda i: (max(v * v for _, noise, _ in i.outcomes for v in noise), LEVEL)),
+    ft.Hypothesis("Assumption 3", r"$\kappa^2\le0$ at $\beta^2=1$: there is one client",
+                  lambda i: (i.problem.dissimilarity([Fraction(1)], Fraction(1)), 0)),
+    ft.Hypothesis("step cap (152), drift", r"$(2\eta L\max_i\|a_i\|_1)^2(2\beta^2+1)\le1$",
+                  lambda i: ((2 * i.eta * ft.fraction(i.constants.L) * _longest(i)) ** 2 * 3, 1)),
+    ft.Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}\le1$",
+                  lambda i: (2 * i.eta * ft.fraction(i.constants.L), 1)),
 ]
 
 
-@claim("susp-independence", on=[I.STOPS, *I.BEFORE], needs=NEEDS, finding="err-own-gradient",
-       reading="Theorem 3 lets each client make an 'arbitrary number of local updates', and Assumptions 1 to 3 constrain the "
-               "gradients only: every gradient is unbiased when it is drawn. Steps may then depend on the gradients of "
-               "the round. tau_eff is constant and A, B, C are the largest that occur, the most generous right side. The "
-               "paper never says that it means this; the step that fails, E[d_i - h_i] = 0 in Appendix C, is where it "
-               "takes a_i as fixed.",
-       survives="With steps and a_i(t) decided before the gradients of the round are drawn, as by a clock or by "
-                "earlier rounds, the round's analysis holds given the past (thm3-corrected). A rule under which E[d_i - h_i] "
-                "stays 0 is not excluded either.")
+@ft.claim("susp-independence", on=[I.STOPS, *I.BEFORE], needs=NEEDS, finding="err-own-gradient",
+          reading="Theorem 3 lets each client make an 'arbitrary number of local updates', and Assumptions 1 to 3 "
+                  "constrain the gradients only: every gradient is unbiased when it is drawn. Steps may then depend on "
+                  "the gradients of the round. tau_eff is constant and A, B, C are the largest that occur, the most "
+                  "generous right side. The paper never says that it means this; the step that fails, E[d_i - h_i] = 0 "
+                  "in Appendix C, is where it takes a_i as fixed.",
+          survives="With steps and a_i(t) decided before the gradients of the round are drawn, as by a clock or by "
+                   "earlier rounds, the round's analysis holds given the past (thm3-corrected). A rule under which "
+                   "E[d_i - h_i] stays 0 is not excluded either.")
 def susp_independence(i):
     r"""The bound of Theorem 3 survives when $\tau_i(t)$ and $a_i(t)$ depend on the stochastic gradients of the round:
     for every rule of stopping, with the largest $A,B,C$ that occur,
@@ -72,6 +71,6 @@ def susp_independence(i):
     L\sigma^2A}m+6\eta^2L^2\sigma^2B+12\eta^2L^2\kappa^2C.$$
     """
     A, B, C = _constants(i)
-    gap = fraction(i.x0[0]) ** 2 / 2
-    right = g.thm3(i.eta, fraction(i.constants.L), LEVEL, Fraction(0), gap, Fraction(1), i.rounds, A, B, C, 1)
-    return at_most(smallest_gradient_square(i), sum(right.values()))
+    gap = ft.fraction(i.x0[0]) ** 2 / 2
+    right = g.thm3(i.eta, ft.fraction(i.constants.L), LEVEL, Fraction(0), gap, Fraction(1), i.rounds, A, B, C, 1)
+    return ft.at_most(smallest_gradient_square(i), sum(right.values()))

@@ -1,14 +1,13 @@
 """Section 4.1 and Appendix B: accumulation vectors, surrogate weights, first-order bias."""
 import numpy as np
 
-from fltheory.verdicts.claims.claim import claim
-from fltheory.verdicts.claims.relations import equal, induction, nonnegative
+import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.instances import framework as I
 
 
-@claim(
+@ft.claim(
     "appb-momentum",
     covers={"tau": "all"},
     on=I.momentum,
@@ -17,8 +16,7 @@ from verification.fednova.instances import framework as I
 )
 def appb_momentum(i):
     r"""Local momentum $u\leftarrow\rho u+g$, $y\leftarrow y-\eta u$ with $u=0$ at the start of a round accumulates
-    $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=\dfrac{1-\rho^{\tau-k}}{1-\rho}$.
-    """
+    $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=\dfrac{1-\rho^{\tau-k}}{1-\rho}$."""
     solver, lr = i.algorithm.to(i.domain).solver, i.domain.scalar(i.eta)
     if i.explicit:
         y = x = np.array([i.x])
@@ -26,7 +24,7 @@ def appb_momentum(i):
         for g in i.g:
             y, buffer = solver.step(y, x, buffer, np.array([g]), lr, 1)
         a = f.a_vector("momentum", i.explicit, i.rho)
-        return equal(
+        return ft.equal(
             y[0] - i.x,
             -i.eta * sum((u * v for u, v in zip(a[1:], i.g[1:], strict=True)), a[0] * i.g[0]),
             f"tau = {i.explicit}",
@@ -40,14 +38,15 @@ def appb_momentum(i):
     entered = step(i.y, zero, i.g)
     later = step(-i.eta * f.momentum_a(i.rho, i.z) * i.g, i.z / i.rho * i.g, zero)
     both, single, rest = step(i.y + i.g, i.u + i.z, i.g), step(i.y, i.u, zero), step(i.g, i.z, i.g)
-    return (induction(base=[(entered[0], i.y - i.eta * f.momentum_a(i.rho, i.rho) * i.g), (entered[1], one * i.g)],
-                      step=[(later[0], -i.eta * f.momentum_a(i.rho, i.rho * i.z) * i.g), (later[1], i.z * i.g)],
-                      label="coefficient of one gradient", over="tau - s"),
-            equal(np.array(both), np.array(single) + np.array(rest), "the coded step is linear: gradients superpose"),
-            equal(np.array(step(i.y, zero, zero)), np.array([i.y, zero]), "nothing moves before the first gradient"))
+    return (ft.induction(base=[(entered[0], i.y - i.eta * f.momentum_a(i.rho, i.rho) * i.g), (entered[1], one * i.g)],
+                         step=[(later[0], -i.eta * f.momentum_a(i.rho, i.rho * i.z) * i.g), (later[1], i.z * i.g)],
+                         label="coefficient of one gradient", over="tau - s"),
+            ft.equal(np.array(both), np.array(single) + np.array(rest),
+                     "the coded step is linear: gradients superpose"),
+            ft.equal(np.array(step(i.y, zero, zero)), np.array([i.y, zero]), "nothing moves before the first gradient"))
 
 
-@claim(
+@ft.claim(
     "remark-alpha-monotone",
     covers={"n": "all", "d": "none", "tau": "all"},
     on=I.alpha_monotone,
@@ -56,8 +55,7 @@ def appb_momentum(i):
 )
 def remark_alpha_monotone(i):
     r"""As $\alpha$ rises in $[0,1]$ the weights of FedProx tend to $p$, $\chi^2_{p\|w}$ falls, and so does
-    $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ (the slowdown $\bar\tau/\tau_{\rm eff}$ rises).
-    """
+    $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ (the slowdown $\bar\tau/\tau_{\rm eff}$ rises)."""
     x, A, B, a, b = i.x, i.A, i.B, i.a, i.b
     solver = i.algorithm.to(i.domain).solver
     unit = np.array([x * 0 + 1])
@@ -67,7 +65,7 @@ def remark_alpha_monotone(i):
         after, _ = solver.step(np.array([-s]), 0 * unit, solver.start(unit), unit, 1, 1)
         return -after[0]
     S = f.proximal_norm1(alpha, A)
-    norm = induction(
+    norm = ft.induction(
         base=[(f.proximal_norm1(alpha, unit[0]), x * 0)],
         step=[(coded(S), f.proximal_norm1(alpha, A * x))],
         label="|a|_1 of the coded proximal step",
@@ -77,7 +75,7 @@ def remark_alpha_monotone(i):
     def slope(power, k):
         return (-k * power / x * (1 - x) + (1 - power)) / ((1 - x) * (1 - x))
     grows = (slope(A * x, a + 1) - slope(A, a), a * A / x)
-    falls = induction(
+    falls = ft.induction(
         base=[(slope(unit[0], 0 * a), 0 * x)],
         step=[grows],
         label="d|a|_1/dx grows by a x^(a-1) >= 0: tau_eff falls in alpha",
@@ -91,11 +89,11 @@ def remark_alpha_monotone(i):
 
     def D(power, k):  # the increment N(a+1, b) - N(a, b), divided by x^(a-1)
         return a * f.proximal_norm1(alpha, power) - x * slope(power, k)
-    rises = induction(base=[(N(B, b, B, b), 0 * x)], step=[(N(A * x, a + 1, B, b) - N(A, a, B, b), A / x * D(B, b))],
-                      label="ratio S_a/S_b, induction on a", over="a")
-    inner = induction(base=[(D(unit[0], 0 * b), 0 * x)], step=[(D(B * x, b + 1) - D(B, b), (a - b) * B)],
-                      label="its increments are sums of (a - j) x^j > 0", over="b")
-    at_one = equal(coded(A).substitute(x=0 * x), 1, "at alpha = 1 every coded |a|_1 is 1, so w = p")
+    rises = ft.induction(base=[(N(B, b, B, b), 0 * x)], step=[(N(A * x, a + 1, B, b) - N(A, a, B, b), A / x * D(B, b))],
+                         label="ratio S_a/S_b, induction on a", over="a")
+    inner = ft.induction(base=[(D(unit[0], 0 * b), 0 * x)], step=[(D(B * x, b + 1) - D(B, b), (a - b) * B)],
+                         label="its increments are sums of (a - j) x^j > 0", over="b")
+    at_one = ft.equal(coded(A).substitute(x=0 * x), 1, "at alpha = 1 every coded |a|_1 is 1, so w = p")
     return norm, falls, rises, inner, *_chi_square(), at_one
 
 
@@ -105,30 +103,29 @@ def _chi_square():
     p, s1, s2, q, delta, step = Field("p s1 s2 q delta step").symbols
     _, w = f.plain_averaging([p, q], [s1, s2])
     scaled = [v * (p + q) for v in (p / (p + q), q / (p + q))]
-    same = equal(
+    same = ft.equal(
         f.chi2([p / (p + q), q / (p + q)], w),
         f.chi2_pairs([v / (p + q) for v in scaled], lambda i, j: s1 / s2),
         "chi-square as a sum over pairs",
     )
     r = 1 + delta  # r >= 1 and a rise by step >= 0
     gain = (r + step) + 1 / (r + step) - r - 1 / r
-    return same, nonnegative(gain, "r + 1/r grows for r >= 1")
+    return same, ft.nonnegative(gain, "r + 1/r grows for r >= 1")
 
 
-@claim(
+@ft.claim(
     "bias-first-order",
     covers={"n": "2, 3", "tau": "(2, 3), (1, 2, 3)"},
     on=I.bias,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
-    domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, gamma; two "
-    "clients with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with steps (1, 2, 3) for vanilla; "
-    "every dimension for tau = 1, 4, 8 through the scalar client",
+    domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, "
+           "gamma; two clients with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with "
+           "steps (1, 2, 3) for vanilla; every dimension for tau = 1, 4, 8 through the scalar client",
 )
 def bias_first_order(i):
     r"""For $H_i\succ0$ and any listed solver the fixed point is
     $\tilde x(\eta)=x_w+\eta H_w^{-1}\sum_iw_iq_iH_i\nabla F_i(x_w)+O(\eta^2)$,
-    $q_i=\frac1{\|a_i\|_1}\sum_ka_{i,k}\sum_{s<k}b^{(k)}_{i,s}$, with $w_i\propto p_i\|a_i\|_1$ (FedNova: $w=p$).
-    """
+    $q_i=\frac1{\|a_i\|_1}\sum_ka_{i,k}\sum_{s<k}b^{(k)}_{i,s}$, with $w_i\propto p_i\|a_i\|_1$ (FedNova: $w=p$)."""
     vectors = [f.a_vector(i.solver, t, i.value) for t in i.taus]
     norms = [f.norm1(a) for a in vectors]
     q = [f.first_order_q(i.solver, t, i.value) for t in i.taus]
@@ -148,6 +145,6 @@ def bias_first_order(i):
         tau_eff * sum(w[n] * q[n] * sum(i.H[n][j][k] * gradient[n][k] for k in range(len(x))) for n in range(len(w)))
         for j in range(len(x))
     ]
-    return (equal([o[0] for o in orders], [0 * v for v in step], "nothing at order 0"),
-            equal([o[1] for o in orders], first, "order eta: -tau_eff grad F~"),
-            equal([o[2] for o in orders], second, "order eta^2: tau_eff sum w q H grad F_i"))
+    return (ft.equal([o[0] for o in orders], [0 * v for v in step], "nothing at order 0"),
+            ft.equal([o[1] for o in orders], first, "order eta: -tau_eff grad F~"),
+            ft.equal([o[2] for o in orders], second, "order eta^2: tau_eff sum w q H grad F_i"))

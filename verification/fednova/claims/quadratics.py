@@ -1,12 +1,8 @@
 """Section 3 and Appendix A: closed forms on quadratics."""
 import numpy as np
 
+import fltheory as ft
 from fltheory.core.elements import Symbolic
-from fltheory.core.linalg import largest_eigenvalue_bound, matmul, smallest_eigenvalue_bound
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.verdicts.claims.proofs import local_run, server_step
-from fltheory.verdicts.claims.relations import equal, limit
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.instances import quadratics as I
@@ -21,15 +17,16 @@ def spectral_norm(i):
     """(a rational bound of ||I - sum p K H||_2, exactly checked, 1)."""
     matrix, _ = paper_map(i)
     if isinstance(matrix[0, 0], Symbolic):
-        return ASSUMED
+        return ft.ASSUMED
     symmetric = (matrix + matrix.T) / 2
-    return max(largest_eigenvalue_bound(symmetric), -smallest_eigenvalue_bound(symmetric)), fraction(1)
+    return max(ft.linalg.largest_eigenvalue_bound(symmetric),
+               -ft.linalg.smallest_eigenvalue_bound(symmetric)), ft.fraction(1)
 
 
-contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral_norm, strict=True)
+contraction = ft.Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral_norm, strict=True)
 
 
-@claim(
+@ft.claim(
     "eq26-28",
     on=I.eq26_28,
     needs=[contraction],
@@ -47,48 +44,48 @@ contraction = Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral
     "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them",
 )
 def eq26_28(i):
-    r"""If $\|I-\sum_ip_iK_iH_i\|_2<1$, the server model of FedProx on quadratics converges linearly, with that factor, to
-    $\tilde x=\big(\sum_ip_iK_iH_i\big)^{-1}\sum_ip_iK_ie_i$, where
-    $K_i=[I-(I-\eta\mu I-\eta H_i)^{\tau_i}](H_i+\mu I)^{-1}$.
-    """
+    r"""If $\|I-\sum_ip_iK_iH_i\|_2<1$, the server model of FedProx on quadratics converges linearly, with that factor,
+    to $\tilde x=\big(\sum_ip_iK_iH_i\big)^{-1}\sum_ip_iK_ie_i$, where
+    $K_i=[I-(I-\eta\mu I-\eta H_i)^{\tau_i}](H_i+\mu I)^{-1}$."""
     M, c = i.op.mean_map()
     matrix, offset = paper_map(i)
-    same_map = equal(M, matrix, "coded round map = eqs 23-25"), equal(c, offset, "offset")
+    same_map = ft.equal(M, matrix, "coded round map = eqs 23-25"), ft.equal(c, offset, "offset")
     if isinstance(matrix[0, 0], Symbolic):
         return same_map
-    x = np.array([fraction(v) for v in i.op.fixed_point().x], dtype=object)
-    stated = equal(
-        matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset, "fixed point solves eq 28"
+    x = np.array([ft.fraction(v) for v in i.op.fixed_point().x], dtype=object)
+    stated = ft.equal(
+        ft.linalg.matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset,
+                      "fixed point solves eq 28"
     )
     # K_i commutes with H_i, so the map is symmetric and its norm is its spectral radius: the factor itself
-    return *same_map, stated, equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
+    return *same_map, stated, ft.equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
 
 
-@claim(
+@ft.claim(
     "lem1",
     covers={"d": "all", "tau": "all"},
     on=I.lem1,
     rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
-    domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every integer "
-    "tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)",
+    domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every "
+           "integer tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)",
 )
 def lem1(i):
     r"""$F_i(x)=\frac12\|x-e_i\|^2$ and $p_i=1/m$:
-    $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}x^{(T,0)}=\frac{\sum_i\tau_ie_i}{\sum_i\tau_i}$,
-    the minimiser of $\sum_i\tau_iF_i/\sum_i\tau_i$, arbitrarily far from the minimiser $\frac1m\sum_ie_i$ of $F$.
-    """
+    $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}x^{(T,0)}=\frac{\sum_i\tau_ie_i}{\sum_i\tau_i}$, the minimiser of
+    $\sum_i\tau_iF_i/\sum_i\tau_i$, arbitrarily far from the minimiser $\frac1m\sum_ie_i$ of $F$."""
     if not i.general:
-        return equal(limit(i.op.fixed_point().x, "eta"), f.eq30(i.e, i.taus), "limit of the coded fixed point")
+        return ft.equal(ft.limit(i.op.fixed_point().x, "eta"), f.eq30(i.e, i.taus), "limit of the coded fixed point")
     point = f.eq29(i.e, i.z)
     # (1 - eta)^tau = 1 - tau eta + eta^2 r with r finite as eta -> 0 (binomial theorem): z_i as jets
     jets = [1 - t * i.eta + i.eta * i.eta * r for t, r in zip(i.t, i.r, strict=True)]
-    reached = limit(f.eq29(i.e, jets), "eta")
+    reached = ft.limit(f.eq29(i.e, jets), "eta")
     gap = reached[0] - sum((e[0] for e in i.e[1:]), i.e[0][0]) / len(i.e)
     larger = gap.substitute(**{f"e{k}": 1000 * e[0] for k, e in enumerate(i.e)})
     return (unit_run(i, [i.t[0]]),                                            # a free symbol as server model
-            equal(server_step(i, point, unit_change(i, point)(np.array(i.z))), point, "coded server step fixes eq 29"),
-            equal(reached, f.eq30(i.e, i.t), "iterated limit"),
-            equal(larger, 1000 * gap, "the gap scales with e: arbitrarily large"))
+            ft.equal(ft.server_step(i, point, unit_change(i, point)(np.array(i.z))), point,
+                     "coded server step fixes eq 29"),
+            ft.equal(reached, f.eq30(i.e, i.t), "iterated limit"),
+            ft.equal(larger, 1000 * gap, "the gap scales with e: arbitrarily large"))
 
 
 def unit_change(i, x):
@@ -98,4 +95,4 @@ def unit_change(i, x):
 
 def unit_run(i, x):
     """tau_i coded steps on unit Hessians: z_i = (1 - eta)^tau_i."""
-    return local_run(i, x, unit_change(i, x), i.z, 1 - i.eta, lr=i.eta)
+    return ft.local_run(i, x, unit_change(i, x), i.z, 1 - i.eta, lr=i.eta)

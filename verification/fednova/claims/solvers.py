@@ -1,11 +1,7 @@
 """Section 4.1 and Appendix B: what local solvers accumulate, and which objective plain averaging then minimises."""
 import numpy as np
 
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import claim
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.proofs import server_step
-from fltheory.verdicts.claims.relations import equal, equivalent, induction, nonnegative
+import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs
@@ -54,18 +50,19 @@ def coefficients(i):
     carries = i.solver == "momentum"
     both, first, rest = (step(s["y"] + s["d"], s["u"] + (s["z"] if carries else zero), s["g"] + s["k"]),
                          step(s["y"], s["u"], s["g"]), step(s["d"], s["z"] if carries else s["u"], s["k"]))
-    legs = [induction(base=[(at_entry[0], stated(one)), (at_entry[1], kept(one))],
-                      step=[(later[0], stated(next_power)), (later[1], kept(next_power))],
-                      label="coefficient of one gradient", over="k - s"),
-            equal(both[0], first[0] + rest[0], "the coded step is linear: gradients superpose")]
+    legs = [ft.induction(base=[(at_entry[0], stated(one)), (at_entry[1], kept(one))],
+                         step=[(later[0], stated(next_power)), (later[1], kept(next_power))],
+                         label="coefficient of one gradient", over="k - s"),
+            ft.equal(both[0], first[0] + rest[0], "the coded step is linear: gradients superpose")]
     if i.solver == "decay":  # the scale before step s is gamma^s
-        legs.append(induction(base=[(start, one)], step=[(step(zero, entered, zero)[1], v * entered)], label="gamma^s",
-                              over="s"))
+        legs.append(ft.induction(base=[(start, one)], step=[(step(zero, entered, zero)[1], v * entered)],
+                                 label="gamma^s",
+                                 over="s"))
     else:
-        legs.append(equal(np.array([start, *step(zero, zero, zero)]), np.array([zero] * 3),
-                          "nothing moves before the first gradient"))
-    return [*legs, *(equal(coded_vector(i, k), f.prefix(i.solver, k, v),
-                           f"all coefficients, k = {k}")
+        legs.append(ft.equal(np.array([start, *step(zero, zero, zero)]), np.array([zero] * 3),
+                             "nothing moves before the first gradient"))
+    return [*legs, *(ft.equal(coded_vector(i, k), f.prefix(i.solver, k, v),
+                              f"all coefficients, k = {k}")
                      for k in range(1, i.longest + 1))]
 
 
@@ -79,9 +76,9 @@ def one_norm(i):
         return -lr * fs.norm1(i.solver, v, k, z)
     after, next_power = step(norm(k, z), held(z), 0 * v + 1), z * fs.ratio(i.solver, v)
     one = 0 * v + 1
-    return induction(base=[(norm(0 * v, one), 0 * v), (held(one), start)],
-                     step=[(after[0], norm(k + 1, next_power)), (after[1], held(next_power))],
-                     label="|a|_1 of the coded steps")
+    return ft.induction(base=[(norm(0 * v, one), 0 * v), (held(one), start)],
+                        step=[(after[0], norm(k + 1, next_power)), (after[1], held(next_power))],
+                        label="|a|_1 of the coded steps")
 
 
 def two_norm(i):
@@ -106,9 +103,9 @@ def two_norm(i):
     after = [[sum(transition[c][a] * S[c][e] * transition[e][b] for c in size for e in size) + fresh[a] * fresh[b]
               for b in size]
              for a in size]
-    return induction(base=[(stated(zero, one), [[zero for _ in size] for _ in size])],
-                     step=[(after, stated(k + 1, z * fs.ratio(i.solver, v)))],
-                     label="|a|_2^2: variance after the coded steps")
+    return ft.induction(base=[(stated(zero, one), [[zero for _ in size] for _ in size])],
+                        step=[(after, stated(k + 1, z * fs.ratio(i.solver, v)))],
+                        label="|a|_2^2: variance after the coded steps")
 
 
 # ---- the coded server -------------------------------------------------------------------------------------
@@ -118,41 +115,39 @@ def coded_averaging(i):
     """(tau_eff, w) of the coded round: on losses <g_i, x> it moves by -eta tau_eff sum_i w_i g_i."""
     if i.taus is None:
         moved = np.diag(-i.eta * np.array(i.s1)) + 0 * i.eta  # client i's displacement on its own coordinate
-        pull = list(-server_step(i, [0 * i.eta] * len(i.p), moved, i.eta * np.array(i.s1)[:, None]) / i.eta)
+        pull = list(-ft.server_step(i, [0 * i.eta] * len(i.p), moved, i.eta * np.array(i.s1)[:, None]) / i.eta)
     else:
         pull = list(-i.op.mean_map()[1] / i.eta)
     total = sum(pull[1:], pull[0])
     return total, [v / total for v in pull]
 
 
-@claim("eq5-6", covers={"tau": "all"},
-       on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
-       domain="the server step for n = 2, 3, 4, every p, all local changes and 1-norms (so every solver, loss and "
-              "number of steps); the whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
+@ft.claim("eq5-6", covers={"tau": "all"},
+          on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
+          domain="the server step for n = 2, 3, 4, every p, all local changes and 1-norms (so every solver, loss and "
+                 "number of steps); the whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
 def eq5_6(i):
     r"""Plain averaging $x^+=x+\sum_ip_i\Delta_i$ with any local solver is the general rule (4)
     $x^+=x-\tau_{\rm eff}\,\eta\sum_iw_id_i$ with $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ and
-    $w_i=p_i\|a_i\|_1/\tau_{\rm eff}$.
-    """
+    $w_i=p_i\|a_i\|_1/\tau_{\rm eff}$."""
     general = i.but(algorithm=i.rule)
     if i.taus is None:
-        return equal(server_step(i, i.x, i.change, i.mass), server_step(general, i.x, i.change, i.mass),
-                     "coded server steps")
+        return ft.equal(ft.server_step(i, i.x, i.change, i.mass), ft.server_step(general, i.x, i.change, i.mass),
+                        "coded server steps")
     (M, c), (R, r) = i.op.mean_map(), general.op.mean_map()
-    return equal(M, R, "matrix of the coded rounds"), equal(c, r, "offset of the coded rounds")
+    return ft.equal(M, R, "matrix of the coded rounds"), ft.equal(c, r, "offset of the coded rounds")
 
 
-@claim("eq7", covers={"d": "none", "tau": "all"},
-       on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
+@ft.claim("eq7", covers={"d": "none", "tau": "all"},
+          on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                                  bugs.proximal_missing],
-       domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded "
-              "round for tau = (1, 3, 5)")
+          domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded "
+                 "round for tau = (1, 3, 5)")
 def eq7(i):
     r"""FedProx with $\alpha=\eta\mu$: $\tau_{\rm eff}=\frac1\alpha\sum_ip_i[1-(1-\alpha)^{\tau_i}]$ and
-    $w_i=\dfrac{p_i[1-(1-\alpha)^{\tau_i}]}{\sum_jp_j[1-(1-\alpha)^{\tau_j}]}$.
-    """
+    $w_i=\dfrac{p_i[1-(1-\alpha)^{\tau_i}]}{\sum_jp_j[1-(1-\alpha)^{\tau_j}]}$."""
     (tau_eff, w), (stated, weights) = coded_averaging(i), fs.proximal_averaging(i.value, i.p, i.z)
-    legs = equal(tau_eff, stated, "coded tau_eff"), equal(w, weights, "coded weights")
+    legs = ft.equal(tau_eff, stated, "coded tau_eff"), ft.equal(w, weights, "coded weights")
     return (one_norm(i), *legs) if i.taus is None else legs
 
 
@@ -166,43 +161,40 @@ def listed_run(i):
     return (y - x)[0]
 
 
-@claim("appb-prox", covers={"tau": "all"},
-       on=I.proximal,
-       rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
-       domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
-              "coefficients for tau = 1..8")
+@ft.claim("appb-prox", covers={"tau": "all"},
+          on=I.proximal,
+          rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
+          domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
+                 "coefficients for tau = 1..8")
 def appb_prox(i):
     r"""The proximal solver $y\leftarrow y-\eta[g(y)+\mu(y-x)]$ with $\alpha=\eta\mu$ accumulates
-    $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=(1-\alpha)^{\tau-1-k}$.
-    """
+    $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=(1-\alpha)^{\tau-1-k}$."""
     if hasattr(i, "gradients"):
         a = f.a_vector("proximal", len(i.gradients), i.value)
-        return equal(listed_run(i), -i.eta * sum(c * g for c, g in zip(a, i.gradients, strict=True)), "displacement")
+        return ft.equal(listed_run(i), -i.eta * sum(c * g for c, g in zip(a, i.gradients, strict=True)), "displacement")
     return coefficients(i)
 
 
-@claim("appb-decay", covers={"tau": "all"},
-       on=I.decay, rejects=[bugs.early_decay],
-       domain="every gamma, eta and gradient sequence; every integer tau by induction on the coded step; all "
-              "coefficients for tau = 1..8")
+@ft.claim("appb-decay", covers={"tau": "all"},
+          on=I.decay, rejects=[bugs.early_decay],
+          domain="every gamma, eta and gradient sequence; every integer tau by induction on the coded step; all "
+                 "coefficients for tau = 1..8")
 def appb_decay(i):
     r"""Local step decay $y\leftarrow y-\eta\gamma^kg(y)$ accumulates $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with
-    $a_k=\gamma^k$.
-    """
+    $a_k=\gamma^k$."""
     return coefficients(i)
 
 
-@claim("prefix-coefficients", covers={"tau": "all"},
-       on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+@ft.claim("prefix-coefficients", covers={"tau": "all"},
+          on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                                        bugs.nesterov_momentum, bugs.early_decay],
-       domain="every parameter, eta and gradient sequence; every k by induction on the coded step, all k up to 8 in "
-              "full; the comparison with a for every k < tau, parameters in (0, 1)")
+          domain="every parameter, eta and gradient sequence; every k by induction on the coded step, all k up to 8 in "
+                 "full; the comparison with a for every k < tau, parameters in (0, 1)")
 def prefix_coefficients(i):
     r"""After $k$ local steps $y_k-x=-\eta\sum_{s<k}b^{(k)}_sg(y_s)$ with $b^{(k)}_s=1$ (vanilla), $(1-\alpha)^{k-1-s}$
     (proximal), $\frac{1-\rho^{k-s}}{1-\rho}$ (momentum), $\gamma^s$ (decay). Only for vanilla and decay is
     $b^{(k)}_s=a_s$: for $k<\tau$ and parameters in $(0,1)$ the proximal $b^{(k)}_s$ is larger than $a_s$, that of
-    momentum smaller.
-    """
+    momentum smaller."""
     return *coefficients(i), *_against_a(i)
 
 
@@ -212,36 +204,35 @@ def _against_a(i):
     power, more = s["z"], s["y"]
     gap = fs.coefficient(i.solver, v, power, s["q"]) - fs.coefficient(i.solver, v, power * more, s["q"])
     if i.solver in ("vanilla", "decay"):
-        return [equal(gap, 0 * v, "b = a")]
+        return [ft.equal(gap, 0 * v, "b = a")]
     # 1 - r^j = (1 - r)(1 + r + ... + r^(j-1)) > 0 for 0 < r < 1: the gap has one sign and does not vanish
-    steps = induction(base=[(1 - more**0, 0 * v)], step=[((1 - more * s["u"]) - (1 - more), (1 - s["u"]) * more)],
-                      label="1 - r^j grows from 0 by (1 - r) r^j > 0", over="j")
+    steps = ft.induction(base=[(1 - more**0, 0 * v)], step=[((1 - more * s["u"]) - (1 - more), (1 - s["u"]) * more)],
+                         label="1 - r^j grows from 0 by (1 - r) r^j > 0", over="j")
     sign = {"proximal": power * (1 - more), "momentum": -v * power * (1 - more) / (1 - v)}[i.solver]
-    return [equal(gap, sign, "b - a: positive for prox, negative for momentum"), steps]
+    return [ft.equal(gap, sign, "b - a: positive for prox, negative for momentum"), steps]
 
 
-@claim("appb-norms", covers={"tau": "all", "alpha": "0 to 1"},
-       on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+@ft.claim("appb-norms", covers={"tau": "all", "alpha": "0 to 1"},
+          on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                           bugs.nesterov_momentum, bugs.early_decay],
-       domain="every parameter (proximal: 0 <= alpha <= 1) and every integer tau by induction on the coded step, "
-              "first and second moments; alpha above 1: tau = 2..8")
+          domain="every parameter (proximal: 0 <= alpha <= 1) and every integer tau by induction on the coded step, "
+                 "first and second moments; alpha above 1: tau = 2..8")
 def appb_norms(i):
     r"""$\|a\|_1$ and $\|a\|_2^2$ are: $\tau$ and $\tau$ (vanilla); $\frac{1-(1-\alpha)^\tau}\alpha$ and
     $\frac{1-(1-\alpha)^{2\tau}}{1-(1-\alpha)^2}$ (proximal);
     $\frac1{1-\rho}\left[\tau-\frac{\rho(1-\rho^\tau)}{1-\rho}\right]$ and $\sum_ka_k^2$ (momentum);
     $\frac{1-\gamma^\tau}{1-\gamma}$ and $\frac{1-\gamma^{2\tau}}{1-\gamma^2}$ (decay). The proximal 1-norm needs
-    $0\le\alpha\le1$: above 1 the entries alternate in sign and the formula is too small.
-    """
+    $0\le\alpha\le1$: above 1 the entries alternate in sign and the formula is too small."""
     if not i.above:
         return one_norm(i), two_norm(i)
     legs = []
     for tau in range(2, i.longest + 1):
         a = [v.substitute(v=1 + i.value) + 0 * i.value for v in coded_vector(i, tau)]
         size = [(-1) ** (tau - 1 - k) * v for k, v in enumerate(a)]
-        legs += [nonnegative(v, f"entry {k} of {tau}, times (-1)^(tau-1-k)") for k, v in enumerate(size)]
+        legs += [ft.nonnegative(v, f"entry {k} of {tau}, times (-1)^(tau-1-k)") for k, v in enumerate(size)]
         stated = fs.norm1("proximal", 1 + i.value, tau, (-i.value) ** tau)
-        legs.append(nonnegative(sum(size[1:], size[0]) - stated - 2 * i.value,
-                                f"tau = {tau}: the 1-norm exceeds the formula by at least 2 (alpha - 1)"))
+        legs.append(ft.nonnegative(sum(size[1:], size[0]) - stated - 2 * i.value,
+                                   f"tau = {tau}: the 1-norm exceeds the formula by at least 2 (alpha - 1)"))
     return legs
 
 
@@ -250,101 +241,98 @@ def _one_norms(i):
     return i.s1 if i.taus is None else [fs.norm1(i.solver, i.value, t, z) for t, z in zip(i.t, i.z, strict=True)]
 
 
-@claim("chi2-identity", covers={"n": "all", "d": "none", "tau": "all"},
-       on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
+@ft.claim("chi2-identity", covers={"n": "all", "d": "none", "tau": "all"},
+          on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
                                             bugs.nesterov_momentum],
-       domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of "
-              "the coded server")
+          domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of "
+                 "the coded server")
 def chi2_identity(i):
     r"""With the weights of plain averaging $\chi^2_{p\|w}=E_p[s]\,E_p[1/s]-1=\sum_{i<j}p_ip_j(r_{ij}+1/r_{ij}-2)$,
-    $s_i=\|a_i\|_1$, $r_{ij}=s_i/s_j$; for FedAvg $s_i=\tau_i$.
-    """
+    $s_i=\|a_i\|_1$, $r_{ij}=s_i/s_j$; for FedAvg $s_i=\tau_i$."""
     s = _one_norms(i)
     chi2 = f.chi2(i.p, coded_averaging(i)[1])
-    return (equal(chi2, Terms(moments=fs.mean(i.p, s) * fs.mean(i.p, [1 / v for v in s]), one=0 * i.eta - 1),
-                  "E[s] E[1/s] - 1"),
-            equal(chi2, f.chi2_pairs(i.p, lambda a, b: s[a] / s[b]), "sum over pairs"))
+    return (ft.equal(chi2, ft.Terms(moments=fs.mean(i.p, s) * fs.mean(i.p, [1 / v for v in s]), one=0 * i.eta - 1),
+                     "E[s] E[1/s] - 1"),
+            ft.equal(chi2, f.chi2_pairs(i.p, lambda a, b: s[a] / s[b]), "sum over pairs"))
 
 
-@claim("remark-alpha1", covers={"d": "none", "tau": "all"},
-       on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
-       domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, "
-              "3, 5)")
+@ft.claim("remark-alpha1", covers={"d": "none", "tau": "all"},
+          on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
+          domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, "
+                 "3, 5)")
 def remark_alpha1(i):
     r"""At $\alpha=1$ FedProx has $w=p$ and $\tau_{\rm eff}=1$, and the first term of (8) is $E_p[\tau]$ times that of
-    FedAvg.
-    """
+    FedAvg."""
     step, _, lr = coded_step(i)
     one = 0 * i.eta + 1
-    norm = induction(base=[(step(0 * one, 0 * one, one)[0], -lr)], step=[(step(-lr, 0 * one, one)[0], -lr)],
-                     label="the coded |a|_1 is 1 after every step")
+    norm = ft.induction(base=[(step(0 * one, 0 * one, one)[0], -lr)], step=[(step(-lr, 0 * one, one)[0], -lr)],
+                        label="the coded |a|_1 is 1 after every step")
     tau_eff, w = coded_averaging(i)
     tau, root = i.s["tau"], i.s["root"]
     first = [4 * tau / (scale * root) for scale in (tau_eff, fs.mean(i.p, i.t))]  # eq 8's first term over the gap
-    return (norm, equal(tau_eff, one, "coded tau_eff"), equal(w, i.p, "coded weights"),
-            equal(first[0], fs.mean(i.p, i.t) * first[1], "first term against that of FedAvg"))
+    return (norm, ft.equal(tau_eff, one, "coded tau_eff"), ft.equal(w, i.p, "coded weights"),
+            ft.equal(first[0], fs.mean(i.p, i.t) * first[1], "first term against that of FedAvg"))
 
 
-@claim("remark-decay", covers={"d": "none", "tau": "all"},
-       on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
-       domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
-              "whole coded round with one gamma for tau = (1, 3, 5)")
+@ft.claim("remark-decay", covers={"d": "none", "tau": "all"},
+          on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
+          domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
+                 "whole coded round with one gamma for tau = (1, 3, 5)")
 def remark_decay(i):
     r"""With local step decay plain averaging has $w_i\propto p_i\dfrac{1-\gamma_i^{\tau_i}}{1-\gamma_i}$."""
-    weights = equal(coded_averaging(i)[1], fs.decay_weights(i.p, i.values, i.z), "coded weights")
+    weights = ft.equal(coded_averaging(i)[1], fs.decay_weights(i.p, i.values, i.z), "coded weights")
     return (one_norm(i), weights) if i.taus is None else weights
 
 
-@claim("remark-decay-reversal", covers={"d": "none"},
-       on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
+@ft.claim("remark-decay-reversal", covers={"d": "none"},
+          on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
                                                         bugs.proximal_missing],
-       domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), "
-              "(2, 8), (3, 6), (5, 7); the difference for every alpha in (0, 1)")
+          domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), "
+                 "(2, 8), (3, 6), (5, 7); the difference for every alpha in (0, 1)")
 def remark_decay_reversal(i):
     r"""For $\gamma=1-\alpha$ the decay vector is the proximal one reversed: $\|a\|_1,\|a\|_2,\tau_{\rm eff},w,\chi^2$
     and $A$ coincide, while $a_{-1}$, $B$ and $C$ differ (decay has the smaller last entry, hence the larger $B$ and
-    $C$).
-    """
+    $C$)."""
     decay = i.but(algorithm=i.other)
     prox_vectors, decay_vectors = ([coded_vector(one, t) for t in i.taus] for one in (i, decay))
-    legs = [equal(a, list(reversed(b)), f"coded vectors, tau = {len(b)}")
+    legs = [ft.equal(a, list(reversed(b)), f"coded vectors, tau = {len(b)}")
             for a, b in zip(prox_vectors, decay_vectors, strict=True)]
     (tau_eff, w), (tau_decay, w_decay) = coded_averaging(i), coded_averaging(decay)
-    legs += [equal(tau_eff, tau_decay, "tau_eff of the coded rounds"), equal(w, w_decay, "weights of the coded rounds"),
-             equal(f.chi2(i.p, w), f.chi2(i.p, w_decay), "chi-square")]
+    legs += [ft.equal(tau_eff, tau_decay, "tau_eff of the coded rounds"),
+             ft.equal(w, w_decay, "weights of the coded rounds"),
+             ft.equal(f.chi2(i.p, w), f.chi2(i.p, w_decay), "chi-square")]
     for a, b in zip(prox_vectors, decay_vectors, strict=True):
-        legs += [equal([f.norm1(a), f.norm2(a)], [f.norm1(b), f.norm2(b)], "both norms, hence A")]
+        legs += [ft.equal([f.norm1(a), f.norm2(a)], [f.norm1(b), f.norm2(b)], "both norms, hence A")]
         if len(b) > 1:  # alpha = v/(1 + v) runs through (0, 1)
             gap = (a[-1] - b[-1] - i.value).substitute(v=i.value / (1 + i.value)) + 0 * i.value
-            legs.append(nonnegative(gap, "decay's a_{-1} is smaller by at least alpha, so its B and C are larger"))
+            legs.append(ft.nonnegative(gap, "decay's a_{-1} is smaller by at least alpha, so its B and C are larger"))
     return legs
 
 
-@claim("remark-w-iff", covers={"n": "all", "d": "none", "tau": "all"},
-       on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
+@ft.claim("remark-w-iff", covers={"n": "all", "d": "none", "tau": "all"},
+          on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
                                             bugs.decayed_step],
-       domain="n = 2, 3 (quadratic in p, so n = 2 decides every n), every p and 1-norm, weights of the coded server; "
-              "equal steps are neither necessary nor sufficient")
+          domain="n = 2, 3 (quadratic in p, so n = 2 decides every n), every p and 1-norm, weights of the coded "
+                 "server; equal steps are neither necessary nor sufficient")
 def remark_w_iff(i):
     r"""Plain averaging has $w=p$ exactly when all clients with $p_i>0$ share one $\|a_i\|_1$: $\chi^2_{p\|w}$ is the
-    sum over pairs of $p_ip_j(s_i-s_j)^2/(s_is_j)\ge0$ (Cauchy-Schwarz), zero only if $s$ is constant there.
-    """
+    sum over pairs of $p_ip_j(s_i-s_j)^2/(s_is_j)\ge0$ (Cauchy-Schwarz), zero only if $s$ is constant there."""
     _, w = coded_averaging(i)
     s = _one_norms(i)
     mean = fs.mean(i.p, s)
-    weights = equal(w, [q * v / mean for q, v in zip(i.p, s, strict=True)], "coded weights")
+    weights = ft.equal(w, [q * v / mean for q, v in zip(i.p, s, strict=True)], "coded weights")
     if not i.exact:
         squares = fs.chi2_squares(i.p, s)
         excess = [q * (v - mean) / mean for v, q in zip(s, i.p, strict=True)]
-        return (weights, equal(f.chi2(i.p, w), squares, "chi-square as a sum of squares"),
-                equal([v - q for v, q in zip(w, i.p, strict=True)], excess, "w - p"))
+        return (weights, ft.equal(f.chi2(i.p, w), squares, "chi-square as a sum of squares"),
+                ft.equal([v - q for v, q in zip(w, i.p, strict=True)], excess, "w - p"))
     here = [(_number(q), _number(v)) for q, v in zip(i.p, s, strict=True)]
     norms = [v for q, v in here if q]
     gap, spread = max(abs(_number(a) - q) for a, (q, _) in zip(w, here, strict=True)), max(norms) - min(norms)
-    return weights, equivalent((gap > 0, (0, gap)), (spread > 0, (0, spread)),
-                               "w differs from p exactly when 1-norms differ")
+    return weights, ft.equivalent((gap > 0, (0, gap)), (spread > 0, (0, spread)),
+                                  "w differs from p exactly when 1-norms differ")
 
 
 def _number(value):
     """A rational constant of a field, or a plain number, as a Fraction."""
-    return fraction(str(value)) if hasattr(value, "element") else fraction(value)
+    return ft.fraction(str(value)) if hasattr(value, "element") else ft.fraction(value)

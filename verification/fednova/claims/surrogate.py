@@ -1,11 +1,7 @@
 """Section 4.2 and Appendix C: Theorem 1 with explicit constants."""
 from functools import lru_cache
 
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import Hypothesis, claim
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import at_most
-from fltheory.verdicts.claims.search import Family, Search
+import fltheory as ft
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
@@ -40,8 +36,8 @@ def kappa2(i, t, beta2):
 def right_side(i, corrected):
     t, A, B, C, beta2 = constants(i, corrected)
     k = kappa2(i, t, beta2)
-    return t, Terms(
-        **f.thm1(i.eta, t["L"], t["sigma2"], fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"])
+    return t, ft.Terms(
+        **f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"])
     )
 
 
@@ -59,19 +55,19 @@ def _needs(corrected):
     def dissimilar(i):
         t, _, _, _, beta2 = constants(i, corrected)
         k = kappa2(i, t, beta2)
-        return 0, None if k is None else fraction(k)
+        return 0, None if k is None else ft.fraction(k)
 
     def bounded(i):
         return 0, I.theorem(i)["gap"]
     drift = r"4\eta^2L^2C'\le\frac1{2\beta^2+1}" if corrected else r"\eta L\max_i\|a_i\|_1\sqrt{2\beta^2+1}\le\frac12"
-    return [Hypothesis("non-negative a", r"$a_{i,k}\ge0$", smallest_entry),
-            Hypothesis("step cap (101), drift", rf"${drift}$ leaves $\beta^2\ge1$", cap),
-            Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$", server_cap),
-            Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", dissimilar),
-            Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$, gap $\ge0$", bounded)]
+    return [ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", smallest_entry),
+            ft.Hypothesis("step cap (101), drift", rf"${drift}$ leaves $\beta^2\ge1$", cap),
+            ft.Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$", server_cap),
+            ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", dissimilar),
+            ft.Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$, gap $\ge0$", bounded)]
 
 
-@claim(
+@ft.claim(
     "thm1-explicit-as-printed",
     on=[*I.solvers, *I.one_per_term, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
     needs=_needs(False),
@@ -84,38 +80,35 @@ def _needs(corrected):
     "momentum, where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone survives for FedProx.",
 )
 def thm1_as_printed(i):
-    r"""Under A1-A3, $a_{i,k}\ge0$ and
-    $\eta L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
+    r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta
+    L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
     $$\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2
     \le\frac{4[\widetilde F(x^{(0,0)})-\widetilde F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2A}m+6\eta^2L^2\sigma^2B+12\eta^2L^2\kappa^2C$$
     with $A=m\tau_{\rm eff}\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}$, $B=\sum_iw_i(\|a_i\|_2^2-a_{i,-1}^2)$,
-    $C=\max_i\|a_i\|_1(\|a_i\|_1-a_{i,-1})$.
-    """
+    $C=\max_i\|a_i\|_1(\|a_i\|_1-a_{i,-1})$."""
     t, bound = right_side(i, corrected=False)
-    return at_most(left_side(i, t), bound)
+    return ft.at_most(left_side(i, t), bound)
 
 
-@claim(
+@ft.claim(
     "thm1-explicit-corrected",
     needs=_needs(True),
     bound=True,
     rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
     on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
-    search=Search(
+    search=ft.Search(
         (
-            Family("quadratic", families.quadratics),
-            Family("Huber", families.hubers),
-            Family("logistic", families.logistics),
+            ft.Family("quadratic", families.quadratics),
+            ft.Family("Huber", families.hubers),
+            ft.Family("logistic", families.logistics),
         ),
         tries=150,
     ),
 )
 def thm1_corrected(i):
     r"""For every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of Theorem 1 holds with
-    $B'=\sum_iw_i\max_{k<\tau_i}\sum_s(b^{(k)}_{i,s})^2$
-    and $C'=\max_i\max_{k<\tau_i}\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$ and $C$,
-    under $\tau_{\rm eff}\eta L\le\frac12$ and $4\eta^2L^2C'\le\frac1{2\beta^2+1}$.
-    """
+    $B'=\sum_iw_i\max_{k<\tau_i}\sum_s(b^{(k)}_{i,s})^2$ and $C'=\max_i\max_{k<\tau_i}\big(\sum_sb^{(k)}_{i,s}\big)^2$
+    in place of $B$ and $C$, under $\tau_{\rm eff}\eta L\le\frac12$ and $4\eta^2L^2C'\le\frac1{2\beta^2+1}$."""
     t, bound = right_side(i, corrected=True)
-    return at_most(left_side(i, t), bound)
+    return ft.at_most(left_side(i, t), bound)

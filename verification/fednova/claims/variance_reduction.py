@@ -1,11 +1,8 @@
 """Algorithm 2 (momentum and variance reduction) and the baselines SCAFFOLD and VRL-SGD."""
 import numpy as np
 
-from fltheory.core.laws.draw import everyone
-from fltheory.core.linalg import charpoly_radius, determinant, identity, solve
-from fltheory.core.scalars import declare, fraction, is_rational
-from fltheory.verdicts.claims.claim import ASSUMED, Hypothesis, claim
-from fltheory.verdicts.claims.relations import at_most, equal, induction, nonnegative
+import fltheory as ft
+from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova.formulas import variance_reduction as v
 from verification.fednova.instances import variance_reduction as I
@@ -15,20 +12,20 @@ def read(array):
     """Exact numbers as Fractions, symbols as they are."""
     array = np.asarray(array, dtype=object)
     out = np.empty(array.shape, dtype=object)
-    out.reshape(-1)[:] = [fraction(a) if is_rational(a) else a for a in array.reshape(-1)]
+    out.reshape(-1)[:] = [ft.fraction(a) if is_rational(a) else a for a in array.reshape(-1)]
     return out
 
 
 def coded_round(i, state):
     """The state after one coded round of all clients."""
     problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    return algorithm.round(problem, state, everyone(problem.n, np.array(i.taus)))
+    return algorithm.round(problem, state, ft.everyone(problem.n, np.array(i.taus)))
 
 
 def state_at(i, x, **leaves):
     """A state with server model x (d,); other leaves as given, else what `init` makes."""
     problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    state = algorithm.init(problem, i.domain.array(declare(x)))
+    state = algorithm.init(problem, i.domain.array(ft.declare(x)))
     return state._replace(**{k: i.domain.array(np.array(value, dtype=object)) for k, value in leaves.items()})
 
 
@@ -41,7 +38,8 @@ def stays(i, **leaves):
     """Every leaf of the state at the symbol x with these memories is unchanged by one coded round."""
     before = state_at(i, i.x, **leaves)
     after = coded_round(i, before)
-    return [equal(read(getattr(after, k)).reshape(-1), read(getattr(before, k)).reshape(-1), f"{k} after a coded round")
+    return [ft.equal(read(getattr(after, k)).reshape(-1), read(getattr(before, k)).reshape(-1),
+                     f"{k} after a coded round")
             for k in before._fields]
 
 
@@ -52,7 +50,7 @@ def whole_map(i):
 
 def radius(i):
     """Rational enclosure of the mean rate on the reachable subspace: exact characteristic polynomial."""
-    return charpoly_radius(i.op.mean_map()[0])
+    return ft.linalg.charpoly_radius(i.op.mean_map()[0])
 
 
 # ---- Algorithm 2 ------------------------------------------------------------------------------------------
@@ -69,163 +67,161 @@ def _before_and_after(i):
     return before, after
 
 
-@claim("alg2-line13-as-printed", on=I.line13, finding="e6",
-       reading="G_i holds the stochastic gradients g_i at the local iterates, as everywhere in the paper; Section 5 "
-               "subtracts the d_i of the last round, so d_i must not contain c_i. Full participation, d_i = 0 before "
-               "the first round.",
-       survives="In the first round, where nothing is stored; and the server step, because the weighted corrections "
-                "sum to zero.")
+@ft.claim("alg2-line13-as-printed", on=I.line13, finding="e6",
+          reading="G_i holds the stochastic gradients g_i at the local iterates, as everywhere in the paper; Section 5 "
+                  "subtracts the d_i of the last round, so d_i must not contain c_i. Full participation, d_i = 0 "
+                  "before the first round.",
+          survives="In the first round, where nothing is stored; and the server step, because the weighted corrections "
+                   "sum to zero.")
 def line13(i):
     r"""Line 13: $d_i=(x^{(t,0)}-x_i^{(t,\tau_i)})/(\eta\|a_i\|_1)$ is the normalised raw gradient $G_ia_i/\|a_i\|_1$
-    from which Section 5 builds the corrections $c_i=-d_i+\sum_jp_jd_j$.
-    """
+    from which Section 5 builds the corrections $c_i=-d_i+\sum_jp_jd_j$."""
     before, after = _before_and_after(i)
-    rho = i.rho if i.part != "exact" else fraction(i.rho)
+    rho = i.rho if i.part != "exact" else ft.fraction(i.rho)
     _, _, raw = v.algorithm2(i.problem.H, i.problem.b, i.p, i.eta, rho, i.taus, read(before.x), read(before.d))
-    return equal(read(after.d).reshape(-1), np.array(raw).reshape(-1), "stored d_i against raw normalised gradients")
+    return ft.equal(read(after.d).reshape(-1), np.array(raw).reshape(-1), "stored d_i against raw normalised gradients")
 
 
 def _shrinks_are_positive(i):
     """s_i > 0 for 0 < eta h < 2, that is eta h = 2/(1 + u) with u > 0: every power of u has a coefficient >= 0."""
-    return [nonnegative(v.mean_shrink(2 / (1 + i.u), 1, t), f"tau = {t}: s > 0") for t in sorted(set(i.taus))]
+    return [ft.nonnegative(v.mean_shrink(2 / (1 + i.u), 1, t), f"tau = {t}: s > 0") for t in sorted(set(i.taus))]
 
 
 def _step_below_two(i):
-    return (i.eta * fraction(i.constants.L), 2) if i.part == "exact" else ASSUMED
+    return (i.eta * ft.fraction(i.constants.L), 2) if i.part == "exact" else ft.ASSUMED
 
 
-@claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept],
-       needs=[Hypothesis("step", r"$\eta L<2$ (only for uniqueness)", _step_below_two, strict=True)],
-       domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum (any "
-              "rho) and steps (2,3), n = 3 with steps (1,2,3); every integer tau by induction on a coded step without "
-              "gradient. Uniqueness: scalar clients with 0 < eta h_i < 2, n = 2 with steps (1,2) and (2,3), n = 3 with "
-              "steps (1,1,2); in the plane exactly on three instances")
+@ft.claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept],
+          needs=[ft.Hypothesis("step", r"$\eta L<2$ (only for uniqueness)", _step_below_two, strict=True)],
+          domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum "
+                 "(any rho) and steps (2,3), n = 3 with steps (1,2,3); every integer tau by induction on a coded step "
+                 "without gradient. Uniqueness: scalar clients with 0 < eta h_i < 2, n = 2 with steps (1,2) and (2,3), "
+                 "n = 3 with steps (1,1,2); in the plane exactly on three instances")
 def alg2_raw(i):
     r"""With raw $d_i$ the state $x=x^\star$, $d_i=\nabla F_i(x^\star)$ is fixed for every $\eta$ and solver. For
     vanilla steps and $H_i\succ0$, $0<\eta L<2$, it is the only one: for scalar clients
-    $\det(I-M)=\eta\sum_jp_j\tau_j\cdot\sum_jp_jh_j\cdot\prod_i\frac{1-(1-\eta h_i)^{\tau_i}}{\eta h_i\tau_i}>0$.
-    """
+    $\det(I-M)=\eta\sum_jp_j\tau_j\cdot\sum_jp_jh_j\cdot\prod_i\frac{1-(1-\eta h_i)^{\tau_i}}{\eta h_i\tau_i}>0$."""
     if i.part == "unique":
         M, _ = whole_map(i)
         h = [H[0][0] for H in i.problem.H]
-        return (equal(determinant(identity(len(M), M) - M), v.raw_determinant(h, i.p, i.eta, i.taus),
-                      "det(I - M) of the coded round"), *_shrinks_are_positive(i))
+        return (ft.equal(ft.linalg.determinant(ft.linalg.identity(len(M), M) - M),
+                         v.raw_determinant(h, i.p, i.eta, i.taus),
+                         "det(I - M) of the coded round"), *_shrinks_are_positive(i))
     if i.part == "exact":
         M, c = whole_map(i)
-        z = read(solve(identity(len(M), M) - M, c))          # raises if the fixed point is not unique
+        z = read(ft.linalg.solve(ft.linalg.identity(len(M), M) - M,
+                                 c))          # raises if the fixed point is not unique
         d = i.problem.d
-        return (equal(v.gradient(i.problem.H, i.problem.b, i.p, z[:d]), [0] * d,
-                      "the only fixed point is the minimiser of F"),
-                equal(z[d:], gradients(i, z[:d]).reshape(-1), "and d_i are its gradients"))
+        return (ft.equal(v.gradient(i.problem.H, i.problem.b, i.p, z[:d]), [0] * d,
+                         "the only fixed point is the minimiser of F"),
+                ft.equal(z[d:], gradients(i, z[:d]).reshape(-1), "and d_i are its gradients"))
     solver, lr = i.algorithm.to(i.domain).solver, i.domain.scalar(i.eta)
     y = np.array([i.x], dtype=object)
     after, _ = solver.step(y, y, solver.start(y), 0 * y, lr, 1)
     return (*stays(i, d=gradients(i, np.array(i.x))),
-            induction(base=[(y - y, 0 * y)], step=[(after - y, 0 * y)],
-                      label="a corrected gradient of zero moves no local step"))
+            ft.induction(base=[(y - y, 0 * y)], step=[(after - y, 0 * y)],
+                         label="a corrected gradient of zero moves no local step"))
 
 
-@claim("alg2-printed-flip", on=I.flip, rejects=[bugs.one_step_more, bugs.hidden_proximal],
-       domain="the listed instance: three clients in the plane, steps (2,5,12), eta = 1/20, no momentum, full "
-              "participation, exact gradients")
+@ft.claim("alg2-printed-flip", on=I.flip, rejects=[bugs.one_step_more, bugs.hidden_proximal],
+          domain="the listed instance: three clients in the plane, steps (2,5,12), eta = 1/20, no momentum, full "
+                 "participation, exact gradients")
 def alg2_flip(i):
     r"""On the listed instance the printed form has a real eigenvalue in $(-0.9725,-0.9715)$, its rate, and a bias
-    $\|\tilde x-x^\star\|$ between 0.0405 and 0.0415; the raw form has rate 0.845 and no bias.
-    """
+    $\|\tilde x-x^\star\|$ between 0.0405 and 0.0415; the raw form has rate 0.845 and no bias."""
     M = read(i.op.mean_map()[0])
     low, high = radius(i)
     x = read(i.op.fixed_point().x)
     H, b = (sum(w * part for w, part in zip(i.p, parts, strict=True)) for parts in (i.problem.H, i.problem.b))
-    gap = x - read(solve(H, b))
-    legs = [at_most(fraction(i.rate[0]), low, "rate"), at_most(high, fraction(i.rate[1]), "rate")]
+    gap = x - read(ft.linalg.solve(H, b))
+    legs = [ft.at_most(ft.fraction(i.rate[0]), low, "rate"), ft.at_most(high, ft.fraction(i.rate[1]), "rate")]
     if not i.biased:
-        return *legs, equal(gap, 0 * gap, "bias")
-    ends = [fraction(determinant(M - fraction(r) * identity(len(M), M))) for r in i.root]
+        return *legs, ft.equal(gap, 0 * gap, "bias")
+    ends = [ft.fraction(ft.linalg.determinant(M - ft.fraction(r) * ft.linalg.identity(len(M), M))) for r in i.root]
     square = (gap * gap).sum()
-    return (*legs, at_most(ends[0] * ends[1], 0, "the characteristic polynomial changes sign in between", strict=True),
-            at_most(fraction(i.bias[0]) ** 2, square, "bias squared"),
-            at_most(square, fraction(i.bias[1]) ** 2, "bias squared"))
+    return (*legs, ft.at_most(ends[0] * ends[1], 0, "the characteristic polynomial changes sign in between",
+                              strict=True),
+            ft.at_most(ft.fraction(i.bias[0]) ** 2, square, "bias squared"),
+            ft.at_most(square, ft.fraction(i.bias[1]) ** 2, "bias squared"))
 
 
 # ---- baselines --------------------------------------------------------------------------------------------
-stable = Hypothesis("stable", "the rate on the reachable subspace is below 1", strict=True,
-                    sides=lambda i: (radius(i)[1], 1) if i.part == "exact" else ASSUMED)
+stable = ft.Hypothesis("stable", "the rate on the reachable subspace is below 1", strict=True,
+                       sides=lambda i: (radius(i)[1], 1) if i.part == "exact" else ft.ASSUMED)
 
 
-@claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
-       domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
-              "n = 2 with steps (3,5), n = 3 with steps (1,2,3); one round from every state: scalar clients, n = 2 with "
-              "steps (1,2) and (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
+@ft.claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
+          domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
+                 "n = 2 with steps (3,5), n = 3 with steps (1,2,3); one round from every state: scalar clients, n = 2 with "
+                 "steps (1,2) and (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
 def vr_scaffold(i):
     r"""SCAFFOLD (option II) with each client's own $\tau_i$ has the fixed point $x=x^\star$, $c_i=\nabla F_i(x^\star)$,
     $c=0$ on deterministic quadratics with full participation, whatever the $\tau_i$: the inconsistency is eliminated.
-    From any state a round leaves $c_i^+=c_i-c+(x-x_i^{(\tau_i)})/(\tau_i\eta)$ and $c^+=c+\sum_ip_i(c_i^+-c_i)$.
-    """
+    From any state a round leaves $c_i^+=c_i-c+(x-x_i^{(\tau_i)})/(\tau_i\eta)$ and $c^+=c+\sum_ip_i(c_i^+-c_i)$."""
     if i.part == "one round":
         after = coded_round(i, state_at(i, i.x, c=[i.u], ci=i.memory))
         h, e, ci = ([v[0] for v in values] for values in (i.problem.H[:, 0], i.problem.b, i.memory))
         x, c, new = v.scaffold_round(h, e, i.p, i.eta, i.taus, i.x[0], i.u, ci)
-        return (equal(read(after.ci).reshape(-1), new, "client variates after a coded round"),
-                equal(read(after.c), [c], "server variate"), equal(read(after.x), [x], "server model"))
+        return (ft.equal(read(after.ci).reshape(-1), new, "client variates after a coded round"),
+                ft.equal(read(after.c), [c], "server variate"), ft.equal(read(after.x), [x], "server model"))
     if i.part == "exact":
         x = read(i.op.fixed_point().x)
-        return equal(v.gradient(i.problem.H, i.problem.b, i.p, x), 0 * x,
-                     "the coded limit from zero variates minimises F")
+        return ft.equal(v.gradient(i.problem.H, i.problem.b, i.p, x), 0 * x,
+                        "the coded limit from zero variates minimises F")
     return stays(i, ci=gradients(i, np.array(i.x)))
 
 
-@claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable],
-       domain="every p and eta, full participation, exact gradients. Conserved quantity: every state and quadratic, "
-              "n = 2 with steps (1,2) and in the plane (2,3), n = 3 with steps (1,2,3). Fixed point: every quadratic, "
-              "n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3). Uniqueness: scalar clients with "
-              "0 < eta h_i < 2, n = 2 with steps (2,3), n = 3 with steps (1,1,2). The limit itself exactly on three "
-              "instances")
+@ft.claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable],
+          domain="every p and eta, full participation, exact gradients. Conserved quantity: every state and quadratic, "
+                 "n = 2 with steps (1,2) and in the plane (2,3), n = 3 with steps (1,2,3). Fixed point: every "
+                 "quadratic, n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3). Uniqueness: scalar clients "
+                 "with 0 < eta h_i < 2, n = 2 with steps (2,3), n = 3 with steps (1,1,2). The limit itself exactly on "
+                 "three instances")
 def vr_vrlsgd(i):
     r"""VRL-SGD with own steps conserves $\sum_ip_i\tau_iD_i=0$; its fixed points have $D_i=\nabla F_i(x)$, so whenever
     it is stable it converges to the minimiser of $\sum_ip_i\tau_iF_i$: FedAvg's surrogate, no reduction at all, for
-    every $\eta$.
-    """
+    every $\eta$."""
     w = I.by_steps(i.p, i.taus)
     if i.part == "exact":
         x = read(i.op.fixed_point().x)
-        return equal(v.gradient(i.problem.H, i.problem.b, w, x), 0 * x,
-                     "the coded limit minimises the surrogate with weights p_i tau_i")
+        return ft.equal(v.gradient(i.problem.H, i.problem.b, w, x), 0 * x,
+                        "the coded limit minimises the surrogate with weights p_i tau_i")
     if i.part == "conserved":
         before = state_at(i, i.x, D=i.memory)
         after = coded_round(i, before)
         total = [sum((a * D for a, D in zip(w[1:], s.D[1:], strict=True)), w[0] * s.D[0]) for s in (before, after)]
-        return equal(total[1], total[0], "sum p_i tau_i D_i over a coded round")
+        return ft.equal(total[1], total[0], "sum p_i tau_i D_i over a coded round")
     if i.part == "unique":  # scalar clients: D_n eliminated through the conserved quantity
         M, n = whole_map(i)[0], len(w)
         reduced = M[:n, :n] - M[:n, n:] * np.array([[0 * i.eta, *(a / w[-1] for a in w[:-1])]])
         h = [H[0][0] for H in i.problem.H]
-        return (equal(determinant(identity(n, M) - reduced), v.vrlsgd_determinant(h, w, i.eta, i.taus),
-                      "det(I - M) on the states with sum p_i tau_i D_i = 0"), *_shrinks_are_positive(i))
+        return (ft.equal(ft.linalg.determinant(ft.linalg.identity(n, M) - reduced),
+                         v.vrlsgd_determinant(h, w, i.eta, i.taus),
+                         "det(I - M) on the states with sum p_i tau_i D_i = 0"), *_shrinks_are_positive(i))
     return stays(i, D=gradients(i, np.array(i.x)))
 
 
-@claim("vrlsgd-mean-steps", on=I.mean_divisor, rejects=[bugs.own_divisor, bugs.one_step_more],
-       domain="the listed instance, unit Hessians, fixed steps, full participation; every e_i")
+@ft.claim("vrlsgd-mean-steps", on=I.mean_divisor, rejects=[bugs.own_divisor, bugs.one_step_more],
+          domain="the listed instance, unit Hessians, fixed steps, full participation; every e_i")
 def vrlsgd_mean(i):
     r"""VRL-SGD with the mean number of steps in the denominator can diverge: unit Hessians, $p=(.9,.05,.05)$,
-    $\tau=(1,1,40)$, $\eta=0.005$ has spectral radius 1.478; with equal weights and steps (1,2,4) it converges.
-    """
-    mean = fraction(sum(i.taus)) / len(i.taus)
+    $\tau=(1,1,40)$, $\eta=0.005$ has spectral radius 1.478; with equal weights and steps (1,2,4) it converges."""
+    mean = ft.fraction(sum(i.taus)) / len(i.taus)
     low, high = radius(i)
     M, _ = whole_map(i)
     stated = np.array(v.vrlsgd_unit(i.p, i.eta, i.taus, [mean] * len(i.taus)), dtype=object)
-    return (equal(read(M).reshape(-1), stated.reshape(-1), "coded round"),
-            at_most(fraction(i.rate[0]), low, "spectral radius"), at_most(high, fraction(i.rate[1]), "spectral radius"))
+    return (ft.equal(read(M).reshape(-1), stated.reshape(-1), "coded round"),
+            ft.at_most(ft.fraction(i.rate[0]), low, "spectral radius"),
+            ft.at_most(high, ft.fraction(i.rate[1]), "spectral radius"))
 
 
-@claim("susp-vr-subsumed",
-       reading="Undecided because 'of this form' has no definition for methods with memories: a correction built from "
-               "the clients' last rounds is no combination of the current round's gradients G_i, but it is one of "
-               "earlier rounds' gradients, and Section 4.1 does not say over which columns G_i ranges. The two "
-               "readings decide the sentence in opposite ways.",
-       powerless="no instance is checked: the sentence has no precise reading that both sides could share")
+@ft.claim("susp-vr-subsumed",
+          reading="Undecided because 'of this form' has no definition for methods with memories: a correction built "
+                  "from the clients' last rounds is no combination of the current round's gradients G_i, but it is one "
+                  "of earlier rounds' gradients, and Section 4.1 does not say over which columns G_i ranges. The two "
+                  "readings decide the sentence in opposite ways.",
+          powerless="no instance is checked: the sentence has no precise reading that both sides could share")
 def vr_subsumed(i):
     r"""Gradient tracking and variance-reduced methods (SCAFFOLD, VRL-SGD, Algorithm 2) fit the form
-    $\Delta_i=-\eta G_ia_i$.
-    """
+    $\Delta_i=-\eta G_ia_i$."""
     return []

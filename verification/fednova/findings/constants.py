@@ -1,10 +1,7 @@
 """Findings about Section 4, Corollary 2 and Table 1, and the misprints."""
 from fractions import Fraction
 
-from fltheory.core.laws.draw import everyone
-from fltheory.core.scalars import Field, fraction
-from fltheory.verdicts.claims.claim import finding
-from fltheory.verdicts.claims.relations import at_most, equal, limit, nonnegative
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_averaging, coded_vector
 from verification.fednova.formulas import constants as fc
@@ -18,122 +15,125 @@ from verification.fednova.instances import solvers as S
 
 def _short_steps():
     """With m = u^2, taubar = v^2, T = W^6 the final rate is claimed for W >= u v, where alpha taubar = u v/W <= 1."""
-    u, v, W, more = Field("u v W more").symbols
+    u, v, W, more = ft.Field("u v W more").symbols
     product = fc.corollary2_alpha(u, v, W) * v**2
     here = corollary2.at_zero
-    alpha = fc.corollary2_alpha(*(fraction(k) for k in (here.u, here.v, here.W)))
+    alpha = fc.corollary2_alpha(*(ft.fraction(k) for k in (here.u, here.v, here.W)))
     tau_eff = fs.norm1("proximal", alpha, here.tau, (1 - alpha) ** here.tau)
-    return (nonnegative((1 - product).substitute(W=u * v + more), "alpha taubar <= 1 wherever T >= (m taubar)^3"),
-            at_most(2 * tau_eff, 1 / alpha, "m = 4, tau = 16, T = 15^6: tau_eff is less than half of 1/alpha",
-                    strict=True))
+    return (ft.nonnegative((1 - product).substitute(W=u * v + more), "alpha taubar <= 1 wherever T >= (m taubar)^3"),
+            ft.at_most(2 * tau_eff, 1 / alpha, "m = 4, tau = 16, T = 15^6: tau_eff is less than half of 1/alpha",
+                       strict=True))
 
 
-finding("e7a", kind="gap", breaks="cor2-rate", check=_short_steps,
-        step="the proof replaces tau_eff by 1/alpha, which needs alpha tau_i large; in the regime of its final rate "
-             "alpha taubar <= 1",
-        reading="The regime is the corollary's own, T >= (m taubar)^3, with the alpha it proposes.",
-        survives="The rate 1/sqrt(mK) itself holds there for comparable steps, with explicit constants (cor2-rate).")
+ft.finding("e7a", kind="gap", breaks="cor2-rate", check=_short_steps,
+           step="the proof replaces tau_eff by 1/alpha, which needs alpha tau_i large; in the regime of its final rate "
+                "alpha taubar <= 1",
+           reading="The regime is the corollary's own, T >= (m taubar)^3, with the alpha it proposes.",
+           survives="The rate 1/sqrt(mK) itself holds there for comparable steps, with explicit constants (cor2-rate).")
 
-finding("e7b", kind="counterexample", breaks="cor2-nonzero-alpha", at=("m=4, tau=16, T=15^6",),
-        script="witnesses/e7b.py",
-        step="the bound is minimised after tau_eff, A, B and C were relaxed; the exact bound may have its minimum at 0",
-        reading="Perfect powers stand for the listed m = 10, tau = 20, T = 1e9, so that eta and the proposed alpha "
-                "are rational: there the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
-        survives="The corollary's rate for comparable steps (cor2-rate), and the minimiser of its relaxed bound (eq138-141). "
-                 "cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a positive alpha is better; "
-                 "a threshold exists for every number of steps, tau >> 1 included.")
+ft.finding("e7b", kind="counterexample", breaks="cor2-nonzero-alpha", at=("m=4, tau=16, T=15^6",),
+           script="witnesses/e7b.py",
+           step="the bound is minimised after tau_eff, A, B and C were relaxed; the exact bound may have its minimum at 0",
+           reading="Perfect powers stand for the listed m = 10, tau = 20, T = 1e9, so that eta and the proposed alpha "
+                   "are rational: there the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
+           survives="The corollary's rate for comparable steps (cor2-rate), and the minimiser of its relaxed bound "
+                    "(eq138-141). cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a "
+                    "positive alpha is better; a threshold exists for every number of steps, tau >> 1 included.")
 
 # ---- linear speed-up --------------------------------------------------------------------------------------
 
 
 def _dominant_client():
     """Equal steps, one client of weight 1 - (m - 1) e: A = m sum p_i^2 tends to m."""
-    field = Field("e tau root L sigma2")
+    field = ft.Field("e tau root L sigma2")
     e, tau, root, L, sigma2 = field.symbols
     legs = []
     for m in (2, 4, 8):
         A = fc.fedavg([1 - (m - 1) * e] + [e] * (m - 1), [tau] * m)[1]
         noise = fc.eq8(root, L, sigma2, 0 * e, 0 * e, tau, tau, m, A, 0 * e, 0 * e)["noise"]
-        legs += [equal(limit(A, "e"), m + 0 * e, f"m = {m}: A tends to m"),
-                 equal(limit(noise, "e"), 4 * L * sigma2 * m / root,
-                       f"m = {m}: m times fewer rounds leave m times the noise term")]
+        legs += [ft.equal(ft.limit(A, "e"), m + 0 * e, f"m = {m}: A tends to m"),
+                 ft.equal(ft.limit(noise, "e"), 4 * L * sigma2 * m / root,
+                          f"m = {m}: m times fewer rounds leave m times the noise term")]
     return legs
 
 
-finding("err-speedup", kind="missing-hypothesis", breaks="remark-linear-speedup", at=("one dominant client",),
-        check=_dominant_client,
-        step="the second term of (8) is A sigma^2/sqrt(m taubar T), and A may grow with m",
-        reading="A is computed from the clients' weights; root stands for sqrt(m taubar T), which m times more "
-                "clients and m times fewer rounds leave alone.",
-        survives="remark-linear-speedup with bounded A, for instance uniform p, where A = 1.")
+ft.finding("err-speedup", kind="missing-hypothesis", breaks="remark-linear-speedup", at=("one dominant client",),
+           check=_dominant_client,
+           step="the second term of (8) is A sigma^2/sqrt(m taubar T), and A may grow with m",
+           reading="A is computed from the clients' weights; root stands for sqrt(m taubar T), which m times more "
+                   "clients and m times fewer rounds leave alone.",
+           survives="remark-linear-speedup with bounded A, for instance uniform p, where A = 1.")
 
 # ---- misprints --------------------------------------------------------------------------------------------
 
 
 def _weighted_mean():
-    tau = [fraction(1), fraction(3)]
-    t0, t1 = Field("t0 t1").symbols
+    tau = [ft.fraction(1), ft.fraction(3)]
+    t0, t1 = ft.Field("t0 t1").symbols
     half = Fraction(1, 2)
-    return (equal(fs.mean([half, half], [t0, t1]), (t0 + t1) / 2, "uniform p: E_p tau is the plain mean"),
-            at_most(fs.mean([3 * half / 2, half / 2], tau), sum(tau) / 2,
-                    "p = (3/4, 1/4), tau = (1, 3): E_p tau = 3/2 below 2", strict=True))
+    return (ft.equal(fs.mean([half, half], [t0, t1]), (t0 + t1) / 2, "uniform p: E_p tau is the plain mean"),
+            ft.at_most(fs.mean([3 * half / 2, half / 2], tau), sum(tau) / 2,
+                       "p = (3/4, 1/4), tau = (1, 3): E_p tau = 3/2 below 2", strict=True))
 
 
-finding("e12-alpha1", kind="misprint", breaks="remark-alpha1", check=_weighted_mean,
-        reading="taubar is defined as the unweighted mean; the factor that the definitions give is E_p tau.",
-        survives="Correct for uniform p.")
+ft.finding("e12-alpha1", kind="misprint", breaks="remark-alpha1", check=_weighted_mean,
+           reading="taubar is defined as the unweighted mean; the factor that the definitions give is E_p tau.",
+           survives="Correct for uniform p.")
 
 
 def _factors():
-    alpha, step, u, v, W, x = Field("alpha step u v W x").symbols
+    alpha, step, u, v, W, x = ft.Field("alpha step u v W x").symbols
     slope = sum(fc.relaxed(alpha + step, u, v, W).values()).series("step", 1)[1]
     scaled = slope * alpha**3 * u * W**3 / v                    # alpha^3 minus the stationary cube
     one = Fraction(1)
     cube = fc.stationary_cube(one, one, one, printed=True)      # 1, so the printed alpha is 1 at u = v = W = 1
     there = slope.substitute(alpha=cube, u=one, v=one, W=one)
-    return (equal(alpha**3 - scaled, fc.stationary_cube(u, v, W), "139: (138) is stationary at twice the printed cube"),
-            at_most(there, 0, "139: at the printed alpha (138) still falls, m = taubar = T = 1", strict=True),
-            at_most(one**2 + one**2, (one + one) ** 2, "162: without it a = b = 1 violates |a + b|^2 <= |a|^2 + |b|^2",
-                    strict=True),
+    return (ft.equal(alpha**3 - scaled, fc.stationary_cube(u, v, W),
+                     "139: (138) is stationary at twice the printed cube"),
+            ft.at_most(there, 0, "139: at the printed alpha (138) still falls, m = taubar = T = 1", strict=True),
+            ft.at_most(one**2 + one**2, (one + one) ** 2,
+                       "162: without it a = b = 1 violates |a + b|^2 <= |a|^2 + |b|^2",
+                       strict=True),
             # tau_eff eta L = x: the descent lemma's x/2, times the 2 of (163), times the 3 of lemma 5
-            equal(Fraction(1, 2) + x / 2 * 2 * 3, Fraction(1, 2) + 3 * x,
-                  "174: the drift carries 1/2 + 3 tau_eff eta L"),
-            nonnegative(3 * x - 2 * x, "174: printed 1/2 + 2 tau_eff eta L is smaller"),
-            at_most(Fraction(1, 2) + 3 * Fraction(1, 12), Fraction(3, 2), "175 still holds for tau_eff eta L <= 1/12"))
+            ft.equal(Fraction(1, 2) + x / 2 * 2 * 3, Fraction(1, 2) + 3 * x,
+                     "174: the drift carries 1/2 + 3 tau_eff eta L"),
+            ft.nonnegative(3 * x - 2 * x, "174: printed 1/2 + 2 tau_eff eta L is smaller"),
+            ft.at_most(Fraction(1, 2) + 3 * Fraction(1, 12), Fraction(3, 2),
+                       "175 still holds for tau_eff eta L <= 1/12"))
 
 
-finding("e12-factors", kind="misprint", check=_factors,
-        reading="Each printed constant beside the one that its own neighbours give.",
-        survives="The order of alpha in (140), and (163) and (175), are unaffected.")
+ft.finding("e12-factors", kind="misprint", check=_factors,
+           reading="Each printed constant beside the one that its own neighbours give.",
+           survives="The order of alpha in (140), and (163) and (175), are unaffected.")
 
 
 def _symbols():
     tau, plane = 3, next(i for i in quadratics.eq26_28 if i.name == "plane, prox")
     matrix, _ = f.round_map(plane.problem.H, plane.problem.b, plane.problem.weights, plane.eta, plane.mu, plane.taus)
-    fixed = [fraction(v) for v in plane.op.fixed_point().x]
+    fixed = [ft.fraction(v) for v in plane.op.fixed_point().x]
     *_, (last, _) = plane.op.trajectory(3, [2, 2])               # the model before round 2
     gap = [2 - v for v in fixed]
     for _ in range(2):
         gap = [sum(a * b for a, b in zip(row, gap, strict=True)) for row in matrix]
     nova = next(i for i in I.fednova if i.taus == (1, 3, 8))
-    steps = [fraction(1), fraction(3)]
+    steps = [ft.fraction(1), ft.fraction(3)]
     half = [Fraction(1, 2)] * 2
-    return (equal(len(list(everyone(1, tau).local_steps())), tau,
-                  "G_i has tau columns: the coded client takes tau gradients"),
-            equal([fraction(v) - w for v, w in zip(last, fixed, strict=True)], gap,
-                  "27: x^(t,0) - limit = M^t (x^(0,0) - limit)"),
-            at_most(fraction(1) ** 2, 2 * fraction(1) ** 2 + 2 * fraction(0) ** 2,
-                    "72: |a + b|^2 < 2|a|^2 + 2|b|^2 at a = 1, b = 0", strict=True),
-            at_most(steps[0], fs.mean(half, steps), "136, 140: no tau_i of steps (1, 3) is taubar = 2", strict=True),
-            at_most(fs.mean(half, steps), steps[1], "136, 140: nor the other one", strict=True),
-            equal(coded_averaging(nova)[1], nova.p, "143: for FedNova the weights are p"),
-            at_most(f.plain_averaging(half, steps)[1][0], half[0], "143: w of (6) is something else", strict=True))
+    return (ft.equal(len(list(ft.everyone(1, tau).local_steps())), tau,
+                     "G_i has tau columns: the coded client takes tau gradients"),
+            ft.equal([ft.fraction(v) - w for v, w in zip(last, fixed, strict=True)], gap,
+                     "27: x^(t,0) - limit = M^t (x^(0,0) - limit)"),
+            ft.at_most(ft.fraction(1) ** 2, 2 * ft.fraction(1) ** 2 + 2 * ft.fraction(0) ** 2,
+                       "72: |a + b|^2 < 2|a|^2 + 2|b|^2 at a = 1, b = 0", strict=True),
+            ft.at_most(steps[0], fs.mean(half, steps), "136, 140: no tau_i of steps (1, 3) is taubar = 2", strict=True),
+            ft.at_most(fs.mean(half, steps), steps[1], "136, 140: nor the other one", strict=True),
+            ft.equal(coded_averaging(nova)[1], nova.p, "143: for FedNova the weights are p"),
+            ft.at_most(f.plain_averaging(half, steps)[1][0], half[0], "143: w of (6) is something else", strict=True))
 
 
-finding("e12-symbols", kind="misprint", check=_symbols,
-        reading="Slips without a number to compare: (14) h_i for H_i; (80) index s for k; (126) and (133) lack "
-                "x^(t,0); (82) is substituted into (80), not (75).",
-        survives="No conclusion depends on them.")
+ft.finding("e12-symbols", kind="misprint", check=_symbols,
+           reading="Slips without a number to compare: (14) h_i for H_i; (80) index s for k; (126) and (133) lack "
+                   "x^(t,0); (82) is substituted into (80), not (75).",
+           survives="No conclusion depends on them.")
 
 
 def _wording():
@@ -141,20 +141,20 @@ def _wording():
     momentum = S.prefixes[2]
     printed = [fs.norm1("momentum", momentum.value, t, momentum.value**t) for t in (2, 3)]
     w = [Fraction(9, 10), Fraction(1, 10)]
-    at_half = [fraction(str(v.substitute(v=Fraction(1, 2)))) for v in printed]
-    return (equal(prox.op.mean_map()[1], plain.op.mean_map()[1],
-                  "FedProx at alpha = 0: the coded round is that of FedAvg"),
-            equal(fraction(two_clients().dissimilarity(w, 1)), 4 * w[0] * w[1],
-                  "D.1: F_2 = (x + a)^2/2 gives its kappa^2 = 4 w_1 w_2 a^2"),
-            equal(f.norm1(coded_vector(momentum, 3)), printed[1],
-                  "Algorithm 2 with (35)-(36): the printed |a|_1 for 3 steps"),
-            at_most(at_half[0], at_half[1], "a buffer used one step late would give that of 2 steps", strict=True))
+    at_half = [ft.fraction(str(v.substitute(v=Fraction(1, 2)))) for v in printed]
+    return (ft.equal(prox.op.mean_map()[1], plain.op.mean_map()[1],
+                     "FedProx at alpha = 0: the coded round is that of FedAvg"),
+            ft.equal(ft.fraction(two_clients().dissimilarity(w, 1)), 4 * w[0] * w[1],
+                     "D.1: F_2 = (x + a)^2/2 gives its kappa^2 = 4 w_1 w_2 a^2"),
+            ft.equal(f.norm1(coded_vector(momentum, 3)), printed[1],
+                     "Algorithm 2 with (35)-(36): the printed |a|_1 for 3 steps"),
+            ft.at_most(at_half[0], at_half[1], "a buffer used one step late would give that of 2 steps", strict=True))
 
 
-finding("e12-wording", kind="misprint", check=_wording,
-        reading="(10) and (111) lack expectations on the left; with 'w + a' the second objective of D.1 would not "
-                "depend on x.",
-        survives="No conclusion depends on them.")
+ft.finding("e12-wording", kind="misprint", check=_wording,
+           reading="(10) and (111) lack expectations on the left; with 'w + a' the second objective of D.1 would not "
+                   "depend on x.",
+           survives="No conclusion depends on them.")
 
 # ---- Table 1 ----------------------------------------------------------------------------------------------
 
@@ -162,14 +162,14 @@ finding("e12-wording", kind="misprint", check=_wording,
 def _gains():
     table = I.printed_table()
     gains = [table[e, o][1] - table[e, o][0] for e in ("2", "2-5") for o in ("vanilla", "momentum")]
-    return (equal(gains, [fraction(v) for v in ("5.63", "8.06", "9.00", "6.63")],
-                  "gains of the table (vanilla, momentum)"),
-            at_most(gains[0], 6, "the first is below the stated range 6 to 9", strict=True),
-            *(at_most(6, v, "the others are at least 6") for v in gains[1:]),
-            *(at_most(v, 9, "and at most 9") for v in gains[1:]))
+    return (ft.equal(gains, [ft.fraction(v) for v in ("5.63", "8.06", "9.00", "6.63")],
+                     "gains of the table (vanilla, momentum)"),
+            ft.at_most(gains[0], 6, "the first is below the stated range 6 to 9", strict=True),
+            *(ft.at_most(6, v, "the others are at least 6") for v in gains[1:]),
+            *(ft.at_most(v, 9, "and at most 9") for v in gains[1:]))
 
 
-finding("err-table1-range", kind="empirical", check=_gains,
-        reading="Gains as differences of the printed means; the printed spread of the first row (1.05 and 0.86) "
-                "covers the difference.",
-        survives="To the nearest point 5.63 is 6, and the other three lie in the range.")
+ft.finding("err-table1-range", kind="empirical", check=_gains,
+           reading="Gains as differences of the printed means; the printed spread of the first row (1.05 and 0.86) "
+                   "covers the difference.",
+           survives="To the nearest point 5.63 is 6, and the other three lie in the range.")

@@ -1,11 +1,8 @@
 """Findings about Section 3 and Appendix A."""
 import sympy
 
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import finding
+import fltheory as ft
 from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, Comparison
-from fltheory.verdicts.claims.relations import at_most, equal
 from verification.fednova import formulas as f
 from verification.fednova.instances import quadratics
 
@@ -20,17 +17,17 @@ def _no_root():
     while numerator.eval(0) == 0:  # the zero at eta = 0 is the lemma's own limit
         numerator = sympy.Poly(sympy.quo(numerator, sympy.Poly(eta, eta)), eta)
     roots = numerator.count_roots(0, 1)
-    value = fraction(str(gap.subs(eta, sympy.Rational(1, 20))))
+    value = ft.fraction(str(gap.subs(eta, sympy.Rational(1, 20))))
     coded = (
-        quadratics.prox_quadratic("e2", Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
+        quadratics.prox_quadratic("e2", ft.Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
     )
     return (Comparison("equal", int(roots), 0, HOLDS if roots == 0 else FALSIFIED, "exact",
                        "zeros of (29) - (30) for eta in (0, 1), steps (1, 10) (Sturm)"),
-            at_most(value, 0, "at eta = 1/20 the limit lies below 10/11", strict=True),
-            equal(coded, value + fraction("10/11"), "and it is where the coded round converges"))
+            ft.at_most(value, 0, "at eta = 1/20 the limit lies below 10/11", strict=True),
+            ft.equal(coded, value + ft.fraction("10/11"), "and it is where the coded round converges"))
 
 
-finding(
+ft.finding(
     "e2",
     kind="remark",
     breaks="lem1",

@@ -3,15 +3,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.solvers import Proximal, Vanilla
+import fltheory as ft
 from fltheory.core.elements import Symbolic
-from fltheory.core.laws.base import RandomSteps
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova.instances import SOLVERS, plane, quadratics, scalar, two_clients
 from verification.fednova.instances.quadratics import prox_quadratic
 
@@ -21,7 +14,7 @@ class Symbols:
 
     def __init__(self, single, **lists):
         names = [*single.split(), *(f"{k}{j}" for k, size in lists.items() for j in range(size))]
-        self.field = Field(" ".join(names))
+        self.field = ft.Field(" ".join(names))
         values = list(self.field.symbols)
         for name in single.split():
             setattr(self, name, values.pop(0))
@@ -46,15 +39,16 @@ def symmetric(entries, n, d):
 # ---- eqs 13-21: one client --------------------------------------------------------------------------------
 def _step(d):
     s = Symbols("eta mu", h=d * d, e=d, x=d, y=d)
-    problem = Quadratic.from_linear(symmetric(s.h, 1, d), [s.e])
-    return Instance(f"all symbols, d={d}", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    mu=s.mu,
-                    x=s.x, y=s.y, says="every entry of H, e, the server model x and the local model y")
+    problem = ft.Quadratic.from_linear(symmetric(s.h, 1, d), [s.e])
+    return ft.Instance(f"all symbols, d={d}", problem, ft.FedAvg(s.eta, 1, ft.Proximal(mu=s.mu)), ft.Full(),
+                       domain=s.field,
+                       mu=s.mu,
+                       x=s.x, y=s.y, says="every entry of H, e, the server model x and the local model y")
 
 
 def _plain_step():
     base = _step(2)
-    return base.but(name="mu = 0, d=2", algorithm=FedAvg(base.eta, 1, Vanilla()), mu=Fraction(0),
+    return base.but(name="mu = 0, d=2", algorithm=ft.FedAvg(base.eta, 1, ft.Vanilla()), mu=Fraction(0),
                     says="plain gradient descent")
 
 
@@ -65,10 +59,11 @@ def scalar_clients(n):
     """Scalar clients with any h_i; z_i stands for (1 - eta mu - eta h_i)^tau_i, r_i >= 0 is free."""
     s = Symbols("eta mu x", h=n, e=n, z=n, r=n, p=n, u=n, t=n)
     p = s.weights(n)
-    problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
-    return Instance(f"n={n}, d=1, general tau", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    mu=s.mu, x=[s.x], h=s.h, e=s.e, z=s.z, r=s.r, t=s.t, u=s.u, n=n, form="scalar",
-                    says="any h_i, e_i, p, eta and mu; any integers tau_i")
+    problem = ft.Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
+    return ft.Instance(f"n={n}, d=1, general tau", problem, ft.FedAvg(s.eta, 1, ft.Proximal(mu=s.mu)), ft.Full(),
+                       domain=s.field,
+                       mu=s.mu, x=[s.x], h=s.h, e=s.e, z=s.z, r=s.r, t=s.t, u=s.u, n=n, form="scalar",
+                       says="any h_i, e_i, p, eta and mu; any integers tau_i")
 
 
 def _one_matrix(d):
@@ -76,15 +71,16 @@ def _one_matrix(d):
     s = Symbols("eta mu", h=d * d, k=d * d, x=d, c=d)
     H, x, c = symmetric(s.h, 1, d)[0], np.array(s.x), np.array(s.c)
     e = (H * c).sum(-1) + s.mu * (c - x)
-    problem = Quadratic.from_linear([H], [e])
-    return Instance(f"d={d}, general tau", problem, FedAvg(s.eta, 1, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    mu=s.mu, H=H, e=e, x=x, centre=c, K=matrices(s.k, 1, d)[0], form="matrix",
-                    says="any H, e, x, eta and mu with H + mu I invertible; any integer tau")
+    problem = ft.Quadratic.from_linear([H], [e])
+    return ft.Instance(f"d={d}, general tau", problem, ft.FedAvg(s.eta, 1, ft.Proximal(mu=s.mu)), ft.Full(),
+                       domain=s.field,
+                       mu=s.mu, H=H, e=e, x=x, centre=c, K=matrices(s.k, 1, d)[0], form="matrix",
+                       says="any H, e, x, eta and mu with H + mu I invertible; any integer tau")
 
 
 def _one_client(name, k, eta, tau, mu=0):
     base = plane()
-    return prox_quadratic(name, Quadratic.from_linear(base.H[k:k + 1], base.b[k:k + 1]), eta, (tau,), mu, form="run",
+    return prox_quadratic(name, ft.Quadratic.from_linear(base.H[k:k + 1], base.b[k:k + 1]), eta, (tau,), mu, form="run",
                           says="the whole coded local phase")
 
 
@@ -98,10 +94,10 @@ def _round_matrices(n, d):
     eq17-21."""
     s = Symbols("eta", p=n, x=d, h=n * d * d, k=n * d * d, e=n * d)
     p, H, e = s.weights(n), symmetric(s.h, n, d), np.array(s.e, dtype=object).reshape(n, d)
-    return Instance(f"n={n}, d={d}, general tau", Quadratic.from_linear(H, e, p), FedAvg(s.eta, 1), Full(),
-                    domain=s.field, H=H,
-                    e=e, K=matrices(s.k, n, d), x=np.array(s.x), form="matrix",
-                    says="any H_i, e_i, p and any local maps K_i")
+    return ft.Instance(f"n={n}, d={d}, general tau", ft.Quadratic.from_linear(H, e, p), ft.FedAvg(s.eta, 1), ft.Full(),
+                       domain=s.field, H=H,
+                       e=e, K=matrices(s.k, n, d), x=np.array(s.x), form="matrix",
+                       says="any H_i, e_i, p and any local maps K_i")
 
 
 round_maps = [*(i.but(form="run") for i in quadratics.eq26_28[1:3]), quadratics.eq26_28[0].but(form="run"),
@@ -119,12 +115,12 @@ sharp = [*(i.but(form="run") for i in quadratics.eq26_28[1:6]), quadratics.eq26_
 # ---- eq29 -------------------------------------------------------------------------------------------------
 def _unit_general(n):
     base = scalar_clients(n)
-    problem = Quadratic.from_linear([[[1]]] * n, [[v] for v in base.e], base.p)
+    problem = ft.Quadratic.from_linear([[[1]]] * n, [[v] for v in base.e], base.p)
     return base.but(problem=problem, general=True, says="unit Hessians, any p, e_i, eta, mu and integers tau_i")
 
 
 def _unit_run(name, eta, taus, mu=0, p=None):
-    problem = Quadratic([[[1]]] * len(taus), [[k * k] for k in range(len(taus))], p)
+    problem = ft.Quadratic([[[1]]] * len(taus), [[k * k] for k in range(len(taus))], p)
     i = prox_quadratic(name, problem, eta, taus, mu, general=False, says="the whole coded round")
     return i.but(e=[[Fraction(k * k)] for k in range(len(taus))])
 
@@ -138,9 +134,9 @@ def _decaying(name, e, taus, exponent, rounds=400_000, says="", digits=None):
     """Unit Hessians, uniform p, x_0 = 0, eta_t = (1/5) (1 + t/100)^(-exponent); the round is coded once, for symbolic
     eta."""
     s = Symbols("eta")
-    problem = Quadratic([[[1]]] * len(taus), [[v] for v in e])
-    return Instance(name, problem, FedAvg(s.eta, taus), Full(), domain=s.field, e=[[Fraction(v)] for v in e],
-                    exponent=fraction(exponent), rounds=rounds, digits=digits, says=says)
+    problem = ft.Quadratic([[[1]]] * len(taus), [[v] for v in e])
+    return ft.Instance(name, problem, ft.FedAvg(s.eta, taus), ft.Full(), domain=s.field, e=[[Fraction(v)] for v in e],
+                       exponent=ft.fraction(exponent), rounds=rounds, digits=digits, says=says)
 
 
 decaying = [_decaying("tau=(1,10), exponent 0.7", [0, 1], (1, 10), "7/10", digits="0.9089",
@@ -155,36 +151,37 @@ decaying = [_decaying("tau=(1,10), exponent 0.7", [0, 1], (1, 10), "7/10", digit
 # ---- limit of the fixed point -----------------------------------------------------------------------------
 def _solver_run(solver):
     s = Symbols("eta v z k h e x r q")
-    return Instance(f"{solver}, general tau", Quadratic.from_linear([[[s.h]]], [[s.e]]),
-                    FedAvg(s.eta, 1, SOLVERS[solver](s.v)), Full(),
-                    domain=s.field, value=s.v, z=s.z, k=s.k, h=s.h, e=s.e, x=s.x, r=s.r, q=s.q,
-                    solver=solver, form="client",
-                    says="one client with any h, e, x; any integer tau")
+    return ft.Instance(f"{solver}, general tau", ft.Quadratic.from_linear([[[s.h]]], [[s.e]]),
+                       ft.FedAvg(s.eta, 1, SOLVERS[solver](s.v)), ft.Full(),
+                       domain=s.field, value=s.v, z=s.z, k=s.k, h=s.h, e=s.e, x=s.x, r=s.r, q=s.q,
+                       solver=solver, form="client",
+                       says="one client with any h, e, x; any integer tau")
 
 
 def _server_limit(n, server):
     s = Symbols("eta x", p=n, h=n, e=n, s=n, r=n)
     p = s.weights(n)
-    problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
-    return Instance(f"{server.__name__}, n={n}, general tau", problem, server(s.eta, 1), Full(), domain=s.field,
-                    x=s.x,
-                    h=s.h, e=s.e, s=s.s, r=s.r, fednova=server is FedNova, form="server",
-                    says="any norms |a_i|_1, h_i, e_i and p")
+    problem = ft.Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
+    return ft.Instance(f"{server.__name__}, n={n}, general tau", problem, server(s.eta, 1), ft.Full(), domain=s.field,
+                       x=s.x,
+                       h=s.h, e=s.e, s=s.s, r=s.r, fednova=server is ft.FedNova, form="server",
+                       says="any norms |a_i|_1, h_i, e_i and p")
 
 
 def _matrix_limit(solver, server):
     s, value, taus = Symbols("eta"), Fraction(1, 2), (1, 2, 3)
     problem = plane()
-    return Instance(f"{server.__name__}, {solver}, d=2", problem, server(s.eta, taus, SOLVERS[solver](value)), Full(),
-                    domain=s.field,
-                    solver=solver, value=value, fednova=server is FedNova, form="run",
-                    says="non-commuting Hessians, unequal p, tau=(1,2,3): the fixed point as a rational function of "
-                         "eta")
+    return ft.Instance(f"{server.__name__}, {solver}, d=2", problem, server(s.eta, taus, SOLVERS[solver](value)),
+                       ft.Full(),
+                       domain=s.field,
+                       solver=solver, value=value, fednova=server is ft.FedNova, form="run",
+                       says="non-commuting Hessians, unequal p, tau=(1,2,3): the fixed point as a rational function of "
+                            "eta")
 
 
-limits = [*(_matrix_limit(v, server) for v in SOLVERS for server in (FedAvg, FedNova)),
+limits = [*(_matrix_limit(v, server) for v in SOLVERS for server in (ft.FedAvg, ft.FedNova)),
           *(_solver_run(v) for v in SOLVERS),
-          *(_server_limit(n, server) for n in (2, 3) for server in (FedAvg, FedNova))]
+          *(_server_limit(n, server) for n in (2, 3) for server in (ft.FedAvg, ft.FedNova))]
 
 
 # ---- random local steps -----------------------------------------------------------------------------------
@@ -196,28 +193,28 @@ def _random_symbolic(n):
     """Step counts t_a with probability q and t_b with 1 - q; z_a, z_b stand for (1 - eta)^t; any p and xi."""
     s = Symbols("eta q a b y", p=n, u=n, e=n, z=2, r=2, t=2, g=2)
     p = s.weights(n)
-    return Instance(f"n={n}, general steps", Quadratic.from_linear([[[1]]] * n, [[v] for v in s.e], p),
-                    FedAvg(s.eta, 1), Full(),
-                    domain=s.field, q=s.q, y=s.y, u=s.u, e=[[v] for v in s.e], z=s.z, r=s.r, t=s.t,
-                    g=s.g, n=n,
-                    general=True, says="unit Hessians; two step counts with any probabilities, any p, xi_i and eta")
+    return ft.Instance(f"n={n}, general steps", ft.Quadratic.from_linear([[[1]]] * n, [[v] for v in s.e], p),
+                       ft.FedAvg(s.eta, 1), ft.Full(),
+                       domain=s.field, q=s.q, y=s.y, u=s.u, e=[[v] for v in s.e], z=s.z, r=s.r, t=s.t,
+                       g=s.g, n=n,
+                       general=True, says="unit Hessians; two step counts with any probabilities, any p, xi_i and eta")
 
 
-def random_steps(name, eta, weights=None, choices=ONE_OR_NINE, xi=(0, 1, 5), server=FedAvg, digits=None, says="",
+def random_steps(name, eta, weights=None, choices=ONE_OR_NINE, xi=(0, 1, 5), server=ft.FedAvg, digits=None, says="",
                  **extra):
     """Unit Hessians, IID step counts; `digits`: the decimal that the ledger prints."""
-    problem = Quadratic([[[1]]] * len(xi), [[v] for v in xi], weights)
-    choices = tuple((fraction(q), t) for q, t in choices)
-    eta = eta if isinstance(eta, Symbolic) else fraction(eta)
-    return Instance(name, problem, server(eta), Full(steps=RandomSteps(choices)), choices=choices,
-                    general=False,
-                    xi=[fraction(v) for v in xi], digits=digits, says=says,
-                    **extra)
+    problem = ft.Quadratic([[[1]]] * len(xi), [[v] for v in xi], weights)
+    choices = tuple((ft.fraction(q), t) for q, t in choices)
+    eta = eta if isinstance(eta, Symbolic) else ft.fraction(eta)
+    return ft.Instance(name, problem, server(eta), ft.Full(steps=ft.RandomSteps(choices)), choices=choices,
+                       general=False,
+                       xi=[ft.fraction(v) for v in xi], digits=digits, says=says,
+                       **extra)
 
 
 E3_FLOORS = [random_steps(f"E3, eta={eta}", eta, digits=d, says="xi = (0,1,5), one or nine steps")
              for eta, d in zip(E3_ETAS, ("0.1083", "0.0243", "0.00248"), strict=True)]
-E3_FEDNOVA = [random_steps(f"E3, FedNova, eta={eta}", eta, server=FedNova) for eta in E3_ETAS]
+E3_FEDNOVA = [random_steps(f"E3, FedNova, eta={eta}", eta, server=ft.FedNova) for eta in E3_ETAS]
 SKEWED = ["7/10", "1/5", "1/10"]
 random_floors = [random_steps("unequal p, three step counts", "1/10", SKEWED, (("1/2", 1), ("1/3", 4), ("1/6", 9))),
                  *E3_FLOORS,
@@ -226,20 +223,21 @@ random_floors = [random_steps("unequal p, three step counts", "1/10", SKEWED, ((
                  _random_symbolic(2), _random_symbolic(3),
                  random_steps("eta = 1", 1, says="one step reaches the client's minimiser: step counts do not matter"),
                  random_steps("equal step counts", "1/10", None, (("1/2", 3), ("1/2", 3)), says="no randomness left")]
-random_means = [random_steps(f"FedNova, eta={eta}", eta, SKEWED, server=FedNova, fednova=True, digits=d)
+random_means = [random_steps(f"FedNova, eta={eta}", eta, SKEWED, server=ft.FedNova, fednova=True, digits=d)
                 for eta, d in zip(E3_ETAS, ("0.0236", "0.00463", "0.000461"), strict=True)]
 random_means += [random_steps(f"FedAvg, eta={eta}", eta, SKEWED, fednova=False) for eta in E3_ETAS]
-random_means += [random_steps("FedNova, uniform p", "1/20", server=FedNova, fednova=True, says="no bias without skew")]
+random_means += [random_steps("FedNova, uniform p", "1/20", server=ft.FedNova, fednova=True,
+                              says="no bias without skew")]
 
 
 def _means_in_eta(server):
     s = Symbols("eta")
-    return random_steps(f"{server.__name__}, every eta", s.eta, SKEWED, server=server, fednova=server is FedNova,
+    return random_steps(f"{server.__name__}, every eta", s.eta, SKEWED, server=server, fednova=server is ft.FedNova,
                         domain=s.field,
                         says="the mean round as a rational function of eta")
 
 
-random_means += [_means_in_eta(FedNova), _means_in_eta(FedAvg)]
+random_means += [_means_in_eta(ft.FedNova), _means_in_eta(ft.FedAvg)]
 
 
 # ---- Assumption 3 -----------------------------------------------------------------------------------------
@@ -247,22 +245,24 @@ def _common_hessian(n, d):
     s = Symbols("eta", h=d * d, c=n * d, p=n, x=d)
     w, H = s.weights(n), symmetric(s.h, 1, d)[0]
     xi = np.array(s.c, dtype=object).reshape(n, d)
-    return Instance(f"n={n}, d={d}", Quadratic([H] * n, xi, w), domain=s.field, H=H, xi=xi, w=w, x=np.array(s.x),
-                    says="any common H, client minimisers xi_i, weights w and point x")
+    return ft.Instance(f"n={n}, d={d}", ft.Quadratic([H] * n, xi, w), domain=s.field, H=H, xi=xi, w=w, x=np.array(s.x),
+                       says="any common H, client minimisers xi_i, weights w and point x")
 
 
 common_hessian = [_common_hessian(2, 1), _common_hessian(3, 1), _common_hessian(2, 2), _common_hessian(3, 2)]
 
 
 def _general_hessians(name, problem, w, beta2, says=""):
-    return Instance(name, problem, w=np.array([fraction(v) for v in w], dtype=object), beta2=fraction(beta2), says=says)
+    return ft.Instance(name, problem, w=np.array([ft.fraction(v) for v in w], dtype=object), beta2=ft.fraction(beta2),
+                       says=says)
 
 
 general_hessians = [
     _general_hessians("plane, beta^2 = 3", plane(), ("1/2", "3/10", "1/5"), 3),
     _general_hessians("plane, other weights", plane(), ("1/10", "1/5", "7/10"), "5/2"),
     _general_hessians("two scalars", scalar([1, 3], [1, -1]), ("1/4", "3/4"), 2),
-    _general_hessians("indefinite client", Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), ("3/4", "1/4"), 5),
+    _general_hessians("indefinite client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), ("3/4", "1/4"),
+                      5),
     _general_hessians("beta^2 too small", scalar([1, 3], [1, -1]), ("1/2", "1/2"), "11/10",
                       "no finite kappa^2 at this beta^2"),
 ]
@@ -271,42 +271,44 @@ general_hessians = [
 # ---- R1, R3, R4 -------------------------------------------------------------------------------------------
 def _equal_bias(server):
     s = Symbols("eta t z a x k")
-    problem = Quadratic.from_linear([[[1]], [[1]]], [[1], [-1]])
-    return Instance(f"{server.__name__}, general t", problem, server(s.eta, 1), Full(), domain=s.field,
-                    t=s.t,
-                    z=[1 - s.eta, s.z], a=s.a, x=s.x, e=[[1], [-1]], k=s.k, fednova=server is FedNova, general=True,
-                    says="any eta and integer t; z = (1 - eta)^t")
+    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[1], [-1]])
+    return ft.Instance(f"{server.__name__}, general t", problem, server(s.eta, 1), ft.Full(), domain=s.field,
+                       t=s.t,
+                       z=[1 - s.eta, s.z], a=s.a, x=s.x, e=[[1], [-1]], k=s.k, fednova=server is ft.FedNova,
+                       general=True,
+                       says="any eta and integer t; z = (1 - eta)^t")
 
 
 def _bias_pair(t, eta):
-    eta = fraction(eta)
-    return Instance(f"tau=(1,{t}), eta={eta}", two_clients(), FedNova(eta, (1, t)), Full(), t=t,
-                    plain=FedAvg(eta, (1, t)),
-                    general=False, says="both coded fixed points")
+    eta = ft.fraction(eta)
+    return ft.Instance(f"tau=(1,{t}), eta={eta}", two_clients(), ft.FedNova(eta, (1, t)), ft.Full(), t=t,
+                       plain=ft.FedAvg(eta, (1, t)),
+                       general=False, says="both coded fixed points")
 
 
 equal_bias = [*(_bias_pair(9, eta) for eta in ("3233/10000", "3235/10000", "1/20", 1)), _bias_pair(4, "9/10"),
-              _equal_bias(FedAvg), _equal_bias(FedNova)]
+              _equal_bias(ft.FedAvg), _equal_bias(ft.FedNova)]
 
 
 def _mu_explicit(taus):
     n = len(taus)
     s = Symbols("eta mu", h=n, e=n, p=n)
     p = s.weights(n)
-    problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
-    return Instance(f"fixed mu, tau={taus}", problem, FedAvg(s.eta, taus, Proximal(mu=s.mu)), Full(), domain=s.field,
-                    h=s.h, e=s.e, form="mu", says="the whole coded round: any h_i, e_i, p, eta and mu")
+    problem = ft.Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
+    return ft.Instance(f"fixed mu, tau={taus}", problem, ft.FedAvg(s.eta, taus, ft.Proximal(mu=s.mu)), ft.Full(),
+                       domain=s.field,
+                       h=s.h, e=s.e, form="mu", says="the whole coded round: any h_i, e_i, p, eta and mu")
 
 
 def _alpha_explicit(taus):
     n = len(taus)
     s = Symbols("eta a y", h=n, e=n, p=n, u=n)
     p = s.weights(n)
-    problem = Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
-    return Instance(f"fixed alpha, tau={taus}", problem, FedAvg(s.eta, taus, Proximal(alpha=s.a)), Full(),
-                    domain=s.field,
-                    h=s.h, e=s.e, alpha=s.a, y=s.y, u=s.u, form="alpha",
-                    says="the whole coded round: any h_i, e_i, p, eta and alpha")
+    problem = ft.Quadratic.from_linear([[[v]] for v in s.h], [[v] for v in s.e], p)
+    return ft.Instance(f"fixed alpha, tau={taus}", problem, ft.FedAvg(s.eta, taus, ft.Proximal(alpha=s.a)), ft.Full(),
+                       domain=s.field,
+                       h=s.h, e=s.e, alpha=s.a, y=s.y, u=s.u, form="alpha",
+                       says="the whole coded round: any h_i, e_i, p, eta and alpha")
 
 
 fixed_mu = [scalar_clients(2), scalar_clients(3), _mu_explicit((1, 3)), _mu_explicit((2, 3)), _alpha_explicit((1, 3)),
@@ -320,18 +322,19 @@ equal_steps = [
                    says="after 80 steps the local problems are solved to 20 digits"),
     prox_quadratic("one step", plane(), "1/10", (1, 1, 1), kind="consistent",
                    says="without local steps there is no drift"),
-    prox_quadratic("common Hessian", Quadratic([[[2, 0], [0, 1]]] * 3, [[1, 0], [0, 2], [-1, -1]]), "1/10", (5, 5, 5),
+    prox_quadratic("common Hessian", ft.Quadratic([[[2, 0], [0, 1]]] * 3, [[1, 0], [0, 2], [-1, -1]]), "1/10",
+                   (5, 5, 5),
                    kind="consistent"),
 ]
 
 # ---- eq 13 with an indefinite Hessian ---------------------------------------------------------------------
-saddle = Quadratic([[[1, 0], [0, "-1/2"]], [[1, 0], [0, 2]]], [[1, 1], [0, -1]], ["1/3", "2/3"])
+saddle = ft.Quadratic([[[1, 0], [0, "-1/2"]], [[1, 0], [0, 2]]], [[1, 1], [0, -1]], ["1/3", "2/3"])
 indefinite = [prox_quadratic("one saddle", saddle, "1/10", (2, 5),
                              says="H_1 is invertible and indefinite; F is still convex"),
               prox_quadratic("one saddle, prox", saddle, "1/10", (2, 5), 1, says="H_1 + mu I is positive definite")]
 
 # in numbers what the others prove in symbols
-illustrate([
+ft.illustrate([
     *eq29_general, *equal_bias, *limits, *local_runs, *random_floors, *round_maps, *sharp,
 ])
-illustrate([i for i in limits if i.name.endswith("d=2")], symbols=True)
+ft.illustrate([i for i in limits if i.name.endswith("d=2")], symbols=True)

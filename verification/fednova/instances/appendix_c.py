@@ -7,17 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
+import fltheory as ft
 from fltheory.core.arrays import EVERYONE
-from fltheory.core.laws.draw import everyone
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.linalg import to_fractions
 from fltheory.core.problems.base import Cohort
-from fltheory.core.problems.huber import HuberLoss
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL, Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import families
 from verification.fednova.instances import SOLVERS, plane, scalar
 from verification.fednova.instances.surrogate import surrogate
@@ -46,10 +38,9 @@ class Recorder:
 class Round:
     """One coded round from a fixed server model x (d,), over a batch of noise values (batch axis first).
 
-    points, exact, given: per local step (batch, n, d); after (batch, d). variance: sigma^2/d where the batch is
-    [no noise, unit noise in each coordinate] and everything is affine in the noise; None where the batch lists all
-    outcomes, equally likely.
-    """
+    points, exact, given: per local step (batch, n, d); after (batch, d). variance: sigma^2/d where the batch is [no
+    noise, unit noise in each coordinate] and everything is affine in the noise; None where the batch lists all
+    outcomes, equally likely."""
 
     x: np.ndarray
     points: list
@@ -72,7 +63,7 @@ class Round:
     def value(self, problem):
         """E F(x+): F quadratic, or all outcomes listed."""
         def value(x):
-            return to_fractions(problem.to(RATIONAL).value(RATIONAL.array(x)))
+            return ft.linalg.to_fractions(problem.to(ft.RATIONAL).value(ft.RATIONAL.array(x)))
         if self.variance is None:
             return value(self.after).sum(0) / len(self.after)
         at, spread = self.after[:1], self.after[1:] - self.after[:1]
@@ -101,13 +92,13 @@ def one_round(i) -> Round:
     """Run the instance's coded round once from its x0, for every noise value that matters."""
     domain = i.domain
     problem, algorithm = Recorder(i.problem.to(domain)), i.algorithm.to(domain)
-    draw = everyone(problem.n, np.array(algorithm.steps))
+    draw = ft.everyone(problem.n, np.array(algorithm.steps))
     noise = domain.scalar(i.noise)
     slots = [(k, n) for n, tau in enumerate(np.broadcast_to(draw.steps, problem.n)) for k in range(int(tau))]
     variance, samples = None, np.zeros((1, len(slots), problem.d), dtype=object)
     if "outcomes" in i.extra:
         samples = np.array(i.outcomes(len(slots)), dtype=object)
-    elif noise != 0 and isinstance(i.problem, Quadratic):
+    elif noise != 0 and isinstance(i.problem, ft.Quadratic):
         size = len(slots) * problem.d
         variance = noise * noise / problem.d
         units = np.concatenate([np.zeros((1, size), dtype=object), np.eye(size, dtype=object)])
@@ -123,15 +114,16 @@ def one_round(i) -> Round:
     start = algorithm.init(problem, x[None] + 0 * xi[:, 0, 0])
     after = algorithm.round(problem, start, draw._replace(xi=lambda k: xi[:, k]))
     parts = [x, problem.points, problem.exact, problem.given, after.x]
-    if domain is RATIONAL:  # mixed with the paper's formulas, which are Fractions
-        parts = [[to_fractions(v) for v in part] if isinstance(part, list) else to_fractions(part) for part in parts]
-        variance = None if variance is None else fraction(variance)
+    if domain is ft.RATIONAL:  # mixed with the paper's formulas, which are Fractions
+        parts = [[ft.linalg.to_fractions(v) for v in part] if isinstance(part, list) else ft.linalg.to_fractions(part)
+                 for part in parts]
+        variance = None if variance is None else ft.fraction(variance)
     return Round(*parts, variance)
 
 
 # ---- one round --------------------------------------------------------------------------------------------
 def _huber(name, solver, value, sigma, x0):
-    problem = HuberLoss([[[1], [2]], [[-1]]], [[1, -2], [3]], "1/2", 1, "1/4", ["2/3", "1/3"])
+    problem = ft.HuberLoss([[[1], [2]], [[-1]]], [[1, -2], [3]], "1/2", 1, "1/4", ["2/3", "1/3"])
     made = surrogate(name, problem, (2, 3), "1/60", solver, value, sigma, 1, x0)
     return made.but(gap=Fraction(100), kappa2=Fraction(100), units=False,
                     says="Huber losses, all noise outcomes listed")
@@ -141,8 +133,9 @@ solvers = [
     surrogate("vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=1, x0=[2, 2]),
     surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", sigma="1/2", rounds=1, x0=[2, 2]),
     surrogate("momentum", plane(), (1, 2, 4), "1/100", "momentum", "1/2", sigma="1/2", rounds=1, x0=[2, 2]),
-    surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=1, x0=[2, 2], server=FedNova),
-    surrogate("indefinite client", Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50", sigma="1/4",
+    surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=1, x0=[2, 2], server=ft.FedNova),
+    surrogate("indefinite client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50",
+              sigma="1/4",
               rounds=1, x0=[1], says="one client is concave, the surrogate is convex"),
 ]
 proximal = [
@@ -172,27 +165,28 @@ def noisy_hubers(draw):
 
 
 # ---- eq 56, eq 69: everything a symbol --------------------------------------------------------------------
-def symbolic_pair(solver, taus=(2, 3), server=FedAvg):
+def symbolic_pair(solver, taus=(2, 3), server=ft.FedAvg):
     """Two scalar clients: curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols."""
-    field = Field("eta v p h0 h1 e0 e1 x s")
+    field = ft.Field("eta v p h0 h1 e0 e1 x s")
     eta, v, p, h0, h1, e0, e1, x, s = field.symbols
-    problem = Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p])
-    return Instance(f"{server.__name__}, {solver}, tau={taus}, all symbols", problem,
-                    server(eta, taus, SOLVERS[solver](v)), Full(), noise=s, domain=field, x0=[x],
-                    solver=solver, value=v, fednova=server is FedNova,
-                    says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
+    problem = ft.Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p])
+    return ft.Instance(f"{server.__name__}, {solver}, tau={taus}, all symbols", problem,
+                       server(eta, taus, SOLVERS[solver](v)), ft.Full(), noise=s, domain=field, x0=[x],
+                       solver=solver, value=v, fednova=server is ft.FedNova,
+                       says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
 
 
 def symbolic_client(solver, tau=4):
     """One client whose gradients are free symbols: the drift after k steps is a linear form in them."""
-    field = Field("eta v " + " ".join(f"g{k}" for k in range(tau)))
+    field = ft.Field("eta v " + " ".join(f"g{k}" for k in range(tau)))
     eta, v, *g = field.symbols
-    return Instance(f"{solver}, tau={tau}, free gradients", None, FedAvg(eta, (tau,), SOLVERS[solver](v)), Full(),
-                    domain=field, solver=solver, value=v, g=g,
-                    says="eta, the solver's parameter and every gradient are symbols")
+    return ft.Instance(f"{solver}, tau={tau}, free gradients", None, ft.FedAvg(eta, (tau,), SOLVERS[solver](v)),
+                       ft.Full(),
+                       domain=field, solver=solver, value=v, g=g,
+                       says="eta, the solver's parameter and every gradient are symbols")
 
 
-eq56 = [symbolic_pair(s) for s in SOLVERS] + [symbolic_pair("vanilla", server=FedNova)]
+eq56 = [symbolic_pair(s) for s in SOLVERS] + [symbolic_pair("vanilla", server=ft.FedNova)]
 eq69 = [symbolic_client(s) for s in SOLVERS]
 eq69_exact = [
     err_eq85,
@@ -202,7 +196,7 @@ eq69_exact = [
 
 
 # ---- lem2 -------------------------------------------------------------------------------------------------
-class Multiplicative(Quadratic):
+class Multiplicative(ft.Quadratic):
     """Quadratic clients whose noise depends on the position: martingale differences that are not independent."""
 
     def _gradient(self, who, y, sample):
@@ -221,22 +215,23 @@ def _repeated(slots):
 
 def _noisy_client(name, solver, value, outcomes, says):
     problem = Multiplicative([[[2]]], [[3]])
-    return Instance(name, problem, FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), Full(), x0=[1],
-                    solver=solver, value=value, outcomes=outcomes, matrix=None,
-                    says=says)
+    return ft.Instance(name, problem, ft.FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), ft.Full(), x0=[1],
+                       solver=solver, value=value, outcomes=outcomes, matrix=None,
+                       says=says)
 
 
 def _martingale(atoms):
     """A sum S so far, and the next difference with `atoms` values whose conditional mean is zero; one entry."""
     names = ["S", *(f"c{j}" for j in range(atoms - 1)), *(f"v{j}" for j in range(atoms - 1)), "past"]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     c = [s[f"c{j}"] for j in range(atoms - 1)]
     v = [s[f"v{j}"] for j in range(atoms - 1)]
     c.append(1 - sum(c[1:], c[0]))
     v.append(-sum((a * b for a, b in zip(c[1:], v[1:], strict=False)), c[0] * v[0]) / c[-1])
-    return Instance(f"one more matrix, {atoms} values", domain=field, S=s["S"], c=c, v=v, past=s["past"], matrix=True,
-                    says="any history, any conditional probabilities and values with conditional mean zero")
+    return ft.Instance(f"one more matrix, {atoms} values", domain=field, S=s["S"], c=c, v=v, past=s["past"],
+                       matrix=True,
+                       says="any history, any conditional probabilities and values with conditional mean zero")
 
 
 lem2 = [_martingale(2), _martingale(3), _martingale(4),
@@ -249,13 +244,13 @@ lem2 = [_martingale(2), _martingale(3), _martingale(4),
 
 # ---- eqs 87-92 --------------------------------------------------------------------------------------------
 def _drift_cap():
-    field = Field("b s")
+    field = ft.Field("b s")
     b, s = field.symbols
-    return Instance("all beta^2 >= 1", domain=field, b=b, s=s,
-                    says="beta^2 = 1 + b, D = 1/((2 beta^2 + 1)(1 + s)), b, s >= 0")
+    return ft.Instance("all beta^2 >= 1", domain=field, b=b, s=s,
+                       says="beta^2 = 1 + b, D = 1/((2 beta^2 + 1)(1 + s)), b, s >= 0")
 
 
 eq87_92 = [_drift_cap()]
 
 # in numbers what the others prove in symbols
-illustrate([*lem2, *proximal, *solvers[:4]])
+ft.illustrate([*lem2, *proximal, *solvers[:4]])

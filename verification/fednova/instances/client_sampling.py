@@ -3,15 +3,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.errors import NoMinimiser
+import fltheory as ft
 from fltheory.core.laws.draw import Draw
-from fltheory.core.laws.memoryless import Uniform, WithReplacement
-from fltheory.core.optima import optimum
 from fltheory.core.problems.base import check_weights
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL, Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 from verification.fednova.instances.surrogate import Kinked, ManyKinked
@@ -19,12 +13,12 @@ from verification.fednova.instances.surrogate import Kinked, ManyKinked
 
 def scheme_i(q, p):
     """(law, averaging) of footnote 1, scheme (i): q i.i.d. draws with probabilities p, averaged plainly."""
-    return WithReplacement(q, list(p)), "plain"
+    return ft.WithReplacement(q, list(p)), "plain"
 
 
 def scheme_ii(q, p):
     """Scheme (ii): a uniform q-subset without replacement, weights p_i m/q."""
-    return Uniform(q), "unbiased"
+    return ft.Uniform(q), "unbiased"
 
 
 # ---- the coded server step, fed with free changes ---------------------------------------------------------
@@ -35,44 +29,45 @@ def server_only(scheme, n, q, shared=0, places=None):
     places = n if places is None else places
     groups = {"r": n, "t": n, "v": n, "g": n, "c": places, "b": places}
     names = ["eta", "tau_eff", *(f"{k}{j}" for k, size in groups.items() for j in range(size))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     got = {k: [s[f"{k}{j}"] for j in range(size)] for k, size in groups.items()}
     total = sum(got["r"][1:], got["r"][0])
     p = [r / total for r in got["r"]]
     law, averaging = scheme(q, p)
-    problem = Quadratic.from_linear([[[0]]] * n, [[0]] * n, p)
-    return Instance(f"server, n={n}, q={q}", problem, FedNova(s["eta"], 1, averaging=averaging, tau_eff=s["tau_eff"]),
-                    law, domain=field, tau_eff=s["tau_eff"], q=q, shared=shared, part="server",
-                    units=False, says="any weights, tau_eff, solver and changes of the clients", **got)
+    problem = ft.Quadratic.from_linear([[[0]]] * n, [[0]] * n, p)
+    return ft.Instance(f"server, n={n}, q={q}", problem,
+                       ft.FedNova(s["eta"], 1, averaging=averaging, tau_eff=s["tau_eff"]),
+                       law, domain=field, tau_eff=s["tau_eff"], q=q, shared=shared, part="server",
+                       units=False, says="any weights, tau_eff, solver and changes of the clients", **got)
 
 
 def quadratic_round(scheme, n, q, taus, noise=0):
     """The whole coded round on scalar quadratics with every number a symbol; noise of variance 1 or none."""
     names = ["eta", "tau_eff", "x", *(f"{k}{j}" for k in "phe" for j in range(n))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     p, h, e = ([s[f"{k}{j}"] for j in range(n)] for k in "phe")
     p[-1] = 1 - sum(p[1:-1], p[0])
     law, averaging = scheme(q, p)
-    problem = Quadratic.from_linear([[[v]] for v in h], [[v] for v in e], p)
-    algorithm = FedNova(s["eta"], taus, averaging=averaging, tau_eff=s["tau_eff"])
-    return Instance(f"whole round, n={n}, q={q}, tau={taus}", problem, algorithm, law, noise=noise, domain=field,
-                    tau_eff=s["tau_eff"], q=q, x0=[s["x"]], solver="vanilla", value=None, shared=0,
-                    part="round", units=False, says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
+    problem = ft.Quadratic.from_linear([[[v]] for v in h], [[v] for v in e], p)
+    algorithm = ft.FedNova(s["eta"], taus, averaging=averaging, tau_eff=s["tau_eff"])
+    return ft.Instance(f"whole round, n={n}, q={q}, tau={taus}", problem, algorithm, law, noise=noise, domain=field,
+                       tau_eff=s["tau_eff"], q=q, x0=[s["x"]], solver="vanilla", value=None, shared=0,
+                       part="round", units=False, says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
 
 
 def sampled(name, problem, taus, eta, q, tau_eff=None, solver="vanilla", value=None, sigma=0, rounds=None, x0=None,
-            scheme=scheme_i, kind=Instance, says="", **extra):
+            scheme=scheme_i, kind=ft.Instance, says="", **extra):
     """FedNova with a fixed tau_eff (default sum p_i |a_i|_1) under a sampling scheme, in rationals."""
-    eta, value = fraction(eta), None if value is None else fraction(value)
-    p = [fraction(v) for v in problem.weights]
+    eta, value = ft.fraction(eta), None if value is None else ft.fraction(value)
+    p = [ft.fraction(v) for v in problem.weights]
     norms = [f.norm1(f.a_vector(solver, t, value)) for t in taus]
-    tau_eff = f.plain_averaging(p, norms)[0] if tau_eff is None else fraction(tau_eff)
+    tau_eff = f.plain_averaging(p, norms)[0] if tau_eff is None else ft.fraction(tau_eff)
     law, averaging = scheme(q, p)
-    algorithm = FedNova(eta, tuple(taus), SOLVERS[solver](value), averaging=averaging, tau_eff=tau_eff)
+    algorithm = ft.FedNova(eta, tuple(taus), SOLVERS[solver](value), averaging=averaging, tau_eff=tau_eff)
     extra = {"m": problem.n, "shared": 0, "part": "round"} | extra
-    return kind(name, problem, algorithm, law, noise=fraction(sigma), x0=[0] * problem.d if x0 is None else x0,
+    return kind(name, problem, algorithm, law, noise=ft.fraction(sigma), x0=[0] * problem.d if x0 is None else x0,
                 q=q, tau_eff=tau_eff, solver=solver, value=value, rounds=rounds, says=says,
                 **extra)
 
@@ -95,12 +90,12 @@ footnote_ii = [server_only(scheme_ii, 2, 1), server_only(scheme_ii, 3, 1), serve
 
 def variances(name, p, v, q, shared, says=""):
     """Runs of mean zero and variance v_i, as numbers."""
-    p, v = [fraction(k) for k in p], [fraction(k) for k in v]
-    problem = Quadratic.from_linear([[[0]]] * len(p), [[0]] * len(p), p)
+    p, v = [ft.fraction(k) for k in p], [ft.fraction(k) for k in v]
+    problem = ft.Quadratic.from_linear([[[0]]] * len(p), [[0]] * len(p), p)
     law, averaging = scheme_i(q, p)
-    return Instance(name, problem, FedNova(Fraction(1, 10), 1, averaging=averaging, tau_eff=2), law,
-                    tau_eff=2,
-                    q=q, v=v, shared=shared, t=[1] * len(p), part="variance", units=False, says=says)
+    return ft.Instance(name, problem, ft.FedNova(Fraction(1, 10), 1, averaging=averaging, tau_eff=2), law,
+                       tau_eff=2,
+                       q=q, v=v, shared=shared, t=[1] * len(p), part="variance", units=False, says=says)
 
 
 listed = {"p": ["1/2", "3/10", "1/5"], "v": [1, 2, 5], "q": 3}
@@ -150,56 +145,57 @@ descent = [sampled("plane with noise", plane(), (1, 2, 4), "1/100", 2, sigma="1/
 def facts(i):
     """Everything (182) speaks of, from the instance's declared numbers (never from the algorithm's code)."""
     vectors = [f.a_vector(i.solver, t, i.value) for t in i.taus]
-    L = fraction(i.constants.L)
+    L = ft.fraction(i.constants.L)
     if "gap" in i.extra:
         gap = i.gap
     else:
         try:
-            at_start = i.problem.to(RATIONAL).value(RATIONAL.array(np.array([fraction(v) for v in i.x0], dtype=object)))
-            gap = fraction(at_start) - fraction(optimum(i.problem).value)
+            at_start = i.problem.to(ft.RATIONAL).value(ft.RATIONAL.array(np.array([ft.fraction(v) for v in i.x0],
+                                                                                  dtype=object)))
+            gap = ft.fraction(at_start) - ft.fraction(ft.optimum(i.problem).value)
             # the optimum is a float
-            gap = gap if isinstance(i.problem, Quadratic) else max(gap, Fraction(0)) + Fraction(1, 10**6)
-        except NoMinimiser:
+            gap = gap if isinstance(i.problem, ft.Quadratic) else max(gap, Fraction(0)) + Fraction(1, 10**6)
+        except ft.NoMinimiser:
             gap = None
     return {"vectors": vectors, "norms": [f.norm1(a) for a in vectors], "L": L, "gap": gap,
-            "sigma2": fraction(i.noise) ** 2}
+            "sigma2": ft.fraction(i.noise) ** 2}
 
 
-class Enumerated(Instance):
+class Enumerated(ft.Instance):
     """Rounds without noise on any smooth problem: the coded round over every outcome of the law, in rationals."""
 
     def start(self):
-        return np.array([fraction(v) for v in self.x0], dtype=object)
+        return np.array([ft.fraction(v) for v in self.x0], dtype=object)
 
     def gradient(self, k, y):
         """grad F_k at y (d,)."""
-        problem = self.problem.to(RATIONAL)
-        return np.array([fraction(v) for v in problem.grad(RATIONAL.array(np.stack([y] * problem.n)))[k]], dtype=object)
+        problem = self.problem.to(ft.RATIONAL)
+        return np.array([ft.fraction(v) for v in problem.grad(ft.RATIONAL.array(np.stack([y] * problem.n)))[k]],
+                        dtype=object)
 
     def outcomes(self, x=None):
         """[(probability, server model)] after one coded round from x, default the start."""
-        problem, algorithm = self.problem.to(RATIONAL), self.algorithm.to(RATIONAL)
-        state = algorithm.init(problem, RATIONAL.array(self.start() if x is None else x))
+        problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
+        state = algorithm.init(problem, ft.RATIONAL.array(self.start() if x is None else x))
         law = self.law.with_steps(self.algorithm.steps)
-        return [(p, np.array([fraction(v) for v in algorithm.round(problem, state, draw).x], dtype=object))
+        return [(p, np.array([ft.fraction(v) for v in algorithm.round(problem, state, draw).x], dtype=object))
                 for p, draw in law.support(problem.n)]
 
     def left_side(self):
         """(1/T) sum E|grad F(x_t)|^2 over the tree of outcomes."""
-        problem, level, total = self.problem.to(RATIONAL), [(Fraction(1), self.start())], 0
+        problem, level, total = self.problem.to(ft.RATIONAL), [(Fraction(1), self.start())], 0
         for t in range(self.rounds):
-            total = total + sum(p * fraction((problem.gradient(RATIONAL.array(x)) ** 2).sum()) for p, x in level)
+            total = total + sum(p * ft.fraction((problem.gradient(ft.RATIONAL.array(x)) ** 2).sum()) for p, x in level)
             if t + 1 < self.rounds:
                 level = [(p * r, after) for p, x in level for r, after in self.outcomes(x)]
         return total / self.rounds
 
 
-class Crowd(Instance):
+class Crowd(ft.Instance):
     """Two groups of m/2 identical scalar clients and q i.i.d. draws, too many to enumerate.
 
     The coded round runs on cohorts of q draws; it is additive over the draws (checked exactly on mixed cohorts), so the
-    first two moments of a round follow from the two pure cohorts.
-    """
+    first two moments of a round follow from the two pure cohorts."""
 
     def left_side(self):
         q, (one, two) = self.q, (self._cohort(0), self._cohort(self.q))
@@ -223,8 +219,9 @@ class Crowd(Instance):
         """(slope, offset) of the coded round when k of the q draws fall on the second group."""
         who = np.array([0] * (self.q - k) + [1] * k)
         draw = Draw(who, np.ones(self.q, dtype=np.int64), np.array(self.taus)[who])
-        problem, algorithm = self.problem.to(RATIONAL), self.algorithm.to(RATIONAL)
-        at = [fraction(algorithm.round(problem, algorithm.init(problem, RATIONAL.array(np.array([x]))), draw).x[0])
+        problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
+        at = [ft.fraction(algorithm.round(problem, algorithm.init(problem, ft.RATIONAL.array(np.array([x]))),
+                                          draw).x[0])
               for x in (0, 1)]
         return at[1] - at[0], at[0]
 
@@ -258,8 +255,8 @@ one_per_term = [
             tau_eff="1/1000000", says="one local step: no drift at all"),
 ]
 many_kinked = ManyKinked("a billion kinked clients", Kinked(1, "1/2"),
-                         FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2),
-                         WithReplacement(1), noise=1, x0=[0], solver="vanilla",
+                         ft.FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2),
+                         ft.WithReplacement(1), noise=1, x0=[0], solver="vanilla",
                          value=None, rounds=2,
                          m=10**9, q=10**9, tau_eff=Fraction(2), gap=Fraction(0), kappa2=Fraction(0),
                          units=False, shared=0, part="round",
@@ -273,18 +270,19 @@ too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3
 def algorithm1(m, q):
     """Algorithm 1 (default tau_eff over the participants), uniform p, linear losses: one direction per client."""
     names = ["eta", "k", *(f"t{j}" for j in range(m))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     eta, k, *t = field.symbols
-    problem = Quadratic.from_linear([[[0]]] * m, [[0]] * m)
-    return Instance(f"m={m}, q={q}", problem, FedNova(eta, 1), Uniform(q), domain=field, k=k, t=t, q=q,
-                    general=True, says="any integers tau_i")
+    problem = ft.Quadratic.from_linear([[[0]]] * m, [[0]] * m)
+    return ft.Instance(f"m={m}, q={q}", problem, ft.FedNova(eta, 1), ft.Uniform(q), domain=field, k=k, t=t, q=q,
+                       general=True, says="any integers tau_i")
 
 
 def algorithm1_listed(name, taus, q, weights=None, says=""):
-    problem = Quadratic.from_linear([[[0] * len(taus)] * len(taus)] * len(taus), np.eye(len(taus), dtype=int).tolist(),
-                                    None if weights is None else check_weights(weights, len(taus)))
-    return Instance(name, problem, FedNova(Fraction(1, 10), tuple(taus)), Uniform(q),
-                    q=q, general=False, says=says)
+    problem = ft.Quadratic.from_linear([[[0] * len(taus)] * len(taus)] * len(taus),
+                                       np.eye(len(taus), dtype=int).tolist(),
+                                       None if weights is None else check_weights(weights, len(taus)))
+    return ft.Instance(name, problem, ft.FedNova(Fraction(1, 10), tuple(taus)), ft.Uniform(q),
+                       q=q, general=False, says=says)
 
 
 partial = [*(algorithm1(m, q) for m in (2, 3, 4) for q in range(1, m + 1)), algorithm1(5, 2), algorithm1(5, 3),
@@ -294,12 +292,12 @@ skewed = algorithm1_listed("equal steps, p=(.7,.2,.1), q=2", (3, 3, 3), 2, ["7/1
 
 
 def _algebra():
-    field = Field("b s a S Q")
-    return Instance("all symbols", domain=field, **dict(zip(field.names, field.symbols, strict=True)),
-                    says="beta^2 = 1 + b, D = 1/((12 beta^2 + 1)(1 + s)); b, s, a, S, Q >= 0")
+    field = ft.Field("b s a S Q")
+    return ft.Instance("all symbols", domain=field, **dict(zip(field.names, field.symbols, strict=True)),
+                       says="beta^2 = 1 + b, D = 1/((12 beta^2 + 1)(1 + s)); b, s, a, S, Q >= 0")
 
 
 algebra = [_algebra()]
 
 # in numbers what the others prove in symbols
-illustrate([*footnote_i, *footnote_ii, *fresh_runs, *partial, *shared_runs])
+ft.illustrate([*footnote_i, *footnote_ii, *fresh_runs, *partial, *shared_runs])

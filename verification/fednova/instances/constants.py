@@ -3,10 +3,7 @@ import csv
 from fractions import Fraction
 from pathlib import Path
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.claim import Instance
+import fltheory as ft
 from verification.fednova.instances.solvers import general, linear_losses, whole
 
 try:
@@ -17,8 +14,9 @@ except ImportError:  # the searches are then SKIPPED, with that reason
 fedavg = [general("vanilla", 2), general("vanilla", 3), whole("vanilla", (1, 3, 8)),
           whole("vanilla", (2, 3, 7), uniform=True),
           whole("vanilla", (4, 4, 4))]
-fednova = [general("vanilla", 2, FedNova), general("vanilla", 3, FedNova), general("vanilla", 3, FedNova, uniform=True),
-           whole("vanilla", (1, 3, 8), FedNova), whole("vanilla", (2, 3, 7), FedNova, uniform=True)]
+fednova = [general("vanilla", 2, ft.FedNova), general("vanilla", 3, ft.FedNova),
+           general("vanilla", 3, ft.FedNova, uniform=True),
+           whole("vanilla", (1, 3, 8), ft.FedNova), whole("vanilla", (2, 3, 7), ft.FedNova, uniform=True)]
 fedprox = [general("proximal", 2), general("proximal", 3), whole("proximal", (1, 4))]
 _symbols = "L sigma2 kappa2 gap gamma h W"
 corollary1 = [general("vanilla", 2, uniform=True, more=_symbols), general("vanilla", 3, uniform=True, more=_symbols),
@@ -33,7 +31,7 @@ def _speedup(name, taus, p, twice, says):
     base = whole("vanilla", taus, uniform=True, more=_symbols)
 
     def weighted(weights, steps):
-        return base.but(name=name, problem=linear_losses(len(steps), weights), algorithm=FedAvg(base.eta, steps),
+        return base.but(name=name, problem=linear_losses(len(steps), weights), algorithm=ft.FedAvg(base.eta, steps),
                         p=[0 * base.eta + v for v in weights], t=[0 * base.eta + t for t in steps],
                         says=says)
     return weighted(p, taus).but(twice=weighted(twice, taus + taus))
@@ -53,11 +51,11 @@ TABLE1 = Path(__file__).parents[1] / "data" / "table1_printed.csv"
 def printed_table():
     """{(epochs, optimiser): (FedAvg, FedNova)} of the printed accuracies in exact percent; None where not defined."""
     with open(TABLE1, newline="", encoding="utf-8") as file:
-        return {(r["epochs"], r["optimiser"]): tuple(fraction(r[k]) if r[k] else None for k in ("fedavg", "fednova"))
+        return {(r["epochs"], r["optimiser"]): tuple(ft.fraction(r[k]) if r[k] else None for k in ("fedavg", "fednova"))
                 for r in csv.DictReader(file)}
 
 
-table1 = Instance("Table 1 as printed", table=printed_table(), says="accuracies of VGG-11 on CIFAR-10, percent")
+table1 = ft.Instance("Table 1 as printed", table=printed_table(), says="accuracies of VGG-11 on CIFAR-10, percent")
 
 
 def unrounded(draw):
@@ -67,6 +65,6 @@ def unrounded(draw):
     return table1.but(name="unrounded table", table=table, says="every entry moved by up to 0.005")
 
 
-fig4 = [Instance("variance 20", spread=fraction(20), says="N(20, 20) read with 20 as the variance"),
-        Instance("standard deviation 20", spread=fraction(400),
-                 says="N(20, 20) read with 20 as the standard deviation: a draw is at most 0 with probability 0.159")]
+fig4 = [ft.Instance("variance 20", spread=ft.fraction(20), says="N(20, 20) read with 20 as the variance"),
+        ft.Instance("standard deviation 20", spread=ft.fraction(400),
+                    says="N(20, 20) read with 20 as the standard deviation: a draw is at most 0 with probability 0.159")]

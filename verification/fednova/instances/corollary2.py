@@ -4,14 +4,7 @@ from math import isqrt
 
 import numpy as np
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.solvers import Proximal
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.optima import optimum
-from fltheory.core.problems.logistic import Logistic
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL, Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
+import fltheory as ft
 from verification.fednova.instances.surrogate import Descending
 
 try:
@@ -20,10 +13,10 @@ except ImportError:  # the searches are then SKIPPED, with that reason
     st = None
 
 def _relaxed():
-    field = Field("alpha step u v W s")
-    return Instance("m = u^2, taubar = v^2, T = W^6", domain=field,
-                    s=dict(zip(field.names, field.symbols, strict=True)),
-                    says="perfect powers, so that every exponent of (138)-(141) is rational")
+    field = ft.Field("alpha step u v W s")
+    return ft.Instance("m = u^2, taubar = v^2, T = W^6", domain=field,
+                       s=dict(zip(field.names, field.symbols, strict=True)),
+                       says="perfect powers, so that every exponent of (138)-(141) is rational")
 
 
 relaxed = [_relaxed()]
@@ -31,22 +24,21 @@ relaxed = [_relaxed()]
 
 # ---- Corollary 2: exact bounds as functions of alpha ------------------------------------------------------
 def corollary2(name, u, tau, W, xi, x0, says):
-    """Equal steps tau = v^2, m = u^2 unit quadratics with minimisers xi, T = W^6, eta = sqrt(m/(tau T)) and free
-    alpha.
+    """Equal steps tau = v^2, m = u^2 unit quadratics with minimisers xi, T = W^6, eta = sqrt(m/(tau T)) and free alpha.
     """
-    field = Field("alpha")
+    field = ft.Field("alpha")
     v = next(k for k in range(1, tau + 1) if k * k == tau)
     m, T, eta = u * u, W**6, Fraction(u, v * W**3)
-    point, n = [fraction(c) for c in x0], len(xi)
-    centre = [sum(fraction(c[k]) for c in xi) / n for k in range(len(x0))]
+    point, n = [ft.fraction(c) for c in x0], len(xi)
+    centre = [sum(ft.fraction(c[k]) for c in xi) / n for k in range(len(x0))]
     one = [[1 if j == k else 0 for k in range(len(x0))] for j in range(len(x0))]
-    problem = Quadratic([one] * m, xi)
-    kappa2 = fraction(problem.dissimilarity([Fraction(1, m)] * m, 1))
+    problem = ft.Quadratic([one] * m, xi)
+    kappa2 = ft.fraction(problem.dissimilarity([Fraction(1, m)] * m, 1))
     gap = sum((a - b) ** 2 for a, b in zip(point, centre, strict=True)) / 2
-    return Instance(name, problem, FedAvg(eta, tau, Proximal(alpha=field.symbols[0])), Full(), domain=field,
-                    L=fraction(problem.constants.L), kappa2=kappa2, gap=gap, x0=x0, m=m, T=T, u=u,
-                    v=v, W=W, alpha=field.symbols[0], s={"x": 0 * field.symbols[0]}, general=False,
-                    says=says)
+    return ft.Instance(name, problem, ft.FedAvg(eta, tau, ft.Proximal(alpha=field.symbols[0])), ft.Full(), domain=field,
+                       L=ft.fraction(problem.constants.L), kappa2=kappa2, gap=gap, x0=x0, m=m, T=T, u=u,
+                       v=v, W=W, alpha=field.symbols[0], s={"x": 0 * field.symbols[0]}, general=False,
+                       says=says)
 
 
 _plane = [[1, 0], [1, 0], [-1, 0], [-1, 0]]
@@ -58,13 +50,13 @@ nonzero = [corollary2("m=4, tau=16, T=8^6", 2, 16, 8, _plane, [1, 1],
 
 def _threshold_symbols():
     """Equal steps; (1 - alpha)^tau = 1 - tau alpha + tau (tau - 1)/2 alpha^2 - r alpha^3 with r finite (binomial
-    theorem).
-    """
-    field = Field("alpha tau r eta L kappa2 gap m v x z k")
+    theorem)."""
+    field = ft.Field("alpha tau r eta L kappa2 gap m v x z k")
     s = dict(zip(field.names, field.symbols, strict=True))
-    return Instance("any tau", None, FedAvg(1, 1, Proximal(alpha=s["v"])), Full(), domain=field, solver="proximal",
-                    value=s["v"],
-                    s=s, general=True, says="every L, kappa, gap, eta, m and integer tau >= 2; T = m/(tau eta^2)")
+    return ft.Instance("any tau", None, ft.FedAvg(1, 1, ft.Proximal(alpha=s["v"])), ft.Full(), domain=field,
+                       solver="proximal",
+                       value=s["v"],
+                       s=s, general=True, says="every L, kappa, gap, eta, m and integer tau >= 2; T = m/(tau eta^2)")
 
 
 threshold = [_threshold_symbols(), *nonzero,
@@ -86,27 +78,27 @@ def _power(number, k):
     return Fraction(root) if root**k == number else Fraction(float(number) ** (1 / k))
 
 
-def rate(name, problem, taus, T, L, kappa2, gap, sigma=0, x0=None, measured=False, kind=Instance, domain=RATIONAL,
+def rate(name, problem, taus, T, L, kappa2, gap, sigma=0, x0=None, measured=False, kind=ft.Instance, domain=ft.RATIONAL,
          says=""):
     """FedProx with the prescribed eta and alpha, up to 1e-9 where they are irrational; uniform p, beta^2 = 1.
 
-    measured: the coded rounds are run as well. Constants are declared: bounds of the problem's own.
-    """
+    measured: the coded rounds are run as well. Constants are declared: bounds of the problem's own."""
     m, total = len(taus), sum(taus)  # m taubar
     eta, alpha = _root(Fraction(m * m, total * T)), min(Fraction(m) / _power(total, 2) / _power(T, 6), Fraction(1))
-    return kind(name, problem, FedAvg(eta, tuple(taus), Proximal(alpha=alpha)), Full(), noise=sigma, domain=domain,
+    return kind(name, problem, ft.FedAvg(eta, tuple(taus), ft.Proximal(alpha=alpha)), ft.Full(), noise=sigma,
+                domain=domain,
                 x0=x0,
                 alpha=alpha, value=alpha, solver="proximal", fednova=False, m=m, T=T, rounds=T,
-                L=fraction(L),
-                kappa2=fraction(kappa2), gap=fraction(gap), root=_root(total * T), measured=measured, units=False,
+                L=ft.fraction(L),
+                kappa2=ft.fraction(kappa2), gap=ft.fraction(gap), root=_root(total * T), measured=measured, units=False,
                 says=says)
 
 
 def _pair(h, xi, x0):
     """Two clients h (x - xi_i)^2 / 2 on the line with their constants L, kappa^2 and initial gap."""
-    h, xi, x0 = fraction(h), [fraction(v) for v in xi], fraction(x0)
+    h, xi, x0 = ft.fraction(h), [ft.fraction(v) for v in xi], ft.fraction(x0)
     mean = sum(xi) / len(xi)
-    return {"problem": Quadratic([[[h]]] * len(xi), [[v] for v in xi]), "L": h, "x0": [x0],
+    return {"problem": ft.Quadratic([[[h]]] * len(xi), [[v] for v in xi]), "L": h, "x0": [x0],
             "kappa2": h * h * sum((v - mean) ** 2 for v in xi) / len(xi), "gap": h * (x0 - mean) ** 2 / 2}
 
 
@@ -116,7 +108,7 @@ corollary2_rate = [
     rate("noise, large L", taus=(4,) * 4, T=4096, sigma=1, **_pair(4, [0] * 4, 0), says="the drift of noise matters"),
     rate("drift only", taus=(2, 6, 3, 5), T=4096, **_pair(1, [1, 1, -1, -1], 0),
          says="no noise, unequal comparable steps"),
-    rate("steps (1, 2), run", taus=(1, 2), T=216, sigma=1, measured=True, **_pair("1/2", [1, -1], 2), domain=FLOAT,
+    rate("steps (1, 2), run", taus=(1, 2), T=216, sigma=1, measured=True, **_pair("1/2", [1, -1], 2), domain=ft.FLOAT,
          says="also the coded rounds' exact moments, in floats"),
     rate("too few rounds", taus=(4,) * 4, T=512, **_pair(1, [1, 1, -1, -1], 1)),
     rate("one long client", taus=(1, 1, 1, 13), T=4096, **_pair("1/8", [1, 1, -1, -1], 1),
@@ -130,7 +122,7 @@ def common_hessian(draw):
     h = draw(st.fractions(Fraction(1, 8), 2, max_denominator=8))
     setting = _pair(h, [draw(st.integers(-3, 3)) for _ in taus], draw(st.integers(-3, 3)))
     sigma = draw(st.integers(0, 2))
-    return rate("random quadratic", taus=taus, T=T, sigma=sigma, measured=T <= 512, domain=FLOAT, **setting,
+    return rate("random quadratic", taus=taus, T=T, sigma=sigma, measured=T <= 512, domain=ft.FLOAT, **setting,
                 says=f"h={h}, tau={taus}, T={T}, sigma={sigma}, x0={setting['x0']}")
 
 
@@ -142,14 +134,15 @@ def logistic(draw):
     if not any(v[0] for a in A for v in a):
         return None
     labels = [[draw(st.integers(0, 1)) for _ in a] for a in A]
-    problem = Logistic(A, labels, Fraction(1, 10))
+    problem = ft.Logistic(A, labels, Fraction(1, 10))
     x0 = [draw(st.integers(-3, 3))]
     # data gradients are bounded by the mean |row|, so this kappa^2 is admissible with beta^2 = 1
     kappa2 = sum((sum(abs(v[0]) for v in a) / len(a)) ** 2 for a in A) / len(A)
-    start = fraction(float(problem.to(FLOAT).value(FLOAT.array(np.array(x0, dtype=object)))))
-    gap = max(start - fraction(float(optimum(problem).value)), Fraction(0)) + Fraction(1, 10**6)
-    return rate("random logistic", problem, taus, T, fraction(problem.constants.L), kappa2, gap, x0=x0, measured=True,
-                kind=Descending, domain=FLOAT, says=f"A={A}, labels={labels}, tau={taus}, T={T}, x0={x0}")
+    start = ft.fraction(float(problem.to(ft.FLOAT).value(ft.FLOAT.array(np.array(x0, dtype=object)))))
+    gap = max(start - ft.fraction(float(ft.optimum(problem).value)), Fraction(0)) + Fraction(1, 10**6)
+    return rate("random logistic", problem, taus, T, ft.fraction(problem.constants.L), kappa2, gap, x0=x0,
+                measured=True,
+                kind=Descending, domain=ft.FLOAT, says=f"A={A}, labels={labels}, tau={taus}, T={T}, x0={x0}")
 
 
 def _steps(draw, longest=10**6):
@@ -159,5 +152,5 @@ def _steps(draw, longest=10**6):
     return taus, rounds if rounds <= longest else sum(taus) ** 3
 
 # in numbers what the others prove in symbols
-illustrate([*threshold])
-illustrate(threshold[1:], symbols=True)
+ft.illustrate([*threshold])
+ft.illustrate(threshold[1:], symbols=True)

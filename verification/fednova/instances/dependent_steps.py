@@ -3,11 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.laws.draw import everyone
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.scalars import Balls, fraction
-from fltheory.verdicts.claims.claim import Instance
+import fltheory as ft
 from verification.fednova.instances import scalar
 
 HALF = Fraction(1, 2)
@@ -26,8 +22,9 @@ def outcomes(steps_after):
 
 def one_client(name, steps_after, eta, rounds, x0, says):
     """F = x^2/2, one client, FedNova with tau_eff = 1 and one or two vanilla steps."""
-    return Instance(name, scalar([1], [0]), FedNova(eta, None, tau_eff=1), Full(), domain=Balls(256), x0=[fraction(x0)],
-                    rounds=rounds, outcomes=outcomes(steps_after), says=says)
+    return ft.Instance(name, scalar([1], [0]), ft.FedNova(eta, None, tau_eff=1), ft.Full(), domain=ft.Balls(256),
+                       x0=[ft.fraction(x0)],
+                       rounds=rounds, outcomes=outcomes(steps_after), says=says)
 
 
 def coded_round(i):
@@ -37,7 +34,7 @@ def coded_round(i):
     def moved(x, noise, steps):
         state = algorithm.init(problem, i.domain.array(np.array([x], dtype=object)))
         slots = [i.domain.array(np.array([[v]], dtype=object)) for v in noise]
-        draw = everyone(1, np.array([steps]))._replace(xi=lambda k: slots[k])
+        draw = ft.everyone(1, np.array([steps]))._replace(xi=lambda k: slots[k])
         return algorithm.round(problem, state, draw).x[0]
     made = [(i.domain.scalar(q), moved(0, noise, steps), moved(1, noise, steps)) for q, noise, steps in i.outcomes]
     return [(q, far - near, near) for q, near, far in made]

@@ -1,22 +1,16 @@
 """Instances for Section 4.1 and Appendix B: solvers as symbols, first-order bias."""
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.solvers import Momentum, MomentumProximal, Proximal
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field
-from fltheory.verdicts.claims.claim import Instance
+import fltheory as ft
 from verification.fednova.instances import SOLVERS
 
 
 def _momentum_symbolic():
-    k = Field("rho eta z y u g")
+    k = ft.Field("rho eta z y u g")
     rho, eta, z, y, u, g = k.symbols
-    return Instance(
+    return ft.Instance(
         "general tau",
         None,
-        FedAvg(eta, 1, Momentum(rho)),
-        Full(),
+        ft.FedAvg(eta, 1, ft.Momentum(rho)),
+        ft.Full(),
         domain=k,
         rho=rho,
         z=z,
@@ -29,13 +23,13 @@ def _momentum_symbolic():
 
 
 def _momentum_explicit(tau):
-    k = Field("rho eta x " + " ".join(f"g{j}" for j in range(tau)))
+    k = ft.Field("rho eta x " + " ".join(f"g{j}" for j in range(tau)))
     rho, eta, x, *g = k.symbols
-    return Instance(
+    return ft.Instance(
         f"tau={tau}",
         None,
-        FedAvg(eta, tau, Momentum(rho)),
-        Full(),
+        ft.FedAvg(eta, tau, ft.Momentum(rho)),
+        ft.Full(),
         domain=k,
         rho=rho,
         x=x,
@@ -49,13 +43,13 @@ momentum = [_momentum_symbolic(), *(_momentum_explicit(t) for t in (1, 2, 5, 8))
 
 
 def _alpha_symbolic():
-    k = Field("x A B a b")
+    k = ft.Field("x A B a b")
     x, A, B, a, b = k.symbols
-    return Instance(
+    return ft.Instance(
         "all integers a > b >= 1",
         None,
-        FedAvg(1, 1, Proximal(alpha=1 - x)),
-        Full(),
+        ft.FedAvg(1, 1, ft.Proximal(alpha=1 - x)),
+        ft.Full(),
         domain=k,
         x=x,
         A=A,
@@ -80,41 +74,41 @@ def _bias_symbolic(solver, server, n=2, d=2, taus=(2, 3)):
         *(f"e{i}{j}" for i in range(n) for j in range(d)),
         *(f"x{j}" for j in range(d)),
     ]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     H = [[[s[f"h{i}{min(j, k)}{max(j, k)}"] for k in range(d)] for j in range(d)] for i in range(n)]
     e = [[s[f"e{i}{j}"] for j in range(d)] for i in range(n)]
     p = [s[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
-    problem = Quadratic.from_linear(H, e, p)
+    problem = ft.Quadratic.from_linear(H, e, p)
     value = (s["v"], s["w"]) if solver == "momentum-proximal" else s["v"]
-    local = MomentumProximal(*value) if solver == "momentum-proximal" else SOLVERS[solver](value)
+    local = ft.MomentumProximal(*value) if solver == "momentum-proximal" else SOLVERS[solver](value)
     algorithm = server(s["eta"], taus, local)
-    return Instance(
+    return ft.Instance(
         f"{server.__name__}, {solver}, n={n}, d={d}, tau={taus}",
         problem,
         algorithm,
-        Full(),
+        ft.Full(),
         domain=field,
         H=H,
         e=e,
         x=[s[f"x{j}"] for j in range(d)],
         solver=solver,
         value=value,
-        fednova=server is FedNova,
+        fednova=server is ft.FedNova,
         says="every entry of the non-commuting H_i, e_i, x, p, eta and the solver's parameter are symbols",
     )
 
 
 def _bias_client(solver, tau):
-    field = Field("eta v h e x")
+    field = ft.Field("eta v h e x")
     eta, v, h, e, x = field.symbols
-    problem = Quadratic.from_linear([[[h]]], [[e]])
-    return Instance(
+    problem = ft.Quadratic.from_linear([[[h]]], [[e]])
+    return ft.Instance(
         f"one client, {solver}, tau={tau}",
         problem,
-        FedAvg(eta, tau, SOLVERS[solver](v)),
-        Full(),
+        ft.FedAvg(eta, tau, SOLVERS[solver](v)),
+        ft.Full(),
         domain=field,
         H=[[[h]]],
         e=[[e]],
@@ -127,7 +121,7 @@ def _bias_client(solver, tau):
     )
 
 
-bias = [_bias_symbolic(s, server) for s in SOLVERS for server in (FedAvg, FedNova)]
-bias += [_bias_symbolic("vanilla", FedAvg, n=3, d=2, taus=(1, 2, 3))]
+bias = [_bias_symbolic(s, server) for s in SOLVERS for server in (ft.FedAvg, ft.FedNova)]
+bias += [_bias_symbolic("vanilla", ft.FedAvg, n=3, d=2, taus=(1, 2, 3))]
 bias += [_bias_client(s, tau) for s in SOLVERS for tau in (1, 4, 8)]
-momentum_proximal = _bias_symbolic("momentum-proximal", FedNova)
+momentum_proximal = _bias_symbolic("momentum-proximal", ft.FedNova)

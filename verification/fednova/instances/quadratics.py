@@ -1,32 +1,27 @@
 """Instances for Section 3 and Appendix A."""
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.solvers import Proximal, Vanilla
-from fltheory.core.laws.memoryless import Full
+import fltheory as ft
 from fltheory.core.problems import instances as named
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field, fraction
-from fltheory.verdicts.claims.claim import Instance
 from verification.fednova.instances import plane
 
 
 def prox_quadratic(name, problem, eta, taus, mu=0, says="", **extra):
-    eta, mu = fraction(eta), fraction(mu)
-    solver = Proximal(mu=mu) if mu else Vanilla()
-    return Instance(
-        name, problem, FedAvg(eta, tuple(taus), solver), Full(), mu=mu, says=says, **extra
+    eta, mu = ft.fraction(eta), ft.fraction(mu)
+    solver = ft.Proximal(mu=mu) if mu else ft.Vanilla()
+    return ft.Instance(
+        name, problem, ft.FedAvg(eta, tuple(taus), solver), ft.Full(), mu=mu, says=says, **extra
     )
 
 
 def _symbolic_pair():
     """Two clients in the plane with every entry of H_i and e_i, p_1, eta and mu a symbol; steps (1, 2)."""
-    k = Field("eta mu p a1 b1 c1 a2 b2 c2 u1 v1 u2 v2")
+    k = ft.Field("eta mu p a1 b1 c1 a2 b2 c2 u1 v1 u2 v2")
     eta, mu, p, a1, b1, c1, a2, b2, c2, u1, v1, u2, v2 = k.symbols
-    problem = Quadratic.from_linear([[[a1, b1], [b1, c1]], [[a2, b2], [b2, c2]]], [[u1, v1], [u2, v2]], [p, 1 - p])
-    return Instance(
+    problem = ft.Quadratic.from_linear([[[a1, b1], [b1, c1]], [[a2, b2], [b2, c2]]], [[u1, v1], [u2, v2]], [p, 1 - p])
+    return ft.Instance(
         "all symbols, d=2, tau=(1,2)",
         problem,
-        FedAvg(eta, (1, 2), Proximal(mu=mu)),
-        Full(),
+        ft.FedAvg(eta, (1, 2), ft.Proximal(mu=mu)),
+        ft.Full(),
         domain=k,
         mu=mu,
         says="every entry of H_i and e_i, p, eta and mu are symbols",
@@ -67,15 +62,15 @@ def _unit_symbolic(n):
     """Unit Hessians, uniform p, e_i free; z_i stands for (1 - eta)^tau_i, so tau_i is any integer."""
     names = ["eta", *(f"e{i}" for i in range(n)), *(f"z{i}" for i in range(n)), *(f"t{i}" for i in range(n)),
              *(f"r{i}" for i in range(n))]
-    k = Field(" ".join(names))
+    k = ft.Field(" ".join(names))
     eta, rest = k.symbols[0], k.symbols[1:]
     e, z, t, r = (rest[j * n:(j + 1) * n] for j in range(4))
-    problem = Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
-    return Instance(
+    problem = ft.Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
+    return ft.Instance(
         f"n={n}, general tau",
         problem,
-        FedAvg(eta, 1),
-        Full(),
+        ft.FedAvg(eta, 1),
+        ft.Full(),
         domain=k,
         e=[[v] for v in e],
         z=z,
@@ -88,11 +83,11 @@ def _unit_symbolic(n):
 
 def _unit_explicit(taus):
     n = len(taus)
-    k = Field("eta " + " ".join(f"e{i}" for i in range(n)))
+    k = ft.Field("eta " + " ".join(f"e{i}" for i in range(n)))
     eta, *e = k.symbols
-    problem = Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
-    return Instance(f"tau={taus}", problem, FedAvg(eta, taus), Full(), domain=k, e=[[v] for v in e],
-                    general=False, says="the whole coded round, eta and e_i free")
+    problem = ft.Quadratic.from_linear([[[1]]] * n, [[v] for v in e])
+    return ft.Instance(f"tau={taus}", problem, ft.FedAvg(eta, taus), ft.Full(), domain=k, e=[[v] for v in e],
+                       general=False, says="the whole coded round, eta and e_i free")
 
 
 lem1 = [_unit_symbolic(2), _unit_symbolic(3), _unit_explicit((1, 10)), _unit_explicit((2, 3, 7))]

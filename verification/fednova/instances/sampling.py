@@ -1,13 +1,8 @@
 """Instances for Section 5 and Appendices F, G."""
 from fractions import Fraction
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.laws.memoryless import Full, WithReplacement
+import fltheory as ft
 from fltheory.core.problems.base import check_weights
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
 
 
 def _stability_symbolic(n):
@@ -21,17 +16,17 @@ def _stability_symbolic(n):
         "y",
         "k",
     ]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     p = [s[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
     e = [[s[f"e{i}"]] for i in range(n)]
-    problem = Quadratic.from_linear([[[1]]] * n, e, p)
-    return Instance(
+    problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
+    return ft.Instance(
         f"n={n}, general tau",
         problem,
-        FedNova(s["eta"], 1, tau_eff=s["tau_eff"]),
-        Full(),
+        ft.FedNova(s["eta"], 1, tau_eff=s["tau_eff"]),
+        ft.Full(),
         domain=field,
         tau_eff=s["tau_eff"],
         e=e,
@@ -46,14 +41,14 @@ def _stability_symbolic(n):
 
 def fednova_unit(name, taus, eta, weights=None, says=""):
     n = len(taus)
-    p = [fraction(v) for v in check_weights(weights, n)]
-    problem = Quadratic([[[1]]] * n, [[i] for i in range(n)], weights)
+    p = [ft.fraction(v) for v in check_weights(weights, n)]
+    problem = ft.Quadratic([[[1]]] * n, [[i] for i in range(n)], weights)
     tau_eff = sum(q * t for q, t in zip(p, taus, strict=True))
-    return Instance(
+    return ft.Instance(
         name,
         problem,
-        FedNova(fraction(eta), tuple(taus), tau_eff=tau_eff),
-        Full(),
+        ft.FedNova(ft.fraction(eta), tuple(taus), tau_eff=tau_eff),
+        ft.Full(),
         tau_eff=tau_eff,
         general=False,
         says=says,
@@ -71,17 +66,17 @@ stability = [
 
 def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
     """Scheme (i): q i.i.d. draws proportional to p, averaged plainly; unit Hessians, tau equal steps."""
-    problem = Quadratic([[[1]]] * len(xi), [[v] for v in xi], probabilities)
-    p = [fraction(v) for v in problem.weights]
-    xi = [fraction(v) for v in xi]
+    problem = ft.Quadratic([[[1]]] * len(xi), [[v] for v in xi], probabilities)
+    p = [ft.fraction(v) for v in problem.weights]
+    xi = [ft.fraction(v) for v in xi]
     mean = sum(a * b for a, b in zip(p, xi, strict=True))
     V = sum(a * (b - mean) ** 2 for a, b in zip(p, xi, strict=True))
-    eta = fraction(eta)
-    return Instance(
+    eta = ft.fraction(eta)
+    return ft.Instance(
         name,
         problem,
-        FedAvg(eta, tau, averaging="plain"),
-        WithReplacement(q, [str(v) for v in p]),
+        ft.FedAvg(eta, tau, averaging="plain"),
+        ft.WithReplacement(q, [str(v) for v in p]),
         q=q,
         V=V,
         xi=xi,
@@ -95,22 +90,22 @@ def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
 def _scheme_i_symbolic(n, q):
     """s stands for 1 - (1 - eta)^tau: tau coded steps of size eta on a unit Hessian are one step of size s."""
     names = ["s", "eta", "z", "y", *(f"p{i}" for i in range(n - 1)), *(f"e{i}" for i in range(n))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     d = dict(zip(names, field.symbols, strict=True))
     p = [d[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
     xi = [d[f"e{i}"] for i in range(n)]
-    problem = Quadratic([[[1]]] * n, [[v] for v in xi], p)
+    problem = ft.Quadratic([[[1]]] * n, [[v] for v in xi], p)
     mean = sum((a * b for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * xi[0])
     V = sum(
         (a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)),
         p[0] * (xi[0] - mean) * (xi[0] - mean),
     )
-    return Instance(
+    return ft.Instance(
         f"n={n}, q={q}, general tau",
         problem,
-        FedAvg(d["s"], 1, averaging="plain"),
-        WithReplacement(q, p),
+        ft.FedAvg(d["s"], 1, averaging="plain"),
+        ft.WithReplacement(q, p),
         domain=field,
         eta=d["eta"],
         s=d["s"],
@@ -154,12 +149,12 @@ cor3 = [corollary3(t) for t in (10, 100, 1000)]
 
 def _cor3_symbols():
     names = "root q tau tau_eff L sigma2 kappa2 gap B C"
-    field = Field(names)
-    return Instance("all symbols", domain=field, says="root stands for sqrt(q tau T)",
-                    **dict(zip(names.split(), field.symbols, strict=True)))
+    field = ft.Field(names)
+    return ft.Instance("all symbols", domain=field, says="root stands for sqrt(q tau T)",
+                       **dict(zip(names.split(), field.symbols, strict=True)))
 
 
 cor3_symbols = _cor3_symbols()
 
 # in numbers what the others prove in symbols
-illustrate([*cor3, *sampling, *stability])
+ft.illustrate([*cor3, *sampling, *stability])

@@ -1,9 +1,7 @@
 """Families of admissible instances of client sampling for counter-example searches."""
 from fractions import Fraction
 
-from fltheory.core.problems.huber import HuberLoss
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import fraction
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.instances.client_sampling import Enumerated, sampled
 
@@ -29,7 +27,7 @@ def _quadratic(draw):
         diagonal, off = [draw(st.integers(-1, 4)) for _ in range(d)], draw(st.integers(-1, 1))
         H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
     e = [[draw(st.integers(-3, 3)) for _ in range(d)] for _ in range(n)]
-    return Quadratic.from_linear(H, e, _weights(draw, n)), None, f"H={H}, e={e}"
+    return ft.Quadratic.from_linear(H, e, _weights(draw, n)), None, f"H={H}, e={e}"
 
 
 def _huber(draw):
@@ -38,7 +36,7 @@ def _huber(draw):
     U = [[[draw(st.sampled_from([1, 2, -1]))] for _ in range(draw(st.integers(1, 2)))] for _ in range(n)]
     offsets = [[draw(st.integers(-3, 3)) for _ in u] for u in U]
     delta, p = draw(st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2)])), _weights(draw, n)
-    problem = HuberLoss(U, offsets, delta, 1, draw(st.sampled_from([0, Fraction(1, 4)])), p)
+    problem = ft.HuberLoss(U, offsets, delta, 1, draw(st.sampled_from([0, Fraction(1, 4)])), p)
     kappa2 = sum(w * (delta * sum(abs(r[0]) for r in u)) ** 2 for w, u in zip(p, U, strict=True))
     return problem, kappa2, f"U={U}, offsets={offsets}, delta={delta}"
 
@@ -46,13 +44,13 @@ def _huber(draw):
 def _setting(draw, n, names):
     """Steps, solver with its parameter, sample size."""
     taus, solver = tuple(draw(st.integers(1, 4)) for _ in range(n)), draw(st.sampled_from(sorted(names)))
-    value = fraction(draw(st.fractions(*RANGES[solver], max_denominator=8))) if solver in RANGES else None
+    value = ft.fraction(draw(st.fractions(*RANGES[solver], max_denominator=8))) if solver in RANGES else None
     return taus, solver, value, draw(st.integers(1, 2))
 
 
 def _step(draw, problem, taus, solver, value):
     """(eta, tau_eff) at a drawn share of what the step conditions allow."""
-    L = fraction(problem.constants.L)
+    L = ft.fraction(problem.constants.L)
     longest = max(f.norm1(f.a_vector(solver, t, value)) for t in taus)
     share = draw(st.sampled_from([Fraction(1, 12), Fraction(1, 30), Fraction(1, 100)]))
     tau_eff = draw(st.sampled_from([Fraction(1, 1000), Fraction(1), longest]))

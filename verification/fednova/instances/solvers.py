@@ -3,13 +3,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import GeneralRule
-from fltheory.core.algorithms.solvers import Decay
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field
-from fltheory.verdicts.claims.claim import Instance, illustrate
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import SOLVERS
@@ -17,31 +11,32 @@ from verification.fednova.instances import SOLVERS
 
 def local(solver, longest=8, says="any number of steps; all coefficients up to 8 steps"):
     """One client's coded solver with its parameter v, step eta and gradients as symbols; z and q are powers."""
-    field = Field("eta v x y d u g z q k")
+    field = ft.Field("eta v x y d u g z q k")
     s = dict(zip(field.names, field.symbols, strict=True))
-    return Instance(solver, None, FedAvg(s["eta"], 1, SOLVERS[solver](s["v"])), Full(), domain=field, solver=solver,
-                    value=s["v"], longest=longest, above=False, s=s, says=says)
+    return ft.Instance(solver, None, ft.FedAvg(s["eta"], 1, SOLVERS[solver](s["v"])), ft.Full(), domain=field,
+                       solver=solver,
+                       value=s["v"], longest=longest, above=False, s=s, says=says)
 
 
 prefixes = [local(s) for s in SOLVERS]
 decay = [local("decay")]
 proximal = [local("proximal"),
-            Instance("listed gradients", None, FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), Full(),
-                     value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
-                     says="numbers, on which a local step need not be affine to be compared")]
+            ft.Instance("listed gradients", None, ft.FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), ft.Full(),
+                        value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
+                        says="numbers, on which a local step need not be affine to be compared")]
 above_one = local("proximal", says="alpha = 1 + v above 1: entries alternate in sign")
 norms = [*prefixes, above_one.but(name="proximal, alpha above 1", above=True)]
 
 
 def linear_losses(n, p):
     """f_i(x) = x_i: the coded round moves coordinate i by -eta tau_eff w_i, noise by v_i |a_i|_2."""
-    return Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), p)
+    return ft.Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), p)
 
 
 def symbols(n, uniform=False, more="", own=False):
     """A field with eta, v, x, k, and per client p_i (summing to 1), s_i, z_i, t_i, r_i (and v_i with `own`)."""
-    field = Field(" ".join(["eta v x z k root", *(f"{name}{i}" for name in "sztrv"[:4 + own] for i in range(n)),
-                            *([] if uniform else [f"p{i}" for i in range(n - 1)]), more]))
+    field = ft.Field(" ".join(["eta v x z k root", *(f"{name}{i}" for name in "sztrv"[:4 + own] for i in range(n)),
+                               *([] if uniform else [f"p{i}" for i in range(n - 1)]), more]))
     s = dict(zip(field.names, field.symbols, strict=True))
     one = s["eta"] * 0 + 1
     p = [one / n] * n if uniform else [s[f"p{i}"] for i in range(n - 1)]
@@ -50,11 +45,10 @@ def symbols(n, uniform=False, more="", own=False):
     return field, s, p
 
 
-def general(solver, n, server=FedAvg, uniform=False, own=False, more="", **extra):
+def general(solver, n, server=ft.FedAvg, uniform=False, own=False, more="", **extra):
     """Any numbers of local steps: z_i stands for r^tau_i, t_i for tau_i; s1 = |a_i|_1 and s2 = |a_i|_2^2.
 
-    solver None: any solver at all, s_i free. own: every client has its own parameter v_i.
-    """
+    solver None: any solver at all, s_i free. own: every client has its own parameter v_i."""
     field, s, p = symbols(n, uniform, more, own)
     pick = lambda name: [s[f"{name}{i}"] for i in range(n)]  # noqa: E731
     values = pick("v") if own else [s["v"]] * n
@@ -62,22 +56,24 @@ def general(solver, n, server=FedAvg, uniform=False, own=False, more="", **extra
     z, t, free = pick("z"), pick("t"), pick("s")
     s1 = free if solver is None else [fs.norm1(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
     s2 = None if solver is None else [fs.norm2(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
-    return Instance(f"n={n}, general tau" + (", uniform p" if uniform else ""), linear_losses(n, p), algorithm, Full(),
-                    domain=field, solver=solver, value=s["v"], values=values, z=z, t=t, r=pick("r"),
-                    s1=s1, s2=s2, s=s, taus=None,
-                    says="every p, parameter and number of steps" if solver else "every p and every 1-norm", **extra)
+    return ft.Instance(f"n={n}, general tau" + (", uniform p" if uniform else ""), linear_losses(n, p), algorithm,
+                       ft.Full(),
+                       domain=field, solver=solver, value=s["v"], values=values, z=z, t=t, r=pick("r"),
+                       s1=s1, s2=s2, s=s, taus=None,
+                       says="every p, parameter and number of steps" if solver else "every p and every 1-norm", **extra)
 
 
-def whole(solver, taus, server=FedAvg, uniform=False, value=None, more="", noise=1, **extra):
+def whole(solver, taus, server=ft.FedAvg, uniform=False, value=None, more="", noise=1, **extra):
     """The whole coded round on linear losses; p and the solver's parameter are symbols."""
     n = len(taus)
     field, s, p = symbols(n, uniform, more)
     v = s["v"] if value is None else s["v"] * 0 + value
-    return Instance(f"{solver}, tau={taus}" + (", uniform p" if uniform else ""), linear_losses(n, p),
-                    server(s["eta"], tuple(taus), SOLVERS[solver](v)), Full(), noise=noise, domain=field,
-                    solver=solver, value=v, values=[v] * n,
-                    t=[v * 0 + t for t in taus], s=s,
-                    z=[fs.ratio(solver, v) ** t for t in taus], says="the whole coded round on linear losses", **extra)
+    return ft.Instance(f"{solver}, tau={taus}" + (", uniform p" if uniform else ""), linear_losses(n, p),
+                       server(s["eta"], tuple(taus), SOLVERS[solver](v)), ft.Full(), noise=noise, domain=field,
+                       solver=solver, value=v, values=[v] * n,
+                       t=[v * 0 + t for t in taus], s=s,
+                       z=[fs.ratio(solver, v) ** t for t in taus], says="the whole coded round on linear losses",
+                       **extra)
 
 
 # ---- eqs 5-6 ----------------------------------------------------------------------------------------------
@@ -88,7 +84,7 @@ def _any_round(n, d=2):
     s = base.s
     tau_eff, w = f.plain_averaging(base.p, base.s1)
     change = np.array([[s[f"c{i}{j}"] for j in range(d)] for i in range(n)])
-    return base.but(name=f"n={n}, any solvers", rule=GeneralRule(base.eta, 1, tau_eff=tau_eff, w=tuple(w)),
+    return base.but(name=f"n={n}, any solvers", rule=ft.GeneralRule(base.eta, 1, tau_eff=tau_eff, w=tuple(w)),
                     change=change, x=[s[f"x{j}"] for j in range(d)], mass=np.array([[base.eta * v] for v in base.s1]),
                     says="any local changes and 1-norms: every solver, loss, noise and number of steps, mixed solvers "
                          "too")
@@ -96,14 +92,14 @@ def _any_round(n, d=2):
 
 def _coded_round(solver, taus=(2, 3)):
     """A whole coded round on two symbolic quadratics."""
-    field = Field("eta v p h0 h1 e0 e1")
+    field = ft.Field("eta v p h0 h1 e0 e1")
     eta, v, p, h0, h1, e0, e1 = field.symbols
     tau_eff, w = f.plain_averaging([p, 1 - p], [f.norm1(f.a_vector(solver, t, v)) for t in taus])
     local_solver = SOLVERS[solver](v)
-    return Instance(f"{solver}, tau={taus}", Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p]),
-                    FedAvg(eta, taus, local_solver), Full(), domain=field,
-                    rule=GeneralRule(eta, taus, local_solver, tau_eff=tau_eff, w=tuple(w)),
-                    says="coded rounds of both algorithms on quadratics, every symbol free")
+    return ft.Instance(f"{solver}, tau={taus}", ft.Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p]),
+                       ft.FedAvg(eta, taus, local_solver), ft.Full(), domain=field,
+                       rule=ft.GeneralRule(eta, taus, local_solver, tau_eff=tau_eff, w=tuple(w)),
+                       says="coded rounds of both algorithms on quadratics, every symbol free")
 
 
 eq5_6 = [*(_any_round(n) for n in (2, 3, 4)), *(_coded_round(s) for s in SOLVERS)]
@@ -115,7 +111,7 @@ alpha1 = [whole("proximal", (1, 3, 5), noise=0, value=1, more="tau")]
 
 def _reversal(taus):
     base = whole("proximal", taus, noise=0)
-    return base.but(name=f"tau={taus}", other=FedAvg(base.eta, tuple(taus), Decay(1 - base.value)))
+    return base.but(name=f"tau={taus}", other=ft.FedAvg(base.eta, tuple(taus), ft.Decay(1 - base.value)))
 
 
 reversal = [_reversal(t) for t in ((1, 4), (2, 8), (3, 6), (5, 7))]
@@ -141,4 +137,4 @@ def _w_iff():
 w_iff = _w_iff()
 
 # in numbers what the others prove in symbols
-illustrate([*proximal])
+ft.illustrate([*proximal])

@@ -4,18 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.errors import NoMinimiser
-from fltheory.core.laws.draw import everyone
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.laws.modes import Replay
-from fltheory.core.operators.operator import derive
-from fltheory.core.optima import optimum
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL, Balls, Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
+import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, framework, plane, scalar, two_clients
 from verification.fednova.instances import surrogate as S
@@ -27,25 +16,27 @@ LONGEST_LAW = 20  # rounds of a period that are worth a law of their own; longer
 def _rule(n):
     names = ["eta", "x", "t", "k", *(f"p{i}" for i in range(n - 1)), *(f"t{i}" for i in range(n)),
              *(f"c{i}" for i in range(n))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     d = dict(zip(names, field.symbols, strict=True))
     p = [d[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
-    problem = Quadratic.from_linear([[[1]]] * n, [[0]] * n, p)
-    plain = Instance("FedAvg", problem, FedAvg(d["eta"], 1), Full(), domain=field)
-    return Instance(f"n={n}", problem, FedNova(d["eta"], 1), Full(), domain=field, x=d["x"], k=d["k"],
-                    same=d["t"],
-                    t=[d[f"t{i}"] for i in range(n)], changes=[d[f"c{i}"] for i in range(n)], plain=plain, general=True,
-                    says="any changes, p, server model and integers tau_i")
+    problem = ft.Quadratic.from_linear([[[1]]] * n, [[0]] * n, p)
+    plain = ft.Instance("FedAvg", problem, ft.FedAvg(d["eta"], 1), ft.Full(), domain=field)
+    return ft.Instance(f"n={n}", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field, x=d["x"], k=d["k"],
+                       same=d["t"],
+                       t=[d[f"t{i}"] for i in range(n)], changes=[d[f"c{i}"] for i in range(n)], plain=plain,
+                       general=True,
+                       says="any changes, p, server model and integers tau_i")
 
 
 def _rule_exact(name, problem, taus):
     eta = Fraction(1, 10)
-    own = [Instance(f"client {k} alone", problem.surrogate([int(j == k) for j in range(problem.n)]), FedAvg(eta, t),
-                    Full())
+    own = [ft.Instance(f"client {k} alone", problem.surrogate([int(j == k) for j in range(problem.n)]),
+                       ft.FedAvg(eta, t),
+                       ft.Full())
            for k, t in enumerate(taus)]
-    return Instance(name, problem, FedNova(eta, taus), Full(), general=False, own=own,
-                    says="the whole coded round against each client's own FedAvg change")
+    return ft.Instance(name, problem, ft.FedNova(eta, taus), ft.Full(), general=False, own=own,
+                       says="the whole coded round against each client's own FedAvg change")
 
 
 rule = [_rule(2), _rule(3), _rule(4), _rule_exact("plane, tau=(1,3,8)", plane(), (1, 3, 8)),
@@ -55,16 +46,16 @@ rule = [_rule(2), _rule(3), _rule(4), _rule_exact("plane, tau=(1,3,8)", plane(),
 def _consistent(n):
     """Unit Hessians, any p and e_i: z_i = (1 - eta)^tau_i, and jets of z_i for the limit."""
     names = ["eta", "y", "k", *(f"p{i}" for i in range(n - 1)), *(f"{a}{i}" for a in "eztr" for i in range(n))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     d = dict(zip(names, field.symbols, strict=True))
     p = [d[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
     e, z, t, r = ([d[f"{a}{i}"] for i in range(n)] for a in "eztr")
     e = [[v] for v in e]
-    problem = Quadratic.from_linear([[[1]]] * n, e, p)
-    return Instance(f"unit Hessians, n={n}, general tau", problem, FedNova(d["eta"], 1), Full(), domain=field,
-                    e=e, z=z,
-                    t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
+    problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
+    return ft.Instance(f"unit Hessians, n={n}, general tau", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field,
+                       e=e, z=z,
+                       t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
 
 
 consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in framework.bias if i.fednova),
@@ -74,17 +65,18 @@ consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in f
 # ---- Theorem 3 --------------------------------------------------------------------------------------------
 def schedule(name, problem, blocks, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, tau_eff=None,
              beta2=None,
-             domain=RATIONAL, says="", kind=Instance, **extra):
+             domain=ft.RATIONAL, says="", kind=ft.Instance, **extra):
     """FedNova under a periodic schedule: blocks ((count, steps), ...) repeated; tau_eff a constant, or None for the
     round-wise default."""
-    eta, value = fraction(eta), None if value is None else fraction(value)
+    eta, value = ft.fraction(eta), None if value is None else ft.fraction(value)
     blocks = tuple((count, tuple(taus)) for count, taus in blocks)
     short = sum(c for c, _ in blocks) <= LONGEST_LAW
     period = [taus for count, taus in blocks for _ in range(count)] if short else None
-    law = None if period is None else Replay([(range(problem.n), taus) for taus in period])
-    tau_eff = None if tau_eff is None else fraction(tau_eff)
-    declared = {} if beta2 is None else {"beta2": fraction(beta2)}
-    return kind(name, problem, FedNova(eta, None, SOLVERS[solver](value), tau_eff=tau_eff), law, noise=fraction(sigma),
+    law = None if period is None else ft.Replay([(range(problem.n), taus) for taus in period])
+    tau_eff = None if tau_eff is None else ft.fraction(tau_eff)
+    declared = {} if beta2 is None else {"beta2": ft.fraction(beta2)}
+    return kind(name, problem, ft.FedNova(eta, None, SOLVERS[solver](value), tau_eff=tau_eff), law,
+                noise=ft.fraction(sigma),
                 domain=domain,
                 x0=[0] * problem.d if x0 is None else x0, solver=solver, value=value, rounds=rounds,
                 blocks=blocks,
@@ -98,7 +90,7 @@ def rounds_of(i):
     if i.rounds is not None:
         period = [k for k, c in enumerate(counted) for _ in range(c)]
         counted = [sum(k == period[t % len(period)] for t in range(i.rounds)) for k in range(len(counted))]
-    p = [fraction(v) for v in i.problem.weights]
+    p = [ft.fraction(v) for v in i.problem.weights]
     return [(c, taus, i.tau_eff or sum(q * f.norm1(f.a_vector(i.solver, t, i.value)) for q,
                                        t in zip(p, taus, strict=True)))
             for c, (_, taus) in zip(counted, i.blocks, strict=True) if c]
@@ -109,16 +101,16 @@ def gap(i):
     if "gap" in i.extra:
         return i.gap
     try:
-        start = i.problem.to(RATIONAL).value(RATIONAL.array(np.array(i.x0, dtype=object)))
-        return fraction(start) - fraction(optimum(i.problem).value)
-    except NoMinimiser:
+        start = i.problem.to(ft.RATIONAL).value(ft.RATIONAL.array(np.array(i.x0, dtype=object)))
+        return ft.fraction(start) - ft.fraction(ft.optimum(i.problem).value)
+    except ft.NoMinimiser:
         return None
 
 
 def gradient_squares(i):
     """Yield (E|grad F(x_t)|^2, steps of round t): over T rounds, or over one period of the periodic orbit if T is
     infinite."""
-    if not isinstance(i.problem, Quadratic):
+    if not isinstance(i.problem, ft.Quadratic):
         yield from _coded(i)
     elif i.rounds is None:
         yield from _orbit(i)
@@ -141,21 +133,22 @@ def _coded(i):
     for taus in itertools.islice(period, i.rounds):
         g = problem.gradient(state.x)
         yield (g * g).sum(), taus
-        state = algorithm.round(problem, state, everyone(problem.n, np.array(taus)))
+        state = algorithm.round(problem, state, ft.everyone(problem.n, np.array(taus)))
 
 
 def _orbit(i):
     """The periodic orbit without noise, from the coded affine round of each block."""
     H, b = _objective(i.problem.to(i.domain))
-    maps = [(c, taus, *map(i.domain.array, derive(i.algorithm, i.problem, Full(taus), domain=i.domain).mean_map()))
+    maps = [(c, taus, *map(i.domain.array,
+                           ft.derive(i.algorithm, i.problem, ft.Full(taus), domain=i.domain).mean_map()))
             for c, taus in i.blocks]
     total = None
     for count, _, M, c in maps:  # affine maps as matrices [[M, c], [0, 1]]
         one = np.concatenate([np.concatenate([M, c[:, None]], axis=1), np.append(0 * c, [c[0] * 0 + 1])[None]])
-        power = linalg.power(one, count)
+        power = ft.linalg.power(one, count)
         total = power if total is None else power @ total
     d = i.problem.d
-    x = linalg.solve(linalg.identity(d, total) - total[:d, :d], total[:d, d])
+    x = ft.linalg.solve(ft.linalg.identity(d, total) - total[:d, :d], total[:d, d])
     for count, taus, M, c in maps:
         for _ in range(count):
             g = (H * x).sum(-1) - b
@@ -164,7 +157,7 @@ def _orbit(i):
 
 
 def _kinked(tau_eff):
-    algorithm = FedNova(Fraction(1, 8), (2,), tau_eff=tau_eff)
+    algorithm = ft.FedNova(Fraction(1, 8), (2,), tau_eff=tau_eff)
     return S.many_kinked.but(algorithm=algorithm, blocks=((1, (2,)),), tau_eff=tau_eff, beta2=Fraction(1),
                              general=False)
 
@@ -177,7 +170,7 @@ constant = [
     schedule("start dominates", scalar([1, 2], [0, 0]), ((1, (1, 2)), (1, (2, 1))), "1/20", rounds=4, x0=[5],
              tau_eff=1, beta2=2),
     schedule("noise dominates", scalar([1, 1], [0, 0]), ((1, (1, 1)),), "1/10", sigma=1, rounds=200, tau_eff=1, beta2=1,
-             domain=Balls(256), says="one local step, started at the optimum"),
+             domain=ft.Balls(256), says="one local step, started at the optimum"),
     schedule("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)), (1, (6, 2))), "1/2000",
              tau_eff=3, beta2=3),
     schedule("drift dominates, momentum", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)),), "1/4000",
@@ -207,7 +200,7 @@ def long_period(M, period, eta, tau_eff=None, name=""):
     """E4: one round with steps (1, M), then rounds with steps (1, 1)."""
     return schedule(name or f"one long round of {M} in {period}", two_clients(), ((1, (1, M)), (period - 1, (1, 1))),
                     eta, tau_eff=tau_eff,
-                    beta2=1, domain=Balls(256), says="tau_eff is the round-wise default" if tau_eff is None
+                    beta2=1, domain=ft.Balls(256), says="tau_eff is the round-wise default" if tau_eff is None
                     else "constant tau_eff")
 
 
@@ -225,15 +218,14 @@ def growing(M):
 def headline(name, problem, blocks, k, R, A0, sigma=0, x0=None, tau_eff=None, says=""):
     """The prescribed eta = sqrt(m/(tau T)) = m/root at T = m tau k^2, where root = sqrt(m tau T) = m tau k is rational.
 
-    R and A0 are the bounds of tau/tau_eff and of the averaged A that the rate is stated with.
-    """
+    R and A0 are the bounds of tau/tau_eff and of the averaged A that the rate is stated with."""
     total = sum(c * sum(taus) for c, taus in blocks) / Fraction(sum(c for c, _ in blocks))  # m tau
     root, T = total * k, total * k * k
     if T.denominator > 1:
         raise ValueError(f"{name}: T = {T} is no integer")
     return schedule(name, problem, blocks, problem.n / root, sigma=sigma, rounds=int(T), x0=x0, tau_eff=tau_eff,
                     beta2=1,
-                    domain=Balls(256), says=says or f"T = {T}", root=root, R=fraction(R), A0=fraction(A0),
+                    domain=ft.Balls(256), says=says or f"T = {T}", root=root, R=ft.fraction(R), A0=ft.fraction(A0),
                     mean_steps=total / problem.n)
 
 
@@ -256,4 +248,4 @@ one_dominant = headline("one dominant client of 64", scalar([1] * 64, [0] * 64,
                                                             "term")
 
 # in numbers what the others prove in symbols
-illustrate([*rule])
+ft.illustrate([*rule])

@@ -1,43 +1,35 @@
 """Instances for variance reduction: Algorithm 2, SCAFFOLD and VRL-SGD."""
 from fractions import Fraction
 
-from fltheory.core.algorithms.fednova_vr import FedNovaVR
-from fltheory.core.algorithms.scaffold import Scaffold
-from fltheory.core.algorithms.solvers import Momentum, Vanilla
-from fltheory.core.algorithms.vrlsgd import VRLSGD
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Field, fraction
-from fltheory.verdicts.claims.claim import Instance, illustrate
+import fltheory as ft
 from verification.fednova.instances import plane, scalar
 
 
 def repaired(lr, taus, rho):
-    return FedNovaVR(lr, taus, Vanilla() if rho is None else Momentum(rho))
+    return ft.FedNovaVR(lr, taus, ft.Vanilla() if rho is None else ft.Momentum(rho))
 
 
 def printed(lr, taus, rho):
-    return FedNovaVR(lr, taus, Vanilla() if rho is None else Momentum(rho), variant="printed")
+    return ft.FedNovaVR(lr, taus, ft.Vanilla() if rho is None else ft.Momentum(rho), variant="printed")
 
 
 def scaffold(lr, taus, rho):
-    return Scaffold(lr, taus)
+    return ft.Scaffold(lr, taus)
 
 
 def vrlsgd(lr, taus, rho):
-    return VRLSGD(lr, taus)
+    return ft.VRLSGD(lr, taus)
 
 
 def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **extra):
     """Quadratics with every number a symbol; m (n, d) are symbols for the clients' memories.
 
     stationary: weights v_i (a function of p) for which e_n is chosen such that sum v_i (H_i x - e_i) = 0 at the symbol
-    x.
-    """
+    x."""
     names = ["eta", "rho", *(f"p{i}" for i in range(n - 1)), *(f"x{j}" for j in range(d)),
              *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
              *(f"{k}{i}{j}" for k in "em" for i in range(n) for j in range(d))]
-    field = Field(" ".join(names))
+    field = ft.Field(" ".join(names))
     s = dict(zip(names, field.symbols, strict=True))
     p = [s[f"p{i}"] for i in range(n - 1)]
     p.append(1 - sum(p[1:], p[0]))
@@ -48,26 +40,26 @@ def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **
         v = stationary(p, taus)
         slopes = [[sum(H[i][j][k] * x[k] for k in range(d)) for j in range(d)] for i in range(n)]
         e[-1] = [slopes[-1][j] + sum(v[i] * (slopes[i][j] - e[i][j]) for i in range(n - 1)) / v[-1] for j in range(d)]
-    problem = Quadratic.from_linear(H, e, p)
+    problem = ft.Quadratic.from_linear(H, e, p)
     rho = s["rho"] if momentum else None
     says = "every entry of H_i, e_i, p, the model and eta a symbol" + (", rho too" if momentum else "")
-    return Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
-                    make(s["eta"], taus, rho), Full(), domain=field, rho=0 if rho is None else rho,
-                    x=x,
-                    memory=m, part=part, u=s["rho"], says=says, **extra)
+    return ft.Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
+                       make(s["eta"], taus, rho), ft.Full(), domain=field, rho=0 if rho is None else rho,
+                       x=x,
+                       memory=m, part=part, u=s["rho"], says=says, **extra)
 
 
 def exact(name, make, problem, taus, eta, rho=None, says="", **extra):
-    eta, rho = fraction(eta), None if rho is None else fraction(rho)
-    return Instance(name, problem, make(eta, tuple(taus), rho), Full(),
-                    rho=Fraction(0) if rho is None else rho,
-                    part="exact", says=says, **extra)
+    eta, rho = ft.fraction(eta), None if rho is None else ft.fraction(rho)
+    return ft.Instance(name, problem, make(eta, tuple(taus), rho), ft.Full(),
+                       rho=Fraction(0) if rho is None else rho,
+                       part="exact", says=says, **extra)
 
 
 def listed():
     """Erratum E6: three clients in the plane."""
-    return Quadratic([[[1, 0], [0, "1/2"]], [["3/10", 0], [0, 1]], [["3/5", "1/5"], ["1/5", "4/5"]]],
-                     [[1, 0], [0, 2], [-1, -1]], ["1/2", "3/10", "1/5"])
+    return ft.Quadratic([[[1, 0], [0, "1/2"]], [["3/10", 0], [0, 1]], [["3/5", "1/5"], ["1/5", "4/5"]]],
+                        [[1, 0], [0, 2], [-1, -1]], ["1/2", "3/10", "1/5"])
 
 
 def by_p(p, taus):
@@ -113,7 +105,7 @@ own_steps = [symbolic(vrlsgd, 2, 1, (1, 2), part="conserved"), symbolic(vrlsgd, 
 
 
 def mean_steps(lr, taus, rho):
-    return VRLSGD(lr, taus, divisor="mean")
+    return ft.VRLSGD(lr, taus, divisor="mean")
 
 
 mean_divisor = [exact("listed: diverges", mean_steps, scalar([1, 1, 1], [0, 1, 5], ["9/10", "1/20", "1/20"]),
@@ -123,4 +115,4 @@ mean_divisor = [exact("listed: diverges", mean_steps, scalar([1, 1, 1], [0, 1, 5
                       rate=("918/1000", "919/1000"))]
 
 # in numbers what the others prove in symbols
-illustrate([*control, *own_steps, *raw])
+ft.illustrate([*control, *own_steps, *raw])
