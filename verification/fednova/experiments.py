@@ -59,9 +59,8 @@ def fig5_data():
         "error": lambda x: ((x - x_best) ** 2).sum(-1),
     }
     five = _epochs(problem.sizes, FIG5_BATCH, 5)
-    random = RandomSteps(
-        tuple((Fraction(1, 5), _epochs(problem.sizes, FIG5_BATCH, e)) for e in EPOCHS), independent=False
-    )
+    random = RandomSteps(tuple((Fraction(1, 5), _epochs(problem.sizes, FIG5_BATCH, e)) for e in EPOCHS),
+                         independent=False)
     panels = {"full": (Full, five), "sampled": (lambda **k: Uniform(9, **k), five), "sampled, random epochs":
               (lambda **k: Uniform(9, **k), random)}
     third = FIG5_ROUNDS // 4
@@ -122,12 +121,8 @@ def _models():
     inputs, targets = [a for a, _ in clients], [b for _, b in clients]
     bias = [np.concatenate([a, np.ones((len(a), 1))], axis=1) for a in inputs]
     softmax = Logistic(bias, targets, 1e-4, classes=10, weights=sizes / sizes.sum())
-    network = Network(
-        lambda: torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)),
-        inputs,
-        targets,
-        weights=sizes / sizes.sum(),
-    )
+    network = Network(lambda: torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)),
+                      inputs, targets, weights=sizes / sizes.sum())
     x, y = torch.as_tensor(test[0]), torch.as_tensor(test[1])
     with_bias = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
 
@@ -149,16 +144,14 @@ def table1_data():
     rows = []
     for model, (problem, x0, accuracy) in _models().items():
         two = _epochs(problem.sizes, TABLE_BATCH, 2)
-        varying = RandomSteps(
-            tuple((Fraction(1, 4), _epochs(problem.sizes, TABLE_BATCH, e)) for e in (2, 3, 4, 5)), independent=False
-        )
+        varying = RandomSteps(tuple((Fraction(1, 4), _epochs(problem.sizes, TABLE_BATCH, e)) for e in (2, 3, 4, 5)),
+                              independent=False)
         for epochs, steps in (("E=2", two), ("E~U(2,5)", varying)):
             for name, lr, solver in (("vanilla", 0.05, Vanilla()), ("momentum", 0.02, Momentum("9/10")),
                                      ("proximal", 0.05, Proximal(mu=0.005))):
                 for server, make in (("FedAvg", FedAvg), ("FedNova", FedNova)):
                     rows.append(
-                        _cell(model, epochs, name, server, make(lr, solver=solver), problem, steps, x0, accuracy)
-                    )
+                        _cell(model, epochs, name, server, make(lr, solver=solver), problem, steps, x0, accuracy))
             for name, server, algorithm in (("VR", "FedAvg", Scaffold(0.05)), ("VR", "FedNova", FedNovaVR(0.05)),
                                             ("momentum + VR", "FedNova", FedNovaVR(0.02, solver=Momentum("9/10")))):
                 rows.append(_cell(model, epochs, name, server, algorithm, problem, steps, x0, accuracy))

@@ -48,17 +48,8 @@ def quadratics(draw):
         return None
     eta = share / (L * max(f.norm1(f.a_vector(solver, t, value)) for t in taus))
     return I.surrogate(
-        "random quadratic",
-        problem,
-        taus,
-        eta,
-        solver,
-        value,
-        sigma,
-        rounds,
-        x0,
-        says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}",
-    )
+        "random quadratic", problem, taus, eta, solver, value, sigma, rounds, x0,
+        says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
 
 
 def hubers(draw):
@@ -74,18 +65,8 @@ def hubers(draw):
     kappa2 = sum(q * (delta * sum(abs(r[0]) for r in u)) ** 2 for q, u in zip(w, U, strict=True))
     rounds, x0 = draw(st.sampled_from([1, 3])), [draw(st.integers(-4, 4))]
     return I.descending(
-        "random Huber",
-        problem,
-        ft.RATIONAL,
-        kappa2,
-        taus,
-        share,
-        solver,
-        value,
-        rounds,
-        x0,
-        says=f"U={U}, offsets={offsets}, delta={delta}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}",
-    )
+        "random Huber", problem, ft.RATIONAL, kappa2, taus, share, solver, value, rounds, x0,
+        says=f"U={U}, offsets={offsets}, delta={delta}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}")
 
 
 def logistics(draw):
@@ -99,8 +80,7 @@ def logistics(draw):
     taus, solver, value, share = _setting(draw, n)
     w = f.plain_averaging(_exact(problem), [f.norm1(f.a_vector(solver, t, value)) for t in taus])[1]
     kappa2 = sum(
-        q * sum(ft.fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True)
-    )
+        q * sum(ft.fraction(abs(r[0]) + abs(r[1])) for r in a) ** 2 / len(a) ** 2 for q, a in zip(w, A, strict=True))
     rounds, x0 = draw(st.sampled_from([1, 5, 20])), [draw(st.integers(-3, 3)), draw(st.integers(-3, 3))]
     return I.descending("random logistic", problem, ft.FLOAT, kappa2, taus, share, solver, value, rounds, x0,
                         says=f"A={A}, labels={labels}, tau={taus}, {solver} {value}, T={rounds}, x0={x0}")

@@ -37,8 +37,7 @@ def _fixed_steps():
     steps = _gaussian_steps("fixed", 1)[0]
     while steps.sum() != 30 * CLIENTS:
         steps[np.argmax(steps) if steps.sum() > 30 * CLIENTS else np.argmin(steps)] -= np.sign(
-            steps.sum() - 30 * CLIENTS
-        )
+            steps.sum() - 30 * CLIENTS)
     return steps
 
 
@@ -140,14 +139,12 @@ def fig4_data():
         norms = [float(f.norm1(a)) for a in vectors]
         tau_eff, w = f.plain_averaging(p, norms)
         A = f.abc(vectors, w, tau_eff)[0]
-        rows.append(
-            {
-                "alpha": float(alpha),
-                "weight_bias": float(f.chi2(p, w)),
-                "slowdown": float(taus.mean() / tau_eff),
-                "relative_variance": float(A),
-            }
-        )
+        rows.append({
+                        "alpha": float(alpha),
+                        "weight_bias": float(f.chi2(p, w)),
+                        "slowdown": float(taus.mean() / tau_eff),
+                        "relative_variance": float(A),
+                    })
     return [r | {"relative_variance": r["relative_variance"] / rows[0]["relative_variance"]} for r in rows]
 
 

@@ -7,10 +7,10 @@ from verification.engine.instances.rounds import LR, X0, C, H, P, quadratic
 from verification.engine.twins import rounds
 
 MATRICES = [
-    ft.Instance(name, M=M) for name, M in (
-        ("a zero beside a one", ((0, 1), (1, 0))), ("all ones", ((1, 1), (1, 1))), ("a zero row", ((0, 0), (0, 2))),
-        ("negative", ((1, 2), (2, 1))), ("rank two of three", ((2, 1, 1), (1, 2, -1), (1, -1, 2))),
-        ("a zero first", ((0, 0, 1), (0, 1, 0), (1, 0, 3))))
+    ft.Instance(name, M=M) for name, M in (("a zero beside a one", ((0, 1), (1, 0))), ("all ones", ((1, 1), (1, 1))),
+                                           ("a zero row", ((0, 0), (0, 2))), ("negative", ((1, 2), (2, 1))),
+                                           ("rank two of three", ((2, 1, 1), (1, 2, -1), (1, -1, 2))),
+                                           ("a zero first", ((0, 0, 1), (0, 1, 0), (1, 0, 3))))
 ]
 RESIDUES = [ft.Instance(f"modulo {m}", modulus=m) for m in (101, 257)]
 SYSTEMS = [ft.Instance("3 x 3 of rank 2", M=((1, 2, 3), (2, 4, 6), (1, 0, 1)), kernel=(-1, -1, 1))]

@@ -97,8 +97,8 @@ NOISY = [
     made("SCAFFOLD, option II, noise", ft.Scaffold("1/10", 2), rounds=3, noise="1/2",
          twin=lambda: rounds.with_noise(lambda noise: rounds.scaffold(H, C, P, LR, 2, 2, 3, X0, noise), EVERY, Q(1, 4))),
     made("FedAvg, noise", ft.FedAvg("1/10", (1, 2, 3)), rounds=3, noise="1/2",
-         twin=lambda: rounds.with_noise(
-             lambda noise: rounds.fedavg(H, C, P, LR, (1, 2, 3), [(0, 1, 2)] * 3, X0, noise), EVERY, Q(1, 4))),
+         twin=lambda: rounds.with_noise(lambda noise: rounds.fedavg(H, C, P, LR, (1, 2, 3), [(0, 1, 2)] * 3, X0, noise),
+                                        EVERY, Q(1, 4))),
 ]
 ALIKE = ((Q(1), Q(1)), (Q(0), Q(0)), (Q(1, 2), Q(1, 2)))
 OPENED = [  # equal clients stay equal without noise: what tells their variates apart is the noise alone

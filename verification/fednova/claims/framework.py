@@ -24,11 +24,8 @@ def appb_momentum(i):
         for g in i.g:
             y, buffer = solver.step(y, x, buffer, np.array([g]), lr, 1)
         a = f.a_vector("momentum", i.explicit, i.rho)
-        return ft.equal(
-            y[0] - i.x,
-            -i.eta * sum((u * v for u, v in zip(a[1:], i.g[1:], strict=True)), a[0] * i.g[0]),
-            f"tau = {i.explicit}",
-        )
+        return ft.equal(y[0] - i.x, -i.eta * sum((u * v for u, v in zip(a[1:], i.g[1:], strict=True)), a[0] * i.g[0]),
+                        f"tau = {i.explicit}")
     # one gradient g enters at step s; afterwards the step is linear, so gradients superpose
     zero, one = i.z * 0, i.z * 0 + 1
 
@@ -47,12 +44,9 @@ def appb_momentum(i):
 
 
 @ft.claim(
-    "remark-alpha-monotone",
-    covers={"n": "all", "d": "none", "tau": "all"},
-    on=I.alpha_monotone,
+    "remark-alpha-monotone", covers={"n": "all", "d": "none", "tau": "all"}, on=I.alpha_monotone,
     rejects=[bugs.proximal_squared],
-    domain="all integers tau_i, every number of clients (chi-square is a sum over pairs), every p, all alpha in [0, 1)",
-)
+    domain="all integers tau_i, every number of clients (chi-square is a sum over pairs), every p, all alpha in [0, 1)")
 def remark_alpha_monotone(i):
     r"""As $\alpha$ rises in $[0,1]$ the weights of FedProx tend to $p$, $\chi^2_{p\|w}$ falls, and so does
     $\tau_{\rm eff}=\sum_ip_i\|a_i\|_1$ (the slowdown $\bar\tau/\tau_{\rm eff}$ rises)."""
@@ -65,27 +59,20 @@ def remark_alpha_monotone(i):
         after, _ = solver.step(np.array([-s]), 0 * unit, solver.start(unit), unit, 1, 1)
         return -after[0]
     S = f.proximal_norm1(alpha, A)
-    norm = ft.induction(
-        base=[(f.proximal_norm1(alpha, unit[0]), x * 0)],
-        step=[(coded(S), f.proximal_norm1(alpha, A * x))],
-        label="|a|_1 of the coded proximal step",
-    )
+    norm = ft.induction(base=[(f.proximal_norm1(alpha, unit[0]), x * 0)],
+                        step=[(coded(S), f.proximal_norm1(alpha, A * x))], label="|a|_1 of the coded proximal step")
 
     # with x = 1 - alpha: S_a = (1 - x^a)/(1 - x); derivatives in x, where d(x^a)/dx = a x^a / x
     def slope(power, k):
         return (-k * power / x * (1 - x) + (1 - power)) / ((1 - x) * (1 - x))
     grows = (slope(A * x, a + 1) - slope(A, a), a * A / x)
-    falls = ft.induction(
-        base=[(slope(unit[0], 0 * a), 0 * x)],
-        step=[grows],
-        label="d|a|_1/dx grows by a x^(a-1) >= 0: tau_eff falls in alpha",
-    )
+    falls = ft.induction(base=[(slope(unit[0], 0 * a), 0 * x)], step=[grows],
+                         label="d|a|_1/dx grows by a x^(a-1) >= 0: tau_eff falls in alpha")
 
     # N(a, b) = S_a' S_b - S_a S_b' decides the sign of d(S_a/S_b)/dx; a runs upwards from b, then b upwards from 0
     def N(power_a, ka, power_b, kb):
         return slope(power_a, ka) * f.proximal_norm1(alpha, power_b) - f.proximal_norm1(alpha, power_a) * slope(
-            power_b, kb
-        )
+            power_b, kb)
 
     def D(power, k):  # the increment N(a+1, b) - N(a, b), divided by x^(a-1)
         return a * f.proximal_norm1(alpha, power) - x * slope(power, k)
@@ -103,25 +90,19 @@ def _chi_square():
     p, s1, s2, q, delta, step = Field("p s1 s2 q delta step").symbols
     _, w = f.plain_averaging([p, q], [s1, s2])
     scaled = [v * (p + q) for v in (p / (p + q), q / (p + q))]
-    same = ft.equal(
-        f.chi2([p / (p + q), q / (p + q)], w),
-        f.chi2_pairs([v / (p + q) for v in scaled], lambda i, j: s1 / s2),
-        "chi-square as a sum over pairs",
-    )
+    same = ft.equal(f.chi2([p / (p + q), q / (p + q)], w),
+                    f.chi2_pairs([v / (p + q) for v in scaled], lambda i, j: s1 / s2), "chi-square as a sum over pairs")
     r = 1 + delta  # r >= 1 and a rise by step >= 0
     gain = (r + step) + 1 / (r + step) - r - 1 / r
     return same, ft.nonnegative(gain, "r + 1/r grows for r >= 1")
 
 
 @ft.claim(
-    "bias-first-order",
-    covers={"n": "2, 3", "tau": "(2, 3), (1, 2, 3)"},
-    on=I.bias,
+    "bias-first-order", covers={"n": "2, 3", "tau": "(2, 3), (1, 2, 3)"}, on=I.bias,
     rejects=[bugs.one_step_more, bugs.normaliser_missing, bugs.decayed_step, bugs.proximal_squared],
     domain="identity modulo eta^2 for every non-commuting symmetric H_i in the plane, every e_i, x, p, alpha, rho, "
            "gamma; two clients with steps (2, 3) for all four solvers under FedAvg and FedNova, three clients with "
-           "steps (1, 2, 3) for vanilla; every dimension for tau = 1, 4, 8 through the scalar client",
-)
+           "steps (1, 2, 3) for vanilla; every dimension for tau = 1, 4, 8 through the scalar client")
 def bias_first_order(i):
     r"""For $H_i\succ0$ and any listed solver the fixed point is
     $\tilde x(\eta)=x_w+\eta H_w^{-1}\sum_iw_iq_iH_i\nabla F_i(x_w)+O(\eta^2)$,

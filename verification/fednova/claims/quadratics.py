@@ -53,22 +53,17 @@ def eq26_28(i):
     if isinstance(matrix[0, 0], Symbolic):
         return same_map
     x = np.array([ft.fraction(v) for v in i.op.fixed_point().x], dtype=object)
-    stated = ft.equal(
-        ft.linalg.matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset,
-                      "fixed point solves eq 28"
-    )
+    stated = ft.equal(ft.linalg.matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset,
+                      "fixed point solves eq 28")
     # K_i commutes with H_i, so the map is symmetric and its norm is its spectral radius: the factor itself
     return *same_map, stated, ft.equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
 
 
 @ft.claim(
-    "lem1",
-    covers={"d": "all", "tau": "all"},
-    on=I.lem1,
+    "lem1", covers={"d": "all", "tau": "all"}, on=I.lem1,
     rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
     domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every "
-           "integer tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)",
-)
+           "integer tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)")
 def lem1(i):
     r"""$F_i(x)=\frac12\|x-e_i\|^2$ and $p_i=1/m$:
     $\displaystyle\lim_{\eta\to0}\lim_{T\to\infty}x^{(T,0)}=\frac{\sum_i\tau_ie_i}{\sum_i\tau_i}$, the minimiser of

@@ -20,8 +20,7 @@ def constants(i, corrected):
     if corrected:
         A, B, C = f.abc_corrected(i.solver, i.value, i.taus, t["w"], t["tau_eff"])
         beta2 = (
-            f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
-        )
+            f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"])))
     else:
         A, B, C = f.abc(t["vectors"], t["w"], t["tau_eff"])
         beta2 = f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
@@ -37,8 +36,7 @@ def right_side(i, corrected):
     t, A, B, C, beta2 = constants(i, corrected)
     k = kappa2(i, t, beta2)
     return t, ft.Terms(
-        **f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"])
-    )
+        **f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"]))
 
 
 def _needs(corrected):
@@ -91,21 +89,11 @@ def thm1_as_printed(i):
     return ft.at_most(left_side(i, t), bound)
 
 
-@ft.claim(
-    "thm1-explicit-corrected",
-    needs=_needs(True),
-    bound=True,
-    rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-    on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
-    search=ft.Search(
-        (
-            ft.Family("quadratic", families.quadratics),
-            ft.Family("Huber", families.hubers),
-            ft.Family("logistic", families.logistics),
-        ),
-        tries=150,
-    ),
-)
+@ft.claim("thm1-explicit-corrected", needs=_needs(True), bound=True,
+          rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
+          on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
+          search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
+                            ft.Family("logistic", families.logistics)), tries=150))
 def thm1_corrected(i):
     r"""For every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of Theorem 1 holds with
     $B'=\sum_iw_i\max_{k<\tau_i}\sum_s(b^{(k)}_{i,s})^2$ and $C'=\max_i\max_{k<\tau_i}\big(\sum_sb^{(k)}_{i,s}\big)^2$

@@ -28,10 +28,6 @@ def _no_root():
 
 
 ft.finding(
-    "e2",
-    kind="remark",
-    breaks="lem1",
-    check=_no_root,
+    "e2", kind="remark", breaks="lem1", check=_no_root,
     reading="'Sufficiently small eta' read as: for some fixed eta > 0. The appendix itself states the iterated limit.",
-    survives="As the iterated limit (first T, then eta) the lemma is proved: lem1.",
-)
+    survives="As the iterated limit (first T, then eta) the lemma is proved: lem1.")

@@ -34,10 +34,6 @@ def _family():
 
 
 ft.finding(
-    "e8b-family",
-    kind="asymptotic",
-    breaks="cor3-o-as-printed",
-    check=_family,
+    "e8b-family", kind="asymptotic", breaks="cor3-o-as-printed", check=_family,
     reading="Unit constants in the three printed terms; the first gets an initial gap of 1, which favours the paper.",
-    survives="With the corrected second term the ratio stays near 1/2.",
-)
+    survives="With the corrected second term the ratio stays near 1/2.")

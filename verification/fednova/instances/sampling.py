@@ -22,21 +22,10 @@ def _stability_symbolic(n):
     p.append(1 - sum(p[1:], p[0]))
     e = [[s[f"e{i}"]] for i in range(n)]
     problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
-    return ft.Instance(
-        f"n={n}, general tau",
-        problem,
-        ft.FedNova(s["eta"], 1, tau_eff=s["tau_eff"]),
-        ft.Full(),
-        domain=field,
-        tau_eff=s["tau_eff"],
-        e=e,
-        z=[s[f"z{i}"] for i in range(n)],
-        t=[s[f"t{i}"] for i in range(n)],
-        y=s["y"],
-        k=s["k"],
-        general=True,
-        says="unit Hessians, any weights, tau_eff and integers tau_i",
-    )
+    return ft.Instance(f"n={n}, general tau", problem, ft.FedNova(s["eta"], 1, tau_eff=s["tau_eff"]), ft.Full(),
+                       domain=field, tau_eff=s["tau_eff"], e=e, z=[s[f"z{i}"] for i in range(n)],
+                       t=[s[f"t{i}"] for i in range(n)], y=s["y"], k=s["k"], general=True,
+                       says="unit Hessians, any weights, tau_eff and integers tau_i")
 
 
 def fednova_unit(name, taus, eta, weights=None, says=""):
@@ -44,15 +33,8 @@ def fednova_unit(name, taus, eta, weights=None, says=""):
     p = [ft.fraction(v) for v in check_weights(weights, n)]
     problem = ft.Quadratic([[[1]]] * n, [[i] for i in range(n)], weights)
     tau_eff = sum(q * t for q, t in zip(p, taus, strict=True))
-    return ft.Instance(
-        name,
-        problem,
-        ft.FedNova(ft.fraction(eta), tuple(taus), tau_eff=tau_eff),
-        ft.Full(),
-        tau_eff=tau_eff,
-        general=False,
-        says=says,
-    )
+    return ft.Instance(name, problem, ft.FedNova(ft.fraction(eta), tuple(taus), tau_eff=tau_eff), ft.Full(),
+                       tau_eff=tau_eff, general=False, says=says)
 
 
 stability = [
@@ -72,19 +54,9 @@ def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
     mean = sum(a * b for a, b in zip(p, xi, strict=True))
     V = sum(a * (b - mean) ** 2 for a, b in zip(p, xi, strict=True))
     eta = ft.fraction(eta)
-    return ft.Instance(
-        name,
-        problem,
-        ft.FedAvg(eta, tau, averaging="plain"),
-        ft.WithReplacement(q, [str(v) for v in p]),
-        q=q,
-        V=V,
-        xi=xi,
-        s=1 - (1 - eta) ** tau,
-        general=False,
-        simulate=simulate,
-        says=says,
-    )
+    return ft.Instance(name, problem, ft.FedAvg(eta, tau, averaging="plain"),
+                       ft.WithReplacement(q, [str(v) for v in p]), q=q, V=V, xi=xi, s=1 - (1 - eta) ** tau,
+                       general=False, simulate=simulate, says=says)
 
 
 def _scheme_i_symbolic(n, q):
@@ -97,28 +69,12 @@ def _scheme_i_symbolic(n, q):
     xi = [d[f"e{i}"] for i in range(n)]
     problem = ft.Quadratic([[[1]]] * n, [[v] for v in xi], p)
     mean = sum((a * b for a, b in zip(p[1:], xi[1:], strict=True)), p[0] * xi[0])
-    V = sum(
-        (a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)),
-        p[0] * (xi[0] - mean) * (xi[0] - mean),
-    )
-    return ft.Instance(
-        f"n={n}, q={q}, general tau",
-        problem,
-        ft.FedAvg(d["s"], 1, averaging="plain"),
-        ft.WithReplacement(q, p),
-        domain=field,
-        eta=d["eta"],
-        s=d["s"],
-        z=[d["z"]] * n,
-        e=[[v] for v in xi],
-        y=d["y"],
-        V=V,
-        q=q,
-        xi=xi,
-        centre=[mean],
-        general=True,
-        says="any p, xi and eta; any integer tau by induction",
-    )
+    V = sum((a * (b - mean) * (b - mean) for a, b in zip(p[1:], xi[1:], strict=True)),
+            p[0] * (xi[0] - mean) * (xi[0] - mean))
+    return ft.Instance(f"n={n}, q={q}, general tau", problem, ft.FedAvg(d["s"], 1, averaging="plain"),
+                       ft.WithReplacement(q, p), domain=field, eta=d["eta"], s=d["s"], z=[d["z"]] * n,
+                       e=[[v] for v in xi], y=d["y"], V=V, q=q, xi=xi, centre=[mean], general=True,
+                       says="any p, xi and eta; any integer tau by induction")
 
 
 sampling = [_scheme_i_symbolic(2, 1), _scheme_i_symbolic(2, 2), _scheme_i_symbolic(3, 2),
@@ -132,16 +88,8 @@ def corollary3(tau):
     base = scheme_i(f"tau={tau}", [1, -1], 1, tau, Fraction(1, 10 * tau**2))
     T = 100 * tau**3
     s = base.s
-    return base.but(
-        T=T,
-        root=Fraction(10 * tau**2),
-        kappa2=Fraction(1),
-        gap=s / (2 - s) / 2,
-        tau_eff=Fraction(tau),
-        B=tau - 1,
-        C=tau * (tau - 1),
-        says=f"T = {T}, root = sqrt(q tau T) = {10 * tau**2}",
-    )
+    return base.but(T=T, root=Fraction(10 * tau**2), kappa2=Fraction(1), gap=s / (2 - s) / 2, tau_eff=Fraction(tau),
+                    B=tau - 1, C=tau * (tau - 1), says=f"T = {T}, root = sqrt(q tau T) = {10 * tau**2}")
 
 
 cor3 = [corollary3(t) for t in (10, 100, 1000)]

@@ -10,26 +10,15 @@ from verification.fednova import formulas as f
 from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 
 
-def surrogate(
-    name, problem, taus, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, server=ft.FedAvg, says=""
-):
+def surrogate(name, problem, taus, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, server=ft.FedAvg,
+              says=""):
     """An instance of Theorem 1: rule (4) with the weights and tau_eff of the given server."""
     eta = ft.fraction(eta)
     value = None if value is None else ft.fraction(value)
     x0 = [0] * problem.d if x0 is None else x0
-    return ft.Instance(
-        name,
-        problem,
-        server(eta, tuple(taus), SOLVERS[solver](value)),
-        ft.Full(),
-        noise=ft.fraction(sigma),
-        x0=x0,
-        solver=solver,
-        value=value,
-        rounds=rounds,
-        fednova=server is ft.FedNova,
-        says=says,
-    )
+    return ft.Instance(name, problem, server(eta, tuple(taus), SOLVERS[solver](value)), ft.Full(),
+                       noise=ft.fraction(sigma), x0=x0, solver=solver, value=value, rounds=rounds,
+                       fednova=server is ft.FedNova, says=says)
 
 
 @lru_cache(4)  # every hypothesis and term of one claim asks for it
@@ -113,44 +102,18 @@ def descending(name, problem, domain, kappa2, taus, share, solver, value, rounds
     """A `Descending` instance at `share` of the largest admissible step; gap from a slightly lowered exact optimum."""
     longest = max(f.norm1(f.a_vector(solver, t, value)) for t in taus)
     eta = ft.fraction(share) / (ft.fraction(problem.constants.L) * longest)
-    base = Descending(
-        name,
-        problem,
-        ft.FedAvg(eta, tuple(taus), SOLVERS[solver](value)),
-        ft.Full(),
-        domain=domain,
-        x0=x0,
-        solver=solver,
-        value=value,
-        rounds=rounds,
-        fednova=False,
-        kappa2=kappa2,
-        gap=Fraction(0),
-        units=False,
-        says=says,
-    )
+    base = Descending(name, problem, ft.FedAvg(eta, tuple(taus), SOLVERS[solver](value)), ft.Full(), domain=domain,
+                      x0=x0, solver=solver, value=value, rounds=rounds, fednova=False, kappa2=kappa2, gap=Fraction(0),
+                      units=False, says=says)
     target = problem.surrogate(theorem(base)["w"])
     start = ft.fraction(float(target.to(ft.FLOAT).value(ft.FLOAT.array(np.array(x0, dtype=object)))))
     return base.but(gap=max(start - ft.fraction(float(ft.optimum(target).value)), Fraction(0)) + Fraction(1, 10**6))
 
 
 many_kinked = ManyKinked(
-    "a million kinked clients",
-    Kinked(1, "1/2"),
-    ft.FedAvg(Fraction(1, 8), (2,)),
-    ft.Full(),
-    noise=1,
-    x0=[0],
-    solver="vanilla",
-    value=None,
-    rounds=2,
-    fednova=False,
-    m=10**6,
-    gap=Fraction(0),
-    kappa2=Fraction(0),
-    units=False,
-    says="identical non-quadratic clients; noise turns into drift, which averaging does not remove",
-)
+    "a million kinked clients", Kinked(1, "1/2"), ft.FedAvg(Fraction(1, 8), (2,)), ft.Full(), noise=1, x0=[0],
+    solver="vanilla", value=None, rounds=2, fednova=False, m=10**6, gap=Fraction(0), kappa2=Fraction(0), units=False,
+    says="identical non-quadratic clients; noise turns into drift, which averaging does not remove")
 
 solvers = [
     surrogate("vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=20, x0=[2, 2]),
@@ -158,49 +121,23 @@ solvers = [
     surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", sigma="1/2", rounds=20, x0=[2, 2]),
     surrogate("proximal, alpha=1/2", plane(), (1, 2, 4), "1/50", "proximal", "1/2", sigma="1/2", rounds=20, x0=[2, 2]),
     surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", sigma="1/2", rounds=20, x0=[2, 2], server=ft.FedNova),
-    surrogate(
-        "indefinite client",
-        ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]),
-        (2, 3),
-        "1/50",
-        sigma="1/4",
-        rounds=40,
-        x0=[1],
-        says="one client is concave, the surrogate is convex",
-    ),
+    surrogate("indefinite client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50",
+              sigma="1/4", rounds=40, x0=[1], says="one client is concave, the surrogate is convex"),
 ]
 one_per_term = [
-    surrogate(
-        "start dominates", scalar([1, 2], [0, 0]), (1, 2), "1/20", rounds=3, x0=[5], says="no noise, common minimiser"
-    ),
+    surrogate("start dominates", scalar([1, 2], [0, 0]), (1, 2), "1/20", rounds=3, x0=[5],
+              says="no noise, common minimiser"),
     surrogate("noise dominates", scalar([1, 1], [0, 0]), (1, 1), "1/10", sigma=1, says="one local step, stationary"),
-    surrogate(
-        "drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", says="no noise, stationary"
-    ),
-    surrogate(
-        "drift dominates, FedNova",
-        scalar([1, 3], [1, -1], ["3/4", "1/4"]),
-        (2, 6),
-        "1/2000",
-        server=ft.FedNova,
-        says="no noise, stationary: the surrogate is the objective itself",
-    ),
-    surrogate(
-        "noise dominates, 16 clients", scalar([1] * 16, [0] * 16), (1,) * 16, "1/10", sigma=1,
-        says="averaging over m clients divides the noise by m, which the bound must keep",
-    ),
+    surrogate("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000",
+              says="no noise, stationary"),
+    surrogate("drift dominates, FedNova", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", server=ft.FedNova,
+              says="no noise, stationary: the surrogate is the objective itself"),
+    surrogate("noise dominates, 16 clients", scalar([1] * 16, [0] * 16), (1,) * 16, "1/10", sigma=1,
+              says="averaging over m clients divides the noise by m, which the bound must keep"),
 ]
 prox_alpha1 = surrogate(
-    "prox-alpha1",
-    two_clients(),
-    (1, 2),
-    "1/4",
-    "proximal",
-    1,
-    rounds=9,
-    x0=["1/7"],
-    says="FedProx at alpha = 1 started at its fixed point 1/7: the left side is 1/49 in every round",
-)
+    "prox-alpha1", two_clients(), (1, 2), "1/4", "proximal", 1, rounds=9, x0=["1/7"],
+    says="FedProx at alpha = 1 started at its fixed point 1/7: the left side is 1/49 in every round")
 prox_alpha1_limit = surrogate("prox-alpha1, T to infinity", two_clients(), (1, 2), "1/4", "proximal", 1,
                               says="the same for infinitely many rounds: the bound is 0")
 too_large = surrogate("step above the cap", plane(), (1, 2, 4), "1/2", sigma="1/2", rounds=5, x0=[2, 2])
