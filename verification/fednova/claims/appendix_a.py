@@ -170,7 +170,7 @@ def eq26_28_sharp(i):
 
 
 @ft.claim("eq29", covers={"d": "all", "tau": "all"},
-          on=I.quadratics.lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step,
+          on=I.quadratics.on_lem1, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step,
                                               bugs.server_step_two],
           domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, 0 "
                  "< eta < 2, every integer tau_i by induction on the coded step; the whole coded round for tau = "

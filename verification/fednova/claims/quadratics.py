@@ -1,11 +1,11 @@
 """Section 3 and Appendix A: closed forms on quadratics."""
 import numpy as np
+import sympy
 
 import fltheory as ft
-from fltheory.core.elements import Symbolic
 from verification import bugs
 from verification.fednova import formulas as f
-from verification.fednova.instances import quadratics as I
+from verification.fednova.instances import named, plane, symbols
 
 
 def paper_map(i):
@@ -16,7 +16,7 @@ def paper_map(i):
 def spectral_norm(i):
     """(a rational bound of ||I - sum p K H||_2, exactly checked, 1)."""
     matrix, _ = paper_map(i)
-    if isinstance(matrix[0, 0], Symbolic):
+    if isinstance(i.domain, ft.Field):
         return ft.ASSUMED
     symmetric = (matrix + matrix.T) / 2
     return max(ft.linalg.largest_eigenvalue_bound(symmetric),
@@ -26,23 +26,53 @@ def spectral_norm(i):
 contraction = ft.Hypothesis("contraction", r"$\|I-\sum_ip_iK_iH_i\|_2<1$", spectral_norm, strict=True)
 
 
+def unit_change(i, x):
+    """Displacements (1 - z_i)(e_i - x) of clients with unit Hessians from the server model x."""
+    return lambda z: (1 - z)[:, None] * (np.array(i.e) - np.array(x))
+
+
+def unit_run(i, x):
+    """tau_i coded steps on unit Hessians: z_i = (1 - eta)^tau_i."""
+    return ft.local_run(i, x, unit_change(i, x), i.z, 1 - i.eta, lr=i.eta)
+
+
+def prox_quadratic(name, problem, eta, taus, mu=0, says="", **extra):
+    eta, mu = ft.fraction(eta), ft.fraction(mu)
+    solver = ft.Proximal(mu=mu) if mu else ft.Vanilla()
+    return ft.Instance(name, problem, ft.FedAvg(eta, tuple(taus), solver), ft.Full(), mu=mu, says=says, **extra)
+
+
+def _symbolic_pair():
+    """Two clients in the plane with every entry of H_i and e_i, p_1, eta and mu a symbol; steps (1, 2)."""
+    k, s = symbols("eta mu p a*2 b*2 c*2 u*2 v*2")
+    problem = ft.Quadratic.from_linear([[[a, b], [b, c]] for a, b, c in zip(s.a, s.b, s.c, strict=True)],
+                                       [[u, v] for u, v in zip(s.u, s.v, strict=True)], [s.p, 1 - s.p])
+    return ft.Instance("all symbols, d=2, tau=(1,2)", problem, ft.FedAvg(s.eta, (1, 2), ft.Proximal(mu=s.mu)),
+                       ft.Full(), domain=k, mu=s.mu, says="every entry of H_i and e_i, p, eta and mu are symbols")
+
+
+on_eq26_28 = [
+    _symbolic_pair(),
+    prox_quadratic("plane", plane(), "1/10", (1, 3, 8), says="non-commuting Hessians, unequal weights and steps"),
+    prox_quadratic("plane, prox", plane(), "1/10", (1, 3, 8), "1/2", says="the same with mu = 1/2"),
+    prox_quadratic("ill-conditioned", named.ill_conditioned(), "1/1000000",
+                   (2, 5, 9)[:named.ill_conditioned().n], says="condition number 1e6"),
+    prox_quadratic("skewed weights", named.skewed_weights(), "1/20", tuple(range(1, named.skewed_weights().n + 1)),
+                   says="weights from 1e-4 to almost 1"),
+    prox_quadratic("diabetes by age", named.diabetes(), "1/20", tuple(range(1, named.diabetes().n + 1)),
+                   says="ridge regression on the diabetes data, clients are age bands"),
+    prox_quadratic("too large a step", plane(), "3/2", (1, 3, 8), says="the round map is no contraction"),
+]
+
+
 @ft.claim(
     "eq26-28",
-    on=I.eq26_28,
-    needs=[contraction],
-    rejects=[
-        bugs.uniform_weights,
-        bugs.one_step_more,
-        bugs.hidden_proximal,
-        bugs.proximal_missing,
-        bugs.server_step_two,
-        bugs.decayed_step,
-        bugs.first_client_twice,
-        bugs.proximal_repelling,
-    ],
-    domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps (1, 2); "
-    "round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data among them",
-)
+    on=on_eq26_28, needs=[contraction],
+    rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.hidden_proximal, bugs.proximal_missing, bugs.server_step_two,
+             bugs.decayed_step, bugs.first_client_twice, bugs.proximal_repelling],
+    domain="round map and fixed point: every symmetric H_i in the plane, every e_i, p, eta and mu, two clients with steps "
+           "(1, 2); round map, fixed point and contraction factor: exactly on every listed instance, the diabetes data "
+           "among them")
 def eq26_28(i):
     r"""If $\|I-\sum_ip_iK_iH_i\|_2<1$, the server model of FedProx on quadratics converges linearly, with that factor,
     to $\tilde x=\big(\sum_ip_iK_iH_i\big)^{-1}\sum_ip_iK_ie_i$, where
@@ -50,7 +80,7 @@ def eq26_28(i):
     M, c = i.op.mean_map()
     matrix, offset = paper_map(i)
     same_map = ft.equal(M, matrix, "coded round map = eqs 23-25"), ft.equal(c, offset, "offset")
-    if isinstance(matrix[0, 0], Symbolic):
+    if isinstance(i.domain, ft.Field):
         return same_map
     x = np.array([ft.fraction(v) for v in i.op.fixed_point().x], dtype=object)
     stated = ft.equal(ft.linalg.matmul(np.eye(len(x), dtype=int).astype(object) - matrix, x[:, None])[:, 0], offset,
@@ -59,8 +89,27 @@ def eq26_28(i):
     return *same_map, stated, ft.equal(matrix, matrix.T, "symmetric: the norm is the contraction factor")
 
 
+# ---- lem1 -------------------------------------------------------------------------------------------------
+def _unit_symbolic(n):
+    """Unit Hessians, uniform p, e_i free; z_i stands for (1 - eta)^tau_i, so tau_i is any integer."""
+    k, s = symbols(f"eta e*{n} z*{n} t*{n} r*{n}")
+    e = [[v] for v in s.e]
+    return ft.Instance(f"n={n}, general tau", ft.Quadratic.from_linear([[[1]]] * n, e), ft.FedAvg(s.eta, 1), ft.Full(),
+                       domain=k, e=e, z=s.z, t=s.t, r=s.r, general=True, says="unit Hessians, any e_i, any integers tau_i")
+
+
+def _unit_explicit(taus):
+    k, s = symbols(f"eta e*{len(taus)}")
+    e = [[v] for v in s.e]
+    return ft.Instance(f"tau={taus}", ft.Quadratic.from_linear([[[1]]] * len(taus), e), ft.FedAvg(s.eta, taus), ft.Full(),
+                       domain=k, e=e, general=False, says="the whole coded round, eta and e_i free")
+
+
+on_lem1 = [_unit_symbolic(2), _unit_symbolic(3), _unit_explicit((1, 10)), _unit_explicit((2, 3, 7))]
+
+
 @ft.claim(
-    "lem1", covers={"d": "all", "tau": "all"}, on=I.lem1,
+    "lem1", covers={"d": "all", "tau": "all"}, on=on_lem1,
     rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
     domain="n = 2 and 3 clients in one dimension (unit Hessians act on each coordinate separately), every e_i, every "
            "integer tau_i by induction on the coded local step; the whole coded round for tau = (1,10) and (2,3,7)")
@@ -74,20 +123,33 @@ def lem1(i):
     # (1 - eta)^tau = 1 - tau eta + eta^2 r with r finite as eta -> 0 (binomial theorem): z_i as jets
     jets = [1 - t * i.eta + i.eta * i.eta * r for t, r in zip(i.t, i.r, strict=True)]
     reached = ft.limit(f.eq29(i.e, jets), "eta")
-    gap = reached[0] - sum((e[0] for e in i.e[1:]), i.e[0][0]) / len(i.e)
+    gap = reached[0] - sum(e[0] for e in i.e) / len(i.e)
     larger = gap.substitute(**{f"e{k}": 1000 * e[0] for k, e in enumerate(i.e)})
-    return (unit_run(i, [i.t[0]]),                                            # a free symbol as server model
+    return (unit_run(i, [i.t[0]]),  # a free symbol as server model
             ft.equal(ft.server_step(i, point, unit_change(i, point)(np.array(i.z))), point,
                      "coded server step fixes eq 29"),
             ft.equal(reached, f.eq30(i.e, i.t), "iterated limit"),
             ft.equal(larger, 1000 * gap, "the gap scales with e: arbitrarily large"))
 
 
-def unit_change(i, x):
-    """Displacements (1 - z_i)(e_i - x) of clients with unit Hessians from the server model x."""
-    return lambda z: (1 - z)[:, None] * (np.array(i.e) - np.array(x))
+def _no_root():
+    """Eq (29) minus eq (30) as a polynomial in eta has no zero in (0, 1) for steps (1, 10): decided by Sturm's theorem."""
+    eta = sympy.Symbol("eta")
+    e, taus = [[sympy.Integer(0)], [sympy.Integer(1)]], (sympy.Integer(1), sympy.Integer(10))
+    shrink = [(1 - eta) ** t for t in taus]
+    gap = sympy.cancel(sympy.together(f.eq29(e, shrink)[0] - f.eq30(e, taus)[0]))
+    numerator = sympy.Poly(sympy.numer(gap), eta)
+    while numerator.eval(0) == 0:  # the zero at eta = 0 is the lemma's own limit
+        numerator = sympy.Poly(sympy.quo(numerator, sympy.Poly(eta, eta)), eta)
+    roots = numerator.count_roots(0, 1)
+    value = ft.fraction(str(gap.subs(eta, sympy.Rational(1, 20))))
+    coded = prox_quadratic("e2", ft.Quadratic([[[1]], [[1]]], [[0], [1]]), "1/20", (1, 10)).op.fixed_point().x[0]
+    return (ft.equal(int(roots), 0, "zeros of (29) - (30) for eta in (0, 1), steps (1, 10) (Sturm)"),
+            ft.at_most(value, 0, "at eta = 1/20 the limit lies below 10/11", strict=True),
+            ft.equal(coded, value + ft.fraction("10/11"), "and it is where the coded round converges"))
 
 
-def unit_run(i, x):
-    """tau_i coded steps on unit Hessians: z_i = (1 - eta)^tau_i."""
-    return ft.local_run(i, x, unit_change(i, x), i.z, 1 - i.eta, lr=i.eta)
+ft.finding(
+    "e2", kind="remark", breaks="lem1", check=_no_root,
+    reading="'Sufficiently small eta' read as: for some fixed eta > 0. The appendix itself states the iterated limit.",
+    survives="As the iterated limit (first T, then eta) the lemma is proved: lem1.")

@@ -3,11 +3,12 @@ from fractions import Fraction
 
 import fltheory as ft
 from verification.fednova import formulas as f
+from verification.fednova.claims import quadratics
 from verification.fednova.claims.solvers import coded_averaging, coded_vector
 from verification.fednova.formulas import constants as fc
 from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import constants as I
-from verification.fednova.instances import corollary2, quadratics, two_clients
+from verification.fednova.instances import corollary2, two_clients
 from verification.fednova.instances import solvers as S
 
 # ---- Corollary 2 ------------------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ ft.finding("e12-factors", kind="misprint", check=_factors,
 
 
 def _symbols():
-    tau, plane = 3, next(i for i in quadratics.eq26_28 if i.name == "plane, prox")
+    tau, plane = 3, next(i for i in quadratics.on_eq26_28 if i.name == "plane, prox")
     matrix, _ = f.round_map(plane.problem.H, plane.problem.b, plane.problem.weights, plane.eta, plane.mu, plane.taus)
     fixed = [ft.fraction(v) for v in plane.op.fixed_point().x]
     *_, (last, _) = plane.op.trajectory(3, [2, 2])               # the model before round 2

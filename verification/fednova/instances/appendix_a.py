@@ -5,8 +5,9 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.elements import Symbolic
-from verification.fednova.instances import SOLVERS, plane, quadratics, scalar, two_clients
-from verification.fednova.instances.quadratics import prox_quadratic
+from verification.fednova.claims import quadratics
+from verification.fednova.claims.quadratics import prox_quadratic
+from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
 
 
 class Symbols:
@@ -100,10 +101,10 @@ def _round_matrices(n, d):
                        says="any H_i, e_i, p and any local maps K_i")
 
 
-round_maps = [*(i.but(form="run") for i in quadratics.eq26_28[1:3]), quadratics.eq26_28[0].but(form="run"),
+round_maps = [*(i.but(form="run") for i in quadratics.on_eq26_28[1:3]), quadratics.on_eq26_28[0].but(form="run"),
               scalar_clients(2), scalar_clients(3), _round_matrices(2, 2), _round_matrices(3, 2)]
 
-sharp = [*(i.but(form="run") for i in quadratics.eq26_28[1:6]), quadratics.eq26_28[0].but(form="commute"),
+sharp = [*(i.but(form="run") for i in quadratics.on_eq26_28[1:6]), quadratics.on_eq26_28[0].but(form="commute"),
          scalar_clients(2), scalar_clients(3),
          prox_quadratic("just inside", plane(), "79/100", (1, 3, 8), "1/2", form="run",
                         says="eta (L + mu) = 1.975, just below 2"),
