@@ -2,8 +2,8 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.verdicts.claims.check import check
 from fltheory.core.evidence import evidence_of, number
+from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.findings import confirm
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on
