@@ -1,0 +1,147 @@
+"""Upper bounds proved in rationals: multipliers found in floats, rounded, repaired and checked exactly.
+
+With y >= 0 on the conditions `form <= 0`, any y on the equations and L >= 0 on each matrix condition, the bound is
+objective <= constant - sum y (constants), provided that S = sum y (blocks) - (objective's blocks) is positive semidefinite and
+the function values cancel. Nothing else is believed.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core import linalg
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import fraction, need
+from fltheory.core.worstcase.forms import number
+from fltheory.core.worstcase.programme import SOLVED, Programme, float_, floats, solved, svec, triangle
+
+DIGITS = 12
+SLACKS = (1e-7, 1e-6, 1e-5, 1e-4)  # relative: how much of the value is given away so that rounding stays inside
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """objective <= bound, a Fraction; `multipliers`, Fractions, one per row of the programme (see `Programme.rows`)."""
+
+    bound: Fraction
+    multipliers: tuple = field(repr=False)
+
+    def to_json(self) -> dict:
+        """Plain data: numbers as texts."""
+        return {"bound": str(self.bound), "multipliers": [str(y) for y in self.multipliers]}
+
+    @classmethod
+    def from_json(cls, data) -> Certificate:
+        """The certificate of `to_json`. Raises BadInput for data that is none."""
+        try:
+            return cls(Fraction(data["bound"]), tuple(Fraction(y) for y in data["multipliers"]))
+        except (TypeError, KeyError, ValueError, ZeroDivisionError) as error:
+            refuse("certificate", f"{type(error).__name__}: {error}", "is no bound with multipliers", "Give what to_json wrote.")
+
+
+def holds(programme: Programme, certificate: Certificate) -> bool:
+    """The exact check, without a solver: signs, cancelling values, definiteness, and the bound itself."""
+    y = certificate.multipliers
+    if len(y) != len(programme.rows) or any(v < 0 for v in y[:len(programme.less)]):
+        return False
+    used = [(number(v), row) for v, row in zip(y, programme.rows, strict=True) if v != 0]
+    values = sum((v * row.values for v, row in used), -programme.objective.values)
+    bound = sum((-v * row.constant for v, row in used), programme.objective.constant)
+    if any(v != 0 for v in values) or fraction(bound) > certificate.bound:
+        return False
+    blocks = [sum((v * row.blocks[b] for v, row in used), -block) for b, block in enumerate(programme.objective.blocks)]
+    return all(linalg.is_positive_definite(M, strict=False) for M in (*blocks, *_matrices(programme, y)) if len(M))
+
+
+def _matrices(programme, y):
+    """The multiplier L of each matrix condition: entry y is -L_ii, or -2 L_ij off the diagonal."""
+    at = len(programme.less) + len(programme.same)
+    for m in programme.matrices:
+        L = np.empty((len(m), len(m)), dtype=object)
+        for i, j in zip(*triangle(len(m)), strict=True):
+            L[i, j] = L[j, i] = -y[at] / (1 if i == j else 2)
+            at += 1
+        yield L
+
+
+def certify(programme: Programme, value: float) -> Certificate | None:
+    """A certificate with a bound a little above `value`; None where none was found (no interior, no solver's word)."""
+    for slack in SLACKS:
+        found = _interior(programme, value + slack * max(1.0, abs(value)))
+        if found is None:
+            continue
+        repaired = _repaired(programme, [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in found])
+        if repaired is None:
+            continue
+        bound = programme.objective.constant - sum((number(v) * r.constant for v, r in zip(repaired, programme.rows, strict=True)),
+                                                   number(0))
+        certificate = Certificate(fraction(bound), tuple(repaired))
+        if holds(programme, certificate):
+            return certificate
+    return None
+
+
+def _interior(programme, bound):
+    """Multipliers as far inside all their conditions as a bound allows: max t with S >= t, L >= t, y >= t times a share."""
+    import clarabel
+    rows, target = programme.rows, programme.objective
+    m, less = len(rows), len(programme.less)
+    constants = np.array([float_(r.constant) for r in rows])
+    parts, right, cones = [], [], []
+
+    def add(block, column, rhs, cone):
+        parts.append(np.hstack([block, np.reshape(column, (-1, 1))]))
+        right.append(np.atleast_1d(rhs))
+        cones.append(cone)
+    values = np.array([floats(r.values) for r in rows]).reshape(m, -1).T
+    if len(values):
+        basis, sizes, _ = np.linalg.svd(values, full_matrices=False)
+        keep = basis[:, sizes > 1e-10 * sizes[0]].T
+        add(keep @ values, np.zeros(len(keep)), keep @ floats(target.values), clarabel.ZeroConeT(len(keep)))
+    add(-np.eye(m)[:less], np.zeros(less), np.zeros(less), clarabel.NonnegativeConeT(less)) if less else None
+    add(-constants[None], 0.0, bound - float_(target.constant), clarabel.NonnegativeConeT(1))
+    add(np.zeros((1, m)), 1.0, 1.0, clarabel.NonnegativeConeT(1))
+    for b, k in enumerate(programme.sizes):
+        if k:
+            stack = np.array([svec(floats(r.blocks[b])) for r in rows]).T
+            add(-stack, svec(np.eye(k)), -svec(floats(target.blocks[b])), clarabel.PSDTriangleConeT(k))
+    at = less + len(programme.same)
+    for matrix in programme.matrices:
+        k, pick = len(matrix), np.zeros((len(matrix) * (len(matrix) + 1) // 2, m))
+        i, j = triangle(k)
+        pick[np.arange(len(i)), at + np.arange(len(i))] = np.where(i == j, 1.0, 1 / np.sqrt(2.0))
+        add(pick, svec(np.eye(k)), np.zeros(len(i)), clarabel.PSDTriangleConeT(k))
+        at += len(i)
+    found = solved(np.append(np.zeros(m), -1.0), np.vstack(parts), np.concatenate(right), cones)
+    return np.array(found.x[:m]) if str(found.status) == SOLVED and found.x[-1] > 0 else None
+
+
+def _repaired(programme, y):
+    """y moved a little so that the function values cancel exactly: free multipliers first, then the largest ones."""
+    flint = need("flint", "exact certificates")
+    equations = len(programme.objective.values)
+    if not equations:
+        return _clipped(programme, y)
+    y = _clipped(programme, y)
+    less = len(programme.less)
+    free = range(less, less + len(programme.same))
+    order = [*free, *sorted((k for k in range(len(y)) if k not in free), key=lambda k: -abs(y[k]))]
+    missing = [programme.objective.values[e] - sum((number(v) * r.values[e] for v, r in zip(y, programme.rows, strict=True)
+                                                    if v != 0), number(0)) for e in range(equations)]
+    system = flint.fmpq_mat([[programme.rows[k].values[e] for k in order] + [missing[e]] for e in range(equations)])
+    reduced, rank = system.rref()
+    for r in range(rank):
+        column = next(k for k in range(len(y) + 1) if reduced[r, k] != 0)
+        if column == len(y):
+            return None
+        y[order[column]] += fraction(reduced[r, len(y)])
+    return y
+
+
+def _clipped(programme, y):
+    return [max(v, Fraction(0)) if k < len(programme.less) else v for k, v in enumerate(y)]
+
+
+__all__ = ["Certificate", "certify", "holds"]

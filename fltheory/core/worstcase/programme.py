@@ -1,0 +1,186 @@
+"""The semidefinite programme of a worst case, in exact numbers, and its solution by Clarabel."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fltheory.core.errors import MissingLibrary, TooLarge
+from fltheory.core.scalars import need
+from fltheory.core.worstcase.forms import Condition, Form, number
+
+SOLVED = "Solved"
+UNBOUNDED = "DualInfeasible"
+MOST_ROWS = 12_000  # scalar rows: some minutes on one core
+TOLERANCES = (1e-10, 1e-9, 1e-8)  # the first at which the solver is content
+
+
+@dataclass
+class Row:
+    """One scalar row: exact symmetric blocks, coefficients of the function values, and a constant."""
+
+    blocks: list
+    values: np.ndarray
+    constant: object
+
+
+class Programme:
+    """maximise a form over Gram matrices and function values under conditions, all rows exact.
+
+    objective: `Form`; conditions: list of `Condition`. Scalars `rows` come first (inequalities, then equations), then the
+    entries of the matrix conditions, upper triangle by columns. start, star: state and minimiser, kept for witnesses.
+    """
+
+    def __init__(self, gram, objective: Form, conditions: list[Condition], start=None, star=None):
+        self.gram, self.start, self.star = gram, start, star
+        self._seen, self._kept = {}, []
+        live = sorted({k for c in conditions for f in _forms(c) for k in f.values} | set(objective.values))
+        self._value = {index: k for k, index in enumerate(live)}
+        self.less = [c.form for c in conditions if c.matrix is None and not c.equal]
+        self.same = [c.form for c in conditions if c.matrix is None and c.equal]
+        self.matrices = [c.matrix for c in conditions if c.matrix is not None]
+        used = [_used(u, gram) for f in (objective, *(f for c in conditions for f in _forms(c))) for _, *uv in f.terms for u in uv]
+        touched = [set().union(*(one[b] for one in used)) if used else set() for b in range(len(gram.blocks()))]
+        self.columns = [[k for k in range(len(block)) if k in keep] for block, keep in zip(gram.blocks(), touched, strict=True)]
+        self.sizes = [len(c) for c in self.columns]
+        self.objective = self._row(objective)
+        entries = [m[i][j] for m in self.matrices for j in range(len(m)) for i in range(j + 1)]
+        if len(self.less) + len(self.same) + len(entries) + sum(s * (s + 1) // 2 for s in self.sizes) > MOST_ROWS:
+            raise TooLarge(f"the programme has blocks of {self.sizes} and {len(self.less)} conditions, above {MOST_ROWS} rows in all: "
+                           "take fewer clients, local steps or rounds, or count identical clients (counts=)")
+        self.rows = [self._row(f) for f in (*self.less, *self.same, *entries)]
+
+    def _coordinates(self, u):
+        if id(u) not in self._seen:
+            self._kept.append(u)  # an id stays its owner's while that lives
+            self._seen[id(u)] = [row[columns] for row, columns in zip(self.gram.coordinates(u), self.columns, strict=True)]
+        return self._seen[id(u)]
+
+    def _row(self, form):
+        zero = number(0)
+        blocks = [np.full((s, s), zero, dtype=object) for s in self.sizes]
+        for c, u, v in form.terms:
+            for block, a, b in zip(blocks, self._coordinates(u), self._coordinates(v), strict=True):
+                left, right = [k for k in range(len(a)) if a[k] != 0], [k for k in range(len(b)) if b[k] != 0]
+                for i in left:
+                    for j in right:
+                        part = c * a[i] * b[j] / 2
+                        block[i, j] = block[i, j] + part
+                        block[j, i] = block[j, i] + part
+        values = np.full(len(self._value), zero, dtype=object)
+        for k, c in form.values.items():
+            values[self._value[k]] = values[self._value[k]] + c
+        return Row(blocks, values, form.constant)
+
+    # ---- floats
+    def flat(self, row):
+        """(svec of the blocks | values) of a row, floats."""
+        return np.concatenate([*(svec(floats(b)) for b in row.blocks), floats(row.values)])
+
+    def solve(self):
+        """(status, value, Gram blocks, function values, multipliers) from the interior-point solver."""
+        need("cvxpy", "worst cases, which are semidefinite programmes")
+        try:
+            import clarabel
+        except ImportError:
+            raise MissingLibrary("clarabel is not installed: it solves the semidefinite programmes. pip install clarabel") from None
+        from scipy import sparse
+        A = np.array([self.flat(r) for r in self.rows]).reshape(len(self.rows), -1)
+        b = np.array([float_(r.constant) for r in self.rows])
+        cones, upto = [], 0
+        order = [*range(len(self.less)), *range(len(self.less), len(self.less) + len(self.same))]
+        if self.less:
+            cones.append(clarabel.NonnegativeConeT(len(self.less)))
+        if self.same:
+            cones.append(clarabel.ZeroConeT(len(self.same)))
+        upto = len(order)
+        sign = np.ones(len(self.rows))
+        sign[:upto] = 1 / np.maximum(np.abs(A[:upto]).max(axis=1, initial=0.0), 1e-300)  # rows of the same size
+        for m in self.matrices:
+            k = len(m)
+            cones.append(clarabel.PSDTriangleConeT(k))
+            count = k * (k + 1) // 2
+            sign[upto:upto + count] = -scale_of(k)  # s = +M, off-diagonals times sqrt 2
+            upto += count
+        s = sum(k * (k + 1) // 2 for k in self.sizes)
+        matrix = sparse.vstack([sparse.csc_matrix(sign[:, None] * A),
+                                sparse.hstack([-sparse.identity(s), sparse.csc_matrix((s, len(self._value)))])]).tocsc()
+        cones += [clarabel.PSDTriangleConeT(k) for k in self.sizes if k]
+        target = self.flat(self.objective)
+        found = solved(-target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones)
+        x, at, blocks = np.array(found.x), 0, []
+        for k in self.sizes:
+            blocks.append(smat(x[at:at + k * (k + 1) // 2], k))
+            at += k * (k + 1) // 2
+        return Solution(str(found.status), -found.obj_val + float_(self.objective.constant), blocks, x[at:],
+                        np.array(found.z[:len(self.rows)]) * sign)
+
+
+def solved(target, matrix, right, cones):
+    """Clarabel's answer to: minimise target x with right - matrix x in the cones. The last one, where it is content with none."""
+    import clarabel
+    from scipy import sparse
+    for tolerance in TOLERANCES:
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.max_threads = False, 1
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        zero = sparse.csc_matrix((len(target), len(target)))
+        found = clarabel.DefaultSolver(zero, target, sparse.csc_matrix(matrix), right, cones, settings).solve()
+        if str(found.status) in (SOLVED, UNBOUNDED):
+            break
+    return found
+
+
+@dataclass
+class Solution:
+    """What the solver said; `multipliers` of the rows as they stand (of `form <= 0`, `form = 0`, and minus the entries)."""
+
+    status: str
+    value: float
+    blocks: list
+    values: np.ndarray
+    multipliers: np.ndarray
+
+
+def _forms(condition):
+    return [condition.form] if condition.matrix is None else [f for row in condition.matrix for f in row]
+
+
+def _used(u, gram):
+    return [{k for k, c in enumerate(row) if c != 0} for row in gram.coordinates(u)]
+
+
+def float_(value):
+    return int(value.p) / int(value.q) if hasattr(value, "p") else float(value)
+
+
+def floats(array):
+    """Floats of an array of exact numbers."""
+    array = np.asarray(array, dtype=object)
+    return np.array([float_(v) for v in array.reshape(-1)], dtype=float).reshape(array.shape)
+
+
+def triangle(k):
+    """Indices (i, j) of the upper triangle, column after column."""
+    j, i = np.tril_indices(k)
+    return i, j
+
+
+def scale_of(k):
+    """1 on the diagonal, sqrt 2 off it, in the order of `triangle`."""
+    i, j = triangle(k)
+    return np.where(i == j, 1.0, np.sqrt(2.0))
+
+
+def svec(M):
+    """Upper triangle by columns, off-diagonal entries times sqrt 2."""
+    i, j = triangle(len(M))
+    return M[i, j] * scale_of(len(M))
+
+
+def smat(v, k):
+    """The symmetric matrix of `svec`."""
+    M = np.zeros((k, k))
+    i, j = triangle(k)
+    M[i, j] = v / scale_of(k)
+    return M + np.triu(M, 1).T

@@ -1,0 +1,118 @@
+"""Functions that attain a worst case: interpolants of the recorded points, on which the float round is run."""
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.core.problems.base import Problem
+from fltheory.core.worstcase.classes import QuadraticClass
+from fltheory.core.worstcase.programme import float_, floats
+
+RANK = 1e-9  # relative size of Gram eigenvalues that count as 0
+
+
+class Interpolant(Problem):
+    """A problem of n clients in dimension d whose functions pass through given points (float arithmetic alone).
+
+    clients: [(points (k, d), gradients (k, d), values (k,))]; classes: the clients' `FunctionClass`es; weights (n,).
+    """
+
+    def __init__(self, clients, classes, weights):
+        self.n, self.d = len(clients), clients[0][0].shape[1]
+        self.weights = self.p = np.asarray(weights, dtype=float)
+        kinds = [_Quadratic if isinstance(c, QuadraticClass) else _Smooth for c in classes]
+        self.functions = [kind(*data, float_(c.low), float_(c.high)) for kind, data, c in zip(kinds, clients, classes, strict=True)]
+
+    def to(self, domain):
+        return self
+
+    def _gradient(self, who, y, sample):
+        ids = range(self.n) if isinstance(who, slice) else who
+        out = np.array([self.functions[int(i)](y[k if y.shape[-2] > 1 else 0])[1] for k, i in enumerate(ids)])
+        return out if sample is None else out + sample
+
+    def _values(self, x):
+        return np.array([f(x)[0] for f in self.functions])
+
+    def value(self, x):
+        return float(self.p @ self._values(x))
+
+    def gradient(self, x):
+        return self.p @ np.array([f(x)[1] for f in self.functions])
+
+
+class _Quadratic:
+    """x -> (value, gradient) of a quadratic with the given differences of gradients and curvature in [low, high]."""
+
+    def __init__(self, X, G, F, low, high):
+        self.x0, self.g0, self.f0 = X[0], G[0], F[0]
+        dX, dG = X - X[0], G - G[0]
+        left, sizes, _ = np.linalg.svd(dX.T, full_matrices=True)
+        rank = int((sizes > 1e-7 * max(sizes.max(initial=0.0), 1e-300)).sum())
+        U, V = left[:, :rank], left[:, rank:]
+        image = np.linalg.lstsq(dX @ U, dG, rcond=None)[0].T if rank else np.zeros((X.shape[1], 0))  # H U
+        inside, across = (U.T @ image + (U.T @ image).T) / 2, V.T @ image
+        gap = np.linalg.pinv(inside - low * np.eye(rank), rcond=1e-9)
+        rest = low * np.eye(V.shape[1]) + across @ gap @ across.T  # the smallest completion above `low`
+        self.H = U @ inside @ U.T + V @ across @ U.T + U @ across.T @ V.T + V @ rest @ V.T
+
+    def __call__(self, x):
+        s = x - self.x0
+        return self.f0 + self.g0 @ s + s @ self.H @ s / 2, self.g0 + self.H @ s
+
+
+class _Smooth:
+    """x -> (value, gradient) of low |x|^2 / 2 plus the smallest smooth convex function through the points (Taylor et al. 2017)."""
+
+    def __init__(self, X, G, F, low, high):
+        self.low, self.width = low, high - low
+        G, F = G - low * X, F - low / 2 * (X * X).sum(1)
+        self.centres = X - G / self.width
+        self.heights = F - (G * G).sum(1) / (2 * self.width)
+
+    def __call__(self, x):
+        mix = _simplex(x, self.centres, self.heights, self.width)
+        r = x - mix @ self.centres
+        return self.width / 2 * (r @ r) + mix @ self.heights + self.low / 2 * (x @ x), self.width * r + self.low * x
+
+
+def _simplex(x, centres, heights, width):
+    """argmin over the simplex of width/2 |x - mix centres|^2 + mix heights, by an active set from the best vertex."""
+    K = width * centres @ centres.T
+    linear = heights - width * centres @ x
+    active = [int(np.argmin(np.diag(K) / 2 + linear))]
+    mix = np.zeros(len(heights))
+    mix[active] = 1.0
+    for _ in range(20 * len(heights)):
+        slope = K @ mix + linear
+        level = slope[active].mean()
+        enter = int(np.argmin(slope))
+        if enter in active or slope[enter] >= level - 1e-14 * max(1.0, abs(level)):
+            return mix
+        active.append(enter)
+        while True:
+            k = len(active)
+            system = np.block([[K[np.ix_(active, active)], np.ones((k, 1))], [np.ones((1, k)), np.zeros((1, 1))]])
+            aim = np.linalg.lstsq(system, np.append(-linear[active], 1.0), rcond=1e-13)[0][:k]
+            if aim.min() > 0:
+                mix[:] = 0
+                mix[active] = aim
+                break
+            now = mix[active]
+            steps = np.where(aim <= 0, now / np.maximum(now - aim, 1e-300), 1.0)
+            t = steps.min()
+            mix[active] = np.maximum(now + t * (aim - now), 0.0)
+            leaving = active[int(np.argmin(steps))]
+            mix[leaving] = 0.0
+            active = [a for a in active if a != leaving]
+    return mix
+
+
+def realised(gram, solution, columns):
+    """(vec, d): vectors of the programme as points of R^d from its one Gram block."""
+    weights, vectors = np.linalg.eigh(solution.blocks[0])
+    keep = weights > RANK * max(weights[-1], 1e-300)
+    E = vectors[:, keep] * np.sqrt(weights[keep])
+
+    def vec(u):
+        return floats(gram.coordinates(u)[0][columns[0]]) @ E
+    return vec, int(keep.sum())
