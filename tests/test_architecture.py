@@ -27,7 +27,7 @@ LAYERS = [
     {"core.laws"},
     {"core.algorithms"},
     {"core.trace", "core.optima", "core.operators", "core.runs"},
-    {"core.schedules"},
+    {"core.schedules", "core.worstcase"},
     {"pictures"},  # here the core ends
     {"verdicts.folders"},
     {"verdicts.report"},

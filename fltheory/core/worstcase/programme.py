@@ -46,8 +46,8 @@ class Programme:
         self.objective = self._row(objective)
         entries = [m[i][j] for m in self.matrices for j in range(len(m)) for i in range(j + 1)]
         if len(self.less) + len(self.same) + len(entries) + sum(s * (s + 1) // 2 for s in self.sizes) > MOST_ROWS:
-            raise TooLarge(f"the programme has blocks of {self.sizes} and {len(self.less)} conditions, above {MOST_ROWS} rows in all: "
-                           "take fewer clients, local steps or rounds, or count identical clients (counts=)")
+            raise TooLarge(f"the programme has blocks of {self.sizes} and {len(self.less)} conditions, above {MOST_ROWS} rows in "
+                           "all: take fewer clients, local steps or rounds, or count identical clients (counts=)")
         self.rows = [self._row(f) for f in (*self.less, *self.same, *entries)]
 
     def _coordinates(self, u):

@@ -1,12 +1,23 @@
 """Functions that attain a worst case: interpolants of the recorded points, on which the float round is run."""
 from __future__ import annotations
 
+import functools
+import itertools
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 
+from fltheory.core.algorithms.base import advance
+from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Problem
+from fltheory.core.scalars import FLOAT, fraction
 from fltheory.core.worstcase.classes import QuadraticClass
-from fltheory.core.worstcase.programme import float_, floats
+from fltheory.core.worstcase.programme import SOLVED, float_, floats
+from fltheory.core.worstcase.view import FloatView
 
+TIGHTER = Fraction(1, 100_000)  # share of the curvature range given away so that the points interpolate strictly
 RANK = 1e-9  # relative size of Gram eigenvalues that count as 0
 
 
@@ -116,3 +127,61 @@ def realised(gram, solution, columns):
     def vec(u):
         return floats(gram.coordinates(u)[0][columns[0]]) @ E
     return vec, int(keep.sum())
+
+
+@dataclass(frozen=True)
+class Witness:
+    """problem: n functions in dimension d; x0 (d,); before: the state there; attained: the measure after the float rounds."""
+
+    problem: Any = field(repr=False)
+    x0: np.ndarray
+    before: Any = field(repr=False)
+    attained: float = 0.0
+
+
+def attaining(setting) -> Witness:
+    """The witness of a `Setting`. Raises BadInput for counted classes, noise, and where the solver fails."""
+    if setting.counts:
+        refuse("counts", setting.counts, "clients that are counted have no functions of their own in the programme",
+               "Ask without counts, for few clients.")
+    if setting.noise is not None:
+        refuse("noise", setting.noise, "atoms of the noise are not replayed", "Ask without noise.")
+    inner = tuple(_tighter(c) for c in setting.classes)
+    programme = replace(setting, classes=inner).programme()
+    solution = programme.solve()
+    if solution.status != SOLVED:
+        refuse("witness", solution.status, "the solver did not solve the tightened programme", "Rescale, or take fewer steps.")
+    gram = programme.gram
+    vec, _ = realised(gram, solution, programme.columns)
+    forms = [programme.less, programme.same, *(itertools.chain(*m) for m in programme.matrices)]
+    clients = []
+    for points in gram.live([*itertools.chain(*forms)]):
+        X, G = (np.array([vec(getattr(p, k)) for p in points]) for k in ("x", "gradient"))
+        F = np.array([_value(p.value, vec, solution.values, programme) for p in points])
+        clients.append((X, G, F))
+    problem = Interpolant(clients, setting.classes, [float(fraction(v)) for v in gram.p])
+    algorithm = setting.algorithm.to(FLOAT)
+    x0 = vec(programme.start.x)
+    before = algorithm.init(problem, x0)
+    if setting.start == "free":
+        before = type(before)(*(vec(v) if v.ndim == 1 else np.array([vec(r) for r in v]) for v in programme.start))
+    star = functools.cache(lambda: vec(programme.star()))
+    attained = 0.0
+    for draws in itertools.product(setting.law.support(gram.n, 0), repeat=setting.rounds):
+        state, q = before, 1.0
+        for chance, draw in draws:
+            q, state = q * float(fraction(chance)), advance(algorithm, problem, state, draw)
+        attained += q * float(setting.measure(FloatView(problem, algorithm, before, state, star)))
+    return Witness(problem, x0, before, attained)
+
+
+def _value(form, vec, values, programme):
+    total = float(fraction(form.constant))
+    total += sum(float(fraction(c)) * (vec(u) @ vec(v)) for c, u, v in form.terms)
+    return total + sum(float(fraction(c)) * values[programme._value[k]] for k, c in form.values.items())
+
+
+def _tighter(kind):
+    low, high = fraction(kind.mu), fraction(kind.L)
+    gap = (high - low) * TIGHTER
+    return replace(kind, L=high - gap, mu=low + gap)

@@ -1,0 +1,152 @@
+"""What a worst case is about, and the programme that its rounds write when they run on abstract vectors."""
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fltheory.core.algorithms.base import advance
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.errors import BadInput, TooLarge, refuse
+from fltheory.core.laws.draw import Draw, Slots
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.core.worstcase.forms import Condition, Form, number, square
+from fltheory.core.worstcase.gram import Gram, built
+from fltheory.core.worstcase.programme import Programme
+from fltheory.core.worstcase.view import View
+
+MOST_OUTCOMES = 4_096
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that a worst case is about; `programme()` runs the rounds and writes the semidefinite programme, exactly."""
+
+    algorithm: Any
+    classes: tuple
+    joint: tuple
+    law: Any
+    measure: Any
+    initial: tuple
+    rounds: int = 1
+    counts: tuple | None = None
+    weights: Any = None
+    noise: Any = None
+    start: str = "init"
+
+    def programme(self) -> Programme:
+        """The exact programme. Raises TooLarge."""
+        return built(self._programme)
+
+    def _programme(self, size):
+        gram = Gram(self.classes, self.weights, self.counts, size)
+        algorithm = self.algorithm.to(RATIONAL)
+        x0 = gram.leaf("x0") if self.start == "free" or not all(c.low >= 0 for c in self.classes) else None
+        star = functools.cache(gram.minimiser)
+        if x0 is None:  # the minimiser first: it is then the origin, from which values count
+            star()
+            x0 = gram.leaf("x0")
+        before = self._begin(gram, algorithm, x0)
+        conditions = [c for one in self.initial for c in _conditions(one(View(gram, algorithm, before, star=star)))]
+        objective, noises = Form(), {}
+        for q, after, models in self._outcomes(gram, algorithm, before, noises):
+            conditions += [c.condition(gram, x) for c in self.joint for x in models]
+            objective = objective + self.measure(View(gram, algorithm, before, after, star)) * number(q)
+        conditions += [square(v) <= number(fraction(self.noise)) for v in noises.values()]
+        seen, unique = set(), []
+        for c in conditions:
+            if id(c) not in seen:
+                seen.add(id(c))
+                unique.append(c)
+        forms = [objective, *(f for c in unique for f in ([c.form] if c.matrix is None else itertools.chain(*c.matrix)))]
+        return Programme(gram, objective, [*unique, *gram.conditions(forms)], before, star)
+
+    def _begin(self, gram, algorithm, x0):
+        state = _abstract(algorithm.init, algorithm, gram, x0)
+        if self.start == "init":
+            return state
+        made = {}
+        for name, leaf in zip(state._fields, state, strict=True):
+            if name == "x":
+                continue
+            if leaf.shape == (gram.d,):
+                made[name] = gram.leaf(name)
+            elif leaf.shape == (len(gram.classes), gram.d):
+                rows = [gram.own_leaf(i, name) for i in range(len(gram.classes))]
+                made[name] = np.array(rows, dtype=object)
+                made[name] = made[name].view(gram._view) if gram.counts else made[name]
+            else:
+                refuse("start", name, f"has shape {leaf.shape}, neither a vector nor one per client", 'Use start="init".')
+        return state._replace(**made)
+
+    def _draws(self, gram):
+        if self.counts:
+            steps = np.broadcast_to(np.asarray(self.law.steps if self.law.steps is not None else 1), (len(self.classes),))
+            return [(Fraction(1), Draw(EVERYONE, np.ones(len(self.classes), dtype=np.int64), steps))]
+        return self.law.support(gram.n, 0)
+
+    def _outcomes(self, gram, algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
+        """(probability, state after, server models at which rounds started) of every outcome."""
+        if round_ == self.rounds:
+            yield q, state, models
+            return
+        models = (*models, algorithm.model(state))
+        for k, (chance, draw) in enumerate(self._draws(gram)):
+            here = (*path, k)
+            for share, xi, signs in self._samples(gram, algorithm, state, draw, noises, here):
+                after = _abstract(advance, algorithm, algorithm, gram, state, draw._replace(xi=xi))
+                yield from self._outcomes(gram, algorithm, after, noises, round_ + 1, q * fraction(chance) * share, models,
+                                          (*here, *signs))
+
+    def _samples(self, gram, algorithm, state, draw, noises, path):
+        """Two equally likely atoms +v, -v for every sample, v depending on what that client has drawn before."""
+        if self.noise is None:
+            yield Fraction(1), None, ()
+            return
+        who = np.arange(gram.n) if isinstance(draw.who, slice) else np.asarray(draw.who)
+        counter = Slots()
+        advance(algorithm, gram, state, draw._replace(xi=counter))
+        slots = range(counter.count)
+        felt = [(place, slot) for place in range(len(who)) for slot in slots
+                if draw.present[place] and (slot < draw.steps[place] or slot >= int(draw.steps.max()))]
+        if 2 ** len(felt) > MOST_OUTCOMES:
+            raise TooLarge(f"{2 ** len(felt)} outcomes of the noise in one round, above {MOST_OUTCOMES}: take fewer clients, or "
+                           "fewer local steps")
+        for signs in itertools.product((1, -1), repeat=len(felt)):
+            sign = dict(zip(felt, signs, strict=True))
+
+            def xi(slot, sign=sign):
+                rows = []
+                for place, client in enumerate(who):
+                    if (place, slot) not in sign:
+                        rows.append(gram.zero())
+                        continue
+                    past = tuple(sign[place, s] for s in slots if s < slot and (place, s) in sign)
+                    key = (path, place, slot, past)
+                    if key not in noises:
+                        noises[key] = gram.leaf(f"noise of client {client}")
+                    rows.append(noises[key] * sign[place, slot])
+                return np.array(rows, dtype=object)
+            yield Fraction(1, 2 ** len(felt)), xi, signs
+
+
+def _abstract(step, algorithm, *given):
+    """step(*given) on abstract vectors; what they cannot do is said as such."""
+    try:
+        return step(*given)
+    except (AttributeError, TypeError) as error:
+        raise BadInput(f"algorithm {type(algorithm).__name__} cannot run on abstract vectors ({error}): worst cases need rounds "
+                       "made of sums, multiples and gradients, without roots or comparisons. Use ft.run, or a method without "
+                       "them") from error
+
+
+def _conditions(found):
+    found = [] if found is None else list(found) if isinstance(found, (list, tuple)) else [found]
+    for one in found:
+        if not isinstance(one, Condition):
+            refuse("initial", one, "is no condition", "Return comparisons such as s.square(s.x - s.star) <= 1.")
+    return found
