@@ -6,7 +6,7 @@ the function values cancel. Nothing else is believed.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +27,10 @@ class Certificate:
 
     bound: Fraction
     multipliers: tuple = field(repr=False)
+
+    def at(self, bound) -> Certificate:
+        """The same multipliers with another bound, which `holds` then checks."""
+        return replace(self, bound=Fraction(bound))
 
     def to_json(self) -> dict:
         """Plain data: numbers as texts."""
