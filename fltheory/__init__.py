@@ -53,6 +53,7 @@ _PUBLIC = {
     "core.operators.stability": ["StableSteps", "stable_steps"],
     "core.schedules.windows": ["Blocks", "Sliding"],
     "core.schedules.worst": ["WorstSchedule", "worst_schedule"],
+    "core.worstcase.lyapunov": ["Lyapunov", "lyapunov"],
     "core.worstcase.worst": ["WorstCase", "worst_case"],
     "core.worstcase.classes": ["Dissimilar", "QuadraticClass", "Smooth", "SmoothConvex"],
     "core.schedules.steps": ["ScheduleSteps", "schedule_steps"],

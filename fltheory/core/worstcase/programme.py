@@ -28,45 +28,57 @@ class Programme:
     """maximise a form over Gram matrices and function values under conditions, all rows exact.
 
     objective: `Form`; conditions: list of `Condition`. Scalars `rows` come first (inequalities, then equations), then the
-    entries of the matrix conditions, upper triangle by columns. start, star: state and minimiser, kept for witnesses.
+    entries of the matrix conditions, upper triangle by columns. start, star: state and minimiser, kept for witnesses. extra:
+    forms that become rows behind all others and are no conditions.
     """
 
-    def __init__(self, gram, objective: Form, conditions: list[Condition], start=None, star=None):
+    def __init__(self, gram, objective: Form, conditions: list[Condition], start=None, star=None,
+                 extra=()):
         self.gram, self.start, self.star = gram, start, star
         self._seen, self._kept = {}, []
-        live = sorted({k for c in conditions for f in _forms(c) for k in f.values} | set(objective.values))
+        live = sorted({k for c in conditions for f in _forms(c) for k in f.values}
+                      | {k for f in (objective, *extra) for k in f.values})
         self._value = {index: k for k, index in enumerate(live)}
         self.less = [c.form for c in conditions if c.matrix is None and not c.equal]
         self.same = [c.form for c in conditions if c.matrix is None and c.equal]
         self.matrices = [c.matrix for c in conditions if c.matrix is not None]
-        used = [_used(u, gram) for f in (objective, *(f for c in conditions for f in _forms(c))) for _, *uv in f.terms for u in uv]
-        touched = [set().union(*(one[b] for one in used)) if used else set() for b in range(len(gram.blocks()))]
-        self.columns = [[k for k in range(len(block)) if k in keep] for block, keep in zip(gram.blocks(), touched, strict=True)]
-        self.sizes = [len(c) for c in self.columns]
-        self.objective = self._row(objective)
         entries = [m[i][j] for m in self.matrices for j in range(len(m)) for i in range(j + 1)]
-        if len(self.less) + len(self.same) + len(entries) + sum(s * (s + 1) // 2 for s in self.sizes) > MOST_ROWS:
-            raise TooLarge(f"the programme has blocks of {self.sizes} and {len(self.less)} conditions, above {MOST_ROWS} rows in "
+        forms = [objective, *self.less, *self.same, *entries, *extra]
+        sparse = [self._products(form) for form in forms]
+        blocks = range(len(gram.blocks()))  # a leaf whose products cancel in every row is none of the programme
+        touched = [sorted({k for row in sparse for pair in row[b] for k in pair}) for b in blocks]
+        self.columns, self.sizes = touched, [len(c) for c in touched]
+        if len(forms) + sum(s * (s + 1) // 2 for s in self.sizes) > MOST_ROWS:
+            raise TooLarge(f"the programme has blocks of {self.sizes} and {len(forms)} conditions, above {MOST_ROWS} rows in "
                            "all: take fewer clients, local steps or rounds, or count identical clients (counts=)")
-        self.rows = [self._row(f) for f in (*self.less, *self.same, *entries)]
+        self.objective, *self.rows = [self._row(form, row) for form, row in zip(forms, sparse, strict=True)]
 
     def _coordinates(self, u):
+        """[{leaf's place in the block: coefficient}] of a vector."""
         if id(u) not in self._seen:
             self._kept.append(u)  # an id stays its owner's while that lives
-            self._seen[id(u)] = [row[columns] for row, columns in zip(self.gram.coordinates(u), self.columns, strict=True)]
+            self._seen[id(u)] = [{k: c for k, c in enumerate(row) if c != 0} for row in self.gram.coordinates(u)]
         return self._seen[id(u)]
 
-    def _row(self, form):
-        zero = number(0)
-        blocks = [np.full((s, s), zero, dtype=object) for s in self.sizes]
+    def _products(self, form):
+        """Per block {(i, j), i <= j: coefficient of the Gram entry, of both places off the diagonal}, without zeros."""
+        out = [{} for _ in self.gram.blocks()]
         for c, u, v in form.terms:
-            for block, a, b in zip(blocks, self._coordinates(u), self._coordinates(v), strict=True):
-                left, right = [k for k in range(len(a)) if a[k] != 0], [k for k in range(len(b)) if b[k] != 0]
-                for i in left:
-                    for j in right:
-                        part = c * a[i] * b[j] / 2
-                        block[i, j] = block[i, j] + part
-                        block[j, i] = block[j, i] + part
+            for found, left, right in zip(out, self._coordinates(u), self._coordinates(v), strict=True):
+                for i, a in left.items():
+                    for j, b in right.items():
+                        pair = (i, j) if i <= j else (j, i)
+                        found[pair] = found[pair] + c * a * b if pair in found else c * a * b
+        return [{pair: c for pair, c in found.items() if c != 0} for found in out]
+
+    def _row(self, form, products):
+        zero, blocks = number(0), []
+        for found, columns in zip(products, self.columns, strict=True):
+            place = {k: at for at, k in enumerate(columns)}
+            block = np.full((len(columns),) * 2, zero, dtype=object)
+            for (i, j), c in found.items():
+                block[place[i], place[j]] = block[place[j], place[i]] = c if i == j else c / 2
+            blocks.append(block)
         values = np.full(len(self._value), zero, dtype=object)
         for k, c in form.values.items():
             values[self._value[k]] = values[self._value[k]] + c
@@ -144,10 +156,6 @@ class Solution:
 
 def _forms(condition):
     return [condition.form] if condition.matrix is None else [f for row in condition.matrix for f in row]
-
-
-def _used(u, gram):
-    return [{k for k, c in enumerate(row) if c != 0} for row in gram.coordinates(u)]
 
 
 def float_(value):

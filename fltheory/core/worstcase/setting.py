@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import BadInput, TooLarge, refuse
-from fltheory.core.laws.draw import Draw, Slots
-from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.core.laws.draw import Slots
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.operators.setting import prepare
+from fltheory.core.scalars import RATIONAL, fraction, is_count
+from fltheory.core.worstcase.classes import Dissimilar, FunctionClass
 from fltheory.core.worstcase.forms import Condition, Form, number, square
 from fltheory.core.worstcase.gram import Gram, built
 from fltheory.core.worstcase.programme import Programme
@@ -50,10 +52,10 @@ class Setting:
         if x0 is None:  # the minimiser first: it is then the origin, from which values count
             star()
             x0 = gram.leaf("x0")
-        before = self._begin(gram, algorithm, x0)
+        before = self.begin(gram, algorithm, x0)
         conditions = [c for one in self.initial for c in _conditions(one(View(gram, algorithm, before, star=star)))]
         objective, noises = Form(), {}
-        for q, after, models in self._outcomes(gram, algorithm, before, noises):
+        for q, after, models in self.outcomes(gram, algorithm, before, noises):
             conditions += [c.condition(gram, x) for c in self.joint for x in models]
             objective = objective + self.measure(View(gram, algorithm, before, after, star)) * number(q)
         conditions += [square(v) <= number(fraction(self.noise)) for v in noises.values()]
@@ -65,7 +67,8 @@ class Setting:
         forms = [objective, *(f for c in unique for f in ([c.form] if c.matrix is None else itertools.chain(*c.matrix)))]
         return Programme(gram, objective, [*unique, *gram.conditions(forms)], before, star)
 
-    def _begin(self, gram, algorithm, x0):
+    def begin(self, gram, algorithm, x0, centre=None):
+        """The state at the start. centre: {field: value around which its free parts are counted}."""
         state = _abstract(algorithm.init, algorithm, gram, x0)
         if self.start == "init":
             return state
@@ -81,25 +84,19 @@ class Setting:
                 made[name] = made[name].view(gram._view) if gram.counts else made[name]
             else:
                 refuse("start", name, f"has shape {leaf.shape}, neither a vector nor one per client", 'Use start="init".')
-        return state._replace(**made)
+        return state._replace(**{name: leaf + (centre or {}).get(name, 0 * leaf) for name, leaf in made.items()})
 
-    def _draws(self, gram):
-        if self.counts:
-            steps = np.broadcast_to(np.asarray(self.law.steps if self.law.steps is not None else 1), (len(self.classes),))
-            return [(Fraction(1), Draw(EVERYONE, np.ones(len(self.classes), dtype=np.int64), steps))]
-        return self.law.support(gram.n, 0)
-
-    def _outcomes(self, gram, algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
+    def outcomes(self, gram, algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
         """(probability, state after, server models at which rounds started) of every outcome."""
         if round_ == self.rounds:
             yield q, state, models
             return
         models = (*models, algorithm.model(state))
-        for k, (chance, draw) in enumerate(self._draws(gram)):
+        for k, (chance, draw) in enumerate(self.law.support(len(self.classes), 0)):
             here = (*path, k)
             for share, xi, signs in self._samples(gram, algorithm, state, draw, noises, here):
                 after = _abstract(advance, algorithm, algorithm, gram, state, draw._replace(xi=xi))
-                yield from self._outcomes(gram, algorithm, after, noises, round_ + 1, q * fraction(chance) * share, models,
+                yield from self.outcomes(gram, algorithm, after, noises, round_ + 1, q * fraction(chance) * share, models,
                                           (*here, *signs))
 
     def _samples(self, gram, algorithm, state, draw, noises, path):
@@ -150,3 +147,37 @@ def _conditions(found):
         if not isinstance(one, Condition):
             refuse("initial", one, "is no condition", "Return comparisons such as s.square(s.x - s.star) <= 1.")
     return found
+
+
+def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clients=None, weights=None, noise=None, start="init"):
+    """The `Setting` of the arguments of `worst_case`; raises BadInput for what has no meaning."""
+    given = [classes] if isinstance(classes, (FunctionClass, Dissimilar)) else list(classes)
+    kinds, joint = [c for c in given if isinstance(c, FunctionClass)], [c for c in given if isinstance(c, Dissimilar)]
+    wrong = [c for c in given if not isinstance(c, (FunctionClass, Dissimilar))]
+    if wrong or not kinds:
+        refuse("classes", wrong[0] if wrong else given, "is no class of functions", "Give ft.SmoothConvex(L, mu), for example.")
+    for what, value in (("clients", clients), ("rounds", rounds), *((("counts", c) for c in counts) if counts is not None else ())):
+        if value is not None and not is_count(value):
+            refuse(what, value, "is an int >= 1", "Give a count.")
+    if clients is not None:
+        if len(kinds) not in (1, clients):
+            refuse("clients", clients, f"there are {len(kinds)} classes", "Give one class, or one per client.")
+        kinds = kinds * (clients // len(kinds))
+    if counts is not None and len(counts) != len(kinds):
+        refuse("counts", counts, f"one per class, so {len(kinds)}", "Give as many counts as classes.")
+    if start not in ("init", "free"):
+        refuse("start", start, 'is "init" or "free"', "Choose one.")
+    if noise is not None and fraction(noise) < 0:
+        refuse("noise", noise, "a variance is not negative", "Give sigma^2 >= 0.")
+    law = Full() if law is None else law
+    law = prepare(algorithm, Gram(kinds, weights, size=1), law, None)
+    if law.modes != 1:
+        refuse("law", type(law).__name__, f"has {law.modes} modes: its rounds depend on the past", "Give a law without memory.")
+    if counts is not None and not isinstance(law, Full):
+        refuse("counts", counts, "identical clients are counted under full participation alone", "Use ft.Full(), or no counts.")
+    if counts is not None and weights is not None:
+        refuse("weights", weights, "counted clients weigh the same", "Leave weights out, or list the clients.")
+    if counts is not None and noise is not None:
+        refuse("noise", noise, "counted clients have no noise of their own", "Leave counts out.")
+    return Setting(algorithm, tuple(kinds), tuple(joint), law, measure, tuple(initial), rounds,
+                   tuple(counts) if counts is not None else None, weights, noise, start)

@@ -8,14 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.laws.memoryless import Full
-from fltheory.core.operators.setting import prepare
-from fltheory.core.scalars import fraction, is_count
 from fltheory.core.worstcase import certificate as certificates
-from fltheory.core.worstcase.classes import Dissimilar, FunctionClass
-from fltheory.core.worstcase.gram import Gram
 from fltheory.core.worstcase.programme import SOLVED, UNBOUNDED
-from fltheory.core.worstcase.setting import Setting
+from fltheory.core.worstcase.setting import Setting, of
 from fltheory.core.worstcase.view import measured
 from fltheory.core.worstcase.witness import Witness, attaining
 
@@ -62,7 +57,9 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
     arbitrary states. Raises BadInput for what has no meaning, for algorithms whose round takes roots, and where the measure is
     unbounded (naming the direction); TooLarge for programmes beyond the stated size; MissingLibrary without cvxpy.
     """
-    setting = _setting(algorithm, classes, law, measure, initial, rounds, counts, clients, weights, noise, start)
+    conditions = [measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial])]
+    setting = of(algorithm, classes, law, measured(measure, "measure"), conditions, rounds=rounds, counts=counts, clients=clients,
+                 weights=weights, noise=noise, start=start)
     programme = setting.programme()
     solution = programme.solve()
     if solution.status == UNBOUNDED:
@@ -80,37 +77,3 @@ def _names(programme, solution):
     named = [(size, programme.gram.leaves[block[c]]) for size, c in zip(sizes, programme.columns[0], strict=True)]
     return sorted({name if isinstance(name, str) else f"a {name[-1]} of client {name[-2]}" for size, name in named
                    if size > 1e-3 * max(sizes.max(initial=0.0), 1e-300)})
-
-
-def _setting(algorithm, classes, law, measure, initial, rounds, counts, clients, weights, noise, start):
-    given = [classes] if isinstance(classes, (FunctionClass, Dissimilar)) else list(classes)
-    kinds, joint = [c for c in given if isinstance(c, FunctionClass)], [c for c in given if isinstance(c, Dissimilar)]
-    wrong = [c for c in given if not isinstance(c, (FunctionClass, Dissimilar))]
-    if wrong or not kinds:
-        refuse("classes", wrong[0] if wrong else given, "is no class of functions", "Give ft.SmoothConvex(L, mu), for example.")
-    for what, value in (("clients", clients), ("rounds", rounds), *((("counts", c) for c in counts) if counts is not None else ())):
-        if value is not None and not is_count(value):
-            refuse(what, value, "is an int >= 1", "Give a count.")
-    if clients is not None:
-        if len(kinds) not in (1, clients):
-            refuse("clients", clients, f"there are {len(kinds)} classes", "Give one class, or one per client.")
-        kinds = kinds * (clients // len(kinds))
-    if counts is not None and len(counts) != len(kinds):
-        refuse("counts", counts, f"one per class, so {len(kinds)}", "Give as many counts as classes.")
-    if start not in ("init", "free"):
-        refuse("start", start, 'is "init" or "free"', "Choose one.")
-    if noise is not None and fraction(noise) < 0:
-        refuse("noise", noise, "a variance is not negative", "Give sigma^2 >= 0.")
-    law = Full() if law is None else law
-    conditions = tuple(measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial]))
-    law = prepare(algorithm, Gram(kinds, weights, counts, 1), law, None)
-    if law.modes != 1:
-        refuse("law", type(law).__name__, f"has {law.modes} modes: its rounds depend on the past", "Give a law without memory.")
-    if counts is not None and not isinstance(law, Full):
-        refuse("counts", counts, "identical clients are counted under full participation alone", "Use ft.Full(), or no counts.")
-    if counts is not None and weights is not None:
-        refuse("weights", weights, "counted clients weigh the same", "Leave weights out, or list the clients.")
-    if counts is not None and noise is not None:
-        refuse("noise", noise, "counted clients have no noise of their own", "Leave counts out.")
-    return Setting(algorithm, tuple(kinds), tuple(joint), law, measured(measure, "measure"), conditions, rounds,
-                   tuple(counts) if counts is not None else None, weights, noise, start)

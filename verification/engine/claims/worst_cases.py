@@ -13,7 +13,8 @@ DESCENT = [ft.Instance("convex, three local steps, value (Drori and Teboulle 201
 CLIENTS = [ft.Instance(f"{n} clients, two local steps", method=ft.FedAvg("1/5", 2), n=n) for n in (2, 3)]
 
 
-@ft.claim("worst-descent", on=DESCENT, domain="gradient descent on one client", rejects=these("convexity-mistaken", "bound-unchecked"))
+@ft.claim("worst-descent", on=DESCENT, domain="gradient descent on one client",
+          rejects=these("convexity-mistaken", "bound-unchecked"))
 def worst_descent(i):
     """The certified worst case of gradient descent is the known one; a smaller bound with the same multipliers is rejected."""
     found = ft.worst_case(i.method, i.classes, measure=i.measure)

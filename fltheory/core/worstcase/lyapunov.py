@@ -1,0 +1,268 @@
+"""Lyapunov functions found by a semidefinite programme: the smallest rate that one of a family certifies, in rationals.
+
+V(z) is a quadratic form in the centred parts of a state, plus q (F(x) - F(x*)), with V >= |x - x*|^2. If E V(next) <= rate V for
+every function of the classes and every state, the expected distance contracts at that rate per round, for ever.
+"""
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from fltheory.core import linalg
+from fltheory.core.errors import refuse
+from fltheory.core.scalars import RATIONAL, fraction, need
+from fltheory.core.worstcase.classes import SmoothConvex
+from fltheory.core.worstcase.forms import Form, dot, number
+from fltheory.core.worstcase.gram import Gram, built
+from fltheory.core.worstcase.programme import SOLVED, Programme, floats, solved, svec, triangle
+from fltheory.core.worstcase.setting import Setting, of
+from fltheory.core.worstcase.view import View
+
+DIGITS = 12
+WIDTH = Fraction(1, 10**4)
+
+
+@dataclass(frozen=True)
+class Lyapunov:
+    """rate: a Fraction, E V(next) <= rate V proved exactly; names: the centred parts of the state.
+
+    P (k, k), Fractions: V = sum P_ij <part_i, part_j> + q (F(x) - F(x*)), and V >= |part_0|^2, part_0 = x - x*.
+    tried: [(rate, whether a function was found)] of the bisection; a failure proves nothing.
+    """
+
+    rate: Fraction
+    names: tuple
+    P: np.ndarray = field(repr=False)
+    q: Fraction = field(repr=False)
+    multipliers: tuple = field(repr=False)
+    tried: tuple = field(repr=False)
+    setting: Setting = field(repr=False)
+    centre: object = field(repr=False, default=None)
+
+    def recheck(self) -> bool:
+        """The decrease checked again, exactly and without a solver."""
+        return _Search(self.setting, self.centre).holds(self.rate, self.P, self.q, self.multipliers)
+
+
+class _Search:
+    """The exact rows of the decrease: conditions of the classes, and V's products before and after the round."""
+
+    def __init__(self, setting, centre):
+        self.programme, self.names = built(lambda size: _rows(setting, centre, size))
+        self.k = len(self.names)
+        self.pairs = list(zip(*triangle(self.k), strict=True))
+        self.less, self.same = len(self.programme.less), len(self.programme.same)
+        after = self.programme.rows[self.less + self.same:]
+        half = len(after) // 2  # entries of two artificial rows: before, after
+        self.conditions = self.programme.rows[:self.less + self.same]
+        self.before, self.after = after[:half], after[half:]
+
+    def parts(self, rate, weights):
+        """(blocks, values) of E V(next) - rate V."""
+        used = [(number(w), b, a) for w, b, a in zip(weights, self.before, self.after, strict=True) if w != 0]
+        shrink = number(rate)
+        blocks = [sum((w * (a.blocks[j] - shrink * b.blocks[j]) for w, b, a in used), np.full((s, s), number(0), dtype=object))
+                  for j, s in enumerate(self.programme.sizes)]
+        return blocks, sum((w * (a.values - shrink * b.values) for w, b, a in used), 0 * self.programme.objective.values)
+
+    def weights(self, P, q):
+        """Weights of V's products in the order of `pairs`, the value last."""
+        return [*(P[i, j] * (1 if i == j else 2) for i, j in self.pairs), q]
+
+    def holds(self, rate, P, q, multipliers):
+        """The exact check."""
+        if len(multipliers) != len(self.conditions) or q < 0 or any(v < 0 for v in multipliers[:self.less]):
+            return False
+        first = np.array([[Fraction(int(i == j == 0)) for j in range(self.k)] for i in range(self.k)], dtype=object)
+        if not linalg.is_positive_definite(P - first, strict=False):
+            return False
+        blocks, values = self.parts(rate, self.weights(P, q))
+        used = [(number(v), row) for v, row in zip(multipliers, self.conditions, strict=True) if v != 0]
+        if any(v != 0 for v in sum((v * row.values for v, row in used), -values)):
+            return False
+        return all(linalg.is_positive_definite(sum((v * row.blocks[j] for v, row in used), -block), strict=False)
+                   for j, block in enumerate(blocks))
+
+    def find(self, rate):
+        """(P, q, multipliers) in rationals with the exact decrease at a rate, or None."""
+        found = self._floats(rate)
+        if found is None:
+            return None
+        P, q, y = found
+        rounded = [[Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in row] for row in (P + P.T) / 2]
+        P = np.array(rounded, dtype=object).reshape(self.k, self.k)
+        q = max(Fraction(round(q * 10**DIGITS), 10**DIGITS), Fraction(0))
+        y = [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in y]
+        y = self._repaired(rate, P, q, [max(v, Fraction(0)) if k < self.less else v for k, v in enumerate(y)])
+        return (P, q, tuple(y)) if y is not None and self.holds(rate, P, q, y) else None
+
+    def _repaired(self, rate, P, q, y):
+        _, target = self.parts(rate, self.weights(P, q))
+        if not len(target):
+            return y
+        flint = need("flint", "exact certificates")
+        order = sorted(range(len(y)), key=lambda k: (k < self.less, -abs(y[k])))
+        missing = target - sum((number(v) * row.values for v, row in zip(y, self.conditions, strict=True)), 0 * target)
+        system = flint.fmpq_mat([[self.conditions[k].values[e] for k in order] + [missing[e]] for e in range(len(target))])
+        reduced, rank = system.rref()
+        for r in range(rank):
+            column = next(c for c in range(len(y) + 1) if reduced[r, c] != 0)
+            if column == len(y):
+                return None
+            y[order[column]] += fraction(reduced[r, len(y)])
+        return y
+
+    def _floats(self, rate):
+        """P, q and multipliers as far inside the conditions as the scale 100 >= P allows; None if the solver finds none."""
+        import clarabel
+        m, k, sizes = len(self.conditions), self.k, self.programme.sizes
+        count = len(self.pairs)
+        width = count + 1 + m + 1                       # P's triangle, q, multipliers, margin t
+        twice = np.array([1.0 if i == j else 2.0 for i, j in self.pairs] + [1.0])
+        root = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in self.pairs])
+        parts, right, cones = [], [], []
+
+        def add(block, rhs, cone):
+            parts.append(block)
+            right.append(rhs)
+            cones.append(cone)
+
+        def columns(V, conditions, t):
+            out = np.zeros((len(t), width))
+            out[:, :count + 1], out[:, count + 1:-1], out[:, -1] = V, conditions, t
+            return out
+        shrink = float(rate)
+        values = [np.array([floats(r.values) for r in rows]).reshape(len(rows), -1)
+                  for rows in (self.before, self.after, self.conditions)]
+        if values[0].shape[1]:
+            V = ((values[1] - shrink * values[0]) * twice[:, None]).T
+            full = columns(-V, values[2].T, np.zeros(len(V)))
+            basis, scale, _ = np.linalg.svd(full, full_matrices=False)
+            keep = basis[:, scale > 1e-10 * scale[0]].T
+            add(keep @ full, np.zeros(len(keep)), clarabel.ZeroConeT(len(keep)))
+        inequality = np.zeros((self.less + 1, width))
+        inequality[:self.less, count + 1:count + 1 + self.less] = -np.eye(self.less)
+        inequality[self.less, count] = -1.0
+        add(inequality, np.zeros(self.less + 1), clarabel.NonnegativeConeT(self.less + 1))
+        add(columns(np.zeros((1, count + 1)), np.zeros((1, m)), np.ones(1)), np.ones(1), clarabel.NonnegativeConeT(1))
+        for j, s in enumerate(sizes):
+            if s:
+                before, after, conditions = (np.array([svec(floats(r.blocks[j])) for r in rows]).reshape(len(rows), -1)
+                                             for rows in (self.before, self.after, self.conditions))
+                V = ((after - shrink * before) * twice[:, None]).T
+                add(columns(V, -conditions.T, svec(np.eye(s))), np.zeros(len(V)), clarabel.PSDTriangleConeT(s))
+        P = np.zeros((count, width))
+        P[:, :count] = np.diag(root)
+        first = np.zeros(count)
+        first[0] = 1.0
+        eye = svec(np.eye(k))
+        inside = P.copy()
+        inside[:, -1] = -eye
+        add(-inside, -first, clarabel.PSDTriangleConeT(k))
+        add(P, 1e3 * eye, clarabel.PSDTriangleConeT(k))
+        target = np.zeros(width)
+        target[-1] = -1.0
+        found = solved(target, np.vstack(parts), np.concatenate(right), cones)
+        if str(found.status) != SOLVED or found.x[-1] <= 1e-9:
+            return None
+        x, M = np.array(found.x), np.zeros((k, k))
+        for (i, j), v in zip(self.pairs, x, strict=False):
+            M[i, j] = M[j, i] = v
+        return M, float(x[count]), x[count + 1:-1]
+
+
+def _rows(setting, centre, size):
+    gram = Gram(setting.classes, setting.weights, setting.counts, size)
+    algorithm = setting.algorithm.to(RATIONAL)
+    star = functools.cache(gram.minimiser)
+    star()
+    x0 = gram.leaf("x0")
+    first = View(gram, algorithm, algorithm.init(gram, x0), star=star)
+    before = setting.begin(gram, algorithm, x0, centre and centre(first))
+    view = View(gram, algorithm, before, star=star)
+    for one in setting.initial:
+        one(view)
+    names, old = _parts(view, before, algorithm, centre)
+    k = len(names)
+    i, j = triangle(k)
+    value = view.F(view.x) - view.F(view.star)
+    forms = [*(dot(old[a], old[b]) for a, b in zip(i, j, strict=True)), value]
+    later = [Form() for _ in forms]
+    for q, after, _ in setting.outcomes(gram, algorithm, before, {}):
+        here = View(gram, algorithm, before, after, star)
+        _, new = _parts(here, after, algorithm, centre)
+        now = [*(dot(new[a], new[b]) for a, b in zip(i, j, strict=True)), here.F(here.next) - here.F(here.star)]
+        later = [total + form * number(q) for total, form in zip(later, now, strict=True)]
+    every = [*forms, *later]
+    conditions = gram.conditions(every)
+    programme = Programme(gram, Form(), conditions, before, star, extra=every)
+    return programme, names
+
+
+def _parts(view, state, algorithm, centre):
+    """Names and vectors of the centred parts of a state: the model first, then every other field without its value at x*."""
+    fixed = {} if centre is None else centre(view)
+    names, rows = ["x"], [algorithm.model(state) - view.star]
+    for name, leaf in zip(state._fields, state, strict=True):
+        if name not in fixed:
+            continue
+        vectors = leaf - fixed[name]
+        several = [vectors] if vectors.ndim == 1 else list(vectors)
+        names += [name] if vectors.ndim == 1 else [f"{name}[{k}]" for k in range(len(several))]
+        rows += several
+    return tuple(names), [np.asarray(r) for r in rows]
+
+
+def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre=None, invariants=None, low=0, high=1,
+             width=WIDTH) -> Lyapunov | None:
+    """The smallest rate in [low, high], up to `width`, at which the programme finds V; None if it finds none at `high`.
+
+    algorithm, classes, law, clients, weights: as in `worst_case`. centre: a function of the situation giving {field: value at the
+    fixed point} for the state's fields that V may contain; invariants: a function that imposes what the state keeps (s.equate).
+    Both are known for SCAFFOLD, Scaffnew, ProxSkip and FOCUS; other fields stay out of V. Raises BadInput for classes that
+    are not convex and rates out of order, TooLarge, MissingLibrary.
+    """
+    known = KNOWN.get(type(algorithm).__name__, (None, None))
+    centre, invariants = centre or known[0], invariants or known[1]
+    low, high, width = fraction(low), fraction(high), fraction(width)
+    if not 0 <= low < high or width <= 0:
+        refuse("low, high, width", (str(low), str(high), str(width)), "0 <= low < high, width > 0", "Give an interval of rates.")
+    setting = of(algorithm, classes, law, None, [invariants] if invariants else [], clients=clients, weights=weights, start="free")
+    for kind in (*setting.classes, *setting.joint):
+        if not isinstance(kind, SmoothConvex):
+            refuse("classes", kind, "is no class of smooth convex functions, over which V is sought", "Use ft.worst_case, or for "
+                   "quadratics the exact rate of ft.derive.")
+    search, best, tried = _Search(setting, centre), None, []
+    while True:
+        rate = high if not tried else (low + high) / 2
+        found = search.find(rate)
+        tried.append((rate, found is not None))
+        if found is not None:
+            high, best = rate, (rate, *found)
+        elif len(tried) == 1:
+            return None
+        else:
+            low = rate
+        if high - low <= width:
+            break
+    rate, P, q, y = best
+    return Lyapunov(rate, search.names, P, q, y, tuple(tried), setting, centre)
+
+
+def _weighted(s, rows):
+    return (s.problem.p[..., None] * rows).sum(-2)
+
+
+KNOWN = {  # what the state's fields are at the fixed point, and what every round keeps
+    "Scaffold": (lambda s: {"ci": s.grads(s.star)}, lambda s: s.equate(s.before.c, _weighted(s, s.before.ci))),
+    "Scaffnew": (lambda s: {"h": s.grads(s.star)}, lambda s: s.equate(_weighted(s, s.before.h), 0 * s.x)),
+    "ProxSkip": (lambda s: {"y": s.star + 0 * s.before.y, "h": s.grads(s.star)},
+                 lambda s: s.equate(_weighted(s, s.before.h), 0 * s.x)),
+    "Focus": (lambda s: {"g": s.grads(s.star)}, lambda s: s.equate(s.before.y, s.before.g.sum(-2))),
+}
+
+
+__all__ = ["Lyapunov", "lyapunov"]
