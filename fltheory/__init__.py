@@ -54,6 +54,7 @@ _PUBLIC = {
     "core.schedules.windows": ["Blocks", "Sliding"],
     "core.schedules.worst": ["WorstSchedule", "worst_schedule"],
     "core.worstcase.lyapunov": ["Lyapunov", "lyapunov"],
+    "core.worstcase.relation": ["certified_over"],
     "core.worstcase.worst": ["WorstCase", "worst_case"],
     "core.worstcase.classes": ["Dissimilar", "QuadraticClass", "Smooth", "SmoothConvex"],
     "core.schedules.steps": ["ScheduleSteps", "schedule_steps"],

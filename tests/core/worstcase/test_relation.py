@@ -1,0 +1,42 @@
+"""`certified_over`: a printed constant against the smallest one, held only by a certificate."""
+import pytest
+
+import fltheory as ft
+from fltheory.core.errors import BadInput
+from fltheory.core.evidence import HOLDS, INCONCLUSIVE
+
+pytest.importorskip("cvxpy")
+pytest.importorskip("flint")
+
+KIND = ft.SmoothConvex(1, "1/10")
+
+
+def decrease(constant, gain="-1/2", **given):
+    """F(next) - F(x) <= -gain lr |grad|^2 + constant distance, for one descent step."""
+    return ft.certified_over(ft.FedAvg("1/2", 1), KIND, left=lambda s: s.square(s.next - s.star), tight="distance",
+                             terms={"distance": (constant, lambda s: s.square(s.x - s.star)),
+                                    "gradient": (gain, lambda s: s.square(s.grad(s.x)) / 2)}, **given)
+
+
+def test_the_smallest_constant_is_compared_with_the_given_one():
+    # |x+ - x*|^2 + |g|^2 / 4: (1 - h/2)^2 + h^2 / 4 is largest at h = 1/10
+    found = decrease("19/20")
+    assert (found.status, found.evidence) == (HOLDS, "exact")
+    assert float(found.lhs) == pytest.approx(0.95**2 + 0.0025, abs=1e-5) and found.rhs - found.lhs == found.margin > 0
+    assert set(found.terms) == {"distance", "gradient"} and "smallest constant" in found.detail
+
+
+def test_a_smaller_constant_is_not_held():
+    assert decrease("9/10").status == INCONCLUSIVE
+    assert decrease("19/20", gain="-2").status == INCONCLUSIVE
+
+
+def test_an_unbounded_quotient_is_not_held_and_says_along_what():
+    found = ft.certified_over(ft.FedAvg("1/5", 2), KIND, clients=2, left=lambda s: s.square(s.next - s.star), tight="distance",
+                              terms={"distance": (100, lambda s: s.square(s.x - s.star))})
+    assert found.status == INCONCLUSIVE and "gradient of client" in found.detail
+
+
+def test_a_term_that_is_missing_is_refused():
+    with pytest.raises(BadInput, match="one of the terms"):
+        ft.certified_over(ft.FedAvg("1/5", 1), KIND, left=lambda s: s.square(s.x), tight="x", terms={})
