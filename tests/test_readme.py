@@ -16,9 +16,10 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.S)
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify"])
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify", "worst case"])
 def test_examples_print_what_the_text_shows(code, output):
     pytest.importorskip("torch")
+    pytest.importorskip("cvxpy")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})

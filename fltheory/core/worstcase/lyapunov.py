@@ -42,6 +42,9 @@ class Lyapunov:
     setting: Setting = field(repr=False)
     centre: object = field(repr=False, default=None)
 
+    def __str__(self):
+        return f"rate {float(self.rate):.4f} per round is certified by a quadratic form in {', '.join(self.names)}"
+
     def recheck(self) -> bool:
         """The decrease checked again, exactly and without a solver."""
         return _Search(self.setting, self.centre).holds(self.rate, self.P, self.q, self.multipliers)

@@ -36,6 +36,6 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
     if found.bound is None:
         return Comparison(relation, found.value, coefficient, INCONCLUSIVE, "float", label, terms=named,
                           detail=f"no certificate; the solver said {found.status}")
-    said = f"smallest constant of {tight}: {float(found.bound):.6g} certified, {found.value:.6g} found; given {coefficient}"
+    said = f"smallest constant of {tight}: {float(found.bound):.4g} certified, {found.value:.4g} found; given {coefficient}"
     return Comparison(relation, found.bound, coefficient, HOLDS if found.bound <= coefficient else INCONCLUSIVE, "exact", label,
                       coefficient - found.bound, coefficient / found.bound if found.bound > 0 else None, named, said)

@@ -34,6 +34,12 @@ class WorstCase:
         """The certified upper bound."""
         return None if self.certificate is None else self.certificate.bound
 
+    def __str__(self):
+        if self.value is None:
+            return f"no verdict: the solver said {self.status}"
+        proved = "no certificate" if self.bound is None else f"at most {float(self.bound):.5g} is certified"
+        return f"worst case {self.value:.5g}: {proved}; Gram blocks {self.size[0]}, {self.size[1]} conditions"
+
     def recheck(self) -> bool:
         """The certificate checked again, exactly and without a solver, on a programme written anew."""
         return self.certificate is not None and certificates.holds(self.setting.programme(), self.certificate)
