@@ -22,7 +22,7 @@ ROOMS = ("verdicts", "blackbox", "workbench")
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
     {"core.errors", "core.libraries", "core.quotients", "core.elements", "core.scalars", "core.arrays", "core.linalg",
-     "core.residues", "core.streams", "core.tables", "core.statistics", "core.evidence", "core.relations"},
+     "core.records", "core.residues", "core.streams", "core.tables", "core.statistics", "core.evidence", "core.relations"},
     {"core.problems"},
     {"core.laws"},
     {"core.algorithms"},

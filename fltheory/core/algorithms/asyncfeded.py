@@ -4,10 +4,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.arrays import arange, ratio, take
-from fltheory.core.errors import refuse
-from fltheory.core.scalars import Number, fraction
+from fltheory.core.records import declared, positive, within
+from fltheory.core.scalars import Number
 
 
 class State(NamedTuple):
@@ -31,20 +31,12 @@ class AsyncFedED(Algorithm):
     one all paces are 1. Not affine: steps of the server depend on distances.
     """
 
-    lam: Number = 1
-    eps: Number = 1
-    gbar: Number = 3
-    kappa: Number = 0
+    lam: Number = declared(positive, 1)
+    eps: Number = declared(positive, 1)
+    gbar: Number = declared(within(0), 3)
+    kappa: Number = declared(within(0, remedy="kappa = 0 keeps the number of steps."), 0)
     affine: ClassVar[bool] = False
     stateful: ClassVar[bool] = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.lam, "lam")
-        check_positive(self.eps, "eps")
-        for what in ("gbar", "kappa"):
-            if fraction(getattr(self, what)) < 0:
-                refuse(what, getattr(self, what), "must be >= 0", "kappa = 0 keeps the number of steps.")
 
     def init(self, problem, x0, draw=None):
         steps = draw.steps if draw is not None else 1 if self.steps is None else problem.domain.array(self.steps)

@@ -7,26 +7,35 @@ dtype is invented; samples enter only through `grad`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fltheory.core.arrays import is_torch
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.laws.base import RandomSteps, check_steps
-from fltheory.core.scalars import FLOAT, SEVERAL, SINGLE, Domain, StepSize, declare, fraction
+from fltheory.core.records import Record, convert, declared, positive
+from fltheory.core.scalars import Domain, StepSize
+
+
+def fixed_steps(steps, what):
+    """Local steps that are the same in every round, or None: those of the law."""
+    if isinstance(steps, RandomSteps):
+        refuse(what, steps, "steps that are drawn afresh every round belong to the law of participation",
+               "Give them there, ft.Full(steps=ft.RandomSteps(...)), and leave them out of the algorithm.")
+    return None if steps is None else check_steps(steps, what)
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class Algorithm(Record):
     """Base class. Sub-classes define a NamedTuple state, `init` and `round`, and name their model field `x`.
+
+    What a hyper-parameter may be stands beside it, as here: see `fltheory.core.records`.
 
     lr: client step size eta > 0 (number, "1/20", or a symbol). steps: local steps, shorthand for fixed steps
     in the law: an int or one per client.
     """
 
-    lr: StepSize
-    steps: Any = None
+    lr: StepSize = declared(positive)
+    steps: Any = declared(fixed_steps, None)
 
     affine: ClassVar[bool] = True     # the round is affine in the state on quadratics, for every fixed draw
     stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
@@ -39,19 +48,11 @@ class Algorithm:
     uplink: ClassVar[int] = 1
     downlink: ClassVar[int] = 1
 
-    def __post_init__(self):
-        check_positive(self.lr, "lr")
-        if isinstance(self.steps, RandomSteps):
-            refuse("steps", self.steps, "steps that are drawn afresh every round belong to the law of participation",
-                   "Give them there, ft.Full(steps=ft.RandomSteps(...)), and leave them out of the algorithm.")
-        if self.steps is not None:
-            object.__setattr__(self, "steps", check_steps(self.steps))
-
     def to(self, domain: Domain):
         """The same algorithm with its numbers in one arithmetic."""
         if not isinstance(domain, Domain):
             refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
-        return _convert(self, domain)
+        return convert(self, domain)
 
     def law_for(self, law, n):
         """The law of n clients as this algorithm needs it, with its steps and noise: most take any law as it is."""
@@ -70,37 +71,6 @@ class Algorithm:
         return state.x
 
 
-def _convert(record, domain):
-    changes = {}
-    for f in fields(record):
-        value = getattr(record, f.name)
-        if is_dataclass(value):
-            changes[f.name] = _convert(value, domain)
-        elif f.type in SINGLE and (isinstance(value, tuple) or getattr(value, "ndim", 0)):  # one per client
-            changes[f.name] = domain.array(declare(value, f.name))
-        elif f.type in SINGLE and value is not None:
-            changes[f.name] = domain.scalar(value)
-            if domain is FLOAT and changes[f.name] == 0 and not is_torch(value) and fraction(value) != 0:
-                refuse(f.name, value, "is 0 in float64", "Rescale the problem, or work exactly (domain=ft.RATIONAL).")
-        elif f.type in SEVERAL and value is not None:
-            changes[f.name] = domain.array(declare(value, f.name))
-    new = object.__new__(type(record))
-    for f in fields(record):
-        object.__setattr__(new, f.name, changes.get(f.name, getattr(record, f.name)))
-    return new
-
-
-def check_positive(value, what):
-    """A declared number > 0; symbols pass (their sign is the claim's hypothesis), but not the constant 0."""
-    if isinstance(value, Symbolic):
-        if value == 0:
-            refuse(what, value, "must not vanish identically", "Give a symbol, or a number > 0.")
-        return
-    if fraction(value) <= 0:
-        refuse(what, value, "must be positive", "Give a number > 0.")
-    declare(value, what)  # not too long
-
-
 def advance(algorithm, problem, state, draw):
     """One round as the law means it: rounds that do not happen (empty and skipped) keep the state."""
     new = algorithm.round(problem, state, draw)
@@ -115,4 +85,4 @@ def _over(flag, leaf):
     return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
 
 
-__all__ = ["Algorithm", "advance", "check_positive"]
+__all__ = ["Algorithm", "advance"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
-from fltheory.core.algorithms.reweighted import State, fits, per_client, weighed
+from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.algorithms.reweighted import State, fits, weighed
 from fltheory.core.arrays import put
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import Number, Numbers, is_count
+from fltheory.core.records import count, declared, per_client, positive
+from fltheory.core.scalars import Number, Numbers
 
 
 class Counting(NamedTuple):
@@ -31,20 +32,15 @@ class FedAu(Algorithm):
     counters it has runs only). The limits are 1/p_i, or (1 - (1 - p_i)^K)/p_i with cut-off K.
     """
 
-    server_lr: Number = 1
-    cutoff: Any = None
-    weights: Numbers = None
+    server_lr: Number = declared(positive, 1)
+    cutoff: Any = declared(count(rule="an interval lasts at least one round", remedy="Give an int >= 1, or None."), None)
+    weights: Numbers = declared(per_client(positive), None)
     counters: ClassVar[tuple] = ("weight", "seen", "waited")
 
     def __post_init__(self):
         super().__post_init__()
-        check_positive(self.server_lr, "server_lr")
-        if self.cutoff is not None and not is_count(self.cutoff):
-            refuse("cutoff", self.cutoff, "an interval lasts at least one round", "Give an int >= 1, or None.")
-        if self.weights is not None:
-            if self.cutoff is not None:
-                refuse("cutoff", self.cutoff, "constant weights count nothing", "Give weights or a cut-off.")
-            object.__setattr__(self, "weights", per_client(self.weights, "weights"))
+        if self.weights is not None and self.cutoff is not None:
+            refuse("cutoff", self.cutoff, "constant weights count nothing", "Give weights or a cut-off.")
 
     @property
     def affine(self):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.algorithms.solvers import Proximal, Vanilla, check_solver, descend
+from fltheory.core.algorithms.solvers import Proximal, Vanilla, descend, local_solver
 from fltheory.core.arrays import ratio, spread
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.records import declared, one_of
 
 
 class State(NamedTuple):
@@ -15,8 +15,6 @@ class State(NamedTuple):
 
     x: Any
 
-
-AVERAGING = ("weighted", "plain", "unbiased")
 
 
 def shares(cohort, present, averaging):
@@ -41,14 +39,8 @@ class FedAvg(Algorithm):
     the average) or "unbiased" (p_i n/|S|, its scheme (ii)).
     """
 
-    solver: Any = Vanilla()  # noqa: RUF009  a frozen record
-    averaging: str = "weighted"
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_solver(self.solver)
-        if not is_one_of(self.averaging, AVERAGING):
-            refuse("averaging", self.averaging, f"is one of {AVERAGING}", "Choose how participants are averaged.")
+    solver: Any = declared(local_solver, Vanilla())
+    averaging: str = declared(one_of("weighted", "plain", "unbiased"), "weighted")
 
     def init(self, problem, x0, draw=None):
         return State(x0)

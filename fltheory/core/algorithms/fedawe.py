@@ -4,12 +4,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import put, spread, take
-from fltheory.core.errors import refuse
 from fltheory.core.laws.ages import Ages
-from fltheory.core.scalars import Number, is_count
+from fltheory.core.records import count, declared, positive
+from fltheory.core.scalars import Number
 
 
 class State(NamedTuple):
@@ -38,16 +38,10 @@ class FedAwe(Algorithm):
     chance that an age was cut. A draw without ages counts as one in which everybody has age 1.
     """
 
-    server_lr: Number = 1
-    cap: Any = None
+    server_lr: Number = declared(positive, 1)
+    cap: Any = declared(count(rule="ages start at 1", remedy="Give an int >= 1, or None for ages of any length."), None)
     stateful: ClassVar[bool] = True
     counters: ClassVar[tuple] = ("age",)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.server_lr, "server_lr")
-        if self.cap is not None and not is_count(self.cap):
-            refuse("cap", self.cap, "ages start at 1", "Give an int >= 1, or None for ages of any length.")
 
     @property
     def affine(self):

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fltheory.core.algorithms.base import check_positive
 from fltheory.core.algorithms.fedavg import FedAvg, shares
 from fltheory.core.arrays import ratio
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.problems.base import check_weights
+from fltheory.core.records import declared, positive
 from fltheory.core.scalars import Number, Numbers, declare, fraction
 
 
@@ -34,18 +34,18 @@ class FedNova(_Normalised, FedAvg):
     lr mu <= 1, or the coefficients a_i alternate in sign.
     """
 
-    tau_eff: Number = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.tau_eff is not None:
-            check_positive(self.tau_eff, "tau_eff")
+    tau_eff: Number = declared(positive, None)
 
     def server(self, x, cohort, draw, change, mass):
         """x + tau_eff sum_i s_i change_i / |a_i|_1, from changes (..., m, d) and masses lr |a_i|_1 (..., m, 1)."""
         share = shares(cohort, draw.present, self.averaging)[..., None]
         scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
         return x + scale * (share * (change / mass)).sum(-2)
+
+
+def _weights(values, what):
+    w = declare(values, what)
+    return tuple(check_weights(w, w.size, what))
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,8 @@ class GeneralRule(_Normalised, FedAvg):
     tau_eff = sum p_i |a_i|_1, w_i = p_i |a_i|_1 / tau_eff (eqs 5-6); FedNova is w = p.
     """
 
-    tau_eff: Number = 1
-    w: Numbers = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.tau_eff, "tau_eff")
-        if self.w is not None:
-            w = declare(self.w, "w")
-            object.__setattr__(self, "w", tuple(check_weights(w, w.size, "w")))
+    tau_eff: Number = declared(positive, 1)
+    w: Numbers = declared(_weights, None)
 
     def server(self, x, cohort, draw, change, mass):
         """x + lr tau_eff sum_i w_i change_i / (lr |a_i|_1)."""

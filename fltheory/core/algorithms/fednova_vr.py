@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.algorithms.solvers import Vanilla, check_solver, descend
+from fltheory.core.algorithms.solvers import Vanilla, descend, local_solver
 from fltheory.core.arrays import spread
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
+from fltheory.core.records import declared, one_of
 
 
 class State(NamedTuple):
@@ -35,17 +36,11 @@ class FedNovaVR(Algorithm):
     as Section 5 defines d_i). Full participation, as in the paper.
     """
 
-    solver: Any = Vanilla()  # noqa: RUF009  a frozen record
-    variant: str = "repaired"
+    solver: Any = declared(local_solver, Vanilla())
+    variant: str = declared(one_of("printed", "repaired", remedy="Choose how line 13 is read."), "repaired")
     stateful: ClassVar[bool] = True
     partial: ClassVar[bool] = False
     downlink: ClassVar[int] = 2  # x and sum_j p_j d_j (Algorithm 2, line 1)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_solver(self.solver)
-        if not is_one_of(self.variant, ("printed", "repaired")):
-            refuse("variant", self.variant, 'is "printed" or "repaired"', "Choose how line 13 is read.")
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import broadcast, put, spread, take
 from fltheory.core.errors import refuse
+from fltheory.core.records import declared, positive
 from fltheory.core.scalars import Number, StepSize
 
 
@@ -30,19 +31,12 @@ class FedResAvg(Algorithm):
     all clients in every round; absent ones keep theta_i and c_i here. theta, c_i and c start at 0.
     """
 
-    personal_lr: StepSize = None
-    alpha: Number = 1
+    personal_lr: StepSize = declared(positive, None, ("the personal phase needs a step size", "Give a number > 0, for example lr."))
+    alpha: Number = declared(positive, 1)
     stateful: ClassVar[bool] = True
     personal: ClassVar[bool] = True
     uplink: ClassVar[int] = 2    # w_i - w and c_i
     downlink: ClassVar[int] = 2  # w and c (the pseudo-code prints w alone, but its clients use c)
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.personal_lr is None:
-            refuse("personal_lr", None, "the personal phase needs a step size", "Give a number > 0, for example lr.")
-        check_positive(self.personal_lr, "personal_lr")
-        check_positive(self.alpha, "alpha")
 
     def init(self, problem, x0, draw=None):
         if not problem.personal:

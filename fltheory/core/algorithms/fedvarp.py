@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.algorithms.solvers import Vanilla, descend
 from fltheory.core.arrays import put, spread, take
+from fltheory.core.records import declared, positive
 from fltheory.core.scalars import Number
 
 
@@ -26,12 +27,8 @@ class FedVarp(Algorithm):
     by the memory's mean.
     """
 
-    server_lr: Number = 1
+    server_lr: Number = declared(positive, 1)
     stateful: ClassVar[bool] = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.server_lr, "server_lr")
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))

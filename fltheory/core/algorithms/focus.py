@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.arrays import put, spread, take
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.records import declared, one_of
 
 
 class State(NamedTuple):
@@ -17,6 +17,9 @@ class State(NamedTuple):
     g: Any
 
 
+_START = one_of("zero", "warm", rule='is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', remedy="Choose one.")
+
+
 @dataclass(frozen=True)
 class Focus(Algorithm):
     """Participants track their gradient along local moves and push the sum of changes; the server always moves.
@@ -25,16 +28,11 @@ class Focus(Algorithm):
     pass). The start with warm g and y = 0 (I3) is frozen at x0 for ever and is refused.
     """
 
-    start: str = "zero"
+    start: str = declared(_START, "zero")
     stateful: ClassVar[bool] = True
 
     def __init__(self, lr, steps=None, init="zero", start=None):
-        init = init if start is None else start  # `replace` passes fields by name
-        if not is_one_of(init, ("zero", "warm")):
-            refuse("init", init, 'is "zero" (I1) or "warm" (I2); I3 (warm g with y = 0) never moves', "Choose one.")
-        for k, v in (("lr", lr), ("steps", steps), ("start", init)):
-            object.__setattr__(self, k, v)
-        self.__post_init__()
+        self.give(lr=lr, steps=steps, start=_START(init if start is None else start, "init"))  # `replace` passes fields by name
 
     def init(self, problem, x0, draw=None):
         at_x0 = x0[..., None, :] + 0 * problem.p[..., None]

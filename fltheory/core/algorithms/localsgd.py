@@ -7,8 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import put, spread
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
 from fltheory.core.laws.masks import Masks
+from fltheory.core.records import declared, one_of
 
 
 class State(NamedTuple):
@@ -29,14 +30,9 @@ class LocalSgd(Algorithm):
     models, the paper's xbar, which nobody holds).
     """
 
-    report: str = "average"
+    report: str = declared(one_of("average", "mean", remedy="Say which model is measured."), "average")
     stateful: ClassVar[bool] = True
     absent_act: ClassVar[bool] = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not is_one_of(self.report, ("average", "mean")):
-            refuse("report", self.report, 'is "average" or "mean"', "Say which model is measured.")
 
     def law_for(self, law, n):
         return law if isinstance(law, Masks) else Masks(law)

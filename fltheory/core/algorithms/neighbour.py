@@ -9,6 +9,7 @@ from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.arrays import matvec_rows, spread, to_numpy
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
+from fltheory.core.records import declared, within
 from fltheory.core.scalars import Modular, Number, Numbers, declare, fraction
 
 
@@ -17,6 +18,22 @@ class State(NamedTuple):
 
     x: Any
     w: Any
+
+
+_BETA = "beta = 1 is FedAvg; smaller listens to the neighbours."
+
+
+def _edges(values, what):
+    graph = declare(values, what)
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or not (graph == graph.T).all():
+        refuse(what, graph.tolist(), "edge weights are a symmetric (n, n) array", "Use (p + p')/2.")
+    if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)):
+        if graph.min() < 0 or graph.sum(1).min() <= 0:
+            refuse(what, graph.tolist(), "weights are >= 0 and no client is isolated", "Drop isolated clients.")
+        total = graph.sum()
+        if total != 1 if graph.dtype == object else abs(total - 1) > 1e-12:
+            refuse(what, graph.tolist(), f"edge weights sum to 1, these to {total}", "Divide them by their sum.")
+    return tuple(map(tuple, graph.tolist()))
 
 
 @dataclass(frozen=True)
@@ -29,28 +46,10 @@ class NeighbourAveraging(Algorithm):
     partial cohort means is undefined in the paper, so other draws are refused.
     """
 
-    beta: Number = None
-    graph: Numbers = None
+    beta: Number = declared(within(0, 1, "(]", _BETA), None, ("must lie in (0, 1]", _BETA))
+    graph: Numbers = declared(_edges, None, ("the method needs edge weights", "Give an (n, n) array of p_in."))
     partial: ClassVar[bool] = False
     downlink: ClassVar[int] = 2  # wbar and u_i
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.beta is None or (not isinstance(self.beta, Symbolic) and not 0 < fraction(self.beta) <= 1):
-            refuse("beta", self.beta, "must lie in (0, 1]", "beta = 1 is FedAvg; smaller listens to the neighbours.")
-        if self.graph is None:
-            refuse("graph", None, "the method needs edge weights", "Give an (n, n) array of p_in.")
-        graph = declare(self.graph, "graph")
-        if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or not (graph == graph.T).all():
-            refuse("graph", graph.tolist(), "edge weights are a symmetric (n, n) array", "Use (p + p')/2.")
-        flat = graph.reshape(-1)
-        if not any(isinstance(v, Symbolic) for v in flat):
-            if min(flat) < 0 or min(graph.sum(1)) <= 0:
-                refuse("graph", graph.tolist(), "weights are >= 0 and no client is isolated", "Drop isolated clients.")
-            total = flat.sum()
-            if total != 1 if graph.dtype == object else abs(total - 1) > 1e-12:
-                refuse("graph", graph.tolist(), f"edge weights sum to 1, these to {total}", "Divide them by their sum.")
-        object.__setattr__(self, "graph", tuple(map(tuple, graph.tolist())))
 
     def init(self, problem, x0, draw=None):
         rows, domain = self.graph.sum(-1), problem.domain

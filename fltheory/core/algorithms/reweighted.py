@@ -4,29 +4,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, descend
 from fltheory.core.arrays import spread, take
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import Number, Numbers, declare, fraction
+from fltheory.core.records import declared, per_client, positive, within
+from fltheory.core.scalars import Number, Numbers
 
 
 class State(NamedTuple):
     """x (..., d): server model."""
 
     x: Any
-
-
-def per_client(values, what, most=None):
-    """Declared numbers > 0 (and <= most), one per client, as a tuple (n,); symbols pass."""
-    array = declare(values, what)
-    if array.ndim != 1 or not array.size:
-        refuse(what, array.shape, "one number per client, in a flat list", "Give n numbers.")
-    for v in array:
-        if not isinstance(v, Symbolic) and (fraction(v) <= 0 or (most is not None and fraction(v) > most)):
-            refuse(what, str(v), "must be positive" if most is None else f"must lie in (0, {most}]", "Check every client.")
-    return tuple(array.tolist())
 
 
 def fits(array, problem, what):
@@ -50,15 +39,9 @@ class Reweighted(Algorithm):
     weights of a round do not sum to 1, so its variance is larger than FedAvg's. An empty round keeps x.
     """
 
-    inclusion: Numbers = None
-    server_lr: Number = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.inclusion is None:
-            refuse("inclusion", None, "the method needs participation probabilities", "For example law.inclusion(n).")
-        object.__setattr__(self, "inclusion", per_client(self.inclusion, "inclusion", 1))
-        check_positive(self.server_lr, "server_lr")
+    inclusion: Numbers = declared(per_client(within(0, 1, "(]")), None, ("the method needs participation probabilities",
+                                                                       "For example law.inclusion(n)."))
+    server_lr: Number = declared(positive, 1)
 
     def init(self, problem, x0, draw=None):
         fits(self.inclusion, problem, "inclusion")

@@ -4,12 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm, fixed_steps
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import put, spread, take
-from fltheory.core.elements import Symbolic
-from fltheory.core.errors import is_one_of, refuse
-from fltheory.core.scalars import Number, fraction
+from fltheory.core.records import declared, one_of, within
+from fltheory.core.scalars import Number
 
 
 class State(NamedTuple):
@@ -25,9 +24,6 @@ class LateState(NamedTuple):
     x: Any
     h: Any
     last: Any
-
-
-UPDATES = ("immediate", "late")
 
 
 @dataclass(frozen=True)
@@ -46,13 +42,8 @@ class Scaffnew(Algorithm):
     keep h_i and their last local model; an empty round changes nothing. One vector each way, as published.
     """
 
-    update: str = "immediate"
+    update: str = declared(one_of("immediate", "late", remedy="Say when a participant moves its shift."), "immediate")
     stateful: ClassVar[bool] = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not is_one_of(self.update, UPDATES):
-            refuse("update", self.update, f"is one of {UPDATES}", "Say when a participant moves its shift.")
 
     def init(self, problem, x0, draw=None):
         each = x0[..., None, :] + 0 * problem.p[..., None]
@@ -92,18 +83,11 @@ class ProxSkip(Algorithm):
     iteration, published as 1, the same in every round (lr in the update of h_i becomes lr times steps).
     """
 
-    steps: Any = 1
-    p: Number = None
+    steps: Any = declared(fixed_steps, 1)
+    p: Number = declared(within(0, 1, "(]", "p = 1 averages in every iteration."), None,
+                         ("the shifts need the probability of communication", "Give it here and to the law, Coin(p)."))
     stateful: ClassVar[bool] = True
     partial: ClassVar[bool] = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.p is None:
-            refuse("p", None, "the shifts need the probability of communication", "Give it here and to the law, Coin(p).")
-        check_positive(self.p, "p")
-        if not isinstance(self.p, Symbolic) and fraction(self.p) > 1:
-            refuse("p", self.p, "a probability lies in (0, 1]", "p = 1 averages in every iteration.")
 
     def init(self, problem, x0, draw=None):
         each = x0[..., None, :] + 0 * problem.p[..., None]

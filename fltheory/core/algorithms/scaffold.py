@@ -4,11 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm, check_positive
+from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import put, spread, take
-from fltheory.core.errors import refuse
-from fltheory.core.scalars import Number, is_count
+from fltheory.core.records import count, declared, positive
+from fltheory.core.scalars import Number
 
 
 class State(NamedTuple):
@@ -27,17 +27,11 @@ class Scaffold(Algorithm):
     after the local steps). Client and server variates start at 0.
     """
 
-    option: int = 2
-    server_lr: Number = 1
+    option: int = declared(count(1, 2, "is 1 or 2", "Choose how the client variate is updated."), 2)
+    server_lr: Number = declared(positive, 1)
     stateful: ClassVar[bool] = True
     uplink: ClassVar[int] = 2    # y_i - x and c_i's change, as published; the first alone would do
     downlink: ClassVar[int] = 2  # x and c
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.server_lr, "server_lr")
-        if not is_count(self.option) or self.option > 2:
-            refuse("option", self.option, "is 1 or 2", "Choose how the client variate is updated.")
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * x0, 0 * (x0[..., None, :] + problem.p[..., None]))

@@ -4,13 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import check_positive
 from fltheory.core.algorithms.fednova import FedNova
 from fltheory.core.algorithms.solvers import descend
 from fltheory.core.arrays import spread
-from fltheory.core.elements import Symbolic
-from fltheory.core.errors import refuse
-from fltheory.core.scalars import Length, Number, fraction
+from fltheory.core.records import declared, positive, within
+from fltheory.core.scalars import Length, Number
 
 
 class State(NamedTuple):
@@ -27,12 +25,7 @@ class ServerMomentum(FedNova):
     beta in [0, 1); with a `Momentum` solver this is the paper's hybrid momentum (local buffers are reset each round).
     """
 
-    beta: Number = 0
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not isinstance(self.beta, Symbolic) and not 0 <= fraction(self.beta) < 1:
-            refuse("beta", self.beta, "a server momentum lies in [0, 1)", "For example '9/10'.")
+    beta: Number = declared(within(0, 1, "[)", remedy="For example '9/10'."), 0)
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * x0)
@@ -55,14 +48,9 @@ class AdaptiveServer(ServerMomentum):
     server_lr > 0, epsilon > 0. Not affine: runs only.
     """
 
-    server_lr: Length = 1
-    epsilon: Length = 1
+    server_lr: Length = declared(positive, 1)
+    epsilon: Length = declared(positive, 1)
     affine: ClassVar[bool] = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_positive(self.server_lr, "server_lr")
-        check_positive(self.epsilon, "epsilon")
 
     def round(self, problem, s, draw):
         step = self._aggregated(problem, s.x, draw) - s.x

@@ -9,59 +9,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass
 
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import Curvature, Number, declare, fraction
+from fltheory.core.records import Record, declared, one_or_each, unread, within
+from fltheory.core.scalars import Curvature, Number
 
 
-def check_solver(solver):
-    """Refuse what is no local solver: a record with `start` and `step`, not its class."""
+def local_solver(solver, what):
+    """A record with `start` and `step`; anything else, its class too, is refused."""
     if not is_dataclass(solver) or isinstance(solver, type) or not all(
             callable(getattr(type(solver), k, None)) for k in ("start", "step")):
-        refuse("solver", solver, "is no local solver", "Give a record, for example ft.Vanilla() or ft.Momentum('1/2').")
-
-
-def _check(value, what, low, high=None, open_high=False):
-    if isinstance(value, Symbolic):
-        return
-    v = fraction(value)
-    if v < low or (high is not None and (v >= high if open_high else v > high)):
-        bounds = f"[{low}, {high}{')' if open_high else ']'}" if high is not None else f">= {low}"
-        refuse(what, value, f"must lie in {bounds}", "See the solver's docstring.")
+        refuse(what, solver, "is no local solver", "Give a record, for example ft.Vanilla() or ft.Momentum('1/2').")
+    return solver
 
 
 @dataclass(frozen=True)
-class Vanilla:
-    """Plain SGD: y <- y - lr g."""
+class Solver(Record):
+    """Base of the solvers: a buffer that starts at 0."""
 
     def start(self, y):
         return 0 * y
+
+
+@dataclass(frozen=True)
+class Vanilla(Solver):
+    """Plain SGD: y <- y - lr g."""
 
     def step(self, y, anchor, buffer, g, lr, on):
         return y - lr * on * g, buffer
 
 
 @dataclass(frozen=True)
-class Proximal:
+class Proximal(Solver):
     """FedProx (FedNova eq 31): y <- y - lr (g + mu (y - anchor)).
 
     Give mu >= 0 (kept as lr changes) or alpha = lr mu in [0, 1] (kept as lr changes): the limit lr -> 0 differs.
     """
 
-    mu: Curvature = None
-    alpha: Number = None
+    mu: Curvature = declared(within(0), None)
+    alpha: Number = declared(within(0, 1), None)
 
     def __post_init__(self):
+        super().__post_init__()
         if (self.mu is None) == (self.alpha is None):
             refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given",
                    "Which one stays fixed as lr decays?")
-        if self.mu is not None:
-            _check(self.mu, "mu", 0)
-        else:
-            _check(self.alpha, "alpha", 0, 1)
-
-    def start(self, y):
-        return 0 * y
 
     def step(self, y, anchor, buffer, g, lr, on):
         if self.alpha is None:
@@ -70,16 +61,10 @@ class Proximal:
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Solver):
     """Local heavy ball (FedNova eqs 35-36), buffer reset each round: u <- rho u + g, y <- y - lr u. rho in [0, 1)."""
 
-    rho: Number
-
-    def __post_init__(self):
-        _check(self.rho, "rho", 0, 1, open_high=True)
-
-    def start(self, y):
-        return 0 * y
+    rho: Number = declared(within(0, 1, "[)"))
 
     def step(self, y, anchor, buffer, g, lr, on):
         buffer = self.rho * buffer + g
@@ -87,22 +72,15 @@ class Momentum:
 
 
 @dataclass(frozen=True)
-class MomentumProximal:
+class MomentumProximal(Solver):
     """Heavy ball and proximal term together: u <- rho u + g, y <- y - lr u - alpha (y - anchor), buffer reset each round.
 
     rho in [0, 1), alpha = lr mu in [0, 1]. The proximal term does not enter the buffer: rho = 0 is `Proximal(alpha)`,
     alpha = 0 is `Momentum(rho)`.
     """
 
-    rho: Number
-    alpha: Number
-
-    def __post_init__(self):
-        _check(self.rho, "rho", 0, 1, open_high=True)
-        _check(self.alpha, "alpha", 0, 1)
-
-    def start(self, y):
-        return 0 * y
+    rho: Number = declared(within(0, 1, "[)"))
+    alpha: Number = declared(within(0, 1))
 
     def step(self, y, anchor, buffer, g, lr, on):
         buffer = self.rho * buffer + g
@@ -110,22 +88,13 @@ class MomentumProximal:
 
 
 @dataclass(frozen=True)
-class Decay:
+class Decay(Solver):
     """Local step decay: y <- y - lr gamma_i^k g. The buffer carries gamma_i^k, so decay is data.
 
     gamma: a number >= 0 for all clients, or one per client (n,), as FedNova's a_i allow.
     """
 
-    gamma: Number
-
-    def __post_init__(self):
-        if isinstance(self.gamma, (list, tuple)) or getattr(self.gamma, "ndim", 0):
-            several = declare(self.gamma, "gamma")
-            if several.ndim != 1 or not several.size:
-                refuse("gamma.shape", several.shape, "is one number, or one per client, so shape (n,)", "Give n numbers.")
-            object.__setattr__(self, "gamma", tuple(several.tolist()))
-        for v in self.gamma if isinstance(self.gamma, tuple) else (self.gamma,):
-            _check(v, "gamma", 0)
+    gamma: Number = declared(one_or_each(within(0)))
 
     def of(self, who, n):
         """The decays of a cohort `who` of n clients; of a record converted `to` an arithmetic."""
@@ -133,9 +102,7 @@ class Decay:
             return self
         if len(self.gamma) != n:
             refuse("gamma", len(self.gamma), f"one per client, so {n} of them", "Give a number for a common one.")
-        own = object.__new__(type(self))
-        object.__setattr__(own, "gamma", self.gamma[who][..., None])
-        return own
+        return unread(self, gamma=self.gamma[who][..., None])
 
     def start(self, y):
         return 0 * y + 1
