@@ -71,35 +71,27 @@ def convert(record, domain):
 
 
 # ---- readers ---------------------------------------------------------------------------------------------
-def positive(value, what):
-    """A declared number > 0; symbols pass (their sign is the claim's hypothesis), but not the constant 0."""
-    if isinstance(value, Symbolic):
-        if value == 0:
-            refuse(what, value, "must not vanish identically", "Give a symbol, or a number > 0.")
-    elif fraction(value) <= 0:
-        refuse(what, _said(value), "must be positive", "Give a number > 0.")
-    else:
-        declare(value, what)  # not too long
-    return value
-
-
-def _said(value):
-    return str(value) if isinstance(value, Fraction) else value
-
-
 def within(low, high=None, ends="[]", remedy="Give a number there."):
-    """A declared number from low to high, which count as `ends` says; high None: without bound. Symbols pass."""
-    form = f">= {low}" if high is None else f"in {ends[0]}{low}, {high}{ends[1]}"
+    """A declared number from low to high, which count as `ends` says; high None: without bound. Symbols pass (their sign is
+    the claim's hypothesis), but not the constant that is just outside."""
+    rule = (f"must lie in {ends[0]}{low}, {high}{ends[1]}" if high is not None else
+            "must be positive" if (low, ends[0]) == (0, "(") else f"must be >{'=' * (ends[0] == '[')} {low}")
 
     def read(value, what):
         if isinstance(value, Symbolic):
+            if ends[0] == "(" and value == low:
+                refuse(what, value, "must not vanish identically" if low == 0 else rule, "Give a symbol, or a number there.")
             return value
         v = None if value is None else fraction(value)
         if v is None or v < low or (v == low and ends[0] == "(") or (
                 high is not None and (v > high or (v == high and ends[1] == ")"))):
-            refuse(what, _said(value), f"must {'be' if high is None else 'lie'} {form}", remedy)
+            refuse(what, str(value) if isinstance(value, Fraction) else value, rule, remedy)
+        declare(value, what)  # not too long
         return value
     return read
+
+
+positive = within(0, ends="()", remedy="Give a number > 0.")
 
 
 def per_client(read):
@@ -124,7 +116,7 @@ def count(least=1, most=None, rule=None, remedy=None):
         if not is_count(value, least) or (most is not None and value > most):
             refuse(what, value, rule or f"is an int >= {least}" + (f" and <= {most}" if most else ""),
                    remedy or f"Give an int >= {least}.")
-        return value
+        return int(value)
     return read
 
 

@@ -13,7 +13,7 @@ from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.masks import Masks, _check
-from fltheory.core.scalars import is_count
+from fltheory.core.records import count, declared
 
 MOST_MODES = 1000
 
@@ -30,19 +30,13 @@ class Ages(Masks):
     law: any law without repeats; cap: int >= 1; n: number of clients.
     """
 
-    cap: int = 1
-    n: int = 1
+    cap: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
+    n: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
 
     def __init__(self, law, cap, n):
-        for what, value in (("cap", cap), ("n", n)):
-            if not is_count(value):
-                refuse(what, value, "is an int >= 1", "For example cap=8, n=problem.n.")
-        _check(law)
         if isinstance(law, Ages):
             refuse("law", law, "already carries ages", "Give the law inside it.")
-        Masks.__init__(self, law)
-        object.__setattr__(self, "cap", int(cap))
-        object.__setattr__(self, "n", int(n))
+        self.give(law=_check(law), cap=cap, n=n, steps=law.steps, noise=law.noise, batch=law.batch)
 
     def _again(self, law):
         return Ages(law, self.cap, self.n)

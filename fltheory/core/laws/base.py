@@ -15,9 +15,10 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import TooLarge, check_flag, refuse, shown
+from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.problems.base import Rows
+from fltheory.core.records import Record, count, declared, flag
 from fltheory.core.scalars import declare, entries, fraction, is_count, is_rational
 
 LARGEST_SUPPORT = 70_000
@@ -39,30 +40,35 @@ def check_steps(steps, what="steps"):
     return int(given.item()) if given.ndim == 0 else tuple(int(v) for v in steps)
 
 
+def _choices(choices, what):
+    try:
+        chances, steps = zip(*((p, s) for p, s in choices), strict=True)
+    except Exception:  # a foreign object's own iteration may raise anything
+        refuse(what, choices, "is a sequence of (probability, steps)", "For example [('1/2', 1), ('1/2', 4)].")
+    chances = distribution(chances, what, _POSITIVE)
+    if any(p == 0 for p in chances):
+        refuse(what, choices, _POSITIVE, "Leave out what never happens.")
+    return tuple((p, check_steps(s)) for p, s in zip(chances, steps, strict=True))
+
+
+_POSITIVE = "probabilities are positive and sum to 1"
+
+
 @dataclass(frozen=True)
-class RandomSteps:
+class RandomSteps(Record):
     """Random local steps, drawn afresh every round, independent of participation and noise.
 
     choices: sequence of (probability, steps); steps an int or one per client. With `independent` every client
     draws its own int from the choices; otherwise one draw holds for all clients.
     """
 
-    choices: tuple
-    independent: bool = True
+    choices: tuple = declared(_choices)
+    independent: bool = declared(flag, True)
 
     def __post_init__(self):
-        check_flag(self.independent, "independent")
-        try:
-            choices = [(p, s) for p, s in self.choices]
-        except Exception:
-            refuse("choices", self.choices, "is a sequence of (probability, steps)", "For example [('1/2', 1), ('1/2', 4)].")
-        chances = distribution([p for p, _ in choices], "choices", "probabilities are positive and sum to 1") if choices else ()
-        pairs = tuple((p, check_steps(s)) for p, (_, s) in zip(chances, choices, strict=True))
-        if not pairs or any(p == 0 for p, _ in pairs):
-            refuse("choices", self.choices, "probabilities are positive and sum to 1", "Leave out what never happens.")
-        if self.independent and any(isinstance(s, tuple) for _, s in pairs):
+        super().__post_init__()
+        if self.independent and any(isinstance(s, tuple) for _, s in self.choices):
             refuse("choices", self.choices, "independent draws are one int per choice", "Set independent=False.")
-        object.__setattr__(self, "choices", pairs)
 
     def outcomes(self, n):
         """[(probability, steps (n,))]; raises TooLarge beyond the enumeration limit."""
@@ -87,34 +93,42 @@ class RandomSteps:
         return table[np.searchsorted(edges, uniforms[..., 0], side="right")]
 
 
+def _steps(steps, what):
+    return steps if isinstance(steps, RandomSteps) else check_steps(steps, what)
+
+
+def _sigma(value, what):
+    sigma = fraction(value)
+    if sigma < 0:
+        refuse(what, value, "a standard deviation is >= 0", "Give sigma >= 0.")
+    if sigma > 10**100:
+        refuse(what, value, "a standard deviation beyond 10^100 leaves the range of floats", "Rescale.")
+    return value
+
+
 @dataclass(frozen=True)
-class Law:
+class Law(Record):
     """Base of all laws. Fields shared by every law:
 
     steps: local steps (int, one per client, or `RandomSteps`); None lets the algorithm's shorthand fill it.
     noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2).
     batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
+
+    A law says which modes follow each other (unless told otherwise they act in turn: one mode is a memoryless law), and
+    of each mode its cohorts: `cohort_count`, `cohorts` and `sample_cohort`. All else follows.
     """
 
-    steps: object = None
-    noise: object = 0
-    batch: object = None
+    steps: object = declared(_steps, None)
+    noise: object = declared(_sigma, 0)
+    batch: object = declared(count(rule="a mini-batch has at least one row", remedy="Give an int >= 1 or None."), None)
 
     modes = 1
     repeats = False       # a client may stand at several places of one cohort
     empty = "move"        # what an empty round does: "move" (the round is run), "skip", "redraw"
 
     def __post_init__(self):
-        if self.steps is not None and not isinstance(self.steps, RandomSteps):
-            object.__setattr__(self, "steps", check_steps(self.steps))
-        sigma = fraction(self.noise)
-        if sigma < 0:
-            refuse("noise", self.noise, "a standard deviation is >= 0", "Give sigma >= 0.")
-        if sigma > 10**100:
-            refuse("noise", self.noise, "a standard deviation beyond 10^100 leaves the range of floats", "Rescale.")
-        if self.batch is not None and not is_count(self.batch):
-            refuse("batch", self.batch, "a mini-batch has at least one row", "Give an int >= 1 or None.")
-        if self.batch is not None and sigma:
+        super().__post_init__()
+        if self.batch is not None and fraction(self.noise):
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
 
     def with_noise(self, sigma) -> Law:
@@ -128,23 +142,25 @@ class Law:
             refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: here or there.")
         return replace(self, steps=steps)
 
-    # ---- what a law says -------------------------------------------------------------------------------
-    def chain(self):
-        """Exact transition matrix (modes, modes), rows sum to 1."""
-        return [[Fraction(1)]]
-
+    # ---- which modes follow ----------------------------------------------------------------------------
     def successor(self):
         """[k'] with mode k followed by mode k' for certain, where the modes are permuted; None in general."""
-        return None
+        return [(k + 1) % self.modes for k in range(self.modes)]
+
+    def chain(self):
+        """Exact transition matrix (modes, modes), rows sum to 1."""
+        zero, one = Fraction(0), Fraction(1)
+        return [[one if j == after else zero for j in range(self.modes)] for after in self.successor()]
 
     def start(self):
-        """Distribution (modes,) of the mode before the first round."""
-        return [Fraction(1)] + [Fraction(0)] * (self.modes - 1)
+        """Distribution (modes,) of the mode before the first round: the chain moves before the law acts."""
+        return [Fraction(0)] * (self.modes - 1) + [Fraction(1)]
 
     def stationary(self):
         """Distribution (modes,) of the mode in the long run."""
-        return [Fraction(1)]
+        return [Fraction(1, self.modes)] * self.modes
 
+    # ---- what a mode is --------------------------------------------------------------------------------
     def cohorts(self, n, mode=0):
         """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
         raise NotImplementedError
@@ -172,26 +188,27 @@ class Law:
             refuse("steps", steps, f"one per client, so {n} of them", "Give an int for a common number.")
         return np.broadcast_to(np.array(steps), (n,))
 
+    # ---- what follows ----------------------------------------------------------------------------------
     def support(self, n, mode=0, limit=LARGEST_SUPPORT):
         """[(probability, Draw)] of a mode, exact. Raises TooLarge naming the count."""
-        steps = self.steps_of(n, mode)
-        choices = steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
+        choices = self._step_choices(n, mode)
         count = self.cohort_count(n, mode) * len(choices)
         if count > limit:
             raise TooLarge(f"{shown(self)}: {count} outcomes in one round exceed {limit}. Use ft.run, or fewer clients or outcomes")
-        out = []
-        for prob, who, present in self.cohorts(n, mode):
-            for q, tau in choices:
-                out.append((prob * q, Draw(who, present, tau if isinstance(who, slice) else tau[who], None,
-                                           self._extra(present))))
-        return out
+        return [(chance * q, self._draw(who, present, steps)) for chance, who, present in self.cohorts(n, mode)
+                for q, steps in choices]
 
     def typical(self, n) -> Draw:
         """One possible round with every place taken, for dry runs and checks."""
         _, who, present = next(iter(self.cohorts(n, 0)))
-        steps = self.steps_of(n)
-        steps = steps.outcomes(n)[0][1] if isinstance(steps, RandomSteps) else steps
         present = 0 * present + 1
+        return self._draw(who, present, self._step_choices(n, 0)[0][1])
+
+    def _step_choices(self, n, mode):
+        steps = self.steps_of(n, mode)
+        return steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
+
+    def _draw(self, who, present, steps):
         return Draw(who, present, steps if isinstance(who, slice) else steps[who], None, self._extra(present))
 
     def _extra(self, present):
@@ -199,30 +216,26 @@ class Law:
 
     def inclusion(self, n, mode=None):
         """p_i: probability that client i takes part in a round (n,), in one mode or (None) in the long run."""
-        return self._expect(n, mode, lambda counts, size: [Fraction(int(k > 0)) for k in counts])
+        return list(self._expect(n, mode, np.sign))
 
     def averaging_weights(self, n, mode=None):
         """q_i = E[share of client i among the participants]; an empty round contributes 0. mode as in `inclusion`."""
-        return self._expect(n, mode, lambda counts, size: [Fraction(int(k), max(size, 1)) for k in counts])
+        return list(self._expect(n, mode, lambda places: places * Fraction(1, max(int(places.sum()), 1))))
 
     def pairs(self, n, mode=None):
         """P(i and j both take part) (n, n). mode as in `inclusion`."""
-        def both(counts, size):
-            return [Fraction(int(a > 0 and b > 0)) for a in counts for b in counts]
-        return np.array(self._expect(n, mode, both), dtype=object).reshape(n, n)
+        return self._expect(n, mode, lambda places: np.outer(np.sign(places), np.sign(places)))
 
-    def _expect(self, n, mode, features):
+    def _expect(self, n, mode, feature):
+        """The mean of a feature of the places (n,) that clients have in a cohort."""
         if mode is None:
-            each = [[q * v for v in self._expect(n, k, features)] for k, q in enumerate(self.stationary()) if q]
-            return [sum(values, Fraction(0)) for values in zip(*each, strict=True)]
+            return sum(q * self._expect(n, k, feature) for k, q in enumerate(self.stationary()) if q)
         if self.cohort_count(n, mode) > LARGEST_SUPPORT:
             raise TooLarge(f"{shown(self)}: {self.cohort_count(n, mode)} cohorts exceed {LARGEST_SUPPORT}")
-        total = None
-        for prob, who, present in self.cohorts(n, mode):
-            members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
-            counts = np.bincount(members[np.asarray(present) > 0], minlength=n)
-            values = [prob * v for v in features(counts, int(np.sum(present)))]
-            total = values if total is None else [a + b for a, b in zip(total, values, strict=True)]
+        total = 0
+        for chance, who, present in self.cohorts(n, mode):
+            members = np.arange(n)[who][np.asarray(present) > 0]
+            total = total + feature(np.bincount(members, minlength=n)).astype(object) * chance
         return total
 
     def feature_moments(self, n):
@@ -253,9 +266,9 @@ class Law:
 
     def _next(self, stream, batch, mode):
         """The modes (batch,) that follow; a permutation needs no numbers, and no matrix."""
-        follow = self._once("successor", lambda: frozen(self.successor()))
+        follow = self._once("successor", self.successor)
         if follow is not None:
-            return follow[mode]
+            return self._once("follow", lambda: frozen(follow))[mode]
         edges = self._once("edges", lambda: np.cumsum(np.array(self.chain(), dtype=float), axis=1))
         u = stream.child("mode").random(batch)
         return np.minimum((u[:, None] >= edges[mode]).sum(1), self.modes - 1)
@@ -268,30 +281,25 @@ class Law:
         return known[key]
 
     def _sample_steps(self, stream, n, batch, mode):
-        steps = self.steps_of(n)
-        if isinstance(steps, RandomSteps):
-            return steps.sample(stream.child("steps").random((batch, n)))
-        return steps
-
-
-def following(k):
-    """The successor of each of k modes that act in turn."""
-    return [(i + 1) % k for i in range(k)]
-
-
-def in_turn(k):
-    """Exact transition matrix (k, k) of modes that act in turn."""
-    zero, one = Fraction(0), Fraction(1)
-    return [[one if j == after else zero for j in range(k)] for after in following(k)]
+        """Local steps (batch, n), or (n,) of all replicates: they are in the same round."""
+        steps = self.steps_of(n, int(mode[0]))
+        return steps.sample(stream.child("steps").random((batch, n))) if isinstance(steps, RandomSteps) else steps
 
 
 def frozen(values):
-    """A table that rounds share, as an array that none of them can change; None stays None."""
-    if values is None:
-        return None
+    """A table that rounds share, as an array that none of them can change."""
     table = np.array(values)
     table.setflags(write=False)
     return table
+
+
+def mask(members, n):
+    """0/1 (n,) of some clients."""
+    if members and max(members) >= n:
+        refuse("set", members, f"clients are numbered 0..{n - 1}", "Remove the unknown client.")
+    out = np.zeros(n, dtype=np.int64)
+    out[list(members)] = 1
+    return out
 
 
 def gaussian_slots(stream, sigma, shape, convert):
@@ -317,6 +325,8 @@ def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
     Symbols pass where the sum is 1 identically. Raises BadInput.
     """
     given = declare(values, what).reshape(-1)
+    if not given.size:
+        refuse(what, values, rule, "Give at least one number.")
     if any(isinstance(v, Symbolic) for v in given):
         exact, total = tuple(given), sum(given[1:], given[0])
         wrong = total != 1

@@ -1,6 +1,7 @@
 """A law whose cohorts are written as masks over all clients: for methods in which absent clients act too."""
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,45 +21,21 @@ class Masks(Law):
 
     law: object = None
 
+    modes, empty, chain, successor, start, stationary, steps_of, cohort_count = (
+        property(operator.attrgetter(f"law.{name}"))
+        for name in ("modes", "empty", "chain", "successor", "start", "stationary", "steps_of", "cohort_count"))
+
     def __init__(self, law):
-        _check(law)
-        for k, v in (("law", law), ("steps", law.steps), ("noise", law.noise), ("batch", law.batch)):
-            object.__setattr__(self, k, v)
+        self.give(law=_check(law), steps=law.steps, noise=law.noise, batch=law.batch)
 
     def _again(self, law):
         return Masks(law)
-
-    @property
-    def empty(self):
-        return self.law.empty
-
-    @property
-    def modes(self):
-        return self.law.modes
 
     def with_noise(self, sigma):
         return self._again(self.law.with_noise(sigma))
 
     def with_steps(self, steps):
         return self._again(self.law.with_steps(steps))
-
-    def chain(self):
-        return self.law.chain()
-
-    def successor(self):
-        return self.law.successor()
-
-    def start(self):
-        return self.law.start()
-
-    def stationary(self):
-        return self.law.stationary()
-
-    def steps_of(self, n, mode=0):
-        return self.law.steps_of(n, mode)
-
-    def cohort_count(self, n, mode=0):
-        return self.law.cohort_count(n, mode)
 
     def cohorts(self, n, mode=0):
         for chance, who, present in self.law.cohorts(n, mode):
@@ -75,6 +52,7 @@ def _check(law):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     if law.repeats:
         refuse("law", type(law).__name__, "it may draw one client twice, and a mask cannot say so", "Use a law without repeats.")
+    return law
 
 
 __all__ = ["Masks"]

@@ -1,4 +1,4 @@
-"""Laws that draw every round afresh: full, uniform m of n, with replacement, independent Bernoulli."""
+"""Laws that draw every round afresh: full (with a coin, with a clock), uniform m of n, with replacement, Bernoulli."""
 from __future__ import annotations
 
 import functools
@@ -11,10 +11,11 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import is_one_of, refuse
-from fltheory.core.laws.base import Law, distribution, probabilities
-from fltheory.core.laws.shares import FixedSize, Independent
-from fltheory.core.scalars import declare, is_count
+from fltheory.core.errors import refuse
+from fltheory.core.laws import shares
+from fltheory.core.laws.base import LARGEST_SUPPORT, Law, distribution, mask, probabilities
+from fltheory.core.records import count, declared, one_of
+from fltheory.core.scalars import declare, entries, is_count
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,73 @@ class Full(Law):
 
 
 @dataclass(frozen=True)
-class Uniform(Law):
-    """m of n clients, uniformly without replacement: p_i = m/n, q_i = 1/n."""
+class Coin(Full):
+    """Every client works in every round; a coin of probability p in (0, 1], common to all, says who communicates.
 
-    m: int = 1
+    The coin is `draw.extra["coin"]` (..., 1), 1 where all communicate and 0 where nobody does (ProxSkip's theta_t).
+    Algorithms that know no coin run as under `Full`. p_i = 1: whoever works takes part.
+    """
 
-    def __init__(self, m, steps=None, noise=0, batch=None):
-        for k, v in (("m", m), ("steps", steps), ("noise", noise), ("batch", batch)):
-            object.__setattr__(self, k, v)
-        if not is_count(m):
-            refuse("m", m, "a cohort has at least one client", "Give an int >= 1.")
-        self.__post_init__()
+    p: object = declared(lambda p, what: probabilities(p, 1, what)[0], 1)
+
+    def __init__(self, p, steps=None, noise=0, batch=None):
+        self.give(p=p, steps=steps, noise=noise, batch=batch)
+
+    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+        """[(probability, Draw)], both sides of the coin, exact."""
+        rounds = super().support(n, mode, limit)
+        return [(q * chance, draw._replace(extra={"coin": np.array([side])}))
+                for chance, side in ((self.p, 1), (1 - self.p, 0)) if chance != 0 for q, draw in rounds]
+
+    def _extra(self, present):
+        return {"coin": np.array([1])}  # the typical round communicates
+
+    def sample(self, stream, n, batch, mode=None, slots=None):
+        draw, mode = super().sample(stream, n, batch, mode, slots)
+        toss = stream.child("coin").random((batch, 1))
+        return draw._replace(extra={"coin": (toss < self._once("p", lambda: float(self.p))) * 1}), mode
+
+
+def _pace(pace, what):
+    given = entries(pace, what)
+    if given.ndim > 1 or given.size == 0:
+        refuse(what, pace, "one int for all clients, or one each", "Give an int or a flat list.")
+    for v in given.reshape(-1):
+        if not is_count(v) or v > 2**40:
+            refuse(what, pace, "paces are integers >= 1, so that equal times are equal", "Rescale the time unit.")
+    return tuple(int(v) for v in given) if given.ndim else int(given.item())
+
+
+@dataclass(frozen=True)
+class EventClock(Full):
+    """The clock of asynchronous methods, in which the state decides who arrives next, not the law: a local run of client i
+    with K steps lasts c_i K time units; one round is one arrival.
+
+    pace: the c_i, an int >= 1 or one per client, carried in `draw.extra["pace"]`. steps: K of the first runs.
+    Samples are drawn for every client; the algorithm uses those of the client that arrives.
+    """
+
+    pace: object = declared(_pace, 1)
+
+    def __init__(self, pace=1, steps=None, noise=0, batch=None):
+        self.give(pace=pace, steps=steps, noise=noise, batch=batch)
+
+    def cohort_count(self, n, mode=0):
+        if isinstance(self.pace, tuple) and len(self.pace) != n:
+            refuse("pace", self.pace, f"one per client, so {n} of them", "Give an int for a common pace.")
+        return 1
+
+    def _extra(self, present):
+        n = present.shape[-1]
+        self.cohort_count(n)
+        return {"pace": np.array(np.broadcast_to(np.array(self.pace), (n,)))}
+
+
+class FixedSize(Law):
+    """Laws of m different clients: `_sets(n)` lists (members, probability), `_arrivals` are numbers whose m smallest are the
+    cohort, and `_both(n)` is P(i and j both take part) (n, n), None where that is too much to list."""
+
+    m: int
 
     def _size(self, n):
         if self.m > n:
@@ -56,27 +113,50 @@ class Uniform(Law):
         return math.comb(n, self._size(n))
 
     def cohorts(self, n, mode=0):
-        prob = Fraction(1, self.cohort_count(n))
-        for members in itertools.combinations(range(n), self.m):
-            present = np.zeros(n, dtype=np.int64)
-            present[list(members)] = 1
-            yield prob, EVERYONE, present
+        for members, chance in self._sets(n):
+            yield chance, EVERYONE, mask(members, n)
 
     def sample_cohort(self, uniforms, n, mode):
-        order = np.argsort(uniforms, axis=1)[:, :self._size(n)]
+        order = np.argsort(self._arrivals(uniforms, n), axis=1)[:, :self._size(n)]
         return np.sort(order, axis=1), np.ones(order.shape, dtype=np.int64)
+
+    def feature_moments(self, n):
+        """|S| = m always, so the shares are the indicators over m."""
+        both, m = self._both(n), self.m
+        if both is None:
+            return None
+        one = both.diagonal()
+        return np.concatenate([one, one / m]), np.block([[both, both / m], [both / m, both / m**2]]), Fraction(0)
+
+
+COHORT = count(rule="a cohort has at least one client")
+
+
+@dataclass(frozen=True)
+class Uniform(FixedSize):
+    """m of n clients, uniformly without replacement: p_i = m/n, q_i = 1/n."""
+
+    m: int = declared(COHORT, 1)
+
+    def __init__(self, m, steps=None, noise=0, batch=None):
+        self.give(m=m, steps=steps, noise=noise, batch=batch)
+
+    def _sets(self, n):
+        chance = Fraction(1, self.cohort_count(n))
+        return ((members, chance) for members in itertools.combinations(range(n), self.m))
+
+    def _arrivals(self, uniforms, n):
+        return uniforms
+
+    def _both(self, n):
+        m = self._size(n)
+        both = np.full((n, n), Fraction(m * (m - 1), max(n * (n - 1), 1)), dtype=object)
+        np.fill_diagonal(both, Fraction(m, n))
+        return both
 
     def tilted(self, n):
         """The law's cohorts as `shares` integrates over them: in floats, any weights."""
-        return FixedSize(n, self._size(n))
-
-    def feature_moments(self, n):
-        m = self._size(n)
-        one = Fraction(m, n)
-        two = Fraction(m * (m - 1), n * (n - 1)) if n > 1 else Fraction(0)
-        block = np.array([[one if i == j else two for j in range(n)] for i in range(n)], dtype=object)
-        mean = np.array([one] * n + [one / m] * n, dtype=object)
-        return mean, np.block([[block, block / m], [block / m, block / m**2]]), Fraction(0)
+        return shares.FixedSize(n, self._size(n))
 
 
 MOST_DRAWS = 10**6
@@ -89,22 +169,12 @@ class WithReplacement(Law):
     draws: q >= 1; probabilities: (n,) summing to 1, default uniform. p_i = 1 - (1 - w_i)^q.
     """
 
-    draws: int = 1
-    probabilities: object = None
+    draws: int = declared(count(1, MOST_DRAWS, f"at least one draw a round, and at most {MOST_DRAWS}"), 1)
+    probabilities: object = declared(distribution, None)
     repeats = True
 
     def __init__(self, draws, probabilities=None, steps=None, noise=0, batch=None):
-        chances = None if probabilities is None else tuple(declare(probabilities, "probabilities").reshape(-1))
-        if chances:
-            chances = distribution(probabilities, "probabilities")
-        given = {"draws": draws, "probabilities": chances, "steps": steps, "noise": noise, "batch": batch}
-        for k, v in given.items():
-            object.__setattr__(self, k, v)
-        if not is_count(draws) or draws > MOST_DRAWS:
-            refuse("draws", draws, f"at least one draw a round, and at most {MOST_DRAWS}", "Give an int >= 1.")
-        if chances == ():
-            refuse("probabilities", chances, "one per client", "Give n numbers, or None for uniform draws.")
-        self.__post_init__()
+        self.give(draws=draws, probabilities=probabilities, steps=steps, noise=noise, batch=batch)
 
     def _chances(self, n):
         if self.probabilities is None:
@@ -132,6 +202,14 @@ class WithReplacement(Law):
         return who, np.ones(who.shape, dtype=np.int64)
 
 
+def _participation(p, what):
+    given = declare(p, what)
+    if given.ndim > 1:
+        refuse(what, given.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
+    probabilities(p, max(given.size, 1), what)
+    return tuple(given.tolist()) if given.ndim and not isinstance(p, tuple) else p
+
+
 @dataclass(frozen=True)
 class Bernoulli(Law):
     """Independent participation with probabilities p_i in (0, 1].
@@ -141,20 +219,11 @@ class Bernoulli(Law):
     non-empty cohort.
     """
 
-    p: object = 1
-    empty: str = "move"
+    p: object = declared(_participation, 1)
+    empty: str = declared(one_of("move", "skip", "redraw", remedy="Choose what an empty round does."), "move")
 
     def __init__(self, p, empty="move", steps=None, noise=0, batch=None):
-        declared = declare(p, "p")
-        if declared.ndim > 1:
-            refuse("p", declared.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
-        values = tuple(declared.tolist()) if declared.ndim and not isinstance(p, tuple) else p
-        for k, v in (("p", values), ("empty", empty), ("steps", steps), ("noise", noise), ("batch", batch)):
-            object.__setattr__(self, k, v)
-        if not is_one_of(empty, ("move", "skip", "redraw")):
-            refuse("empty", empty, 'is one of "move", "skip", "redraw"', "Choose what an empty round does.")
-        probabilities(values, max(declared.size, 1), "p")
-        self.__post_init__()
+        self.give(p=p, empty=empty, steps=steps, noise=noise, batch=batch)
 
     def cohort_count(self, n, mode=0):
         certain = sum(v == 1 for v in probabilities(self.p, n, "p"))
@@ -191,7 +260,8 @@ class Bernoulli(Law):
     def tilted(self, n):
         """As of `Uniform`; symbols have none."""
         p = probabilities(self.p, n, "p")
-        return None if any(isinstance(v, Symbolic) for v in p) else Independent([float(v) for v in p], self.empty == "redraw")
+        symbolic = any(isinstance(v, Symbolic) for v in p)
+        return None if symbolic else shares.Independent([float(v) for v in p], self.empty == "redraw")
 
     def feature_moments(self, n):
         """Leave-two-out counts: E[I_i I_j |S|^-k] for k = 0, 1, 2 in O(n^3), exact."""

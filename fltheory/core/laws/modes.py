@@ -10,17 +10,30 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.arrays import EVERYONE
-from fltheory.core.errors import is_one_of, listed, refuse
-from fltheory.core.laws.base import Law, check_steps, distribution, following, frozen, in_turn, probabilities
+from fltheory.core.errors import listed, refuse
+from fltheory.core.laws.base import Law, check_steps, distribution, frozen, mask, probabilities
+from fltheory.core.records import declared, one_of
 from fltheory.core.scalars import declare, fraction, is_count
 
 MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
 SET = ("is a list of lists of client indices", "For example [[0, 1], [2]].")
 
 
-def _exact(values, what):
-    """Declared numbers as a flat tuple of Fractions."""
-    return tuple(fraction(v) for v in declare(values, what).reshape(-1))
+def _sets(sets, what):
+    sets = tuple(tuple(listed(s, "set", *SET)) for s in listed(sets, what, *SET))
+    for s in sets:
+        if not all(is_count(i, 0) for i in s) or len(set(s)) != len(s):
+            refuse("set", s, "client indices are distinct ints >= 0", "List every participant once.")
+    return tuple(tuple(map(int, s)) for s in sets)
+
+
+def _matrix(matrix, what):
+    rows = () if matrix is None else listed(matrix, what, "is a list of rows of probabilities", "Give one row per mode.")
+    return None if matrix is None else tuple(distribution(row, "matrix row", "rows are >= 0 and sum to 1") for row in rows)
+
+
+def _each_steps(steps, what):
+    return tuple(map(check_steps, listed(steps, what, "is a list of local steps", "Give one entry per mode.")))
 
 
 @dataclass(frozen=True)
@@ -32,48 +45,28 @@ class Chain(Law):
     per_mode_steps: optional local steps of each mode (a round-varying schedule).
     """
 
-    sets: tuple = ()
-    matrix: tuple | None = ()
-    initial: tuple | None = None
-    per_mode_steps: tuple | None = None
-    empty: str = "move"
+    sets: tuple = declared(_sets, ())
+    matrix: tuple | None = declared(_matrix, ())
+    initial: tuple | None = declared(distribution, None)
+    per_mode_steps: tuple | None = declared(_each_steps, None)
+    empty: str = declared(one_of("move", "skip", rule='is "move" or "skip": a schedule cannot be redrawn',
+                                 remedy="Leave the empty set out."), "move")
 
     def __post_init__(self):
         super().__post_init__()
-        groups = [listed(s, "set", *SET) for s in listed(self.sets, "sets", *SET)]
-        for s in groups:
-            if not all(is_count(i, 0) for i in s):
-                refuse("set", tuple(s), "client indices are ints >= 0", "List every participant once.")
-        object.__setattr__(self, "sets", tuple(tuple(int(i) for i in s) for s in groups))
         k = len(self.sets)
-        if self.matrix is not None:
-            self._check_matrix(k)
-        elif k == 0:
+        if self.matrix is not None and (k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix)):
+            refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
+        if k == 0:
             refuse("sets", self.sets, "needs at least one mode", "List the participants of each mode.")
-        for s in self.sets:
-            if len(set(s)) != len(s) or any(i < 0 for i in s):
-                refuse("set", s, "client indices are distinct and >= 0", "List every participant once.")
-        if self.initial is not None:
-            object.__setattr__(self, "initial", distribution(self.initial, "initial"))
-            if len(self.initial) != k:
-                refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
-                       "Give one probability per mode, summing to 1.")
-        elif self.matrix is not None and not self._irreducible():
+        if self.initial is not None and len(self.initial) != k:
+            refuse("initial", [str(v) for v in self.initial], f"is a distribution over the {k} modes",
+                   "Give one probability per mode, summing to 1.")
+        if self.initial is None and self.matrix is not None and not self._irreducible():
             refuse("matrix", f"{k} modes", "is irreducible: every mode can be reached from every other one",
                    "Leave out modes that never come back, or give `initial` to say where the chain starts.")
-        if not is_one_of(self.empty, ("move", "skip")):
-            refuse("empty", self.empty, 'is "move" or "skip": a schedule cannot be redrawn', "Leave the empty set out.")
-        if self.per_mode_steps is not None:
-            steps = listed(self.per_mode_steps, "per_mode_steps", "is a list of local steps", "Give one entry per mode.")
-            object.__setattr__(self, "per_mode_steps", tuple(check_steps(s) for s in steps))
-            if len(self.per_mode_steps) != k:
-                refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
-
-    def _check_matrix(self, k):
-        rows = listed(self.matrix, "matrix", "is a list of rows of probabilities", "Give one row per mode.")
-        object.__setattr__(self, "matrix", tuple(distribution(row, "matrix row", "rows are >= 0 and sum to 1") for row in rows))
-        if k == 0 or len(self.matrix) != k or any(len(r) != k for r in self.matrix):
-            refuse("matrix", len(self.matrix), f"one row and column per mode, so ({k}, {k})", "Check sets and matrix.")
+        if self.per_mode_steps is not None and len(self.per_mode_steps) != k:
+            refuse("per_mode_steps", len(self.per_mode_steps), f"one entry per mode, so {k}", "Repeat equal ones.")
 
     def _irreducible(self):
         from scipy.sparse.csgraph import connected_components
@@ -85,11 +78,11 @@ class Chain(Law):
         return len(self.sets)
 
     def chain(self):
-        return in_turn(self.modes) if self.matrix is None else [list(r) for r in self.matrix]
+        return super().chain() if self.matrix is None else [list(r) for r in self.matrix]
 
     def successor(self):
         if self.matrix is None:
-            return following(self.modes)
+            return super().successor()
         if any(v not in (0, 1) for row in self.matrix for v in row):
             return None
         follow = [row.index(1) for row in self.matrix]
@@ -98,14 +91,12 @@ class Chain(Law):
     def start(self):
         if self.initial is not None:
             return list(self.initial)
-        if self.matrix is None:  # the chain moves before the law acts
-            return [Fraction(0)] * (self.modes - 1) + [Fraction(1)]
-        return self.stationary()
+        return super().start() if self.matrix is None else self.stationary()
 
     def stationary(self):
         """The stationary law of the modes; raises BadInput if it is not unique."""
         if self.matrix is None:
-            return [Fraction(1, self.modes)] * self.modes
+            return super().stationary()
         P = np.array(self.matrix, dtype=object)
         if self.initial is not None and self._irreducible() and tuple(np.array(self.initial) @ P) == self.initial:
             return list(self.initial)  # as of Markov, whose joint chain is too large for elimination
@@ -127,15 +118,7 @@ class Chain(Law):
         return super().with_steps(steps)
 
     def _mask(self, n):
-        return self._once(("mask", n), lambda: frozen(self._made_mask(n)))
-
-    def _made_mask(self, n):
-        table = np.zeros((self.modes, n), dtype=np.int64)
-        for k, s in enumerate(self.sets):
-            if s and max(s) >= n:
-                refuse("set", s, f"clients are numbered 0..{n - 1}", "Remove the unknown client.")
-            table[k, list(s)] = 1
-        return table
+        return self._once(("mask", n), lambda: frozen([mask(s, n) for s in self.sets]))
 
     def cohort_count(self, n, mode=0):
         return 1
@@ -190,8 +173,8 @@ def Markov(p, correlation, n, **options) -> Chain:
                f"{MOST_CHAINS} clients and four times as much for each further one",
                f"Use at most {MOST_CHAINS} clients, or Bernoulli, which has no memory.")
     p = [fraction(v) for v in probabilities(p, n, "p")]
-    rho = _exact(correlation, "correlation")
-    rho = rho * n if declare(correlation, "correlation").ndim == 0 else rho
+    given = declare(correlation, "correlation")
+    rho = [fraction(v) for v in given.reshape(-1)] * (n if given.ndim == 0 else 1)
     if len(rho) != n:
         refuse("correlation", len(rho), f"one number for all clients, or one each, so {n}", "Give n numbers.")
     local = []

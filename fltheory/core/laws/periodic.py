@@ -2,14 +2,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import listed, refuse
-from fltheory.core.laws.base import Law, RandomSteps, following, in_turn
+from fltheory.core.laws.base import Law
+from fltheory.core.records import declared
 from fltheory.core.scalars import fraction
+
+
+def _turns(laws, what):
+    laws = tuple(listed(laws, what, "is a list of laws", "List one law per round."))
+    if not laws:
+        refuse(what, laws, "a period has at least one round", "List one law per round.")
+    for law in laws:
+        if not isinstance(law, Law) or law.modes > 1 or law.repeats:
+            refuse(what, law, "each is a memoryless law without repeats", "Use Full, Uniform, Weighted, Bernoulli.")
+        if fraction(law.noise) or law.batch is not None:
+            refuse(what, law, "noise and mini-batches belong to the whole sequence", "Give them to Periodic.")
+    if len({law.empty == "skip" for law in laws}) > 1:
+        refuse(what, [law.empty for law in laws], "empty rounds are skipped in all rounds or in none",
+               'Give every law empty="skip", or none.')
+    return laws
 
 
 @dataclass(frozen=True)
@@ -21,23 +36,10 @@ class Periodic(Law):
     `inclusion`, `averaging_weights` and `pairs` take mode=t, or average over a period.
     """
 
-    laws: tuple = ()
+    laws: tuple = declared(_turns, ())
 
     def __init__(self, laws, steps=None, noise=0, batch=None):
-        laws = tuple(listed(laws, "laws", "is a list of laws", "List one law per round."))
-        for k, v in (("laws", laws), ("steps", steps), ("noise", noise), ("batch", batch)):
-            object.__setattr__(self, k, v)
-        self.__post_init__()
-        if not self.laws:
-            refuse("laws", laws, "a period has at least one round", "List one law per round.")
-        for law in self.laws:
-            if not isinstance(law, Law) or law.modes > 1 or law.repeats:
-                refuse("laws", law, "each is a memoryless law without repeats", "Use Full, Uniform, Weighted, Bernoulli.")
-            if fraction(law.noise) or law.batch is not None:
-                refuse("laws", law, "noise and mini-batches belong to the whole sequence", "Give them to Periodic.")
-        if len({law.empty == "skip" for law in self.laws}) > 1:
-            refuse("laws", [law.empty for law in self.laws], "empty rounds are skipped in all rounds or in none",
-                   'Give every law empty="skip", or none.')
+        self.give(laws=laws, steps=steps, noise=noise, batch=batch)
 
     @property
     def empty(self):
@@ -46,18 +48,6 @@ class Periodic(Law):
     @property
     def modes(self):
         return len(self.laws)
-
-    def chain(self):
-        return in_turn(self.modes)
-
-    def successor(self):
-        return following(self.modes)
-
-    def start(self):
-        return [Fraction(int(k == self.modes - 1)) for k in range(self.modes)]  # the chain moves before the law acts
-
-    def stationary(self):
-        return [Fraction(1, self.modes)] * self.modes
 
     def steps_of(self, n, mode=0):
         law = self.laws[mode]
@@ -84,11 +74,6 @@ class Periodic(Law):
             law = self.laws[k]
             out[mode == k] = _mask(*law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None), n)
         return EVERYONE, out
-
-    def _sample_steps(self, stream, n, batch, mode):
-        k = int(mode[0])
-        steps = self.steps_of(n, k)
-        return self.laws[k]._sample_steps(stream, n, batch, mode) if isinstance(steps, RandomSteps) else steps
 
 
 def _mask(who, present, n):

@@ -9,52 +9,36 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE
-from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law
-from fltheory.core.laws.memoryless import WithReplacement
-from fltheory.core.scalars import declare, fraction, is_count
+from fltheory.core.laws.memoryless import COHORT, FixedSize, WithReplacement
+from fltheory.core.records import flag, per_client, within
+from fltheory.core.scalars import fraction
 
 
 @dataclass(frozen=True)
-class _WithoutReplacement(Law):
+class _WithoutReplacement(FixedSize):
     """m clients, each drawn among those not yet drawn with probabilities proportional to w (n,), w_i > 0."""
 
     m: int = 1
     w: tuple = ()
 
-    def _check(self, n):
+    def _size(self, n):
         if len(self.w) != n:
             refuse("w", len(self.w), f"one weight per client, so {n}", "Give n numbers.")
-        if self.m > n:
-            refuse("m", self.m, f"only {n} clients exist", "Choose m <= n.")
+        return super()._size(n)
 
-    def cohort_count(self, n, mode=0):
-        self._check(n)
-        return math.comb(n, self.m)
+    def _sets(self, n):
+        self._size(n)
+        return _sets(self.w, self.m).items()
 
-    def cohorts(self, n, mode=0):
-        self._check(n)
-        for members, chance in _sets(self.w, self.m).items():
-            present = np.zeros(n, dtype=np.int64)
-            present[list(members)] = 1
-            yield chance, EVERYONE, present
+    def _arrivals(self, uniforms, n):
+        """Drawing in turn is a race of exponential clocks."""
+        self._size(n)
+        return -np.log1p(-uniforms) / self._once("w", lambda: np.array([float(v) for v in self.w]))
 
-    def sample_cohort(self, uniforms, n, mode):
-        # drawing in turn is a race of exponential clocks: the m smallest arrival times are the cohort
-        self._check(n)
-        arrival = -np.log1p(-uniforms) / self._once("w", lambda: np.array([float(v) for v in self.w]))
-        order = np.argsort(arrival, axis=1)[:, :self.m]
-        return np.sort(order, axis=1), np.ones(order.shape, dtype=np.int64)
-
-    def feature_moments(self, n):
-        """|S| = m always, so the shares are the indicators over m; the pairs come from the listed cohorts."""
-        if self.cohort_count(n) > LARGEST_SUPPORT:
-            return None
-        both = self.pairs(n, 0)
-        one = [both[i, i] for i in range(n)]
-        mean = np.array([*one, *(v / self.m for v in one)], dtype=object)
-        return mean, np.block([[both, both / self.m], [both / self.m, both / self.m**2]]), Fraction(0)
+    def _both(self, n):
+        return None if self.cohort_count(n) > LARGEST_SUPPORT else self.pairs(n, 0)
 
 
 @functools.lru_cache(maxsize=64)
@@ -83,24 +67,13 @@ def Weighted(m, w, replace=False, steps=None, noise=0, batch=None) -> Law:
     replace=True: `WithReplacement`, each draw a fresh run, p_i = 1 - (1 - w_i)^m. Weights need not sum to 1.
     Raises BadInput for m < 1 or m > n, and for weights that are not positive (a client that never takes part).
     """
-    if not is_count(m):
-        refuse("m", m, "a cohort has at least one client", "Give an int >= 1.")
-    weights = declare(w, "w")
-    if weights.ndim > 1:
-        refuse("w.shape", weights.shape, "one weight per client", "Give n numbers > 0.")
-    exact = tuple(fraction(v) for v in weights.reshape(-1))
-    check_flag(replace, "replace")
-    if not exact:
-        refuse("w", w, "one weight per client", "Give n numbers > 0.")
-    for v in exact:
-        if v <= 0:
-            refuse("w", str(v), "weights are positive", "Leave out a client that never appears.")
-    exact = tuple(v / sum(exact) for v in exact)
-    if replace:
-        return WithReplacement(int(m), exact, steps=steps, noise=noise, batch=batch)
-    if m > len(exact):
-        refuse("m", m, f"only {len(exact)} clients exist", "Choose m <= n.")
-    return _WithoutReplacement(steps=steps, noise=noise, batch=batch, m=int(m), w=exact)
+    weights = per_client(within(0, ends="()", remedy="Leave out a client that never appears."))(w, "w")
+    exact = tuple(fraction(v) / sum(map(fraction, weights)) for v in weights)
+    if flag(replace, "replace"):
+        return WithReplacement(COHORT(m, "m"), exact, steps=steps, noise=noise, batch=batch)
+    law = _WithoutReplacement(steps=steps, noise=noise, batch=batch, m=COHORT(m, "m"), w=exact)
+    law._size(len(exact))
+    return law
 
 
 __all__ = ["Weighted"]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import to_numpy
 from fltheory.core.laws.masks import Masks
 from fltheory.core.scalars import FLOAT, RATIONAL, fraction
@@ -204,7 +205,7 @@ def test_operators_exist_under_every_law(law, method):
     prepared = method.law_for(law.with_steps(2), 3)
     chain, paths = prepared.chain(), [(q, k, a.init(p, RATIONAL.array(np.array([2])))) for k, q in enumerate(prepared.start()) if q]
     for _ in range(2):
-        paths = [(q * m * chance, j, ft.algorithms.base.advance(a, p, s, d)) for q, k, s in paths
+        paths = [(q * m * chance, j, advance(a, p, s, d)) for q, k, s in paths
                  for j, m in enumerate(chain[k]) if m for chance, d in prepared.support(3, j)]
     mean = sum(q * fraction(a.model(s)[0]) for q, _, s in paths)
     square = sum(q * fraction(a.model(s)[0]) ** 2 for q, _, s in paths)

@@ -53,7 +53,7 @@ def test_every_class_is_found_and_has_an_instance():
 
 def test_the_scan_reaches_solvers_and_helpers():
     names = {f.__qualname__ for f in sources(FedAvg("1/10"))}
-    assert {"FedAvg.round", "Vanilla.step", "Vanilla.start", "descend", "shares"} <= names
+    assert {"FedAvg.round", "Vanilla.step", "Solver.start", "descend", "shares"} <= names
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.affine], ids=name)

@@ -7,11 +7,13 @@ import pytest
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.focus import Focus
 from fltheory.core.errors import BadInput
+from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Cyclic
 from fltheory.core.laws.periodic import Periodic
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.streams import Stream
 
 P = ("9/10", "1/2", "1/20")
 
@@ -43,6 +45,13 @@ def test_certain_rounds_are_a_schedule():
 def test_steps_may_change_with_the_round():
     law = Periodic([Full(steps=2), Full(steps=(1, 2, 3))])
     assert law.steps_of(3, 0).tolist() == [2, 2, 2] and law.steps_of(3, 1).tolist() == [1, 2, 3]
+
+
+def test_random_steps_of_the_whole_sequence_are_drawn():
+    law = Periodic([Full(), Full(steps=3)], steps=RandomSteps([("1/2", 1), ("1/2", 4)]))
+    draw, mode = law.sample(Stream(1), 3, 50, np.ones(50, dtype=np.int64))
+    assert (mode == 0).all() and set(draw.steps.reshape(-1).tolist()) == {1, 4}
+    assert set(np.ravel(law.sample(Stream(1), 3, 50, mode)[0].steps).tolist()) == {3}
 
 
 @pytest.mark.slow
