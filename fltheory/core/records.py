@@ -85,7 +85,7 @@ def within(low, high=None, ends="[]", remedy="Give a number there."):
         v = None if value is None else fraction(value)
         if v is None or v < low or (v == low and ends[0] == "(") or (
                 high is not None and (v > high or (v == high and ends[1] == ")"))):
-            refuse(what, str(value) if isinstance(value, Fraction) else value, rule, remedy)
+            refuse(what, str(value) if type(value) is Fraction else value, rule, remedy)
         declare(value, what)  # not too long
         return value
     return read

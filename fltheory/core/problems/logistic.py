@@ -7,7 +7,8 @@ import numpy as np
 
 from fltheory.core.arrays import is_torch
 from fltheory.core.errors import refuse
-from fltheory.core.problems.rows import RowLoss, check_lengths, clients
+from fltheory.core.problems.rows import RowLoss
+from fltheory.core.problems.shapes import check_lengths, clients
 from fltheory.core.scalars import FLOAT, is_count
 
 

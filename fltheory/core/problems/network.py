@@ -8,7 +8,8 @@ import numpy as np
 from fltheory.core.arrays import broadcast, to_numpy
 from fltheory.core.errors import BadInput, is_one_of, refuse
 from fltheory.core.problems.base import Problem, Rows, check_weights
-from fltheory.core.problems.rows import check_lengths, client_major, pad, pick, sequence
+from fltheory.core.problems.rows import client_major, pick
+from fltheory.core.problems.shapes import check_lengths, clients, pad, sequence
 from fltheory.core.scalars import FLOAT, Torch, entries, need
 
 LOSSES = ("cross-entropy", "half-squares")
@@ -32,7 +33,8 @@ class Network(Problem):
         need("torch", "neural networks")
         if not callable(loss) and not is_one_of(loss, LOSSES):
             refuse("loss", loss, f"is one of {', '.join(LOSSES)}, or a function", "Choose how outputs are compared.")
-        inputs, targets = _arrays(inputs, "inputs"), _arrays(targets, "targets")
+        inputs, targets = (clients([_floats(v, f"{what}[{i}]") for i, v in enumerate(sequence(parts, what))], what)
+                           for what, parts in (("inputs", inputs), ("targets", targets)))
         check_lengths(inputs, targets, "targets")
         self.factory, self.loss, self.name = module_factory, loss, name
         self.module = self._build(module_factory)
@@ -178,22 +180,8 @@ class Network(Problem):
         return result
 
 
-def _arrays(values, what):
-    """One float64 array (m_i, ...) per client, finite, with equal row shapes."""
-    parts = []
-    for i, value in enumerate(sequence(values, what)):
-        try:
-            part = FLOAT.array(entries(value, f"{what}[{i}]"))
-        except BadInput as error:
-            raise BadInput(f"{what}[{i}] holds entries that are no numbers: {error}") from None
-        if part.ndim == 0 or part.size == 0:
-            refuse(f"{what}[{i}].shape", part.shape, "a client has at least one row", "Leave empty clients out.")
-        if not np.isfinite(part).all():
-            refuse(f"{what}[{i}]", "NaN or infinity", "data are finite", "Remove these rows.")
-        if part.shape[1:] != (parts[0] if parts else part).shape[1:]:
-            refuse(f"{what}[{i}].shape", part.shape, f"row shapes agree with the first client's {parts[0].shape[1:]}",
-                   "Pad them.")
-        parts.append(part)
-    return parts
-
-
+def _floats(value, what):
+    try:
+        return FLOAT.array(entries(value, what))
+    except BadInput as error:
+        raise BadInput(f"{what} holds entries that are no numbers: {error}") from None

@@ -10,6 +10,7 @@ from fltheory.core.arrays import matvec
 from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
+from fltheory.core.problems.shapes import shaped, symmetric
 from fltheory.core.scalars import FLOAT, RATIONAL, declare, fraction
 
 
@@ -25,8 +26,8 @@ class Quadratic(Problem):
     _data = ("H", "b", "offset")
 
     def __init__(self, H, c, weights=None, name=""):
-        H, c = declare(H, "H"), declare(c, "c")
-        self._check_shapes(H, c, "c")
+        H = shaped(H, "H", "n", "d", "d")
+        c = shaped(c, "c", "n", "d", n=len(H), d=H.shape[1])
         with np.errstate(all="ignore"):  # what overflows is refused in words
             b = np.stack([linalg.matmul(h, v[:, None])[:, 0] for h, v in zip(*_common(H, c), strict=True)])
             offset = np.array([(v * w).sum() / 2 for v, w in zip(*_common(b, c), strict=True)])
@@ -37,11 +38,9 @@ class Quadratic(Problem):
     def from_linear(cls, H, b, weights=None, offset=None, name=""):
         """f_i(x) = 1/2 x'H_i x - b_i'x + offset_i: also for singular H_i without a stationary point."""
         self = cls.__new__(cls)
-        H, b = declare(H, "H"), declare(b, "b")
-        self._check_shapes(H, b, "b")
-        offset = declare([0] * len(b) if offset is None else offset, "offset")
-        if offset.shape != (len(b),):
-            refuse("offset.shape", offset.shape, f"one number per client, so shape ({len(b)},)", "Leave it out for zeros.")
+        H = shaped(H, "H", "n", "d", "d")
+        b = shaped(b, "b", "n", "d", n=len(H), d=H.shape[1])
+        offset = shaped([0] * len(b) if offset is None else offset, "offset", "n", n=len(b))
         self._finish(H, b, offset, weights, name)
         self.c = None
         return self
@@ -55,22 +54,12 @@ class Quadratic(Problem):
         H = linalg.to_fractions(now._H)
         return Quadratic.from_linear((H + H.swapaxes(1, 2)) / 2, now._b, now.p, now._offset, self.name)
 
-    @staticmethod
-    def _check_shapes(H, v, what):
-        if H.ndim != 3 or H.shape[1] != H.shape[2] or H.shape[0] == 0 or H.shape[1] == 0:
-            refuse("H.shape", H.shape, "Hessians have shape (n, d, d) with n, d >= 1", "Stack one matrix per client.")
-        if v.shape != H.shape[:2]:
-            refuse(f"{what}.shape", v.shape, f"needs shape (n, d) = {H.shape[:2]}", f"Give one {what} per client.")
-        for i, h in enumerate(H):
-            scale = max((abs(x) for x in h.reshape(-1)), default=0) if h.dtype == np.float64 else None
-            off = np.abs(h - h.T).max() > 1e-12 * max(scale, 1e-300) if scale is not None else not (h == h.T).all()
-            if off:
-                refuse(f"H[{i}]", h.tolist(), "a Hessian is symmetric", "Use (H + H')/2.")
-
     def _finish(self, H, b, offset, weights, name):
         for what, v in (("H", H), ("b", b), ("offset", offset)):
             if v.dtype == np.float64 and not np.isfinite(v).all():
                 refuse(what, "infinity", "these data leave the range of float64 (1.8e308)", "Rescale them.")
+        for i, h in enumerate(H):
+            symmetric(h, f"H[{i}]", "a Hessian is symmetric", "H")
         self.H, self.b, self.offset, self.name = H, b, offset, name
         self.n, self.d = b.shape
         self.weights = check_weights(weights, self.n)

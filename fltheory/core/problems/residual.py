@@ -9,8 +9,7 @@ from fltheory.core.errors import NoMinimiser, refuse
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.rows import pad, sequence
-from fltheory.core.scalars import declare
+from fltheory.core.problems.shapes import pad, sequence, shaped, symmetric
 
 
 class Residual(Problem):
@@ -26,25 +25,19 @@ class Residual(Problem):
     _data = ("A", "B", "C", "bw", "btheta", "real")
 
     def __init__(self, A, B, C, bw, btheta, weights=None, name=""):
-        A, bw = declare(A, "A"), declare(bw, "bw")
-        if A.ndim != 3 or A.shape[1] != A.shape[2] or 0 in A.shape:
-            refuse("A.shape", A.shape, "has shape (n, d, d) with n, d >= 1", "Stack one d x d matrix per client.")
+        A = shaped(A, "A", "n", "d", "d")
         self.n, self.d = n, d = A.shape[:2]
-        if bw.shape != (n, d):
-            refuse("bw.shape", bw.shape, f"needs shape (n, d) = {(n, d)}", "Give one bw per client.")
+        bw = shaped(bw, "bw", "n", "d", n=n, d=d)
         B, C, btheta = (sequence(parts, what) for what, parts in (("B", B), ("C", C), ("btheta", btheta)))
         for what, parts in (("B", B), ("C", C), ("btheta", btheta)):
             if len(parts) != n:
                 refuse(f"len({what})", len(parts), f"one {what} per client, so {n}", f"Give n entries of {what}.")
-        B, C, btheta = ([declare(v, what) for v in parts] for what, parts in (("B", B), ("C", C), ("btheta", btheta)))
-        for i in range(n):
-            _square(A[i], f"A[{i}]")
-            _square(C[i], f"C[{i}]")
-            k = len(C[i])
-            if B[i].shape != (d, k):
-                refuse(f"B[{i}].shape", B[i].shape, f"needs shape (d, k_i) = {(d, k)}", f"C[{i}] fixes k_i.")
-            if btheta[i].shape != (k,):
-                refuse(f"btheta[{i}].shape", btheta[i].shape, f"needs shape (k_i,) = {(k,)}", f"C[{i}] fixes k_i.")
+        C = [shaped(v, f"C[{i}]", "k_i", "k_i") for i, v in enumerate(C)]
+        B = [shaped(v, f"B[{i}]", "d", "k_i", d=d, k_i=len(c)) for i, (v, c) in enumerate(zip(B, C, strict=True))]
+        btheta = [shaped(v, f"btheta[{i}]", "k_i", k_i=len(c)) for i, (v, c) in enumerate(zip(btheta, C, strict=True))]
+        for what, matrices in (("A", A), ("C", C)):
+            for i, matrix in enumerate(matrices):
+                symmetric(matrix, f"{what}[{i}]", name=what)
         self.dims = tuple(len(c) for c in C)
         self.personal = k = max(self.dims)
         self.A, self.bw, self.name = A, bw, name
@@ -109,11 +102,3 @@ class Residual(Problem):
         if sample.shape[-1] == self.d:
             return gw + sample, gtheta
         return gw + sample[..., :self.d], gtheta + self._real[who] * sample[..., self.d:]
-
-
-def _square(M, what):
-    if M.ndim != 2 or M.shape[0] != M.shape[1] or len(M) == 0:
-        refuse(f"{what}.shape", M.shape, "is a square matrix", "Give one square matrix per client.")
-    exact = M.dtype != np.float64
-    if not (M == M.T).all() if exact else np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
-        refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")

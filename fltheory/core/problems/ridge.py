@@ -9,7 +9,8 @@ from fltheory.core import linalg
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.rows import check_lengths, check_reg, clients, pad, pick
+from fltheory.core.problems.rows import pick
+from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad
 from fltheory.core.scalars import FLOAT
 
 CONVENTIONS = ("half-mean", "half-sum", "sum")

@@ -1,4 +1,4 @@
-"""Clients that own data rows: padding to equal length, mini-batches, and losses of linear predictions."""
+"""Clients that own data rows: mini-batches, and losses of linear predictions."""
 from __future__ import annotations
 
 import functools
@@ -9,73 +9,8 @@ from fltheory.core import linalg
 from fltheory.core.arrays import arange, broadcast, is_torch, matvec
 from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch, declare, fraction
-
-
-def sequence(values, what):
-    """A sequence with one entry per client as a list; refused if it is empty or no sequence."""
-    try:
-        values = list(values)
-    except Exception:  # a foreign object's own iteration may raise anything
-        refuse(what, values, "is a sequence with one entry per client", "Give a list of arrays.")
-    if not values:
-        refuse(what, values, "has at least one client", "Give a list with one array per client.")
-    return values
-
-
-def clients(values, what, ndim):
-    """One declared array per client, (m_i, ...) with m_i >= 1 rows, equal beyond the first axis.
-
-    All arrays come back in one arithmetic: float64 as soon as one of them holds floats.
-    """
-    parts = [_declare(v, f"{what}[{i}]") for i, v in enumerate(sequence(values, what))]
-    for i, part in enumerate(parts):
-        if part.ndim != ndim or part.size == 0:
-            refuse(f"{what}[{i}].shape", part.shape, f"a client has {ndim}-dimensional data with at least one row",
-                   "Leave a client without data out.")
-        if part.shape[1:] != parts[0].shape[1:]:
-            refuse(f"{what}[{i}].shape", part.shape, f"row shapes agree with the first client's {parts[0].shape[1:]}",
-                   "Pad or drop features.")
-    return [FLOAT.array(p) for p in parts] if any(p.dtype == np.float64 for p in parts) else parts
-
-
-def _declare(values, what):
-    if isinstance(values, np.ndarray) and values.dtype == np.float64:  # large data: no detour through objects
-        if not np.isfinite(values).all():
-            refuse(what, "NaN or infinity", "data are finite", "Remove these rows.")
-        return values.copy()
-    return declare(values, what)
-
-
-def check_lengths(parts, others, what):
-    """Refuse unless every client has as many entries in `others` as rows in `parts`."""
-    if len(parts) != len(others):
-        refuse(f"len({what})", len(others), f"one array per client, so {len(parts)}", "Match it to the clients' data.")
-    for i, (a, b) in enumerate(zip(parts, others, strict=True)):
-        if len(a) != len(b):
-            refuse(f"len({what}[{i}])", len(b), f"one entry per row, so {len(a)}", "Match it to the client's rows.")
-
-
-def check_reg(reg):
-    """A declared regularisation weight >= 0 as a 0-d declared array; symbols pass."""
-    value = declare(reg, "reg")
-    if value.ndim:
-        refuse("reg", reg, "one number for all clients", "Give a number >= 0.")
-    if type(value[()]).__name__ != "Symbolic" and fraction(value[()]) < 0:
-        refuse("reg", reg, "a regularisation weight is >= 0", "Give 0 for none.")
-    return value
-
-
-def pad(parts, shape=None):
-    """Arrays of at most this shape, stacked, what is missing filled with exact zeros; default (max m_i, ...) of (m_i, ...)."""
-    shape = (len(parts), *(shape or (max(map(len, parts)), *parts[0].shape[1:])))
-    floats = any(p.dtype == np.float64 for p in parts)
-    out = np.zeros(shape, dtype=np.float64 if floats else parts[0].dtype)
-    if out.dtype == object:
-        out = declare(out)
-    for row, part in zip(out, parts, strict=True):
-        row[tuple(map(slice, part.shape))] = part
-    return out
+from fltheory.core.problems.shapes import check_reg, pad, shaped
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch
 
 
 def pick(array, who, sample, sizes):
@@ -195,9 +130,7 @@ class RowLoss(Problem):
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
         p = self.to(FLOAT)
         if not (isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == (self.d,)):
-            x = FLOAT.array(declare(x, "x"))
-            if x.shape != (self.d,):
-                refuse("x.shape", x.shape, f"one point of shape ({self.d},)", "Give one number per coordinate.")
+            x = FLOAT.array(shaped(x, "x", "d", d=self.d))
         curve = p._scale[..., None, None] * p._curve(p._predict(x[None, :]), p._targets)
         K, f = self.outputs, self.d // self.outputs
         H = np.empty((self.n, K, f, K, f))
@@ -242,4 +175,4 @@ def _counts(sizes, like):
     return sizes
 
 
-__all__ = ["RowLoss", "check_lengths", "check_reg", "client_major", "clients", "pad", "pick", "sequence"]
+__all__ = ["RowLoss", "client_major", "pick"]

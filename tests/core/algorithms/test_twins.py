@@ -291,7 +291,7 @@ def test_shared_problem_drops_the_personal_part():
     ({"C": [[[1]]] * 2}, ["len(C)", "2", "one C per client"]),
     ({"C": [[[1]]] * 3}, ["B[1].shape", "(2, 1)"]),
     ({"C": [[[1]], [[1, 2], [0, 1]], [[1]]]}, ["C[1]", "symmetric"]),
-    ({"C": [[1], [1], [1]]}, ["C[0].shape", "square"]),
+    ({"C": [[1], [1], [1]]}, ["C[0].shape", "(k_i, k_i)"]),
     ({"btheta": [[1, 2]] * 3}, ["btheta[0].shape", "(1,)"]),
     ({"weights": [1, 1, 1]}, ["weights", "sum to 1"]),
     ({"A": [[[1, float("nan")], [0, 1]]] * 3}, ["finite"]),
