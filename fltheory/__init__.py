@@ -71,11 +71,11 @@ _PUBLIC = {
     "core.evidence": ["Bounds", "Terms"],
     "verdicts.claims.proofs": ["local_mass", "local_run", "server_step"],
     "verdicts.claims.search": ["Family", "Search"],
-    "workbench.conformance.report": ["conforms"],
+    "workbench.conformance.report": ["assert_conforms", "conforms"],
     "workbench.assertions.points": ["assert_bias", "assert_fixed_point"],
     "workbench.assertions.floors": ["assert_floor"],
     "workbench.assertions.rates": ["assert_linear_rate"],
-    "workbench.assertions.verdicts": ["assert_claim", "assert_conforms"],
+    "verdicts.assertions": ["assert_claim"],
     "core.errors": [
         "BadInput",
         "CertificateFailed",

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from fractions import Fraction
 
@@ -107,6 +108,17 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, total - found, looseness, terms, detail)
 
 
+def within(found, expected, allowed=0, bound=False) -> str:
+    """The status of |found - expected| <= allowed, of found <= expected + allowed for a `bound`: found is a number, or
+    `Bounds` or an `Interval`, which must lie there as a whole."""
+    low, high = (found.low, found.high) if isinstance(found, Bounds | Interval) else (found, found)
+    low, high, most = _read(low), _read(high), _read(expected) + allowed
+    least = -math.inf if bound else _read(expected) - allowed
+    if least <= low and high <= most:
+        return HOLDS
+    return FALSIFIED if high < least or low > most else INCONCLUSIVE
+
+
 @_worded
 def equivalent(first, second, label="", detail="") -> Comparison:
     """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
@@ -192,4 +204,4 @@ def at_status(left, right, strict=False):
     return bool(left < right if strict else left <= right), right - left
 
 
-__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative"]
+__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "within"]

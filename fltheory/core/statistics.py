@@ -126,6 +126,34 @@ def moments(values):
         return float(mean), float((gap**2).sum()), float((gap**3).sum())
 
 
+# ---- factors per round ---------------------------------------------------------------------------------------
+def contraction(first: Interval, last: Interval, rounds: int, tops=None):
+    """(value, low, high) of the factor per round between two positive expectations that many rounds apart, or None.
+
+    first, last: intervals, each at a level that makes both hold together; tops: other upper ends for them.
+    """
+    if not first.low > 0 or not math.isfinite(last.value):
+        return None
+    top, end = tops or (first.high, last.high)
+    return tuple(max(ratio, 0.0) ** (1 / rounds) for ratio in (last.value / first.value, last.low / top, end / first.low))
+
+
+def transient(values, times, blurred):
+    """(start, stop) of the second half of the rounds before a curve settles, or grows, or None if it does neither.
+
+    Settling ends where it comes within `times` its last value; blurred: size that rounding hides.
+    """
+    with np.errstate(all="ignore"):  # of diverging runs
+        finite = np.isfinite(values)
+        above = np.nonzero(finite & (values > times * values[-1]) & (values > blurred))[0]
+        if not len(above):
+            above = np.nonzero(finite & (values > times * values[0]))[0]
+            if not len(above) or above[-1] < 2:
+                return None
+    stop = max(int(above[-1]), 1)
+    return stop // 2, stop
+
+
 # ---- tails of averages whose distribution is known -----------------------------------------------------------
 def chance_below(count, mean, variance, value) -> float:
     """Upper bound of P(average of `count` independent values <= value) for values >= 0 of this mean and variance.
@@ -198,4 +226,4 @@ def chi_square(observed, probabilities):
 
 
 __all__ = ["EXPECTED", "FEWEST", "Interval", "Stream2", "about_normal", "chance_below", "chi_square", "clopper_pearson",
-           "level_of", "moments", "quantile", "reach", "skewed"]
+           "contraction", "level_of", "moments", "quantile", "reach", "skewed", "transient"]

@@ -66,15 +66,19 @@ class Trace:
                 low = max(values[-1] * 100, values[0] * 1e-24)
                 inside = np.nonzero(values > low)[0]
                 window = (int(inside[0]) + (len(inside) // 2), int(inside[-1])) if len(inside) > 3 else (0, self.rounds)
-            pair = listed(window, "window", "is a pair of rounds (start, stop)", "For example (10, 20).")
-            if len(pair) != 2 or not all(is_count(k, 0) for k in pair) or not pair[0] < pair[1] <= self.rounds:
-                refuse("window", window, f"needs ints 0 <= start < stop <= {self.rounds}", "Choose rounds inside the run.")
-            a, b = pair
+            a, b = self.window(window)
             ratio = values[b] / values[a]
             if values[a] == 0 or ratio < 0:
                 refuse("window", window, f"{metric} goes from {values[a]:g} to {values[b]:g}, and no factor per round does that",
                        "Choose rounds between which it keeps its sign and is not 0.")
             return float(ratio ** (1 / (b - a)))
+
+    def window(self, rounds) -> tuple:
+        """A pair (start, stop) of rounds inside the run. Raises BadInput for anything else."""
+        pair = listed(rounds, "window", "is a pair of rounds (start, stop)", "For example (10, 20).")
+        if len(pair) != 2 or not all(is_count(k, 0) for k in pair) or not pair[0] < pair[1] <= self.rounds:
+            refuse("window", rounds, f"needs ints 0 <= start < stop <= {self.rounds}", "Choose rounds inside the run.")
+        return int(pair[0]), int(pair[1])
 
     def _metric(self, name, among=None):
         among = self.metrics if among is None else among

@@ -6,6 +6,5 @@ decided fails as inconclusive. Bad arguments raise BadInput, never AssertionErro
 from fltheory.workbench.assertions.floors import assert_floor
 from fltheory.workbench.assertions.points import assert_bias, assert_fixed_point
 from fltheory.workbench.assertions.rates import assert_linear_rate
-from fltheory.workbench.assertions.verdicts import assert_claim, assert_conforms
 
-__all__ = ["assert_bias", "assert_claim", "assert_conforms", "assert_fixed_point", "assert_floor", "assert_linear_rate"]
+__all__ = ["assert_bias", "assert_fixed_point", "assert_floor", "assert_linear_rate"]

@@ -2,34 +2,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
-from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.spectrum import CHARPOLY
-from fltheory.core.relations import FLOAT_TOLERANCE
+from fltheory.core.relations import FLOAT_TOLERANCE, within
 from fltheory.core.scalars import FLOAT, RATIONAL, have, is_rational, need
-from fltheory.core.statistics import level_of
+from fltheory.core.statistics import contraction, level_of, transient
 from fltheory.core.trace import Trace
-from fltheory.workbench.assertions.subjects import (
-    LEVEL,
-    checked,
-    inside,
-    mean_ball,
-    named,
-    number_or_bound,
-)
-from fltheory.workbench.assertions.table import one_number
+from fltheory.workbench.assertions.asked import LEVEL, Asked, allowance
+from fltheory.workbench.assertions.subjects import check_errors, mean_ball, named
 
 BORDER = 1e-6      # relative distance to a bound within which floats give way to exact arithmetic
 EXACT_AT_MOST = 60  # dimension up to which it does so unasked
 DRIFT = 0.05       # of log(rate): how far a measured rate may be from a predicted one without a stated tolerance
-FEWEST = 5         # rounds of a window
+SHORTEST = 5       # rounds of a window
+SETTLED = 100      # times the last error, above which a run is still on its way
 WIDTHS = (1e-2, 1e-3, 1e-4, 1e-6)  # relative widths of certified enclosures, tried in turn
 KINDS = {"mean": "contraction factor of the mean per round (spectral radius)",
          "mean-square": "contraction factor of E|z - z*|^2 per round (spectral radius)"}
@@ -37,7 +31,6 @@ FASTER = "a smaller rate is faster, 1 or more does not converge. "
 DERIVED = FASTER + "A difference is one of the coded round or of the formula."
 MEASURED = FASTER + ("The factor is that of the rounds in the window; a rate is its limit, met only where the slowest mode "
                      "is left.")
-_rate = partial(one_number, "rate")
 
 
 def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolerance=None, level=LEVEL, window=None):
@@ -71,83 +64,75 @@ def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolera
                   coded round or of the formula.
     """
     __tracebackhide__ = True
-    checked(subject)
+    text, measured = named(subject), isinstance(subject, Trace)
     if not is_one_of(kind, KINDS):
         refuse("kind", kind, f"is one of {sorted(KINDS)}", "Say whether the mean or the mean square contracts.")
-    target, bound, tolerance = number_or_bound(expected, at_most, tolerance)
+    asked = Asked.of("rate", expected, at_most, tolerance, assertion="assert_linear_rate", subject=text,
+                     compared=KINDS[kind], reading=MEASURED if measured else DERIVED)
     level = level_of(level)
-    about = {"assertion": "assert_linear_rate", "subject": named(subject), "compared": KINDS[kind],
-             "reading": MEASURED if isinstance(subject, Trace) else DERIVED}
-    if isinstance(subject, Trace):
-        return _traced(subject, target, bound, kind, tolerance, level, window, about).decided()
+    if measured:
+        return _measured(subject, asked, kind, level, window).decided()
     if window is not None:
         refuse("window", window, "belongs to traces", "Leave it out for operators.")
-    return _derived(subject, target, bound, kind, tolerance, about).decided()
+    return _derived(subject, asked, kind).decided()
 
 
-def _derived(op, target, bound, kind, tolerance, about):
-    exact = op.domain is RATIONAL
+def _derived(op, asked, kind):
+    exact, target, bound = op.domain is RATIONAL, float(asked.target), asked.bound
     try:
         value = op.rate() if kind == "mean" else op.mean_square_rate()
     except CertificateFailed as error:
-        return _rate(about, target, bound, "unknown", INCONCLUSIVE, "float", "-", str(error))
-    allowed = FLOAT_TOLERANCE * max(value, float(target)) if tolerance is None else float(tolerance)
-    off = abs(value - float(target))
-    near = off <= BORDER * max(1.0, float(target)) and (bound or (tolerance is None and off > allowed))
+        return asked.answer("unknown", INCONCLUSIVE, "float", "-", str(error))
+    allowed, said = allowance(asked.tolerance, False, max(value, target))
+    if bound:
+        allowed, said = 0, f"at most the bound; floats decide only {BORDER:g} away from it"
+    off = abs(value - target)
+    near = off <= BORDER * max(1.0, target) and (bound or (asked.tolerance is None and off > allowed))
     if exact or (near and have("flint") and op.reachable <= EXACT_AT_MOST):
         if exact:
             need("flint", "exact spectral radii")
         try:
-            return _certified(op.exact(), target, bound, kind, tolerance, value, about)
+            return _certified(op.exact(), asked, kind, value)
         except (TooLarge, CertificateFailed, NoFixedPoint) as error:
-            return _rate(about, target, bound, value, INCONCLUSIVE, "exact (rationals)", "-", str(error))
+            return asked.answer(value, INCONCLUSIVE, "exact (rationals)", "-", str(error))
     if near and bound:
-        return _rate(about, target, bound, value, INCONCLUSIVE, "float", f"{BORDER:g} away from the bound",
-                     "floats cannot tell a rate this close to its bound: decide with subject.exact(), which needs "
-                     "flint")
-    if bound:
-        return _rate(about, target, bound, value, HOLDS if value < target else FALSIFIED, "float",
-                     f"at most the bound; floats decide only {BORDER:g} away from it")
-    return _rate(about, target, bound, value, HOLDS if off <= allowed else FALSIFIED, "float",
-                 f"absolute difference {allowed:.3g}" + (", 1e-9 relative" if tolerance is None else ", as given"))
+        return asked.answer(value, INCONCLUSIVE, "float", f"{BORDER:g} away from the bound", "floats cannot tell a rate this "
+                            "close to its bound: decide with subject.exact(), which needs flint")
+    return asked.answer(value, within(value, target, allowed, bound), "float", said)
 
 
-def _certified(op, target, bound, kind, tolerance, value, about):
+def _certified(op, asked, kind, value):
     """Exact decision: by the characteristic polynomial where it is small, else by certified enclosures."""
-    known = is_rational(target)
-    target = Fraction(target)
+    target, bound, tolerance = Fraction(asked.target), asked.bound, asked.tolerance
     moments = op.moments
     small = kind == "mean" or moments.unknowns <= CHARPOLY
-    if small and (bound or (known and tolerance is None)):
-        size = moments.size if kind == "mean" else moments.unknowns
-        M = None if not size else moments.mean_matrix() if kind == "mean" else moments.second_matrix()
-        side = _side(M, target)
+    matrix = moments.mean_matrix if kind == "mean" else moments.second_matrix
+    if small and (bound or (is_rational(asked.target) and tolerance is None)):
+        side = _side(matrix() if moments.size else None, target)
         if side is not None:
-            fine = side <= 0 if bound else side == 0
-            said = ("below it", "equal to it", "above it")[side + 1]
-            return _rate(about, target, bound, target if side == 0 else value, HOLDS if fine else FALSIFIED,
-                         "exact (roots of the characteristic polynomial)",
-                         "at most the bound" if bound else "equality",
-                         "" if fine else f"the spectral radius was proved to be {said}")
+            status = within(side, 0, 0, bound)
+            return asked.answer(target if side == 0 else value, status, "exact (roots of the characteristic polynomial)",
+                                "at most the bound" if bound else "equality", "" if status == HOLDS else
+                                f"the spectral radius was proved to be {('below', 'equal to', 'above')[side + 1]} it")
     if bound and not small:
         status = _one_sided(op, target, value)
         if status != INCONCLUSIVE:
-            return _rate(about, target, bound, value, status, "exact (one-sided certificate)", "at most the bound")
+            return asked.answer(value, status, "exact (one-sided certificate)", "at most the bound")
     allowed = 0 if bound else Fraction(FLOAT_TOLERANCE) * target if tolerance is None else tolerance
-    status, low, high, why = INCONCLUSIVE, None, None, ""
+    status, found, why = INCONCLUSIVE, "no certificate", ""
     for width in WIDTHS:
         try:
-            low, high = _enclosure(op, kind, width)
+            low, high = (0, 0) if not moments.size else linalg.charpoly_radius(matrix()) if small else op.certify(width).mean_square
         except CertificateFailed as error:
             why = str(error)
             continue
-        status, why = inside(low, high, target, allowed, bound), "the enclosure is too wide to decide"
+        found, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
+        status = within(Bounds(low, high), target, allowed, bound)
         if status != INCONCLUSIVE or small:
             break
-    found = "no certificate" if low is None else f"[{float(low):.10g}, {float(high):.10g}]"
-    said = "at most the bound" if bound else f"absolute difference {float(allowed):.3g}"
-    return _rate(about, target, bound, found, status, "exact (certified enclosure)", said,
-                 why if status == INCONCLUSIVE else "", value)
+    return asked.answer(found, status, "exact (certified enclosure)",
+                        "at most the bound" if bound else f"absolute difference {float(allowed):.3g}",
+                        why if status == INCONCLUSIVE else "", value)
 
 
 def _one_sided(op, target, value):
@@ -161,18 +146,6 @@ def _one_sided(op, target, value):
     except (CertificateFailed, np.linalg.LinAlgError):
         pass
     return INCONCLUSIVE
-
-
-def _enclosure(op, kind, width):
-    """(low, high) of one rate: roots of the characteristic polynomial where it is small, else `certify`."""
-    moments = op.moments
-    if not moments.size:
-        return Fraction(0), Fraction(0)
-    if kind == "mean":
-        return linalg.charpoly_radius(moments.mean_matrix())
-    if moments.unknowns <= CHARPOLY:
-        return linalg.charpoly_radius(moments.second_matrix())
-    return op.certify(width).mean_square
 
 
 def _side(M, r, bits=128):
@@ -199,40 +172,34 @@ def _side(M, r, bits=128):
 
 
 # ---- measured rates ----------------------------------------------------------------------------------------
-def _traced(trace, target, bound, kind, tolerance, level, window, about):
-    if "error" not in trace.metrics:
-        refuse("subject", "a trace without the metric 'error'", "has no error to contract",
-               "Record the default metric.")
-    root = 1 if kind == "mean-square" else 2
-    values = trace.mean()
+def _measured(trace, asked, kind, level, window):
+    check_errors(trace, "error to contract")
+    root, values, target = (1 if kind == "mean-square" else 2), trace.mean(), float(asked.target)
     if root == 2 and not _deterministic(trace, values):
         refuse("kind", kind, "a trace records the mean square, which is the square of the mean only in deterministic "
                "runs (two replicates or more that agree)", 'Use kind="mean-square", or the operator.')
-    a, b = _window(values, trace.rounds, window)
-    about = about | {"compared": f"factor of the {'squared error' if root == 1 else 'error'} per round"}
-    if b - a < FEWEST:
-        return _rate(about, target, bound, "unknown", INCONCLUSIVE, "statistical",
-                     f"a window of {FEWEST} rounds or more",
-                     f"only {max(b - a, 0)} rounds lie well above the floor of the run: give window=(start, stop)")
-    about["compared"] += f", rounds {a} to {b}"
+    a, b = transient(values, SETTLED, 1e-24 * values[0]) or (0, 0) if window is None else trace.window(window)
+    compared = f"factor of the {'squared error' if root == 1 else 'error'} per round"
+    if b - a < SHORTEST:
+        asked = replace(asked, about=asked.about | {"compared": compared})
+        return asked.answer("unknown", INCONCLUSIVE, "statistical", f"a window of {SHORTEST} rounds or more",
+                            f"only {b - a} rounds lie well above the floor of the run: give window=(start, stop)")
+    asked = replace(asked, about=asked.about | {"compared": f"{compared}, rounds {a} to {b}"})
     value, low, high = (v ** (1 / root) for v in _factors(trace, values, a, b, level))
     said = f"{level:.4%} interval of the factor, widened to both halves of the window"
-    found = f"{value:.6g} in [{low:.6g}, {high:.6g}]"
+    if asked.bound:
+        centre, allowed = target, FLOAT_TOLERANCE * target
+    else:
+        ends = [target + s * float(asked.tolerance) if asked.tolerance is not None else target ** (1 + s * DRIFT)
+                for s in (-1, 1)]
+        centre, allowed = sum(ends) / 2, abs(ends[1] - ends[0]) / 2
+        said += f", inside [{min(ends):.6g}, {max(ends):.6g}]" + ("" if asked.tolerance is not None else ", 5 % of log(rate)")
+    status, why = within(Bounds(low, high), centre, allowed, asked.bound), ""
     if not (math.isfinite(low) and math.isfinite(high)):
         status, why = INCONCLUSIVE, "the interval is not finite: use more replicates or an earlier window"
-    elif bound:
-        slack = FLOAT_TOLERANCE * float(target)
-        status, why = inside(low, high - slack, float(target), 0, True), ""
-    else:
-        t = float(target)
-        band = (t - float(tolerance), t + float(tolerance)) if tolerance is not None else (
-            sorted((t ** (1 + DRIFT), t ** (1 - DRIFT))))
-        said += f", inside [{band[0]:.6g}, {band[1]:.6g}]" + ("" if tolerance is not None else ", 5 % of log(rate)")
-        status, why = (HOLDS, "") if band[0] <= low and high <= band[1] else (
-            (FALSIFIED, "") if high < band[0] or low > band[1] else (INCONCLUSIVE, ""))
-    if status == INCONCLUSIVE and not why:
+    elif status == INCONCLUSIVE:
         why = "the interval reaches across what is allowed: use more replicates, a later window, or a tolerance"
-    return _rate(about, target, bound, found, status, "statistical", said, why, value)
+    return asked.answer(f"{value:.6g} in [{low:.6g}, {high:.6g}]", status, "statistical", said, why, value)
 
 
 def _deterministic(trace, values) -> bool:
@@ -243,30 +210,16 @@ def _deterministic(trace, values) -> bool:
     return radius <= BORDER * max(float(np.linalg.norm(centre)), math.sqrt(float(values[0])))
 
 
-def _window(values, rounds, window):
-    if window is not None:
-        ok = isinstance(window, (tuple, list)) and len(window) == 2 and all(
-            isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in window)
-        if not ok or not 0 <= window[0] < window[1] <= rounds:
-            refuse("window", window, f"is two ints with 0 <= start < stop <= {rounds}", "Choose rounds inside the run.")
-        return int(window[0]), int(window[1])
-    above = np.nonzero(np.isfinite(values) & (values > 100 * values[-1]) & (values > 1e-24 * values[0]))[0]
-    if len(above):
-        return int(above[-1]) // 2, int(above[-1])
-    return (rounds // 2, rounds) if values[-1] > 100 * values[0] else (0, 0)
-
-
 def _factors(trace, values, a, b, level):
-    """(value, low, high) of the factor per round: both ends have intervals that hold together."""
-    one, power, m = 1 - (1 - level) / 2, 1 / (b - a), (a + b) // 2
-    first, last = trace.interval(a, level=one), trace.interval(b, level=one)
-    start, middle, end = (float(values[t]) for t in (a, m, b))
-    if not (first.low > 0 and math.isfinite(first.high) and math.isfinite(last.high) and middle > 0 and end > 0):
+    """(value, low, high) of the factor per round, widened to the factors of both halves of the window."""
+    first, last = (trace.interval(k, level=1 - (1 - level) / 2) for k in (a, b))  # both ends hold together
+    middle = (a + b) // 2
+    start, between, end = (float(values[k]) for k in (a, middle, b))
+    factor = contraction(first, last, b - a)
+    if factor is None or not (math.isfinite(last.high) and between > 0 and end > 0):
         return math.nan, math.nan, math.nan
-    value = (last.value / first.value) ** power
-    halves = ((middle / start) ** (1 / (m - a)), (end / middle) ** (1 / (b - m)))
-    low, high = (max(last.low, 0.0) / first.high) ** power, (last.high / first.low) ** power
-    return value, min(low, *halves), max(high, *halves)
+    halves = ((between / start) ** (1 / (middle - a)), (end / between) ** (1 / (b - middle)))
+    return factor[0], min(factor[1], *halves), max(factor[2], *halves)
 
 
 __all__ = ["assert_linear_rate"]

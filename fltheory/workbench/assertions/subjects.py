@@ -1,42 +1,30 @@
-"""What is asserted about: operators and traces, and the numbers a user expects, read and refused."""
+"""What is asserted about: operators and traces, their minimisers, and the mean final model of a run."""
 from __future__ import annotations
 
 import math
 
 import numpy as np
 
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import CertificateFailed, NoMinimiser, refuse
-from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 from fltheory.core.operators.operator import Operator
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.relations import FLOAT_TOLERANCE
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, fraction
+from fltheory.core.scalars import FLOAT, RATIONAL
 from fltheory.core.statistics import quantile
 from fltheory.core.trace import Trace
+from fltheory.workbench.assertions.asked import vector
 from fltheory.workbench.comparison.names import describe
 
-LEVEL = 0.9999          # of every interval: one false alarm in ten thousand assertions
-LARGEST = 10**150
-TOO_WIDE = 0.1          # half-width of an interval relative to the scale, beyond which agreement says nothing
 
-
-def checked(subject):
-    """The subject, an `Operator` in floats or rationals or a `Trace`; anything else is refused."""
+def named(subject) -> str:
+    """The subject in one line; refuses what is neither an `Operator` in floats or rationals nor a `Trace`."""
     if isinstance(subject, Operator):
         if subject.domain not in (FLOAT, RATIONAL):
             refuse("subject", f"an operator in {subject.domain}", "is compared in floats or in rationals",
                    "Use ft.derive(...) or ft.derive(...).exact().")
-        return subject
-    if not isinstance(subject, Trace):
+    elif not isinstance(subject, Trace):
         refuse("subject", type(subject).__name__ if not isinstance(subject, type) else subject.__name__,
                "is neither an operator nor a trace", "Give ft.derive(...), its .exact(), or ft.run(...).")
-    return subject
-
-
-def named(subject) -> str:
-    """The subject in one line."""
     if subject.algorithm is None or subject.problem is None:
         return f"a trace of {subject.rounds} rounds, {subject.replicates} replicates"
     algorithm, phases = subject.algorithm, ""
@@ -49,57 +37,12 @@ def named(subject) -> str:
     return text
 
 
-# ---- numbers -----------------------------------------------------------------------------------------------
-def number(value, what, low=None):
-    """A declared number as a Fraction or a finite float; refuses arrays, symbols, and numbers below `low`."""
-    array = declare(value, what)
-    if array.ndim:
-        refuse(f"{what}.shape", array.shape, "is one number", "Compare one number at a time.")
-    return _least(_numeric(array, what).item(), what, low)
+def check_errors(trace, lacks):
+    """Refuse a trace that did not record |x - x*|^2, and so lacks what is asked for."""
+    if "error" not in trace.metrics:
+        refuse("subject", "a trace without the metric 'error'", f"has no {lacks}", "Record the default metric.")
 
 
-def vector(value, what, d):
-    """Declared numbers (d,) as an array of Fractions or floats."""
-    array = declare(value, what)
-    if array.shape != (d,):
-        refuse(f"{what}.shape", array.shape, f"needs shape ({d},), one number per coordinate of the model",
-               f"Give {d} numbers.")
-    return _numeric(array, what)
-
-
-def _numeric(array, what):
-    if any(isinstance(v, Symbolic) for v in array.reshape(-1)):
-        refuse(what, "a symbol", "is compared as a number", "Give a number, a fraction or a string such as '1/2'.")
-    if any(abs(v) > LARGEST for v in array.reshape(-1)):
-        refuse(what, "a number beyond 1e150", "cannot be squared in floats for the table", "Change the units.")
-    return array
-
-
-def _least(value, what, low):
-    if low is not None and value < low:
-        refuse(what, value, f"is at least {low}", "Give a number in this range.")
-    return value
-
-
-def tolerance_of(value):
-    """A tolerance as an exact number, or None."""
-    return None if value is None else fraction(number(value, "tolerance", 0))
-
-
-def number_or_bound(expected, at_most, tolerance):
-    """(number >= 0, whether it is a bound, tolerance) of what is asserted about one number."""
-    bound = expected is None
-    if bound == (at_most is None):
-        refuse("(expected, at_most)", (expected, at_most), "exactly one of both is given",
-               "Give expected= for a predicted value, at_most= for a bound.")
-    tolerance = tolerance_of(tolerance)
-    target = number(at_most if bound else expected, "at_most" if bound else "expected", 0)
-    if bound and tolerance is not None:
-        refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
-    return target, bound, tolerance
-
-
-# ---- problems ----------------------------------------------------------------------------------------------
 def minimiser(problem, reference=None):
     """The point x* (d,) that biases are measured from: the given reference, else the certified minimiser."""
     if reference is not None:
@@ -119,7 +62,6 @@ def length(problem) -> float:
     return float(np.abs(FLOAT.array(problem.b)).max() / top) if top else 0.0
 
 
-# ---- traces ------------------------------------------------------------------------------------------------
 def mean_ball(trace, level):
     """(centre (d,), radius): |E x_T - centre| <= radius at the level.
 
@@ -147,47 +89,4 @@ def mean_ball(trace, level):
     return x, quantile(each, n) * math.sqrt(total / (n - 1)) + math.sqrt(blur)
 
 
-def by_interval(expected, value, half, tolerance, scale):
-    """(status, why) of a predicted value against a measured one with half-width `half` (distances of vectors likewise).
-
-    Without a tolerance the interval contains the prediction and is narrower than a tenth of the scale; with one the
-    whole interval lies within the tolerance of the prediction.
-    """
-    off = abs(float(value) - float(expected))
-    if not math.isfinite(off):
-        return FALSIFIED, "the run overflowed"
-    if not math.isfinite(half):
-        return INCONCLUSIVE, "no finite interval: run at least two replicates (a deterministic run too)"
-    if tolerance is not None:
-        if off + half <= tolerance:
-            return HOLDS, ""
-        if off - half > tolerance:
-            return FALSIFIED, ""
-        return INCONCLUSIVE, f"the interval, half-width {half:.2g}, reaches across the tolerance: use more replicates"
-    if off > half + FLOAT_TOLERANCE * scale:
-        return FALSIFIED, ("the run has no spread, so that all of the difference counts, also what is left of "
-                           "its start: run it longer or state a tolerance" if half <= FLOAT_TOLERANCE * scale else "")
-    if half > TOO_WIDE * scale:
-        return INCONCLUSIVE, (f"the interval, half-width {half:.2g}, is wider than a tenth of the scale {scale:.3g}: "
-                              "use more replicates, or state a tolerance")
-    return HOLDS, ""
-
-
-def inside(low, high, target, allowed, bound):
-    """The status of an enclosed value [low, high] against a bound, or against target +/- allowed."""
-    if bound:
-        return HOLDS if high <= target else FALSIFIED if low > target else INCONCLUSIVE
-    if target - allowed <= low and high <= target + allowed:
-        return HOLDS
-    return FALSIFIED if high < target - allowed or low > target + allowed else INCONCLUSIVE
-
-
-def interval_rule(level, tolerance, scale) -> str:
-    """How an interval decides, for the table."""
-    rule = (f"interval within {float(tolerance):.3g} of the expected" if tolerance is not None else
-            f"interval contains the expected and is narrower than {TOO_WIDE * scale:.3g}, a tenth of the scale")
-    return f"{level:.4%} interval; {rule}"
-
-
-__all__ = ["LEVEL", "by_interval", "checked", "inside", "interval_rule", "length",
-           "mean_ball", "minimiser", "named", "number", "number_or_bound", "tolerance_of", "vector"]
+__all__ = ["check_errors", "length", "mean_ball", "minimiser", "named"]

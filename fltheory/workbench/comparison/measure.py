@@ -11,6 +11,7 @@ from fltheory.core.errors import FLTheoryError
 from fltheory.core.operators.setting import prepare
 from fltheory.core.runs import run
 from fltheory.core.scalars import FLOAT, have
+from fltheory.core.statistics import contraction, transient
 from fltheory.core.trace import Trace
 from fltheory.workbench.comparison.precision import RANGE, left_range, length, same_departure
 from fltheory.workbench.comparison.predict import ROUNDING, Prediction, certain, reason
@@ -134,36 +135,14 @@ def _span(interval, sure=False):
     return interval.value, interval.low, interval.high
 
 
-def _contraction(trace, window, high=lambda k, interval: interval.high, sure=False):
+def _contraction(trace, window, high=None, sure=False):
     """(value, low, high) of the factor per round of E|x - x*|^2 over a window: from the intervals at both ends, each at
     a level that makes them hold together. high(round, interval): the upper end of the interval at a round."""
     a, b = window
-    level = 1 - (1 - LEVEL) / 2
-    first, last = trace.interval(a, level=level), trace.interval(b, level=level)
-    power = 1 / (b - a)
+    first, last = (trace.interval(k, level=1 - (1 - LEVEL) / 2) for k in window)
     if sure and first.value > 0 and math.isfinite(last.value):
-        return ((last.value / first.value) ** power,) * 3
-    if not first.low > 0 or not math.isfinite(last.value):
-        return None
-    return (
-        (max(last.value, 0.0) / first.value) ** power,
-        (max(last.low, 0.0) / high(a, first)) ** power,
-        (high(b, last) / first.low) ** power,
-    )
-
-
-def _transient(error, floor):
-    """(start, stop) of the second half of the rounds before the error settles, or None if it starts there.
-
-    floor: size of an error that rounding blurs.
-    """
-    finite = np.isfinite(error)
-    above = np.nonzero(finite & (error > 4 * error[-1]) & (error > floor))[0]
-    if len(above):
-        stop = max(int(above[-1]), 1)
-        return stop // 2, stop
-    grown = np.nonzero(finite & (error > 4 * error[0]))[0]
-    return (int(grown[-1]) // 2, int(grown[-1])) if len(grown) and grown[-1] > 1 else None
+        return ((last.value / first.value) ** (1 / (b - a)),) * 3
+    return contraction(first, last, b - a, None if high is None else (high(a, first), high(b, last)))
 
 
 @np.errstate(all="ignore")  # what leaves float64 says so by its infinities
@@ -173,7 +152,7 @@ def _beside_path(trace, predicted, at, wild):
     curve = mean if path is None else path.error
     scale = float(at @ at) if path is None else path.scale
     sure = path is not None and path.sure
-    window = _transient(np.where(np.isfinite(mean), curve, np.inf), (1e-18 if sure else 1e6 * ROUNDING) * scale)
+    window = transient(np.where(np.isfinite(mean), curve, np.inf), 4, (1e-18 if sure else 1e6 * ROUNDING) * scale)
     tail = slice(T - k + 1, None)
 
     def check(values, interval):

@@ -112,6 +112,48 @@ def conforms(algorithm) -> Conformance:
     return Conformance(algorithm, tuple(examine(rule, case) for rule in RULES))
 
 
+def assert_conforms(algorithm):
+    """The algorithm obeys every rule of a round that applies to it; see `conforms`. Returns the report.
+
+    A rule that could not be checked fails too. Raises AssertionError with the list of rules, where each was broken and
+    how to repair it; BadInput for anything but an instance of an algorithm.
+
+    >>> import fltheory as ft
+    >>> ft.assert_conforms(ft.Scaffold("1/10")).ok
+    True
+    >>> class Halved(ft.FedAvg):
+    ...     def model(self, state):
+    ...         return state.x * state.x
+    >>> ft.assert_conforms(Halved("1/10"))
+    Traceback (most recent call last):
+        ...
+    AssertionError: assert_conforms: Halved: 10 passed, 1 failed, 1 does not apply of 12 rules of a round
+      failed          affine in the state
+          rule    On quadratic losses the new state is an affine map of the old one, and so are `init` and
+                  `model`.
+          found   the server model is not an affine function of the state
+          where   model
+          repair  Multiply the state by numbers only, never by the state; if the method really is not affine,
+                  declare `affine: ClassVar[bool] = False`: it keeps its runs and loses its exact operator.
+      passed          stays in its arithmetic
+      passed          keeps its structure
+      passed          writes nothing
+      passed          batches
+      passed          broadcasts over cohorts
+      does not apply  absent clients remember: the clients keep no memories
+      passed          finished clients stand still
+      passed          numbering is irrelevant
+      passed          masks are cohorts
+      passed          sends what it declares
+      passed          reads well
+    """
+    __tracebackhide__ = True
+    report = conforms(algorithm)
+    if not report.ok:
+        raise AssertionError(f"assert_conforms: {report}")
+    return report
+
+
 def examine(rule, case) -> RuleResult:
     """One rule on one case; whatever a round raises is a failure of the rule, with its place."""
     made = {"name": rule.__name__, "title": rule.title, "says": rule.says, "repair": rule.repair}
@@ -143,4 +185,4 @@ def _place(error) -> str:
     return f"{Path(mine[-1].filename).name}, line {mine[-1].lineno}, in {mine[-1].name}" if mine else ""
 
 
-__all__ = ["Conformance", "RuleResult", "conforms", "examine"]
+__all__ = ["Conformance", "RuleResult", "assert_conforms", "conforms", "examine"]

@@ -13,7 +13,7 @@ from fltheory.core.statistics import chance_below
 from fltheory.skeletons import new_algorithm
 from fltheory.verdicts.report import markdown, parts, terminal
 from fltheory.verdicts.report.figures import figures_of
-from fltheory.workbench.assertions.subjects import LEVEL
+from fltheory.workbench.assertions.asked import LEVEL
 from fltheory.workbench.comparison.measure import measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict

@@ -1,8 +1,9 @@
-"""Whether an algorithm obeys the rules of a round, and whether a claim or finding has its expected word."""
+"""The assertion for test files that a claim or finding has its expected word."""
 from __future__ import annotations
 
 import os
 
+from fltheory.core.asserted import Evidence
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.tables import keep_ends
 from fltheory.verdicts.claims import evidence as ev
@@ -10,54 +11,10 @@ from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.discover import find, papers
 from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, default_paths
-from fltheory.workbench.assertions.table import Evidence
-from fltheory.workbench.conformance.report import conforms
 
 CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
 FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
 SHOWN = 60  # characters of a number in a claim's table
-
-
-def assert_conforms(algorithm):
-    """The algorithm obeys every rule of a round that applies to it; see `conforms`. Returns the report.
-
-    A rule that could not be checked fails too. Raises AssertionError with the list of rules, where each was broken and
-    how to repair it; BadInput for anything but an instance of an algorithm.
-
-    >>> import fltheory as ft
-    >>> ft.assert_conforms(ft.Scaffold("1/10")).ok
-    True
-    >>> class Halved(ft.FedAvg):
-    ...     def model(self, state):
-    ...         return state.x * state.x
-    >>> ft.assert_conforms(Halved("1/10"))
-    Traceback (most recent call last):
-        ...
-    AssertionError: assert_conforms: Halved: 10 passed, 1 failed, 1 does not apply of 12 rules of a round
-      failed          affine in the state
-          rule    On quadratic losses the new state is an affine map of the old one, and so are `init` and
-                  `model`.
-          found   the server model is not an affine function of the state
-          where   model
-          repair  Multiply the state by numbers only, never by the state; if the method really is not affine,
-                  declare `affine: ClassVar[bool] = False`: it keeps its runs and loses its exact operator.
-      passed          stays in its arithmetic
-      passed          keeps its structure
-      passed          writes nothing
-      passed          batches
-      passed          broadcasts over cohorts
-      does not apply  absent clients remember: the clients keep no memories
-      passed          finished clients stand still
-      passed          numbering is irrelevant
-      passed          masks are cohorts
-      passed          sends what it declares
-      passed          reads well
-    """
-    __tracebackhide__ = True
-    report = conforms(algorithm)
-    if not report.ok:
-        raise AssertionError(f"assert_conforms: {report}")
-    return report
 
 
 def assert_claim(id, paths=None, word=None, quick=False):
@@ -132,4 +89,4 @@ def _table(paper, kind, made, verdict, wanted, contradictions, quick):
         reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
 
 
-__all__ = ["assert_claim", "assert_conforms"]
+__all__ = ["assert_claim"]

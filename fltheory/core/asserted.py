@@ -1,4 +1,4 @@
-"""The evidence of an assertion and the table it fails with."""
+"""What an assertion of a test file compared, and the table it fails with."""
 from __future__ import annotations
 
 import math
@@ -47,13 +47,6 @@ class Evidence:
         return self
 
 
-def one_number(name, about, target, bound, found, status, kind, allowed, why="", value=None) -> Evidence:
-    """One number against a target or a bound. found: as shown; value: what the difference is taken of, default found."""
-    row = (name, ("<= " if bound else "") + shown(target), shown(found), difference(found if value is None else value, target),
-           "" if status == HOLDS else "<-")
-    return Evidence(**about, kind=kind, allowed=allowed, rows=(row,), status=status, why=why)
-
-
 def _wrapped(label, text):
     return textwrap.wrap(text, WIDTH, initial_indent=f"  {label:<10}  ", subsequent_indent=" " * 14,
                          break_on_hyphens=False)
@@ -84,4 +77,4 @@ def _decimal(value: Fraction) -> str:
         return "a huge number"
 
 
-__all__ = ["Evidence", "difference", "one_number", "shown"]
+__all__ = ["Evidence", "difference", "shown"]
