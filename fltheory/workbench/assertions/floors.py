@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,8 +72,8 @@ def _derived(op, asked, at):
                             f"mean-square rate {op.mean_square_rate():.6g} >= 1")
     exact = is_rational(value) and is_rational(asked.target)
     if not exact:
-        value = float(value)
-    scale = 0 if exact else max(value, float(asked.target), length(op.problem) ** 2, float(np.square(FLOAT.array(at)).max()))
+        value, asked = float(value), replace(asked, target=float(asked.target))
+    scale = 0 if exact else max(value, asked.target, length(op.problem) ** 2, float(np.square(FLOAT.array(at)).max()))
     allowed, said = allowance(asked.tolerance, exact, scale, asked.bound)
     return asked.answer(value, within(value, asked.target, allowed, asked.bound), "exact (rationals)" if exact else "float", said)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
 from fltheory.core.operators.setting import prepare
@@ -11,7 +9,7 @@ from fltheory.core.operators.stability import StableSteps
 from fltheory.core.optima import optimum
 from fltheory.core.problems.base import Problem
 from fltheory.core.runs import _device
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, have
+from fltheory.core.scalars import FLOAT, RATIONAL, declare, have, is_count
 from fltheory.workbench.comparison.measure import Measurement, measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict
@@ -20,19 +18,8 @@ from fltheory.workbench.comparison.table import Entry, MethodTable
 ROUNDS, REPLICATES = 200, 1000  # a few seconds for a handful of methods on small problems
 
 
-def compare(
-    algorithms,
-    problem,
-    law,
-    noise=None,
-    rounds=ROUNDS,
-    replicates=REPLICATES,
-    seed=0,
-    measure=True,
-    x0=None,
-    device="cpu",
-    stable=True,
-) -> MethodTable:
+def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPLICATES, seed=0, measure=True, x0=None,
+            device="cpu", stable=True) -> MethodTable:
     """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
 
     algorithms: a list (named after what they are) or a dict name -> algorithm. noise: sigma of additive gradient noise.
@@ -57,7 +44,7 @@ def compare(
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
-        if isinstance(v, bool) or not isinstance(v, (int, np.integer)) or v < least:
+        if not is_count(v, least):
             refuse(what, v, f"is an int >= {least}", f"For example {max(least, 1)}.")
     if problem.native not in (FLOAT, RATIONAL):
         refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
@@ -77,11 +64,9 @@ def compare(
     for name, algorithm in methods.items():
         steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
         said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
-        seen = (
-            _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
-            if measure
-            else Measurement(reason="not asked for")
-        )
+        seen = Measurement(reason="not asked for")
+        if measure:
+            seen = _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
         entries.append(Entry(name, algorithm, said, seen))
     return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)
 
@@ -90,24 +75,22 @@ _measured = measure  # the argument of `compare` has the same name
 
 
 def _methods(algorithms):
-    if isinstance(algorithms, Algorithm):
-        algorithms = [algorithms]
+    """{name: algorithm} of what was given."""
     if isinstance(algorithms, dict):
-        for name in algorithms:
+        methods, values = dict(algorithms), list(algorithms.values())
+        for name in methods:
             if not isinstance(name, str) or not name.strip():
                 refuse("algorithms", name, "names are texts", "Give a dict name -> algorithm, or a list.")
-        methods = dict(algorithms)
     else:
-        methods = listed(
-            algorithms, "algorithms", "is no list of algorithms", "For example [ft.FedAvg(...), ft.Scaffold(...)]."
-        )
-    values = methods.values() if isinstance(methods, dict) else methods
-    if not methods:
+        methods = None
+        values = [algorithms] if isinstance(algorithms, Algorithm) else listed(
+            algorithms, "algorithms", "is no list of algorithms", "For example [ft.FedAvg(...), ft.Scaffold(...)].")
+    if not values:
         refuse("algorithms", algorithms, "a comparison has at least one method", "List some.")
     for value in values:
         if not isinstance(value, Algorithm):
             refuse("algorithms", value, "is no algorithm", "Give records such as ft.FedAvg(lr, steps).")
-    return methods if isinstance(methods, dict) else named(methods)
+    return named(values) if methods is None else methods
 
 
 def _usable(methods, problem, law, noise):

@@ -18,6 +18,7 @@ from fltheory.workbench.comparison.predict import ROUNDING, Prediction, certain,
 from fltheory.workbench.comparison.tails import spared
 
 LEVEL = 0.999  # of every interval
+UNDIRECTED = "no predicted direction to measure along"
 CONVERGED = 1e-8  # rate^rounds below which a local prediction is compared at the end of a run
 
 
@@ -37,11 +38,11 @@ class Check:
     def of(cls, predicted, interval, slack=0.0, undecided=""):
         """slack: what rounding may move the prediction by; undecided: why nothing is to be decided."""
         value, low, high = interval
-        if not undecided and not all(map(math.isfinite, (value, low, high))):
-            undecided = (
-                "overflow" if not math.isfinite(value) else "no finite interval: too few replicates, or overflow"
-            )
-        if not undecided and predicted is not None and not math.isfinite(predicted):
+        if not undecided and not math.isfinite(value):
+            undecided = "overflow"
+        elif not undecided and not (math.isfinite(low) and math.isfinite(high)):
+            undecided = "no finite interval: too few replicates, or overflow"
+        elif not undecided and predicted is not None and not math.isfinite(predicted):
             undecided = "the prediction overflows"
         decided = predicted is not None and not undecided
         agrees = bool(low - slack <= predicted <= high + slack) if decided else None
@@ -69,56 +70,31 @@ def measure(algorithm, problem, law, noise, predicted: Prediction, best, x0, rou
     along = _direction(predicted, at)
     try:
         sure = certain(prepare(algorithm, problem, law, noise), problem.n)
-        metrics = {"error": _square(at)} | ({} if along is None else {"along": _component(at, along)})
         with np.errstate(all="ignore"):
-            trace = run(
-                algorithm,
-                problem,
-                law,
-                rounds=rounds,
-                replicates=2 if sure else replicates,
-                seed=seed,
-                device=device,
-                noise=noise,
-                x0=x0,
-                metrics=metrics,
-            )
+            trace = run(algorithm, problem, law, rounds=rounds, replicates=2 if sure else replicates, seed=seed,
+                        device=device, noise=noise, x0=x0, metrics=_metrics(at, along))
     except (FLTheoryError, NotImplementedError, RuntimeError) as error:  # RuntimeError: what torch refuses
         return Measurement(reason=reason(error))
-    wild = ""
-    msr = predicted.numbers.get("mean_square_rate")
-    if not sure and msr is not None and msr >= 1:
-        wild = "second moments grow, so that sample means mislead"
+    grows = not sure and (predicted.numbers.get("mean_square_rate") or 0) >= 1
+    wild = "second moments grow, so that sample means mislead" if grows else ""
     if predicted.local:
         return _beside_local(trace, predicted, along, wild)
-    return _beside_path(trace, predicted, at, wild)
+    return _beside_path(trace, predicted, at, along, wild)
 
 
-def _square(at):
-    def error(x):
-        return ((x - _like(at, x)) ** 2).sum(-1)
+def _metrics(at, along):
+    """What a run records: the squared error, and how far it is off along the predicted bias."""
+    def gap(x):
+        return x - x.new_tensor(at)
 
-    return error
-
-
-def _component(at, along):
-    def component(x):
-        return ((x - _like(at, x)) * _like(along, x)).sum(-1)
-
-    return component
-
-
-def _like(a, x):
-    import torch
-
-    return torch.as_tensor(a, dtype=x.dtype, device=x.device)
+    error = {"error": lambda x: (gap(x) ** 2).sum(-1)}
+    return error if along is None else error | {"along": lambda x: (gap(x) * x.new_tensor(along)).sum(-1)}
 
 
 def _direction(predicted, at):
     """Unit vector (d,) of the predicted bias after the last round: the prediction chooses what to look at, not what
     is seen. None without a prediction."""
-    path, point = predicted.path, predicted.point
-    mean = path.mean[-1] if path is not None else point
+    mean = predicted.point if predicted.path is None else predicted.path.mean[-1]
     if mean is None or not np.isfinite(mean).all():
         return None
     gap = mean - at
@@ -146,7 +122,7 @@ def _contraction(trace, window, high=None, sure=False):
 
 
 @np.errstate(all="ignore")  # what leaves float64 says so by its infinities
-def _beside_path(trace, predicted, at, wild):
+def _beside_path(trace, predicted, at, along, wild):
     path, T, k = predicted.path, trace.rounds, trace.tail_rounds
     mean = trace.mean()
     curve = mean if path is None else path.error
@@ -175,7 +151,7 @@ def _beside_path(trace, predicted, at, wild):
         checks["bias"] = Check.of(bias, _span(trace.interval(-1, "along", LEVEL), sure), slack, wild)
     else:
         gone = path is not None and _departure(path.error, mean)[0]
-        checks["bias"] = Check(math.inf if gone else None, reason=gone or "no predicted direction to measure along")
+        checks["bias"] = Check(math.inf if gone else None, reason=gone or UNDIRECTED)
     span = None if window is None else _contraction(trace, window, sure=sure)
     if span is None:
         why = "no transient: the start is about as far off as the end" if window is None else "too few replicates"
@@ -188,7 +164,6 @@ def _beside_path(trace, predicted, at, wild):
             lost = path.slack[b] / path.error[b] + path.slack[a] / path.error[a]  # relative, of the two ends
             slack = factor * float(max(lost / (b - a), 1e-12))
         checks["contraction"] = Check.of(factor, span, slack, wild)
-    along = None if path is None else _direction(predicted, at)
     checks = spared(checks, trace, path, at, along, window, lambda high: _contraction(trace, window, high), LEVEL)
     return Measurement(checks, trace, window)
 
@@ -207,29 +182,23 @@ def _departure(predicted, measured, replicates=1):
 
 def _beside_local(trace, predicted, along, wild):
     """A linearised round predicts where a run ends and, near there, how fast: compared where the run has arrived."""
-    rate, distance = predicted.numbers["rate"], predicted.numbers["distance"]
-    with np.errstate(over="ignore"):
-        left = None if rate is None else float(np.float64(rate) ** (trace.rounds - trace.tail_rounds))
-    late = wild or (
-        "no prediction"
-        if rate is None or distance is None
-        else ""
-        if left < CONVERGED
-        else f"local prediction, and the run is still on its way (rate^T = {left:.2g})"
-    )
-    floor = predicted.numbers["floor"]
+    rate, distance, floor = (predicted.numbers[name] for name in ("rate", "distance", "floor"))
+    late = wild
+    if not late and (rate is None or distance is None):
+        late = "no prediction"
+    elif not late:
+        with np.errstate(over="ignore"):
+            left = float(np.float64(rate) ** (trace.rounds - trace.tail_rounds))
+        if not left < CONVERGED:
+            late = f"local prediction, and the run is still on its way (rate^T = {left:.2g})"
     slack = 0.0 if floor is None else 1e-6 * floor + ROUNDING
     checks = {
         "error": Check.of(floor, _span(trace.interval(-1, level=LEVEL)), slack, late),
         "tail": Check.of(floor, _span(trace.floor(level=LEVEL)), slack, late),
         "contraction": Check(None, reason="a local rate is not one of the whole run"),
+        "bias": Check(None, reason=UNDIRECTED) if along is None else Check.of(
+            distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late),
     }
-    if along is None:
-        checks["bias"] = Check(None, reason="no predicted direction to measure along")
-    else:
-        checks["bias"] = Check.of(
-            distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late
-        )
     return Measurement(checks, trace, None)
 
 

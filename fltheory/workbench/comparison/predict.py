@@ -24,11 +24,10 @@ LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n a
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
 ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
 GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
-DIVERGES = (
-    "of an unstable fixed point: nothing converges there",
-    "unstable: second moments grow without bound",
-)
+DIVERGES = ("of an unstable fixed point: nothing converges there", "unstable: second moments grow without bound")
 LOCAL = "local, at the fixed point of the linearised round"
+UNKNOWN = "no minimiser is known for this problem"
+NAMES = ("distance", "loss_gap", "rate", "mean_square_rate", "floor")
 
 
 @dataclass
@@ -55,7 +54,12 @@ class Prediction:
                 value = make()
             self.numbers[name] = None if value is None else float(value)
         except (FLTheoryError, NotImplementedError) as error:
-            self.numbers[name], self.reasons[name] = None, reason(error)
+            self.without(reason(error), name)
+
+    def without(self, why, *names):
+        """These names have no number, for this reason."""
+        self.numbers |= dict.fromkeys(names)
+        self.reasons |= dict.fromkeys(names, why)
 
 
 @dataclass(frozen=True)
@@ -125,65 +129,57 @@ def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Pre
     if isinstance(problem, (Quadratic, Residual)):
         _from_operator(out, algorithm, problem, law, noise, best, x0, rounds)
     else:
-        _from_linearisation(out, algorithm, problem, law, noise, best, x0)
+        _from_linearisation(out, algorithm, problem, prepared, best, x0)
     if not steps:
         out.reasons["stable_step"] = "not asked for"
+    elif isinstance(problem, Quadratic) and out.numbers["rate"] is None:
+        out.without(out.reasons["rate"], "stable_step")
     else:
-        def largest():
-            if not isinstance(problem, Quadratic):
-                raise NotAffine("only quadratic problems have an operator for every step size")
-            found = steps
-            if steps is True:
-                cost.check_scan(algorithm, problem, prepared)
-                found = stable_steps(algorithm, problem, law, noise)
-            if not found.crosses:
-                out.reasons["stable_step"] = f"stable up to the end of the scan at {found.up_to:.4g}"
-            elif len(found.intervals) > 1:
-                out.reasons["stable_step"] = "stable again further up: see ft.stable_steps"
-            return found.first
-        if isinstance(problem, Quadratic) and out.numbers["rate"] is None:
-            out.numbers["stable_step"], out.reasons["stable_step"] = None, out.reasons["rate"]
-        else:
-            out.put("stable_step", largest)
+        out.put("stable_step", lambda: _largest_step(out, algorithm, problem, law, noise, prepared, steps))
     return out
+
+
+def _largest_step(out, algorithm, problem, law, noise, prepared, steps):
+    if not isinstance(problem, Quadratic):
+        raise NotAffine("only quadratic problems have an operator for every step size")
+    if steps is True:
+        cost.check_scan(algorithm, problem, prepared)
+        steps = stable_steps(algorithm, problem, law, noise)
+    if not steps.crosses:
+        out.reasons["stable_step"] = f"stable up to the end of the scan at {steps.up_to:.4g}"
+    elif len(steps.intervals) > 1:
+        out.reasons["stable_step"] = "stable again further up: see ft.stable_steps"
+    return steps.first
 
 
 def _traffic(out, algorithm, problem, law):
     out.numbers["uplink"], out.numbers["downlink"] = algorithm.uplink, algorithm.downlink
     out.put("participants", lambda: participants(algorithm, law, problem.n))
-    for name, vectors in (("sent_up", algorithm.uplink), ("sent_down", algorithm.downlink)):
-        present = out.numbers["participants"]
-        out.numbers[name] = None if present is None else present * vectors * problem.d
-        if present is None:
-            out.reasons[name] = out.reasons["participants"]
+    present = out.numbers["participants"]
+    if present is None:
+        return out.without(out.reasons["participants"], "sent_up", "sent_down")
+    out.numbers |= {"sent_up": present * algorithm.uplink * problem.d, "sent_down": present * algorithm.downlink * problem.d}
+    return None
 
 
 def _surrogate(out, algorithm, problem, law):
     """Weights w of the small-step limit and chi^2(p||w) = sum (p_i - w_i)^2/w_i (FedNova, Theorem 2, eq 10)."""
-    out.numbers["chi_square"] = None
     try:
         if problem.n > LARGEST_SURROGATE:
             raise TooLarge(f"{problem.n} clients exceed {LARGEST_SURROGATE}, above which a table leaves them to "
                            "ft.surrogate_weights (up to 300 clients)")
-        weights = problem.weights
         out.weights = [float(v) for v in surrogate_weights(
-            algorithm, replace(law, batch=None), problem.n, list(weights), domain=FLOAT)]
-    except BadInput as error:
-        text = str(error)
-        out.reasons["weights"] = ("methods with memories have no surrogate weights" if "surrogate weights" in text
-                                  else reason(error))
+            algorithm, replace(law, batch=None), problem.n, list(problem.weights), domain=FLOAT)]
     except (FLTheoryError, NotImplementedError, ZeroDivisionError) as error:
-        out.reasons["weights"] = reason(error)
-    if out.weights is None:
-        out.reasons["chi_square"] = out.reasons["weights"]
-        return
-    p = FLOAT.array(problem.weights)
-    w = np.array(out.weights)
+        memories = isinstance(error, BadInput) and "surrogate weights" in str(error)
+        why = "methods with memories have no surrogate weights" if memories else reason(error)
+        return out.without(why, "weights", "chi_square")
+    p, w = FLOAT.array(problem.weights), np.array(out.weights)
     if not np.isfinite(w).all() or (w < 0).any() or (p[w == 0] > 0).any():
-        out.reasons["chi_square"] = "some surrogate weight is not positive: chi^2 is infinite or undefined"
-        return
+        return out.without("some surrogate weight is not positive: chi^2 is infinite or undefined", "chi_square")
     used = w > 0
     out.numbers["chi_square"] = float(((p - w)[used] ** 2 / w[used]).sum())
+    return None
 
 
 def _gap(problem, best, x):
@@ -197,20 +193,11 @@ def _gap(problem, best, x):
 
 def _bias(out, problem, best, x):
     out.point = np.asarray(x, dtype=float)
-    for name, make in (("distance", lambda: np.linalg.norm(out.point - FLOAT.array(best.x))),
-                       ("loss_gap", lambda: _gap(problem, best, out.point))):
-        if best is None:
-            out.numbers[name], out.reasons[name] = None, "no minimiser is known for this problem"
-        else:
-            out.put(name, make)
-
-
-NAMES = ("distance", "loss_gap", "rate", "mean_square_rate", "floor")
-
-
-def _nothing(out, error):
-    for name in NAMES:
-        out.numbers[name], out.reasons[name] = None, reason(error)
+    if best is None:
+        return out.without(UNKNOWN, "distance", "loss_gap")
+    out.put("distance", lambda: np.linalg.norm(out.point - FLOAT.array(best.x)))
+    out.put("loss_gap", lambda: _gap(problem, best, out.point))
+    return None
 
 
 def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
@@ -218,29 +205,25 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
         cost.check_derivation(algorithm, problem)
         op = derive(algorithm, problem, law, noise)
     except (FLTheoryError, NotImplementedError) as error:
-        return _nothing(out, error)
+        return out.without(reason(error), *NAMES)
     out.put("rate", op.rate)
     try:
         _bias(out, problem, best, op.fixed_point().x)
         if (out.numbers["rate"] or 0) >= 1:
-            for name in ("distance", "loss_gap"):
-                out.reasons[name] = DIVERGES[0]
+            out.reasons |= dict.fromkeys(("distance", "loss_gap"), DIVERGES[0])
     except FLTheoryError as error:
-        for name in ("distance", "loss_gap"):
-            out.numbers[name], out.reasons[name] = None, reason(error)
-    unknowns = op.moments.unknowns
+        out.without(reason(error), "distance", "loss_gap")
 
     def small(make):
-        if unknowns > LARGEST_SECOND:
-            raise TooLarge(f"second moments have {unknowns} unknowns, above {LARGEST_SECOND}")
+        if op.moments.unknowns > LARGEST_SECOND:
+            raise TooLarge(f"second moments have {op.moments.unknowns} unknowns, above {LARGEST_SECOND}")
         return make()
     out.put("mean_square_rate", lambda: small(op.mean_square_rate))
     if best is None:
-        out.numbers["floor"], out.reasons["floor"] = None, "no minimiser is known for this problem"
-        return None
+        return out.without(UNKNOWN, "floor")
     out.put("floor", lambda: small(lambda: max(op.floor(reference=best.x), 0.0)))
     if out.numbers["floor"] == np.inf:
-        out.numbers["floor"], out.reasons["floor"] = None, DIVERGES[1]
+        out.without(DIVERGES[1], "floor")
     try:
         out.path = small(lambda: _path(op, best, x0, rounds))
     except FLTheoryError as error:
@@ -269,23 +252,23 @@ def _path(op, best, x0, rounds):
     return Path(np.array(means), errors, scale, sure, drift, slack, op, x0)
 
 
-def _from_linearisation(out, algorithm, problem, law, noise, best, x0):
+def _from_linearisation(out, algorithm, problem, prepared, best, x0):
     out.local = True
     try:
-        prepared = prepare(algorithm, problem, law, noise)
         bare = replace(prepared, steps=None) if algorithm.steps is not None else prepared
         found = linearise(algorithm, problem, bare, x0=x0)
     except (FLTheoryError, NotImplementedError) as error:
-        return _nothing(out, error)
+        return out.without(reason(error), *NAMES)
     _bias(out, problem, best, found.x)
-    out.numbers["rate"], out.numbers["mean_square_rate"] = found.rate, found.rate * found.rate
-    out.reasons["rate"] = out.reasons["mean_square_rate"] = LOCAL
-    if found.rate < 1 and out.numbers["distance"] is not None:
-        out.numbers["floor"] = out.numbers["distance"] * out.numbers["distance"]
-        out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
-    else:
-        out.numbers["floor"] = None
-        out.reasons["floor"] = "unstable at the fixed point" if found.rate >= 1 else out.reasons["distance"]
+    out.numbers |= {"rate": found.rate, "mean_square_rate": found.rate * found.rate}
+    out.reasons |= dict.fromkeys(("rate", "mean_square_rate"), LOCAL)
+    distance = out.numbers["distance"]
+    if found.rate >= 1:
+        return out.without("unstable at the fixed point", "floor")
+    if distance is None:
+        return out.without(out.reasons["distance"], "floor")
+    out.numbers["floor"] = distance * distance
+    out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
     return None
 
 

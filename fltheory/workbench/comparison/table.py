@@ -9,7 +9,9 @@ import os
 import textwrap
 from dataclasses import dataclass, field
 
+from fltheory.core.errors import refuse, shown
 from fltheory.core.scalars import need
+from fltheory.core.statistics import FEWEST
 from fltheory.core.tables import html_row, plain, to_csv
 from fltheory.core.trace import write_atomically
 from fltheory.pictures import METADATA, save
@@ -18,32 +20,18 @@ from fltheory.workbench.comparison.names import describe
 from fltheory.workbench.comparison.predict import DIVERGES, Prediction
 
 WIDTH = 120
-FEW = 200  # replicates below which Student's intervals of skewed errors are known to miss
 WEIGHTS = 8  # surrogate weights written out up to this many clients
 
-PREDICTED = (
-    (
-        "where it converges (predicted)",
-        (
-            ("distance", "|x_inf - x*|"),
-            ("loss_gap", "F(x_inf) - F*"),
-            ("weights", "surrogate weights"),
-            ("chi_square", "chi^2(p||w)"),
-        ),
-    ),
-    (
-        "how fast (predicted)",
-        (("rate", "rate of E x"), ("mean_square_rate", "mean-square rate"), ("stable_step", "stable below lr")),
-    ),
-    ("how far it stays (predicted)", (("floor", "floor E|x-x*|^2"),)),
-)
-TRAFFIC = (
-    ("uplink", "vectors up / participant"),
-    ("downlink", "vectors down / participant"),
-    ("sent_up", "numbers up / round"),
-    ("sent_down", "numbers down / round"),
-)
-CHECKS = ("error", "tail", "contraction", "bias")
+PREDICTED = {
+    "where it converges (predicted)": {"distance": "|x_inf - x*|", "loss_gap": "F(x_inf) - F*", "weights": "surrogate weights",
+                                       "chi_square": "chi^2(p||w)"},
+    "how fast (predicted)": {"rate": "rate of E x", "mean_square_rate": "mean-square rate", "stable_step": "stable below lr"},
+    "how far it stays (predicted)": {"floor": "floor E|x-x*|^2"},
+}
+TRAFFIC = {"uplink": "vectors up / participant", "downlink": "vectors down / participant", "sent_up": "numbers up / round",
+           "sent_down": "numbers down / round"}
+CHECKS = {"error": "E|x_T - x*|^2", "tail": "E|x-x*|^2, last {tail}", "contraction": "its factor (rounds)",
+          "bias": "|E x_T - x*|"}
 GROWS = "diverges"
 EXPLAINED = {True: "ok", False: "OUTSIDE", None: ""}
 
@@ -56,6 +44,10 @@ class Entry:
     algorithm: object
     predicted: Prediction
     measured: Measurement
+
+    def checks(self):
+        """(quantity, its `Check`, or None) of all that a run can check."""
+        return [(key, self.measured.checks.get(key)) for key in CHECKS]
 
 
 @dataclass(frozen=True)
@@ -78,110 +70,52 @@ class MethodTable:
     @property
     def outside(self) -> list:
         """(method, quantity) where measurement and prediction differ."""
-        return [
-            (e.name, k)
-            for e in self.entries
-            for k in CHECKS
-            if k in e.measured.checks and e.measured.checks[k].agrees is False
-        ]
+        return [(e.name, k) for e in self.entries for k, check in e.checks() if check and check.agrees is False]
 
     @property
     def rows(self) -> list[dict]:
         """One dict per method: plain numbers, None where there is none, and `reasons` as one text."""
         out = []
         for e in self.entries:
+            said, seen = e.predicted, e.measured
             row = {"method": e.name}
-            for _, group in PREDICTED:
-                for key, _ in group:
-                    if key != "weights":
-                        row[key] = e.predicted.numbers.get(key)
-            row["weights"] = None if e.predicted.weights is None else " ".join(f"{w:.9g}" for w in e.predicted.weights)
-            for key in ("participants", *(k for k, _ in TRAFFIC)):
-                row[key] = e.predicted.numbers.get(key)
-            for key in CHECKS:
-                check = e.measured.checks.get(key)
-                for part in ("predicted", "value", "low", "high", "agrees"):
-                    name = f"{key}_{'measured' if part == 'value' else part}"
-                    row[name] = None if check is None else getattr(check, part)
-            row["window"] = None if e.measured.window is None else "{}..{}".format(*e.measured.window)
-            row["reasons"] = "; ".join(f"{k}: {v}" for k, v in self._reasons(e).items())
-            out.append(row)
+            row |= {key: said.numbers.get(key) for group in PREDICTED.values() for key in group if key != "weights"}
+            row["weights"] = None if said.weights is None else " ".join(f"{w:.9g}" for w in said.weights)
+            row |= {key: said.numbers.get(key) for key in ("participants", *TRAFFIC)}
+            for key, check in e.checks():
+                row |= {f"{key}_{'measured' if part == 'value' else part}": check and getattr(check, part)
+                        for part in ("predicted", "value", "low", "high", "agrees")}
+            row["window"] = None if seen.window is None else "{}..{}".format(*seen.window)
+            reasons = said.reasons | {f"{k} (run)": c.reason for k, c in seen.checks.items() if c.reason}
+            reasons |= {"run": seen.reason} if seen.reason else {}
+            out.append(row | {"reasons": "; ".join(f"{k}: {v}" for k, v in reasons.items())})
         return out
-
-    @staticmethod
-    def _reasons(e):
-        own = dict(e.predicted.reasons)
-        own |= {f"{k} (run)": c.reason for k, c in e.measured.checks.items() if c.reason}
-        if e.measured.reason:
-            own["run"] = e.measured.reason
-        return own
 
     # ---- the lines of the table ------------------------------------------------------------------------
     def _sections(self):
-        """[(title, [(label, [(text, mark)] per method)])]; a missing number becomes its footnote."""
-        notes, sections = [], []
+        """[(title, [(label, [(text, mark)] per method)])] and the notes: a missing number becomes its footnote."""
+        notes = {}
 
         def noted(text, reason):
-            if not reason:
-                return text
-            if reason not in notes:
-                notes.append(reason)
-            return f"{text} [{notes.index(reason) + 1}]"
+            return f"{text} [{notes.setdefault(reason, len(notes) + 1)}]" if reason else text
 
-        def predicted(e, key):
-            if key == "weights":
-                text = (
-                    "-"
-                    if e.predicted.weights is None
-                    else _weights(e.predicted.weights, e.predicted.numbers["chi_square"])
-                )
-            else:
-                value = e.predicted.numbers.get(key)
-                text = "-" if value is None else number(value, e.predicted.rounding.get(key, 0))
-            why = e.predicted.reasons.get(key, "")
-            if why in DIVERGES and e.predicted.diverges:
-                text = GROWS
-            if text == "-" and not why:
-                why = e.predicted.reasons.get("all", "no prediction")
-            return noted(text, why), None
+        def lines(group):
+            return [(label, [(noted(*_predicted(e.predicted, key)), None) for e in self.entries]) for key, label in group.items()]
 
-        for title, group in PREDICTED:
-            sections.append((title, [(label, [predicted(e, key) for e in self.entries]) for key, label in group]))
+        sections = [(title, lines(group)) for title, group in PREDICTED.items()]
         if self.replicates:
-            sections.append(
-                (f"predicted beside measured, {self.rounds} rounds, {LEVEL:.1%} intervals", self._measured_lines(noted))
-            )
-        sections.append(("traffic", [(label, [predicted(e, key) for e in self.entries]) for key, label in TRAFFIC]))
-        return sections, notes
+            title = f"predicted beside measured, {self.rounds} rounds, {LEVEL:.1%} intervals"
+            sections.append((title, self._measured_lines(noted)))
+        return [*sections, ("traffic", lines(TRAFFIC))], list(notes)
 
     def _measured_lines(self, noted):
-        k = next((e.measured.trace.tail_rounds for e in self.entries if e.measured.trace is not None), 0)
-        labels = {
-            "error": "E|x_T - x*|^2",
-            "tail": f"E|x-x*|^2, last {k}",
-            "contraction": "its factor (rounds)",
-            "bias": "|E x_T - x*|",
-        }
-        lines = []
-        for key in CHECKS:
-            first, second = [], []
-            for e in self.entries:
-                check = e.measured.checks.get(key)
-                if check is None:
-                    first.append(("-", None))
-                    second.append((noted("-", e.measured.reason or "no prediction"), None))
-                    continue
-                said = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
-                if key == "contraction" and e.measured.window is not None:
-                    said = f"{said} ({e.measured.window[0]}..{e.measured.window[1]})"
-                first.append((said, None))
-                text = "-" if check.value is None else _interval(check)
-                text = f"{text} {EXPLAINED[check.agrees]}".rstrip()
-                second.append(
-                    (noted(text, check.reason or ("" if check.agrees is not None else "no prediction")), check.agrees)
-                )
-            lines += [(labels[key], first), ("    measured", second)]
-        return lines
+        tail = next((e.measured.trace.tail_rounds for e in self.entries if e.measured.trace is not None), 0)
+        out = []
+        for key, label in CHECKS.items():
+            pairs = [_beside(e, key, noted) for e in self.entries]
+            first, second = zip(*pairs, strict=True)
+            out += [(label.format(tail=tail), list(first)), ("    measured", list(second))]
+        return out
 
     def _header(self):
         p = self.problem
@@ -192,13 +126,13 @@ class MethodTable:
     def _verdict(self):
         if not self.replicates:
             return self._diverging()
-        tested = [c.agrees for e in self.entries for c in e.measured.checks.values() if c.agrees is not None]
+        tested = sum(c.agrees is not None for e in self.entries for c in e.measured.checks.values())
         out = self.outside
-        text = f"{len(tested) - len(out)} of {len(tested)} predictions inside their intervals"
+        text = f"{tested - len(out)} of {tested} predictions inside their intervals"
         if out:
             text += "; OUTSIDE: " + ", ".join(f"{k} of {name}" for name, k in out)
-        few = any(e.measured.trace is not None and 2 < e.measured.trace.replicates < FEW for e in self.entries)
-        text += f". Fewer than {FEW} replicates: intervals of skewed errors are too short then." if few else "."
+        few = any(e.measured.trace is not None and 2 < e.measured.trace.replicates < FEWEST for e in self.entries)
+        text += f". Fewer than {FEWEST} replicates: intervals of skewed errors are too short then." if few else "."
         return f"{text} {self._diverging()}".rstrip()
 
     def _diverging(self):
@@ -249,8 +183,8 @@ class MethodTable:
         for title, lines in sections:
             body.append(html_row([title], "th", cell=across))
             for name, cells in lines:
-                shown = "".join(f"<td{_style(mark)}>{html.escape(text)}</td>" for text, mark in cells)
-                body.append(f"<tr><td>{html.escape(name)}</td>{shown}</tr>")
+                row = "".join(f"<td{_style(mark)}>{html.escape(text)}</td>" for text, mark in cells)
+                body.append(f"<tr><td>{html.escape(name)}</td>{row}</tr>")
         foot = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
         return plain(
             f"<p>{html.escape(self._header())}</p><table>{''.join(body)}</table>"
@@ -264,12 +198,9 @@ class MethodTable:
 
     def to_html(self, path):
         """Write a stand-alone page. Returns the path."""
-        page = (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Methods compared</title>'
-            "<style>body{font-family:"
-            "sans-serif}td,th{padding:2px 8px;font-variant-numeric:tabular-nums}</style>" + self._repr_html_()
-        )
-        _write(path, (page + "</html>\n").encode())
+        head = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>Methods compared</title><style>body{font-family:'
+                "sans-serif}td,th{padding:2px 8px;font-variant-numeric:tabular-nums}</style>")
+        _write(path, f"{head}{self._repr_html_()}</html>\n".encode())
         return path
 
     def plot(self, path=None):
@@ -282,15 +213,39 @@ class MethodTable:
 
         kind = None if path is None else check_picture(path)
         figure = draw(self)
-        if path is not None:
-            _write(path, _saved(figure, kind))
+        if kind is not None:
+            made = io.BytesIO()
+            save(figure, made, kind)
+            _write(path, made.getvalue())
         return figure
+
+
+def _predicted(said, key):
+    """(text, reason) of a predicted number."""
+    why, value = said.reasons.get(key, ""), said.numbers.get(key)
+    if key == "weights":
+        text = "-" if said.weights is None else _weights(said.weights, said.numbers["chi_square"])
+    else:
+        text = "-" if value is None else number(value, said.rounding.get(key, 0))
+    if why in DIVERGES and said.diverges:
+        text = GROWS
+    return text, why or (said.reasons.get("all", "no prediction") if text == "-" else "")
+
+
+def _beside(e, key, noted):
+    """((text, mark) of what was predicted, (text, mark) of what was measured) of one quantity of a run."""
+    check = e.measured.checks.get(key)
+    if check is None:
+        return ("-", None), (noted("-", e.measured.reason or "no prediction"), None)
+    said = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
+    if key == "contraction" and e.measured.window is not None:
+        said += " ({}..{})".format(*e.measured.window)
+    text = f"{'-' if check.value is None else _interval(check)} {EXPLAINED[check.agrees]}".rstrip()
+    return (said, None), (noted(text, check.reason or ("" if check.agrees is not None else "no prediction")), check.agrees)
 
 
 def check_picture(path):
     """The kind of picture that a path names; refused if it is none, or if there is nothing to draw with."""
-    from fltheory.core.errors import refuse
-
     need("matplotlib", "the picture of a comparison")
     if not isinstance(path, (str, os.PathLike)):
         refuse("path", path, "a file is named by a text or a Path", 'For example "errors.png".')
@@ -300,15 +255,7 @@ def check_picture(path):
     return kind
 
 
-def _saved(figure, kind):
-    made = io.BytesIO()
-    save(figure, made, kind)
-    return made.getvalue()
-
-
 def _write(path, data):
-    from fltheory.core.errors import refuse, shown
-
     if not isinstance(path, (str, os.PathLike)) or not str(path).strip():
         refuse("path", path, "a file is named by a text or a Path", 'For example "table.csv".')
     try:
