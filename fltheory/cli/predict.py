@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
+import textwrap
 from fractions import Fraction
 
 from fltheory.cli.arguments import check_output, positive
-from fltheory.core.errors import shown
+from fltheory.core.errors import BadInput, FLTheoryError, refuse, shown
 from fltheory.core.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
@@ -24,9 +26,7 @@ def add(command):
     sub.add_argument("--features", type=_list, metavar="A,B,..", help="columns to predict from; default all others")
     sub.add_argument("--delimiter", type=_delimiter, default=",", metavar="C", help="between cells; tab for a tab")
     sub.add_argument("--bands", type=positive, metavar="K", help="cut a numeric client column into K quantile bands")
-    sub.add_argument(
-        "--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..", help=f"of {', '.join(METHODS)}"
-    )
+    sub.add_argument("--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..", help=f"of {', '.join(METHODS)}")
     sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing")
     sub.add_argument("--steps", type=_steps, default=5, metavar="K|K1,K2,..", help="local steps; default 5")
     sub.add_argument("--mu", type=_number, default="1", help="proximal weight of FedProx; default 1")
@@ -67,8 +67,6 @@ class Typed(Fraction):
 
 
 def _number(text):
-    from fltheory.core.errors import BadInput
-
     try:
         return Typed(text)
     except BadInput as error:
@@ -90,27 +88,16 @@ def _predict(args):
     from fltheory.workbench.comparison import compare
 
     _check_outputs(args)
-    problem = read_ridge(
-        args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights, bands=args.bands,
-        delimiter=args.delimiter,
-    )
-    law = _law(args.participation)
-    make = _makers(args)
+    problem = read_ridge(args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights,
+                         bands=args.bands, delimiter=args.delimiter)
+    law, make = _law(args.participation), _makers(args)
     print(*map(plain, _description(problem, args)), sep="\n")
     found = _stable(make, problem, law, args)
     lr, why = (args.lr, "given") if args.lr is not None else _step_size(found, problem, args)
-    print(f"lr = {float(lr):g} ({why}); {_plural(args.steps)}\n", flush=True)
-    table = compare(
-        {name: build(lr) for name, build in make.items()},
-        problem,
-        law,
-        args.noise,
-        rounds=args.rounds,
-        replicates=args.replicates,
-        seed=args.seed,
-        measure=args.measure,
-        stable=found,
-    )
+    steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
+    print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
+    table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
+                    replicates=args.replicates, seed=args.seed, measure=args.measure, stable=found)
     print(plain(table))
     for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
         if path is not None:
@@ -128,14 +115,9 @@ def _check_outputs(args):
         check_picture(args.picture)
 
 
-def _plural(steps):
-    return f"{steps} local steps" if isinstance(steps, int) else f"local steps {', '.join(map(str, steps))}"
-
-
 def _makers(args):
     """{name: lr -> algorithm} of the methods asked for."""
     import fltheory as ft
-    from fltheory.core.errors import refuse
 
     out = {}
     for name in args.algorithms:
@@ -151,7 +133,6 @@ def _makers(args):
 
 def _law(text):
     import fltheory as ft
-    from fltheory.core.errors import refuse
     from fltheory.core.scalars import fraction
 
     kind, _, value = text.partition(":")
@@ -168,7 +149,6 @@ def _law(text):
 def _stable(make, problem, law, args):
     """{name: StableSteps} of the methods that have them."""
     import fltheory as ft
-    from fltheory.core.errors import FLTheoryError
     from fltheory.core.operators.setting import prepare
     from fltheory.workbench.comparison import cost
 
@@ -190,41 +170,30 @@ def _step_size(found, problem, args):
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
         return _rounded_down(Fraction(1 / (2 * float(problem.constants.L) * longest))), "1/(2 L tau): no first crossing"
     name = min(crossings, key=crossings.get)
-    return (
-        _rounded_down(Fraction(SAFE * crossings[name])),
-        f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits",
-    )
+    why = f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits"
+    return _rounded_down(Fraction(SAFE * crossings[name])), why
 
 
 def _rounded_down(value):
     """The largest number of two significant digits that is <= value > 0."""
-    import math
-
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
     return value // unit * unit
 
 
 def _description(problem, args):
     """Lines about the data: clients, weights, constants, scales."""
-    import textwrap
-
     from fltheory.core.scalars import FLOAT
 
-    r, p = problem.reading, FLOAT.array(problem.weights)
+    def wrapped(text):
+        return textwrap.wrap(text, 120, subsequent_indent="  ")
+
+    r, p, c = problem.reading, FLOAT.array(problem.weights), problem.constants
     yield f"{args.data}: {sum(r.rows)} rows, {problem.n} clients by {r.client}, target {r.target}"
-    clients = ", ".join(
-        f"{label} ({k} rows, p {w:.3g})" for label, k, w in list(zip(r.labels, r.rows, p, strict=True))[:12]
-    )
-    yield from textwrap.wrap(f"clients: {clients}{', ..' if problem.n > 12 else ''}", 120, subsequent_indent="  ")
-    yield from textwrap.wrap(f"coefficients ({problem.d}): {', '.join(r.features)}", 120, subsequent_indent="  ")
-    if r.scaling:
-        scales = ", ".join(f"{k} ({a:.4g}, {b:.4g})" for k, (a, b) in r.scaling.items())
-        yield from textwrap.wrap(
-            f"standardised ({r.standardise}) by (shift, scale): {scales}", 120, subsequent_indent="  "
-        )
-    else:
-        yield "standardised: nothing"
-    c = problem.constants
+    clients = [f"{label} ({k} rows, p {w:.3g})" for label, k, w in zip(r.labels, r.rows, p, strict=True)]
+    yield from wrapped(f"clients: {', '.join(clients[:12])}{', ..' if problem.n > 12 else ''}")
+    yield from wrapped(f"coefficients ({problem.d}): {', '.join(r.features)}")
+    scales = ", ".join(f"{k} ({a:.4g}, {b:.4g})" for k, (a, b) in r.scaling.items())
+    yield from wrapped(f"standardised ({r.standardise}) by (shift, scale): {scales}" if scales else "standardised: nothing")
     yield f"curvature: L = {float(c.L):.4g}, mu = {float(c.mu):.4g}; ridge {args.reg}; {_dissimilarity(problem, p)}"
     for note in r.notes:
         yield f"note: {note}"

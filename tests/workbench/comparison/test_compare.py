@@ -215,7 +215,7 @@ def test_the_text_fits_and_names_are_readable(tmp_path):
     made = table(METHODS[:3], rounds=10, replicates=20)
     text = str(made)
     assert max(map(len, text.splitlines())) <= 120
-    assert "Fewer than 256 replicates" in text and "Fewer" not in str(table(METHODS[:1], rounds=3, replicates=200))
+    assert "Fewer than 256 replicates" in text and "Fewer" not in str(table(METHODS[:1], rounds=3, replicates=256))
     assert "Uniform(m=2), noise 1/2" in text and "x_inf" in text
     assert list(named(METHODS[:1] * 2)) == ["FedAvg(lr=1/20, steps=(1, 4, 2))", "FedAvg(lr=1/20, steps=(1, 4, 2)) #2"]
     assert describe(METHODS[1]) == "FedProx(lr=1/20, steps=(1, 4, 2), mu=1)"
