@@ -108,7 +108,7 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, total - found, looseness, terms, detail)
 
 
-def within(found, expected, allowed=0, bound=False) -> str:
+def status_of(found, expected, allowed=0, bound=False) -> str:
     """The status of |found - expected| <= allowed, of found <= expected + allowed for a `bound`: found is a number, or
     `Bounds` or an `Interval`, which must lie there as a whole."""
     low, high = (found.low, found.high) if isinstance(found, Bounds | Interval) else (found, found)
@@ -204,4 +204,4 @@ def at_status(left, right, strict=False):
     return bool(left < right if strict else left <= right), right - left
 
 
-__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "within"]
+__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "status_of"]

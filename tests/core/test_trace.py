@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import fltheory as ft
-from fltheory.core.statistics import FEWEST, Interval, Stream2, moments, quantile, skewed
+from fltheory.core.statistics import moments, quantile
 from fltheory.core.streams import Stream
 from fltheory.core.trace import Trace, write_atomically
 
@@ -79,12 +79,6 @@ def _keep(seen, values):
     return values
 
 
-def test_an_interval_says_what_it_is():
-    i = Interval(2.0, 0.5, 0.999, 64)
-    assert (i.low, i.high) == (1.5, 2.5) and i.contains(2.5) and not i.contains(2.51) and not i.contains(math.nan)
-    assert str(i) == "2 +/- 0.5 (99.900%, n=64)"
-
-
 def test_half_widths_by_hand():
     t = trace([[1.0], [3.0], [2.0], [2.0]])
     i = t.interval(level=0.95)
@@ -113,35 +107,10 @@ def test_intervals_of_skewed_values_do_not_miss_too_often(level):
     assert level < 0.999 or binom.sf(misses[1] - 1, REPETITIONS, 1 - level) < 1e-6
 
 
-@pytest.mark.parametrize("q", [1.0, 3.3, 8.0])
-@pytest.mark.parametrize("count", [2, 16, 256, 10**6])
-def test_skewness_only_widens(q, count):
-    assert skewed(q, count, 0.0) == q
-    widths = [skewed(q, count, s) for s in (1e-12, 1e-3, 0.1, 1.0, 3.0)]
-    assert min(widths) >= q and widths == [skewed(q, count, -s) for s in (1e-12, 1e-3, 0.1, 1.0, 3.0)]
-    assert widths[:2] == pytest.approx([q, q], rel=1e-2)  # continuous at none
-    if count >= FEWEST:
-        assert widths[:4] == sorted(widths[:4])
-
-
-def test_the_wide_side_inverts_halls_cubic():
-    """g(w) = w + s w^2 / (3 sqrt n) + s^2 w^3 / (27 n) + s / (6 sqrt n) at the side found is the quantile."""
-    for q, n, s in ((2.0, 300, 1.5), (3.9, 300, 3.0), (3.9, 4096, 0.4)):
-        w, a = -skewed(q, n, s), s / math.sqrt(n)
-        assert w + a * w**2 / 3 + a**2 * w**3 / 27 + a / 6 == pytest.approx(-q, rel=1e-9)
-
-
 @pytest.mark.parametrize("shift", [0, 1e6])
 def test_constant_and_rounded_values_have_an_interval(shift):
     i = skewed_trace(np.full(300, 0.1) + shift).interval()
     assert math.isfinite(i.half_width) and i.half_width <= 1e-9 * (1 + shift)
-
-
-def test_intervals_of_few_replicates_say_that_they_decide_nothing():
-    assert Interval(0.5, 0.1, 0.999, FEWEST).undecided == ""
-    assert f"at least {FEWEST}" in Interval(0.5, 0.1, 0.999, FEWEST - 1).undecided
-    assert "finite" in Interval(0.5, math.inf, 0.999, 1).undecided
-    assert "finite" in Interval(0.5, math.nan, 0.999, 300).undecided
 
 
 def test_floors_use_the_replicates_tail_averages():
@@ -179,22 +148,6 @@ def test_rounds_outside_the_run_are_refused(number):
     assert t.interval(2) == t.interval(-1) == t.interval(np.int64(2)) and t.interval(-3) == t.interval(0)
     with pytest.raises(ft.BadInput, match=r"round = .*from 0 to 2"):
         t.interval(number)
-
-
-@pytest.mark.parametrize("predicted", ["x", None, [1], np.eye(2), 1j, Ellipsis], ids=repr)
-def test_what_is_no_number_is_refused(predicted):
-    with pytest.raises(ft.BadInput, match="number = "):
-        trace([[1.0], [3.0]]).interval().contains(predicted)
-
-
-def test_merged_moments_are_those_of_all_values():
-    data = Stream(3).generator().standard_normal((1000, 4)) * [1, 10, 1e-3, 1] + [0, 1e6, 0, -3]
-    s = Stream2.empty(4)
-    for part in np.split(data, [1, 7, 300, 999]):
-        s.merge(len(part), part.mean(0), *(((part - part.mean(0)) ** k).sum(0) for k in (2, 3)))
-    assert s.count == 1000 and s.mean == pytest.approx(data.mean(0), rel=1e-12)
-    assert s.m2 == pytest.approx(((data - data.mean(0)) ** 2).sum(0), rel=1e-9)
-    assert s.m3 / s.m2**1.5 == pytest.approx(((data - data.mean(0)) ** 3).sum(0) / s.m2**1.5, abs=1e-9)
 
 
 # ---- rates ---------------------------------------------------------------------------------------------------

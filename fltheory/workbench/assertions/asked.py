@@ -8,7 +8,7 @@ from fltheory.core.asserted import Evidence, difference, shown
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
-from fltheory.core.relations import FLOAT_TOLERANCE, within
+from fltheory.core.relations import FLOAT_TOLERANCE, status_of
 from fltheory.core.scalars import declare, fraction
 
 LEVEL = 0.9999          # of every interval: one false alarm in ten thousand assertions
@@ -104,7 +104,7 @@ def by_interval(expected, value, half, tolerance, scale, bound=False):
     if not math.isfinite(half):
         return INCONCLUSIVE, "no finite interval: run at least two replicates (a deterministic run too)"
     if bound or tolerance is not None:
-        status = within(Bounds(value - half, value + half), expected, float(tolerance or 0), bound)
+        status = status_of(Bounds(value - half, value + half), expected, float(tolerance or 0), bound)
         across = "the bound lies inside the interval" if bound else (
             f"the interval, half-width {half:.2g}, reaches across the tolerance")
         return status, f"{across}: use more replicates" if status == INCONCLUSIVE else ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, INCONCLUSIVE
-from fltheory.core.relations import within
+from fltheory.core.relations import status_of
 from fltheory.core.scalars import FLOAT, is_rational
 from fltheory.core.statistics import level_of
 from fltheory.core.trace import Trace
@@ -75,7 +75,8 @@ def _derived(op, asked, at):
         value, asked = float(value), replace(asked, target=float(asked.target))
     scale = 0 if exact else max(value, asked.target, length(op.problem) ** 2, float(np.square(FLOAT.array(at)).max()))
     allowed, said = allowance(asked.tolerance, exact, scale, asked.bound)
-    return asked.answer(value, within(value, asked.target, allowed, asked.bound), "exact (rationals)" if exact else "float", said)
+    status = status_of(value, asked.target, allowed, asked.bound)
+    return asked.answer(value, status, "exact (rationals)" if exact else "float", said)
 
 
 def _measured(trace, asked, level):

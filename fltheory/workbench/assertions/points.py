@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.core.asserted import Evidence, shown
 from fltheory.core.errors import NoFixedPoint
 from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
-from fltheory.core.relations import within
+from fltheory.core.relations import status_of
 from fltheory.core.scalars import FLOAT, declare, fraction
 from fltheory.core.statistics import level_of
 from fltheory.core.trace import Trace
@@ -131,13 +131,13 @@ def _derived(about, name, expected, found, tolerance, scale):
     allowed, said = allowance(tolerance, exact, scale)
     if whole:
         pairs = list(zip(expected, found, strict=True))
-        fine = [within(b, a, allowed) == HOLDS for a, b in pairs]
+        fine = [status_of(b, a, allowed) == HOLDS for a, b in pairs]
     else:
         expected, square = expected if exact else float(expected), sum(g * g for g in found)
         root = _root(fraction(square)) if exact else math.sqrt(square)
         pairs = [(expected, root)]
         fine = [max(expected - allowed, 0) ** 2 <= fraction(square) <= (expected + allowed) ** 2 if exact else
-                within(root, expected, allowed) == HOLDS]
+                status_of(root, expected, allowed) == HOLDS]
     rows = tuple((f"{name}[{k}]" if whole else "distance", shown(a), shown(b), shown(b - a), "" if ok else "<- differs")
                  for k, ((a, b), ok) in enumerate(zip(pairs, fine, strict=True)))
     return Evidence(**about, kind="exact (rationals)" if exact else "float", allowed=said, rows=rows,

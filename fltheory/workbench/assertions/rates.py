@@ -12,7 +12,7 @@ from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, is_o
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.spectrum import CHARPOLY
-from fltheory.core.relations import FLOAT_TOLERANCE, within
+from fltheory.core.relations import FLOAT_TOLERANCE, status_of
 from fltheory.core.scalars import FLOAT, RATIONAL, have, is_rational, need
 from fltheory.core.statistics import contraction, level_of, transient
 from fltheory.core.trace import Trace
@@ -98,7 +98,7 @@ def _derived(op, asked, kind):
     if near and bound:
         return asked.answer(value, INCONCLUSIVE, "float", f"{BORDER:g} away from the bound", "floats cannot tell a rate this "
                             "close to its bound: decide with subject.exact(), which needs flint")
-    return asked.answer(value, within(value, target, allowed, bound), "float", said)
+    return asked.answer(value, status_of(value, target, allowed, bound), "float", said)
 
 
 def _certified(op, asked, kind, value):
@@ -110,7 +110,7 @@ def _certified(op, asked, kind, value):
     if small and (bound or (is_rational(asked.target) and tolerance is None)):
         side = _side(matrix() if moments.size else None, target)
         if side is not None:
-            status = within(side, 0, 0, bound)
+            status = status_of(side, 0, 0, bound)
             return asked.answer(target if side == 0 else value, status, "exact (roots of the characteristic polynomial)",
                                 "at most the bound" if bound else "equality", "" if status == HOLDS else
                                 f"the spectral radius was proved to be {('below', 'equal to', 'above')[side + 1]} it")
@@ -127,7 +127,7 @@ def _certified(op, asked, kind, value):
             why = str(error)
             continue
         found, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
-        status = within(Bounds(low, high), target, allowed, bound)
+        status = status_of(Bounds(low, high), target, allowed, bound)
         if status != INCONCLUSIVE or small:
             break
     return asked.answer(found, status, "exact (certified enclosure)",
@@ -194,7 +194,7 @@ def _measured(trace, asked, kind, level, window):
                 for s in (-1, 1)]
         centre, allowed = sum(ends) / 2, abs(ends[1] - ends[0]) / 2
         said += f", inside [{min(ends):.6g}, {max(ends):.6g}]" + ("" if asked.tolerance is not None else ", 5 % of log(rate)")
-    status, why = within(Bounds(low, high), centre, allowed, asked.bound), ""
+    status, why = status_of(Bounds(low, high), centre, allowed, asked.bound), ""
     if not (math.isfinite(low) and math.isfinite(high)):
         status, why = INCONCLUSIVE, "the interval is not finite: use more replicates or an earlier window"
     elif status == INCONCLUSIVE:

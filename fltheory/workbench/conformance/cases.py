@@ -84,25 +84,20 @@ class Case:
         if any(isinstance(v, Symbolic) for v in _numbers_of(algorithm)):
             refuse("algorithm", type(algorithm).__name__, "its hyper-parameters hold symbols",
                    "Rules are tried on numbers, for example '1/10'.")
-        sizes, changes, weights = set(), {}, None
-        for f in dataclasses.fields(algorithm):
-            value = getattr(algorithm, f.name)
-            if f.type in SEVERAL and value is not None:
-                array = _rational(declare(value, f.name))
-                sizes.add(len(array))
-                changes[f.name] = _tuples(array)
-                if array.ndim == 2 and array.shape[0] == array.shape[1] and array.sum() == 1:
-                    weights = tuple(sum(row) for row in array)
-            elif dataclasses.is_dataclass(value):
-                own = [getattr(value, g.name) for g in dataclasses.fields(value) if g.type in SINGLE]
-                sizes |= {len(v) for v in own if isinstance(v, tuple)}
+        over = list(_over_clients(algorithm))
+        sizes = {len(value) for _, _, value in over}
         if len(sizes) > 1 or (sizes and not 2 <= min(sizes) <= MOST_CLIENTS):
             refuse("algorithm", type(algorithm).__name__, f"its arrays over clients have lengths {sorted(sizes)}",
                    f"Give arrays for one number of clients, between 2 and {MOST_CLIENTS}.")
         n = sizes.pop() if sizes else 3
-        if isinstance(algorithm.steps, tuple):
-            changes["steps"] = cycle((3, 1, 2), n)
-        weights = weights or tuple(Q(3 * n - i, sum(range(2 * n + 1, 3 * n + 1))) for i in range(n))
+        weights = tuple(Q(3 * n - i, sum(range(2 * n + 1, 3 * n + 1))) for i in range(n))
+        changes = {"steps": cycle((3, 1, 2), n)} if isinstance(algorithm.steps, tuple) else {}
+        for owner, name, value in over:
+            if owner is algorithm:
+                array = _rational(declare(value, name))
+                changes[name] = tuple(map(tuple, array.tolist())) if array.ndim > 1 else tuple(array.tolist())
+                if array.shape == (n, n) and array.sum() == 1:
+                    weights = tuple(sum(row) for row in array)
         return cls(dataclasses.replace(algorithm, **changes) if changes else algorithm, n, weights)
 
     # ---- what it is made of ----------------------------------------------------------------------------
@@ -151,15 +146,12 @@ class Case:
         return self._reordered(self.algorithm, order)
 
     def _reordered(self, record, order):
-        changes = {}
-        for f in dataclasses.fields(record):
-            value = getattr(record, f.name)
-            if dataclasses.is_dataclass(value) and not isinstance(value, type):
-                changes[f.name] = self._reordered(value, order)
-            elif value is not None and (f.type in SEVERAL or (f.type in SINGLE and isinstance(value, tuple))):
-                rows = [value[i] for i in order]
+        changes = {f.name: self._reordered(getattr(record, f.name), order) for f in dataclasses.fields(record)
+                   if _is_record(getattr(record, f.name))}
+        for owner, name, value in _over_clients(record):
+            if owner is record:
                 square = isinstance(value[0], tuple) and len(value[0]) == len(value)
-                changes[f.name] = tuple(tuple(row[j] for j in order) for row in rows) if square else tuple(rows)
+                changes[name] = tuple(tuple(value[i][j] for j in order) if square else value[i] for i in order)
         if isinstance(getattr(record, "steps", None), tuple):
             changes["steps"] = tuple(record.steps[i] for i in order)
         return dataclasses.replace(record, **changes) if changes else record
@@ -302,15 +294,23 @@ def random(rng, shape, zero=False):
     return np.array([*flat, None], dtype=object)[:-1].reshape(shape)
 
 
+def _is_record(value) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
 def _numbers_of(record):
+    for value in (getattr(record, f.name) for f in dataclasses.fields(record)):
+        yield from _numbers_of(value) if _is_record(value) else np.asarray(value, dtype=object).reshape(-1)
+
+
+def _over_clients(record):
+    """(record, name, value) of the fields with an entry per client, those of the records in it too."""
     for f in dataclasses.fields(record):
         value = getattr(record, f.name)
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            yield from _numbers_of(value)
+        if _is_record(value):
+            yield from _over_clients(value)
         elif value is not None and (f.type in SEVERAL or (f.type in SINGLE and isinstance(value, tuple))):
-            yield from np.asarray(value, dtype=object).reshape(-1)
-        else:
-            yield value
+            yield record, f.name, value
 
 
 def _rational(array):
@@ -320,10 +320,6 @@ def _rational(array):
     out = np.empty(array.shape, dtype=object)
     out.reshape(-1)[:] = [Q(float(v)).limit_denominator(10**9) for v in array.reshape(-1)]
     return out
-
-
-def _tuples(array):
-    return tuple(map(tuple, array.tolist())) if array.ndim > 1 else tuple(array.tolist())
 
 
 __all__ = ["Case", "NotChecked", "Violation", "checked", "combine", "described", "gap", "mask", "numbers", "places",

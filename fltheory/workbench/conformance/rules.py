@@ -9,9 +9,9 @@ import dataclasses
 import numpy as np
 
 from fltheory.core.arrays import to_numpy
-from fltheory.core.errors import NotAffine
+from fltheory.core.errors import BadInput, NotAffine
 from fltheory.core.operators.traffic import least_traffic
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch, have
+from fltheory.core.scalars import FLOAT, RATIONAL, Torch, fraction, have
 from fltheory.workbench.conformance.cases import (
     ROUNDING,
     Violation,
@@ -115,11 +115,8 @@ def stays_in_the_arithmetic(case):
                 if domain is FLOAT and leaf.dtype != np.float64:
                     raise Violation(f"{name} became {leaf.dtype}", where)
     absent = [name for name in ("torch", "flint") if not have(name)]
-    return "in " + ", ".join(_short(d) for d in case.domains()) + (f" (absent: {', '.join(absent)})" if absent else "")
-
-
-def _short(domain: Domain) -> str:
-    return str(domain).partition(" mod ")[0]
+    tried = [str(d).partition(" mod ")[0] for d in case.domains()]
+    return f"in {', '.join(tried)}" + (f" (absent: {', '.join(absent)})" if absent else "")
 
 
 def _solvers(algorithm):
@@ -127,17 +124,13 @@ def _solvers(algorithm):
     return [v for v in values if dataclasses.is_dataclass(v) and not isinstance(v, type)]
 
 
-def _is_number(value):
+def _is_number(value) -> bool:
     """A number that needs converting: ints are exact everywhere, and words are options."""
-    if isinstance(value, str):
-        from fltheory.core.errors import BadInput
-        from fltheory.core.scalars import fraction
-        try:
-            fraction(value)
-        except BadInput:
-            return False
-        return True
-    return type(value).__name__ in ("float", "Fraction", "float64", "fmpq")
+    try:
+        fraction(value)
+    except BadInput:
+        return False
+    return not isinstance(value, (int, np.integer))
 
 
 @rule("keeps its structure",

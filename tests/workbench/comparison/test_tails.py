@@ -2,7 +2,6 @@
 
 Intervals stand at level 0.999, seeds are fixed.
 """
-from math import comb
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,7 @@ from fltheory.core import runs
 from fltheory.core.errors import TooLarge
 from fltheory.core.operators.fourth import Spread
 from fltheory.core.problems import instances
-from fltheory.core.statistics import Interval, chance_below, reach
+from fltheory.core.statistics import Interval
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.tails import spared
@@ -31,34 +30,6 @@ def compared(algorithm, law, replicates, seed, rounds=60):
 
 
 SCAFFOLD, FEDAVG = ft.Scaffold("1/20", 4), ft.FedAvg("1/20", 4)
-
-
-@pytest.mark.parametrize("chance", [0.01, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("count", [1, 7, 40])
-def test_no_sample_of_two_values_falls_below_more_often_than_the_bound(count, chance):
-    """Values 1/chance with this chance, else 0: the probabilities are binomial sums."""
-    mean, variance = 1.0, 1 / chance - 1
-    below = 0.0
-    for hits in range(count + 1):
-        below += comb(count, hits) * chance**hits * (1 - chance) ** (count - hits)
-        assert below <= chance_below(count, mean, variance, hits / chance / count) * (1 + 1e-9)
-    assert chance_below(count, mean, variance, 2.0) == 1 and chance_below(count, mean, 0.0, 0.5) == 0
-
-
-@pytest.mark.parametrize("chance", [0.01, 0.1, 0.5])
-@pytest.mark.parametrize("count", [3, 30, 2000])
-def test_the_reach_of_an_average_covers_at_its_level(count, chance):
-    """Two values, centred: the exact probability to lie beyond the reach is at most 1 - level (normal cases: 1.5 times)."""
-    variance, fourth = chance * (1 - chance), chance * (1 - chance) ** 4 + (1 - chance) * chance**4
-    far = reach(count, variance, fourth, 0.999)
-    hits = np.arange(count + 1)
-    logs = np.array([0.0, *np.cumsum(np.log(np.arange(1, count + 1)))])
-    chances = np.exp(logs[-1] - logs - logs[::-1] + hits * np.log(chance) + (count - hits) * np.log1p(-chance))
-    outside = chances[np.abs(hits / count - chance) > far].sum()
-    normal = 10 * fourth <= count * variance**2
-    assert outside <= 0.001 * (1.5 if normal else 1)
-    if not normal:  # Markov's inequality and no more than that, or a wrong prediction would be spared as well
-        assert far**4 * 0.001 == pytest.approx((chances * (hits / count - chance) ** 4).sum())
 
 
 def test_missed_rare_events_leave_the_cell_undecided(monkeypatch):
