@@ -1,5 +1,6 @@
 """Relations: true, false and undecided in every arithmetic; evidence computed from the types that were compared."""
 
+import math
 from fractions import Fraction as Q
 
 import numpy as np
@@ -7,7 +8,17 @@ import pytest
 
 from fltheory.core.errors import BadInput
 from fltheory.core.evidence import Bounds, Terms, evidence_of, number, show
-from fltheory.core.relations import agrees, at_most, at_status, equal, equivalent, induction, limit, nonnegative
+from fltheory.core.relations import (
+    agrees,
+    at_most,
+    at_status,
+    equal,
+    equivalent,
+    induction,
+    limit,
+    nonnegative,
+    status_of,
+)
 from fltheory.core.scalars import Field
 from fltheory.core.statistics import Interval
 
@@ -121,6 +132,32 @@ def test_at_most_measures_margin_looseness_and_terms():
 def test_symbols_have_no_order():
     with pytest.raises(BadInput, match="no order"):
         at_most(X, Y)
+
+
+@pytest.mark.parametrize(("found", "expected", "allowed", "bound", "status"), [
+    (Q(1, 3), Q(1, 3), 0, False, "HOLDS"),
+    (Q(1, 3), Q(1, 3) + Q(1, 10**30), 0, False, "FALSIFIED"),
+    (Q(1, 4), Q(1, 3), 0, True, "HOLDS"),
+    (Q(1, 2), Q(1, 3), 0, True, "FALSIFIED"),
+    (Q(1, 2), Q(1, 3), Q(1, 6), True, "HOLDS"),
+    (Bounds(Q(1), Q(2)), Q(3, 2), Q(1, 2), False, "HOLDS"),
+    (Bounds(Q(1), Q(2)), Q(3, 2), Q(1, 3), False, "INCONCLUSIVE"),
+    (Bounds(Q(1), Q(2)), 3, Q(1, 2), False, "FALSIFIED"),
+    (Bounds(Q(1), Q(2)), Q(3, 2), 0, True, "INCONCLUSIVE"),
+    (Bounds(Q(1), Q(2)), Q(1, 2), 0, True, "FALSIFIED"),
+    (Interval(1.0, 0.5, 0.99, 300), 1.2, 0.7, False, "HOLDS"),
+    (Interval(1.0, math.inf, 0.99, 1), 1.2, 0.7, False, "INCONCLUSIVE"),
+])
+def test_what_is_enclosed_must_lie_there_as_a_whole(found, expected, allowed, bound, status):
+    assert status_of(found, expected, allowed, bound) == status
+
+
+def test_the_interval_of_a_run_lies_below_a_bound_as_a_whole_or_decides_nothing():
+    made = at_most(Interval(1.0, 0.5, 0.99, 300), Terms(a=1, b=1))
+    assert (made.status, made.evidence, made.margin, made.looseness) == ("HOLDS", "statistical", 1.0, 2.0)
+    assert at_most(Interval(1.0, 0.5, 0.99, 300), Q(5, 4)).status == "INCONCLUSIVE"
+    few = at_most(Interval(1.0, 0.5, 0.99, 16), 2)
+    assert few.status == "INCONCLUSIVE" and "16 replicates" in few.detail
 
 
 # ---- evidence ---------------------------------------------------------------------------------------------
