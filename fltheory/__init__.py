@@ -51,6 +51,7 @@ _PUBLIC = {
     "core.operators.stability": ["StableSteps", "stable_steps"],
     "core.schedules.windows": ["Blocks", "Sliding"],
     "core.schedules.worst": ["WorstSchedule", "worst_schedule"],
+    "core.worstcase.interval": ["certified_between"],
     "core.worstcase.lyapunov": ["Lyapunov", "lyapunov"],
     "core.worstcase.relation": ["certified_over"],
     "core.worstcase.worst": ["WorstCase", "worst_case"],

@@ -99,6 +99,8 @@ class Symbolic:
             raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only")
         if isinstance(other, (numbers.Rational, np.integer)):
             return self.functions.constant(Fraction(int(other.numerator), int(other.denominator)))
+        if type(other).__name__ == "fmpq":
+            return self.functions.constant(Fraction(int(other.p), int(other.q)))
         return None
 
     def _with(self, other, op):

@@ -56,10 +56,10 @@ def holds(programme: Programme, certificate: Certificate) -> bool:
     if any(v != 0 for v in values) or fraction(bound) > certificate.bound:
         return False
     blocks = [sum((v * row.blocks[b] for v, row in used), -block) for b, block in enumerate(programme.objective.blocks)]
-    return all(linalg.is_positive_definite(M, strict=False) for M in (*blocks, *_matrices(programme, y)) if len(M))
+    return all(linalg.is_positive_definite(M, strict=False) for M in (*blocks, *matrices(programme, y)) if len(M))
 
 
-def _matrices(programme, y):
+def matrices(programme, y):
     """The multiplier L of each matrix condition: entry y is -L_ii, or -2 L_ij off the diagonal."""
     at = len(programme.less) + len(programme.same)
     for m in programme.matrices:
@@ -73,21 +73,21 @@ def _matrices(programme, y):
 def certify(programme: Programme, value: float) -> Certificate | None:
     """A certificate with a bound a little above `value`; None where none was found (no interior, no solver's word)."""
     for slack in SLACKS:
-        found = _interior(programme, value + slack * max(1.0, abs(value)))
+        found = interior(programme, value + slack * max(1.0, abs(value)))
         if found is None:
             continue
-        repaired = _repaired(programme, [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in found])
-        if repaired is None:
+        less, same = len(programme.less), len(programme.same)
+        y = repaired(programme.rows, programme.objective.values, rounded(found, less), less, same)
+        if y is None:
             continue
-        bound = programme.objective.constant - sum((number(v) * r.constant for v, r in zip(repaired, programme.rows, strict=True)),
-                                                   number(0))
-        certificate = Certificate(fraction(bound), tuple(repaired))
+        bound = sum((number(-v) * r.constant for v, r in zip(y, programme.rows, strict=True)), programme.objective.constant)
+        certificate = Certificate(fraction(bound), tuple(y))
         if holds(programme, certificate):
             return certificate
     return None
 
 
-def _interior(programme, bound):
+def interior(programme, bound):
     """Multipliers as far inside all their conditions as a bound allows: max t with S >= t, L >= t, y >= t times a share."""
     import clarabel
     rows, target = programme.rows, programme.objective
@@ -122,19 +122,21 @@ def _interior(programme, bound):
     return np.array(found.x[:m]) if str(found.status) == SOLVED and found.x[-1] > 0 else None
 
 
-def _repaired(programme, y):
-    """y moved a little so that the function values cancel exactly: free multipliers first, then the largest ones."""
+def rounded(values, less):
+    """Floats as rationals; the first `less`, multipliers of inequalities, not below 0."""
+    y = [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in values]
+    return [max(v, Fraction(0)) if k < less else v for k, v in enumerate(y)]
+
+
+def repaired(rows, target, y, less, same=0):
+    """y moved a little so that sum y (row's values) is exactly the target: free multipliers first (those between `less` and
+    `less + same`), then the largest ones. None where no y does."""
+    if not len(target):
+        return y
     flint = need("flint", "exact certificates")
-    equations = len(programme.objective.values)
-    if not equations:
-        return _clipped(programme, y)
-    y = _clipped(programme, y)
-    less = len(programme.less)
-    free = range(less, less + len(programme.same))
-    order = [*free, *sorted((k for k in range(len(y)) if k not in free), key=lambda k: -abs(y[k]))]
-    missing = [programme.objective.values[e] - sum((number(v) * r.values[e] for v, r in zip(y, programme.rows, strict=True)
-                                                    if v != 0), number(0)) for e in range(equations)]
-    system = flint.fmpq_mat([[programme.rows[k].values[e] for k in order] + [missing[e]] for e in range(equations)])
+    order = sorted(range(len(y)), key=lambda k: (not less <= k < less + same, -abs(y[k])))
+    missing = target - sum((number(v) * row.values for v, row in zip(y, rows, strict=True) if v != 0), 0 * target)
+    system = flint.fmpq_mat([[rows[k].values[e] for k in order] + [missing[e]] for e in range(len(target))])
     reduced, rank = system.rref()
     for r in range(rank):
         column = next(k for k in range(len(y) + 1) if reduced[r, k] != 0)
@@ -144,8 +146,4 @@ def _repaired(programme, y):
     return y
 
 
-def _clipped(programme, y):
-    return [max(v, Fraction(0)) if k < len(programme.less) else v for k, v in enumerate(y)]
-
-
-__all__ = ["Certificate", "certify", "holds"]
+__all__ = ["Certificate", "certify", "holds", "interior", "matrices", "repaired", "rounded"]

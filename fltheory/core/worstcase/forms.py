@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.scalars import RATIONAL
 
 
 def number(value):
-    """An exact coefficient of any declared number; the arithmetic's own numbers stay."""
-    return value if type(value).__name__ == "fmpq" else RATIONAL.scalar(value)
+    """An exact coefficient of any declared number; rationals of flint and symbols stay."""
+    return value if type(value).__name__ == "fmpq" or isinstance(value, Symbolic) else RATIONAL.scalar(value)
 
 
 @dataclass(frozen=True)

@@ -37,14 +37,14 @@ class Gram(Problem):
     """n clients from function classes, on abstract vectors of `size` coefficients over leaves.
 
     classes: one `FunctionClass` per client, or per class of identical clients with `counts`; weights (n,), uniform unless given.
+    domain: RATIONAL, or a Field for programmes with a symbol.
     """
 
-    def __init__(self, classes, weights=None, counts=None, size=16):
-        self.classes, self.counts, self.d, self.domain = list(classes), counts, size, RATIONAL
+    def __init__(self, classes, weights=None, counts=None, size=16, domain=RATIONAL):
+        self.classes, self.counts, self.d, self.domain = list(classes), counts, size, domain
         self.n = sum(counts) if counts else len(self.classes)
-        own = [Fraction(1, self.n)] * len(self.classes) if counts else check_weights(weights, self.n)
-        self.weights = own
-        self.p = RATIONAL.array(np.array([*own, None], dtype=object)[:-1])
+        self.weights = [1 / (Fraction(1) * self.n)] * len(self.classes) if counts else check_weights(weights, self.n)
+        self.p = domain.array(np.array([*self.weights, None], dtype=object)[:-1])
         self.pairs, self.gone = [], []          # (own leaf, mean leaf); eliminated (leaf, row)
         self.leaves, self.values = [], 0
         self.points = [{} for _ in self.classes]
@@ -55,7 +55,7 @@ class Gram(Problem):
     # ---- leaves
     def zero(self):
         """The zero vector."""
-        v = RATIONAL.array(np.zeros(self.d, dtype=np.int64))
+        v = self.domain.array(np.zeros(self.d, dtype=np.int64))
         return v.view(self._view) if self.counts else v
 
     def leaf(self, name):
@@ -63,7 +63,7 @@ class Gram(Problem):
         if len(self.leaves) >= self.d:
             raise _Full
         v = self.zero()
-        v[len(self.leaves)] = number(1)
+        v[len(self.leaves)] = self.domain.scalar(1)
         self.leaves.append(name)
         return v
 
@@ -110,6 +110,8 @@ class Gram(Problem):
     def _nearest(self, i, x):
         """The recorded point nearest in coefficients, and the power of two above its distance."""
         best, unit, least = None, number(1), math.inf
+        if self.domain is not RATIONAL:  # symbols have no size: leaves as they are, values counted from the first point
+            return next(iter(self.points[i].values()), None), unit
         for point in self.points[i].values():
             far = max(abs(float(fraction(c))) for c in x - point.x)
             if far < least:
@@ -205,7 +207,7 @@ class Gram(Problem):
         owns = {own for own, _ in self.pairs}
         common = [k for k in range(len(self.leaves)) if k not in owns and k not in gone]
         apart = [[own for own, _ in self.pairs if self.leaves[own][0] == i] for i in range(len(self.classes))]
-        return [common, *(a for a, c in zip(apart, self.counts or (), strict=False) if c > 1 and a)]
+        return [common, *(a for a, c in zip(apart, self.counts or (), strict=False) if c != 1 and a)]
 
     def coordinates(self, u):
         """A vector's coefficients in each block."""
@@ -224,7 +226,7 @@ def _summed(problem):
                 return plain.sum(axis=axis, keepdims=keepdims)
             shape = [1] * plain.ndim
             shape[axis] = len(problem.counts)
-            scaled = plain * RATIONAL.array(np.array(problem.counts)).reshape(shape)
+            scaled = plain * np.array([*problem.counts, None], dtype=object)[:-1].reshape(shape)
             if axis == -2 and plain.shape[-1] == problem.d:
                 scaled = problem.to_mean(scaled)
             return np.asarray(scaled).sum(axis=axis, keepdims=keepdims).view(Summed)

@@ -13,7 +13,8 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import RATIONAL, fraction, need
+from fltheory.core.scalars import RATIONAL, fraction
+from fltheory.core.worstcase.certificate import repaired, rounded
 from fltheory.core.worstcase.classes import SmoothConvex
 from fltheory.core.worstcase.forms import Form, dot, number
 from fltheory.core.worstcase.gram import Gram, built
@@ -21,7 +22,6 @@ from fltheory.core.worstcase.programme import SOLVED, Programme, floats, solved,
 from fltheory.core.worstcase.setting import Setting, of
 from fltheory.core.worstcase.view import View
 
-DIGITS = 12
 WIDTH = Fraction(1, 10**4)
 
 
@@ -95,28 +95,11 @@ class _Search:
         if found is None:
             return None
         P, q, y = found
-        rounded = [[Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in row] for row in (P + P.T) / 2]
-        P = np.array(rounded, dtype=object).reshape(self.k, self.k)
-        q = max(Fraction(round(q * 10**DIGITS), 10**DIGITS), Fraction(0))
-        y = [Fraction(round(float(v) * 10**DIGITS), 10**DIGITS) for v in y]
-        y = self._repaired(rate, P, q, [max(v, Fraction(0)) if k < self.less else v for k, v in enumerate(y)])
-        return (P, q, tuple(y)) if y is not None and self.holds(rate, P, q, y) else None
-
-    def _repaired(self, rate, P, q, y):
+        P = np.array(rounded(((P + P.T) / 2).reshape(-1), 0), dtype=object).reshape(self.k, self.k)
+        (q,) = rounded([q], 1)
         _, target = self.parts(rate, self.weights(P, q))
-        if not len(target):
-            return y
-        flint = need("flint", "exact certificates")
-        order = sorted(range(len(y)), key=lambda k: (k < self.less, -abs(y[k])))
-        missing = target - sum((number(v) * row.values for v, row in zip(y, self.conditions, strict=True)), 0 * target)
-        system = flint.fmpq_mat([[self.conditions[k].values[e] for k in order] + [missing[e]] for e in range(len(target))])
-        reduced, rank = system.rref()
-        for r in range(rank):
-            column = next(c for c in range(len(y) + 1) if reduced[r, c] != 0)
-            if column == len(y):
-                return None
-            y[order[column]] += fraction(reduced[r, len(y)])
-        return y
+        y = repaired(self.conditions, target, rounded(y, self.less), self.less, self.same)
+        return (P, q, tuple(y)) if y is not None and self.holds(rate, P, q, y) else None
 
     def _floats(self, rate):
         """P, q and multipliers as far inside the conditions as the scale 100 >= P allows; None if the solver finds none."""

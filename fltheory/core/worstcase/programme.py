@@ -99,13 +99,11 @@ class Programme:
         from scipy import sparse
         A = np.array([self.flat(r) for r in self.rows]).reshape(len(self.rows), -1)
         b = np.array([float_(r.constant) for r in self.rows])
-        cones, upto = [], 0
-        order = [*range(len(self.less)), *range(len(self.less), len(self.less) + len(self.same))]
+        cones, upto = [], len(self.less) + len(self.same)
         if self.less:
             cones.append(clarabel.NonnegativeConeT(len(self.less)))
         if self.same:
             cones.append(clarabel.ZeroConeT(len(self.same)))
-        upto = len(order)
         sign = np.ones(len(self.rows))
         sign[:upto] = 1 / np.maximum(np.abs(A[:upto]).max(axis=1, initial=0.0), 1e-300)  # rows of the same size
         for m in self.matrices:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
+from fltheory.core.elements import Symbolic
 from fltheory.core.errors import BadInput, TooLarge, refuse
 from fltheory.core.laws.draw import Slots
 from fltheory.core.laws.memoryless import Full
@@ -39,14 +40,15 @@ class Setting:
     weights: Any = None
     noise: Any = None
     start: str = "init"
+    domain: Any = RATIONAL
 
     def programme(self) -> Programme:
         """The exact programme. Raises TooLarge."""
         return built(self._programme)
 
     def _programme(self, size):
-        gram = Gram(self.classes, self.weights, self.counts, size)
-        algorithm = self.algorithm.to(RATIONAL)
+        gram = Gram(self.classes, self.weights, self.counts, size, self.domain)
+        algorithm = self.algorithm.to(self.domain)
         x0 = gram.leaf("x0") if self.start == "free" or not all(c.low >= 0 for c in self.classes) else None
         star = functools.cache(gram.minimiser)
         if x0 is None:  # the minimiser first: it is then the origin, from which values count
@@ -149,7 +151,8 @@ def _conditions(found):
     return found
 
 
-def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clients=None, weights=None, noise=None, start="init"):
+def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clients=None, weights=None, noise=None, start="init",
+       domain=RATIONAL):
     """The `Setting` of the arguments of `worst_case`; raises BadInput for what has no meaning."""
     given = [classes] if isinstance(classes, (FunctionClass, Dissimilar)) else list(classes)
     kinds, joint = [c for c in given if isinstance(c, FunctionClass)], [c for c in given if isinstance(c, Dissimilar)]
@@ -157,7 +160,7 @@ def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clie
     if wrong or not kinds:
         refuse("classes", wrong[0] if wrong else given, "is no class of functions", "Give ft.SmoothConvex(L, mu), for example.")
     for what, value in (("clients", clients), ("rounds", rounds), *((("counts", c) for c in counts) if counts is not None else ())):
-        if value is not None and not is_count(value):
+        if value is not None and not is_count(value) and not isinstance(value, Symbolic):
             refuse(what, value, "is an int >= 1", "Give a count.")
     if clients is not None:
         if len(kinds) not in (1, clients):
@@ -180,4 +183,4 @@ def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clie
     if counts is not None and noise is not None:
         refuse("noise", noise, "counted clients have no noise of their own", "Leave counts out.")
     return Setting(algorithm, tuple(kinds), tuple(joint), law, measure, tuple(initial), rounds,
-                   tuple(counts) if counts is not None else None, weights, noise, start)
+                   tuple(counts) if counts is not None else None, weights, noise, start, domain)
