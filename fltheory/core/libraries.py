@@ -14,10 +14,11 @@ def have(library: str) -> bool:
 
 def need(library: str, purpose: str):
     """Import an optional library or say what it would have been used for."""
-    if not have(library):
+    try:
+        return importlib.import_module(library)
+    except ModuleNotFoundError:
         raise MissingLibrary(f"{library} is not installed: it is needed for {purpose}. "
-                             f"Install it (pip install {_PIP.get(library, library)}) to get this result.")
-    return importlib.import_module(library)
+                             f"Install it (pip install {_PIP.get(library, library)}) to get this result.") from None
 
 
 _PIP = {"flint": "python-flint"}

@@ -1,4 +1,4 @@
-"""Linear algebra generic over scalars: elimination for every exact type, definiteness and spectra for rationals.
+"""Linear algebra generic over scalars: every exact type, definiteness and spectra for rationals.
 
 The one part of the engine that a paper's formulas may import.
 """
@@ -21,8 +21,8 @@ from fltheory.core.linalg.elimination import (
     solve,
     trace,
 )
-from fltheory.core.linalg.modular import rational_reconstruct
-from fltheory.core.linalg.storage import integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
+from fltheory.core.linalg.entries import integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
+from fltheory.core.residues import rational_reconstruct
 
 __all__ = [
     "charpoly_radius",

@@ -1,22 +1,21 @@
 """Definiteness, eigenvalue bounds and spectral radii of rational matrices, decided exactly."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
+from fltheory.core.libraries import need
 from fltheory.core.linalg.elimination import identity
-from fltheory.core.linalg.storage import _excludes_zero, _flint, _matrix, to_fmpq_matrix, to_fractions
+from fltheory.core.linalg.entries import excludes_zero, integer_matrix, shaped, to_fmpq_matrix, to_fractions, together
 
 
 def _require_symmetric(A):
-    for i in range(len(A)):
-        for j in range(i):
-            if _excludes_zero(A[i, j] - A[j, i]):
-                raise ValueError(
-                    f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
-                    "symmetric; symmetrise it with (A + A.T) / 2"
-                )
+    for i, j in zip(*np.tril_indices(len(A), -1), strict=True):
+        if A[i, j] is not A[j, i] and excludes_zero(A[i, j] - A[j, i]):
+            raise ValueError(
+                f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
+                "symmetric; symmetrise it with (A + A.T) / 2"
+            )
 
 
 def ldl(A):
@@ -26,14 +25,15 @@ def ldl(A):
     then zero below its diagonal).  Raises numpy.linalg.LinAlgError where that fails, ValueError when A is not
     square or not symmetric.
     """
-    A = _matrix(A, square=True)
+    kind, (A,) = together(shaped(A, square=True))
+    A = to_fractions(A) if kind == "int" else A
     _require_symmetric(A)
     d = len(A)
     S, L = A.copy(), identity(d, A)
     for k in range(d):
         pivot = S[k, k]
         below = [i for i in range(k + 1, d) if not S[i, k] == 0]
-        if below and not _excludes_zero(pivot):
+        if below and not excludes_zero(pivot):
             raise np.linalg.LinAlgError(
                 f"pivot {k} of ldl is {pivot} above a nonzero column; without pivoting every leading "
                 "minor must be nonzero; permute the matrix"
@@ -46,46 +46,37 @@ def ldl(A):
     return L, S.diagonal().copy()
 
 
-def _symmetric_fractions(A, name):
-    A = np.asarray(A)
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"{name} got shape {A.shape}; the matrix must be square; reshape it")
-    A = to_fractions(A)
+def _symmetric(A):
+    """The array of a rational symmetric matrix: ints and Fractions, or flint rationals."""
+    A = shaped(A, square=True)
+    if A.dtype != object or together(A)[0] not in ("int", "Fraction", "fmpq"):
+        A = to_fractions(A)
     _require_symmetric(A)
     return A
 
 
-def _definite(F, strict):
-    """Sign test on a symmetric array of Fractions, by symmetric fraction-free elimination on ints."""
-    d = len(F)
-    scale = math.lcm(*(x.denominator for x in F.flat))
-    S = [[x.numerator * (scale // x.denominator) for x in row] for row in F.tolist()]
-    left, last = list(range(d)), 1
-    # While all pivots are positive, S on `left` is a positive multiple of the Schur complement.
-    while left:
-        for i in list(left):
-            if S[i][i] < 0 or (S[i][i] == 0 and (strict or any(S[i][j] for j in left))):
-                return False
-            if S[i][i] == 0:
-                left.remove(i)  # its row is zero
-        if not left:
-            return True
-        k = left.pop(0)
-        pivot, column = S[k][k], [S[i][k] for i in range(d)]
-        for at, i in enumerate(left):
-            for j in left[: at + 1]:
-                S[i][j] = S[j][i] = (pivot * S[i][j] - column[i] * column[j]) // last
-        last = pivot
-    return True
+def _definite(A, strict):
+    """Sign test on a symmetric array of rationals, by flint's fraction-free elimination over the integers."""
+    M, _ = to_fmpq_matrix(A).numer_denom()
+    d = M.nrows()
+    if not strict:
+        # the pivots of a symmetric A pick a regular block, of which A is a congruence: A = C' block C
+        form, _, found = M.rref()
+        pivots = [next(j for j in range(d) if form[i, j] != 0) for i in range(found)]
+        M, d = integer_matrix(np.array(M.tolist(), dtype=object).reshape(d, d)[np.ix_(pivots, pivots)]), found
+    if d == 0:
+        return True
+    swaps, _, _, U = M.fflu()
+    return all(swaps[k, k] == 1 and U[k, k] > 0 for k in range(d))  # without a swap, the pivots are the leading minors
 
 
 def is_positive_definite(A, strict=True):
     """Whether the rational symmetric A, shape (d, d), is positive definite (semidefinite for strict=False).
 
     Decided exactly; True when d is 0.  Raises ValueError when A is not square, symmetric and finite,
-    TypeError when an entry is not rational.
+    TypeError when an entry is not rational, MissingLibrary without python-flint.
     """
-    return _definite(_symmetric_fractions(A, "is_positive_definite"), strict)
+    return _definite(_symmetric(A), strict)
 
 
 def largest_eigenvalue_bound(A, digits=12):
@@ -97,7 +88,7 @@ def largest_eigenvalue_bound(A, digits=12):
     """
     if digits not in range(1, 15):
         raise ValueError(f"digits is {digits!r}; it must be an int from 1 to 14; the first guess is a float")
-    digits, F = int(digits), _symmetric_fractions(A, "eigenvalue bound")
+    digits, F = int(digits), to_fractions(_symmetric(A))
     d = len(F)
     if d == 0:
         raise ValueError("the matrix is empty; it must have at least one eigenvalue; pass d >= 1")
@@ -131,12 +122,11 @@ def charpoly_radius(A, bits=128):
     """(low, high): Fractions, low <= spectral radius of A <= high, for rational A of shape (d, d), d >= 1.
 
     Rigorous: ball enclosures, at `bits` >= 2 bits, of all roots of the exact characteristic polynomial
-    (multiple roots included), rounded outward.  Raises ImportError without python-flint, ValueError when A is
+    (multiple roots included), rounded outward.  Raises MissingLibrary without python-flint, ValueError when A is
     empty or not square or bits is too small, TypeError when an entry is not rational.
     """
-    flint = _flint("charpoly_radius")
-    A = np.asarray(A)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) == 0:
+    flint, A = need("flint", "the roots of characteristic polynomials"), shaped(A, square=True)
+    if len(A) == 0:
         raise ValueError(f"matrix has shape {A.shape}; it must be square with d >= 1; reshape it")
     if bits not in range(2, 1 << 24):
         raise ValueError(f"bits is {bits!r}; it must be an integer of at least 2; 128 is usual")
