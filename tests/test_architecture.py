@@ -21,7 +21,7 @@ ROOMS = ("verdicts", "blackbox", "workbench")
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"core.errors", "core.libraries", "core.quotients", "core.elements", "core.scalars", "core.arrays", "core.linalg",
+    {"core.errors", "core.libraries", "core.elements", "core.scalars", "core.arrays", "core.linalg",
      "core.records", "core.residues", "core.streams", "core.tables", "core.statistics", "core.evidence", "core.relations",
      "core.asserted"},
     {"core.problems"},

@@ -1,82 +1,64 @@
-"""Number types for numpy object arrays: residues modulo a prime, and rational functions in named symbols."""
+"""Rational functions in named symbols, made to stand in numpy object arrays: quotients of flint's polynomials."""
 from __future__ import annotations
 
+import functools
+import math
 import numbers
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import Inexact, refuse
-from fltheory.core.quotients import functions
+from fltheory.core.libraries import need
 
 
-class Residue:
-    """An integer modulo a prime, with the operators a round uses."""
+@functools.lru_cache(maxsize=256)
+def functions(names: tuple) -> Functions:
+    """The field of rational functions over the rationals in these symbols."""
+    return Functions(names)
 
-    __slots__ = ("prime", "value")
 
-    def __init__(self, value: int, prime: int):
-        self.value, self.prime = value % prime, prime
+class Functions:
+    """A field of rational functions: its polynomials, and the canonical form that lets equality decide identity."""
 
-    def _read(self, other):
-        if isinstance(other, Residue):
-            return other.value
-        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-            return int(other)
-        if isinstance(other, (float, np.floating)):
-            raise Inexact(f"a residue met the float {other!r}: exact rounds take integer literals only")
-        return None
+    def __init__(self, names):
+        flint = need("flint", "rational functions in symbols")
+        self.names, self.number = names, flint.fmpq
+        plain = tuple(f"x{k}" for k in range(len(names)))  # flint's names are ASCII
+        self.ring = flint.fmpq_mpoly_ctx.get(plain, "lex")
+        self.one = self.ring.constant(1)
+        self.generators = tuple(Symbolic(self, g, self.one) for g in self.ring.gens())
 
-    def __add__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(self.value + v, self.prime)
+    def constant(self, f):
+        return Symbolic(self, self.ring.constant(self.number(int(f.numerator), int(f.denominator))), self.one)
 
-    def __sub__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(self.value - v, self.prime)
+    def polynomial(self, terms):
+        """terms: {powers: Fraction}, one power per symbol."""
+        given = {k: self.number(int(v.numerator), int(v.denominator)) for k, v in terms.items()}
+        return Symbolic(self, self.ring.from_dict(given), self.one)
 
-    def __rsub__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(v - self.value, self.prime)
-
-    def __mul__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(self.value * v, self.prime)
-
-    def __truediv__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(self.value * pow(v, -1, self.prime), self.prime)
-
-    def __rtruediv__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else Residue(v * pow(self.value, -1, self.prime), self.prime)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __neg__(self):
-        return Residue(-self.value, self.prime)
-
-    def __eq__(self, other):
-        v = self._read(other)
-        return NotImplemented if v is None else (self.value - v) % self.prime == 0
-
-    def __hash__(self):
-        return hash((self.value, self.prime))
-
-    def __repr__(self):
-        return f"{self.value} mod {self.prime}"
+    def reduced(self, top, bottom):
+        """top / bottom without common factor, the denominator monic."""
+        if bottom.is_zero():
+            raise ZeroDivisionError("division by a rational function that is 0")
+        if not bottom.is_constant():
+            common = top.gcd(bottom)
+            if not common.is_constant():
+                top, bottom = top / common, bottom / common
+        lead = bottom.leading_coefficient()
+        return Symbolic(self, top, bottom) if lead == 1 else Symbolic(self, top / lead, bottom / lead)
 
 
 class Symbolic:
-    """An element of a field of rational functions (`quotients`), made to stand in numpy arrays and to refuse floats.
+    """A rational function top / bottom in canonical form, which refuses floats.
 
     Equality decides identity: no simplification is ever needed.
     """
 
-    __slots__ = ("element", "functions")
+    __slots__ = ("bottom", "field", "top")
 
-    def __init__(self, element, functions):
-        self.element, self.functions = element, functions
+    def __init__(self, field, top, bottom):
+        self.field, self.top, self.bottom = field, top, bottom
 
     def __reduce__(self):
         return _rebuilt, (self.names, *map(dict, self.terms()))
@@ -84,76 +66,86 @@ class Symbolic:
     @property
     def names(self) -> tuple:
         """The symbols of its field."""
-        return self.functions.names
+        return self.field.names
 
     def terms(self):
         """([(powers, Fraction)] of the numerator, the same of the denominator), one power per symbol of the field."""
-        return self.functions.terms(self.element)
+        return tuple([(tuple(map(int, powers)), Fraction(int(c.p), int(c.q))) for powers, c in part.terms()]
+                     for part in (self.top, self.bottom))
 
     def _read(self, other):
+        """The other number in this field; None for what is no number, such as an array."""
         if isinstance(other, Symbolic):
             if other.names != self.names:
                 refuse("number", other, f"is a symbol of {other.names}, not of {self.names}", "Take all symbols from one Field.")
-            return other.element
+            return other
         if isinstance(other, (bool, float, np.floating)):
             raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only")
-        if isinstance(other, (numbers.Rational, np.integer)):
-            return self.functions.constant(Fraction(int(other.numerator), int(other.denominator)))
-        if type(other).__name__ == "fmpq":
-            return self.functions.constant(Fraction(int(other.p), int(other.q)))
+        if isinstance(other, (numbers.Rational, np.integer)) or type(other).__name__ == "fmpq":
+            return self.field.constant(other)
         return None
 
-    def _with(self, other, op):
-        v = self._read(other)
-        return NotImplemented if v is None else Symbolic(op(self.element, v), self.functions)
-
     def __add__(self, other):
-        return self._with(other, lambda a, b: a + b)
-
-    def __sub__(self, other):
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other):
-        return self._with(other, lambda a, b: b - a)
+        v = self._read(other)
+        if v is None:
+            return NotImplemented
+        if self.bottom == v.bottom:
+            return self.field.reduced(self.top + v.top, self.bottom)
+        return self.field.reduced(self.top * v.bottom + v.top * self.bottom, self.bottom * v.bottom)
 
     def __mul__(self, other):
-        return self._with(other, lambda a, b: a * b)
+        v = self._read(other)
+        return NotImplemented if v is None else self.field.reduced(self.top * v.top, self.bottom * v.bottom)
 
     def __truediv__(self, other):
-        return self._with(other, lambda a, b: a / b)
+        v = self._read(other)
+        return NotImplemented if v is None else self.field.reduced(self.top * v.bottom, self.bottom * v.top)
 
     def __rtruediv__(self, other):
-        return self._with(other, lambda a, b: b / a)
-
-    __radd__, __rmul__ = __add__, __mul__
+        v = self._read(other)
+        return NotImplemented if v is None else v / self
 
     def __neg__(self):
-        return Symbolic(-self.element, self.functions)
+        return Symbolic(self.field, -self.top, self.bottom)
+
+    def __sub__(self, other):
+        v = self._read(other)
+        return NotImplemented if v is None else self + -v
+
+    def __rsub__(self, other):
+        return -self + other
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def __pow__(self, k):
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             refuse("exponent", k, "a power of a rational function has an integer exponent",
                    "Introduce a symbol for a power with another exponent.")
-        if k == 0:
-            return Symbolic(self.functions.constant(1), self.functions)
-        return Symbolic(self.element**int(k), self.functions) if k > 0 else 1 / self**-k  # sympy's (-1)**-1 is not -1
+        return Symbolic(self.field, self.top**int(k), self.bottom**int(k)) if k >= 0 else 1 / self**-k
 
     def __eq__(self, other):
         v = self._read(other)
-        return NotImplemented if v is None else self.element == v
+        return NotImplemented if v is None else self.top == v.top and self.bottom == v.bottom
 
     def __hash__(self):
-        return hash(self.element)
+        return hash(tuple(map(tuple, self.terms())))
 
     def __repr__(self):
-        return self.functions.shown(self.element)
+        """As sympy writes it: integer coefficients without common factor, the denominator's leading one positive."""
+        top, bottom = self.terms()
+        values = [c for _, c in (*top, *bottom)]
+        unit = Fraction(math.lcm(*(c.denominator for c in values)), math.gcd(*(c.numerator for c in values)))
+        unit = unit / math.gcd(*(int(c * unit) for c in values))
+        field = _written(self.names)
+        return str(field.raw_new(*(field.ring.from_dict({k: field.domain(int(c * unit)) for k, c in part})
+                                   for part in (top, bottom))))
 
     def substitute(self, **values):
         """Replace generators by rationals or other elements; exact. Raises ZeroDivisionError at a pole."""
         new = []
-        for name, generator in zip(self.names, self.functions.generators, strict=True):
+        for name, generator in zip(self.names, self.field.generators, strict=True):
             given = values.pop(name, None)
-            new.append(Symbolic(generator, self.functions) if given is None else given)
+            new.append(generator if given is None else given)
         if values:
             refuse("substitute", sorted(values), f"the field has the symbols {self.names}", "Name one of them.")
         top, bottom = (_evaluate(part, new) for part in self.terms())
@@ -168,9 +160,9 @@ class Symbolic:
             for powers, coefficient in terms:
                 rest = tuple(0 if k == at else v for k, v in enumerate(powers))
                 parts.setdefault(powers[at], {})[rest] = coefficient
-            return {k: Symbolic(self.functions.polynomial(v), self.functions) for k, v in parts.items()}
+            return {k: self.field.polynomial(v) for k, v in parts.items()}
         top, bottom = map(by_power, self.terms())
-        zero = Symbolic(self.functions.constant(0), self.functions)
+        zero = self.field.constant(0)
         if 0 not in bottom:
             refuse("series", str(self), f"has a pole at {symbol} = 0", "Divide the leading power out first.")
         out = []
@@ -185,7 +177,13 @@ class Symbolic:
 
 def _rebuilt(names, top, bottom):
     field = functions(names)
-    return Symbolic(field.polynomial(top) / field.polynomial(bottom), field)
+    return field.polynomial(top) / field.polynomial(bottom)
+
+
+@functools.lru_cache(maxsize=256)
+def _written(names):
+    import sympy
+    return sympy.field(names, sympy.QQ)[0]
 
 
 def _evaluate(terms, point):

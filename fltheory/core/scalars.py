@@ -7,9 +7,9 @@ never the reverse.
 | domain            | arrays                           | what a round means                   |
 | FLOAT             | numpy float64                    | numbers                              |
 | Torch(device)     | torch float64                    | batched simulation                   |
-| RATIONAL          | object, `flint.fmpq`/`Fraction`  | exact rationals                      |
+| RATIONAL          | object, `flint.fmpq`             | exact rationals                      |
 | Balls(bits)       | object, `flint.arb`              | rigorous enclosures                  |
-| Modular(prime)    | object, `nmod` or `Residue`      | exact linear algebra without growth  |
+| Modular(prime)    | object, `flint.fmpz_mod`         | exact linear algebra without growth  |
 | Field(names)      | object, `Symbolic`               | identities between rational functions|
 """
 from __future__ import annotations
@@ -20,17 +20,15 @@ import hashlib
 import math
 import numbers
 import re
-import sys
 import warnings
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from fltheory.core.elements import Residue, Symbolic
+from fltheory.core.elements import Symbolic, functions
 from fltheory.core.errors import BadInput, Inexact, refuse
 from fltheory.core.libraries import have, need
-from fltheory.core.quotients import functions
 from fltheory.core.residues import BITS, Residues
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
@@ -177,6 +175,10 @@ class Domain:
         out[:] = [self.scalar(v) for v in flat]
         return out.reshape(values.shape)
 
+    def working(self):
+        """A context in which to compute with numbers of this arithmetic: its precision holds there, and there only."""
+        return contextlib.nullcontext()
+
     def owns(self, value) -> bool:
         """Whether a computed element still is a number of this arithmetic (integers count as exact)."""
         raise NotImplementedError
@@ -251,20 +253,14 @@ class Torch(Domain):
 
 
 class _Rational(Domain):
-    """Exact rationals in object arrays: `flint.fmpq`, or `Fraction` where flint is absent."""
+    """Exact rationals in object arrays of `flint.fmpq`."""
 
     name = "rationals"
     exact = True
 
-    @functools.cached_property
-    def _make(self):
-        if have("flint"):
-            import flint
-            return lambda f: flint.fmpq(f.numerator, f.denominator)
-        return lambda f: f
-
     def scalar(self, value):
-        return self._make(fraction(value))
+        f = fraction(value)
+        return need("flint", "exact rationals").fmpq(f.numerator, f.denominator)
 
     def owns(self, value):
         return is_rational(value)
@@ -281,28 +277,21 @@ class Balls(Domain):
 
     def scalar(self, value):
         flint = need("flint", "ball arithmetic")
-        flint.ctx.prec = max(flint.ctx.prec, self.bits)
+        flint.ctx.prec = self.bits  # flint has one precision: that of the balls asked for last, outside `working`
         if isinstance(value, flint.arb):
             return value
         f = fraction(value)
         return flint.arb(flint.fmpq(f.numerator, f.denominator))
 
-    @staticmethod
     @contextlib.contextmanager
-    def apart(bits=53):
-        """Within, balls begin at this precision and are raised only by what is computed there; afterwards it is as before.
-
-        flint has one precision for the whole process: without this an enclosure would depend on what ran earlier.
-        """
-        loaded = sys.modules.get("flint")
-        before = loaded.ctx.prec if loaded else 53
-        if loaded:
-            loaded.ctx.prec = bits
-        try:
+    def working(self):
+        with need("flint", "ball arithmetic").ctx.workprec(self.bits):
             yield
-        finally:
-            if "flint" in sys.modules:
-                sys.modules["flint"].ctx.prec = before
+
+    @staticmethod
+    def apart(bits=53):
+        """Within, balls begin at this precision, and afterwards it is as before; nothing happens without flint."""
+        return Balls(bits).working() if have("flint") else contextlib.nullcontext()
 
     def owns(self, value):
         return type(value).__name__ == "arb" or isinstance(value, (int, np.integer))
@@ -329,14 +318,11 @@ class Modular(Domain):
         self.name = f"integers mod {prime}"
 
     @functools.cached_property
-    def _make(self):
-        if self.prime < 2**64 and have("flint"):  # machine-word residues: five times faster than ours
-            import flint
-            return lambda v: flint.nmod(v, self.prime)
-        return lambda v: Residue(v, self.prime)
+    def _integers(self):
+        return need("flint", "integers modulo a prime").fmpz_mod_ctx(self.prime)
 
     def scalar(self, value):
-        return self._make(self.residue(value))
+        return self._integers(self.residue(value))
 
     def residue(self, value) -> int:
         """The residue of a declared number, 0 to prime - 1."""
@@ -360,7 +346,7 @@ class Modular(Domain):
         return total % self.prime
 
     def owns(self, value):
-        return isinstance(value, Residue) or type(value).__name__ == "nmod"
+        return type(value).__name__ == "fmpz_mod"
 
     def __eq__(self, other):
         return type(other) is type(self) and other.prime == self.prime
@@ -379,8 +365,8 @@ class Words(Modular):
         if prime.bit_length() > BITS:
             refuse("prime", prime, f"machine words hold residues modulo primes below 2^{BITS}", "Use Modular(prime).")
 
-    def _make(self, value):
-        return Residues(value, self.prime)
+    def scalar(self, value):
+        return Residues(self.residue(value), self.prime)
 
     def array(self, values):
         values = values if isinstance(values, np.ndarray) else entries(values)
@@ -409,7 +395,7 @@ class Field(Domain):
             refuse("names", names, "symbols are different identifiers in one string", 'For example Field("eta p1 p2").')
         self._functions = functions(self.names)
         self.name = f"QQ({', '.join(self.names)})"
-        self.symbols = tuple(Symbolic(g, self._functions) for g in self._functions.generators)
+        self.symbols = self._functions.generators
 
     def scalar(self, value):
         if isinstance(value, Symbolic):
@@ -417,7 +403,7 @@ class Field(Domain):
                 refuse("number", value, f"is a symbol of {value.names}, not of {self.name}",
                        "Take all symbols from one Field.")
             return value
-        return Symbolic(self._functions.constant(fraction(value)), self._functions)
+        return self._functions.constant(fraction(value))
 
     def owns(self, value):
         return isinstance(value, Symbolic)

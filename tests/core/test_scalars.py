@@ -1,3 +1,4 @@
+import sys
 from fractions import Fraction as Q
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.core import libraries, scalars
+from fltheory.core.elements import Symbolic, functions
 from fltheory.core.errors import BadInput, Inexact, MissingLibrary
 from fltheory.core.linalg import rational_reconstruct
 from fltheory.core.scalars import (
@@ -15,7 +16,6 @@ from fltheory.core.scalars import (
     Balls,
     Field,
     Modular,
-    Residue,
     Torch,
     declare,
     domain_of,
@@ -80,7 +80,7 @@ def test_residues_follow_the_rationals(a, b):
     domain = Modular(PRIME)
 
     def residue(q):
-        return Residue(q.numerator * pow(q.denominator, -1, PRIME), PRIME)
+        return domain.scalar(q.numerator * pow(q.denominator, -1, PRIME))
 
     x, y = residue(a), residue(b)
     assert (x + y, x - y, x * y, -x) == (residue(a + b), residue(a - b), residue(a * b), residue(-a))
@@ -89,26 +89,32 @@ def test_residues_follow_the_rationals(a, b):
         assert x / y * y == x and 1 / y * y == 1 and hash(y / y) == hash(residue(Q(1)))
     assert domain.scalar(a) == domain.scalar(a + 0)
     large = Modular(LARGE_PRIME)
-    assert rational_reconstruct(large.scalar(a).value, LARGE_PRIME) == a
+    assert rational_reconstruct(int(large.scalar(a)), LARGE_PRIME) == a
 
 
 def test_residues_divide_by_no_zero():
-    with pytest.raises((ZeroDivisionError, ValueError)):
-        Residue(1, PRIME) / Residue(PRIME, PRIME)
-    with pytest.raises((ZeroDivisionError, ValueError)):
-        1 / Residue(0, PRIME)
+    domain = Modular(PRIME)
+    for top in (1, domain.scalar(1)):
+        with pytest.raises(ZeroDivisionError):
+            top / domain.scalar(PRIME)
 
 
-@pytest.mark.parametrize("make", [lambda: Residue(3, PRIME), lambda: Field("a").symbols[0]], ids=["residue", "symbol"])
+@pytest.mark.parametrize("make", [lambda: Modular(PRIME).scalar(3), lambda: RATIONAL.scalar(3), lambda: Field("a").symbols[0]],
+                         ids=["residue", "rational", "symbol"])
 def test_exact_scalars_refuse_floats(make):
     x = make()
+    refusal = (Inexact, "integer literals only") if isinstance(x, Symbolic) else (TypeError, "unsupported operand")
     for bad in (0.5, HALF):
-        for op in (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a == b):
+        for op in (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b):
+            for pair in ((x, bad), (bad, x)):
+                with pytest.raises(refusal[0], match=refusal[1]):
+                    op(*pair)
+        if isinstance(x, Symbolic):
             for pair in ((x, bad), (bad, x)):
                 with pytest.raises(Inexact, match="integer literals only"):
-                    op(*pair)
+                    assert pair[0] == pair[1]
     column = np.array([x, x], dtype=object)
-    with pytest.raises(Inexact):
+    with pytest.raises(refusal[0]):
         column * np.array([0.5, 1.0])
     mask = np.array([0, 1])
     assert (column * mask).tolist() == [0 * x, x]
@@ -180,16 +186,17 @@ def test_rationals_stay_exact_and_floats_are_derived():
     assert FLOAT.array(np.arange(2)).dtype == np.float64
 
 
-def test_rationals_without_flint(monkeypatch):
-    for module in (scalars, libraries):
-        monkeypatch.setattr(module, "have", lambda library: False)
-    plain = scalars._Rational()
-    assert type(plain.scalar("1/2")) is Q
-    assert isinstance(Modular(WORD).scalar("1/2"), Residue)
-    with pytest.raises(MissingLibrary, match="python-flint"):
-        Balls().scalar(1)
+def test_exact_numbers_need_flint_and_floats_do_not(monkeypatch):
+    monkeypatch.setitem(sys.modules, "flint", None)
+    functions.cache_clear()
+    for domain in (lambda: RATIONAL, lambda: Modular(WORD), lambda: Balls(), lambda: Field("of_nobody_else")):
+        with pytest.raises(MissingLibrary, match="python-flint"):
+            domain().scalar(1)
     with pytest.raises(MissingLibrary, match="pip install nothing"):
         need("nothing", "a test")
+    assert FLOAT.scalar("1/2") == 0.5 and declare(["1/2"])[0] == Q(1, 2)
+    with Balls.apart():
+        pass
 
 
 def test_balls_enclose():
@@ -200,10 +207,32 @@ def test_balls_enclose():
     assert Balls().scalar(0.1).contains(flint.fmpq(Q(0.1).numerator, Q(0.1).denominator))
 
 
-def test_word_sized_residues_use_flint():
+def test_balls_compute_at_their_own_precision_whatever_ran_before():
     flint = pytest.importorskip("flint")
-    assert Modular(WORD).scalar("1/3") * 3 == 1
-    assert isinstance(Modular(WORD).scalar(5), flint.nmod)
+
+    def width(bits):
+        x = Balls(bits).scalar("1/3")
+        return (x * x).rad()
+    with Balls.apart():
+        first = width(64)
+        assert width(2000) < 1e-300 < 1e-25 < first == width(64) < 1e-18
+    before = flint.ctx.prec
+    with Balls(300).working():
+        assert flint.ctx.prec == 300
+        with Balls(64).working():
+            assert flint.ctx.prec == 64
+        assert flint.ctx.prec == 300
+    with pytest.raises(ArithmeticError), Balls(99).working():
+        raise ArithmeticError
+    with FLOAT.working():
+        assert flint.ctx.prec == before
+
+
+def test_residues_are_those_of_flint():
+    flint = pytest.importorskip("flint")
+    for prime in (WORD, LARGE_PRIME):
+        assert Modular(prime).scalar("1/3") * 3 == 1
+        assert isinstance(Modular(prime).scalar(5), flint.fmpz_mod)
 
 
 def test_equal_domains_are_one_key():

@@ -306,10 +306,7 @@ class Moments:
         sure = (self.modes == 1 or self.cycle) and all(mix.single for mix in self.mixtures)
         if not sure or not is_rational(self.variance) or not self.variance == 0:
             return None
-        try:
-            low, high = linalg.charpoly_radius(self.period_matrix())
-        except ImportError:
-            return None
+        low, high = linalg.charpoly_radius(self.period_matrix())
         return True if high < 1 else False if low >= 1 else None
 
     def _noisy(self, mix, q, v):

@@ -18,13 +18,12 @@ from fltheory.core.errors import (
 )
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
-from fltheory.core.operators.mixture import Mixture, _along
+from fltheory.core.operators.mixture import Mixture, along
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.outcomes import mixtures
 from fltheory.core.operators.probe import layout, probe_init, probe_model
-from fltheory.core.operators.ranges import overflow, ranged
 from fltheory.core.operators.reach import Reach, everything, reachable
-from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, prepare
+from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, fraction
@@ -95,11 +94,19 @@ class Operator:
 
     def exact(self) -> Operator:
         """The same operator in rationals (a float problem is taken at its dyadic values)."""
-        return self if self.domain is RATIONAL else self.in_domain(RATIONAL)
+        return self.in_domain(RATIONAL)
 
     def in_domain(self, domain: Domain) -> Operator:
-        """The same operator in another arithmetic; the reachable subspace is not decided again."""
-        return _build(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
+        """The same operator in another arithmetic, built once; the reachable subspace is not decided again."""
+        if domain == self.domain:
+            return self
+        if domain not in self._twins:
+            self._twins[domain] = _build(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
+        return self._twins[domain]
+
+    @functools.cached_property
+    def _twins(self):
+        return {}
 
     @functools.cached_property
     def _basis(self):
@@ -107,6 +114,7 @@ class Operator:
         return self.reach.to(self.domain).V
 
     # ---- first moments ---------------------------------------------------------------------------------
+    @ranged
     def mean_map(self):
         """(M, c) of the mean round in reduced coordinates (modes stacked)."""
         pi = self.moments.stationary_modes()
@@ -179,14 +187,14 @@ class Operator:
     def rate(self) -> float:
         """Contraction factor of the mean per round: spectral radius on the reachable subspace (a float)."""
         if self.moments.cycle:
-            return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_rate()
+            return self.in_domain(FLOAT).moments.mean_rate()
         return float(np.abs(self._eigenvalues).max(initial=0.0))
 
     # ---- second moments --------------------------------------------------------------------------------
     @ranged
     def mean_square_rate(self) -> float:
         """Contraction factor of E|z - z*|^2 per round: spectral radius of E[M (x) M] (a float)."""
-        return (self if self.domain is FLOAT else self.in_domain(FLOAT)).moments.mean_square_rate()
+        return self.in_domain(FLOAT).moments.mean_square_rate()
 
     @property
     def stable(self) -> bool:
@@ -244,6 +252,7 @@ class Operator:
         return optimum(self.problem.exact() if exact else self.problem).x
 
     # ---- finite horizons -------------------------------------------------------------------------------
+    @ranged
     def begin(self, x0):
         """(pi, m, X) before the first round from server model x0 (d,)."""
         J, z0 = self.initial
@@ -264,17 +273,21 @@ class Operator:
 
         The numbers stay those of `domain`: long exact trajectories are summed before they are converted.
         """
-        V = self._basis
-        E, e = self.model
-        A, a = E @ V, (E * self.origin).sum(-1) + e
-        now = self.begin(x0)
+        now = None
         for _ in range(rounds):
-            m, X = now[1].sum(0), now[2].sum(0)
-            mean = (A * m).sum(-1)
-            cross = mean[:, None] * a[None, :]
-            yield mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
-            now = self.moments.step(*now)
+            with self.domain.working():  # a caller may compute in another precision in between
+                if now is None:
+                    E, e = self.model
+                    A, a, now = E @ self._basis, (E * self.origin).sum(-1) + e, self.begin(x0)
+                else:
+                    now = self.moments.step(*now)
+                m, X = now[1].sum(0), now[2].sum(0)
+                mean = (A * m).sum(-1)
+                cross = mean[:, None] * a[None, :]
+                seen = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
+            yield seen
 
+    @ranged
     def mean_gradient_square(self, surrogate, rounds, x0=None):
         """(1/T) sum_{t<T} E|grad F~(x_t)|^2 for a quadratic surrogate objective; rounds = T >= 1, or None for T = inf.
 
@@ -295,6 +308,7 @@ class Operator:
                     for mean, second in self.trajectory(rounds, x0))
         return self._public(total / rounds)
 
+    @ranged
     def carried(self, form, rounds, state=False):
         """The symmetric F (d + 1, d + 1) with E (x_T, 1)' Q (x_T, 1) = (x_0, 1)' F (x_0, 1) after T = rounds >= 0 rounds.
 
@@ -355,9 +369,13 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
-@np.errstate(all="ignore")  # what overflows is refused below, in words
 def _build(algorithm, problem, law, noise, start, domain, reach):
     check_size(algorithm, problem, domain, start, reach)
+    with np.errstate(all="ignore"), domain.working():  # what overflows is refused, in words
+        return _built(algorithm, problem, law, noise, start, domain, reach)
+
+
+def _built(algorithm, problem, law, noise, start, domain, reach):
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
     noisy = bool(fraction(noise))
@@ -385,7 +403,7 @@ def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
     that contain 0, and in floats to 1e-9 of the largest term.
     """
     local = reach.to(domain)
-    gap = np.concatenate([mix.leaving(local, z0).reshape(-1), _along(local.W, J[None]).reshape(-1)])
+    gap = np.concatenate([mix.leaving(local, z0).reshape(-1), along(local.W, J[None]).reshape(-1)])
     if domain is FLOAT:
         size = max(1.0, mix.largest) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
         kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size

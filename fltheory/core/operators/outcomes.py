@@ -10,7 +10,7 @@ from fltheory.core.laws.draw import Draw
 from fltheory.core.operators import star
 from fltheory.core.operators.answers import answered
 from fltheory.core.operators.features import features_of
-from fltheory.core.operators.mixture import Mixture
+from fltheory.core.operators.mixture import Enumerated, Featured, Mixture
 from fltheory.core.operators.probe import Layout, joined, probe_round
 from fltheory.core.scalars import FLOAT
 
@@ -30,7 +30,7 @@ def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
         return [mixture(algorithm, problem, lay, law, mode, noise) for mode in range(law.modes)]
     _check_entries(lay, law.modes, law)
     one = problem.domain.array(np.ones(1, dtype=np.int64))
-    return [Mixture(part[None], one, one) for part in probe_round(algorithm, problem, lay, _stack(draws), noise)]
+    return [Enumerated(part[None], one) for part in probe_round(algorithm, problem, lay, _stack(draws), noise)]
 
 
 def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixture:
@@ -71,7 +71,7 @@ def _enumerated(algorithm, problem, lay, support, noise):
             parts.append(probe_round(algorithm, problem, lay, d, noise)[None])
             weights.append(p)
     probabilities = domain.array(np.array(weights + [None], dtype=object)[:-1])
-    return Mixture(joined(parts), probabilities, probabilities)
+    return Enumerated(joined(parts), probabilities)
 
 
 def _stack(draws):
@@ -113,7 +113,7 @@ def _featured(algorithm, problem, lay, law, mode, noise):
 
         def gram(features=features, keep=keep):
             return domain.array(features.second()[np.ix_(keep, keep)])
-        return star.SparseMixture(tuple(parts), first, gram, spans) if large else Mixture(np.stack(parts), first, gram, spans)
+        return star.SparseMixture(tuple(parts), first, gram, spans) if large else Featured(np.stack(parts), first, gram, spans)
     return None
 
 

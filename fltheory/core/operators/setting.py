@@ -1,7 +1,13 @@
-"""What is derived: algorithm, problem, law and arithmetic, completed and checked before anything is computed."""
+"""What is derived: algorithm, problem, law and arithmetic, completed and checked before anything is computed; and what is
+said where numbers leave the range of float64."""
 from __future__ import annotations
 
-from fltheory.core.errors import NotAffine, TooLarge, refuse
+import functools
+from dataclasses import is_dataclass
+
+import numpy as np
+
+from fltheory.core.errors import CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
 
@@ -72,4 +78,33 @@ def check_size(algorithm, problem, domain, start, reach):
                        f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
-__all__ = ["check_domain", "check_size", "confirm_affine", "prepare"]
+def ranged(method):
+    """A method that computes in the precision of its own arithmetic, and whose numbers left the range of float64 says so,
+    instead of warning and returning NaN."""
+    @functools.wraps(method)
+    def checked(self, *args, **options):
+        try:
+            with np.errstate(all="ignore"), self.domain.working():
+                value = method(self, *args, **options)
+        except FLTheoryError:
+            raise
+        except (TypeError, np.linalg.LinAlgError, ArithmeticError, ValueError, RuntimeError) as error:
+            if self.domain not in (FLOAT, RATIONAL):
+                refuse("domain", self.domain, f"{method.__name__} has no value in this arithmetic ({error})",
+                       "Ask op.in_domain(ft.FLOAT).")
+            raise overflow(self.algorithm, self.domain) from None
+        parts = vars(value).values() if is_dataclass(value) else value if isinstance(value, tuple) else [value]
+        for v in parts:
+            if np.asarray(v).dtype == np.float64 and np.isnan(v).any():
+                raise overflow(self.algorithm, self.domain)
+        return value
+    return checked
+
+
+def overflow(algorithm, domain=FLOAT):
+    remedy = "work exactly (domain=ft.RATIONAL)" if domain is not RATIONAL else "ask op.certify(), which needs no floats"
+    return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
+                             f"size, rescale the problem, or {remedy}")
+
+
+__all__ = ["check_domain", "check_size", "confirm_affine", "overflow", "prepare", "ranged"]

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed
 from fltheory.core.operators.moments import DENSE, Moments
-from fltheory.core.scalars import RATIONAL, have
+from fltheory.core.scalars import RATIONAL
 
 SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
 DOUBLINGS = 60
@@ -44,15 +44,11 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
     if exact.size == 0:
         zero = (Fraction(0), Fraction(0))
         return Certificate(zero, zero, "the reachable subspace is a point")
-    try:
-        mean = linalg.charpoly_radius(exact.mean_matrix())
-        how = "mean rate: exact characteristic polynomial; "
-    except ImportError:
-        mean, how = None, "mean rate: skipped without flint; "
+    mean = linalg.charpoly_radius(exact.mean_matrix())
     square = mean_square(exact, floats, width, mean)
     open_at_one = square[0] < 1 <= square[1] and exact.unknowns <= CHARPOLY
-    return Certificate(mean, square, how + "mean-square rate: Lyapunov and Perron matrices, exact",
-                       exact.contracts() if open_at_one else None)
+    return Certificate(mean, square, "mean rate: exact characteristic polynomial; mean-square rate: Lyapunov and Perron matrices, "
+                       "exact", exact.contracts() if open_at_one else None)
 
 
 def mean_square(exact: Moments, floats: Moments, width, mean=None):
@@ -66,7 +62,7 @@ def mean_square(exact: Moments, floats: Moments, width, mean=None):
             rho, perron = floats.perron()
     except np.linalg.LinAlgError:  # numbers beyond 1.8e308: floats say nothing
         rho, perron = np.inf, floats._zeros(floats.size, floats.size)[:floats.carried]
-    if not np.isfinite(rho) and exact.unknowns <= CHARPOLY and have("flint"):
+    if not np.isfinite(rho) and exact.unknowns <= CHARPOLY:
         return linalg.charpoly_radius(exact.second_matrix())
     if rho < SMALL and _nilpotent(exact):
         return Fraction(0), Fraction(0)
@@ -75,10 +71,7 @@ def mean_square(exact: Moments, floats: Moments, width, mean=None):
     if found is not None:
         return found
     if exact.unknowns <= CHARPOLY:
-        try:
-            return linalg.charpoly_radius(exact.second_matrix())
-        except ImportError:
-            pass
+        return linalg.charpoly_radius(exact.second_matrix())
     found = _searched(exact, floats, guess, width, mean)
     if found is None:
         raise CertificateFailed(f"no pair of Lyapunov and Perron matrices survived the exact check (floats say {rho:.8g}): "

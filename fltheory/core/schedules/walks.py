@@ -12,7 +12,6 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed
-from fltheory.core.scalars import have
 from fltheory.core.schedules.rounds import Rounds
 
 ALL = 20_000  # walks of one length up to which none is dropped
@@ -58,11 +57,9 @@ def certified(rounds: Rounds, indices) -> Walk:
     product, k = rounds.product(indices), len(indices)
     if rounds.size == 0:
         low, high, how = Fraction(0), Fraction(0), "the reachable subspace is a point"
-    elif have("flint"):
+    else:
         low, high = linalg.charpoly_radius(product)
         how = "exact characteristic polynomial of the product"
-    else:
-        low, high, how = radius_from_below(product), None, "indefinite Lyapunov matrix of the product, exact"
     if low < 1 and low > Fraction(999, 1000) and _keeps_a_direction(product):
         low, high, how = Fraction(1), None, "a direction that the period keeps or turns round, exact"
     sets = tuple(rounds.automaton.sets[s] for s in indices)
@@ -92,32 +89,6 @@ def root(value: Fraction, k: int, up=False) -> Fraction:
 def _log2(number: int) -> float:
     shift = max(number.bit_length() - 60, 0)
     return float(np.log2(number >> shift)) + shift
-
-
-def radius_from_below(A) -> Fraction:
-    """A Fraction r <= spectral radius of the rational matrix A (d, d), proved without a characteristic polynomial.
-
-    If A'XA - r^2 X > 0 for a symmetric X that is not negative definite, then rho(A) >= r: with rho(A) < r the powers of
-    A/r would vanish and X = -sum_k (A'/r)^k (A'XA/r^2 - X) (A/r)^k would be negative definite. X comes from a Lyapunov
-    equation in floats and is checked in rationals. 0 where nothing survives the check.
-    """
-    F = A.astype(np.float64)
-    rho = float(np.abs(np.linalg.eigvals(F)).max(initial=0.0))
-    eye = np.eye(len(F))
-    for distance in (1e-9, 1e-7, 1e-5, 1e-3, 1e-2):
-        r = Fraction(rho * (1 - distance)).limit_denominator(2**BITS)
-        if r <= 0:
-            break
-        B = F / float(r)
-        try:
-            X = np.linalg.solve(np.kron(B.T, B.T) - np.kron(eye, eye), eye.reshape(-1)).reshape(F.shape)
-        except np.linalg.LinAlgError:
-            continue
-        exact = linalg.to_fractions((X + X.T) / np.abs(X).max())
-        gain = linalg.matmul(linalg.matmul(A.T, exact), A) - r**2 * exact
-        if not linalg.is_positive_definite(-exact) and linalg.is_positive_definite(gain):
-            return r
-    return Fraction(0)
 
 
 # ---- search ----------------------------------------------------------------------------------------------
@@ -191,4 +162,4 @@ def _norms(automaton, maps):
     return half, (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
 
 
-__all__ = ["Walk", "averaged", "certified", "radius_from_below", "root", "search", "worst_walk"]
+__all__ = ["Walk", "averaged", "certified", "root", "search", "worst_walk"]

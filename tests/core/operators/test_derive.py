@@ -284,3 +284,32 @@ def test_symbols_in_the_algorithm_alone():
     eta = ft.Field("eta").symbols[0]
     op = ft.derive(ft.FedAvg(eta, 1), ft.Quadratic([[[1]], [[3]]], [[0], [1]]), ft.Full(), domain=ft.Field("eta"))
     assert op.mean_map()[0][0, 0] == 1 - 2 * eta and op.fixed_point().x[0] == Q(3, 4)
+
+
+def test_enclosures_of_operators_do_not_depend_on_other_precisions():
+    flint = pytest.importorskip("flint")
+    before = flint.ctx.prec
+
+    def made(bits):
+        return ft.derive(ft.FedAvg("1/20", (1, 2, 5)), three()[0], ft.Uniform(2), noise=1, domain=Balls(bits))
+
+    def widths(op):
+        (_, last) = [*op.trajectory(2, [1, 1])]
+        return [float(v.rad()) for v in (op.fixed_point().x[0], op.floor([0, 0]), op.mean_map()[0][0, 0], last[1][0, 0])]
+    rough, fine = made(64), made(600)
+    alone = widths(rough)
+    assert all(1e-25 < w < 1e-10 for w in alone) and max(widths(fine)) < 1e-150
+    assert widths(rough) == alone == widths(made(64)) and max(widths(fine)) < 1e-150
+    assert flint.ctx.prec == before
+
+
+@pytest.mark.parametrize("ask", ["floor", "stationary", "certify", "mean_square_rate"])
+def test_an_operator_is_built_once_in_every_arithmetic(ask, monkeypatch):
+    pytest.importorskip("flint")
+    from fltheory.core.operators import operator
+    op = ft.derive(ft.FedAvg("1/20", (1, 2, 5)), three()[0], ft.Uniform(2), noise=1, domain=RATIONAL)
+    calls, build = [], operator._build
+    monkeypatch.setattr(operator, "_build", lambda *args: calls.append(args[5]) or build(*args))
+    first, again = getattr(op, ask)(), getattr(op, ask)()
+    assert len(calls) <= 1 and str(first) == str(again)
+    assert op.in_domain(FLOAT).exact().reach is op.reach and op.exact() is op

@@ -12,7 +12,7 @@ from tests.core.algorithms.instances import quadratic
 
 def enumeration(domain=RATIONAL, lr="1/7"):
     (mix,) = derive(ft.Focus(lr, 2), quadratic()[0], ft.Bernoulli(("1/2", "1/3", 1)), noise=1, domain=domain).moments.mixtures
-    assert mix.gram.ndim == 1
+    assert not mix.featured
     return mix
 
 
@@ -29,7 +29,7 @@ def form(size):
 def test_push_is_the_sum_over_the_outcomes(exact, extra):
     size = exact.size + extra
     A, X = exact.parts[:, :, :size], form(size)
-    plain = sum(q * (a @ X @ a.T) for q, a in zip(exact.gram, A, strict=True))
+    plain = sum(q * (a @ X @ a.T) for q, a in zip(exact.first, A, strict=True))
     assert (exact.push(X, size) == plain).all()
 
 

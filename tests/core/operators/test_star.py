@@ -38,7 +38,7 @@ def test_three_routes_to_one_operator(algorithm, law, noise, route):
     given = problem(8, 2)
     route(10**9, 0)
     listed = ft.derive(algorithm, given, LAWS[law], noise=noise)
-    for small, kind in ((10**9, "Mixture"), (0, "SparseMixture")):
+    for small, kind in ((10**9, "Featured"), (0, "SparseMixture")):
         route(2, small)
         found = ft.derive(algorithm, given, LAWS[law], noise=noise)
         (mix,) = found.moments.mixtures

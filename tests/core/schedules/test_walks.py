@@ -2,18 +2,17 @@
 
 import itertools
 import math
+import sys
 from fractions import Fraction as Q
 
 import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed
-from fltheory.core.scalars import have
 from fltheory.core.schedules import walks
 from fltheory.core.schedules.rounds import round_maps
-from fltheory.core.schedules.walks import certified, radius_from_below, root, search, worst_walk
+from fltheory.core.schedules.walks import root, search, worst_walk
 
 LINE = ft.Quadratic([[[1]], [[2]], [[4]]], [[1], [-1], [0]])
 CASES = [(ft.Focus("1/20", 2), ft.Sliding(3)), (ft.Scaffold("1/10", 3), ft.Sliding(3)), (ft.Mifa("1/10", 2), ft.Blocks(2)),
@@ -87,38 +86,10 @@ def test_the_exact_root_of_one_is_one():
     assert root(Q(1), 5) == root(Q(1), 5, up=True) == 1
 
 
-MATRICES = [[[0, -2], [2, 0]], [[1, 1], [0, 1]], [[Q(1, 2), 3], [0, Q(1, 3)]], [[0, 1], [0, 0]], [[-5]],
-            [[2, 0, 1], [1, 1, 0], [Q(1, 7), -3, 1]]]
-
-
-@pytest.mark.parametrize("entries", MATRICES, ids=str)
-def test_the_lower_bound_without_a_characteristic_polynomial(entries):
-    A = linalg.to_fractions(np.array(entries, dtype=object))
-    truth = np.abs(np.linalg.eigvals(A.astype(float))).max()
-    bound = radius_from_below(A)
-    assert bound <= truth + 1e-12
-    assert bound >= 0.98 * truth
-    if have("flint"):
-        assert bound <= linalg.charpoly_radius(A)[1]
-
-
-def test_a_lyapunov_matrix_of_a_stable_matrix_proves_nothing(monkeypatch):
-    """If floats overrate the radius, the exact check says no."""
-    A = linalg.to_fractions(np.array([[Q(1, 2), Q(1, 5)], [0, Q(1, 3)]], dtype=object))
-    monkeypatch.setattr(walks.np.linalg, "eigvals", lambda F: np.array([0.7]))
-    assert radius_from_below(A) == 0
-
-
-def test_without_flint_the_bound_is_found_by_the_other_route(monkeypatch):
-    pytest.importorskip("flint")
-    rounds = rounds_of(*CASES[0])
-    found, rate = search(rounds.automaton, rounds.floats, 5)
-    with_flint = certified(rounds, found)
-    monkeypatch.setattr(walks, "have", lambda library: False)
-    without = certified(rounds, found)
-    assert without.high is None
-    assert without.method != with_flint.method
-    assert float(with_flint.high) >= float(without.low) >= rate * (1 - 1e-6)
+def test_without_flint_exact_rounds_say_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "flint", None)
+    with pytest.raises(ft.MissingLibrary, match="pip install python-flint"):
+        rounds_of(*CASES[0])
 
 
 def test_walks_that_were_dropped_can_only_lower_the_bound(monkeypatch):

@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.linalg.modular import rational_reconstruct
+from fltheory.core.residues import rational_reconstruct
 from fltheory.core.statistics import Stream2
 from fltheory.core.streams import Stream
 from verification.engine.faults import these
