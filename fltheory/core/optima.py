@@ -15,7 +15,7 @@ from fltheory.core.problems.logistic import Logistic
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.problems.rows import RowLoss
-from fltheory.core.scalars import FLOAT, RATIONAL, fraction, need
+from fltheory.core.scalars import FLOAT, RATIONAL, fraction, have, need
 
 LARGEST_SECOND_ROUTE = 1000  # rows: beyond, interior-point accuracy and time get out of hand
 CLEAR = 1e-6                 # conditioning of float data beyond which they are solved at their binary values
@@ -58,6 +58,13 @@ def optimum(problem) -> Optimum:
                               "problems have one")
 
 
+def float_optimum(problem):
+    """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data."""
+    if isinstance(problem, Quadratic) and not have("flint"):
+        return _float_quadratic(problem).x
+    return FLOAT.array(optimum(problem).x)
+
+
 def surrogate_optimum(problem, w) -> Optimum:
     """The minimiser of the surrogate objective sum w_i f_i; w (n,) weights summing to 1."""
     _check(problem)
@@ -72,11 +79,9 @@ def _check(problem):
 # ---- quadratics ------------------------------------------------------------------------------------------
 def _quadratic(problem):
     domain = problem.native
-    p = problem.to(domain)
-    H = (p.p[:, None, None] * p._H).sum(0)
-    b = (p.p[:, None] * p._b).sum(0)
     if domain is FLOAT:
-        return _float_quadratic(problem, p, H, b)
+        return _float_quadratic(problem)
+    p, H, b = _summed(problem, domain)
     if domain is not RATIONAL:
         return _symbolic_quadratic(p, H, b)
     H, b = linalg.to_fractions(H), linalg.to_fractions(b)
@@ -85,11 +90,21 @@ def _quadratic(problem):
         raise NoMinimiser(f"F is unbounded below: along v = {_show(v)} it has curvature v'Hv = {curvature} < 0")
     unique = linalg.is_positive_definite(H)
     x = linalg.solve(H, b) if unique else _minimum_norm(H, b)
-    value = fraction(p.value(domain.array(x)))
     text = ("H is positive definite (exact LDL') and Hx = b exactly" if unique else
             "H is positive semidefinite (exact) and singular, Hx = b exactly: not unique, this is the minimum-norm one")
-    return Optimum(x, value, {"method": "exact linear solve", "gradient_norm": Fraction(0), "gap": Fraction(0),
-                              "exact": True, "unique": unique, "text": text})
+    zero, value = Fraction(0), fraction(p.value(domain.array(x)))
+    return Optimum(x, value, _certificate("exact linear solve", zero, zero, unique, text))
+
+
+def _summed(problem, domain):
+    """(problem in this arithmetic, H (d, d), b (d,)) of F(x) = x'Hx/2 - b'x + ..."""
+    p = problem.to(domain)
+    return p, (p.p[:, None, None] * p._H).sum(0), (p.p[:, None] * p._b).sum(0)
+
+
+def _certificate(method, norm, gap, unique, text):
+    return {"method": method, "gradient_norm": norm, "gap": gap, "exact": not isinstance(norm, float), "unique": unique,
+            "text": text}
 
 
 def _negative_direction(H):
@@ -116,36 +131,27 @@ def _minimum_norm(H, b):
     return linalg.solve(H + linalg.matmul(kernel, kernel.T), b)
 
 
-def _float_quadratic(problem, p, H, b):
+def _float_quadratic(problem):
     """Floats decide by what their entries can know: eigenvalues after scaling to unit diagonal, in which rounding of the
     entries counts alike. diag(1, 1e-20) is definite, (1, 1)(1, 1)' with rounding is singular."""
+    p, H, b = _summed(problem, FLOAT)
     own = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
-    flat = own <= 0
-    size = np.sqrt(np.where(flat, max(own.max(initial=0.0), 1e-300), own))
+    size = np.sqrt(np.where(own <= 0, max(own.max(initial=0.0), 1e-300), own))
     scaled, V = np.linalg.eigh((H + H.T) / 2 / size[:, None] / size)
     rounding = 4 * len(H) * np.finfo(float).eps * max(1.0, np.abs(scaled).max())
     if scaled[0] < -rounding:
         v = V[:, 0] / size / np.abs(V[:, 0] / size).max()
         raise NoMinimiser(f"F is unbounded below: along v = {_show(v)} it has curvature {v @ H @ v:.6g} < 0")
-    unique, keep = bool(scaled[0] > rounding), scaled > rounding
-    hard = unique and scaled[0] < CLEAR * scaled[-1] and len(H) <= LARGEST_EXACT
-    binary = problem.exact() if hard or problem.n * len(H)**2 <= FEW_ENTRIES else None
+    unique = bool(scaled[0] > rounding)
+    hard = unique and scaled[0] < CLEAR * scaled[-1] and len(H) <= LARGEST_EXACT and have("flint")
     if hard:
-        x = FLOAT.array(_quadratic(binary).x)
+        x = FLOAT.array(_quadratic(problem.exact()).x)
     elif unique:
         x = np.linalg.solve(H / size[:, None] / size, b / size) / size
     else:
-        x = V[:, keep] @ ((V[:, keep].T @ (b / size)) / scaled[keep]) / size
-        kernel = np.linalg.qr(V[:, ~keep] / size[:, None])[0]
-        x = x - kernel @ (kernel.T @ x)
+        x = _float_minimum_norm(b, size, scaled, V, scaled > rounding)
     terms = np.linalg.norm(p.p @ np.abs(p._b)) + np.linalg.norm((p.p[:, None, None] * np.abs(p._H)).sum(0) @ np.abs(x))
-    if binary:  # |grad F| at the point as it is: floats lose what cancels
-        exact = binary.to(RATIONAL)
-        value, gradient = exact.value(RATIONAL.array(x)), FLOAT.array(exact.gradient(RATIONAL.array(x)))
-        norm, lost = float(np.linalg.norm(gradient)), 0.0
-    else:
-        value, norm = p.value(x), float(np.linalg.norm(p.gradient(x)))
-        lost = (problem.n + len(H) + 2) * np.finfo(float).eps * terms
+    value, norm, lost = _seen_at(x, problem, p, hard, terms)
     if not unique and norm > 1e-9 * terms:
         raise NoMinimiser(f"F is unbounded below: H is singular to rounding and |Hx - b| >= {norm:.3g} for every x")
     # least curvature: of the scaled form where the plain one is rounding, but never above what either can say
@@ -155,8 +161,24 @@ def _float_quadratic(problem, p, H, b):
     text = (f"|grad F(x)| = {norm:.3g} and smallest curvature {least:.6g}, in floats" if unique else
             f"|grad F(x)| = {norm:.3g}; H is singular to rounding: not unique, this is the minimum-norm one")
     method = "exact linear solve at binary values, rounded" if hard else "float linear solve"
-    return Optimum(x, float(value), {"method": method, "gradient_norm": norm, "gap": gap, "exact": False, "unique": unique,
-                                     "text": text})
+    return Optimum(x, value, _certificate(method, norm, gap, unique, text))
+
+
+def _float_minimum_norm(b, size, scaled, V, keep):
+    """The shortest solution of Hx = b from the eigenvectors V, kept or not, of the scaled H."""
+    x = V[:, keep] @ ((V[:, keep].T @ (b / size)) / scaled[keep]) / size
+    kernel = np.linalg.qr(V[:, ~keep] / size[:, None])[0]
+    return x - kernel @ (kernel.T @ x)
+
+
+def _seen_at(x, problem, p, hard, terms):
+    """(F(x), |grad F(x)|, what rounding may hide of it) at a point of floats, exactly where that is cheap: floats lose what
+    cancels."""
+    if have("flint") and (hard or problem.n * problem.d**2 <= FEW_ENTRIES):
+        exact = problem.exact().to(RATIONAL)
+        at = RATIONAL.array(x)
+        return float(exact.value(at)), float(np.linalg.norm(FLOAT.array(exact.gradient(at)))), 0.0
+    return float(p.value(x)), float(np.linalg.norm(p.gradient(x))), (problem.n + problem.d + 2) * np.finfo(float).eps * terms
 
 
 def _symbolic_quadratic(p, H, b):
@@ -164,8 +186,8 @@ def _symbolic_quadratic(p, H, b):
         x = linalg.solve(H, b)
     except np.linalg.LinAlgError:
         raise NoMinimiser("H is singular identically in the symbols: no unique stationary point") from None
-    return Optimum(x, p.value(x), {"method": "symbolic linear solve", "gradient_norm": 0, "gap": None, "exact": True,
-                                   "unique": None, "text": "Hx = b identically; that H is positive is a hypothesis"})
+    return Optimum(x, p.value(x), _certificate("symbolic linear solve", 0, None, None,
+                                               "Hx = b identically; that H is positive is a hypothesis"))
 
 
 def _show(v):
@@ -191,8 +213,7 @@ def _smooth(problem):
     text = f"|grad F(x)| = {norm:.3g} after {steps} Newton steps"
     text += f"; F is {mu:.6g}-strongly convex, so F(x) - F* <= {gap:.3g}" if mu > 0 else (
         "; no regularisation, so no bound on the gap" + ("" if unique else "; the minimiser may not be unique"))
-    return Optimum(x, float(p.value(x)), {"method": "Newton", "gradient_norm": norm, "gap": gap, "exact": False,
-                                          "unique": unique, "text": text})
+    return Optimum(x, float(p.value(x)), _certificate("Newton", norm, gap, unique, text))
 
 
 def _gradient_terms(p, x):

@@ -24,9 +24,9 @@ from fltheory.core.operators.outcomes import mixtures
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reach import Reach, everything, reachable
 from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
-from fltheory.core.optima import optimum
+from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, fraction
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 
 _LOG = logging.getLogger(__name__)
 NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose digits: 1e-16 of rounding is 1e-10 of that
@@ -148,7 +148,7 @@ class Operator:
 
     def _decidable(self, unknowns) -> bool:
         """Whether the rounds are few and small enough to be taken in rationals after all."""
-        if any(isinstance(mix, MeanMap) for mix in self.moments.mixtures):
+        if not have("flint") or any(isinstance(mix, MeanMap) for mix in self.moments.mixtures):
             return False
         rounds = sum(self.law.cohort_count(self.problem.n, k) if mix.featured and not self.law.exact_features else len(mix.first)
                      for k, mix in enumerate(self.moments.mixtures))
@@ -249,6 +249,8 @@ class Operator:
     def _best(self):
         """The exact minimiser of the problem's objective: in rationals that of the binary values of float data."""
         exact = self.domain is RATIONAL and isinstance(self.problem, Quadratic)
+        if self.domain is FLOAT:
+            return float_optimum(self.problem)
         return optimum(self.problem.exact() if exact else self.problem).x
 
     # ---- finite horizons -------------------------------------------------------------------------------

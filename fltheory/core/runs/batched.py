@@ -11,7 +11,7 @@ from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, refus
 from fltheory.core.laws.base import gaussian_slots, minibatch_slots
 from fltheory.core.laws.draw import Draw, Slots, to_device
 from fltheory.core.operators.setting import prepare
-from fltheory.core.optima import optimum
+from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.network import Network
 from fltheory.core.runs.audit import audit_rounds, of_replicate, replay
@@ -167,7 +167,7 @@ def _measures(problem, domain, extra):
     if "error" in measures:
         return measures
     try:
-        target = domain.array(FLOAT.array(optimum(problem).x))
+        target = domain.array(float_optimum(problem))
     except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed):
         return measures or refuse("metrics", None, "this problem has no computable minimiser, so nothing would be "
                                   "recorded", "Pass metrics={name: function}.")

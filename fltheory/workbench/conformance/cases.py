@@ -128,10 +128,8 @@ class Case:
 
     def domains(self):
         """Every arithmetic that is installed; floats alone (numpy and torch) for rounds that are not affine."""
-        found = [FLOAT] + ([Torch()] if have("torch") else [])
-        if self.affine:
-            found += [RATIONAL, Modular(), Field("s")] + ([Balls(128)] if have("flint") else [])
-        return found
+        exact = [RATIONAL, Modular(), Field("s"), Balls(128)] if self.affine and have("flint") else []
+        return [FLOAT] + ([Torch()] if have("torch") else []) + exact
 
     def problem(self, order=None):
         return _problem(bool(self.algorithm.personal), self.weights, tuple(range(self.n)) if order is None else order)
