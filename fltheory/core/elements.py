@@ -1,4 +1,7 @@
-"""Rational functions in named symbols, made to stand in numpy object arrays: quotients of flint's polynomials."""
+"""Rational functions in named symbols, made to stand in numpy object arrays: quotients of polynomials.
+
+The polynomials are flint's; where it is absent they are sympy's, so that whatever names symbols can still be read.
+"""
 from __future__ import annotations
 
 import functools
@@ -9,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import Inexact, refuse
-from fltheory.core.libraries import need
+from fltheory.core.libraries import have
 
 
 @functools.lru_cache(maxsize=256)
@@ -22,15 +25,22 @@ class Functions:
     """A field of rational functions: its polynomials, and the canonical form that lets equality decide identity."""
 
     def __init__(self, names):
-        flint = need("flint", "rational functions in symbols")
-        self.names, self.number = names, flint.fmpq
+        self.names = names
         plain = tuple(f"x{k}" for k in range(len(names)))  # flint's names are ASCII
-        self.ring = flint.fmpq_mpoly_ctx.get(plain, "lex")
-        self.one = self.ring.constant(1)
-        self.generators = tuple(Symbolic(self, g, self.one) for g in self.ring.gens())
+        if have("flint"):
+            import flint
+            self.number, self.ring = flint.fmpq, flint.fmpq_mpoly_ctx.get(plain, "lex")
+            self._plain, self._lead = flint.fmpq_mpoly.is_constant, flint.fmpq_mpoly.leading_coefficient
+        else:
+            import sympy
+            self.number, self.ring = sympy.QQ, sympy.ring(plain, sympy.QQ)[0]
+            self._plain, self._lead = lambda p: p.is_ground, lambda p: p.LC
+        self.one = self.ring.from_dict({(0,) * len(names): self.number(1)})
+        units = (tuple(int(j == k) for j in range(len(names))) for k in range(len(names)))
+        self.generators = tuple(self.polynomial({powers: Fraction(1)}) for powers in units)
 
     def constant(self, f):
-        return Symbolic(self, self.ring.constant(self.number(int(f.numerator), int(f.denominator))), self.one)
+        return Symbolic(self, self.one * self.number(int(f.numerator), int(f.denominator)), self.one)
 
     def polynomial(self, terms):
         """terms: {powers: Fraction}, one power per symbol."""
@@ -39,14 +49,14 @@ class Functions:
 
     def reduced(self, top, bottom):
         """top / bottom without common factor, the denominator monic."""
-        if bottom.is_zero():
+        if not bottom:
             raise ZeroDivisionError("division by a rational function that is 0")
-        if not bottom.is_constant():
+        if not self._plain(bottom):
             common = top.gcd(bottom)
-            if not common.is_constant():
-                top, bottom = top / common, bottom / common
-        lead = bottom.leading_coefficient()
-        return Symbolic(self, top, bottom) if lead == 1 else Symbolic(self, top / lead, bottom / lead)
+            if not self._plain(common):
+                top, bottom = top // common, bottom // common
+        lead = self._lead(bottom)
+        return Symbolic(self, top, bottom) if lead == 1 else Symbolic(self, top * (1 / lead), bottom * (1 / lead))
 
 
 class Symbolic:
@@ -70,7 +80,7 @@ class Symbolic:
 
     def terms(self):
         """([(powers, Fraction)] of the numerator, the same of the denominator), one power per symbol of the field."""
-        return tuple([(tuple(map(int, powers)), Fraction(int(c.p), int(c.q))) for powers, c in part.terms()]
+        return tuple([(tuple(map(int, powers)), Fraction(int(c.numerator), int(c.denominator))) for powers, c in part.terms()]
                      for part in (self.top, self.bottom))
 
     def _read(self, other):

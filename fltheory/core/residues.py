@@ -24,18 +24,10 @@ def word_prime(index: int) -> int:
 
     Each is the first prime after a hash: a prime such as 2^31 - 1 makes binary fractions look like short numbers.
     """
+    from sympy import nextprime
     digest = hashlib.sha256(f"fltheory prime {index}".encode()).digest()
     number = (1 << (BITS - 1)) + int.from_bytes(digest, "big") % ((1 << (BITS - 1)) - 1000) | 1
-    while not all(_passes(number, base) for base in (2, 3, 5, 7)):  # decides below 3.2e9 (Pomerance et al. 1980)
-        number += 2
-    return number
-
-
-def _passes(number, base):
-    """Miller and Rabin's test of an odd number."""
-    twos = (number - 1 & 1 - number).bit_length() - 1
-    x = pow(base, number - 1 >> twos, number)
-    return x == 1 or any(pow(x, 1 << k, number) == number - 1 for k in range(twos))
+    return nextprime(number - 1)
 
 
 def inverse(values, prime):

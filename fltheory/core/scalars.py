@@ -194,6 +194,12 @@ class Domain:
     def __repr__(self):
         return self.name
 
+    def __eq__(self, other):
+        return type(other) is type(self) and other.name == self.name
+
+    def __hash__(self):
+        return hash((type(self).__name__, self.name))
+
 
 class _Float(Domain):
     """numpy float64: numbers."""
@@ -245,12 +251,6 @@ class Torch(Domain):
             raise Inexact(f"{what}: dtype {array.dtype} instead of torch.float64; a Python float met an integer tensor")
         return array
 
-    def __eq__(self, other):
-        return isinstance(other, Torch) and other.device == self.device
-
-    def __hash__(self):
-        return hash(("torch", self.device))
-
 
 class _Rational(Domain):
     """Exact rationals in object arrays of `flint.fmpq`."""
@@ -295,12 +295,6 @@ class Balls(Domain):
 
     def owns(self, value):
         return type(value).__name__ == "arb" or isinstance(value, (int, np.integer))
-
-    def __eq__(self, other):
-        return isinstance(other, Balls) and other.bits == self.bits
-
-    def __hash__(self):
-        return hash(("balls", self.bits))
 
 
 class Modular(Domain):
@@ -347,12 +341,6 @@ class Modular(Domain):
 
     def owns(self, value):
         return type(value).__name__ == "fmpz_mod"
-
-    def __eq__(self, other):
-        return type(other) is type(self) and other.prime == self.prime
-
-    def __hash__(self):
-        return hash((type(self).__name__, self.prime))
 
 
 class Words(Modular):
@@ -407,12 +395,6 @@ class Field(Domain):
 
     def owns(self, value):
         return isinstance(value, Symbolic)
-
-    def __eq__(self, other):
-        return isinstance(other, Field) and other.names == self.names
-
-    def __hash__(self):
-        return hash(("field", self.names))
 
 
 FLOAT, RATIONAL = _Float(), _Rational()
