@@ -21,11 +21,12 @@ from fltheory.core.linalg.elimination import (
     solve,
     trace,
 )
-from fltheory.core.linalg.entries import integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
+from fltheory.core.linalg.entries import cleared, integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
 from fltheory.core.residues import rational_reconstruct
 
 __all__ = [
     "charpoly_radius",
+    "cleared",
     "determinant",
     "identity",
     "integer_matrix",

@@ -1,4 +1,5 @@
 """What matrices are made of: the arithmetic their entries share, and the way to flint's exact matrices and back."""
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -136,6 +137,14 @@ def from_flint(M, kind="fmpq"):
     """Object array of a matrix of flint; its rationals become Fractions unless the kind is "fmpq" or "ball"."""
     values = M.entries()
     return filled(values if kind in ("fmpq", "ball") else [as_fraction(x) for x in values], (M.nrows(), M.ncols()))
+
+
+def cleared(A):
+    """(integers, denominator) of a rational array: Python ints over one denominator for all entries."""
+    A = np.asarray(A)
+    pairs = [(int(v.p), int(v.q)) if flint_name(v) == "fmpq" else as_fraction(v).as_integer_ratio() for v in A.flat]
+    common = math.lcm(*(q for _, q in pairs))
+    return filled([p * (common // q) for p, q in pairs], A.shape), common
 
 
 def weighted_squares(weights, maps, X, below):

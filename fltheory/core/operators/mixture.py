@@ -8,13 +8,12 @@ are affine, so that 65,536 sets cost 33 probes. The sparse and the mean-only for
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fltheory.core.linalg import integer_matrix, weighted_squares
+from fltheory.core.linalg import cleared, integer_matrix, weighted_squares
 from fltheory.core.scalars import is_rational
 
 MATRICES = 16   # coordinates up to which flint's full matrices beat sums that skip the zeros
@@ -155,14 +154,14 @@ class Enumerated(Mixture):
         """(weights, maps, their common denominator as it enters a sandwich) in rationals, else None."""
         if self.size == 0 or not is_rational(self.parts.flat[0]):
             return None
-        (weights, a), (maps, b) = _cleared(self.first), _cleared(self.parts)
+        (weights, a), (maps, b) = cleared(self.first), cleared(self.parts)
         return weights, maps, a * b * b
 
     def _in_integers(self, X, columns, adjoint=False):
         weights, maps, below = self._integers
         maps = maps[:, :, :columns]
         if columns > MATRICES:
-            Y, own = _cleared(X)
+            Y, own = cleared(X)
             left = np.swapaxes(maps, -1, -2) if adjoint else maps
             total = sum(q * _sparse(A, _sparse(A, Y).T).T for q, A in zip(weights, left, strict=True))
             return _divided(total, below * own, type(self.parts.flat[0]))
@@ -219,15 +218,6 @@ def _sparse(A, X):
         terms = [X[j] if v == 1 else v * X[j] for j, v in enumerate(row) if not v == 0]
         out[k] = sum(terms[1:], terms[0]) if terms else 0 * X[0]
     return out
-
-
-def _cleared(A):
-    """(integers, denominator) of an array of flint rationals: one denominator for all of them."""
-    pairs = [(int(v.p), int(v.q)) for v in A.reshape(-1)]
-    common = math.lcm(*(q for _, q in pairs))
-    out = np.empty(len(pairs), dtype=object)
-    out[:] = [p * (common // q) for p, q in pairs]
-    return out.reshape(A.shape), common
 
 
 def _divided(A, denominator, kind):

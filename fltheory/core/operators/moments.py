@@ -251,13 +251,7 @@ class Moments:
         try:
             if self.unknowns <= DENSE:
                 raise ArpackNoConvergence("small enough for the dense route", [], [])
-            T = LinearOperator(
-                (self.unknowns,) * 2, matvec=lambda v: self._pack(self.again(self._unpack(v), pace)), dtype=float
-            )
-            start = self._pack(
-                np.stack([np.eye(self.size)] * self.carried)
-            )  # inside the cone: meets the Perron direction
-            values, vectors = eigs(T, k=1, which="LM", v0=start, tol=1e-13)
+            values, vectors = self.dominant(pace, tol=1e-13)
         except ArpackNoConvergence:
             if self.unknowns > 3_000:
                 raise CertificateFailed(f"second-moment map with {self.unknowns} unknowns: Arnoldi did not converge; "
@@ -323,16 +317,29 @@ class Moments:
             return self._decided(rhs)
         if self.mean_square_rate() >= 1:
             return None
+        return self._unpack(self.resolvent(rhs))
+
+    def resolvent(self, rhs, rate=1.0, rtol=1e-13):
+        """(rate - T)^-1 rhs on packed blocks, T the second-moment map of one period, in floats."""
         if self.unknowns <= DENSE:
             T = self.second_matrix()
-            return self._unpack(linalg.solve(linalg.identity(len(T), T) - T, rhs))
-        A = LinearOperator(
-            (self.unknowns,) * 2, matvec=lambda v: v - self._pack(self.again(self._unpack(v))), dtype=float
-        )
-        solution, info = gmres(A, rhs, rtol=1e-13, atol=0, restart=200, maxiter=50)
+            return linalg.solve(rate * linalg.identity(len(T), T) - T, rhs)
+        T = self._operator()
+        solution, info = gmres(LinearOperator(T.shape, matvec=lambda v: rate * v - T @ v, dtype=float), rhs, rtol=rtol, atol=0,
+                               restart=200, maxiter=100)
         if info != 0:
-            raise CertificateFailed(f"covariance equation with {self.unknowns} unknowns: GMRES did not converge")
-        return self._unpack(solution)
+            raise CertificateFailed(f"second-moment equation with {self.unknowns} unknowns: GMRES did not converge; reduce the "
+                                    "dimension, or ask for a larger width")
+        return solution
+
+    def _operator(self, pace=1):
+        return LinearOperator((self.unknowns,) * 2, matvec=lambda v: self._pack(self.again(self._unpack(v), pace)), dtype=float)
+
+    def dominant(self, pace=1, **options):
+        """Eigenvalues and -vectors of largest modulus of the second-moment map, divided by pace every round, by Arnoldi's method
+        from a start inside the cone, which meets the Perron direction; raises ArpackNoConvergence."""
+        inside = self._pack(np.stack([np.eye(self.size)] * self.carried))
+        return eigs(self._operator(pace), k=1, which="LM", v0=inside, **options)
 
     def contracts(self) -> bool:
         """Whether the mean-square rate is below 1, decided exactly (for rationals)."""

@@ -7,19 +7,18 @@ from dataclasses import is_dataclass
 
 import numpy as np
 
-from fltheory.core.errors import CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
+from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
 
 LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 
+MULTIPLE = 4  # of 1 / L: one local step of gradient descent is stable up to 2 / L
+
 
 def prepare(algorithm, problem, law, noise):
     """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
-    for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to"), "ft.FedAvg(lr, steps)"),
-                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
-        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
-            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
+    check_records(algorithm, problem)
     if not hasattr(law, "cohorts") or isinstance(law, type):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     law = law.with_steps(getattr(algorithm, "steps", None))
@@ -42,6 +41,25 @@ def prepare(algorithm, problem, law, noise):
         law.steps_of(problem.n, mode)
         law.cohort_count(problem.n, mode)
     return law
+
+
+def check_records(algorithm, problem, more=()):
+    """Refuse what is no method (with the attributes `more`) or no problem."""
+    for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to", *more), "ft.FedAvg(lr, steps)"),
+                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
+        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
+            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
+
+
+def end_of_scan(problem) -> float:
+    """The step size 4/L at which a scan ends by default, L being the largest curvature of a client."""
+    try:
+        L = float(problem.constants.L)
+    except (AttributeError, NotImplementedError, BadInput):
+        L = 0.0
+    if not L > 0:
+        refuse("up_to", None, "this problem has no known largest curvature to set the scale", "Give up_to.")
+    return MULTIPLE / L
 
 
 def check_domain(domain):
@@ -107,4 +125,4 @@ def overflow(algorithm, domain=FLOAT):
                              f"size, rescale the problem, or {remedy}")
 
 
-__all__ = ["check_domain", "check_size", "confirm_affine", "overflow", "prepare", "ranged"]
+__all__ = ["check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare", "ranged"]

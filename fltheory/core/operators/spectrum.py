@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed
-from fltheory.core.operators.moments import DENSE, Moments
+from fltheory.core.operators.moments import Moments
 from fltheory.core.scalars import RATIONAL
 
 SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
@@ -125,19 +124,7 @@ def lower(exact: Moments, V, rate: Fraction) -> bool:
 
 def _resolvent(floats: Moments, rate):
     """(rate - T)^-1 applied to the identity blocks, in floats; positive definite for rate > rho."""
-    eye = floats._pack(np.stack([np.eye(floats.size)] * floats.modes))
-    if floats.unknowns <= DENSE:
-        T = floats.second_matrix()
-        v = np.linalg.solve(rate * np.eye(len(T)) - T, eye)
-    else:
-        A = LinearOperator((floats.unknowns,) * 2, dtype=float,
-                           matvec=lambda v: rate * v - floats._pack(floats.second(floats._unpack(v))))
-        v, info = gmres(A, eye, rtol=1e-8, atol=0, restart=200, maxiter=100)
-        if info != 0:
-            raise CertificateFailed(
-                f"the resolvent with {floats.unknowns} unknowns did not converge; ask for a larger width"
-            )
-    X = floats._unpack(v)
+    X = floats._unpack(floats.resolvent(floats._pack(np.stack([np.eye(floats.size)] * floats.modes)), rate, 1e-8))
     return X / np.abs(X).max()
 
 

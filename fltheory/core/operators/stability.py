@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, CertificateFailed, NotKept, check_flag, is_one_of, refuse
+from fltheory.core.errors import CertificateFailed, NotKept, check_flag, is_one_of, refuse
 from fltheory.core.operators.moments import DENSE
 from fltheory.core.operators.operator import Operator, _build, derive
+from fltheory.core.operators.setting import end_of_scan
 from fltheory.core.scalars import FLOAT, fraction, is_count
 
 MEASURES = ("mean-square", "mean")
-MULTIPLE = 4  # the scan ends at MULTIPLE / L, doubled while the method is still stable there
-DOUBLINGS = 10
+DOUBLINGS = 10  # of the end of the scan, while the method is still stable there
 SMALLEST = 1e-5  # the smallest scanned step, as a fraction of the end of the scan
 PER_DECADE = (4, 1)  # scanned steps per decade below the first equally spaced one
 REFINED = (1e-12, 1e-6)  # relative accuracy of a crossing
@@ -168,19 +168,12 @@ class _Rates:
         close to 1, and no eigenvector is asked for."""
         if not self.costly:
             return op.mean_square_rate()
-        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+        from scipy.sparse.linalg import ArpackNoConvergence
 
         m = op.moments
-        T = LinearOperator((m.unknowns,) * 2, matvec=lambda v: m._pack(m.second(m._unpack(v))), dtype=float)
-        inside = m._pack(np.stack([np.eye(m.size)] * m.modes))  # of the cone, so that it meets the Perron direction
         try:
-            return float(
-                np.abs(
-                    eigs(
-                        T, k=1, which="LM", v0=inside, tol=1e-11, ncv=min(80, m.unknowns - 1), return_eigenvectors=False
-                    )
-                ).max()
-            )
+            found = m.dominant(tol=1e-11, ncv=min(80, m.unknowns - 1), return_eigenvectors=False)
+            return float(np.abs(found).max() ** (1 / m.period))
         except ArpackNoConvergence:
             return op.mean_square_rate()
 
@@ -189,13 +182,7 @@ class _Rates:
 
     def end(self) -> float:
         """Where the default scan ends."""
-        try:
-            L = float(self.problem.constants.L)
-        except (AttributeError, NotImplementedError, BadInput):
-            L = 0.0
-        if not L > 0:
-            refuse("up_to", None, "this problem has no known largest curvature to set the scale", "Give up_to.")
-        end = MULTIPLE / L
+        end = end_of_scan(self.problem)
         for _ in range(DOUBLINGS):
             if not self.stable(end):
                 break

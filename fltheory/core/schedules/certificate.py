@@ -6,7 +6,6 @@ round of every schedule of the class. One common matrix instead would have to al
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -44,8 +43,11 @@ def holds(rounds: Rounds, certificate: Certificate) -> bool:
     nodes, r = len(rounds.automaton.nodes), rounds.size
     if certificate.degree not in DEGREES or certificate.rate < 0 or np.shape(certificate.matrices) != (nodes, r, r):
         return False
-    scale, integers = _whole(certificate.matrices)
-    if scale == 0 or not all(linalg.is_positive_definite(P) for P in integers):
+    try:
+        integers, _ = linalg.cleared(certificate.matrices)
+    except (TypeError, ValueError):  # an entry is not rational
+        return False
+    if (np.swapaxes(integers, 1, 2) != integers).any() or not all(linalg.is_positive_definite(P) for P in integers):
         return False
     up, down = (certificate.rate**certificate.degree).as_integer_ratio()
     images = {}
@@ -56,20 +58,6 @@ def holds(rounds: Rounds, certificate: Certificate) -> bool:
         if not linalg.is_positive_definite(integers[a] * (up * q * q) - images[s, b]):
             return False
     return True
-
-
-def _whole(matrices):
-    """(q, q P) with integer entries; q = 0 if an entry is not rational or a matrix not symmetric."""
-    try:
-        P = linalg.to_fractions(matrices)
-    except (TypeError, ValueError):
-        return 0, None
-    if (np.swapaxes(P, 1, 2) != P).any():
-        return 0, None
-    q = math.lcm(*(v.denominator for v in P.reshape(-1)))
-    whole = np.empty(P.shape, dtype=object)
-    whole.reshape(-1)[:] = [v.numerator * (q // v.denominator) for v in P.reshape(-1)]
-    return q, whole
 
 
 class Programme:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -40,11 +39,7 @@ class Rounds:
     @functools.cached_property
     def integers(self):
         """[(A, q)]: the map of every set as an integer matrix over one denominator, M_s = A / q."""
-        out = []
-        for M in self.maps:
-            q = math.lcm(*(v.denominator for v in M.reshape(-1)))
-            out.append((np.array([int(v * q) for v in M.reshape(-1)] + [None], dtype=object)[:-1].reshape(M.shape), q))
-        return out
+        return [linalg.cleared(M) for M in self.maps]
 
     def product(self, indices) -> np.ndarray:
         """The map of several rounds (r, r): the set with the first index acts first."""

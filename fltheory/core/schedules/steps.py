@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, CertificateFailed, NotKept, refuse
+from fltheory.core.errors import CertificateFailed, NotKept, refuse
+from fltheory.core.operators.setting import end_of_scan
 from fltheory.core.scalars import fraction, need
 from fltheory.core.schedules.certificate import Certificate, Programme
 from fltheory.core.schedules.walks import Walk, certified, search
 from fltheory.core.schedules.windows import Windows
 from fltheory.core.schedules.worst import INCONCLUSIVE, STABLE, UNSTABLE, check_given, longest_of, rounds_of
 
-MULTIPLE = 4  # the scan starts at MULTIPLE / L and goes down
 HALVINGS = 16
 GENERIC = (0.00417, 0.00291)  # of the first step: where the reachable subspace is looked for, away from lr * curvature = 1
 BELOW = 3  # steps of the scan that must be stable in a row before it ends
@@ -68,7 +68,7 @@ def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longe
     check_given(algorithm, problem, windows)
     longest = longest_of(longest, windows)
     scan = _Scan(algorithm, problem, windows, longest, accuracy)
-    end = _end(problem) if up_to is None else float(fraction(up_to))
+    end = end_of_scan(problem) if up_to is None else float(fraction(up_to))
     if not end > 0:
         refuse("up_to", up_to, "a largest step size is positive", "Leave it out, or give a number > 0.")
     for share in GENERIC:
@@ -80,16 +80,6 @@ def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longe
             break
     scan.refine()
     return scan.result()
-
-
-def _end(problem) -> float:
-    try:
-        L = float(problem.constants.L)
-    except (AttributeError, NotImplementedError, BadInput):
-        L = 0.0
-    if not L > 0:
-        refuse("up_to", None, "this problem has no known largest curvature to set the scale", "Give up_to.")
-    return MULTIPLE / L
 
 
 class _Scan:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fltheory.core.errors import CertificateFailed, TooLarge, check_flag, refuse
 from fltheory.core.operators.probe import layout
+from fltheory.core.operators.setting import check_records
 from fltheory.core.scalars import FLOAT, RATIONAL, fraction, is_count, need
 from fltheory.core.schedules.certificate import DEGREES, RAISED, Certificate, Programme, upper_bound
 from fltheory.core.schedules.rounds import round_maps
@@ -150,10 +151,7 @@ def check_given(algorithm, problem, windows):
     """Refuse what is no method, no problem, no class of schedules, or a method that the class does not fit."""
     if not isinstance(windows, Windows):
         refuse("windows", windows, "is no class of schedules", "Give ft.Sliding(3) or ft.Blocks(3).")
-    for what, value, has, example in (("algorithm", algorithm, ("lr", "round", "init", "to"), "ft.Focus(lr, steps)"),
-                                      ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
-        if isinstance(value, type) or not all(hasattr(value, k) for k in has):
-            refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
+    check_records(algorithm, problem, ("lr",))
     if not getattr(algorithm, "partial", True) and windows.length > 1:
         refuse("algorithm", type(algorithm).__name__, "it is defined for full participation only", "Give windows of one round.")
 
