@@ -269,6 +269,7 @@ def unlike(algorithm):
 
 
 def test_a_bug_is_killed_by_a_named_instance():
+    pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging()], rejects=(more_steps,), domain="here", expect="CERTIFIED"))
     assert verdict.mutants == [
         {"name": "more_steps", "kind": "bug", "status": "killed", "by": "fedavg", "detail": "One step too many."}
@@ -277,6 +278,7 @@ def test_a_bug_is_killed_by_a_named_instance():
 
 
 def test_a_surviving_bug_is_a_surprise():
+    pytest.importorskip("flint")
     verdict = check(
         made(
             lambda i: equal(i.op.mean_map()[0][0, 0] * 0, 0),
@@ -302,6 +304,7 @@ def proximal_zero(algorithm):
 
 
 def test_unstable_and_inapplicable_bugs_do_not_count():
+    pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging()], rejects=(exploding, nothing, unlike)))
     assert [m["status"] for m in verdict.mutants] == ["unstable", "inapplicable", "inapplicable"]
     assert verdict.powerless
@@ -327,12 +330,14 @@ def test_only_a_falsified_comparison_kills_a_bug(outcome):
 
 
 def test_a_bug_outside_the_hypotheses_is_not_killed():
+    pytest.importorskip("flint")
     two = Hypothesis("two", "$\\tau\\le2$", lambda i: (i.algorithm.steps, 2))
     verdict = check(made(contraction, on=[averaging()], needs=(two,), rejects=(more_steps,), domain="here"))
     assert [(m["status"], m["by"]) for m in verdict.mutants] == [("survived", None)]
 
 
 def test_a_bug_is_not_tried_where_the_claim_itself_does_not_hold():
+    pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging(eta="1/5")], rejects=(more_steps,)))
     assert (verdict.word, verdict.mutants[0]["status"]) == ("FALSE", "inapplicable")
 
@@ -399,6 +404,7 @@ def test_quick_mode_runs_no_mutants_and_calls_nothing_powerless():
 
 
 def test_a_mutant_applied_everywhere_makes_the_claim_fail():
+    pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging()]), mutant=lambda i: apply_bug(more_steps, i) or i)
     assert verdict.word == "FALSE"
 
@@ -422,6 +428,7 @@ def gradient_bound(right):
     ],
 )
 def test_a_bound_must_not_depend_on_units(right, status):
+    pytest.importorskip("flint")
     claim = made(
         gradient_bound(right),
         on=[averaging(x0=[Q(1)])],
@@ -455,6 +462,7 @@ def test_units_of_a_problem_that_cannot_be_rescaled_do_not_crash():
 
 # ---- records ----------------------------------------------------------------------------------------------
 def test_records_carry_counts_scope_and_no_objects():
+    pytest.importorskip("flint")
     import json
 
     claim = made(

@@ -19,6 +19,7 @@ def registry(monkeypatch):
 
 # ---- declaring and checking -------------------------------------------------------------------------------
 def test_a_claim_in_a_cell_is_checked_shown_and_asserted():
+    pytest.importorskip("flint")
     claim = theorem()
     verdict = claim.check()
     assert (verdict.word, verdict.evidence) == ("FALSE", "exact")
@@ -33,6 +34,7 @@ def test_a_claim_in_a_cell_is_checked_shown_and_asserted():
 
 
 def test_a_true_claim_without_a_ledger_holds_although_it_rejects_nothing():
+    pytest.importorskip("flint")
     claim = theorem("Scaffold")
     verdict = claim.check()
     assert (verdict.word, verdict.powerless, verdict.as_expected, verdict.holds) == ("SUPPORTED", True, False, True)
@@ -46,6 +48,7 @@ def test_a_true_claim_without_a_ledger_holds_although_it_rejects_nothing():
 
 
 def test_a_claim_can_be_checked_elsewhere():
+    pytest.importorskip("flint")
     claim = theorem()
     same = ft.Instance("equal steps", PROBLEM, ft.FedAvg("1/20", 3), ft.Full())
     verdict = claim.check(on=[same])
@@ -99,6 +102,7 @@ def test_a_body_that_compares_nothing_is_an_error_that_says_so(value):
 
 
 def test_a_body_that_raises_is_an_error_with_its_own_line():
+    pytest.importorskip("flint")
     space = cell('''
 @ft.claim("broken", on=[ft.Instance("two clients", PROBLEM, ft.FedAvg("1/20", 1), ft.Full())])
 def broken(i):

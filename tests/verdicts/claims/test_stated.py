@@ -50,6 +50,7 @@ def test_a_bug_changes_nothing_that_is_stated(bug):
 
 
 def test_a_claim_notices_a_bug_without_a_number_of_its_own():
+    pytest.importorskip("flint")
     def body(i):
         return ft.equal(i.op.fixed_point().x[0], sum(w * (1 - (1 - i.stated.eta * h) ** t) * c for w, h, t, c in zip(
             i.stated.p, (1, 3), i.stated.taus, (0, 1), strict=True)) / sum(
