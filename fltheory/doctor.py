@@ -18,7 +18,7 @@ PURPOSES = {
     "scipy": ("statistical levels, spectra and linear programs",),
     "sympy": ("symbolic identities",),
     "torch": ("running algorithms (the run legs of claims)",),
-    "python-flint": ("certified roots and fast exact rationals",),
+    "python-flint": ("exact rationals, their matrices, ball arithmetic and certified roots",),
     "matplotlib": ("figures",),
     "latex2mathml": ("formulas in the report (without it their LaTeX source is shown)",),
     "pytest": ("`pytest verification --claims`, the tests",),

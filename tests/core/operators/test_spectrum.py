@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.errors import MissingLibrary
 from fltheory.core.operators import moments, spectrum
 from fltheory.core.problems.instances import extreme_steps, scaffold_awkward, table1_focus
 from fltheory.core.scalars import FLOAT, have
@@ -237,7 +238,7 @@ def test_without_flint_certificates_say_what_is_missing(monkeypatch):
     op = ft.derive(ft.FedAvg("1/20", (1, 2, 5)), three()[0], ft.Uniform(2))
     monkeypatch.setitem(sys.modules, "flint", None)
     assert 0 < op.mean_square_rate() < 1
-    with pytest.raises(ft.MissingLibrary, match="pip install python-flint"):
+    with pytest.raises(MissingLibrary, match="pip install python-flint"):
         op.certify()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.errors import CertificateFailed
+from fltheory.core.errors import CertificateFailed, MissingLibrary
 from fltheory.core.schedules import walks
 from fltheory.core.schedules.rounds import round_maps
 from fltheory.core.schedules.walks import root, search, worst_walk
@@ -88,7 +88,7 @@ def test_the_exact_root_of_one_is_one():
 
 def test_without_flint_exact_rounds_say_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(ft.MissingLibrary, match="pip install python-flint"):
+    with pytest.raises(MissingLibrary, match="pip install python-flint"):
         rounds_of(*CASES[0])
 
 
