@@ -38,7 +38,7 @@ class Programme:
         self._seen, self._kept = {}, []
         live = sorted({k for c in conditions for f in _forms(c) for k in f.values}
                       | {k for f in (objective, *extra) for k in f.values})
-        self._value = {index: k for k, index in enumerate(live)}
+        self.place = {index: k for k, index in enumerate(live)}
         self.less = [c.form for c in conditions if c.matrix is None and not c.equal]
         self.same = [c.form for c in conditions if c.matrix is None and c.equal]
         self.matrices = [c.matrix for c in conditions if c.matrix is not None]
@@ -79,9 +79,9 @@ class Programme:
             for (i, j), c in found.items():
                 block[place[i], place[j]] = block[place[j], place[i]] = c if i == j else c / 2
             blocks.append(block)
-        values = np.full(len(self._value), zero, dtype=object)
+        values = np.full(len(self.place), zero, dtype=object)
         for k, c in form.values.items():
-            values[self._value[k]] = values[self._value[k]] + c
+            values[self.place[k]] = values[self.place[k]] + c
         return Row(blocks, values, form.constant)
 
     # ---- floats
@@ -114,7 +114,7 @@ class Programme:
             upto += count
         s = sum(k * (k + 1) // 2 for k in self.sizes)
         matrix = sparse.vstack([sparse.csc_matrix(sign[:, None] * A),
-                                sparse.hstack([-sparse.identity(s), sparse.csc_matrix((s, len(self._value)))])]).tocsc()
+                                sparse.hstack([-sparse.identity(s), sparse.csc_matrix((s, len(self.place)))])]).tocsc()
         cones += [clarabel.PSDTriangleConeT(k) for k in self.sizes if k]
         target = self.flat(self.objective)
         found = solved(-target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones)

@@ -178,7 +178,7 @@ def attaining(setting) -> Witness:
 def _value(form, vec, values, programme):
     total = float(fraction(form.constant))
     total += sum(float(fraction(c)) * (vec(u) @ vec(v)) for c, u, v in form.terms)
-    return total + sum(float(fraction(c)) * values[programme._value[k]] for k, c in form.values.items())
+    return total + sum(float(fraction(c)) * values[programme.place[k]] for k, c in form.values.items() if k in programme.place)
 
 
 def _tighter(kind):
