@@ -107,10 +107,10 @@ def interior(programme, bound):
     add(-np.eye(m)[:less], np.zeros(less), np.zeros(less), clarabel.NonnegativeConeT(less)) if less else None
     add(-constants[None], 0.0, bound - float_(target.constant), clarabel.NonnegativeConeT(1))
     add(np.zeros((1, m)), 1.0, 1.0, clarabel.NonnegativeConeT(1))
-    for b, k in enumerate(programme.sizes):
+    for b, k in enumerate(map(len, programme.faces)):
         if k:
-            stack = np.array([svec(floats(r.blocks[b])) for r in rows]).T
-            add(-stack, svec(np.eye(k)), -svec(floats(target.blocks[b])), clarabel.PSDTriangleConeT(k))
+            stack = np.array([svec(programme.seen(r, b)) for r in rows]).T
+            add(-stack, svec(np.eye(k)), -svec(programme.seen(target, b)), clarabel.PSDTriangleConeT(k))
     at = less + len(programme.same)
     for matrix in programme.matrices:
         k, pick = len(matrix), np.zeros((len(matrix) * (len(matrix) + 1) // 2, m))

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import TooLarge
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.scalars import RATIONAL, fraction
 from fltheory.core.worstcase.forms import Condition, Form, dot, number, square
@@ -46,7 +46,7 @@ class Gram(Problem):
         self.weights = [1 / (Fraction(1) * self.n)] * len(self.classes) if counts else check_weights(weights, self.n)
         self.p = domain.array(np.array([*self.weights, None], dtype=object)[:-1])
         self.pairs, self.gone = [], []          # (own leaf, mean leaf); eliminated (leaf, row)
-        self.leaves, self.values = [], 0
+        self.leaves, self.values, self._free = [], 0, {}
         self.points = [{} for _ in self.classes]
         self._view = _summed(self) if counts else None
         if counts:
@@ -151,6 +151,24 @@ class Gram(Problem):
             rest = rest + self.p[i] * self.point(i, x).gradient
         self.point(self.n - 1, x, rest * (-1 / self.p[self.n - 1]))
         return x
+
+    def free(self, name):
+        """Free vectors (n, d), one per client, made when the name is first asked for."""
+        if name not in self._free:
+            rows = np.array([self.own_leaf(i, name) for i in range(len(self.classes))], dtype=object)
+            self._free[name] = rows.view(self._view) if self.counts else rows
+        return self._free[name]
+
+    def points_of(self, gradients):
+        """The recorded points (n, d) of gradients (n, d). Raises BadInput for a vector that is nobody's gradient."""
+        rows = []
+        for i, g in enumerate(np.asarray(gradients)):
+            found = [p.x for p in self.points[i].values() if (p.gradient == g).all()]
+            if not found:
+                refuse("gradients", f"row {i}", "is no gradient that this client was asked for", "Give stored gradients.")
+            rows.append(found[0])
+        rows = np.array(rows, dtype=object)
+        return rows.view(self._view) if self.counts else rows
 
     def equate(self, u):
         """Impose u = 0 for a vector by eliminating one leaf."""

@@ -104,7 +104,7 @@ class _Search:
     def _floats(self, rate):
         """P, q and multipliers as far inside the conditions as the scale 100 >= P allows; None if the solver finds none."""
         import clarabel
-        m, k, sizes = len(self.conditions), self.k, self.programme.sizes
+        m, k, sizes = len(self.conditions), self.k, [len(face) for face in self.programme.faces]
         count = len(self.pairs)
         width = count + 1 + m + 1                       # P's triangle, q, multipliers, margin t
         twice = np.array([1.0 if i == j else 2.0 for i, j in self.pairs] + [1.0])
@@ -136,7 +136,7 @@ class _Search:
         add(columns(np.zeros((1, count + 1)), np.zeros((1, m)), np.ones(1)), np.ones(1), clarabel.NonnegativeConeT(1))
         for j, s in enumerate(sizes):
             if s:
-                before, after, conditions = (np.array([svec(floats(r.blocks[j])) for r in rows]).reshape(len(rows), -1)
+                before, after, conditions = (np.array([svec(self.programme.seen(r, j)) for r in rows]).reshape(len(rows), -1)
                                              for rows in (self.before, self.after, self.conditions))
                 V = ((after - shrink * before) * twice[:, None]).T
                 add(columns(V, -conditions.T, svec(np.eye(s))), np.zeros(len(V)), clarabel.PSDTriangleConeT(s))
@@ -165,9 +165,7 @@ def _rows(setting, centre, size):
     algorithm = setting.algorithm.to(RATIONAL)
     star = functools.cache(gram.minimiser)
     star()
-    x0 = gram.leaf("x0")
-    first = View(gram, algorithm, algorithm.init(gram, x0), star=star)
-    before = setting.begin(gram, algorithm, x0, centre and centre(first))
+    before = setting.begin(gram, algorithm, gram.leaf("x0"), star, centre)
     view = View(gram, algorithm, before, star=star)
     for one in setting.initial:
         one(view)

@@ -1,6 +1,7 @@
 """The semidefinite programme of a worst case, in exact numbers, and its solution by Clarabel."""
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,9 +86,27 @@ class Programme:
         return Row(blocks, values, form.constant)
 
     # ---- floats
+    @functools.cached_property
+    def faces(self):
+        """Per block the columns that span it modulo the vectors which no row sees (a shift of linear terms that cancels, say):
+        without them nothing could lie strictly inside. The exact checks use all columns."""
+        out = []
+        for b, size in enumerate(self.sizes):
+            seen = np.zeros((size, size))
+            for row in (self.objective, *self.rows):
+                M = floats(row.blocks[b])
+                M = M / max(np.abs(M).max(initial=0.0), 1e-300)
+                seen += M @ M
+            out.append(_independent(seen))
+        return out
+
+    def seen(self, row, b):
+        """Block b of a row on the columns of its face, floats."""
+        return floats(row.blocks[b][np.ix_(self.faces[b], self.faces[b])])
+
     def flat(self, row):
         """(svec of the blocks | values) of a row, floats."""
-        return np.concatenate([*(svec(floats(b)) for b in row.blocks), floats(row.values)])
+        return np.concatenate([*(svec(self.seen(row, b)) for b in range(len(self.sizes))), floats(row.values)])
 
     def solve(self):
         """(status, value, Gram blocks, function values, multipliers) from the interior-point solver."""
@@ -112,14 +131,15 @@ class Programme:
             count = k * (k + 1) // 2
             sign[upto:upto + count] = -scale_of(k)  # s = +M, off-diagonals times sqrt 2
             upto += count
-        s = sum(k * (k + 1) // 2 for k in self.sizes)
+        sizes = [len(face) for face in self.faces]
+        s = sum(k * (k + 1) // 2 for k in sizes)
         matrix = sparse.vstack([sparse.csc_matrix(sign[:, None] * A),
                                 sparse.hstack([-sparse.identity(s), sparse.csc_matrix((s, len(self.place)))])]).tocsc()
-        cones += [clarabel.PSDTriangleConeT(k) for k in self.sizes if k]
+        cones += [clarabel.PSDTriangleConeT(k) for k in sizes if k]
         target = self.flat(self.objective)
         found = solved(-target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones)
         x, at, blocks = np.array(found.x), 0, []
-        for k in self.sizes:
+        for k in sizes:
             blocks.append(smat(x[at:at + k * (k + 1) // 2], k))
             at += k * (k + 1) // 2
         return Solution(str(found.status), -found.obj_val + float_(self.objective.constant), blocks, x[at:],
@@ -154,6 +174,20 @@ class Solution:
 
 def _forms(condition):
     return [condition.form] if condition.matrix is None else [f for row in condition.matrix for f in row]
+
+
+def _independent(T):
+    """Columns whose rows span those of a positive semidefinite T, by a pivoted Cholesky factorisation."""
+    T, left, kept = T.copy(), list(range(len(T))), []
+    first = max(np.diag(T).max(initial=0.0), 1e-300)
+    while left:
+        k = max(left, key=lambda j: T[j, j])
+        if T[k, k] <= 1e-9 * first:
+            break
+        kept.append(k)
+        left.remove(k)
+        T = T - np.outer(T[:, k], T[k]) / T[k, k]
+    return sorted(kept)
 
 
 def float_(value):

@@ -39,7 +39,7 @@ class Setting:
     counts: tuple | None = None
     weights: Any = None
     noise: Any = None
-    start: str = "init"
+    start: Any = "init"
     domain: Any = RATIONAL
 
     def programme(self) -> Programme:
@@ -49,12 +49,12 @@ class Setting:
     def _programme(self, size):
         gram = Gram(self.classes, self.weights, self.counts, size, self.domain)
         algorithm = self.algorithm.to(self.domain)
-        x0 = gram.leaf("x0") if self.start == "free" or not all(c.low >= 0 for c in self.classes) else None
+        x0 = None if all(c.low >= 0 for c in self.classes) else gram.leaf("x0")
         star = functools.cache(gram.minimiser)
         if x0 is None:  # the minimiser first: it is then the origin, from which values count
             star()
             x0 = gram.leaf("x0")
-        before = self.begin(gram, algorithm, x0)
+        before = self.begin(gram, algorithm, x0, star)
         conditions = [c for one in self.initial for c in _conditions(one(View(gram, algorithm, before, star=star)))]
         objective, noises = Form(), {}
         for q, after, models in self.outcomes(gram, algorithm, before, noises):
@@ -69,24 +69,24 @@ class Setting:
         forms = [objective, *(f for c in unique for f in ([c.form] if c.matrix is None else itertools.chain(*c.matrix)))]
         return Programme(gram, objective, [*unique, *gram.conditions(forms)], before, star)
 
-    def begin(self, gram, algorithm, x0, centre=None):
+    def begin(self, gram, algorithm, x0, star, centre=None):
         """The state at the start. centre: {field: value around which its free parts are counted}."""
         state = _abstract(algorithm.init, algorithm, gram, x0)
+        if callable(self.start):
+            return state._replace(**self.start(View(gram, algorithm, state, star=star)))
         if self.start == "init":
             return state
-        made = {}
+        around, made = {} if centre is None else centre(View(gram, algorithm, state, star=star)), {}
         for name, leaf in zip(state._fields, state, strict=True):
             if name == "x":
                 continue
             if leaf.shape == (gram.d,):
                 made[name] = gram.leaf(name)
             elif leaf.shape == (len(gram.classes), gram.d):
-                rows = [gram.own_leaf(i, name) for i in range(len(gram.classes))]
-                made[name] = np.array(rows, dtype=object)
-                made[name] = made[name].view(gram._view) if gram.counts else made[name]
+                made[name] = gram.free(name)
             else:
                 refuse("start", name, f"has shape {leaf.shape}, neither a vector nor one per client", 'Use start="init".')
-        return state._replace(**{name: leaf + (centre or {}).get(name, 0 * leaf) for name, leaf in made.items()})
+        return state._replace(**{name: leaf + around.get(name, 0 * leaf) for name, leaf in made.items()})
 
     def outcomes(self, gram, algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
         """(probability, state after, server models at which rounds started) of every outcome."""
@@ -168,8 +168,8 @@ def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clie
         kinds = kinds * (clients // len(kinds))
     if counts is not None and len(counts) != len(kinds):
         refuse("counts", counts, f"one per class, so {len(kinds)}", "Give as many counts as classes.")
-    if start not in ("init", "free"):
-        refuse("start", start, 'is "init" or "free"', "Choose one.")
+    if start not in ("init", "free") and not callable(start):
+        refuse("start", start, 'is "init", "free" or a function of the situation giving {field: value}', "Choose one.")
     if noise is not None and fraction(noise) < 0:
         refuse("noise", noise, "a variance is not negative", "Give sigma^2 >= 0.")
     law = Full() if law is None else law

@@ -55,8 +55,16 @@ class View:
         return self.problem.gradient(x)
 
     def grads(self, x):
-        """The gradients of all clients at x, (n, d)."""
-        return self.problem.grad(x[None] + 0 * self.problem.p[..., None])
+        """The gradients of all clients at x (d,), or each at its own point (n, d): (n, d)."""
+        return self.problem.grad((x if x.ndim == 2 else x[None]) + 0 * self.problem.p[..., None])
+
+    def vectors(self, name):
+        """Free vectors (n, d), one per client, the same whenever the name is asked for: the points of stored gradients, say."""
+        return self.problem.free(name)
+
+    def points_of(self, gradients):
+        """The points (n, d) at which the clients' gradients (n, d) were taken."""
+        return self.problem.points_of(gradients)
 
     def client_grad(self, i, x):
         """The gradient of client i at x."""
@@ -86,7 +94,8 @@ class FloatView(View):
         return self.problem.functions[i](x)[1]
 
     def grads(self, x):
-        return np.array([f(x)[1] for f in self.problem.functions])
+        each = np.broadcast_to(x, (self.problem.n, x.shape[-1]))
+        return np.array([f(y)[1] for f, y in zip(self.problem.functions, each, strict=True)])
 
     def client_value(self, i, x):
         return self.problem.functions[i](x)[0]

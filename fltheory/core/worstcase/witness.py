@@ -30,6 +30,7 @@ class Interpolant(Problem):
     def __init__(self, clients, classes, weights):
         self.n, self.d = len(clients), clients[0][0].shape[1]
         self.weights = self.p = np.asarray(weights, dtype=float)
+        self.asked, self.named = [[] for _ in clients], {}
         kinds = [_Quadratic if isinstance(c, QuadraticClass) else _Smooth for c in classes]
         self.functions = [kind(*data, float_(c.low), float_(c.high)) for kind, data, c in zip(kinds, clients, classes, strict=True)]
 
@@ -38,11 +39,25 @@ class Interpolant(Problem):
 
     def _gradient(self, who, y, sample):
         ids = range(self.n) if isinstance(who, slice) else who
-        out = np.array([self.functions[int(i)](y[k if y.shape[-2] > 1 else 0])[1] for k, i in enumerate(ids)])
+        out = np.array([self._asked(int(i), y[k if y.shape[-2] > 1 else 0]) for k, i in enumerate(ids)])
         return out if sample is None else out + sample
+
+    def _asked(self, i, x):
+        gradient = self.functions[i](x)[1]
+        self.asked[i].append((x, gradient))
+        return gradient
 
     def _values(self, x):
         return np.array([f(x)[0] for f in self.functions])
+
+    def free(self, name):
+        """The named vectors (n, d) that the programme chose."""
+        return self.named[name]
+
+    def points_of(self, gradients):
+        """The points (n, d) at which the rounds took these gradients (n, d): the nearest ones in floats."""
+        return np.array([min(asked, key=lambda pair, g=g: np.abs(pair[1] - g).max())[0]
+                         for asked, g in zip(self.asked, gradients, strict=True)])
 
     def value(self, x):
         return float(self.p @ self._values(x))
@@ -118,14 +133,15 @@ def _simplex(x, centres, heights, width):
     return mix
 
 
-def realised(gram, solution, columns):
+def realised(programme, solution):
     """(vec, d): vectors of the programme as points of R^d from its one Gram block."""
+    columns = np.array(programme.columns[0])[programme.faces[0]]
     weights, vectors = np.linalg.eigh(solution.blocks[0])
     keep = weights > RANK * max(weights[-1], 1e-300)
     E = vectors[:, keep] * np.sqrt(weights[keep])
 
     def vec(u):
-        return floats(gram.coordinates(u)[0][columns[0]]) @ E
+        return floats(np.asarray(programme.gram.coordinates(u)[0])[columns]) @ E
     return vec, int(keep.sum())
 
 
@@ -152,7 +168,7 @@ def attaining(setting) -> Witness:
     if solution.status != SOLVED:
         refuse("witness", solution.status, "the solver did not solve the tightened programme", "Rescale, or take fewer steps.")
     gram = programme.gram
-    vec, _ = realised(gram, solution, programme.columns)
+    vec, _ = realised(programme, solution)
     forms = [programme.less, programme.same, *(itertools.chain(*m) for m in programme.matrices)]
     clients = []
     for points in gram.live([*itertools.chain(*forms)]):
@@ -160,11 +176,14 @@ def attaining(setting) -> Witness:
         F = np.array([_value(p.value, vec, solution.values, programme) for p in points])
         clients.append((X, G, F))
     problem = Interpolant(clients, setting.classes, [float(fraction(v)) for v in gram.p])
+    problem.named = {name: np.array([vec(r) for r in rows]) for name, rows in gram._free.items()}
     algorithm = setting.algorithm.to(FLOAT)
     x0 = vec(programme.start.x)
     before = algorithm.init(problem, x0)
-    if setting.start == "free":
+    if setting.start != "init":
         before = type(before)(*(vec(v) if v.ndim == 1 else np.array([vec(r) for r in v]) for v in programme.start))
+        for i, points in enumerate(gram.points):
+            problem.asked[i] = [(vec(p.x), vec(p.gradient)) for p in points.values()]
     star = functools.cache(lambda: vec(programme.star()))
     attained = 0.0
     for draws in itertools.product(setting.law.support(gram.n, 0), repeat=setting.rounds):

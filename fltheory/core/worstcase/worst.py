@@ -59,9 +59,10 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
     measure: a function of the situation `s` (see `View`: x, next, before, after, star, F, grad, square, dot, ...) or "distance",
     "gap", "gradient"; initial: the same as conditions (a function, a name, meaning "at most 1", or a list of them). counts: how
     many identical clients each class stands for (full participation; the cost does not depend on them). weights: (n,) sum 1.
-    noise: variance bound of a two-valued noise per sample (a lower bound of the worst noise). start: "init", or "free" for
-    arbitrary states. Raises BadInput for what has no meaning, for algorithms whose round takes roots, and where the measure is
-    unbounded (naming the direction); TooLarge for programmes beyond the stated size; MissingLibrary without cvxpy.
+    noise: variance bound of a two-valued noise per sample (a lower bound of the worst noise). start: "init", "free" for
+    arbitrary states, or a function of the situation giving {field: value}. Raises BadInput for what has no meaning, for
+    algorithms whose round takes roots, and where the measure is unbounded (naming the direction); TooLarge for programmes beyond
+    the stated size; MissingLibrary without cvxpy.
     """
     conditions = [measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial])]
     setting = of(algorithm, classes, law, measured(measure, "measure"), conditions, rounds=rounds, counts=counts, clients=clients,
@@ -80,6 +81,7 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
 def _names(programme, solution):
     block = programme.gram.blocks()[0]
     sizes = np.abs(np.diag(solution.blocks[0])) if solution.blocks else np.zeros(0)
-    named = [(size, programme.gram.leaves[block[c]]) for size, c in zip(sizes, programme.columns[0], strict=True)]
+    columns = np.array(programme.columns[0])[programme.faces[0]]
+    named = [(size, programme.gram.leaves[block[c]]) for size, c in zip(sizes, columns, strict=True)]
     return sorted({name if isinstance(name, str) else f"a {name[-1]} of client {name[-2]}" for size, name in named
                    if size > 1e-3 * max(sizes.max(initial=0.0), 1e-300)})

@@ -40,3 +40,34 @@ def test_an_unbounded_quotient_is_not_held_and_says_along_what():
 def test_a_term_that_is_missing_is_refused():
     with pytest.raises(BadInput, match="one of the terms"):
         ft.certified_over(ft.FedAvg("1/5", 1), KIND, left=lambda s: s.square(s.x), tight="x", terms={})
+
+
+# ---- FOCUS at arbitrary stored points -------------------------------------------------------------------------------
+def stored(s):
+    gradients = s.grads(s.vectors("z"))
+    return {"g": gradients, "y": gradients.sum(-2)}
+
+
+def spread(s):
+    """sum_i |x - z_i|^2, FOCUS's consensus error."""
+    return sum((s.square(s.x - z) for z in s.vectors("z")[1:]), s.square(s.x - s.vectors("z")[0]))
+
+
+@pytest.mark.parametrize("law", [ft.Full(), ft.Uniform(1)], ids=["full", "uniform"])
+def test_states_with_stored_gradients(law):
+    """FOCUS (96): |sum of gradients at x minus those stored after the round|^2 <= 3 L^2 N spread, non-convex clients."""
+    found = ft.certified_over(ft.Focus("1/3", 2), ft.Smooth(1), law, clients=2, start=stored, tight="spread",
+                              left=lambda s: s.square(2 * s.grad(s.x) - s.after.y), terms={"spread": (6, spread)})
+    assert found.status == HOLDS and 0.2 < float(found.lhs) < 1
+
+
+def test_the_points_of_stored_gradients_are_found_again():
+    """After one full round of one local step every stored gradient was taken at x, abstractly and in the float round."""
+    def apart(s):
+        return sum((s.square(s.x - z) for z in s.points_of(s.after.g)[1:]), s.square(s.next - s.star))
+    found = ft.worst_case(ft.Focus("1/20", 1), KIND, clients=2, start=stored, measure=apart,
+                          initial=lambda s: s.square(s.x - s.star) + spread(s) <= 1)
+    plain = ft.worst_case(ft.Focus("1/20", 1), KIND, clients=2, start=stored, measure=lambda s: s.square(s.next - s.star),
+                          initial=lambda s: s.square(s.x - s.star) + spread(s) <= 1)
+    assert found.value == pytest.approx(plain.value, abs=1e-7)
+    assert found.witness.attained == pytest.approx(found.value, abs=1e-4)

@@ -139,7 +139,7 @@ def test_a_solver_that_is_not_content_gives_no_value(monkeypatch):
     ({"counts": [2], "noise": 1}, "no noise"),
     ({"law": ft.Cyclic([[0], [1]]), "clients": 2}, "modes"),
     ({"noise": -1}, "not negative"),
-    ({"start": "warm"}, '"init" or "free"'),
+    ({"start": "warm"}, "or a function"),
     ({"measure": "loss"}, "function of the situation"),
     ({"measure": 3}, "function of the situation"),
     ({"initial": lambda s: True}, "no condition"),
