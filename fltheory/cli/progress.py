@@ -79,7 +79,7 @@ class Progress:
 
     def _draw(self):
         if self.live:
-            from fltheory.verdicts.report.records import flat
+            from fltheory.verdicts.report.words import flat
             room = _columns(self.stream) - 1
             self._write("\r\x1b[K" + flat(self.line())[:room])
 
@@ -88,7 +88,7 @@ class Progress:
             self._write("\r\x1b[K")
 
     def _say(self, text):
-        from fltheory.verdicts.report.records import flat
+        from fltheory.verdicts.report.words import flat
         self._write(f"fltheory: {flat(text)}\n")
 
     def _write(self, text):

@@ -24,7 +24,7 @@ from fltheory.verdicts.claims.discover import Paper, load, papers
 from fltheory.verdicts.claims.evidence import ERROR, SKIPPED
 from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, imported
-from fltheory.verdicts.report.records import flat
+from fltheory.verdicts.report.words import flat
 
 _LOG = logging.getLogger(__name__)
 LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")

@@ -6,7 +6,8 @@ the interval of its true false-alarm rate, `power` is how often it noticed the p
 
 from typing import NamedTuple
 
-from . import records as rec
+from fltheory.verdicts.records import as_float
+from fltheory.verdicts.report.words import plural, show
 
 HEAD = (
     *("Check", "Level", "Repetitions", "False alarms", "Rate", "Interval of the rate"),
@@ -27,73 +28,59 @@ class Row(NamedTuple):
 
 
 def _rate(value) -> str:
-    number = rec.as_float(value)
-    return "" if number is None else f"{number:.2g}".replace("-", "−")
+    return "" if value is None else f"{value:.2g}".replace("-", "−")
 
 
 def _percent(value) -> str:
-    number = rec.as_float(value)
-    return "" if number is None else f"{100 * number:.3g} %".replace("-", "−")
+    return "" if value is None else f"{100 * value:.3g} %".replace("-", "−")
 
 
-def _row(raw) -> Row:
-    level, low, high = (rec.as_float(raw.get(key)) for key in ("level", "low", "high"))
-    alarms, repetitions = rec.as_float(raw.get("alarms")), rec.as_float(raw.get("repetitions"))
+def _row(made) -> Row:
+    level, low, high = made.level, made.low, made.high
+    alarms, repetitions = as_float(made.alarms), as_float(made.repetitions)
     rate = alarms / repetitions if alarms is not None and repetitions and repetitions > 0 else None
     excess = low is not None and level is not None and low > level
     judged = "alarms too often" if excess else "not judged" if None in (level, low, high) else "as announced"
     interval = f"{_rate(low)} to {_rate(high)}" if None not in (low, high) else ""
-    cells = (
-        rec.text(raw, "check"),
-        _rate(level),
-        rec.show(raw.get("repetitions")),
-        rec.show(raw.get("alarms")),
-        _rate(rate),
-        interval,
-        _percent(raw.get("power")),
-        rec.text(raw, "shift"),
-        judged,
-    )
-    return Row(cells, rec.text(raw, "note"), excess)
+    cells = (made.check, _rate(level), show(made.repetitions), show(made.alarms), _rate(rate), interval, _percent(made.power),
+             made.shift, judged)
+    return Row(cells, made.note, excess)
 
 
-def rows(record) -> list:
+def rows(calibration) -> list:
     """The calibrated checks of one record."""
-    return [_row(raw) for raw in rec.items(record, "rows")]
+    return list(map(_row, calibration.rows))
 
 
-def family(record) -> str:
+def family(calibration) -> str:
     """All statistical comparisons together, in one sentence; empty if the record does not say."""
-    found = record.get("family")
-    if not isinstance(found, dict) or rec.as_float(found.get("bound")) is None:
+    found = calibration.family
+    if found is None or found.bound is None:
         return ""
-    number, level = rec.as_float(found.get("comparisons")), _rate(found.get("level"))
-    if number == 0:
+    if found.comparisons == 0:
         return "No verdict of this report rests on a statistical comparison."
-    made = "The statistical comparisons" if number is None else f"The {number:.0f} statistical comparisons"
-    each = f", each at level {level} or lower," if level else ""
-    return f"{made}{each} together raise a false alarm with probability at most {_percent(found['bound'])}."
+    made = "The statistical comparisons" if found.comparisons is None else f"The {found.comparisons:.0f} statistical comparisons"
+    each = f", each at level {_rate(found.level)} or lower," if found.level is not None else ""
+    return f"{made}{each} together raise a false alarm with probability at most {_percent(found.bound)}."
 
 
-def summary(record) -> str:
+def summary(calibration) -> str:
     """How many checks were calibrated and how many alarm more often than announced, in one sentence."""
-    every = rows(record)
+    every = rows(calibration)
     if not every:
         return "No check was calibrated."
     bad = sum(row.excess for row in every)
     state = "none alarms" if not bad else "1 alarms" if bad == 1 else f"{bad} alarm"
-    return f"{rec.plural(len(every), 'check')} calibrated, {state} more often than announced."
+    return f"{plural(len(every), 'check')} calibrated, {state} more often than announced."
 
 
-def alarm(record) -> str:
+def alarm(calibration) -> str:
     """What forbids relying on the table: the recorded numbers are not reproduced, or belong to older code."""
-    made = record.get("provenance")
-    state = rec.text(made, "state") if isinstance(made, dict) else ""
+    state = str(calibration.provenance.get("state") or "")
     stale = state if state.startswith("STALE") else ""
-    return "A repetition of a share of it gave other results." if record.get("failed") is True else stale
+    return "A repetition of a share of it gave other results." if calibration.failed else stale
 
 
-def provenance(record) -> str:
+def provenance(calibration) -> str:
     """Where and with what the calibration was made, as one line."""
-    found = record.get("provenance")
-    return ", ".join(f"{k} {rec.show(v)}" for k, v in found.items()) if isinstance(found, dict) else ""
+    return ", ".join(f"{k} {show(v)}" for k, v in calibration.provenance.items())

@@ -2,7 +2,8 @@
 
 import re
 
-from . import records as rec
+from fltheory.verdicts.records import Run, page_of, read
+from fltheory.verdicts.report.words import flat
 
 AUTHOR = "fltheory project"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -19,47 +20,42 @@ _TEX = {
 
 def date(run) -> str:
     """The day on which the verdicts were made, ``YYYY-MM-DD``; empty if the run did not record one."""
-    found = _DATE.match(rec.text(run, "date"))
+    found = _DATE.match(Run.of(run).date)
     return found[0] if found else ""
 
 
-def _title(record) -> str:
-    name = rec.flat(f"{rec.text(record, 'paper')}/{rec.text(record, 'id')}")
-    return f"{name}: {rec.flat(rec.text(record, 'word')) or '(no word)'}"
+def _title(entry) -> str:
+    return f"{flat(entry.name)}: {flat(entry.word) or '(no word)'}"
+
+
+def _address(entry) -> str:
+    return f"{page_of(entry.paper)}{entry.href}"
 
 
 def line(record, run) -> str:
     """One line to copy: what was decided, by which version, when (if recorded), and the permanent anchor."""
-    version, day = rec.flat(rec.text(run, "version")), date(run)
+    entry, version, day = read(record), flat(Run.of(run).version), date(run)
     made = ["fltheory" + (f" {version}" if version else "")] + ([f"verdicts of {day}"] if day else [])
-    place = rec.flat(rec.text(record, "place"))
-    return (
-        f"{AUTHOR}. {_title(record)}{f' ({place})' if place else ''}. {', '.join(made)}, "
-        f"{rec.page_of(rec.text(record, 'paper'))}{rec.href(record)}"
-    )
+    place = flat(entry.place)
+    return f"{AUTHOR}. {_title(entry)}{f' ({place})' if place else ''}. {', '.join(made)}, {_address(entry)}"
 
 
 def _tex(value) -> str:
-    return "".join(_TEX.get(c, c) for c in rec.flat(value))
+    return "".join(_TEX.get(c, c) for c in flat(value))
 
 
 def bibtex(record, run) -> str:
     """The same as a BibTeX entry (``@misc``)."""
-    key = "fltheory:" + re.sub(r"[^A-Za-z0-9./:-]", "-", rec.anchor(record))
-    kind = "finding" if record.get("type") == "finding" else "claim"
-    place = rec.text(record, "place")
-    where = f" ({place})" if place and not rec.derived(record) else ""
-    day = date(run)
+    entry, day = read(record), date(run)
+    key = "fltheory:" + re.sub(r"[^A-Za-z0-9./:-]", "-", entry.anchor)
+    where = f" ({entry.place})" if entry.place and not entry.derived else ""
     fields = {
         "author": "{" + AUTHOR + "}",
-        "title": "{" + _tex(_title(record)) + "}",
-        "version": _tex(rec.text(run, "version")),
+        "title": "{" + _tex(_title(entry)) + "}",
+        "version": _tex(Run.of(run).version),
         "year": day[:4],
         "date": day,
-        "note": _tex(
-            f"{kind} {rec.text(record, 'id')}{where} of paper {rec.text(record, 'paper')}; "
-            f"permanent anchor {rec.page_of(rec.text(record, 'paper'))}{rec.href(record)}"
-        ),
+        "note": _tex(f"{entry.type} {entry.id}{where} of paper {entry.paper}; permanent anchor {_address(entry)}"),
     }
     body = "".join(f"  {name:<7} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@misc{{{key},\n{body}}}"

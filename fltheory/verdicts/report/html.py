@@ -6,12 +6,13 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from . import cite, front, layout, opening, sections
-from . import records as rec
-from .parts import COLUMN_LABELS, link, table, verdict
-from .richtext import inline
+from fltheory.verdicts.records import INDEX, page_of
+from fltheory.verdicts.report import cite, front, layout, opening, sections
+from fltheory.verdicts.report.book import Book, bugs, tallies
+from fltheory.verdicts.report.parts import COLUMN_LABELS, link, named, says, table, verdict
+from fltheory.verdicts.report.richtext import inline
+from fltheory.verdicts.report.words import CLAIM_WORDS, factors, natural, shown
 
-INDEX = rec.INDEX
 STYLE, SCRIPT = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("style.css", "report.js"))
 _MADE = '<meta name="generator" content="fltheory report">'
 
@@ -32,43 +33,32 @@ def _options(values) -> str:
     return "".join(f'<option value="{escape(v)}">{escape(v)}</option>' for v in values)
 
 
-def _loosest(claim):
-    value = claim.get("looseness")
-    numbers = [rec.as_float(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
-    return max((n for n in numbers if n is not None), default=None)
-
-
 def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
-    killed, every = rec.mutant_score(claim)
-    loosest, word = _loosest(claim), rec.text(claim, "word")
-    said = f"{word} ({'restricted' if rec.restricted(claim) else 'all'})" if word in divided else word
-    # A verdict is only as wide as its scope, so the two are never shown apart.
-    scope, says = inline(rec.text(claim, "scope")), "" if brief else inline(rec.says(claim))
-    name = f'<a href="{book.href(claim)}">{escape(rec.text(claim, "id") or "(no id)")}</a>'
+    killed, every = claim.score
+    said = f"{claim.word} ({'restricted' if claim.limited else 'all'})" if claim.word in divided else claim.word
     cells = {
-        "Claim": (name + (f'<span class="says">{says}</span>' if says else ""), at),
-        "Paper": (escape(rec.text(claim, "paper")), rec.text(claim, "paper")),
-        "Place": (escape(rec.text(claim, "place")), rec.text(claim, "place")),
-        "Verdict": (verdict(claim) + (f'<span class="says">{scope}</span>' if scope else ""), words.index(word)),
-        "Evidence": (escape(rec.text(claim, "evidence")), rec.text(claim, "evidence")),
-        "Looseness": (escape(rec.looseness(claim)), "" if loosest is None else loosest),
+        "Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
+        "Paper": (escape(claim.paper), claim.paper),
+        "Place": (escape(claim.place), claim.place),
+        # A verdict is only as wide as its scope, so the two are never shown apart.
+        "Verdict": (verdict(claim) + says(claim.scope), words.index(claim.word)),
+        "Evidence": (escape(claim.evidence), claim.evidence),
+        "Looseness": (factors(claim.looseness), max(claim.looseness, default="")),
         "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
     }
-    attributes = f' id="{rec.anchor(claim)}" data-paper="{escape(rec.text(claim, "paper"))}" data-word="{escape(word)}"'
-    attributes += f' data-tally="{escape(said)}"' if said != word else ""
-    attributes += f' data-says="{escape(rec.says(claim))}"' if brief else ""
-    return attributes + (' data-unexpected="1"' if rec.mismatch(claim) else ""), cells
+    attributes = f' id="{claim.anchor}" data-paper="{escape(claim.paper)}" data-word="{escape(claim.word)}"'
+    attributes += f' data-tally="{escape(said)}"' if said != claim.word else ""
+    attributes += f' data-says="{escape(claim.sentence)}"' if brief else ""
+    return attributes + (' data-unexpected="1"' if claim.unexpected else ""), cells
 
 
 def _claims(book, brief=False) -> str:
     """The table of claims; brief: their sentences are searched, but shown on the pages of their papers only."""
     if not book.claims:
         return ""
-    words = sorted(
-        {rec.text(c, "word") for c in book.claims}, key=lambda w: (rec.CLAIM_WORDS + (w,)).index(w)
-    )
-    divided = dict.fromkeys(w for w, reach, _ in rec.tallies(book.claims) if reach)
+    words = sorted({c.word for c in book.claims}, key=lambda w: (CLAIM_WORDS + (w,)).index(w))
+    divided = dict.fromkeys(w for w, reach, _ in tallies(book.claims) if reach)
     choices = [c for w in words for c in (w, *((f"{w} (all)", f"{w} (restricted)") if w in divided else ()))]
     made = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
@@ -77,7 +67,7 @@ def _claims(book, brief=False) -> str:
     for attributes, cells in made:
         keys = "".join(f' data-k{at}="{escape(str(cells[h][1]))}"' for at, h in enumerate(head))
         rows.append((keys + attributes, [cells[h][0] for h in head]))
-    papers = sorted({rec.text(c, "paper") for c in book.claims}, key=rec.natural)
+    papers = sorted({c.paper for c in book.claims}, key=natural)
     controls = (
         '<form class="controls" id="controls" hidden>'
         '<label>Search <input type="search" id="f-text"></label>'
@@ -94,21 +84,16 @@ def _claims(book, brief=False) -> str:
 
 def _findings(book) -> str:
     rows = [
-        (f' id="{rec.anchor(f)}"', [
-            f'<a href="{book.href(f)}">{escape(rec.text(f, "id") or "(no id)")}</a>'
-            + (f'<span class="says">{inline(rec.says(f))}</span>' if rec.says(f) else ""),
-            *[escape(rec.text(f, key)) for key in ("paper", "place", "kind")],
+        (f' id="{f.anchor}"', [
+            named(book, f) + says(f.sentence),
+            *map(escape, (f.paper, f.place, f.kind)),
             verdict(f),
-            link(book, f, "breaks", "claim"),
+            link(book, f, "claim", f.breaks),
         ])
         for f in book.findings
     ]
-    return (
-        '<h2 id="all-findings">Findings</h2>\n'
-        + table(["Finding", "Paper", "Place", "Kind", "Verdict", "Breaks"], rows, "stack", ' id="findings"')
-        if rows
-        else ""
-    )
+    head = ["Finding", "Paper", "Place", "Kind", "Verdict", "Breaks"]
+    return '<h2 id="all-findings">Findings</h2>\n' + table(head, rows, "stack", ' id="findings"') if rows else ""
 
 
 _BUGS = {
@@ -121,10 +106,10 @@ _BUGS = {
 
 def _bugs(book, claims, kind="bug") -> str:
     def names(claims):
-        return ", ".join(f'<a href="{book.href(c)}">{escape(rec.text(c, "id"))}</a>' for c in claims)
+        return ", ".join(f'<a href="{book.href(c)}">{escape(c.id)}</a>' for c in claims)
     rows = [
         [f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
-        for name, (detail, killed, missed) in rec.bugs(claims, kind).items()
+        for name, (detail, killed, missed) in bugs(claims, kind).items()
     ]
     if not rows:
         return ""
@@ -136,18 +121,14 @@ def _bugs(book, claims, kind="bug") -> str:
 def _colophon(book) -> str:
     out = ""
     for run in book.runs:
-        libraries = run.get("libraries")
-        listed = ", ".join(f"{k} {v}" for k, v in libraries.items()) if isinstance(libraries, dict) else ""
-        seconds = rec.as_float(run.get("seconds"))
-        paths = ", ".join(map(str, rec.listed(run, "paths")))
         parts = [
-            f"fltheory {rec.text(run, 'version')}",
-            f"Python {rec.text(run, 'python')}" if rec.text(run, "python") else "",
-            listed,
-            f"device {rec.text(run, 'device')}" if rec.text(run, "device") else "",
-            f"{seconds:.1f} s" if seconds is not None else "",
+            f"fltheory {run.version}",
+            f"Python {run.python}" if run.python else "",
+            ", ".join(f"{k} {v}" for k, v in run.libraries.items()),
+            f"device {run.device}" if run.device else "",
+            f"{run.seconds:.1f} s" if run.seconds is not None else "",
             f"made on {cite.date(run)}" if cite.date(run) else "",
-            f"records of {paths}" if paths else "",
+            f"records of {', '.join(map(str, run.paths))}" if run.paths else "",
         ]
         out += f"<p>{escape('; '.join(filter(None, parts)))}</p>\n"
     return f"<footer>\n{out}</footer>\n" if out else ""
@@ -160,7 +141,7 @@ def is_ours(path) -> bool:
 
 
 def _frame(book, title, body) -> str:
-    return rec.shown(
+    return shown(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -179,7 +160,7 @@ def _index(book) -> dict:
     book = replace(book, here=INDEX)
     top = front.lead(book) + front.warnings(book)
     parts = {"answers": "".join(front.answer(book, paper) for paper in book.papers),
-             "legend": front.legend() if book.claims or book.findings else "",
+             "legend": front.legend() if book.entries else "",
              "cases": front.cases(book), "calibration": front.calibration(book), "claims": _claims(book),
              "findings": _findings(book), "bugs": _bugs(book, book.claims)}
     away, out = [], {}
@@ -205,7 +186,7 @@ def _opening(book, papers) -> tuple:
     out += opening.search(papers) + "".join(front.answer(book, paper) for paper in papers)
     out += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
     below = "".join(opening.notation(book, p) + opening.experiments(book, p) for p in papers)
-    return out, below + _bugs(book, [c for c in book.claims if rec.text(c, "paper") in papers], "engine")
+    return out, below + _bugs(book, [c for c in book.claims if c.paper in papers], "engine")
 
 
 def _paper(book, name, papers, planned) -> dict:
@@ -233,10 +214,10 @@ def pages(records) -> dict:
 
     Every claim and finding stands on one of them in full. No page has more than `layout.BYTES` or `layout.ELEMENTS`.
     """
-    book = rec.Book.of(records)
+    book = Book.of(records)
     shared = {}
     for paper in book.papers:
-        shared.setdefault(rec.page_of(paper), []).append(paper)
+        shared.setdefault(page_of(paper), []).append(paper)
     planned = {}
     for name, papers in shared.items():
         here = replace(book, here=name)

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from . import entries, sections
-from . import records as rec
-from .richtext import inline
+from fltheory.verdicts.report import sections
+from fltheory.verdicts.report.entries import entry
+from fltheory.verdicts.report.richtext import inline
 
 BYTES, ELEMENTS = 1_000_000, 15_000  # no page is larger: phones would stutter
 _ROOM = (800_000, 12_500)  # of these for entries: the style, the head and the foot take the rest
@@ -26,7 +26,7 @@ class Sheet:
         """The entries under the headings of their sections, for a book whose `here` is this page."""
         return "".join(
             f'<h2 id="{section.mark}">{inline(section.title)}</h2>\n'
-            + "".join(_entry(book, record, most) if book.where else text for record, most, text in chosen)
+            + "".join(entry(book, record, most) if book.where else text for record, most, text in chosen)
             for section, chosen in self.parts)
 
 
@@ -62,7 +62,7 @@ def sheets(book, name, papers, above) -> list:
 
 def placed(planned) -> dict:
     """The page of every entry that is not on its paper's own, by anchor."""
-    return {rec.anchor(record): sheet.name for sheet in planned if sheet.title
+    return {record.anchor: sheet.name for sheet in planned if sheet.title
             for _, chosen in sheet.parts for record, *_ in chosen}
 
 
@@ -79,14 +79,10 @@ def _sum(*sizes) -> tuple:
     return tuple(map(sum, zip(*sizes, strict=True)))
 
 
-def _entry(book, record, most) -> str:
-    return (entries.claim if record.get("type") == "claim" else entries.finding)(book, record, most)
-
-
 def _measured(book, record) -> tuple:
     """(rows that its tables may show, its text, its size) of an entry."""
     for most in _ROWS:
-        text = _entry(book, record, most)
+        text = entry(book, record, most)
         taken = size(text)
         if fits(taken):
             break

@@ -2,9 +2,10 @@
 
 import re
 
-from . import checks
-from . import records as rec
-from .richtext import split
+from fltheory.verdicts.report import checks
+from fltheory.verdicts.report.book import Book, bugs
+from fltheory.verdicts.report.richtext import split
+from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # What would start a heading, a quotation or a rule at the beginning of a line; lists are allowed.
@@ -58,28 +59,27 @@ def _table(head, rows) -> list:
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
 
 
-def _link(record) -> str:
-    return f"[{_code(rec.text(record, 'paper') + '/' + rec.text(record, 'id'))}]({rec.href(record)})"
+def _link(entry) -> str:
+    return f"[{_code(entry.name)}]({entry.href})"
 
 
-def _verdict(record) -> str:
-    word = f"**{_cell(rec.label(record)) or '(no word)'}**"
-    if record.get("powerless"):
+def _verdict(entry) -> str:
+    word = f"**{_cell(entry.badge) or '(no word)'}**"
+    if entry.powerless:
         word += " (POWERLESS)"
-    if rec.mismatch(record):
-        word += f" ≠ expected {_cell(rec.text(record, 'expected'))}"
+    if entry.unexpected:
+        word += f" ≠ expected {_cell(entry.expected)}"
     return word
 
 
 def _score(claim) -> str:
-    killed, every = rec.mutant_score(claim)
+    killed, every = claim.score
     return f"{killed}/{every}" if every else ""
 
 
-def _side(comparison, side) -> str:
+def _side(exact, number) -> str:
     """An exact side as printed; the last digits of a float differ between machines and are rounded."""
-    exact = rec.shorten(_DIGITS.sub(lambda m: rec.show(float(m[0])), rec.text(comparison, side)))
-    near = rec.approximation(comparison, side)
+    near, exact = approximation(exact, number), shorten(_DIGITS.sub(lambda m: show(float(m[0])), exact))
     if not exact:
         return near
     return _code(exact) + (f" ≈ {near}" if near and near != exact else "")
@@ -87,39 +87,17 @@ def _side(comparison, side) -> str:
 
 def _instance_rows(instances) -> list:
     rows = []
-    for record in instances:
-        name = _code(rec.text(record, "instance"))
-        comparisons = rec.items(record, "comparisons")
-        if not comparisons:
-            status = _cell(rec.text(record, "status"))
-            rows.append([name, _cell(rec.text(record, "reason")), "", "", "", "", status])
-        for comparison in comparisons:
-            margin = rec.as_float(comparison.get("margin"))
-            rows.append(
-                [
-                    name + (f" {_cell(comparison['label'])}" if comparison.get("label") else ""),
-                    _side(comparison, "lhs"),
-                    _cell(rec.text(comparison, "relation")),
-                    _side(comparison, "rhs"),
-                    rec.show(margin),
-                    _cell(rec.text(comparison, "evidence") or rec.text(record, "evidence")),
-                    _cell(rec.text(comparison, "status") or rec.text(record, "status")),
-                ]
-            )
+    for i in instances:
+        name = _code(i.instance)
+        rows += [[name + (f" {_cell(c.label)}" if c.label else ""), _side(c.lhs, c.lhs_float), _cell(c.relation),
+                  _side(c.rhs, c.rhs_float), show(c.margin), _cell(c.evidence), _cell(c.status)] for c in i.comparisons]
+        rows += [] if i.comparisons else [[name, _cell(i.reason), "", "", "", "", _cell(i.status)]]
     return rows
 
 
-def _head(record) -> list:
-    name = f"{rec.text(record, 'paper')}/{rec.text(record, 'id')}"
-    place = [_prose(rec.text(record, key), cell=True) for key in ("place", "kind")]
-    return [
-        f'<a id="{rec.anchor(record)}"></a>',
-        "",
-        f"### {_code(name)}",
-        "",
-        " · ".join([_verdict(record), *filter(None, place)]),
-        "",
-    ]
+def _head(entry) -> list:
+    meta = filter(None, map(_cell, (entry.place, entry.kind)))
+    return [f'<a id="{entry.anchor}"></a>', "", f"### {_code(entry.name)}", "", " · ".join([_verdict(entry), *meta]), ""]
 
 
 def _facts(pairs) -> list:
@@ -127,62 +105,43 @@ def _facts(pairs) -> list:
     return [*lines, ""] if lines else []
 
 
-def _target(book, record, key, kind) -> str:
-    name = rec.text(record, key)
-    target = book.find(kind, rec.text(record, "paper"), name) if name else None
+def _target(book, entry, kind, name) -> str:
+    target = book.find(kind, entry.paper, name)
     return _link(target) if target else _code(name)
 
 
-def _script(record) -> str:
-    return _code(rec.text(record, "script"))
-
-
 def _claim(book, claim) -> list:
-    lines = _head(claim)
-    if rec.text(claim, "statement"):
-        lines += [_prose(claim["statement"]), ""]
-    found = rec.mutants(claim)
-    false = rec.text(claim, "word") == "FALSE"
-    dimensional = claim.get("dimensional")
-    lines += _facts(
-        [
-            ("domain", _cell(rec.text(claim, "domain"))),
-            ("evidence", _cell(rec.text(claim, "evidence"))),
-            ("scope", _cell(rec.text(claim, "scope"))),
-            ("looseness", _cell(rec.looseness(claim))),
-            ("how we could be wrong" if false else "reading", _cell(rec.text(claim, "reading"))),
-            ("nearest reading that survives", _cell(rec.text(claim, "survives"))),
-            ("corrected statement", _target(book, claim, "instead", "claim")),
-            ("finding", _target(book, claim, "finding", "finding")),
-            ("powerless", _cell(rec.text(claim, "powerless_reason")) if claim.get("powerless") else ""),
-            ("dimensions", _cell(rec.text(dimensional, "status")) if isinstance(dimensional, dict) else ""),
-            *[(f"mutants {_cell(status)}", ", ".join(map(_code, found[status]))) for status in sorted(found)],
-            ("script", _script(claim)),
-        ],
-    )
+    facts = _facts([
+        ("domain", _cell(claim.domain)),
+        ("evidence", _cell(claim.evidence)),
+        ("scope", _cell(claim.scope)),
+        ("looseness", factors(claim.looseness)),
+        ("how we could be wrong" if claim.word == "FALSE" else "reading", _cell(claim.reading)),
+        ("nearest reading that survives", _cell(claim.survives)),
+        ("corrected statement", _target(book, claim, "claim", claim.instead)),
+        ("finding", _target(book, claim, "finding", claim.finding)),
+        ("powerless", _cell(claim.powerless_reason) if claim.powerless else ""),
+        ("dimensions", _cell(claim.dimensional.status) if claim.dimensional else ""),
+        *[(f"mutants {_cell(status)}", ", ".join(map(_code, names))) for status, names in sorted(claim.fates.items())],
+        ("script", _code(claim.script)),
+    ])
     head = ["instance", "left side", "relation", "right side", "margin", "evidence", "status"]
-    return lines + _table(head, _instance_rows(book.of_claim(claim)))
+    statement = [_prose(claim.statement), ""] if claim.statement else []
+    return _head(claim) + statement + facts + _table(head, _instance_rows(book.of_claim(claim)))
 
 
 def _finding(book, finding) -> list:
-    lines = _head(finding)
-    if rec.text(finding, "says"):
-        lines += [_prose(finding["says"]), ""]
-    lines += _facts(
-        [
-            ("breaks", _target(book, finding, "breaks", "claim")),
-            ("step", _cell(rec.text(finding, "step"))),
-            ("corrected statement", _target(book, finding, "corrected", "claim")),
-            ("how we could be wrong", _cell(rec.text(finding, "reading"))),
-            ("nearest reading that survives", _cell(rec.text(finding, "survives"))),
-            ("script", _script(finding)),
-        ],
-    )
-    steps = rec.items(finding, "procedure")
-    return lines + _table(
-        ["step", "status", "detail"],
-        [[_cell(rec.text(s, k)) for k in ("step", "status", "detail")] for s in steps],
-    )
+    facts = _facts([
+        ("breaks", _target(book, finding, "claim", finding.breaks)),
+        ("step", _cell(finding.step)),
+        ("corrected statement", _target(book, finding, "claim", finding.corrected)),
+        ("how we could be wrong", _cell(finding.reading)),
+        ("nearest reading that survives", _cell(finding.survives)),
+        ("script", _code(finding.script)),
+    ])
+    says = [_prose(finding.says), ""] if finding.says else []
+    steps = [[_cell(s.step), _cell(s.status), _cell(s.detail)] for s in finding.procedure]
+    return _head(finding) + says + facts + _table(["step", "status", "detail"], steps)
 
 
 def _calibration(book) -> list:
@@ -199,14 +158,11 @@ def _cases(book) -> list:
     """The false and open statements, each with one plain sentence."""
     lines = []
     for word, title in (("FALSE", "False statements"), ("OPEN", "Open statements")):
-        those = [c for c in book.claims if rec.text(c, "word") == word]
-        if those:
-            lines += [f"## {title}", ""]
-        for claim in those:
-            found = book.find("finding", rec.text(claim, "paper"), rec.text(claim, "finding"))
-            why = f" What we found: {_cell(rec.says(found))}" if found and rec.says(found) else ""
-            lines.append(f"- {_link(claim)}: {_cell(rec.says(claim))}{why}".rstrip(": "))
-        lines += [""] if those else []
+        cases = []
+        for claim, found, _ in book.cases(word):
+            why = f" What we found: {_cell(found.sentence)}" if found and found.sentence else ""
+            cases.append(f"- {_link(claim)}: {_cell(claim.sentence)}{why}".rstrip(": "))
+        lines += [f"## {title}", "", *cases, ""] if cases else []
     return lines
 
 
@@ -214,93 +170,69 @@ def _answers(book) -> list:
     """What each paper comes to: sentences with the verdicts they rest on."""
     lines = []
     for answer in book.answers:
-        paper = rec.text(answer, "paper")
-        shown, aside = rec.told(answer)
-        lines += [f"## {_cell(rec.text(answer, 'title')) or _code(paper)}", ""]
-        for part, sentences in shown:
+        parts, aside = answer.told()
+        lines += [f"## {_cell(answer.title) or _code(answer.paper)}", ""]
+        for part, sentences in parts:
             lines += [f"**{_cell(part)}**", ""] if part else []
-            lines += [f"- {_sentence(book, paper, s)}" for s in sentences] + [""]
+            lines += [f"- {_sentence(book, answer.paper, s)}" for s in sentences] + [""]
         if aside:
-            lines += [f"{rec.plural(aside, 'further sentence')} not shown: this run did not decide their evidence.", ""]
+            lines += [f"{plural(aside, 'further sentence')} not shown: this run did not decide their evidence.", ""]
     return lines
 
 
 def _sentence(book, paper, sentence) -> str:
-    state, refs = rec.text(sentence, "state"), []
-    for raw in rec.items(sentence, "evidence"):
-        target = book.find(rec.text(raw, "kind"), paper, rec.text(raw, "id"))
-        refs.append(f"{_link(target)} {_cell(rec.label(raw))}" if target else _code(rec.text(raw, "id")))
-    flag = {"lost": "No longer carried by its evidence", "not yet written": "Not yet checked"}.get(state)
-    flag = f" **{flag}:** {_cell(rec.text(sentence, 'reason'))}." if flag else ""
-    return f"{_cell(rec.text(sentence, 'text'))}{flag} ({', '.join(refs)})"
+    refs = []
+    for on in sentence.evidence:
+        target = book.find(on.kind, paper, on.id)
+        refs.append(f"{_link(target)} {_cell(on.badge)}" if target else _code(on.id))
+    flag = {"lost": "No longer carried by its evidence", "not yet written": "Not yet checked"}.get(sentence.state)
+    flag = f" **{flag}:** {_cell(sentence.reason)}." if flag else ""
+    return f"{_cell(sentence.text)}{flag} ({', '.join(refs)})"
 
 
-def page(records) -> str:
-    """The whole page; the same verdicts give the same bytes."""
-    book = rec.Book.of(records)
+def _opening(book) -> list:
+    """What a reader must know first."""
     lines = ["# Verdicts", ""]
-    if any(run.get("quick") for run in book.runs):
+    if any(run.quick for run in book.runs):
         lines += ["This was a quick run: searches were shortened.", ""]
     if book.unfinished():
         lines += [f"**{_cell(book.unfinished())}.**", ""]
     wrong = book.mismatches()
     if wrong:
-        lines += [f"**{rec.plural(len(wrong), 'verdict')} not as expected:**", ""]
-        lines += [f"- {record['type']} {_link(record)}: {_verdict(record)}" for record in wrong] + [""]
-    elif book.claims or book.findings:
-        lines += ["Every verdict is as expected.", ""]
+        lines += [f"**{plural(len(wrong), 'verdict')} not as expected:**", ""]
+        lines += [f"- {entry.type} {_link(entry)}: {_verdict(entry)}" for entry in wrong] + [""]
     else:
-        lines += ["There are no records.", ""]
-    version = _cell(rec.text(book.run, "version"))
-    if version and (book.claims or book.findings):
-        lines += [
-            f"To cite an entry: fltheory project, fltheory {version}, its name and verdict; its name here is its "
-            "permanent anchor. `fltheory show ID --bibtex` prints an entry.", ""
-        ]
-    lines += _answers(book) + _cases(book)
-    if book.claims:
-        lines += ["## Claims", ""]
-    rows = [
-        [
-            _link(c),
-            _cell(rec.text(c, "place")),
-            _verdict(c),
-            _cell(rec.text(c, "evidence")),
-            _cell(rec.looseness(c)),
-            _score(c),
-        ]
-        for c in book.claims
-    ]
-    lines += _table(["claim", "place", "verdict", "evidence", "looseness", "mutants killed/all"], rows)
-    if book.findings:
-        lines += ["## Findings", ""]
-    rows = [
-        [
-            _link(f),
-            *[_cell(rec.text(f, k)) for k in ("place", "kind")],
-            _verdict(f),
-            _target(book, f, "breaks", "claim"),
-        ]
-        for f in book.findings
-    ]
-    lines += _table(["finding", "place", "kind", "verdict", "breaks"], rows)
+        lines += ["Every verdict is as expected." if book.entries else "There are no records.", ""]
+    version = _cell(book.run.version)
+    if version and book.entries:
+        lines += [f"To cite an entry: fltheory project, fltheory {version}, its name and verdict; its name here is its "
+                  "permanent anchor. `fltheory show ID --bibtex` prints an entry.", ""]
+    return lines
+
+
+def _lists(book) -> list:
+    """Every claim, finding and wrong implementation, one line each."""
+    lines = ["## Claims", ""] if book.claims else []
+    lines += _table(["claim", "place", "verdict", "evidence", "looseness", "mutants killed/all"], [
+        [_link(c), _cell(c.place), _verdict(c), _cell(c.evidence), factors(c.looseness), _score(c)] for c in book.claims])
+    lines += ["## Findings", ""] if book.findings else []
+    lines += _table(["finding", "place", "kind", "verdict", "breaks"], [
+        [_link(f), _cell(f.place), _cell(f.kind), _verdict(f), _target(book, f, "claim", f.breaks)] for f in book.findings])
     for kind, title in (("bug", "Wrong implementations"), ("engine", "Faults of the engine")):
         rows = [[_code(name), _cell(detail), ", ".join(map(_link, killed)), ", ".join(map(_link, missed))]
-                for name, (detail, killed, missed) in rec.bugs(book.claims, kind).items()]
+                for name, (detail, killed, missed) in bugs(book.claims, kind).items()]
         lines += [f"## {title}", ""] if rows else []
         lines += _table([kind if kind == "bug" else "fault", "what it does", "rejected by", "missed by"], rows)
-    lines += _calibration(book)
+    return lines
+
+
+def page(records) -> str:
+    """The whole page; the same verdicts give the same bytes."""
+    book = Book.of(records)
+    lines = _opening(book) + _answers(book) + _cases(book) + _lists(book) + _calibration(book)
     if book.orphans or book.unknown:
-        lines += [
-            f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.",
-            "",
-        ]
-    if book.claims:
-        lines += ["## Claim by claim", ""]
-    for claim in book.claims:
-        lines += _claim(book, claim)
-    if book.findings:
-        lines += ["## Finding by finding", ""]
-    for finding in book.findings:
-        lines += _finding(book, finding)
-    return rec.shown("\n".join(lines).rstrip() + "\n")
+        lines += [f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.", ""]
+    for title, write, entries in (("Claim by claim", _claim, book.claims), ("Finding by finding", _finding, book.findings)):
+        lines += [f"## {title}", ""] if entries else []
+        lines += [line for entry in entries for line in write(book, entry)]
+    return shown("\n".join(lines).rstrip() + "\n")

@@ -3,10 +3,10 @@
 from html import escape
 from urllib.parse import urlencode
 
-from . import front
-from . import records as rec
-from .parts import facts, verdict
-from .richtext import inline
+from fltheory.verdicts.records import INDEX
+from fltheory.verdicts.report import front
+from fltheory.verdicts.report.parts import facts, named, verdict
+from fltheory.verdicts.report.richtext import inline
 
 EXPERIMENTS = {
     "regenerated": "Regenerated",
@@ -18,17 +18,16 @@ EXPERIMENTS = {
 
 def title(book, papers) -> str:
     """The title of a page: that of the paper where its folder says it."""
-    own = rec.text(book.about(papers[0]), "title") if len(papers) == 1 else ""
+    own = book.about(papers[0]).title if len(papers) == 1 else ""
     return own or f"{', '.join(p or '(no paper)' for p in papers)}: verdicts"
 
 
 def byline(book, paper) -> str:
     """Who wrote the paper, where it appeared, and which version was read."""
     about = book.about(paper)
-    authors = ", ".join(map(str, rec.listed(about, "authors")))
-    venue, year = rec.text(about, "venue"), rec.text(about, "year")
-    where = [venue, year if year not in venue else "", rec.text(about, "identifier")]
-    version = rec.text(about, "version")
+    authors = ", ".join(map(str, about.authors))
+    where = [about.venue, about.year if about.year not in about.venue else "", about.identifier]
+    version = about.version
     out = f'<p class="byline">{inline(authors)}</p>\n' if authors else ""
     told = " · ".join(map(inline, [*filter(None, where), *([f"version read: {version}"] if version else [])]))
     return out + (f'<p class="meta">{told}</p>\n' if told else "")
@@ -37,7 +36,7 @@ def byline(book, paper) -> str:
 def search(papers) -> str:
     """A box that narrows the entries of this page; the link goes on in the table of every claim."""
     paper = papers[0] if len(papers) == 1 else ""
-    view = f"{rec.INDEX}#claims?{escape(urlencode({'paper': paper}, errors='replace'))}" if paper else f"{rec.INDEX}#claims"
+    view = f"{INDEX}#claims?{escape(urlencode({'paper': paper}, errors='replace'))}" if paper else f"{INDEX}#claims"
     return (
         f'<form class="controls" id="find" data-paper="{escape(paper)}" hidden><label>Search '
         '<input type="search" id="find-text"></label><output id="find-count"></output> '
@@ -62,18 +61,16 @@ def contents(book, sections) -> str:
 
 def _line(book, record) -> str:
     # The permanent address of an entry leads here; where the entry stands on another page, the link goes on.
-    mark = "" if book.page(record) == book.here else f' id="{rec.anchor(record)}"'
-    says = inline(rec.says(record))
-    name = escape(rec.text(record, "id") or "(no id)")
-    return f'<li{mark}><a href="{book.href(record)}">{name}</a> {verdict(record)}' + (
-        f' <span class="says">{says}</span>' if says else "") + "</li>\n"
+    mark = "" if book.page(record) == book.here else f' id="{record.anchor}"'
+    says = f' <span class="says">{inline(record.sentence)}</span>' if record.sentence else ""
+    return f"<li{mark}>{named(book, record)} {verdict(record)}{says}</li>\n"
 
 
 def notation(book, paper) -> str:
     """Symbols and assumptions, as the folder lists them."""
     about = book.about(paper)
-    symbols = [(inline(rec.text(row, "symbol")), inline(rec.text(row, "meaning"))) for row in rec.items(about, "notation")]
-    assumed = [(inline(rec.text(row, "name")), inline(rec.text(row, "says"))) for row in rec.items(about, "assumptions")]
+    symbols = [(inline(row.symbol), inline(row.meaning)) for row in about.notation]
+    assumed = [(inline(row.name), inline(row.says)) for row in about.assumptions]
     if not symbols and not assumed:
         return ""
     out = '<h2 id="notation">Notation and assumptions</h2>\n' + facts(symbols, raw=True)
@@ -82,10 +79,8 @@ def notation(book, paper) -> str:
 
 def experiments(book, paper) -> str:
     """What was regenerated, what is a substitute, and what did not reproduce."""
-    told = book.about(paper).get("experiments")
-    told = told if isinstance(told, dict) else {}
-    out = ""
+    told, out = book.about(paper).experiments, ""
     for key, heading in EXPERIMENTS.items():
-        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in rec.listed(told, key))
+        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in told.get(key, ()))
         out += f'<h3>{heading}</h3>\n<ul class="answer">\n{lines}</ul>\n' if lines else ""
     return f'<h2 id="experiments">Experiments</h2>\n{out}' if out else ""

@@ -3,15 +3,15 @@
 import math
 from html import escape
 
-from . import records as rec
-from .richtext import inline
+from fltheory.verdicts.report.richtext import inline
+from fltheory.verdicts.report.words import approximation, look, shorten, show
 
 _UNBROKEN = 12  # characters that stay on one line
 
 
 def number(value, limit=44) -> str:
     """A number; when it had to be shortened, its ``title`` holds all of it."""
-    full, short = rec.show(value), rec.shorten(value, limit)
+    full, short = show(value), shorten(value, limit)
     if not short:
         return ""
     title = "" if full == short else f' title="{escape(full)}"'
@@ -19,44 +19,53 @@ def number(value, limit=44) -> str:
     return f'<span class="{kind}"{title}>{escape(short)}</span>'
 
 
-def side(comparison, name) -> str:
+def side(exact, decimal) -> str:
     """One side of a comparison: the exact value and, where that is not readable, its decimal."""
-    exact, near = number(rec.text(comparison, name)), rec.approximation(comparison, name)
+    near = approximation(exact, decimal)
     if not exact:
         return number(near)
-    return exact + (f' <span class="near">≈ {escape(near)}</span>' if near else "")
+    return number(exact) + (f' <span class="near">≈ {escape(near)}</span>' if near else "")
 
 
 def chip(word, label="") -> str:
     """A badge in the look of the word; a label that says how far the word reaches stands in its place."""
-    look = rec.look(word)
+    shown = look(word)
     # Chips do not break, so a word that no verdict has is cut; a label may break.
-    reach = inline(rec.shorten(label, 160)) if label else ""
-    label = reach or escape(rec.shorten(str(word or "(no word)").replace("_", " "), 24))
-    if look.tone == "plain":  # thousands of these on a page: the comparisons that hold
-        return f'<span class="chip plain">{look.mark} {label}</span>'
+    reach = inline(shorten(label, 160)) if label else ""
+    label = reach or escape(shorten((word or "(no word)").replace("_", " "), 24))
+    if shown.tone == "plain":  # thousands of these on a page: the comparisons that hold
+        return f'<span class="chip plain">{shown.mark} {label}</span>'
     return (
-        f'<span class="chip {look.tone}{" reach" if reach else ""}" title="{escape(look.gloss)}">'
-        f'<span aria-hidden="true">{look.mark}</span> {label}</span>'
+        f'<span class="chip {shown.tone}{" reach" if reach else ""}" title="{escape(shown.gloss)}">'
+        f'<span aria-hidden="true">{shown.mark}</span> {label}</span>'
     )
 
 
-def verdict(record) -> str:
+def verdict(entry) -> str:
     """The word, with a powerless flag and an unmet expectation where there is one."""
-    out = chip(rec.text(record, "word"), rec.text(record, "label"))
-    if record.get("powerless"):
-        out += f' <span class="chip error" title="{escape(rec.text(record, "powerless_reason"))}">POWERLESS</span>'
-    if rec.mismatch(record):
-        out += f' <span class="unexpected">≠ expected {escape(rec.text(record, "expected") or "(unstated)")}</span>'
+    out = chip(entry.word, entry.label)
+    if entry.powerless:
+        out += f' <span class="chip error" title="{escape(entry.powerless_reason)}">POWERLESS</span>'
+    if entry.unexpected:
+        out += f' <span class="unexpected">≠ expected {escape(entry.expected or "(unstated)")}</span>'
     return out
 
 
-def link(book, record, key, kind) -> str:
-    """A link to the claim or finding a record names, or the bare name if the page does not have it."""
-    name = rec.text(record, key)
-    target = book.find(kind, rec.text(record, "paper"), name) if name else None
+def says(text) -> str:
+    """A remark under what it belongs to."""
+    return f'<span class="says">{inline(text)}</span>' if text else ""
+
+
+def link(book, entry, kind, name) -> str:
+    """A link to the claim or finding that an entry names, or the bare name if the report does not have it."""
+    target = book.find(kind, entry.paper, name)
     label = f"<code>{escape(name)}</code>" if name else ""
     return f'<a href="{book.href(target)}">{label}</a>' if target else label
+
+
+def named(book, entry) -> str:
+    """The id of an entry as a link to it."""
+    return f'<a href="{book.href(entry)}">{escape(entry.id or "(no id)")}</a>'
 
 
 # The tables of which a page has hundreds: their headings stand once in the style, not in every cell.
@@ -104,27 +113,17 @@ def facts(pairs, raw=False) -> str:
     return f'<dl class="facts">{rows}</dl>\n' if rows else ""
 
 
-def script(record) -> str:
+def script(entry) -> str:
     """The witness script and what it printed, in full."""
-    path, source, output = (rec.text(record, key) for key in ("script", "script_source", "script_output"))
-    if not (path or source or output):
+    if not (entry.script or entry.script_source or entry.script_output):
         return ""
-    title = "Witness script" + (f" <code>{escape(path)}</code>" if path else "")
-    body = (
-        f"<pre><code>{escape(source)}</code></pre>"
-        if source
-        else "<p>The record does not hold its source.</p>"
-    )
-    if output:
-        body += f'<p class="label">Its output</p><pre class="output">{escape(output)}</pre>'
+    title = "Witness script" + (f" <code>{escape(entry.script)}</code>" if entry.script else "")
+    body = "<p>The record does not hold its source.</p>"
+    if entry.script_source:
+        body = f"<pre><code>{escape(entry.script_source)}</code></pre>"
+    if entry.script_output:
+        body += f'<p class="label">Its output</p><pre class="output">{escape(entry.script_output)}</pre>'
     return fold(title, body, is_open=True)
-
-
-def _terms(comparison) -> dict:
-    terms = comparison.get("terms")
-    if not isinstance(terms, dict):
-        return {}
-    return {str(name): rec.as_float(value) for name, value in terms.items()}
 
 
 def _drawable(value) -> bool:
@@ -136,15 +135,14 @@ def bars(instances) -> str:
 
     Segments carry the number of their term, so that the colours may repeat or be unseen.
     """
-    drawn = [(i, c, _terms(c)) for i in instances for c in rec.items(i, "comparisons") if _terms(c)]
+    drawn = [(i, c) for i in instances for c in i.comparisons if c.terms]
     if not drawn:
         return ""
-    names = list(dict.fromkeys(name for _, _, terms in drawn for name in terms))
-    place = {name: at for at, name in enumerate(names)}
+    place = {name: at for at, name in enumerate(dict.fromkeys(name for _, c in drawn for name in c.terms))}
     legend = "".join(
         f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name, at in place.items()
     )
-    rows = "".join(_bar(instance, comparison, terms, place) for instance, comparison, terms in drawn)
+    rows = "".join(_bar(f"{escape(i.instance)} {inline(c.label)}", c, place) for i, c in drawn)
     return (
         '<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '
         "the tick marks the left side.</figcaption>"
@@ -152,38 +150,32 @@ def bars(instances) -> str:
     )
 
 
-def _bar(instance, comparison, terms, place) -> str:
-    shares = {name: value for name, value in terms.items() if _drawable(value)}
-    total = math.fsum(shares.values()) if shares else 0.0
-    left = rec.as_float(comparison.get("lhs_float"))
-    scale = max(total, left if _drawable(left) else 0.0)
-    label = f"{escape(rec.text(instance, 'instance'))} {inline(rec.text(comparison, 'label'))}"
-    values = ", ".join(f"{place[n] + 1}: {rec.show(v) or 'not a number'}" for n, v in terms.items())
-    segments = ""
+def _bar(label, comparison, place) -> str:
+    shares = {name: value for name, value in comparison.terms.items() if _drawable(value)}
+    total, left = math.fsum(shares.values()), comparison.lhs_float
+    scale, segments = max(total, left if _drawable(left) else 0.0), ""
     if _drawable(scale):
         for name, value in shares.items():
             width = 100 * value / scale
-            shown = place[name] + 1 if width >= 4 else ""
             style = f'class="seg s{place[name] % 8}" style="width:{width:.3f}%"'
-            segments += f'<span {style} title="{escape(name)}: {rec.show(value)}">{shown}</span>'
+            segments += f'<span {style} title="{escape(name)}: {show(value)}">{place[name] + 1 if width >= 4 else ""}</span>'
         if left is not None and math.isfinite(left) and left >= 0:
             segments += f'<span class="tick" style="left:{100 * left / scale:.3f}%"></span>'
-    aside = [f"left {rec.show(left)}"] if left is not None else []
-    aside.append(f"terms {values}")
-    odd = [place[name] + 1 for name in terms if name not in shares and terms[name] != 0]
-    if odd:
-        aside.append("not drawn (negative or not finite): " + ", ".join(map(str, odd)))
-    right = rec.as_float(comparison.get("rhs_float"))
-    every = [v for v in terms.values() if v is not None]
-    if (
-        right is not None
-        and every
-        and not odd
-        and not math.isclose(total, right, rel_tol=1e-6, abs_tol=1e-300)
-    ):
-        aside.append(f"these add up to {rec.show(total)}, the right side is {rec.show(right)}")
+    aside = escape("; ".join(_in_words(comparison, place, shares, total)))
     return (
         f'<div class="row"><div class="name">{label}</div>'
-        f'<div class="bar" role="img" aria-label="{escape("; ".join(aside))}">{segments}</div>'
-        f'<div class="near">{escape("; ".join(aside))}</div></div>\n'
+        f'<div class="bar" role="img" aria-label="{aside}">{segments}</div><div class="near">{aside}</div></div>\n'
     )
+
+
+def _in_words(comparison, place, shares, total) -> list:
+    """What a bar shows, and what it cannot show."""
+    terms, left, right = comparison.terms, comparison.lhs_float, comparison.rhs_float
+    out = [f"left {show(left)}"] if left is not None else []
+    out.append("terms " + ", ".join(f"{place[n] + 1}: {show(v) or 'not a number'}" for n, v in terms.items()))
+    odd = [place[name] + 1 for name in terms if name not in shares and terms[name] != 0]
+    if odd:
+        out.append("not drawn (negative or not finite): " + ", ".join(map(str, odd)))
+    elif right is not None and not math.isclose(total, right, rel_tol=1e-6, abs_tol=1e-300):
+        out.append(f"these add up to {show(total)}, the right side is {show(right)}")
+    return out

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from . import records as rec
+from fltheory.verdicts.records import Claim
+from fltheory.verdicts.report.words import natural
 
 DERIVED = "Derived here: corrections and sharper forms"
 _EQUATION = re.compile(r"\((\d+)\)|\beqs? (\d+)")
@@ -30,15 +31,12 @@ def of(book, paper, used=None) -> list:
 
     used: marks that other sections of the same page have already; those given here are added.
     """
-    declared = rec.items(book.about(paper), "sections")
-    named = [_names(row) for row in declared]
-    titles = [rec.text(row, "title") for row in declared]
-    found = {}
-    for group in ("claims", "findings"):
-        for record in getattr(book, group):
-            if rec.text(record, "paper") == paper:
-                title = _title(rec.text(record, "place"), titles, named)
-                found.setdefault(title, Section(title, "")).__dict__[group].append(record)
+    declared = book.about(paper).sections
+    named, titles, found = list(map(_names, declared)), [part.title for part in declared], {}
+    for entry in (e for e in book.entries if e.paper == paper):
+        title = _title(entry.place, titles, named)
+        section = found.setdefault(title, Section(title, ""))
+        (section.claims if isinstance(entry, Claim) else section.findings).append(entry)
     ordered = sorted(found.values(), key=lambda s: _rank(s.title, titles))
     used = set() if used is None else used
     for section in ordered:
@@ -46,10 +44,10 @@ def of(book, paper, used=None) -> list:
     return ordered
 
 
-def _names(row) -> tuple:
+def _names(part) -> tuple:
     """What is looked for in a place: names of sections, theorems and figures, and a range of equations."""
-    places = [re.compile(rf"(?<![\w.]){re.escape(str(p))}(?!\w)") for p in rec.listed(row, "places")]
-    ends = [n for n in rec.listed(row, "equations") if isinstance(n, int)]
+    places = [re.compile(rf"(?<![\w.]){re.escape(str(p))}(?!\w)") for p in part.places]
+    ends = [n for n in part.equations if isinstance(n, int)]
     return places, range(ends[0], ends[1] + 1) if len(ends) == 2 else range(0)
 
 
@@ -75,7 +73,7 @@ def _rank(title, titles) -> tuple:
     if title in titles:
         return 0, titles.index(title), []
     group = next((g for g, start in ((1, "Section"), (3, "Appendix")) if title.startswith(start)), 2)
-    return 4 if title == DERIVED else group, 0, rec.natural(title)
+    return 4 if title == DERIVED else group, 0, natural(title)
 
 
 def _mark(title, used) -> str:

@@ -2,8 +2,10 @@
 
 from collections import Counter
 
-from . import checks
-from . import records as rec
+from fltheory.verdicts.records import Claim, Entry, Finding, Instance, read
+from fltheory.verdicts.report import checks
+from fltheory.verdicts.report.book import Book, of_papers, word_counts
+from fltheory.verdicts.report.words import CLAIM_WORDS, factors, flat, look, plural, shorten
 
 _CODES = {
     "true": "32",
@@ -15,214 +17,199 @@ _CODES = {
     "plain": "0",
     "alert": "1;31",
 }
+_REASON = 110  # characters
+_WIDTH = 120  # characters of one number
 
 
 def _paint(words, tone, color) -> str:
     return f"\x1b[{_CODES[tone]}m{words}\x1b[0m" if color else words
 
 
-def _name(record) -> str:
-    return rec.flat(f"{rec.text(record, 'paper')}/{rec.text(record, 'id')}")
+def _line(entry, width, parts, color) -> str:
+    """Name, word and what else there is to say of an entry."""
+    word = flat(entry.word) or "(no word)"
+    parts = [flat(entry.name).ljust(40), _paint(word.ljust(width), look(entry.word).tone, color), *parts]
+    if entry.powerless:
+        parts.append(_paint("POWERLESS", "alert", color))
+    if entry.unexpected:
+        parts.append(_paint(f"!= expected {_expected(entry)}", "alert", color))
+    return "  ".join(p for p in parts if p.strip()).rstrip()
 
 
-def _word(record, width, color) -> str:
-    word = rec.flat(rec.text(record, "word")) or "(no word)"
-    return _paint(word.ljust(width), rec.look(word).tone, color)
-
-
-def _unexpected(record, color) -> list:
-    if not rec.mismatch(record):
-        return []
-    expected = rec.flat(rec.text(record, "expected")) or "(unstated)"
-    return [_paint(f"!= expected {expected}", "alert", color)]
+def _expected(entry) -> str:
+    return flat(entry.expected) or "(unstated)"
 
 
 def claim_line(record, color=False) -> str:
     """id, word, evidence, scope, looseness and mutants of a claim on one line."""
-    parts = [_name(record).ljust(40), _word(record, 9, color), rec.flat(rec.text(record, "evidence")).ljust(11)]
-    parts.append(rec.flat(rec.text(record, "scope")))
-    if rec.looseness(record):
-        parts.append(f"looseness {rec.flat(rec.looseness(record))}")
-    killed, every = rec.mutant_score(record)
-    if every:
-        parts.append(f"mutants {killed}/{every}")
-    if record.get("powerless"):
-        parts.append(_paint("POWERLESS", "alert", color))
-    parts += _unexpected(record, color)
-    return "  ".join(p for p in parts if p.strip()).rstrip()
+    claim = Claim.of(record)
+    parts = [flat(claim.evidence).ljust(11), flat(claim.scope)]
+    if claim.looseness:
+        parts.append(f"looseness {factors(claim.looseness)}")
+    killed, every = claim.score
+    return _line(claim, 9, parts + [f"mutants {killed}/{every}"] * bool(every), color)
 
 
 def finding_line(record, color=False) -> str:
     """id, word, kind, what it breaks and what it says, on one line."""
-    parts = [_name(record).ljust(40), _word(record, 13, color), rec.flat(rec.text(record, "kind"))]
-    if rec.text(record, "breaks"):
-        parts.append(f"breaks {rec.flat(rec.text(record, 'breaks'))}")
-    failed = [
-        rec.flat(rec.text(s, "step")) for s in rec.items(record, "procedure") if s.get("status") == "failed"
-    ]
-    if failed:
-        parts.append(f"failed: {', '.join(failed)}")
-    parts += _unexpected(record, color)
-    return "  ".join(p for p in parts if p.strip()).rstrip()
+    finding = Finding.of(record)
+    parts = [flat(finding.kind), f"breaks {flat(finding.breaks)}" if finding.breaks else ""]
+    failed = [flat(s.step) for s in finding.procedure if s.status == "failed"]
+    return _line(finding, 13, parts + [f"failed: {', '.join(failed)}"] * bool(failed), color)
 
 
-_REASON = 110  # characters
+def line(record, color=False) -> str:
+    """The line of a claim or finding."""
+    entry = read(record)
+    return (claim_line if isinstance(entry, Claim) else finding_line)(entry, color)
 
 
+# ---- why a verdict is none --------------------------------------------------------------------------------
 def reason(records) -> str:
     """One indented line, or "": why a claim is OPEN or ERROR or has INCONCLUSIVE instances, why a finding was not confirmed.
 
     records: a claim's with those of its instances, or a finding's.
     """
-    first, *instances = records
-    if first.get("type") == "finding":
-        steps = [s for s in rec.items(first, "procedure") if s.get("status") not in ("ok", "skipped")]
-        said = [f"{rec.text(s, 'step')}: {rec.text(s, 'detail')}" for s in steps if s.get("detail")]
-        said = said or rec.listed(first, "surprises")
-        return _reason(said) if rec.text(first, "word") == "NOT CONFIRMED" else ""
-    word, said = rec.text(first, "word"), []
-    for status in ("ERROR", "INCONCLUSIVE"):
-        found = [i for i in instances if i.get("status") == status]
-        said += [f"{rec.text(i, 'instance')}: {status}{_because(i)}" for i in found]
-    if word == "ERROR":
-        said = said or rec.listed(first, "surprises")
-    if word == "OPEN" and not said:
-        said = [f"{rec.text(i, 'instance')}: FALSIFIED by {rec.text(i, 'evidence')} numbers, which only raise a suspicion"
-                for i in instances if i.get("status") == "FALSIFIED"] or [_no_support(first, instances)]
-    return _reason(said)
+    first, *instances = map(read, records)
+    said = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
+    said = list(filter(None, map(flat, said)))
+    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+    return f"    {shorten(said[0], _REASON)}{more}" if said else ""
+
+
+def _of_finding(finding) -> list:
+    if finding.word != "NOT CONFIRMED":
+        return []
+    steps = [s for s in finding.procedure if s.status not in ("ok", "skipped") and s.detail]
+    return [f"{s.step}: {s.detail}" for s in steps] or finding.surprises
+
+
+def _of_claim(claim, instances) -> list:
+    said = [f"{i.instance}: {status}{_because(i)}" for status in ("ERROR", "INCONCLUSIVE") for i in instances if i.status == status]
+    if said or claim.word not in ("ERROR", "OPEN"):
+        return said
+    if claim.word == "ERROR":
+        return claim.surprises
+    refuting = [f"{i.instance}: FALSIFIED by {i.evidence} numbers, which only raise a suspicion"
+                for i in instances if i.status == "FALSIFIED"]
+    return refuting or [_no_support(claim, instances)]
 
 
 def _because(instance) -> str:
-    if rec.text(instance, "reason"):
-        return f", {rec.text(instance, 'reason')}"
-    undecided = [c for c in rec.items(instance, "comparisons") if c.get("status") == "INCONCLUSIVE"]
-    return "".join(f", {rec.shorten(c.get('lhs'), 30)} {rec.text(c, 'relation')} {rec.shorten(c.get('rhs'), 30)} is undecided"
-                   for c in undecided[:1])
+    if instance.reason:
+        return f", {instance.reason}"
+    undecided = [c for c in instance.comparisons if c.status == "INCONCLUSIVE"]
+    return "".join(f", {shorten(c.lhs, 30)} {c.relation} {shorten(c.rhs, 30)} is undecided" for c in undecided[:1])
 
 
-def _no_support(first, instances) -> str:
+def _no_support(claim, instances) -> str:
     """Why a claim is OPEN of which no instance says so."""
     if not instances:
         return "it has no instance"
-    if all(i.get("status") in ("OUT_OF_SCOPE", "SKIPPED") for i in instances):
+    if all(i.status in ("OUT_OF_SCOPE", "SKIPPED") for i in instances):
         return "no instance meets the hypotheses"
-    search = first.get("search")
-    if not isinstance(search, dict):
+    if claim.search is None:
         return "it speaks of a whole class, and no search went beyond its instances"
-    return "" if search.get("in_scope") else "no draw of the search met the hypotheses"
+    return "" if claim.search.in_scope else "no draw of the search met the hypotheses"
 
 
-def _reason(said) -> str:
-    said = [rec.flat(s) for s in said if rec.flat(s)]
-    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-    return f"    {rec.shorten(said[0], _REASON)}{more}" if said else ""
-
-
+# ---- the summary of a run ---------------------------------------------------------------------------------
 def _totals(title, counts, order=()) -> str:
     rank = {word: place for place, word in enumerate(order)}
     words = sorted(counts, key=lambda w: (rank.get(w, len(rank)), w))
-    listed = ", ".join(f"{counts[w]} {rec.flat(w)}" for w in words)
+    listed = ", ".join(f"{counts[w]} {flat(w)}" for w in words)
     return f"{title}: {sum(counts.values())}" + (f" ({listed})" if listed else "")
 
 
 def summary(records, color=False) -> str:
     """Totals, mutants per claim, and every verdict that differs from the expected one, by name."""
-    book = rec.Book.of(records)
-    instances = Counter(rec.text(i, "status") for group in book.instances.values() for i in group)
-    printed = rec.of_papers(book.claims)
+    book = Book.of(records)
+    return "\n".join([*_counted(book), *_own_checks(book), *_mutants(book), *_left_over(book), *_lost(book, color),
+                      *_unexpected(book, color)])
+
+
+def _counted(book) -> list:
+    instances = Counter(i.status for group in book.instances.values() for i in group)
+    printed = of_papers(book.claims)
     own = [c for c in book.claims if c not in printed]
-    lines = [_totals("claims", rec.word_counts(printed), rec.CLAIM_WORDS)] if printed or not own else []
-    lines += [_totals("claims about the engine", rec.word_counts(own), rec.CLAIM_WORDS)] if own else []
-    lines += [
-        _totals("findings", rec.word_counts(rec.of_papers(book.findings) if printed else book.findings), ("CONFIRMED",)),
-        _totals("instances", instances, ("HOLDS", "FALSIFIED")),
-    ]
+    out = [_totals("claims", word_counts(printed), CLAIM_WORDS)] if printed or not own else []
+    out += [_totals("claims about the engine", word_counts(own), CLAIM_WORDS)] if own else []
+    out.append(_totals("findings", word_counts(of_papers(book.findings) if printed else book.findings), ("CONFIRMED",)))
+    return [*out, _totals("instances", instances, ("HOLDS", "FALSIFIED"))]
+
+
+def _own_checks(book) -> list:
+    out = []
     for run in book.runs:
-        if run.get("quick"):
-            lines.append("this was a quick run: searches were shortened")
-        lines += [f"not available here: {rec.flat(name)}" for name in rec.listed(run, "skipped_features")]
+        out += ["this was a quick run: searches were shortened"] * run.quick
+        out += [f"not available here: {flat(name)}" for name in run.skipped_features]
     for record in book.calibrations:
         said = (checks.summary(record), checks.family(record), checks.alarm(record))
-        lines.append(f"our own checks: {rec.flat(' '.join(filter(None, said)))}")
+        out.append(f"our own checks: {flat(' '.join(filter(None, said)))}")
     for answer in book.answers:
-        states = Counter(rec.text(s, "state") or "unknown" for s in rec.items(answer, "sentences"))
-        listed = ", ".join(f"{n} {rec.flat(state)}" for state, n in states.items())
-        name = rec.flat(rec.text(answer, "paper"))
-        lines.append(f"answer {name}: {rec.plural(sum(states.values()), 'sentence')} ({listed})")
-    tested = [claim for claim in book.claims if rec.mutants(claim)]
-    if tested:
-        lines += ["", "mutants:"]
-    for claim in tested:
-        found = rec.mutants(claim)
-        order = ("killed", "survived", "unstable", "inapplicable")
-        statuses = [s for s in order if s in found] + sorted(set(found) - set(order))
-        listed = "; ".join(f"{rec.flat(s)} {', '.join(map(rec.flat, found[s]))}" for s in statuses)
-        lines.append(f"  {_name(claim)}: {listed}")
-    powerless = [claim for claim in book.claims if claim.get("powerless")]
-    if powerless:
-        lines += ["", "powerless (the check would pass whatever the claim says):"]
-        lines += [f"  {_name(c)}: {rec.flat(rec.text(c, 'powerless_reason'))}" for c in powerless]
-    if book.orphans or book.unknown:
-        lines += ["", f"records left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown"]
-    lost = book.lost()
-    if lost:
-        title = f"{rec.plural(len(lost), 'sentence')} no longer carried by the evidence:"
-        lines += ["", _paint(title, "alert", color)]
-    for paper, sentence in lost:
-        said, reason = (rec.flat(rec.text(sentence, key)) for key in ("text", "reason"))
-        lines.append(f"  {rec.flat(paper)}: {said} ({reason})")
-    wrong = book.mismatches()
-    lines += (
-        ["", _paint(f"{rec.plural(len(wrong), 'verdict')} not as expected:", "alert", color)] if wrong else []
-    )
-    for record in wrong:
-        expected = rec.flat(rec.text(record, "expected")) or "(unstated)"
-        lines.append(
-            f"  {record['type']} {_name(record)}: {rec.flat(rec.text(record, 'word'))} != expected {expected}"
-        )
-    lines += ["", _paint(book.unfinished(), "alert", color)] if book.unfinished() else []
-    if not wrong and (book.claims or book.findings):
-        lines += ["", "every verdict is as expected"]
-    return "\n".join(lines)
-
-
-# ---- one claim or finding in full -------------------------------------------------------------------------
-_WIDTH = 120  # characters of one number
-
-
-def _lines(value) -> list:
-    """Text line by line, each without control characters."""
-    return [rec.flat(line) for line in str(value or "").splitlines()]
-
-
-def _number(value) -> str:
-    return rec.shorten(rec.flat(value), _WIDTH)
-
-
-def _instance(record) -> list:
-    head = [rec.flat(rec.text(record, key)) for key in ("status", "evidence", "reason")]
-    out = [f"  {rec.flat(rec.text(record, 'instance'))}: {' '.join(filter(None, head))}"]
-    for h in rec.items(record, "hypotheses"):
-        margin = f", margin {_number(h['margin'])}" if h.get("margin") not in (None, "") else ""
-        holds = {True: "holds", False: "does not hold"}.get(h.get("holds"), "unknown")
-        sides = f"{_number(h.get('lhs'))} against {_number(h.get('rhs'))}"
-        out.append(f"      needs {rec.flat(rec.text(h, 'name'))}: {sides}{margin}: {holds}")
-    for c in rec.items(record, "comparisons"):
-        margin = f", margin {_number(c['margin'])}" if c.get("margin") not in (None, "") else ""
-        label, relation, status = (rec.flat(rec.text(c, key)) for key in ("label", "relation", "status"))
-        sides = f"{_number(c.get('lhs'))} {relation} {_number(c.get('rhs'))}"
-        out.append(f"      {label or 'statement'}: {sides}{margin} -> {status}")
+        states = Counter(s.state or "unknown" for s in answer.sentences)
+        listed = ", ".join(f"{n} {flat(state)}" for state, n in states.items())
+        out.append(f"answer {flat(answer.paper)}: {plural(sum(states.values()), 'sentence')} ({listed})")
     return out
 
 
-def _search(record) -> str:
-    search = record.get("search")
-    if not isinstance(search, dict):
+def _mutants(book) -> list:
+    out = []
+    for claim in book.claims:
+        order = ("killed", "survived", "unstable", "inapplicable")
+        statuses = [s for s in order if s in claim.fates] + sorted(set(claim.fates) - set(order))
+        listed = "; ".join(f"{flat(s)} {', '.join(map(flat, claim.fates[s]))}" for s in statuses)
+        out += [f"  {flat(claim.name)}: {listed}"] if listed else []
+    out = ["", "mutants:", *out] if out else []
+    powerless = [f"  {flat(c.name)}: {flat(c.powerless_reason)}" for c in book.claims if c.powerless]
+    return out + (["", "powerless (the check would pass whatever the claim says):", *powerless] if powerless else [])
+
+
+def _left_over(book) -> list:
+    if not book.orphans and not book.unknown:
+        return []
+    return ["", f"records left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown"]
+
+
+def _lost(book, color) -> list:
+    lost = book.lost()
+    title = f"{plural(len(lost), 'sentence')} no longer carried by the evidence:"
+    said = [f"  {flat(paper)}: {flat(s.text)} ({flat(s.reason)})" for paper, s in lost]
+    return ["", _paint(title, "alert", color), *said] if lost else []
+
+
+def _unexpected(book, color) -> list:
+    wrong = book.mismatches()
+    title = f"{plural(len(wrong), 'verdict')} not as expected:"
+    out = ["", _paint(title, "alert", color)] if wrong else []
+    out += [f"  {r.type} {flat(r.name)}: {flat(r.word)} != expected {_expected(r)}" for r in wrong]
+    out += ["", _paint(book.unfinished(), "alert", color)] if book.unfinished() else []
+    return out + (["", "every verdict is as expected"] if not wrong and book.entries else [])
+
+
+# ---- one claim or finding in full -------------------------------------------------------------------------
+def _number(value) -> str:
+    return shorten(flat(value), _WIDTH)
+
+
+def _instance(record) -> list:
+    head = [flat(v) for v in (record.status, record.evidence, record.reason) if v]
+    out = [f"  {flat(record.instance)}: {' '.join(filter(None, head))}"]
+    for h in record.hypotheses:
+        margin = f", margin {_number(h.margin)}" if h.margin else ""
+        holds = {True: "holds", False: "does not hold", None: "unknown"}[h.holds]
+        out.append(f"      needs {flat(h.name)}: {_number(h.lhs)} against {_number(h.rhs)}{margin}: {holds}")
+    for c in record.comparisons:
+        margin = f", margin {_number(c.margin)}" if c.margin is not None else ""
+        sides = f"{_number(c.lhs)} {flat(c.relation)} {_number(c.rhs)}"
+        out.append(f"      {flat(c.label) or 'statement'}: {sides}{margin} -> {flat(c.status)}")
+    return out
+
+
+def _search(claim) -> str:
+    if claim.search is None:
         return ""
-    families = search.get("families")
-    listed = ", ".join(f"{n} {f}" for f, n in families.items()) if isinstance(families, dict) else ""
-    found = "no counter-example found" if search.get("found") in (None, {}, []) else "a counter-example was found"
-    return f"{rec.text(search, 'tries') or '?'} tries" + (f" ({listed})" if listed else "") + f"; {found}"
+    return f"{claim.search.said}; {'a counter-example was' if claim.search.found else 'no counter-example'} found"
 
 
 def entry(records, color=False, notes=()) -> str:
@@ -230,22 +217,19 @@ def entry(records, color=False, notes=()) -> str:
 
     notes: pairs (what, text) that the records do not hold: the corrected statement, the witness.
     """
-    first, *instances = records
-    claim = first.get("type") == "claim"
-    out = [(claim_line if claim else finding_line)(first, color)]
-    out += [f"  {rec.flat(v)}" for v in (rec.text(first, "place"), rec.says(first)) if v]
-    out += ["", *_lines(first.get("statement"))] if first.get("statement") else []
-    facts = [(key, rec.text(first, key)) for key in ("domain", "reading", "survives")]
-    facts += [("search", _search(first)), ("finding", rec.text(first, "finding"))]
-    for m in rec.items(first, "mutants"):
-        by = f" by {rec.text(m, 'by')}" if rec.text(m, "by") else ""
-        facts.append((f"mutant {rec.text(m, 'name')}", f"{rec.text(m, 'status')}{by} {rec.text(m, 'detail')}"))
-    facts += [("surprise", str(s)) for s in rec.listed(first, "surprises")] + list(notes)
-    facts = [f"  {rec.flat(what)}: {rec.flat(value)}" for what, value in facts if rec.flat(value)]
-    out += ["", *facts] if facts else []
-    steps = [
-        f"  [{rec.flat(rec.text(s, 'status'))}] {rec.flat(rec.text(s, 'step'))}: {rec.flat(rec.text(s, 'detail'))}"
-        for s in rec.items(first, "procedure")
-    ]
-    body = steps + [line for record in instances for line in _instance(record)]
-    return "\n".join(out + (["", *body] if body else []))
+    first, *rest = map(read, records)
+    first = first if isinstance(first, Entry) else Finding()
+    own = [("reading", first.reading), ("survives", first.survives)]
+    body, statement = [line for record in rest if isinstance(record, Instance) for line in _instance(record)], ""
+    if isinstance(first, Claim):
+        statement = first.statement
+        own = [("domain", first.domain), *own, ("search", _search(first)), ("finding", first.finding)]
+        own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
+    else:
+        body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body
+    own += [("surprise", s) for s in first.surprises] + list(notes)
+    facts = [f"  {flat(what)}: {flat(value)}" for what, value in own if flat(value)]
+    out = [line(first, color), *(f"  {flat(v)}" for v in (first.place, first.sentence) if v)]
+    for part in ([*map(flat, statement.splitlines())], facts, body):
+        out += ["", *part] if part else []
+    return "\n".join(out)

@@ -3,7 +3,8 @@
 import re
 from copy import deepcopy
 
-from fltheory.verdicts.report import html, markdown, records, terminal
+from fltheory.verdicts.records import page_of
+from fltheory.verdicts.report import html, markdown, terminal
 from fltheory.verdicts.verify import write_report
 from tests.verdicts.report.test_front import part, words
 from tests.verdicts.report.test_hostile import ANSWER
@@ -75,7 +76,7 @@ def test_an_answer_without_claims_or_with_odd_fields():
 
 # ---- pages ------------------------------------------------------------------------------------------------
 def test_names_of_pages():
-    names = {p: records.page_of(p) for p in ("focus", "FOCUS", "index", "Index", "a/b", "a-b", "..", "", "a b", "é", "x" * 999)}
+    names = {p: page_of(p) for p in ("focus", "FOCUS", "index", "Index", "a/b", "a-b", "..", "", "a b", "é", "x" * 999)}
     assert names["focus"] == names["FOCUS"] == "focus.html"  # one file where case does not count, so one page
     assert names["index"] == names["Index"] == "index-.html"
     assert all(re.fullmatch(r"[a-z0-9_-]{1,73}\.html", name) for name in names.values())

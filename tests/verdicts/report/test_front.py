@@ -5,7 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from fltheory.verdicts.report import checks, cite, html, markdown, records, richtext, terminal
+from fltheory.verdicts.records import Calibration, read
+from fltheory.verdicts.report import checks, cite, html, markdown, richtext, terminal
+from fltheory.verdicts.report.words import look
 from tests.verdicts.report.test_hostile import CALIBRATION
 from tests.verdicts.report.test_report import ALL, CORRECTED, FINDING, INSTANCES, PRINTED, RUN, section, whole
 
@@ -73,7 +75,7 @@ def test_the_words_are_explained_without_unfolding_anything():
     source = whole(BOOK)
     visible = source.split("<details>")[0]
     for word in ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "OPEN"):
-        assert records.look(word).gloss in visible
+        assert look(word).gloss in visible
 
 
 def test_columns_without_an_entry_are_left_out():
@@ -120,8 +122,8 @@ def test_the_calibration_is_shown_by_every_writer():
 def test_a_check_that_alarms_too_often_is_called_out():
     row = {**CALIBRATION["rows"][0], "low": 2e-4}
     record = {**CALIBRATION, "rows": [row, CALIBRATION["rows"][0], {"check": "no numbers"}]}
-    assert [r.excess for r in checks.rows(record)] == [True, False, False]
-    assert [r.cells[-1] for r in checks.rows(record)] == ["alarms too often", "as announced", "not judged"]
+    assert [r.excess for r in checks.rows(read(record))] == [True, False, False]
+    assert [r.cells[-1] for r in checks.rows(read(record))] == ["alarms too often", "as announced", "not judged"]
     assert "3 checks calibrated, 1 alarms more often than announced" in terminal.summary([record])
     assert "✗ alarms too often" in whole([record])
 
@@ -146,28 +148,28 @@ def test_without_a_table_only_the_family_is_stated():
 
 @pytest.mark.parametrize("family", [None, {}, {"bound": None}, {"bound": "x"}, "none", []])
 def test_without_a_family_wise_bound_none_is_stated(family):
-    assert checks.family({"family": family}) == ""
-    assert checks.rows({"rows": None}) == []
+    assert checks.family(Calibration.of({"family": family})) == ""
+    assert checks.rows(Calibration.of({"rows": None})) == []
     assert whole([{"type": "calibration", "family": family}])
 
 
 # ---- anchors and citations --------------------------------------------------------------------------------
 def test_different_ids_have_different_anchors():
     ids = ["a b", "a-b", "a+b", "a_b", "a/b", "a\u00a0b", "a.b", "A b"]
-    anchors = {records.anchor({"type": "claim", "paper": "p", "id": i}) for i in ids}
+    anchors = {read({"type": "claim", "paper": "p", "id": i}).anchor for i in ids}
     assert len(anchors) == len(ids)
-    assert records.anchor({"type": "claim", "paper": "fednova", "id": "thm1"}) == "fednova/thm1"
-    assert records.anchor({"type": "finding", "paper": "fednova", "id": "e1"}) == "fednova/finding/e1"
+    assert read({"type": "claim", "paper": "fednova", "id": "thm1"}).anchor == "fednova/thm1"
+    assert read({"type": "finding", "paper": "fednova", "id": "e1"}).anchor == "fednova/finding/e1"
 
 
 def test_every_entry_has_its_anchor_and_a_citation_computed_from_the_records():
     run = {**RUN, "version": "9.8.7", "date": "2031-02-03"}
     source = whole([run, FALSE, FOUND])
     for record in (FALSE, FOUND):
-        own = section(source, records.anchor(record))
-        assert f"fltheory 9.8.7, verdicts of 2031-02-03, fednova.html#{records.anchor(record)}" in own
-    assert "FALSE (App C eq 96-101)" in section(source, records.anchor(FALSE))
-    undated = section(whole([RUN, FALSE]), records.anchor(FALSE))
+        own = section(source, read(record).anchor)
+        assert f"fltheory 9.8.7, verdicts of 2031-02-03, fednova.html#{read(record).anchor}" in own
+    assert "FALSE (App C eq 96-101)" in section(source, read(FALSE).anchor)
+    undated = section(whole([RUN, FALSE]), read(FALSE).anchor)
     assert "fltheory 0.1.0, fednova.html#" in undated
     assert "verdicts of" not in undated
     assert cite.line(FALSE, {}).startswith("fltheory project. fednova/thm1-explicit-as-printed: FALSE")

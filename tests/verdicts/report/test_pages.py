@@ -9,7 +9,9 @@ import pytest
 from fltheory.skeletons import TEMPLATES
 from fltheory.verdicts.claims import about
 from fltheory.verdicts.claims.discover import read_ledger
-from fltheory.verdicts.report import html, layout, markdown, records, richtext, sections
+from fltheory.verdicts.records import page_of, read
+from fltheory.verdicts.report import html, layout, markdown, richtext, sections
+from fltheory.verdicts.report.book import Book, tallies
 from tests.verdicts.report.test_answers import BOOK
 from tests.verdicts.report.test_front import part, words
 from tests.verdicts.report.test_hostile import ANSWER, PAPER
@@ -59,8 +61,8 @@ def test_odd_data_about_a_paper(odd):
 # ---- sections ---------------------------------------------------------------------------------------------
 def titles(places, declared=()):
     claims = [{"type": "claim", "paper": "p", "id": f"c{k}", "word": "OPEN", "place": place} for k, place in enumerate(places)]
-    book = records.Book.of([*claims, {"type": "paper", "paper": "p", "sections": list(declared)}])
-    return {c["place"]: s.title for s in sections.of(book, "p") for c in s.claims}, [s.title for s in sections.of(book, "p")]
+    book = Book.of([*claims, {"type": "paper", "paper": "p", "sections": list(declared)}])
+    return {c.place: s.title for s in sections.of(book, "p") for c in s.claims}, [s.title for s in sections.of(book, "p")]
 
 
 DECLARED = ({"title": "4 Rates", "places": ["Sec 4", "Theorem 1"], "equations": [7, 12]},
@@ -85,7 +87,7 @@ def test_sections_stand_in_the_order_of_the_paper_and_what_was_added_last():
 
 def test_marks_are_told_apart():
     book = [{"type": "claim", "paper": "p", "id": str(k), "place": place} for k, place in enumerate(("Lemma: one", "Lemma: two"))]
-    assert [s.mark for s in sections.of(records.Book.of(book), "p")] == ["lemma", "lemma-2"]
+    assert [s.mark for s in sections.of(Book.of(book), "p")] == ["lemma", "lemma-2"]
 
 
 def test_the_contents_count_each_section():
@@ -105,7 +107,7 @@ def test_the_papers_of_this_repository_say_what_they_are(folder):
     own = about.read(folder)
     assert own["title"] and own["authors"] and own["year"] and own["notation"] and own["assumptions"] and own["experiments"]
     told = "".join([html.opening.notation(book, "p") + html.opening.experiments(book, "p")
-                    for book in [records.Book.of(about.record(own, "p"))]])
+                    for book in [Book.of(about.record(own, "p"))]])
     assert "<math" in told and 'class="tex' not in told and "$" not in re.sub(r'title="[^"]*"', "", told)
     places = [row["place"] for row in read_ledger(folder / "ledger.csv").values() if row["type"] in ("claim", "finding")]
     found = titles(places, own["sections"])[0]
@@ -135,8 +137,8 @@ def test_a_label_stands_on_the_badge_in_place_of_the_word():
 
 
 def test_restricted_proofs_are_counted_apart():
-    assert records.tallies(LABELLED) == [("PROVED", "all", 2), ("PROVED", "restricted", 1)]
-    assert records.tallies(LABELLED[:2]) == [("PROVED", "", 2)]
+    assert tallies(map(read, LABELLED)) == [("PROVED", "all", 2), ("PROVED", "restricted", 1)]
+    assert tallies(map(read, LABELLED[:2])) == [("PROVED", "", 2)]
     index = html.pages([RUN, *LABELLED])["index.html"]
     assert "2 proved (all) , 1 proved (restricted)" in words(index)
     assert "3 are established as true, 1 of them only as far as their badge says" in words(index)
@@ -273,8 +275,8 @@ def test_no_page_of_five_papers_is_too_large_and_every_address_stays_valid():
     assert len(pages) > 10
     places = {mark: name for name, found in seen.items() for mark in found.entries}
     for record in (r for r in book if r["type"] in ("claim", "finding")):
-        mark = records.anchor(record)
-        home = records.page_of(record["paper"])
+        mark = read(record).anchor
+        home = page_of(record["paper"])
         assert mark in seen[home].ids  # the permanent address, from which the link of that line goes on
         entry = places[mark]
         index = "index.html" if record["type"] == "claim" else "index.findings.html"

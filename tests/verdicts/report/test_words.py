@@ -6,7 +6,8 @@ import re
 import pytest
 
 import fltheory as ft
-from fltheory.verdicts.report import cite, html, markdown, records, terminal
+from fltheory.verdicts.records import read
+from fltheory.verdicts.report import cite, html, markdown, terminal
 from fltheory.verdicts.verify import write_report
 from tests.verdicts.claims.examples import always, equal
 
@@ -83,7 +84,7 @@ def test_in_a_citation(record):
 def test_a_record_without_a_verdict_of_its_own_is_judged_by_its_word():
     record = claim("OPEN", "PROVED")
     del record["as_expected"]
-    assert records.mismatch(record)
+    assert read(record).unexpected
     assert terminal.claim_line(record).endswith("!= expected PROVED")
 
 

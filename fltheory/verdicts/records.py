@@ -1,0 +1,491 @@
+"""What a run says, typed: one record for each claim, instance, finding, answer, paper, calibration and run.
+
+`to_json` gives a line of verdicts.jsonl; `of` takes such a line back, whatever became of it. A field that is missing, null
+or of another kind is empty, so that whoever reads a record need not ask again.
+"""
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from dataclasses import dataclass, field, fields
+from typing import ClassVar
+from urllib.parse import quote
+
+# Annotations that say how a field is read.
+Name = str              # of something that may be absent: null in JSON where it is empty
+Number = float | None
+Known = bool | None     # whether something holds, where that is known
+Count = int
+Range = list            # of numbers; null where there is none
+Terms = dict            # {name: float}; null where there is none
+Lists = dict            # {name: list}
+
+INDEX = "index.html"
+ENGINE = "engine"  # the folder of claims about the toolkit itself: no paper, and counted apart
+
+
+def as_float(value):
+    """The value as a float when it is one (or reads as one), else None; NaN counts as none."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def _text(value) -> str:
+    return "" if value is None else str(value)
+
+
+def _list(value) -> list:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _dict(value) -> dict:
+    return value if isinstance(value, dict) else {}
+
+
+def _range(value) -> list:
+    """Numbers of a list; one number alone counts as a list."""
+    numbers = map(as_float, value if isinstance(value, (list, tuple)) else [value])
+    return [v for v in numbers if v is not None]
+
+
+_READ = {
+    "str": _text, "Name": _text, "object": lambda v: v, "bool": lambda v: v is True, "list": _list, "dict": _dict, "Range": _range,
+    "Known": lambda v: v if isinstance(v, bool) else None,
+    "Number": as_float,
+    "Count": lambda v: v if type(v) is int else 0,
+    "Lists": lambda v: {name: _list(listed) for name, listed in _dict(v).items()},
+    "Terms": lambda v: {str(name): as_float(term) for name, term in _dict(v).items()},
+}
+_EMPTY_IS_NULL = ("Name", "Range", "Terms")
+_KINDS: dict = {}  # records that stand inside others, by their names
+
+
+@dataclass
+class Record:
+    """A record that JSON can hold: fields are read by their annotations, those of records inside it too."""
+
+    type: ClassVar[str] = ""
+    rare: ClassVar[tuple] = ()  # fields that are written only where they say something
+
+    def __init_subclass__(cls):
+        _KINDS[cls.__name__] = cls
+
+    @classmethod
+    def of(cls, raw):
+        """The record of a line of JSON; a record as it is."""
+        if isinstance(raw, cls):
+            return raw
+        raw = _dict(raw)
+        return cls(**{f.name: _read(f.type, raw[f.name]) for f in fields(cls) if f.name in raw})
+
+    def to_json(self) -> dict:
+        """What `of` takes back: texts, numbers, lists and dictionaries."""
+        named = {"type": self.type} if self.type else {}
+        return named | {f.name: _json(f.type, getattr(self, f.name)) for f in fields(self)
+                        if f.name not in self.rare or getattr(self, f.name)}
+
+
+def _read(kind, value):
+    if kind in _READ:
+        return _READ[kind](value)
+    if kind.startswith("list["):
+        inner = _KINDS[kind[5:-1]]
+        return [inner.of(v) for v in _list(value) if isinstance(v, (dict, inner))]
+    inner = _KINDS[kind.removesuffix(" | None")]
+    return inner.of(value) if isinstance(value, (dict, inner)) else None
+
+
+def _json(kind, value):
+    if isinstance(value, Record):
+        return value.to_json()
+    if kind.startswith("list["):
+        return [v.to_json() for v in value]
+    return None if kind in _EMPTY_IS_NULL and not value else value
+
+
+# ---- parts of records -------------------------------------------------------------------------------------
+@dataclass
+class Comparison(Record):
+    """Both sides of a relation as text and, where they have one, as a float."""
+
+    label: str = ""
+    relation: str = ""
+    lhs: str = ""
+    rhs: str = ""
+    lhs_float: Number = None
+    rhs_float: Number = None
+    status: str = ""
+    evidence: str = ""
+    margin: Number = None
+    looseness: Number = None
+    terms: Terms = field(default_factory=dict)
+    detail: str = ""
+
+
+@dataclass
+class Condition(Record):
+    """A hypothesis on one instance, with both numbers."""
+
+    name: str = ""
+    statement: str = ""
+    lhs: str = ""
+    rhs: str = ""
+    holds: Known = None
+    margin: str = ""
+
+
+@dataclass
+class Mutant(Record):
+    """A wrong statement or a wrong program, and what became of it. kind: "term", "bug" or "engine"."""
+
+    name: str = ""
+    kind: str = ""
+    status: str = ""
+    by: Name = ""
+    detail: str = ""
+
+
+@dataclass
+class Step(Record):
+    """One step of a finding's procedure: status "ok", "failed", "skipped" or "inconclusive"."""
+
+    step: str = ""
+    status: str = ""
+    detail: str = ""
+
+
+@dataclass
+class Outcome(Record):
+    """How a test ended."""
+
+    status: str = ""
+    detail: str = ""
+
+
+@dataclass
+class Searched(Record):
+    """What a search tried inside and outside of the hypotheses, and what it found."""
+
+    tries: Count = 0
+    in_scope: Count = 0
+    families: dict = field(default_factory=dict)
+    best: Number = 0.0
+    found: object = None
+    seconds: Number = 0.0
+
+    @property
+    def said(self) -> str:
+        listed = ", ".join(f"{n} {family}" for family, n in self.families.items())
+        return f"{self.tries or '?'} tries" + (f" ({listed})" if listed else "")
+
+
+# ---- entries ----------------------------------------------------------------------------------------------
+@dataclass
+class Entry(Record):
+    """What claims and findings have in common."""
+
+    id: str = ""
+    paper: str = ""
+    place: str = ""
+    kind: str = ""
+    word: str = ""
+    expected: str = ""
+    as_expected: Known = None
+    says: str = ""
+    surprises: list = field(default_factory=list)
+    reading: str = ""
+    survives: str = ""
+    script: Name = ""
+    script_source: Name = ""
+    script_output: Name = ""
+    seconds: Number = 0.0
+    _middle: ClassVar[str] = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/{self.id}"
+
+    @property
+    def unexpected(self) -> bool:
+        """Whether the verdict differs from the expected one; a record with no expectation never does."""
+        return bool(self.expected) and self.expected != self.word if self.as_expected is None else not self.as_expected
+
+    @property
+    def sentence(self) -> str:
+        """The plain sentence of its ledger row."""
+        return self.says.strip()
+
+    @property
+    def derived(self) -> bool:
+        """Whether the statement is not printed in the paper but was added here (a correction, a sharper form)."""
+        return self.place == "derived"
+
+    @property
+    def anchor(self) -> str:
+        """The permanent name of the record's section: of its type, paper and id alone, and safe in an attribute."""
+        # Other characters are replaced by their number, so that "a b" and "a+b" stay apart.
+        return re.sub(r"[^\w./:-]", lambda m: f"-{ord(m[0]):x}-", f"{self.paper}/{self._middle}{self.id}")
+
+    @property
+    def href(self) -> str:
+        return "#" + quote(self.anchor, safe="/:")
+
+
+@dataclass
+class Claim(Entry):
+    """A claim's word with everything it rests on, but for its instances."""
+
+    type: ClassVar[str] = "claim"
+    rare: ClassVar[tuple] = ("script", "script_source", "script_output")
+    statement: str = ""
+    domain: str = ""
+    covers: dict = field(default_factory=dict)
+    restricted: Known = None
+    label: str = ""
+    evidence: str = ""
+    scope: str = ""
+    counts: dict = field(default_factory=dict)
+    looseness: Range = field(default_factory=list)
+    search: Searched | None = None
+    mutants: list[Mutant] = field(default_factory=list)
+    powerless: bool = False
+    powerless_reason: str = ""
+    dimensional: Outcome | None = None
+    instead: Name = ""
+    finding: Name = ""
+
+    @property
+    def badge(self) -> str:
+        """The word, or the label that states how far it reaches."""
+        return self.label or self.word
+
+    @property
+    def limited(self) -> bool:
+        """Whether the word holds for some values only, as its label says: such verdicts are counted apart."""
+        return self.label not in ("", self.word) if self.restricted is None else self.restricted
+
+    @property
+    def fates(self) -> dict:
+        """Names of the mutants by status."""
+        found = {}
+        for mutant in self.mutants:
+            found.setdefault(mutant.status or "unknown", []).append(mutant.name or "(unnamed)")
+        return found
+
+    @property
+    def score(self) -> tuple:
+        """(killed, all). An inapplicable mutant changes nothing, so it is no test and is not counted."""
+        return (sum(m.status == "killed" for m in self.mutants), sum(m.status != "inapplicable" for m in self.mutants))
+
+
+@dataclass
+class Finding(Entry):
+    """A finding's word and the steps of its procedure."""
+
+    type: ClassVar[str] = "finding"
+    rare: ClassVar[tuple] = ("surprises",)
+    breaks: Name = ""
+    step: str = ""
+    corrected: Name = ""
+    procedure: list[Step] = field(default_factory=list)
+    _middle: ClassVar[str] = "finding/"
+    label: ClassVar[str] = ""
+    powerless: ClassVar[bool] = False
+
+    @property
+    def badge(self) -> str:
+        return self.word
+
+    @property
+    def sentence(self) -> str:
+        """Ledger rows of findings start with the claim they break, which is shown anyway."""
+        sentence = self.says.strip()
+        return sentence.removeprefix(f"{self.breaks}:").strip() if self.breaks else sentence
+
+
+@dataclass
+class Instance(Record):
+    """A claim on one instance. data: the instance's numbers in words, where the statement fails on it."""
+
+    type: ClassVar[str] = "instance"
+    paper: str = ""
+    claim: str = ""
+    instance: str = ""
+    status: str = ""
+    evidence: str = ""
+    reason: str = ""
+    says: str = ""
+    data: dict = field(default_factory=dict)
+    hypotheses: list[Condition] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    seconds: Number = 0.0
+
+
+# ---- the rest of a run ------------------------------------------------------------------------------------
+@dataclass
+class Run(Record):
+    """What made the other records. lost: what a dead worker left undecided; written: {paper: [written, in the ledger]}."""
+
+    type: ClassVar[str] = "run"
+    rare: ClassVar[tuple] = ("skipped_features",)
+    version: str = ""
+    date: str = ""
+    python: str = ""
+    libraries: dict = field(default_factory=dict)
+    device: str = ""
+    seconds: Number = None
+    paths: list = field(default_factory=list)
+    quick: bool = False
+    timeout: Number = None
+    mutant: Name = ""
+    lost: list = field(default_factory=list)
+    written: dict = field(default_factory=dict)
+    skipped_features: list = field(default_factory=list)
+
+
+@dataclass
+class Weighed(Record):
+    """A claim or finding that a sentence rests on: the word relied on, and that of this run."""
+
+    id: str = ""
+    kind: str = ""
+    relies: str = ""
+    word: str = ""
+    state: str = ""
+    label: str = ""
+
+    @property
+    def badge(self) -> str:
+        return self.label or self.word
+
+
+@dataclass
+class Sentence(Record):
+    """A sentence of an answer. state: "carried", "lost", "not yet written" or "not run"."""
+
+    text: str = ""
+    part: str = ""
+    state: str = ""
+    reason: str = ""
+    evidence: list[Weighed] = field(default_factory=list)
+
+
+@dataclass
+class Answer(Record):
+    """What a paper comes to, in plain sentences."""
+
+    type: ClassVar[str] = "answer"
+    paper: str = ""
+    title: str = ""
+    sentences: list[Sentence] = field(default_factory=list)
+
+    def told(self) -> tuple:
+        """The sentences to show, as pairs (part, sentences), and how many the run did not decide."""
+        parts = {}
+        for s in self.sentences:
+            if s.state != "not run":
+                parts.setdefault(s.part, []).append(s)
+        return list(parts.items()), sum(s.state == "not run" for s in self.sentences)
+
+
+@dataclass
+class Part(Record):
+    """A section of a paper: how places name what stands there, and its first and last equation."""
+
+    title: str = ""
+    places: list = field(default_factory=list)
+    equations: list = field(default_factory=list)
+
+
+@dataclass
+class Symbol(Record):
+    """A symbol of a paper."""
+
+    symbol: str = ""
+    meaning: str = ""
+
+
+@dataclass
+class Assumption(Record):
+    """An assumption of a paper."""
+
+    name: str = ""
+    says: str = ""
+
+
+@dataclass
+class Paper(Record):
+    """What a folder says about its paper. experiments: lists of texts."""
+
+    type: ClassVar[str] = "paper"
+    paper: str = ""
+    title: str = ""
+    authors: list = field(default_factory=list)
+    year: str = ""
+    venue: str = ""
+    identifier: str = ""
+    version: str = ""
+    sections: list[Part] = field(default_factory=list)
+    notation: list[Symbol] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    experiments: Lists = field(default_factory=dict)
+
+
+@dataclass
+class Calibrated(Record):
+    """One of our own checks, repeated where nothing is wrong; `low` and `high` enclose its true false-alarm rate."""
+
+    check: str = ""
+    level: Number = None
+    repetitions: object = None
+    alarms: object = None
+    low: Number = None
+    high: Number = None
+    power: Number = None
+    shift: str = ""
+    note: str = ""
+
+
+@dataclass
+class Family(Record):
+    """All statistical comparisons of a run together."""
+
+    comparisons: Number = None
+    level: Number = None
+    bound: Number = None
+
+
+@dataclass
+class Calibration(Record):
+    """The table of calibrated checks."""
+
+    type: ClassVar[str] = "calibration"
+    rows: list[Calibrated] = field(default_factory=list)
+    family: Family | None = None
+    provenance: dict = field(default_factory=dict)
+    failed: bool = False
+
+
+TYPES = {cls.type: cls for cls in (Run, Claim, Finding, Instance, Answer, Paper, Calibration)}
+
+
+def read(raw):
+    """The record of a line of JSON by its type, None for an unknown one; a record as it is."""
+    if isinstance(raw, Record):
+        return raw
+    kind = TYPES.get(raw.get("type")) if isinstance(raw, dict) and isinstance(raw.get("type"), str) else None
+    return kind and kind.of(raw)
+
+
+def page_of(paper) -> str:
+    """The page of a paper's entries: of its name alone, safe in every file system, never the index."""
+    name = re.sub(r"[^A-Za-z0-9_-]", lambda m: f"-{ord(m[0]):x}-", str(paper)).lower() or "-"
+    if len(name) > 80:
+        name = f"{name[:60]}-{hashlib.sha256(str(paper).encode(errors='surrogatepass')).hexdigest()[:12]}"
+    return f"{name}-.html" if name == INDEX.removesuffix(".html") else f"{name}.html"

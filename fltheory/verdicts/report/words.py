@@ -1,0 +1,99 @@
+"""How verdict words look, and how texts and numbers are shortened and made harmless, for all writers."""
+
+import math
+import re
+from typing import NamedTuple
+
+from fltheory.verdicts.records import as_float
+
+
+class Look(NamedTuple):
+    """How a verdict word is shown: a tone (colour), a mark (so colour is never alone) and a gloss."""
+
+    tone: str
+    mark: str
+    gloss: str
+
+
+# Only PROVED and CERTIFIED carry the tone "true": no other word may look like an established result.
+WORDS = {
+    "PROVED": Look("true", "✓", "true: there is a proof that the program checked"),
+    "CERTIFIED": Look("true", "✓", "true on the scope stated beside it, by exact or enclosed arithmetic"),
+    "SUPPORTED": Look("support", "◐", "no counterexample was met; this is evidence and not a proof"),
+    "FALSE": Look("false", "✗", "false as read here: a witness refutes it"),
+    "VACUOUS": Look("neutral", "∅", "nothing to check: it says nothing about any instance tried"),
+    "OPEN": Look("neutral", "?", "not decided"),
+    "ERROR": Look("error", "!", "the check itself failed, so there is no verdict"),
+    "SKIPPED": Look("neutral", "–", "not run this time"),
+    "CONFIRMED": Look("finding", "◆", "every step of the finding's procedure was reproduced"),
+    "NOT CONFIRMED": Look("error", "◇", "the finding's procedure was not reproduced"),
+    "HOLDS": Look("plain", "·", "the comparison holds on this instance"),
+    "FALSIFIED": Look("false", "✗", "the comparison fails on this instance"),
+    "OUT_OF_SCOPE": Look("neutral", "–", "a hypothesis fails, so the instance does not count"),
+    "INCONCLUSIVE": Look("neutral", "?", "the two sides could not be told apart"),
+}
+UNKNOWN = Look("neutral", "?", "a word this report does not know")
+CLAIM_WORDS = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
+TRUE_WORDS = ("PROVED", "CERTIFIED")
+
+
+def look(word) -> Look:
+    return WORDS.get(str(word or ""), UNKNOWN)
+
+
+def natural(value):
+    """Sort key under which ``thm2`` comes before ``thm10``."""
+    return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split(r"(\d+)", str(value)) if p]
+
+
+def show(value) -> str:
+    """A number to four significant digits; text stays as it is."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        if math.isinf(value):
+            return "∞" if value > 0 else "−∞"
+        return "NaN" if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+    return str(value)
+
+
+def shorten(value, limit=44) -> str:
+    """Long digit runs lose their middle, then a text that is still too long does."""
+    full = show(value)
+    if len(full) <= limit:
+        return full
+    short = re.sub(r"\d{17,}", lambda m: f"{m[0][:6]}…{m[0][-4:]}", full)
+    half = (limit - 1) // 2
+    return short if len(short) <= limit else f"{short[:half]}…{short[-half:]}"
+
+
+# Control characters, lone surrogates (no encoding writes them) and marks that reverse the order of what follows.
+_UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def shown(page) -> str:
+    """The text with characters that no page should hold replaced by a visible mark; newlines and tabs stay."""
+    return _UNSHOWN.sub("\ufffd", page)
+
+
+def flat(value) -> str:
+    """One line that cannot drive a terminal or reorder what stands beside it."""
+    return " ".join(_UNSHOWN.sub(" ", show(value)).split())
+
+
+def plural(count, noun) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def approximation(exact, number) -> str:
+    """The decimal shown next to an exact value; empty when the printed value is already a short decimal."""
+    if number is None or (exact and as_float(exact) is not None and len(exact) <= 10):
+        return ""
+    return show(number)
+
+
+def factors(numbers) -> str:
+    """How far above the left side the right side lies: a factor, or the range of factors."""
+    return "×" + " to ×".join(dict.fromkeys(map(show, numbers))) if numbers else ""
