@@ -132,9 +132,9 @@ class FindingItem(_Item):
 
         verdict = confirm(self.finding, self.claims)
         if verdict.word == "SKIPPED":
-            pytest.skip("; ".join(s["detail"] for s in verdict.steps if s["status"] == "skipped"))
+            pytest.skip("; ".join(s.detail for s in verdict.steps if s.status == "skipped"))
         if not verdict.as_expected:
-            rows = [(s["status"], s["step"], s["detail"]) for s in verdict.steps]
+            rows = [(s.status, s.step, s.detail) for s in verdict.steps]
             head = plain(f"{self.finding.id}: {verdict.word}, expected {self.finding.expect}")
             raise Refuted("\n".join([head, *_align(rows)]))
 

@@ -78,7 +78,7 @@ def _table(paper, kind, made, verdict, wanted, contradictions, quick):
             "expected and found are the right and left side of each comparison that does not hold, difference its "
             "margin.")
     else:
-        rows = [(s["step"], "ok", s["status"], "", s["detail"]) for s in verdict.steps if s["status"] != "ok"]
+        rows = [(s.step, "ok", s.status, "", s.detail) for s in verdict.steps if s.status != "ok"]
         evidence, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
     return Evidence(
         "assert_claim", f"{kind} {paper.slug}/{made.id}" + (f", {made.place}" if made.place else ""),

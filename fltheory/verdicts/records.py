@@ -205,6 +205,7 @@ class Entry(Record):
     script_source: Name = ""
     script_output: Name = ""
     seconds: Number = 0.0
+    own: ClassVar[tuple] = ()  # what else is declared of it
     _middle: ClassVar[str] = ""
 
     @property
@@ -243,6 +244,7 @@ class Claim(Entry):
 
     type: ClassVar[str] = "claim"
     rare: ClassVar[tuple] = ("script", "script_source", "script_output")
+    own: ClassVar[tuple] = ("statement", "instead", "finding")
     statement: str = ""
     domain: str = ""
     covers: dict = field(default_factory=dict)
@@ -290,6 +292,7 @@ class Finding(Entry):
 
     type: ClassVar[str] = "finding"
     rare: ClassVar[tuple] = ("surprises",)
+    own: ClassVar[tuple] = ("breaks", "step", "corrected", "script")
     breaks: Name = ""
     step: str = ""
     corrected: Name = ""
@@ -473,6 +476,12 @@ class Calibration(Record):
 
 
 TYPES = {cls.type: cls for cls in (Run, Claim, Finding, Instance, Answer, Paper, Calibration)}
+
+
+def declared(kind, made, **found):
+    """The record of a claim or finding: what was declared of it, and what was found out."""
+    names = ("id", "paper", "place", "kind", "says", "reading", "survives", *kind.own)
+    return kind(**{name: getattr(made, name) or "" for name in names} | found)
 
 
 def read(raw):

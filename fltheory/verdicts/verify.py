@@ -10,7 +10,7 @@ import platform
 import sys
 import time
 import traceback
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 from fltheory.core.errors import refuse
@@ -19,11 +19,13 @@ from fltheory.core.trace import write_atomically
 from fltheory.verdicts import calibration
 from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
 from fltheory.verdicts.claims import instance as forms
-from fltheory.verdicts.claims.check import apply_bug, check
+from fltheory.verdicts.claims.check import apply_bug, check, instance_record
 from fltheory.verdicts.claims.discover import Paper, load, papers
 from fltheory.verdicts.claims.evidence import ERROR, SKIPPED
 from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, imported
+from fltheory.verdicts.records import TYPES, Run, declared
+from fltheory.verdicts.report import html, markdown
 from fltheory.verdicts.report.words import flat
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ def decide(task, options, tell=None) -> list[dict]:
             def decided(verdict):
                 _LOG.debug("%s/%s on %s: %s in %.2f s", paper.slug, name, verdict.instance, verdict.status, verdict.seconds)
                 if tell is not None:
-                    tell(stopped.instance_record(claim, verdict))
+                    tell(instance_record(claim, verdict))
             return check(claim, mutant=mutant, quick=options["quick"], decided=decided).records()
         return [confirm(paper.findings[name], paper.claims, mutant=mutant).record()]
     except KeyboardInterrupt:
@@ -64,26 +66,12 @@ def decide(task, options, tell=None) -> list[dict]:
         made = (paper.claims if kind == "claim" else paper.findings)[name]
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
-        return [
-            {
-                "type": kind,
-                "id": name,
-                "paper": paper.slug,
-                "place": made.place,
-                "kind": made.kind,
-                "says": made.says,
-                "word": ERROR,
-                "expected": made.expect,
-                "as_expected": False,
-                "surprises": [reason],
-                "reading": reason,
-            }
-        ]
+        return [declared(TYPES[kind], made, word=ERROR, expected=made.expect, as_expected=False, surprises=[reason],
+                         reading=reason).to_json()]
 
 
 def catalogue(paper: Paper) -> dict:
     """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py beside its folder."""
-    from importlib import import_module
     activate(paper.folder)
     known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
     if (paper.folder.parent / "bugs.py").is_file():
@@ -224,21 +212,11 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         on_note(_unfinished(late, timeout))
     if lost:
         on_note(_missing(lost))
-    head = {
-        "type": "run",
-        "version": _version(),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "python": platform.python_version(),
-        "libraries": _versions(),
-        "device": device,
-        "seconds": round(time.perf_counter() - began, 1),
-        "paths": [Path(p).name for p in paths],
-        "quick": options["quick"],
-        "timeout": timeout,
-        "mutant": mutant,
-        "lost": [f"{Path(folder).name}/{name}" for folder, _, name in lost],
-        "written": {p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found},
-    }
+    head = Run(version=_version(), date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
+               libraries=_versions(), device=device, seconds=round(time.perf_counter() - began, 1),
+               paths=[Path(p).name for p in paths], quick=options["quick"], timeout=timeout, mutant=mutant,
+               lost=[f"{Path(folder).name}/{name}" for folder, _, name in lost],
+               written={p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found}).to_json()
     records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
     records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
     records += [_marked(r) for r in calibration.record(records, roots)]
@@ -301,7 +279,6 @@ def exit_code(records, strict=False) -> int:
 
 def write_report(records, folder: Path):
     """The pages, verdicts.md and verdicts.jsonl, each written atomically; a page left by an earlier run goes."""
-    from fltheory.verdicts.report import html, markdown
     pages = html.pages(records)
     index = pages.pop(html.INDEX)
     for page in folder.glob("*.html"):

@@ -95,7 +95,7 @@ def decided(body, on, *faults, **more):
 
 
 def status(verdict):
-    return [(m["kind"], m["status"]) for m in verdict.mutants]
+    return [(m.kind, m.status) for m in verdict.mutants]
 
 
 SERVER = "return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)"

@@ -43,7 +43,7 @@ def test_theorem_1_as_printed_fails_by_one_49th_against_8_441ths():
     claim = PAPER.claims["thm1-explicit-as-printed"]
     here = check_instance(claim, instance(claim.id, "prox-alpha1"))
     (left,) = here.comparisons
-    assert all(h["holds"] for h in here.hypotheses)
+    assert all(h.holds for h in here.hypotheses)
     assert (here.status, here.evidence) == ("FALSIFIED", "exact")
     assert (fraction(left.lhs), fraction(left.rhs.total)) == (Q(1, 49), Q(8, 441))
     (limit,) = check_instance(claim, instance(claim.id, "prox-alpha1, T to infinity")).comparisons

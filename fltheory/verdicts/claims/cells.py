@@ -31,7 +31,7 @@ def comparison_row(c, side=_side) -> tuple:
 
 
 def hypothesis_row(h) -> tuple:
-    return h["name"], h["lhs"], h["rhs"], h["margin"], "holds" if h["holds"] else "fails"
+    return h.name, h.lhs, h.rhs, h.margin, "holds" if h.holds else "fails"
 
 
 def _lines(verdict) -> list[str]:
@@ -52,7 +52,7 @@ def table(head, rows) -> str:
 def _instances_html(verdicts) -> str:
     rows = []
     for v in verdicts:
-        needs = "; ".join(f"{h['name']}: {h['lhs']} against {h['rhs']} {'holds' if h['holds'] else 'fails'}"
+        needs = "; ".join(f"{h.name}: {h.lhs} against {h.rhs} {'holds' if h.holds else 'fails'}"
                           for h in v.hypotheses)
         sides = [comparison_row(c) for c in v.comparisons] or [("", "", "", "", "", v.status)]
         rows += [(v.instance, needs, *side, v.reason) for side in sides]
@@ -70,9 +70,8 @@ def claim_html(claim) -> str:
 
 
 def _head(verdict) -> str:
-    scope = verdict.record()["scope"]
     evidence = "" if verdict.evidence == "none" else f" ({verdict.evidence})"
-    return f"{verdict.claim.id}: {verdict.word}{evidence}, {scope}"
+    return f"{verdict.claim.id}: {verdict.word}{evidence}, {verdict.scope}"
 
 
 def verdict_text(verdict) -> str:
@@ -84,7 +83,7 @@ def verdict_text(verdict) -> str:
 def verdict_html(verdict) -> str:
     """The same for a notebook."""
     notes = "".join(f"<p>note: {escape(s)}</p>" for s in verdict.surprises())
-    mutants = table(("mutant", "status", "noticed on"), [(m["name"], m["status"], m["by"] or "")
+    mutants = table(("mutant", "status", "noticed on"), [(m.name, m.status, m.by)
                                                          for m in verdict.mutants]) if verdict.mutants else ""
     return (f"<p><b>{escape(_head(verdict))}</b></p><p>{escape(verdict.claim.statement)}</p>"
             f"{_instances_html(verdict.instances)}{mutants}{notes}")

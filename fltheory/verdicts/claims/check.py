@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from fltheory.core.evidence import Terms, weakest
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
 from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
+from fltheory.verdicts import records
 from fltheory.verdicts.claims import cells
 from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.covers import covered, label, restricted
@@ -33,8 +35,8 @@ class ClaimVerdict:
     evidence: str
     instances: list
     mutants: list = field(default_factory=list)
-    search: dict | None = None
-    dimensional: dict | None = None
+    search: records.Searched | None = None
+    dimensional: records.Outcome | None = None
     seconds: float = 0.0
     powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
 
@@ -67,14 +69,14 @@ class ClaimVerdict:
         if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
             wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
             out.append(f"FALSE, and {wanted}: a statement is called false with a witness")
-        if self.dimensional and self.dimensional["status"] == "failed":
-            out.append(f"dimensional test: {self.dimensional['detail']}")
+        if self.dimensional and self.dimensional.status == "failed":
+            out.append(f"dimensional test: {self.dimensional.detail}")
         if self.powerless and not self.claim.powerless:
             out.append("POWERLESS: no mutant was rejected and no reason is given")
         if not self.powerless:
             # a statement that is false fails under other bugs too; a fault of the engine must be seen to change that
-            out += [f"mutant {m['name']} survived" for m in self.mutants if m["status"] == "survived"
-                    and (self.word != ev.FALSE or m["kind"] == "engine")]
+            out += [f"mutant {m.name} survived" for m in self.mutants if m.status == "survived"
+                    and (self.word != ev.FALSE or m.kind == "engine")]
         return out
 
     @property
@@ -83,7 +85,7 @@ class ClaimVerdict:
         return (
             self.powers_tested
             and self.word not in (ev.SKIPPED, ev.FALSE)
-            and not any(m["status"] == "killed" for m in self.mutants)
+            and not any(m.status == "killed" for m in self.mutants)
         )
 
     def failures(self) -> list[str]:
@@ -92,55 +94,38 @@ class ClaimVerdict:
         return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in self.instances if v.reason] + \
             [f"  {s}" for s in self.surprises()]
 
-    def record(self) -> dict:
-        c = self.claim
-        counts = {}
-        for v in self.instances:
-            counts[v.status] = counts.get(v.status, 0) + 1
-        covers = covered(c) if self.word == ev.PROVED else {}
+    @property
+    def scope(self) -> str:
+        """How far the word was tried."""
+        searched = self.search and f"; search of {self.search.tries} tries over {', '.join(self.search.families)}"
+        return f"{len(self.instances)} instances" + (searched or "")
+
+    def describe(self) -> records.Claim:
+        """The claim's record."""
+        c, covers = self.claim, covered(self.claim) if self.word == ev.PROVED else {}
         loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
-        scope = f"{len(self.instances)} instances"
-        if self.search:
-            scope += f"; search of {self.search['tries']} tries over {', '.join(self.search['families'])}"
-        return {
-            "type": "claim",
-            "id": c.id,
-            "paper": c.paper,
-            "place": c.place,
-            "kind": c.kind,
-            "statement": c.statement,
-            "says": c.says,
-            "word": self.word,
-            "expected": c.expect or ev.SUPPORTED,
-            "as_expected": self.as_expected,
-            "surprises": self.surprises(),
-            "domain": c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "",
-            "covers": covers,
-            "restricted": restricted(covers),
-            "label": label(self.word, covers),
-            "evidence": self.evidence,
-            "scope": scope,
-            "counts": counts,
-            "looseness": [min(loose), max(loose)] if loose else None,
-            "search": self.search,
-            "mutants": self.mutants,
-            "powerless": self.powerless,
-            "powerless_reason": c.powerless,
-            "dimensional": self.dimensional,
-            "instead": c.instead,
-            "finding": c.finding,
-            "reading": c.reading,
-            "survives": c.survives,
-            "seconds": round(self.seconds, 3),
-        }
+        return records.declared(
+            records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
+            surprises=self.surprises(), domain=c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "", covers=covers,
+            restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
+            counts=dict(Counter(v.status for v in self.instances)), looseness=[min(loose), max(loose)] if loose else [],
+            search=self.search, mutants=self.mutants, powerless=self.powerless, powerless_reason=c.powerless,
+            dimensional=self.dimensional, seconds=round(self.seconds, 3))
+
+    def record(self) -> dict:
+        """The claim's record as JSON."""
+        return self.describe().to_json()
 
     def records(self) -> list[dict]:
-        """The claim's record followed by one record per instance."""
-        return [self.record()] + [
-            {"type": "instance", "paper": self.claim.paper, "claim": self.claim.id, "instance": v.instance,
-             "status": v.status, "evidence": v.evidence, "reason": v.reason, "says": v.says,
-             "data": v.data, "hypotheses": v.hypotheses, "comparisons": [k.record() for k in v.comparisons],
-             "seconds": round(v.seconds, 3)} for v in self.instances]
+        """The claim's record followed by one record per instance, as JSON."""
+        return [self.record(), *(instance_record(self.claim, v) for v in self.instances)]
+
+
+def instance_record(claim, v: InstanceVerdict) -> dict:
+    """The record of one instance as JSON: text and numbers, which any process can read."""
+    return records.Instance(
+        claim.paper, claim.id, v.instance, v.status, v.evidence, v.reason, v.says, v.data, v.hypotheses,
+        [records.Comparison.of(c.record()) for c in v.comparisons], round(v.seconds, 3)).to_json()
 
 
 def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: None) -> ClaimVerdict:
@@ -160,8 +145,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
     found = None
     if claim.search_plan is not None and search:
         try:
-            found = claim.search_plan.run(claim, quick=quick)
-            refuting = found.pop("verdict")
+            found, refuting = claim.search_plan.run(claim, quick=quick)
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
             instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
@@ -169,7 +153,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
             instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
     verdict = ClaimVerdict(claim, "", "none", instances, search=found)
     if not mutant and not quick:
-        verdict.mutants = _term_mutants(claim, on, instances) + _code_mutants(claim, on, instances)
+        verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
     verdict.word = _word(claim, instances, found)
@@ -189,10 +173,10 @@ def check_instance(claim, instance: Instance) -> InstanceVerdict:
     try:
         with Balls.apart(getattr(instance.domain, "bits", 53)):
             out.hypotheses = [h.check(instance) for h in claim.needs]
-            failed = [h for h in out.hypotheses if not h["holds"]]
+            failed = [h for h in out.hypotheses if not h.holds]
             if failed:
                 out.status = ev.OUT_OF_SCOPE
-                out.reason = "; ".join(f"{h['name']} fails: {h['lhs']} against {h['rhs']}" for h in failed)
+                out.reason = "; ".join(f"{h.name} fails: {h.lhs} against {h.rhs}" for h in failed)
                 return out
             out.comparisons = claim(instance)
         if not out.comparisons:
@@ -254,7 +238,7 @@ def _word(claim, instances, found) -> str:
         return ev.PROVED
     if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
         return ev.CERTIFIED
-    if claim.kind in UNIVERSAL and (found is None or not found["in_scope"]):
+    if claim.kind in UNIVERSAL and (found is None or not found.in_scope):
         if any(v.status == ev.SKIPPED for v in instances):
             return ev.SKIPPED
         return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
@@ -280,7 +264,7 @@ def _evidence(word, instances) -> str:
 
 
 # ---- mutants ---------------------------------------------------------------------------------------------
-def _term_mutants(claim, on, instances) -> list[dict]:
+def _term_mutants(instances) -> list[records.Mutant]:
     """Each term of a bound is dropped in turn; some instance must then violate the bound."""
     names = []
     for v in instances:
@@ -298,8 +282,8 @@ def _term_mutants(claim, on, instances) -> list[dict]:
             ),
             None,
         )
-        out.append({"name": f"drop:{name}", "kind": "term", "status": "killed" if killer else "survived", "by": killer,
-                    "detail": "" if killer else "no instance needs this term"})
+        out.append(records.Mutant(f"drop:{name}", "term", "killed" if killer else "survived", killer or "",
+                                  "" if killer else "no instance needs this term"))
     return out
 
 
@@ -308,7 +292,7 @@ def _without(c, name):
     return relation(c.lhs, Terms(**c.terms).without(name))
 
 
-def _code_mutants(claim, on, instances) -> list[dict]:
+def _code_mutants(claim, on, instances) -> list[records.Mutant]:
     """Catalogued bugs swapped into the instances, and each must be noticed somewhere. One that diverges counts as nothing:
     whoever runs it notices.
 
@@ -337,15 +321,8 @@ def _code_mutants(claim, on, instances) -> list[dict]:
         status = (
             "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == len(diverging) else "survived"
         )
-        out.append(
-            {
-                "name": bug.__name__,
-                "kind": "engine" if _of_engine(bug) else "bug",
-                "status": status,
-                "by": killer,
-                "detail": (bug.__doc__ or "").split("\n")[0] + (f" (diverges on {', '.join(diverging)})" if diverging else ""),
-            }
-        )
+        detail = (bug.__doc__ or "").split("\n")[0] + (f" (diverges on {', '.join(diverging)})" if diverging else "")
+        out.append(records.Mutant(bug.__name__, "engine" if _of_engine(bug) else "bug", status, killer or "", detail))
     return out
 
 
@@ -385,7 +362,7 @@ def _blown_up(trace) -> bool:
     return not np.isfinite(trace.final).all() or not error[-1] <= BLOWN * max(error[0], 1.0)
 
 
-def _dimensional(claim, on, instances) -> dict | None:
+def _dimensional(claim, on, instances) -> records.Outcome | None:
     """A bound's truth may not depend on units: both sides must scale alike under f -> c f and x -> s x."""
     if not claim.bound:
         return None
@@ -400,18 +377,15 @@ def _dimensional(claim, on, instances) -> dict | None:
                     continue
                 ratio = equal(_ratio(a), _ratio(b))
                 if ratio.status != ev.HOLDS:
-                    return {
-                        "status": "failed",
-                        "detail": f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
-                        f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x",
-                    }
+                    return records.Outcome("failed", f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
+                                           f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x")
     if not usable:
-        return {"status": "not applicable", "detail": "no instance with a sum of terms can be rescaled"}
-    return {"status": "passed", "detail": f"both sides scale alike on {len(usable[:2])} instances"}
+        return records.Outcome("not applicable", "no instance with a sum of terms can be rescaled")
+    return records.Outcome("passed", f"both sides scale alike on {len(usable[:2])} instances")
 
 
 def _ratio(c):
     return c.looseness if c.looseness is not None else 0
 
 
-__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance"]
+__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance", "instance_record"]

@@ -20,6 +20,7 @@ from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.covers import check_covers
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.search import look
+from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
@@ -37,7 +38,7 @@ class Hypothesis:
     sides: Callable
     strict: bool = False
 
-    def check(self, instance) -> dict:
+    def check(self, instance) -> Condition:
         sides = self.sides(instance)
         if sides is ASSUMED:
             lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
@@ -49,7 +50,7 @@ class Hypothesis:
             else:
                 holds, margin = at_status(left, right, self.strict)
                 margin = show(margin)
-        return {"name": self.name, "statement": self.statement, "lhs": lhs, "rhs": rhs, "holds": holds, "margin": margin}
+        return Condition(self.name, self.statement, lhs, rhs, holds, margin)
 
 
 @dataclass
@@ -145,7 +146,7 @@ class Claim:
         __tracebackhide__ = True
         verdict = self.check()
         if not (verdict.as_expected if self.expect else verdict.holds):
-            raise AssertionError("\n".join([claim_line(verdict.record()), *map(plain, verdict.failures())]))
+            raise AssertionError("\n".join([claim_line(verdict.describe()), *map(plain, verdict.failures())]))
 
     def _repr_html_(self):
         return claim_html(self)

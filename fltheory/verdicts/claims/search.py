@@ -19,6 +19,7 @@ from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.check import check_instance
 from fltheory.verdicts.claims.drawing import BENT, around, bent, kept, models, plainest, unsearched
 from fltheory.verdicts.claims.rebuild import cell, text
+from fltheory.verdicts.records import Searched
 
 _LOG = logging.getLogger(__name__)
 LARGEST = 1_000_000  # tries per family where only a deadline is given
@@ -39,27 +40,21 @@ class Search:
     families: tuple
     tries: int = 200
 
-    def run(self, claim, quick=False) -> dict:
-        """Search for a violation of the claim inside its hypotheses.
-
-        Returns {tries, families: {name: tries}, in_scope, best (largest lhs/rhs seen), found, verdict, seconds}.
-        """
-        began = time.perf_counter()
-        out = {"tries": 0, "in_scope": 0, "families": {}, "best": 0.0, "found": None, "verdict": None}
+    def run(self, claim, quick=False) -> tuple:
+        """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None)."""
+        began, out, refuting = time.perf_counter(), Searched(), None
         for family in self.families:
             seen = explore(claim, family, max(10, self.tries // (10 if quick else 1)))
-            out["in_scope"] += seen.in_scope
-            out["best"] = max(out["best"], seen.best)
-            out["families"][family.name] = seen.tries
-            out["tries"] += seen.tries
-            if seen.verdict is not None:
-                seen.verdict.instance = f"found by search ({family.name})"
-                out["found"] = {"family": family.name, "says": seen.verdict.says,
-                                "comparisons": [c.record() for c in seen.verdict.comparisons]}
-                out["verdict"] = seen.verdict
+            out.in_scope, out.tries, out.best = out.in_scope + seen.in_scope, out.tries + seen.tries, max(out.best, seen.best)
+            out.families[family.name] = seen.tries
+            refuting = seen.verdict
+            if refuting is not None:
+                refuting.instance = f"found by search ({family.name})"
+                out.found = {"family": family.name, "says": refuting.says,
+                             "comparisons": [c.record() for c in refuting.comparisons]}
                 break
-        out["seconds"] = round(time.perf_counter() - began, 3)
-        return out
+        out.seconds = round(time.perf_counter() - began, 3)
+        return out, refuting
 
 
 @contextlib.contextmanager

@@ -6,11 +6,7 @@ from fltheory.verdicts.claims.check import ClaimVerdict
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.findings import FindingVerdict
-
-
-def instance_record(claim: Claim, verdict: InstanceVerdict) -> dict:
-    """The record of one instance: text and numbers, which any process can read."""
-    return ClaimVerdict(claim, "", "none", [verdict]).records()[1]
+from fltheory.verdicts.records import Step
 
 
 def records(made: Claim | Finding, told, seconds) -> list[dict]:
@@ -21,7 +17,7 @@ def records(made: Claim | Finding, told, seconds) -> list[dict]:
     """
     reason = f"stopped after {seconds:g} s"
     if isinstance(made, Finding):
-        return [FindingVerdict(made, [{"step": "procedure", "status": "inconclusive", "detail": reason}], seconds=seconds).record()]
+        return [FindingVerdict(made, [Step("procedure", "inconclusive", reason)], seconds=seconds).record()]
     finished = [InstanceVerdict(r["instance"], r["status"], r["evidence"], reason=r["reason"]) for r in told]
     rest = [InstanceVerdict(i.name, ev.INCONCLUSIVE, says=i.says, reason=reason) for i in made.on[len(told):]]
     rest = rest or [InstanceVerdict("search and mutants", ev.INCONCLUSIVE, reason=reason)]

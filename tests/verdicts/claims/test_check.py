@@ -11,6 +11,7 @@ from fltheory.core.evidence import Terms
 from fltheory.core.relations import agrees, at_most, equal
 from fltheory.core.scalars import FLOAT, Balls, Field
 from fltheory.core.statistics import Interval
+from fltheory.verdicts import records
 from fltheory.verdicts.claims.check import apply_bug, check, check_instance
 from fltheory.verdicts.claims.claim import Hypothesis, Instance, illustrate
 from tests.verdicts.claims.examples import X, Y, always, averaging, bounded, contraction, made
@@ -27,10 +28,10 @@ class Searched:
     """A search with a given outcome."""
 
     def __init__(self, verdict=None, **changes):
-        self.outcome = FOUND_NOTHING | {"verdict": verdict} | changes
+        self.outcome = records.Searched(**FOUND_NOTHING | changes), verdict
 
     def run(self, claim, quick=False):
-        return dict(self.outcome)
+        return self.outcome
 
 
 def raising(error):
@@ -199,15 +200,15 @@ def test_an_instance_outside_the_hypotheses_is_no_pass_and_no_failure():
 )
 def test_hypotheses_show_both_numbers_and_none_never_holds(sides, strict, holds):
     shown = Hypothesis("h", "", lambda i: sides, strict).check(Instance("only"))
-    assert shown["holds"] is holds
-    assert ("none" in (shown["lhs"], shown["rhs"])) == (None in sides)
+    assert shown.holds is holds
+    assert ("none" in (shown.lhs, shown.rhs)) == (None in sides)
 
 
 def test_a_hypothesis_that_no_ball_decides_does_not_hold():
     flint = pytest.importorskip("flint")
     root = flint.arb(2).sqrt()
-    assert Hypothesis("h", "", lambda i: (root * root, Q(2))).check(None)["holds"] is False
-    assert Hypothesis("h", "", lambda i: (root, Q(3, 2))).check(None)["holds"] is True
+    assert Hypothesis("h", "", lambda i: (root * root, Q(2))).check(None).holds is False
+    assert Hypothesis("h", "", lambda i: (root, Q(3, 2))).check(None).holds is True
 
 
 def test_a_hypothesis_that_crashes_is_an_error():
@@ -271,9 +272,7 @@ def unlike(algorithm):
 def test_a_bug_is_killed_by_a_named_instance():
     pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging()], rejects=(more_steps,), domain="here", expect="CERTIFIED"))
-    assert verdict.mutants == [
-        {"name": "more_steps", "kind": "bug", "status": "killed", "by": "fedavg", "detail": "One step too many."}
-    ]
+    assert verdict.mutants == [records.Mutant("more_steps", "bug", "killed", "fedavg", "One step too many.")]
     assert (verdict.word, verdict.powerless, verdict.as_expected) == ("CERTIFIED", False, True)
 
 
@@ -289,7 +288,7 @@ def test_a_surviving_bug_is_a_surprise():
             powerless="on purpose",
         )
     )
-    assert verdict.mutants[0]["status"] == "survived"
+    assert verdict.mutants[0].status == "survived"
     assert verdict.powerless
     both = made(contraction, on=[averaging()], rejects=(more_steps, proximal_zero), domain="here", expect="CERTIFIED")
     assert not check(both).as_expected
@@ -306,7 +305,7 @@ def proximal_zero(algorithm):
 def test_unstable_and_inapplicable_bugs_do_not_count():
     pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging()], rejects=(exploding, nothing, unlike)))
-    assert [m["status"] for m in verdict.mutants] == ["unstable", "inapplicable", "inapplicable"]
+    assert [m.status for m in verdict.mutants] == ["unstable", "inapplicable", "inapplicable"]
     assert verdict.powerless
 
 
@@ -324,7 +323,7 @@ def test_only_a_falsified_comparison_kills_a_bug(outcome):
 
     verdict = check(made(body, on=[averaging(), averaging("again")], rejects=(more_steps,), domain="here"))
     assert verdict.word == "CERTIFIED"
-    assert [(m["status"], m["by"]) for m in verdict.mutants] == [("survived", None)]
+    assert [(m.status, m.by) for m in verdict.mutants] == [("survived", "")]
     assert verdict.powerless
     assert verdict.surprises()[0].startswith("POWERLESS")
 
@@ -333,13 +332,13 @@ def test_a_bug_outside_the_hypotheses_is_not_killed():
     pytest.importorskip("flint")
     two = Hypothesis("two", "$\\tau\\le2$", lambda i: (i.algorithm.steps, 2))
     verdict = check(made(contraction, on=[averaging()], needs=(two,), rejects=(more_steps,), domain="here"))
-    assert [(m["status"], m["by"]) for m in verdict.mutants] == [("survived", None)]
+    assert [(m.status, m.by) for m in verdict.mutants] == [("survived", "")]
 
 
 def test_a_bug_is_not_tried_where_the_claim_itself_does_not_hold():
     pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging(eta="1/5")], rejects=(more_steps,)))
-    assert (verdict.word, verdict.mutants[0]["status"]) == ("FALSE", "inapplicable")
+    assert (verdict.word, verdict.mutants[0].status) == ("FALSE", "inapplicable")
 
 
 def test_a_bug_of_the_law_changes_the_law():
@@ -375,7 +374,7 @@ def test_each_term_must_be_needed_somewhere():
     verdict = check(
         made(bounded(parts), on=[Instance("a", left=Q(1))], kind="bound", search=Searched(), expect="SUPPORTED")
     )
-    assert [(m["name"], m["status"], m["by"]) for m in verdict.mutants] == [
+    assert [(m.name, m.status, m.by) for m in verdict.mutants] == [
         ("drop:big", "killed", "a"),
         ("drop:small", "killed", "a"),
     ]
@@ -383,7 +382,7 @@ def test_each_term_must_be_needed_somewhere():
     loose = check(
         made(bounded({**parts, "idle": Q(1)}), on=[Instance("a", left=Q(3, 2))], kind="bound", search=Searched())
     )
-    assert {m["name"]: m["status"] for m in loose.mutants} == {
+    assert {m.name: m.status for m in loose.mutants} == {
         "drop:big": "killed",
         "drop:small": "survived",
         "drop:idle": "killed",
@@ -393,7 +392,7 @@ def test_each_term_must_be_needed_somewhere():
 
 def test_terms_of_an_equality_are_dropped_too():
     verdict = check(always(equal(X + Y, Terms(a=X, b=Y)), domain="all"))
-    assert {m["status"] for m in verdict.mutants} == {"killed"}
+    assert {m.status for m in verdict.mutants} == {"killed"}
 
 
 def test_quick_mode_runs_no_mutants_and_calls_nothing_powerless():
@@ -438,15 +437,15 @@ def test_a_bound_must_not_depend_on_units(right, status):
         expect="SUPPORTED",
     )
     verdict = check(claim)
-    assert verdict.dimensional["status"] == status
+    assert verdict.dimensional.status == status
     assert verdict.as_expected == (status == "passed")
 
 
 def test_units_are_not_claimed_where_nothing_was_compared():
     unscalable = made(bounded({"a": Q(1)}), on=[Instance("a", left=Q(1))], kind="bound", bound=True, search=Searched())
-    assert check(unscalable).dimensional["status"] == "not applicable"
+    assert check(unscalable).dimensional.status == "not applicable"
     without_terms = made(contraction, on=[averaging()], kind="bound", bound=True, search=Searched())
-    assert check(without_terms).dimensional["status"] == "not applicable"
+    assert check(without_terms).dimensional.status == "not applicable"
 
 
 def test_units_of_a_problem_that_cannot_be_rescaled_do_not_crash():
@@ -455,7 +454,7 @@ def test_units_of_a_problem_that_cannot_be_rescaled_do_not_crash():
     problem = HuberLoss([[[1]], [[1]]], [[0], [1]], 1)
     on = [averaging(left=Q(1)).but(problem=problem)]
     assert (
-        check(made(bounded({"a": Q(1)}), on=on, kind="bound", bound=True, search=Searched())).dimensional["status"]
+        check(made(bounded({"a": Q(1)}), on=on, kind="bound", bound=True, search=Searched())).dimensional.status
         == "not applicable"
     )
 

@@ -42,14 +42,14 @@ def finding(tmp_path):
 
 
 def failed(verdict):
-    return [s["step"] for s in verdict.steps if s["status"] == "failed"]
+    return [s.step for s in verdict.steps if s.status == "failed"]
 
 
 @pytest.mark.parametrize("kind", ["counterexample", "wrong-formula"])
 def test_a_complete_counterexample_is_confirmed(finding, kind):
     verdict = confirm(finding(kind=kind), CLAIMS)
     assert (verdict.word, verdict.as_expected, failed(verdict)) == ("CONFIRMED", True, [])
-    assert "1 against 2" in verdict.steps[0]["detail"]
+    assert "1 against 2" in verdict.steps[0].detail
     record = verdict.record()
     assert record["script_source"] == GOOD
     assert "VERDICT: it fails" in record["script_output"]
@@ -91,7 +91,7 @@ def test_a_witness_that_is_long_dependent_failing_or_silent_confirms_nothing(fin
     verdict = confirm(finding(script), CLAIMS)
     assert verdict.word == "NOT CONFIRMED"
     assert failed(verdict)[0].startswith("witness script")
-    assert any(detail in s["detail"] for s in verdict.steps)
+    assert any(detail in s.detail for s in verdict.steps)
 
 
 def test_a_witness_of_exactly_forty_lines_counts(finding):
@@ -101,10 +101,10 @@ def test_a_witness_of_exactly_forty_lines_counts(finding):
 def test_a_witness_that_is_missing_or_hangs_confirms_nothing(finding, monkeypatch):
     assert confirm(finding(script=GOOD, at=("exact",)), CLAIMS).word == "CONFIRMED"
     absent = replace(finding(), script="absent.py")
-    assert "does not exist" in confirm(absent, CLAIMS).steps[-1]["detail"]
+    assert "does not exist" in confirm(absent, CLAIMS).steps[-1].detail
     monkeypatch.setattr(findings, "SCRIPT_SECONDS", 0.5)
     slow = confirm(finding("import time\ntime.sleep(60)\n"), CLAIMS)
-    assert (slow.word, slow.steps[-1]["detail"]) == ("NOT CONFIRMED", "ran past 0.5 s")
+    assert (slow.word, slow.steps[-1].detail) == ("NOT CONFIRMED", "ran past 0.5 s")
 
 
 def test_a_witness_sees_neither_the_environment_nor_its_folder(finding, tmp_path, monkeypatch):
@@ -119,7 +119,7 @@ def test_an_instance_outside_the_hypotheses_is_no_counterexample(finding):
     needy = replace(broken, needs=(Hypothesis("large", "", lambda i: (5, i.left)),))
     verdict = confirm(finding(), CLAIMS | {"broken": needy})
     assert verdict.word == "NOT CONFIRMED"
-    assert "large fails: 5 against 1" in verdict.steps[0]["detail"]
+    assert "large fails: 5 against 1" in verdict.steps[0].detail
 
 
 def test_a_missing_hypothesis_needs_its_instance_but_no_script(finding):

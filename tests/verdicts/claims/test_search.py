@@ -55,35 +55,35 @@ def below(limit, families, needs=(), tries=50, **options):
 def test_a_violation_is_shrunk_to_the_smallest():
     verdict = check(below(17, [integers(0, 1000)]))
     assert (verdict.word, verdict.evidence) == ("FALSE", "exact")
-    assert verdict.search["found"]["says"] == "k=17"
+    assert verdict.search.found["says"] == "k=17"
     assert verdict.instances[-1].instance == "found by search (integers)"
 
 
 def test_budget_families_and_scope_are_counted():
     verdict = check(below(2000, [integers(0, 1000, "a"), integers(0, 1000, "b", keep=lambda k: k % 2 == 0)], tries=60))
     found = verdict.search
-    assert (verdict.word, found["found"]) == ("SUPPORTED", None)
-    assert found["tries"] == sum(found["families"].values()) == found["in_scope"]
-    assert 40 <= found["families"]["a"] <= 60
-    assert 0 < found["families"]["b"] < found["families"]["a"]  # discarded draws are no tries
-    assert 0.3 < found["best"] < 1
+    assert (verdict.word, found.found) == ("SUPPORTED", None)
+    assert found.tries == sum(found.families.values()) == found.in_scope
+    assert 40 <= found.families["a"] <= 60
+    assert 0 < found.families["b"] < found.families["a"]  # discarded draws are no tries
+    assert 0.3 < found.best < 1
     quick = check(below(2000, [integers(0, 1000, "a")], tries=600), quick=True).search
-    assert 40 <= quick["tries"] <= 60
+    assert 40 <= quick.tries <= 60
 
 
 def test_the_search_stays_inside_the_hypotheses():
     small = Hypothesis("small", "$k\\le10$", lambda i: (i.k, 10))
     verdict = check(below(17, [integers(0, 1000)], needs=[small]))
     assert verdict.word == "SUPPORTED"
-    assert 0 < verdict.search["in_scope"] < verdict.search["tries"]
+    assert 0 < verdict.search.in_scope < verdict.search.tries
     assert check(below(17, [integers(11, 1000)], needs=[small])).word == "OPEN"  # it never met the hypotheses
 
 
 def test_two_runs_are_the_same():
     claim = below(123, [integers(0, 100000)])
-    first, second = claim.search_plan.run(claim), claim.search_plan.run(claim)
-    assert first.pop("verdict").says == second.pop("verdict").says == "k=123"
-    assert first | {"seconds": 0} == second | {"seconds": 0}
+    (first, one), (second, other) = claim.search_plan.run(claim), claim.search_plan.run(claim)
+    assert one.says == other.says == "k=123"
+    assert replace(first, seconds=0) == replace(second, seconds=0)
 
 
 def draws_of_a_search():
@@ -96,7 +96,7 @@ def draws_of_a_search():
         return Instance("one", k=1)
 
     claim = below(10, [Family("numbers", build)], tries=150)
-    assert claim.search_plan.run(claim)["tries"] > 100
+    assert claim.search_plan.run(claim)[0].tries > 100
     return seen
 
 
@@ -148,7 +148,7 @@ def test_a_search_does_not_depend_on_the_profile_of_somebody_s_tests():
 
 def test_later_families_are_not_tried_after_a_violation():
     found = check(below(5, [integers(0, 9, "first"), integers(0, 9, "second")])).search
-    assert (found["found"]["family"], list(found["families"])) == ("first", ["first"])
+    assert (found["found"]["family"], list(found.families)) == ("first", ["first"])
 
 
 def test_a_crash_in_the_search_is_an_error_and_not_a_pass():
@@ -271,24 +271,23 @@ def test_a_search_against_every_claim_of_the_papers_runs(slug):
 def test_the_search_refutes_theorem_1_as_printed_at_small_rationals(fednova):
     quadratics = tuple(f for f in fednova["thm1-explicit-corrected"].search_plan.families if f.name == "quadratic")
     claim = replace(fednova["thm1-explicit-as-printed"], on=(), search_plan=Search(quadratics, tries=1500))
-    found = claim.search_plan.run(claim)
-    verdict = found["verdict"]
+    found, verdict = claim.search_plan.run(claim)
     assert (verdict.status, verdict.evidence) == ("FALSIFIED", "exact")
-    assert all(h["holds"] for h in verdict.hypotheses)
+    assert all(h.holds for h in verdict.hypotheses)
     assert "proximal" in verdict.says  # the one solver that breaks the printed proof
     alpha = Q(verdict.says.split("proximal ")[1].split(",")[0])
     assert Q(1, 2) <= alpha <= 1
     assert alpha.denominator <= 8
     assert verdict.says.startswith("H=[[[0]], [[1]]]")  # two clients on the line, one of them flat
-    assert 0 < found["in_scope"] < found["tries"] < claim.search_plan.tries
+    assert 0 < found.in_scope < found.tries < claim.search_plan.tries
 
 
 def test_the_corrected_theorem_survives_a_short_search_that_any_process_repeats(fednova):
     claim = fednova["thm1-explicit-corrected"]
-    found = claim.search_plan.run(claim, quick=True)
-    assert found["found"] is None
-    assert set(found["families"]) == {"quadratic", "Huber", "logistic"}
-    assert all(10 <= n <= 30 for n in found["families"].values())
+    found, _ = claim.search_plan.run(claim, quick=True)
+    assert found.found is None
+    assert set(found.families) == {"quadratic", "Huber", "logistic"}
+    assert all(10 <= n <= 30 for n in found.families.values())
     again = subprocess.run(
         [sys.executable, "-c", REPEAT, str(FEDNOVA)],
         capture_output=True,
@@ -297,13 +296,13 @@ def test_the_corrected_theorem_survives_a_short_search_that_any_process_repeats(
         cwd=FEDNOVA.parents[1],
         env=os.environ | {"PYTHONHASHSEED": "7"},
     )
-    assert json.loads(again.stdout) == {k: found[k] for k in ("tries", "in_scope", "families", "best")}
+    assert json.loads(again.stdout) == {k: getattr(found, k) for k in ("tries", "in_scope", "families", "best")}
 
 
 REPEAT = """
 import json, sys, pathlib
 from fltheory.verdicts.claims.discover import load
 claim = load(pathlib.Path(sys.argv[1])).claims["thm1-explicit-corrected"]
-found = claim.search_plan.run(claim, quick=True)
-print(json.dumps({k: found[k] for k in ("tries", "in_scope", "families", "best")}))
+found, _ = claim.search_plan.run(claim, quick=True)
+print(json.dumps({k: getattr(found, k) for k in ("tries", "in_scope", "families", "best")}))
 """

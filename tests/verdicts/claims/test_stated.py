@@ -57,7 +57,7 @@ def test_a_claim_notices_a_bug_without_a_number_of_its_own():
                 w * (1 - (1 - i.stated.eta * h) ** t) for w, h, t in zip(i.stated.p, (1, 3), i.stated.taus, strict=True)))
     plain = Instance("plain", PROBLEM, ft.FedAvg("1/20", (1, 10)), ft.Full())
     verdict = check(made(body, on=[plain], rejects=(more_steps,), domain="here"))
-    assert (verdict.word, verdict.mutants[0]["status"]) == ("CERTIFIED", "killed")
+    assert (verdict.word, verdict.mutants[0].status) == ("CERTIFIED", "killed")
 
 
 def test_another_situation_states_its_own():

@@ -6,7 +6,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.verdicts.claims import stopped
-from fltheory.verdicts.claims.check import check_instance
+from fltheory.verdicts.claims.check import check_instance, instance_record
 
 PAIRS = {"holds": (1, 1), "fails": (1, 2), "doubtful": (1.0, 2.0), "raises": None}
 
@@ -24,7 +24,7 @@ def made():
 
 
 def told(claim, *names):
-    return [stopped.instance_record(claim, check_instance(claim, i)) for i in claim.on if i.name in names]
+    return [instance_record(claim, check_instance(claim, i)) for i in claim.on if i.name in names]
 
 
 @pytest.mark.parametrize(("names", "word", "evidence"), [

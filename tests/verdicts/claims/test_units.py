@@ -66,6 +66,6 @@ def test_a_bug_that_diverges_in_a_run_counts_as_nothing():
     problem = ft.HuberLoss([[[1]], [[2]]], [[0], [1]], 1000)
     on = [Instance("bent", problem, ft.FedAvg("1/10", 1), ft.Full(), domain=ft.FLOAT, simulate={"rounds": 30, "replicates": 2})]
     verdict = check(made(lambda i: at_most(0.0, float(i.run.mean()[-1])), on=on, rejects=(wild, idle)))
-    assert [m["status"] for m in verdict.mutants] == ["unstable", "survived"]
-    assert verdict.mutants[0]["detail"] == "A step far too large. (diverges on bent)"
-    assert verdict.mutants[1]["detail"] == "A step half as large."
+    assert [m.status for m in verdict.mutants] == ["unstable", "survived"]
+    assert verdict.mutants[0].detail == "A step far too large. (diverges on bent)"
+    assert verdict.mutants[1].detail == "A step half as large."

@@ -383,8 +383,8 @@ def test_mismatches_are_named_first():
     for page in (whole(ALL), markdown.page(ALL)):
         assert page.index("2 verdicts not as expected") < page.index("thm10-rate")
     assert "Every verdict is as expected" in whole([PRINTED])
-    assert not read({"word": "FALSE"}).unexpected
-    assert read({"word": "FALSE", "expected": "PROVED"}).unexpected
+    assert not read({"type": "claim", "word": "FALSE"}).unexpected
+    assert read({"type": "claim", "word": "FALSE", "expected": "PROVED"}).unexpected
 
 
 def test_terminal_lines():

@@ -79,7 +79,7 @@ def verdict_words(i):
 @ft.claim("bugs-by-verdict", on=on.BUGS, domain=LISTED, rejects=these("errors-kill-bugs"))
 def bugs_by_verdict(i):
     """A bug is killed by a comparison that fails; one that only raises an error survives."""
-    return says(check(on.inner(on.mean_rate, rejects=(i.bug,))).mutants[0]["status"], i.status)
+    return says(check(on.inner(on.mean_rate, rejects=(i.bug,))).mutants[0].status, i.status)
 
 
 @ft.claim("search-finds", on=[on.averaging("one step each", 1)], domain="the default families around one instance, 40 tries",
