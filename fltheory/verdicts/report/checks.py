@@ -6,8 +6,8 @@ the interval of its true false-alarm rate, `power` is how often it noticed the p
 
 from typing import NamedTuple
 
-from fltheory.verdicts.records import as_float
 from fltheory.verdicts.report.words import plural, show
+from fltheory.verdicts.typed import as_float
 
 HEAD = (
     *("Check", "Level", "Repetitions", "False alarms", "Rate", "Interval of the rate"),

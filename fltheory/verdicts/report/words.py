@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from fltheory.verdicts.records import as_float
+from fltheory.verdicts.typed import as_float
 
 
 class Look(NamedTuple):

@@ -133,7 +133,7 @@ def test_a_search_does_not_depend_on_the_profile_of_somebody_s_tests():
 
     def found():
         verdict = check(below(17, [integers(0, 1000)]))
-        return verdict.search | {"seconds": 0}
+        return replace(verdict.search, seconds=0)
 
     before = found()
     hypothesis.settings.register_profile("lazy", phases=[hypothesis.Phase.explicit], max_examples=1)
@@ -141,14 +141,14 @@ def test_a_search_does_not_depend_on_the_profile_of_somebody_s_tests():
     hypothesis.settings.load_profile("lazy")
     try:
         assert found() == before
-        assert before["found"]["says"] == "k=17"
+        assert before.found["says"] == "k=17"
     finally:
         hypothesis.settings.load_profile(profile)
 
 
 def test_later_families_are_not_tried_after_a_violation():
     found = check(below(5, [integers(0, 9, "first"), integers(0, 9, "second")])).search
-    assert (found["found"]["family"], list(found.families)) == ("first", ["first"])
+    assert (found.found["family"], list(found.families)) == ("first", ["first"])
 
 
 def test_a_crash_in_the_search_is_an_error_and_not_a_pass():
