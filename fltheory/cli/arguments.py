@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
-from fltheory.core.errors import shown
+from fltheory.core.errors import refuse, shown
+from fltheory.verdicts.folders import carried, default_paths
 
 
 def with_paths(sub):
@@ -16,7 +19,6 @@ def with_paths(sub):
 
 def paths_of(args) -> list:
     """The paths of the command line, or where papers are looked for without any: said in one line where they are not here."""
-    from fltheory.verdicts.folders import carried, default_paths
     if args.paths:
         return args.paths
     found = default_paths()
@@ -50,10 +52,6 @@ def seconds(text):
 
 def check_output(what, path):
     """Refuse a file that could not be written, before the work that fills it."""
-    import os
-    from pathlib import Path
-
-    from fltheory.core.errors import refuse
     if path is None:
         return
     folder, says = Path(path).parent, ""
@@ -71,10 +69,6 @@ def check_output(what, path):
 
 def check_folder(what, path):
     """Refuse a folder that could be neither used nor made, before the work that fills it."""
-    import os
-    from pathlib import Path
-
-    from fltheory.core.errors import refuse
     nearest = Path(path).absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
@@ -85,7 +79,6 @@ def check_folder(what, path):
 
 def papers_of(args):
     """The paper folders named on the command line, narrowed by --paper."""
-    from fltheory.core.errors import refuse
     from fltheory.verdicts.claims.discover import papers
     found = papers(paths_of(args))
     wanted = getattr(args, "paper", None)

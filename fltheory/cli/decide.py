@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from datetime import UTC, datetime
 
+from fltheory import __version__
 from fltheory.cli.arguments import papers_of, paths_of, positive, seconds, with_paths
 from fltheory.cli.progress import Progress, with_progress
+from fltheory.core.errors import refuse
+from fltheory.core.tables import plain
+from fltheory.verdicts.report import cite, terminal
 
 
 def add(command):
@@ -52,7 +58,6 @@ def _with_id(sub):
 
 
 def _verify(args):
-    from fltheory.verdicts.report import terminal
     from fltheory.verdicts.verify import exit_code, note, verify
     color = sys.stdout.isatty()
     finished, progress = [], Progress("deciding", args.progress)
@@ -60,9 +65,8 @@ def _verify(args):
     def line(records):
         first = records[0]
         finished.append(first["id"])
-        show = terminal.claim_line if first["type"] == "claim" else terminal.finding_line
         with progress.aside():
-            print(*filter(None, (show(first, color=color), terminal.reason(records))), sep="\n", flush=True)
+            print(*filter(None, (terminal.line(first, color), terminal.reason(records))), sep="\n", flush=True)
 
     def aside(text):
         with progress.aside():
@@ -95,7 +99,6 @@ def _verify(args):
 
 
 def _list(args):
-    from fltheory.core.tables import plain
     from fltheory.verdicts.report.figures import figures_of
     for paper in papers_of(args):
         drawn = {*figures_of(paper.folder), *figures_of(paper.folder, experiments=True)}
@@ -133,17 +136,11 @@ def _show(args):
             progress.update(0, 0, [f"{paper.slug}/{found.id}"])
             records = _records(paper, kind, found)
     if args.json:
-        import json
         print(*map(json.dumps, records), sep="\n")
     elif args.cite or args.bibtex:
-        from datetime import UTC, datetime
-
-        from fltheory import __version__
-        from fltheory.verdicts.report import cite
         run = {"version": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
         print((cite.bibtex if args.bibtex else cite.line)(records[0], run))
     else:
-        from fltheory.verdicts.report import terminal
         print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, found)))
     return 0
 
@@ -162,8 +159,6 @@ def _notes(paper, kind, found) -> list:
 
 
 def _witness(args):
-    from fltheory.core.errors import refuse
-    from fltheory.core.tables import plain
     _, kind, found = _find(args)
     if kind != "finding" or found.script is None:
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
@@ -173,7 +168,6 @@ def _witness(args):
 
 
 def _search(args):
-    from fltheory.core.errors import refuse
     from fltheory.verdicts.claims.evidence import FALSE
     paper, kind, claim = _find(args)
     if kind != "claim":

@@ -9,6 +9,9 @@ import sys
 import threading
 import time
 
+from fltheory.core.tables import plain
+from fltheory.verdicts.report.words import flat
+
 EVERY = 1.0  # seconds between two looks of a terminal's line
 STILL = 60.0  # seconds between two lines elsewhere
 
@@ -79,7 +82,6 @@ class Progress:
 
     def _draw(self):
         if self.live:
-            from fltheory.verdicts.report.words import flat
             room = _columns(self.stream) - 1
             self._write("\r\x1b[K" + flat(self.line())[:room])
 
@@ -88,7 +90,6 @@ class Progress:
             self._write("\r\x1b[K")
 
     def _say(self, text):
-        from fltheory.verdicts.report.words import flat
         self._write(f"fltheory: {flat(text)}\n")
 
     def _write(self, text):
@@ -134,5 +135,4 @@ def logged(verbose):
 
 class _Plain(logging.Formatter):
     def format(self, record):
-        from fltheory.core.tables import plain
         return plain(super().format(record))

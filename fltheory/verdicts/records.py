@@ -207,6 +207,7 @@ class Finding(Entry):
     procedure: list[Step] = field(default_factory=list)
     _middle: ClassVar[str] = "finding/"
     label: ClassVar[str] = ""
+    limited: ClassVar[bool] = False
     powerless: ClassVar[bool] = False
 
     @property

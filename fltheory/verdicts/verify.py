@@ -13,6 +13,7 @@ import traceback
 from importlib import import_module, metadata
 from pathlib import Path
 
+from fltheory import __version__
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.core.trace import write_atomically
@@ -26,6 +27,7 @@ from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, imported
 from fltheory.verdicts.records import TYPES, Run, declared
 from fltheory.verdicts.report import html, markdown
+from fltheory.verdicts.report.book import Book
 from fltheory.verdicts.report.words import flat
 
 _LOG = logging.getLogger(__name__)
@@ -212,7 +214,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
         on_note(_unfinished(late, timeout))
     if lost:
         on_note(_missing(lost))
-    head = Run(version=_version(), date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
+    head = Run(version=__version__, date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
                libraries=_versions(), device=device, seconds=round(time.perf_counter() - began, 1),
                paths=[Path(p).name for p in paths], quick=options["quick"], timeout=timeout, mutant=mutant,
                lost=[f"{Path(folder).name}/{name}" for folder, _, name in lost],
@@ -265,16 +267,12 @@ def exit_code(records, strict=False) -> int:
     """0 as expected, 1 something differs (a claim, a finding, a sentence of an answer that its evidence no longer
     carries, or a calibration table of this code that is not reproduced), 3 something was lost with its worker process,
     or (strict) is inconclusive or skipped."""
-    decided = [r for r in records if r["type"] in ("claim", "finding")]
-    if any(not r["as_expected"] for r in decided) or any(
-            r["type"] == "calibration" and r.get("failed") for r in records):
+    book = Book.of(records)
+    if book.mismatches() or book.lost() or any(c.failed for c in book.calibrations):
         return 1
-    if any(s["state"] == answers.LOST for r in records if r["type"] == "answer" for s in r["sentences"]):
-        return 1
-    soft = any(r["word"] == SKIPPED for r in decided) or any(
-        r["type"] == "instance" and r["status"] in (INCONCLUSIVE, SKIPPED) for r in records)
-    lost = any(r["type"] == "run" and r.get("lost") for r in records)
-    return 3 if lost or (strict and soft) else 0
+    statuses = {i.status for group in [*book.instances.values(), book.orphans] for i in group}
+    soft = SKIPPED in {r.word for r in book.entries} | statuses or INCONCLUSIVE in statuses
+    return 3 if any(run.lost for run in book.runs) or (strict and soft) else 0
 
 
 def write_report(records, folder: Path):
@@ -288,11 +286,6 @@ def write_report(records, folder: Path):
               "verdicts.jsonl": "".join(json.dumps(r) + "\n" for r in records)}
     for name, text in pages.items():
         write_atomically(folder / name, lambda f, text=text: f.write(text.encode()))
-
-
-def _version():
-    from fltheory import __version__
-    return __version__
 
 
 def _check_device(device):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fltheory.core.errors import BadInput, refuse
+from fltheory.verdicts import records
 from fltheory.verdicts.claims.evidence import CERTIFIED, FALSE, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
 
 FILE = "answer.md"
@@ -134,51 +135,50 @@ def numbers(text) -> list[str]:
     return [n.removeprefix("0") if n.startswith("0.") else n for n in _STATED.findall(_NAMED.sub("", text))]
 
 
-def judge(paper, records) -> list[dict]:
+def judge(paper, lines) -> list[dict]:
     """The record of the paper's answer under the verdicts of this run; [] without one or if nothing of it was decided."""
     if paper.answer is None:
         return []
-    own = [r for r in records if r.get("paper") == paper.slug]
-    decided = {r["id"]: r for r in own if r["type"] in ("claim", "finding")}
+    own = [r for r in lines if r.get("paper") == paper.slug]
+    decided = {r.id: r for r in map(records.read, own) if isinstance(r, records.Entry)}
     sentences = [_judged(s, paper, decided, own) for s in paper.answer.sentences]
-    if not any(e["word"] for s in sentences for e in s["evidence"]):
+    if not any(on.word for s in sentences for on in s.evidence):
         return []
-    return [{"type": "answer", "paper": paper.slug, "title": paper.answer.title, "sentences": sentences}]
+    return [records.Answer(paper.slug, paper.answer.title, sentences).to_json()]
 
 
-def _judged(sentence, paper, decided, own) -> dict:
-    evidence = [_weighed(reference, paper, decided) for reference in sentence.evidence]
-    states = {e["state"] for e in evidence}
-    reasons = [e["reason"] for e in evidence if e["reason"]]
+def _judged(sentence, paper, decided, own) -> records.Sentence:
+    weighed = [_weighed(reference, paper, decided) for reference in sentence.evidence]
+    evidence, reasons = [on for on, _ in weighed], [reason for _, reason in weighed if reason]
+    states = {on.state for on in evidence}
     state = next((s for s in (LOST, NOT_RUN, WAITING) if s in states), CARRIED)
     if state == CARRIED:
-        known = set(_found([r for r in own if (r.get("claim") or r.get("id")) in {e["id"] for e in evidence}]))
+        known = set(_found([r for r in own if (r.get("claim") or r.get("id")) in {on.id for on in evidence}]))
         unknown = [n for n in numbers(sentence.text) if n not in known]
         if unknown:
             state, reasons = LOST, [f"the number {', '.join(unknown)} does not stand in the evidence"]
-    return {"text": sentence.text, "part": sentence.part, "state": state, "reason": "; ".join(reasons),
-            "evidence": [{k: e[k] for k in ("id", "kind", "relies", "word", "state", "label")} for e in evidence]}
+    return records.Sentence(sentence.text, sentence.part, state, "; ".join(reasons), evidence)
 
 
-def _weighed(reference, paper, decided) -> dict:
-    """One reference beside the verdict of this run."""
+def _weighed(reference, paper, decided) -> tuple:
+    """(one reference beside the verdict of this run, why it does not carry or "")."""
     name, relies = reference
-    out = {"id": name, "kind": paper.ledger[name]["type"], "relies": relies, "word": "", "state": CARRIED, "reason": "",
-           "label": ""}
-    if not relies:
-        return out
+    out = records.Weighed(name, paper.ledger[name]["type"], relies, state=CARRIED)
     found = decided.get(name)
-    if found is None or found["word"] == SKIPPED:
+    if not relies:
+        return out, ""
+    if found is None or found.word == SKIPPED:
         written = name in paper.claims or name in paper.findings
-        return out | {"state": NOT_RUN if written else WAITING,
-                      "reason": f"{name} was not decided in this run" if written else f"{name} is not yet written"}
-    out["word"] = found["word"]
-    out["label"] = found.get("label", "") if found.get("restricted") else ""  # a sentence says what its proof does not reach
-    if found["word"] not in _CARRIES.get(relies, (relies,)):
-        return out | {"state": LOST, "reason": f"{name} is {found['word']}, not {relies}"}
-    if found.get("powerless") and relies != OPEN:  # that a question is open rests on no check
-        return out | {"state": LOST, "reason": f"the check of {name} is powerless"}
-    return out
+        out.state = NOT_RUN if written else WAITING
+        return out, f"{name} was not decided in this run" if written else f"{name} is not yet written"
+    out.word, out.label = found.word, found.label if found.limited else ""  # a sentence says what its proof does not reach
+    if found.word not in _CARRIES.get(relies, (relies,)):
+        out.state, reason = LOST, f"{name} is {found.word}, not {relies}"
+    elif found.powerless and relies != OPEN:  # that a question is open rests on no check
+        out.state, reason = LOST, f"the check of {name} is powerless"
+    else:
+        reason = ""
+    return out, reason
 
 
 def _found(value):

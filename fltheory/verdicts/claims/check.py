@@ -156,8 +156,8 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word = _word(claim, instances, found)
-    verdict.evidence = _evidence(verdict.word, instances)
+    verdict.word = word_of(claim, instances, found)
+    verdict.evidence = evidence_of_word(verdict.word, instances)
     verdict.seconds = time.perf_counter() - began
     return verdict
 
@@ -213,7 +213,8 @@ def _where(claim, error) -> str:
     return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
 
 
-def _word(claim, instances, found) -> str:
+def word_of(claim, instances, found) -> str:
+    """The word that a claim's instances and what its search found (None without one) amount to."""
     scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
     if any(v.status == ev.ERROR for v in instances):
         return ev.ERROR
@@ -254,7 +255,7 @@ def _proves(claim, scope) -> bool:
     return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
 
 
-def _evidence(word, instances) -> str:
+def evidence_of_word(word, instances) -> str:
     """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
     if word == ev.PROVED:
         return "symbolic"

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from fltheory.verdicts.claims import evidence as ev
-from fltheory.verdicts.claims.check import ClaimVerdict
+from fltheory.verdicts.claims.check import ClaimVerdict, evidence_of_word, word_of
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.findings import FindingVerdict
@@ -21,17 +21,9 @@ def records(made: Claim | Finding, told, seconds) -> list[dict]:
     finished = [InstanceVerdict(r["instance"], r["status"], r["evidence"], reason=r["reason"]) for r in told]
     rest = [InstanceVerdict(i.name, ev.INCONCLUSIVE, says=i.says, reason=reason) for i in made.on[len(told):]]
     rest = rest or [InstanceVerdict("search and mutants", ev.INCONCLUSIVE, reason=reason)]
-    word, evidence = _word(finished)
-    head, *rows = ClaimVerdict(made, word, evidence, finished + rest, seconds=seconds, powers_tested=False).records()
+    verdict = ClaimVerdict(made, "", "none", finished + rest, seconds=seconds, powers_tested=False)
+    verdict.word = word_of(made, verdict.instances, None)
+    if verdict.word == ev.FALSE:
+        verdict.evidence = evidence_of_word(ev.FALSE, finished)
+    head, *rows = verdict.records()
     return [head, *told, *rows[len(told):]]
-
-
-def _word(finished) -> tuple:
-    """(word, evidence) of a claim of which some instances are undecided."""
-    if any(v.status == ev.ERROR for v in finished):
-        return ev.ERROR, "none"
-    refuting = [v.evidence for v in finished if v.status == ev.FALSIFIED]
-    strongest = max(refuting, key=ev.STRENGTH.index, default="none")
-    if ev.STRENGTH.index(strongest) >= ev.STRENGTH.index("ball"):
-        return ev.FALSE, strongest
-    return ev.OPEN, "none"
