@@ -5,6 +5,7 @@ Everything is drawn so that a shrunk draw reads well: few clients, one dimension
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import fields, is_dataclass, replace
@@ -18,6 +19,7 @@ from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT, RATIONAL, SEVERAL, SINGLE, Balls, fraction, need
+from fltheory.verdicts.claims.instance import STATED
 
 CLIENTS, DIMENSIONS, STEPS = 4, 3, 5
 CURVATURES = [Fraction(v) for v in ("1", "2", "3", "4", "1/2", "1/4", "3/2")]
@@ -25,24 +27,19 @@ SHARES = [Fraction(v) for v in ("1", "1/2", "1/4", "1/8", "3/4", "1/16")]  # of 
 CHANCES = [Fraction(v) for v in ("1", "1/2", "1/3", "1/4", "3/4")]
 
 
-def _part(name, without=None, of="solver"):
-    """A number of the algorithm's solver (or of the algorithm itself); `without`: what its absence amounts to."""
-    def read(i):
-        record = getattr(i.algorithm, "solver", None) if of == "solver" else i.algorithm
-        return getattr(record, name, without)
-    return read
+def _part(name, of):
+    """How a number of the algorithm or of its solver is read."""
+    return lambda i: getattr(i.algorithm if of == "algorithm" else getattr(i.algorithm, "solver", None), name, None)
 
 
-FOLLOWING = {  # extras that repeat a number of the instance itself, by the names they go by
-    "eta": (lambda i: i.algorithm.lr,), "lr": (lambda i: i.algorithm.lr,),
-    "tau": (lambda i: i.algorithm.steps,), "taus": (lambda i: i.algorithm.steps,), "steps": (lambda i: i.algorithm.steps,),
-    "sigma": (lambda i: i.noise,), "n": (lambda i: i.problem.n,), "N": (lambda i: i.problem.n,),
-    "m": (lambda i: i.problem.n,), "d": (lambda i: i.problem.d,),
-    "p": (lambda i: tuple(i.problem.weights),), "weights": (lambda i: tuple(i.problem.weights),),
-    "L": (lambda i: i.constants.L,), "mu": (lambda i: i.constants.mu, _part("mu", 0)),
-    "alpha": (_part("alpha", 0),), "rho": (_part("rho", 0),), "gamma": (_part("gamma", 1),),
-    "beta": (_part("beta", of="algorithm"),), "tau_eff": (_part("tau_eff", of="algorithm"),),
-}
+def _numbers(like):
+    """(name, how it is read, (record's class, field) or None) of what an instance states, and of its algorithm's and solver's
+    numbers."""
+    for name in STATED:
+        yield name, functools.partial(lambda name, i: getattr(i.stated, name), name), None
+    for of, record in (("algorithm", like.algorithm), ("solver", getattr(like.algorithm, "solver", None))):
+        for f in fields(record) if is_dataclass(record) else ():
+            yield f.name, _part(f.name, of), (type(record), f.name) if f.type in SINGLE and f.name != "lr" else None
 
 
 def _drawable(i) -> bool:
@@ -202,43 +199,46 @@ def _build(pick, like, clients, dimensions, losses, follow):
         return None  # outside what the algorithm or the law allow
     new = like.but(name="drawn", problem=problem, algorithm=algorithm, law=law, noise=noise, x0=start, says="",
                    domain=like.domain if isinstance(like.domain, Balls) else RATIONAL)
-    new.extra.update({k: read(new) for k, read in follow.items()})
+    new.extra.update({k: tuple(v) if isinstance(v := read(new), list) else v for k, read in follow.items()})
     return new
 
 
 def _followed(like, claim) -> dict:
     """{name: where it is read} of the extras that repeat a number of the model instance: they follow what is drawn.
 
-    Where two numbers happen to agree there, the one that agrees on more of the claim's instances is meant.
+    Where two numbers of the extra's name happen to agree there, the one that agrees on more of the claim's instances is meant;
+    a number of another name is meant only if other instances bear it out.
     """
     out, peers = {}, [i for i in claim.on if _drawable(i)]
-    for k in FOLLOWING:
-        good = [read for read in FOLLOWING[k] if k in like.extra and _same(like.extra[k], read(like))]
-        if good:
-            out[k] = max(good, key=lambda read, k=k: sum(k in i.extra and _same(i.extra[k], read(i)) for i in peers))
+    for name, read, _ in _numbers(like):
+        agree = sum(_repeats(i, name, read) for i in peers)
+        if _repeats(like, name, read) and agree > out.get(name, (None, 0))[1]:
+            out[name] = read, agree
+    out = {name: read for name, (read, _) in out.items()}
     alike = [i for i in peers if _kind(i.algorithm) == _kind(like.algorithm)]
     for k, read, _ in _repeated(like, out):
         theirs = [i for i in alike if k in i.extra]
-        if all(_same(i.extra[k], read(i)) for i in theirs) and any(not _same(i.extra[k], like.extra[k]) for i in theirs):
+        if all(_repeats(i, k, read) for i in theirs) and any(not _same(i.extra[k], like.extra[k]) for i in theirs):
             out[k] = read
     return out
 
 
 def _repeated(like, followed):
-    """(extra, where it is read, (record's class, field)) where an extra of another name repeats a number of the algorithm
-    or its solver."""
-    for of, record in (("algorithm", like.algorithm), ("solver", getattr(like.algorithm, "solver", None))):
-        for f in fields(record) if is_dataclass(record) else ():
-            if f.type in SINGLE and f.name != "lr":
-                read = _part(f.name, of=of)
-                for k in like.extra:
-                    if k not in followed and _same(like.extra[k], read(like)):
-                        yield k, read, (type(record), f.name)
+    """(extra, where it is read, field) where an extra of another name repeats a number of the algorithm or its solver."""
+    return [(k, read, place) for _, read, place in _numbers(like) if place
+            for k in like.extra if k not in followed and _repeats(like, k, read)]
 
 
 def _pinned(like, followed) -> set:
     """Numbers that stay as they are, because an extra that every draw takes over repeats them or seems to."""
-    return {field for _, _, field in _repeated(like, followed)}
+    return {place for *_, place in _repeated(like, followed)}
+
+
+def _repeats(i, name, read) -> bool:
+    try:
+        return name in i.extra and _same(i.extra[name], read(i))
+    except (BadInput, AttributeError):  # it states no such number
+        return False
 
 
 def _same(a, b):
