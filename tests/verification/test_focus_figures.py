@@ -4,11 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fltheory as ft
 from fltheory.core.operators.traffic import least_traffic
 from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same
+from verification.focus import setups
+from verification.focus.claims.figure4 import linear
 from verification.focus.formulas import figures, stability
-from verification.focus.instances import figures as I
 from verification.focus.instances import plane
 from verification.focus.reconstructions import fig4, fig9
 
@@ -154,7 +156,7 @@ def test_figure_4_ranks_the_methods_by_traffic_and_by_round():
 
 
 def test_a_scaffold_that_sends_only_what_it_must_is_ahead_in_the_uniform_panel():
-    up, down = least_traffic(I.Scaffold("1/20", 3), plane())
+    up, down = least_traffic(ft.Scaffold("1/20", 3), plane())
     assert (up, down) == (1, 2)
     (focus, a), (scaffold, b) = digits(STATED, PANELS[1], "FOCUS", round=300), digits(STATED, PANELS[1], "SCAFFOLD", round=200)
     assert (up + down) * 200 == 2 * 300
@@ -184,7 +186,7 @@ def test_predicted_root_mean_squares_lie_on_deterministic_runs_and_not_far_below
 
 def test_the_first_rounds_of_figure_4_regenerate(monkeypatch):
     monkeypatch.setattr(fig4, "ROUNDS", 10)
-    monkeypatch.setattr(I, "methods", lambda *args, made=I.methods: {k: v for k, v in made(*args).items() if k == "FOCUS"})
+    monkeypatch.setattr(setups, "methods", lambda *args, made=setups.methods: {"FOCUS": made(*args)["FOCUS"]})
     monkeypatch.setattr(fig4, "_predictions", lambda *args: [])
     for r in fig4.fig4_data():
         known = digits(r["setup"], r["panel"], "FOCUS", round=r["round"])[0]
@@ -209,11 +211,11 @@ def test_rates_of_the_mifa_picture_regenerate(monkeypatch):
 
 
 # ---- formulas behind the predicted lines ------------------------------------------------------------------
-@pytest.mark.parametrize("name", list(I.SMALL))
+@pytest.mark.parametrize("name", list(setups.SMALL))
 def test_the_second_moments_of_the_printed_rounds_are_those_of_the_operator(name):
-    i = next(i for i in I.linear if i.name == f"6 clients, {name}")
+    i = next(i for i in linear if i.name == f"6 clients, {name}")
     H, b = (np.array(v, dtype=float) for v in (i.problem.H, i.problem.b))
-    both = I.pairs(i.law, 6)
+    both = setups.pairs(i.law, 6)
     errors, X = figures.focus_errors(H, b, i.lr, i.tau, both, 60)
     best = np.linalg.solve(H.sum(0), b.sum(0))
     exact = [np.trace(S) - 2 * best @ m + best @ best for m, S in i.op.trajectory(21, 0 * best)]

@@ -7,15 +7,15 @@ import pytest
 from fltheory.core import linalg
 from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
-from verification.focus.instances import lemmas as I
 from verification.focus.instances import line
 from verification.focus.one_round import Forms, Numbers, semidefinite, state_vector, value, within
+from verification.focus.steps import make
 
 NAMES = ("A", "B", "gap", "grad2", "A1", "B1", "gap1", "grad2_1", "mismatch", "present", "absent")
 
 
 def _instance(law, tau):
-    return I.make("a concave client", line((2, -1, 3), (1, 0, -2)), law, tau, "1/50", state=([2], [[3], [-1], ["1/2"]]), best=[-1])
+    return make("a concave client", line((2, -1, 3), (1, 0, -2)), law, tau, "1/50", state=([2], [[3], [-1], ["1/2"]]), best=[-1])
 
 
 @pytest.mark.parametrize("law", [Bernoulli(("1/2", "1/5", "9/10")), Uniform(2)], ids=["with empty rounds", "two of three"])

@@ -8,8 +8,8 @@ from fltheory.core.laws.draw import everyone
 from fltheory.core.linalg import to_fractions
 from fltheory.core.scalars import RATIONAL
 from verification.focus.bugs import structure as bugs
-from verification.focus.instances import stochastic as I
-from verification.focus.instances.recorded import recorded, spread_form
+from verification.focus.claims.sg_lemmas import recorded_rounds
+from verification.focus.recorded import recorded, spread_form
 
 SETS = [(1, 0, 1), (0, 1, 0), (0, 0, 0), (1, 1, 1), (0, 0, 1)]
 
@@ -25,7 +25,7 @@ def states(i, noise=False):
     return out
 
 
-VARIANTS = [pytest.param(i.but(algorithm=a), id=f"{i.name}, {type(a).__name__}") for i in I.recorded_rounds
+VARIANTS = [pytest.param(i.but(algorithm=a), id=f"{i.name}, {type(a).__name__}") for i in recorded_rounds
             for a in (i.algorithm, bugs.server_moves_first(i.algorithm), bugs.one_sample_a_round(i.algorithm)) if a is not None]
 
 
@@ -36,7 +36,7 @@ def test_the_recorded_round_is_the_round(i):
             assert (getattr(a, leaf) == getattr(b, leaf)).all()
 
 
-@pytest.mark.parametrize("instance", I.recorded_rounds, ids=lambda i: i.name)
+@pytest.mark.parametrize("instance", recorded_rounds, ids=lambda i: i.name)
 def test_without_noise_the_stored_gradient_says_the_point(instance):
     for s in states(recorded(instance)):
         z, g = to_fractions(s.z)[:, 0], to_fractions(s.g)[:, 0]
@@ -44,7 +44,7 @@ def test_without_noise_the_stored_gradient_says_the_point(instance):
 
 
 def test_the_spread_is_a_form_of_the_state():
-    i = recorded(I.recorded_rounds[0])
+    i = recorded(recorded_rounds[0])
     op = i.op_anywhere
     state = np.array([Q(k * k, 3) for k in range(op.dimension)], dtype=object)
     at = dict(zip(op.reach.names, state, strict=True))
@@ -52,7 +52,7 @@ def test_the_spread_is_a_form_of_the_state():
 
 
 def test_one_bug_is_unbiased():
-    i = I.recorded_rounds[1]
+    i = recorded_rounds[1]
     wrong = i.but(algorithm=bugs.one_sample_a_round(i.algorithm))
     assert all((a == b).all() for a, b in zip(i.op.mean_map(), wrong.op.mean_map(), strict=True))
     assert i.op.floor() != wrong.op.floor()

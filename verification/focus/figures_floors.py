@@ -14,8 +14,7 @@ from fltheory.core.operators.operator import derive
 from fltheory.core.runs import run
 from fltheory.pictures import APPROXIMATION, COLOURS, FLOOR, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
 from verification.focus.formulas import fedavg, stochastic
-from verification.focus.instances import line
-from verification.focus.instances.stochastic import theorem4_step, theorem5_step, theorem6_step
+from verification.focus.instances import line, theorem4_step, theorem5_step, theorem6_step
 from verification.focus.panels import NO_RUN, columns, pick, ran, run_row
 
 EXACT, STATED, CORRECTED, CLOSE = ({"color": c} for c in (COLOURS[0], COLOURS[1], COLOURS[2], GREY))

@@ -4,20 +4,14 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.scalars import RATIONAL, fraction
-from fltheory.verdicts.claims.claim import Hypothesis, claim
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import at_most, equal
-from fltheory.verdicts.claims.search import Family, Search
+import fltheory as ft
 from verification import bugs as known
+from verification.focus import families
 from verification.focus.bugs import fedavg as bugs
-from verification.focus.claims.fedavg import law_mean, one_step, read, rounds
+from verification.focus.coded import law_mean, one_step, read, rounds
 from verification.focus.formulas import fedavg as f
 from verification.focus.formulas import limits
-from verification.focus.instances import theorem3 as I
-
-# ---- constants and hypotheses -----------------------------------------------------------------------------
+from verification.focus.instances import RARE, line, make, plane, st
 
 
 def heterogeneity(i):
@@ -27,25 +21,19 @@ def heterogeneity(i):
 
 def curvatures(i):
     """(mu, L) over the clients."""
-    return fraction(i.constants.mu), fraction(i.constants.L)
+    return ft.fraction(i.constants.mu), ft.fraction(i.constants.L)
 
 
 def best(i):
     return i.best if "best" in i.extra else limits.minimiser(i.problem.H, i.problem.b)
 
 
-never_empty = Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (Q(1), sum(i.q)))
-convex = Hypothesis("strongly convex", r"$\mu>0$", lambda i: (0, i.constants.mu), strict=True)
-step = Hypothesis("step", r"$\eta\le1/(3L)$", lambda i: (3 * i.eta * i.constants.L, 1))
-local = Hypothesis("local steps", r"$\eta\le1/(4(\tau-1)L)$", lambda i: (4 * (i.tau - 1) * i.eta * i.constants.L, 1))
-sampling = Hypothesis("sampling heterogeneity", r"$\delta_q^2<\infty$", lambda i: (0, heterogeneity(i)[0]))
-bounded = Hypothesis("Assumption 5", r"$\sigma_G^2<\infty$", lambda i: (0, heterogeneity(i)[1]))
-uniform = Hypothesis("uniform sampling", r"$q_i=1/N$: largest difference", lambda i: (max(abs(v - Q(1, len(i.q))) for v in i.q), 0))
-single = Hypothesis("one local step", r"$\tau\le1$", lambda i: (i.tau, 1))
-THEOREM = [never_empty, convex, step, local, sampling, bounded]
+never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (Q(1), sum(i.q)))
+convex = ft.Hypothesis("strongly convex", r"$\mu>0$", lambda i: (0, i.constants.mu), strict=True)
+step = ft.Hypothesis("step", r"$\eta\le1/(3L)$", lambda i: (3 * i.eta * i.constants.L, 1))
+sampling = ft.Hypothesis("sampling heterogeneity", r"$\delta_q^2<\infty$", lambda i: (0, heterogeneity(i)[0]))
 
 
-# ---- Lemma 1 ----------------------------------------------------------------------------------------------
 def _moved(i, X):
     """Mean over the law after one coded local step of every client from its own point."""
     return law_mean(i, one_step(i, X), f.weighted_mean(i.q, X))
@@ -54,32 +42,68 @@ def _moved(i, X):
 def _affine_move(i):
     """`_moved` as a matrix (d, 1 + n d), read off at the basis of stacked states."""
     n, d = i.problem.n, i.problem.d
-    basis = linalg.identity(n * d, np.array([[Q(0)]])).reshape(n * d, n, d)
+    basis = ft.linalg.identity(n * d, np.array([[Q(0)]])).reshape(n * d, n, d)
     shift = _moved(i, 0 * basis[0])
     return np.stack([shift, *(_moved(i, X) - shift for X in basis)], axis=1)
 
 
-@claim("lem1", covers={"d": "all", "tau": "all"},
-       on=[*I.states, *I.equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
-       rejects=[known.first_client_twice],
-       search=Search((Family("quadratic", I.stacked_quadratics), Family("Huber", I.hubers(I.law_of, (1,), I.stack)),
-                      Family("logistic", I.logistics(I.law_of, (1,), I.stack))), tries=80))
+SLANTED = [[2, "1/2"], ["1/2", 1]]
+
+
+def stacked(name, problem, law, eta, X):
+    """Any stacked state X (n, d) inside a round."""
+    return make(name, problem, law, eta, 1, x0=X)
+
+
+states = [
+    stacked("consensus at x*, q=(.9,.1)", line([1, 1], [1, -1]), ft.Weighted(1, ("9/10", "1/10")), "1/10", [[0], [0]]),
+    stacked("apart, mean at x*", line([1, 1], [1, -1]), ft.Uniform(1), "1/3", [[2], [-2]]),
+    stacked("apart, h=(1,3)", line([1, 3], [1, -1]), ft.Uniform(1), "1/9", [[-10], ["17/2"]]),
+    stacked("far away", line([1, 1], [1, -1]), ft.Uniform(1), "1/100", [[100], [100]]),
+    stacked("plane, three Hessians, one of three", plane(), ft.Uniform(1), "1/20", [[1, 0], [2, 5], [-3, 1]]),
+    stacked("plane, one Hessian, rare client", ft.Quadratic([SLANTED] * 3, [[1, 0], [-1, 2], [0, -3]]), RARE, "1/8",
+            [[1, 0], [2, 5], [-3, 1]])]
+equal_steps = [stacked("all, equal clients apart", line([1, 1], [1, -1]), ft.Full(), "1/10", [[0], [0]])]
+
+
+def stacked_quadratics(draw):
+    """Any Hessians under uniform weights, one Hessian otherwise; any stacked state."""
+    n = draw(st.integers(2, 3))
+    even = draw(st.booleans())
+    h = [draw(st.integers(1, 6)) for _ in range(n)] if even else [draw(st.integers(1, 6))] * n
+    c = [draw(st.integers(-5, 5)) for _ in range(n)]
+    law = families.uniform_law(draw, n) if even else families.law_of(draw, n)
+    return stacked("random quadratic", line(h, c), law, families.largest_step(Q(max(h)), 1, families.share(draw)),
+                   families.stack(draw, n))
+
+
+@ft.claim("lem1", covers={"d": "all", "tau": "all"},
+          on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
+          rejects=[known.first_client_twice],
+          search=ft.Search((ft.Family("quadratic", stacked_quadratics),
+                            ft.Family("Huber", families.hubers(families.law_of, (1,), families.stack)),
+                            ft.Family("logistic", families.logistics(families.law_of, (1,), families.stack))), tries=80))
 def lem1(i):
     r"""(49), $\eta\le1/(3L)$, $\bar x=q^\top X$:
     $\|\bar x-\eta q^\top\nabla f(X)-x^\star\|^2\le\big(1-\tfrac{\eta\mu}2\big)\|\bar x-x^\star\|^2
     +\tfrac{5\eta L^2}\mu\sum_iq_i\|\bar x-x_i\|^2+\tfrac{5\eta}\mu\delta_q^2$ for every stacked $X$.
     """
-    X, (mu, L), delta2 = np.array([[fraction(v) for v in row] for row in i.x0], dtype=object), curvatures(i), heterogeneity(i)[0]
+    X, (mu, L), delta2 = np.array([[ft.fraction(v) for v in row] for row in i.x0],
+                                  dtype=object), curvatures(i), heterogeneity(i)[0]
     centre = f.weighted_mean(i.q, X)
     terms = f.lem1(i.eta, mu, L, f.square(centre - best(i)), f.spread(i.q, X, centre), delta2)
-    here = at_most(f.square(_moved(i, X) - best(i)), Terms(**terms), "at this X")
-    if i.domain is not RATIONAL or "best" in i.extra:
+    here = ft.at_most(f.square(_moved(i, X) - best(i)), ft.Terms(**terms), "at this X")
+    if i.domain is not ft.RATIONAL or "best" in i.extra:
         return here
     form = f.lem1_form(_affine_move(i), best(i), i.q, i.eta, mu, L, delta2)
-    return here, equal(int(linalg.is_positive_definite(form, strict=False)), 1, "right - left is positive semidefinite: every X")
+    return here, ft.equal(int(ft.linalg.is_positive_definite(form, strict=False)), 1,
+                          "right - left is positive semidefinite: every X")
 
 
-# ---- Lemma 2 ----------------------------------------------------------------------------------------------
+local = ft.Hypothesis("local steps", r"$\eta\le1/(4(\tau-1)L)$", lambda i: (4 * (i.tau - 1) * i.eta * i.constants.L, 1))
+bounded = ft.Hypothesis("Assumption 5", r"$\sigma_G^2<\infty$", lambda i: (0, heterogeneity(i)[1]))
+
+
 def local_models(i, x, tau):
     """Stacked points (n, d) of all clients after 0, 1, ..., tau coded local steps from the server model x (d,)."""
     problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
@@ -91,39 +115,51 @@ def local_models(i, x, tau):
     return [*out, read(i, Y)]
 
 
-@claim("lem2", covers={"d": "all", "values": "2 to 4"},
-       on=[*I.inside, I.unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
-       rejects=[bugs.gradients_not_reset],
-       search=Search((Family("quadratic", I.quadratics(I.law_of, (1, 2, 3, 5), start=True)),
-                      Family("Huber", I.hubers(I.law_of, (2, 3, 5), I.start)),
-                      Family("logistic", I.logistics(I.law_of, (2, 3, 5), I.start))), tries=80))
+unequal = make("unequal Hessians", line([1, 3], [2, -1]), ft.Uniform(1), "1/20", 2)
+
+
+def within(name, H, c, law, eta, tau, x0):
+    """All clients start a round at x0."""
+    return families.floor(name, H, c, law, eta, tau, x0=x0)
+
+
+inside = [
+    within("two clients, tau=8", [[1]], [[1], [-1]], ft.Uniform(1), "1/100", 8, [3]),
+    within("q=(.9,.1), tau=3", [["1/10"]], [[1], [-1]], ft.Weighted(1, ("9/10", "1/10")), "1", 3, [0]),
+    within("concave clients, tau=5", [[-1]], [[1], [-1], [4]], ft.Uniform(2), "1/16", 5, [1]),
+    within("rare client, plane", SLANTED, [[1, 0], [-1, 2], [0, -3]], RARE, "1/40", 4, [1, 1])]
+
+
+@ft.claim("lem2", covers={"d": "all", "values": "2 to 4"},
+          on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
+          rejects=[bugs.gradients_not_reset],
+          search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True)),
+                            ft.Family("Huber", families.hubers(families.law_of, (2, 3, 5), families.start)),
+                            ft.Family("logistic", families.logistics(families.law_of, (2, 3, 5), families.start))), tries=80))
 def lem2(i):
     r"""(54)-(55), $\eta\le1/(4(\tau-1)L)$, all $k$ of a round:
     $\sum_iq_i\|\bar x_k-x_{k,i}\|^2\le8\eta^2(\tau-1)^2(\delta_q^2+\sigma_G^2)$, and with $\tau^2$ just before averaging.
     """
-    x, out = np.array([fraction(v) for v in i.x0], dtype=object), []
+    x, out = np.array([ft.fraction(v) for v in i.x0], dtype=object), []
     for t, Y in enumerate(local_models(i, x, i.tau)):
         bound = f.lem2(i.eta, i.tau if t == i.tau else i.tau - 1, *heterogeneity(i))
-        out.append(at_most(f.spread(i.q, Y, law_mean(i, Y, x)), Terms(spread=bound), f"after {t} local steps"))
+        out.append(ft.at_most(f.spread(i.q, Y, law_mean(i, Y, x)), ft.Terms(spread=bound), f"after {t} local steps"))
     return out
 
 
-# ---- Theorem 3 --------------------------------------------------------------------------------------------
-def errors(i):
-    """[(label, E|xbar - x*|^2)]: in the long run for every k of a round on quadratics; else from x*, round by round."""
-    return _stationary(i) if "best" not in i.extra else _from_the_minimiser(i)
+THEOREM = [never_empty, convex, step, local, sampling, bounded]
 
 
 def _stationary(i):
     now, at, out = i.op.stationary(), best(i), []
     for t in range(i.tau):
         if t == 0:
-            mean, factor = now.mean, linalg.identity(i.problem.d, now.covariance)
+            mean, factor = now.mean, ft.linalg.identity(i.problem.d, now.covariance)
         else:  # q'X after t steps: the mean over the law of a coded round cut short
             factor, shift = i.but(algorithm=replace(i.algorithm, steps=t)).op.mean_map()
             mean = f.apply(factor, now.mean) + shift
-        spread = linalg.matmul(linalg.matmul(factor, now.covariance), factor.T)
-        out.append((f"k = r tau + {t}, r to infinity", f.square(mean - at) + linalg.trace(spread)))
+        spread = ft.linalg.matmul(ft.linalg.matmul(factor, now.covariance), factor.T)
+        out.append((f"k = r tau + {t}, r to infinity", f.square(mean - at) + ft.linalg.trace(spread)))
     return out
 
 
@@ -139,22 +175,39 @@ def _from_the_minimiser(i):
     return out
 
 
+def errors(i):
+    """[(label, E|xbar - x*|^2)]: in the long run for every k of a round on quadratics; else from x*, round by round."""
+    return _stationary(i) if "best" not in i.extra else _from_the_minimiser(i)
+
+
 def _against(i, **terms):
-    return [at_most(error, Terms(**terms), label) for label, error in errors(i)]
+    return [ft.at_most(error, ft.Terms(**terms), label) for label, error in errors(i)]
 
 
 def _theorem(i, printed=False):
     return f.thm3(i.eta, i.tau, *curvatures(i), *heterogeneity(i), printed)
 
 
-CONVERGING = [bugs.last_client_works_longer, known.first_client_twice]
+e2 = families.floor("mu=L=.1, one client a round, q=(.9,.1)", [["1/10"]], [[1], [-1]], ft.Weighted(1, ("9/10", "1/10")),
+                    "1/100", 1)
+several_of_three = families.floor("two of three, tau=4", [[1, 0], [0, 4]], [[1, 0], [-1, 2], [0, -3]], ft.Uniform(2), "1/48", 4)
+everybody = families.floor("all, tau=5", SLANTED, [[1, 0], [-1, 2], [0, -3]], ft.Full(), "1/48", 5)
+small_step = families.floor("two of three, tau=2, small step", [[1]], [[1], [-1], [3]], ft.Uniform(2), "1/20000", 2)
+uniform = [  # several local steps first: the dimensional test rescales the first two
+    several_of_three, everybody, small_step,
+    families.floor("one of two", [[1]], [[1], [-1]], ft.Uniform(1), "1/100", 1),
+    families.floor("one of two, step 1/3", [[1]], [[1], [-1]], ft.Uniform(1), "1/3", 1),
+    families.floor("one of three, kappa = 40, tau=3", [["1/10", 0], [0, 4]], [[1, 1], [-1, 2], [0, -3]], ft.Uniform(1),
+                   "1/32", 3),
+    families.floor("homogeneous, tau=3", [[1]], [[2], [2]], ft.Uniform(1), "1/10", 3),
+]
 
 
-@claim("thm3", on=[I.e2, *I.uniform], needs=THEOREM, finding="e2",
-       reading="Clients without empty rounds, q the averaging weights of Assumption 1, delta_q read at consensus and taken at its "
-               "smallest value; the limit is the stationary second moment.",
-       survives="With 10 delta_q^2/mu^2 in place of 10 kappa delta_q^2 (thm3-corrected), and as printed for uniform weights on "
-                "every instance tried.")
+@ft.claim("thm3", on=[e2, *uniform], needs=THEOREM, finding="e2",
+          reading="Clients without empty rounds, q the averaging weights of Assumption 1, delta_q read at consensus and taken "
+                  "at its smallest value; the limit is the stationary second moment.",
+          survives="With 10 delta_q^2/mu^2 in place of 10 kappa delta_q^2 (thm3-corrected), and as printed for uniform weights "
+                   "on every instance tried.")
 def thm3(i):
     r"""As printed (67): $\limsup E\|\bar x_K-x^\star\|^2\le80\eta^2\kappa^2L^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+10\kappa\delta_q^2
     +\frac{16\eta\tau^2}\mu(\delta_q^2+\sigma_G^2)$.
@@ -162,10 +215,41 @@ def thm3(i):
     return _against(i, **_theorem(i, printed=True))
 
 
-@claim("thm3-corrected", on=[*I.arbitrary, *I.uniform, I.unequal, I.too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
-       search=Search((Family("equal Hessians", I.quadratics(I.law_of, (1, 2, 3, 5))),
-                      Family("Huber", I.hubers(I.law_of, (1, 2, 3))),
-                      Family("logistic", I.logistics(I.law_of, (1, 2, 4)))), tries=60))
+def _digits(value, text, label):
+    """The value rounds to the printed digits."""
+    half = Q(1, 2 * 10 ** len(text.partition(".")[2]))
+    return ft.at_most(abs(value - Q(text)), half, f"{label} is {text}")
+
+
+def _e2():
+    i = e2
+    delta2, sigma2 = heterogeneity(i)
+    at = (i.eta, i.tau, *curvatures(i))
+    return (_digits(i.op.floor(), "0.64018", "stationary E|x - x*|^2 of the coded round"),
+            _digits(sum(f.thm3(*at, delta2, sigma2, printed=True).values()), "0.09024", "printed bound"),
+            _digits(sum(f.thm3(*at, sigma2, sigma2, printed=True).values()), "0.132", "printed bound at delta_q = sigma_G"),
+            _digits(sum(f.thm3(*at, delta2, sigma2).values()), "6.426", "corrected bound"))
+
+
+ft.finding("e2", kind="counterexample", breaks="thm3", at=("mu=L=.1, one client a round, q=(.9,.1)",), check=_e2,
+           script="witnesses/e2.py", step="(67) divides (5 eta/mu) delta_q^2 by eta mu/2, which is 10 delta_q^2/mu^2",
+           reading="The smallest delta_q^2 that (37) allows at consensus; with the larger delta_q = sigma_G the printed bound "
+                   "is .132 and fails too.",
+           survives="With 10 delta_q^2/mu^2 (thm3-corrected); as printed where kappa mu^2 >= 1, or for uniform weights.")
+
+CONVERGING = [bugs.last_client_works_longer, known.first_client_twice]
+arbitrary = [
+    e2, families.floor("rare client, tau=4", [[1, 0], [0, 4]], [[1, 0], [-1, 2], [0, -3]], RARE, "1/48", 4),
+    families.floor("two of three, weighted, tau=2", SLANTED, [[1, 0], [-1, 2], [0, -3]],
+                   ft.Weighted(2, ("7/10", "1/5", "1/10")), "1/20", 2),
+    families.floor("q=(.9,.1), tau=6", [["1/10"]], [[1], [-1]], ft.Weighted(1, ("9/10", "1/10")), "1/20", 6)]
+too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1), "1/2", 1)
+
+
+@ft.claim("thm3-corrected", on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
+          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5))),
+                            ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
+                            ft.Family("logistic", families.logistics(families.law_of, (1, 2, 4)))), tries=60))
 def thm3_corrected(i):
     r"""Under $\eta\le\min\{1/(3L),1/(4(\tau-1)L)\}$, without empty rounds, for every $k$ of a round:
     $\limsup E\|\bar x_k-x^\star\|^2\le80\eta^2\kappa^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+\frac{10}{\mu^2}\delta_q^2
@@ -174,27 +258,50 @@ def thm3_corrected(i):
     return _against(i, **_theorem(i))
 
 
-UNIFORM = Search((Family("equal Hessians", I.quadratics(I.uniform_law, (1, 2, 3, 5))),
-                  Family("Huber", I.hubers(I.uniform_law, (1, 2, 3))),
-                  Family("logistic", I.logistics(I.uniform_law, (1, 2, 4)))), tries=60)
+even = ft.Hypothesis("uniform sampling", r"$q_i=1/N$: largest difference",
+                     lambda i: (max(abs(v - Q(1, len(i.q))) for v in i.q), 0))
+small_units = [i.rescaled(Q(1, 10**6), 1).but(name=f"{i.name}, L and mu divided by 10^6")
+               for i in (several_of_three, everybody)]
 
 
-@claim("cor1", covers={"d": "none", "tau": "all"},
-       kind="bound", on=[*I.uniform, *I.small_units, I.e2], needs=[*THEOREM, uniform], rejects=CONVERGING,
-       reading="Both sides have different units, so a bound at one scale says nothing about another. It fails on no "
-               "instance because the second term alone suffices there, in every unit; no search is counted as support for it.",
-       survives="Without L^2: cor1-corrected.")
+@ft.claim("cor1", covers={"d": "none", "tau": "all"},
+          kind="bound", on=[*uniform, *small_units, e2], needs=[*THEOREM, even], rejects=CONVERGING,
+          reading="Both sides have different units, so a bound at one scale says nothing about another. It fails on no instance "
+                  "because the second term alone suffices there, in every unit; no search is counted as support for it.",
+          survives="Without L^2: cor1-corrected.")
 def cor1(i):
     r"""As printed, uniform sampling: $\limsup E\|\bar x_K-x^\star\|^2\le80\eta^2\kappa^2L^2(\tau-1)^2\sigma_G^2
     +\frac{16\eta\tau^2}\mu\sigma_G^2$.
     """
     second = f.thm3_variance(i.eta, i.tau, curvatures(i)[0], *heterogeneity(i))
     return [*_against(i, local=_theorem(i, printed=True)["local"]),
-            *(at_most(error, second, f"{label}: the second term alone, so in every unit") for label, error in errors(i))]
+            *(ft.at_most(error, second, f"{label}: the second term alone, so in every unit") for label, error in errors(i))]
 
 
-@claim("cor1-corrected", on=[*I.uniform, I.unequal, I.e2], needs=[*THEOREM, uniform], bound=True, rejects=CONVERGING,
-       search=UNIFORM)
+def _e2_units():
+    k = ft.Field("eta mu L tau delta2 sigma2 c")
+    eta, mu, L, tau, delta2, sigma2, c = k.symbols
+    steady, drift = f.floor_recursion(eta, mu, L, tau, delta2, sigma2), f.thm3_drift(eta, tau, mu, L, delta2, sigma2)
+    printed = drift * L * L
+    scaled = printed.substitute(eta=eta / c, mu=c * mu, L=c * L, delta2=c * c * delta2, sigma2=c * c * sigma2)
+    return (ft.equal(steady["spread"], drift, "re-derived from (49) and (54): no L^2"),
+            ft.equal(steady["sampling"], 10 * delta2 / (mu * mu), "re-derived: delta_q^2 over mu^2"),
+            ft.equal(drift.substitute(eta=eta / c, mu=c * mu, L=c * L, delta2=c * c * delta2, sigma2=c * c * sigma2), drift,
+                     "f -> c f, eta -> eta/c leaves every iterate and the drift term as they are"),
+            ft.equal(scaled, c * c * printed, "and multiplies the printed drift term by c^2"))
+
+
+ft.finding("e2-units", kind="misprint", breaks="cor1", check=_e2_units,
+           says="The drift term of Theorem 3 and Corollary 1 carries an extra L^2: 80 eta^2 kappa^2 (tau-1)^2 has the units of "
+                "|x|^2.")
+
+UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1, 2, 3, 5))),
+                     ft.Family("Huber", families.hubers(families.uniform_law, (1, 2, 3))),
+                     ft.Family("logistic", families.logistics(families.uniform_law, (1, 2, 4)))), tries=60)
+
+
+@ft.claim("cor1-corrected", on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
+          search=UNIFORM)
 def cor1_corrected(i):
     r"""Uniform sampling:
     $\limsup E\|\bar x_k-x^\star\|^2\le80\eta^2\kappa^2(\tau-1)^2\sigma_G^2+\frac{16\eta\tau^2}\mu\sigma_G^2$.
@@ -202,9 +309,16 @@ def cor1_corrected(i):
     return _against(i, local=_theorem(i)["local"])
 
 
-@claim("cor2", on=[*I.one_step, I.small_step], needs=[*THEOREM, uniform, single], bound=True, rejects=CONVERGING,
-       search=Search((Family("equal Hessians", I.quadratics(I.uniform_law, (1,))), Family("Huber", I.hubers(I.uniform_law, (1,))),
-                      Family("logistic", I.logistics(I.uniform_law, (1,)))), tries=60))
+single = ft.Hypothesis("one local step", r"$\tau\le1$", lambda i: (i.tau, 1))
+single_step = [i for i in uniform if i.tau == 1] + [
+    families.floor("one of three in the plane, tau=1", SLANTED, [[1, 0], [-1, 2], [0, -3]], ft.Uniform(1), "1/20", 1),
+    families.floor("two of three, tau=1", [[1]], [[1], [-1], [3]], ft.Uniform(2), "1/20000", 1)]
+
+
+@ft.claim("cor2", on=[*single_step, small_step], needs=[*THEOREM, even, single], bound=True, rejects=CONVERGING,
+          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1,))),
+                            ft.Family("Huber", families.hubers(families.uniform_law, (1,))),
+                            ft.Family("logistic", families.logistics(families.uniform_law, (1,)))), tries=60))
 def cor2(i):
     r"""Uniform sampling, $\tau=1$: $\limsup E\|\bar x_K-x^\star\|^2\le\frac{16\eta}\mu\sigma_G^2$."""
     return _against(i, variance=f.cor2(i.eta, curvatures(i)[0], heterogeneity(i)[1]))

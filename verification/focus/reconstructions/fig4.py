@@ -3,15 +3,16 @@ from fractions import Fraction as Q
 
 import numpy as np
 
+import fltheory as ft
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.laws.modes import Replay
 from fltheory.core.operators.operator import derive
 from fltheory.core.runs import run
 from fltheory.core.scalars import FLOAT
 from fltheory.pictures import COLOURS, FIXED_POINT, GREY, PREDICTION, RUN, canvas, finish, key, runs
+from verification.focus import setups
 from verification.focus.bugs.figures import PreviousModelMifa
 from verification.focus.formulas import figures as f
-from verification.focus.instances import figures as I
 from verification.focus.instances import line
 
 LEVEL = 0.999
@@ -22,8 +23,8 @@ FAR = 1e150                             # diverged: squares would leave the rang
 
 
 def _runs(problem, law, lr, tau):
-    digits = I.Digits(problem)
-    for name, (algorithm, vectors) in I.methods(lr, tau, isinstance(law, I.Full)).items():
+    digits = setups.Digits(problem)
+    for name, (algorithm, vectors) in setups.methods(lr, tau, isinstance(law, ft.Full)).items():
         rounds = 150 if name in ("ProxSkip, late", "MIFA, notebook") else ROUNDS  # these diverge
         trace = run(algorithm, problem, law, rounds=rounds, replicates=SEEDS, seed=4, metrics={"digits": digits})
         for r in range(0, rounds + 1, EVERY):
@@ -35,9 +36,9 @@ def _runs(problem, law, lr, tau):
 def _predictions(problem, law, lr, tau):
     """log10 of the root of the exact E|x - x*|^2 over |x*|^2, continued at the mean-square rate."""
     H, b = np.array(problem.H, dtype=float), np.array(problem.b, dtype=float)
-    best, both = np.linalg.solve(H.sum(0), b.sum(0)), I.pairs(law)
+    best, both = np.linalg.solve(H.sum(0), b.sum(0)), setups.pairs(law)
     for name in LINES:
-        algorithm, vectors = I.methods(lr, tau)[name]
+        algorithm, vectors = setups.methods(lr, tau)[name]
         errors, X = f.focus_errors(H, b, algorithm.lr, tau, both, PREDICTED)
         rate, _ = f.focus_rate(H, algorithm.lr, tau, both, X, KRYLOV)
         for r in range(0, ROUNDS + 1, EVERY):
@@ -50,8 +51,8 @@ def _predictions(problem, law, lr, tau):
 def fig4_data():
     """log10 |x - x*|/|x*|: mean over 32 participation seeds with 99.9 % half-widths, and predicted root mean squares."""
     rows = []
-    for setup, s in I.SETUPS.items():
-        for (panel, law), lr in zip(I.laws().items(), s.lr, strict=True):
+    for setup, s in setups.SETUPS.items():
+        for (panel, law), lr in zip(setups.laws().items(), s.lr, strict=True):
             for made in (_runs, _predictions):
                 rows += [{"setup": setup, "panel": panel, **row} for row in made(s.problem(), law, lr, s.tau)]
     return rows
@@ -79,8 +80,8 @@ def _panel(ax, rows, axis, names):
 
 def fig4_draw(rows):
     figure, axes = canvas(3, 4, width=3.6, height=2.9, sharey=True)
-    for k, setup in enumerate(I.SETUPS):
-        for column, panel in enumerate(I.PANELS):
+    for k, setup in enumerate(setups.SETUPS):
+        for column, panel in enumerate(setups.PANELS):
             mine = [r for r in rows if (r["setup"], r["panel"]) == (setup, panel)]
             for j, axis in enumerate(("round", "vectors")):
                 ax = axes[2 * k + j][column]
@@ -102,7 +103,7 @@ def _schedule():
     """x, and what the absent client's stored update moves it by, two clients with minimisers 1 and -1."""
     problem = line((1, 1), (1, -1))
     law = Replay([([0] if r in ABSENT else [0, 1], None) for r in range(20)])
-    for name, algorithm in (("MIFA", I.Mifa(0.1, 3)), ("previous local model", PreviousModelMifa(0.1, 3))):
+    for name, algorithm in (("MIFA", ft.Mifa(0.1, 3)), ("previous local model", PreviousModelMifa(0.1, 3))):
         trace = run(algorithm, problem, law, rounds=20, x0=[2], metrics={"x": lambda x: x[..., 0]})
         yield from ({"panel": "schedule", "method": name, "at": r, "value": v, "half_width": 0.0}
                     for r, v in enumerate(trace.mean("x").tolist()))
@@ -111,21 +112,21 @@ def _schedule():
 def _rates():
     problem = line((1, 1, 2, 2), (1, -1, 2, 0))
     for p in CHANCES:
-        law = I.Full() if p == 1 else Bernoulli([p] * 4)
-        for name, algorithm in (("MIFA", I.Mifa("1/10", 3)), ("previous local model", PreviousModelMifa("1/10", 3))):
+        law = ft.Full() if p == 1 else Bernoulli([p] * 4)
+        for name, algorithm in (("MIFA", ft.Mifa("1/10", 3)), ("previous local model", PreviousModelMifa("1/10", 3))):
             yield {"panel": "rate", "method": name, "at": float(p), "value": derive(algorithm, problem, law).mean_square_rate(),
                    "half_width": 0.0}
 
 
 def _errors():
-    s = I.SETUPS["as stated"]
-    law, made, digits = I.laws()["4 of 16, uniform"], I.methods(s.lr[0], s.tau), I.Digits(s.problem())
+    s = setups.SETUPS["as stated"]
+    law, made, digits = setups.laws()["4 of 16, uniform"], setups.methods(s.lr[0], s.tau), setups.Digits(s.problem())
     for name, label in (("MIFA", "MIFA"), ("MIFA, notebook", "previous local model"), ("FedAvg", "FedAvg")):
         trace = run(made[name][0], s.problem(), law, rounds=60, replicates=SEEDS, seed=4, metrics={"digits": digits})
         for r in range(0, 61, 2):
             i = trace.interval(r, "digits", LEVEL)
             yield {"panel": "error", "method": label, "at": r, "value": i.value, "half_width": i.half_width}
-    everybody = derive(made["FedAvg"][0], s.problem(), I.Full(), domain=FLOAT).fixed_point().x
+    everybody = derive(made["FedAvg"][0], s.problem(), ft.Full(), domain=FLOAT).fixed_point().x
     gap = np.linalg.norm(everybody - digits.best) / np.linalg.norm(digits.best)
     yield {"panel": "error", "method": "FedAvg with everybody, fixed point", "at": 0, "value": float(np.log10(gap)),
            "half_width": 0.0}

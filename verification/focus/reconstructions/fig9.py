@@ -5,10 +5,10 @@ from fltheory.core.problems.logistic import Logistic
 from fltheory.core.runs import run
 from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, MARKERS, RUN, canvas, finish, key, runs
-from verification.focus.instances import figures as I
+from verification.focus import setups
 
 TEST, ROUNDS, SEEDS, EVERY = 360, 150, 16, 10
-METHODS = I.contest()
+METHODS = setups.contest()
 
 
 def digits():
@@ -18,7 +18,7 @@ def digits():
     rng = Stream(8, "fig8").generator()
     order = rng.permutation(len(x))
     x, labels = np.concatenate([x[order] / 16, np.ones((len(x), 1))], axis=1), labels[order]
-    owners = I.dealt(labels[TEST:], rng)
+    owners = setups.dealt(labels[TEST:], rng)
     return [(x[TEST:][o], labels[TEST:][o]) for o in owners], (x[:TEST], labels[:TEST])
 
 
@@ -33,7 +33,7 @@ def fig8_draw(rows):
     ax = axes[0][0]
     x, y, size = (np.array([r[k] for r in rows]) for k in ("client", "label", "rows"))
     ax.scatter(x[size > 0], y[size > 0], s=2 * size[size > 0], color=COLOURS[0], alpha=0.7, lw=0)
-    finish(ax, xlabel="client", ylabel="label", yticks=range(10), xlim=(-1, I.FIG9_CLIENTS), ylim=(-0.7, 9.7))
+    finish(ax, xlabel="client", ylabel="label", yticks=range(10), xlim=(-1, setups.FIG9_CLIENTS), ylim=(-0.7, 9.7))
     key(figure, {f"{n} rows" if n > 1 else "1 row": {"linestyle": "none", "marker": "o", "markersize": (2 * n) ** 0.5,
                  "color": COLOURS[0], "alpha": 0.7, "markeredgewidth": 0} for n in (1, 10, 30, 100)}, ncols=4)
     return figure
@@ -43,8 +43,8 @@ def fig9_data():
     """Test accuracy (%) of softmax regression (ridge 1e-4): mean over 16 seeds with 99 % half-widths."""
     clients, (x, labels) = digits()
     problem = Logistic([a for a, _ in clients], [b for _, b in clients], 1e-4, classes=10)
-    accuracy, rows = I.Accuracy(x, labels, 10), []
-    for panel, law in I.chances().items():
+    accuracy, rows = setups.Accuracy(x, labels, 10), []
+    for panel, law in setups.chances().items():
         for name, algorithm in METHODS.items():
             trace = run(algorithm, problem, law, rounds=ROUNDS, replicates=SEEDS, seed=9,
                         metrics={"accuracy": accuracy, "error": accuracy})

@@ -1,0 +1,177 @@
+"""Coded rounds, taken apart: one local step, the server on every set of a law, a schedule from a given state."""
+from fractions import Fraction as Q
+
+import numpy as np
+
+import fltheory as ft
+from fltheory.core.laws.draw import Draw
+from verification.focus.formulas import fedavg as f
+
+
+def coded(i, state=None, sets=None):
+    """States before the first round and after each round of the instance's schedule, by the algorithm's own code."""
+    algorithm, problem = i.algorithm.to(i.domain), i.problem.to(i.domain)
+    state = algorithm.init(problem, i.domain.array(np.array(i.x0, dtype=object))) if state is None else state
+    out = [state]
+    for S in i.sets if sets is None else sets:
+        draw = ft.everyone(problem.n, i.tau, np.array([int(k in S) for k in range(1, problem.n + 1)]))
+        out.append(algorithm.round(problem, out[-1], draw))
+    return out
+
+
+def exact(vector):
+    return ft.linalg.to_fractions(vector)
+
+
+def gradients(problem):
+    """Stacked exact gradients of a quadratic problem, row 0 zero."""
+    H, b = problem.H, problem.b
+
+    def grad(X):
+        out = 0 * X
+        for k in range(problem.n):
+            out[k + 1] = ft.linalg.matmul(H[k], X[k + 1][:, None])[:, 0] - b[k]
+        return out
+    return grad
+
+
+def stack(rows):
+    return np.array([[Q(v) for v in row] for row in rows], dtype=object)
+
+
+def read(i, numbers):
+    """Exact numbers as Fractions, symbols and floats as they are."""
+    return ft.linalg.to_fractions(numbers) if i.domain is ft.RATIONAL else numbers
+
+
+def one_step(i, X):
+    """Points (n, d) after one coded local step of every client from its own point X (n, d)."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    X = i.domain.array(X)
+    after, _ = algorithm.solver.step(X, X, algorithm.solver.start(X), problem.grad(X), algorithm.lr, 1)
+    return read(i, after)
+
+
+def rounds(i, Y, centre):
+    """[(probability, server model)]: the coded server at `centre` (d,) for every set of the law; client i ended at Y_i."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    Y, centre, n = i.domain.array(Y), i.domain.array(centre), i.problem.n
+    sets = i.extra.get("law_list")
+    cohorts = i.law.cohorts(n) if sets is None or "law_of" in i.extra else [
+        (chance, slice(None), np.array([int(k in S) for k in range(1, n + 1)])) for chance, S in sets]
+    out = []
+    for chance, who, present in cohorts:
+        change = Y[who] - centre
+        draw = Draw(who, present, np.ones(len(change), dtype=np.int64))
+        out.append((chance, read(i, algorithm.server(centre, problem.at(who), draw, change, 0 * change[:, :1] + 1))))
+    return out
+
+
+def law_mean(i, Y, centre):
+    """The mean over the law of the coded server step: q'Y."""
+    return f.total(chance * x for chance, x in rounds(i, Y, centre))
+
+
+ALARM = 1e-4  # each statistical comparison's false-alarm level
+
+
+def one_coded_round(i, algorithm, present, **leaves):
+    """One coded round of an algorithm on the instance's problem in its symbols; leaves of the state are given."""
+    a, p = algorithm.to(i.domain), i.problem.to(i.domain)
+    state = a.init(p, i.domain.array(np.zeros(p.d, dtype=np.int64)))
+    given = {k: np.array(v, dtype=object).reshape(getattr(state, k).shape) for k, v in leaves.items()}
+    return a.round(p, state._replace(**given), ft.everyone(p.n, algorithm.steps, np.array(present)))
+
+
+def square(v):
+    return sum(x * x for x in v)
+
+
+def contracts(i):
+    return ft.at_most(ft.Bounds(*i.op.certify(width=float(i.eta) / 20).mean_square), 1, "mean-square rate", strict=True)
+
+
+def rounds_to(certified, text, label):
+    """A certified enclosure lies within half a unit of the last printed digit (and the enclosure's own width)."""
+    low, high = certified
+    half = Q(1, 2 * 10 ** len(text.partition(".")[2]))
+    return (ft.at_most(ft.Bounds(low, high), Q(text) + half, f"{label}: not above {text}"),
+            ft.at_most(Q(text) - half, low, f"{label}: not below {text}"))
+
+
+def square_rate(i, width=1e-6):
+    return i.op.certify(width=width).mean_square
+
+
+def coded_round(i, algorithm, S, x, **rows):
+    """One coded round with the participants S (clients 1..N) from the server model x; rows: lists with a number per client."""
+    a, problem = algorithm.to(i.domain), i.problem.to(i.domain)
+    like = a.init(problem, np.array([x], dtype=object))
+    state = like._replace(**{name: np.array([[v] for v in values], dtype=object) if isinstance(values, list)
+                             else np.array([values], dtype=object) for name, values in rows.items()})
+    return a.round(problem, state, ft.everyone(i.N, i.tau, np.array([int(k in S) for k in range(1, i.N + 1)])))
+
+
+def column(leaf):
+    return list(leaf[:, 0])
+
+
+def total(values):
+    values = list(values)
+    return sum(values[1:], values[0])
+
+
+def x_star(i):
+    return ft.linalg.solve(i.problem.H.sum(0), i.problem.b.sum(0))
+
+
+def around_optimum(i, x, k):
+    """h_i = grad f_i(0) + k_i/(eta tau), with the data moved so that x* = 0."""
+    b = [*i.b[:-1], -total(i.b[:-1]) if i.N > 1 else 0 * i.x]
+    problem = type(i.problem).from_linear([[[a]] for a in i.a], [[v] for v in b])
+    return i.but(problem=problem), [v / (i.eta * i.tau) - w for v, w in zip(k, b, strict=True)], [-w for w in b]
+
+
+def _mu(i):
+    return min(i.h)
+
+
+def _L(i):
+    return max(i.h)
+
+
+def minimiser(i):
+    return ft.linalg.solve(i.problem.H.sum(0), i.problem.b.sum(0))[0]
+
+
+def _square_root_step(i, factor):
+    """(left, right) of eta <= q^1.5/(factor), both squared; factor is given squared."""
+    return (i.eta**2 * factor, i.q**3)
+
+
+local = ft.Hypothesis("local steps", r"$\eta\le q_{\min}^{3/2}/(8\sqrt2L(\tau-1))$, squared",
+                      lambda i: _square_root_step(i, 128 * _L(i) ** 2 * (i.tau - 1) ** 2))
+participation = ft.Hypothesis("participation", r"$\eta\le q_{\min}^{3/2}/(4L\sqrt{6N})$, squared",
+                              lambda i: _square_root_step(i, 96 * _L(i) ** 2 * i.N))
+weights = ft.Hypothesis("smallest averaging weight", r"$q_{\min}$", lambda i: (i.q, min(i.law.averaging_weights(i.N))))
+never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (1, sum(i.law.averaging_weights(i.N))))
+theorem4_steps = [ft.Hypothesis("strongly convex step", r"$\eta\cdot3N(16L^2/\mu+\mu/2)\le2q_{\min}$",
+                                lambda i: (i.eta * 3 * i.N * (16 * _L(i) ** 2 / _mu(i) + _mu(i) / 2), 2 * i.q)),
+                  participation, local,
+                  ft.Hypothesis("local drift", r"$\eta\cdot128(\tau-1)^2L^2N\le\mu$",
+                                lambda i: (i.eta * 128 * (i.tau - 1) ** 2 * _L(i) ** 2 * i.N, _mu(i))), weights, never_empty]
+
+
+def errors(i, rounds):
+    """E|x_r - x*|^2 before rounds 0 .. rounds - 1 from the literal start, by the derived operator."""
+    best = minimiser(i)
+    return [ft.fraction(X[0, 0]) - 2 * best * ft.fraction(m[0]) + best**2 for m, X in i.op.trajectory(rounds, i.x0)]
+
+
+def gap(i):
+    """Stationary E F(x) - F* on the line: half the mean curvature times the squared error."""
+    return i.problem.H.sum(0)[0, 0] / i.problem.n / 2 * i.op.floor()
+
+
+def squared_gradient(i):
+    return i.op.mean_gradient_square(i.problem, None, None)

@@ -1,0 +1,196 @@
+"""Lemmas 3 and 4, Theorem 1: hypotheses on the step, and instances at the largest steps that they admit."""
+import itertools
+from fractions import Fraction as Q
+from math import isqrt
+from types import SimpleNamespace
+
+import fltheory as ft
+from verification.focus.bugs import structure as wrong
+from verification.focus.bugs import theorem1 as bugs
+from verification.focus.formulas import lemmas as f
+from verification.focus.instances import line, plane, st
+
+
+def smoothness(i):
+    return ft.fraction(i.constants.L)
+
+
+def curvature(i):
+    return ft.fraction(i.constants.mu)
+
+
+def squared(name, text, bound):
+    """A step condition with both sides squared: eta^2 against bound(i)."""
+    return ft.Hypothesis(name, text, lambda i: (ft.fraction(i.eta) ** 2, bound(i)))
+
+
+convex = ft.Hypothesis("strongly convex clients", r"$0<\mu$", lambda i: (0, curvature(i)), strict=True)
+smooth = ft.Hypothesis("smooth clients", r"$|\nabla^2f_i|\le L$, both signs", lambda i: (abs(curvature(i)), smoothness(i)))
+participation = ft.Hypothesis("participation", r"$0<q_{\min}$", lambda i: (0, i.q), strict=True)
+half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * smoothness(i) * (i.tau - 1) * i.eta, 1))
+nonconvex = squared("steps of Theorem 1 (25)", r"$\eta\le\min\{1/(2L(\tau-1)),q^{3/2}/(8L\sqrt N),q/(16L\sqrt{2N}),1/(4LN)\}$, "
+                                               "squared",
+                    lambda i: f.admissible(f.steps_nonconvex(i.N, smoothness(i), i.q, i.tau)))
+BUGS = [bugs.slow_server, wrong.tracking_reset]
+
+
+def root_below(square, digits=4):
+    """The root of a rational square, or a short rational just below the root."""
+    square = ft.fraction(square)
+    top, bottom = isqrt(square.numerator), isqrt(square.denominator)
+    if top * top == square.numerator and bottom * bottom == square.denominator:
+        return Q(top, bottom)
+    scale = 10 ** (digits + max(0, len(str(square.denominator // square.numerator)) // 2))
+    return Q(isqrt(square.numerator * scale**2 // square.denominator), scale)
+
+
+def smallest_weight(law, n):
+    """q_min of Assumption 1."""
+    return min(law.averaging_weights(n))
+
+
+def make(name, problem, law, tau, eta, init="zero", **extra):
+    """An instance with its step; q is the smallest averaging weight of the law it was made with."""
+    return ft.Instance(name, problem, ft.Focus(eta, tau, init), law, N=problem.n, q=smallest_weight(law, problem.n), **extra)
+
+
+def numbers(problem, law, tau):
+    """N, L, mu, q_min, tau and beta, the least curvature of F, which for quadratics is the PL constant."""
+    c, beta = problem.constants, ft.fraction(problem.constants.mu)
+    if isinstance(problem, ft.Quadratic):
+        beta = ft.linalg.smallest_eigenvalue_bound(problem.H.sum(0)) / problem.n
+    return SimpleNamespace(N=problem.n, L=ft.fraction(c.L), mu=ft.fraction(c.mu), q=smallest_weight(law, problem.n), tau=tau,
+                           beta=beta)
+
+
+def largest(rule, name, problem, law, tau, share=1, **extra):
+    """An instance with `share` of the largest step that a rule admits, None where the rule does not apply."""
+    k = numbers(problem, law, tau)
+    bounds = RULES[rule](k) if k.L else None
+    if bounds is None:
+        return None
+    bound = f.admissible(bounds)
+    return make(name, problem, law, tau, (Q(1) if bound is None else root_below(bound)) * Q(share), **extra)
+
+
+def lemma3_steps(k):
+    return [None if k.tau == 1 else (1 / (3 * k.L * (k.tau - 1))) ** 2, (1 / k.mu) ** 2] if k.mu > 0 else None
+
+
+RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k.tau),
+         "lem4-corrected": lambda k: f.steps_lemma4_corrected(k.N, k.L, k.q, k.tau),
+         "eq96": lambda k: [(1 / (3 * k.L * max(k.tau - 1, 1))) ** 2],
+         "nc": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau) if k.beta > 0 else None,
+         "any": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau),
+         "sc": lambda k: f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau) if k.mu > 0 else None,
+         "pl": lambda k: f.steps_pl(k.N, k.L, k.beta, k.q) if k.beta > 0 else None,
+         "pl-tied": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau)] if k.beta > 0
+                               else None),
+         "eq123": lambda k: [(1 / (4 * k.L * k.N)) ** 2, None if k.tau == 1 else (1 / (2 * k.L * (k.tau - 1))) ** 2]}
+LAWS = {"all": lambda n: ft.Full(), "one": lambda n: ft.Uniform(1), "all but one": lambda n: ft.Uniform(max(n - 1, 1)),
+        "Bernoulli": lambda n: ft.Bernoulli(["1/2", "1/5", "9/10", "1/3"][:n], "redraw"),
+        "with empty rounds": lambda n: ft.Bernoulli(["1/2", "1/5", "9/10", "1/3"][:n])}
+
+
+def draw_law(draw, n):
+    return LAWS[draw(st.sampled_from(sorted(LAWS)))](n)
+
+
+def quadratics(rule, curvatures=(1, 6), taus=(1, 2, 5, 12), least=1, started=False, **extra):
+    """Random quadratics of dimension 1 (sometimes 2), any law, every state."""
+
+    def build(draw):
+        n, d = draw(st.integers(least, 4)), draw(st.sampled_from([1, 1, 1, 2]))
+        n, whole = (n if d == 1 else 2), st.integers(*curvatures)
+        diagonal = [[draw(whole) for _ in range(d)] for _ in range(n)]
+        H = [[[v]] if d == 1 else [[v, 0], [0, w]] for v, *rest in diagonal for w in (rest or [0])]
+        if d == 2:  # turn the last client, so that curvatures do not commute
+            a, b = diagonal[-1]
+            H[-1] = [[Q(9 * a + 16 * b, 25), Q(12 * (a - b), 25)], [Q(12 * (a - b), 25), Q(16 * a + 9 * b, 25)]]
+        problem = ft.Quadratic(H, [[0] * d] * n)
+        total = [sum(row[k] for row in diagonal) for k in range(d)]
+        if any(v == 0 for row in diagonal for v in row) or (d == 1 and total[0] == 0):
+            return None
+        if d == 2:
+            s = sum(Q(h[0][0]) for h in H) * sum(Q(h[1][1]) for h in H) - sum(Q(h[0][1]) for h in H) ** 2
+            if s == 0:
+                return None
+        start = {"x0": [1] * d} if started else {}
+        return largest(rule, "random quadratic", problem, draw_law(draw, n), draw(st.sampled_from(taus)),
+                                  draw(st.sampled_from(["1", "1/2", "1/20"])), **extra, **start)
+
+    return build
+
+
+def minimiser(problem):
+    """The root of the exact, increasing, piecewise linear gradient of F in one dimension."""
+    p = problem.to(problem.native)
+
+    def slope(x):
+        return ft.fraction(p.gradient(p.native.array([x]))[0])
+
+    kinks = sorted({(o + s * ft.fraction(t)) / ft.fraction(u[0]) for U, T in zip(problem.rows, problem.targets, strict=True)
+                    for u, (o, t) in zip(U, ((ft.fraction(a), b) for a, b in T),
+                                         strict=True) if ft.fraction(u[0]) for s in (-1, 1)})
+    points = [kinks[0] - 1, *kinks, kinks[-1] + 1]
+    low, high = points[-2], points[-1]
+    for a, b in itertools.pairwise(points):
+        if slope(a) <= 0 <= slope(b):
+            low, high = a, b
+            break
+    else:
+        if slope(points[0]) > 0:
+            low, high = points[0], points[1]
+    rise = slope(high) - slope(low)
+    return low if rise == 0 else low - slope(low) * (high - low) / rise
+
+
+def huber(name, U, offsets, delta, reg, law, tau, rule, share, x, z, **extra):
+    """Huber clients on the line at one state."""
+    problem = ft.HuberLoss([[[v] for v in u] for u in U], offsets, delta, 1, reg)
+    return largest(rule, name, problem, law, tau, share, state=([x], [[v] for v in z]), best=[minimiser(problem)],
+                              units=False, **extra)
+
+
+def hubers(rule, reg=("0", "1/4"), taus=(1, 2, 4), least=1):
+    """Random Huber clients on the line at a random state, in exact rationals."""
+
+    def build(draw):
+        n = draw(st.integers(least, 3))
+        U = [[draw(st.sampled_from([1, 2, -1])) for _ in range(draw(st.integers(1, 3)))] for _ in range(n)]
+        offsets = [[draw(st.integers(-3, 3)) for _ in u] for u in U]
+        halves = st.integers(-8, 8)
+        return huber("random Huber", U, offsets, draw(st.sampled_from([Q(1, 2), Q(1), Q(2)])), draw(st.sampled_from(reg)),
+                     draw_law(draw, n), draw(st.sampled_from(taus)), rule, draw(st.sampled_from(["1", "1/4"])),
+                     Q(draw(halves), 2), [Q(draw(halves), 2) for _ in range(n)])
+
+    return build
+
+
+def searched(rule, curvatures, regs, least=1, tries=120, **options):
+    """Quadratics over every state, and Huber clients at random states."""
+    return ft.Search((ft.Family("random quadratics, every state", quadratics(rule, curvatures, least=least, **options)),
+                      ft.Family("Huber clients, random states", hubers(rule, regs, least=least))), tries=tries)
+
+
+NO_EMPTY = ft.Bernoulli(("9/10", "1/2", "1/5"), "redraw")
+WEIGHTED = ft.Weighted(2, ("7/10", "1/5", "1/10"))
+CONVEX = [("three clients, one at a time", line((1, 2, 4), (1, -1, 2)), ft.Uniform(1)),
+          ("five equal clients, one at a time", line((1,) * 5, range(5)), ft.Uniform(1)),
+          ("(1,3,10), all", line((1, 3, 10), (1, -1, 2)), ft.Full()),
+          ("(1,3,10), Bernoulli without empty rounds", line((1, 3, 10), (1, -1, 2)), NO_EMPTY),
+          ("two of three, weighted", line((2, 1, 3), (0, 1, 5)), WEIGHTED), ("plane, two of three", plane(), ft.Uniform(2)),
+          ("one client", line((1,), (0,)), ft.Full())]
+CONCAVE = [("a concave client, one at a time", line((3, -1, 2), (1, -1, 2)), ft.Uniform(1)),
+           ("a concave client, all", line((1, "-1/2"), (0, 0)), ft.Full()),
+           ("concave F", line((-1, -2), (1, 3)), ft.Uniform(1)),
+           ("plane, an indefinite client", ft.Quadratic([[[1, 0], [0, -2]], [[3, 1], [1, 4]]], [[1, 0], [0, 2]]),
+            ft.Uniform(1)),
+           ("five clients, three concave", line((-1, 4, -2, 3, -1), range(5)), ft.Bernoulli(["1/2"] * 5, "redraw"))]
+
+
+def at_largest(rule, problems, taus=(1, 3), shares=(1,), **extra):
+    """Every problem with every number of local steps and share of the largest step."""
+    return [largest(rule, f"{name}, tau={tau}" + ("" if share == 1 else f", {share} of the step"), problem, law, tau, share,
+                    **extra)
+            for name, problem, law in problems for tau in taus for share in shares]
