@@ -12,26 +12,27 @@ from pathlib import Path
 import numpy as np
 
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
+from fltheory.core.records import Record, count, declared
 from fltheory.core.scalars import is_count
 from fltheory.core.statistics import Interval
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Record):
     """A finished run. metrics[name] = {"mean", "m2", "m3"} arrays (rounds + 1,); tail[name] = the same as scalars
     of each replicate's average over the last `tail_rounds` rounds; audit: largest deviation of the replayed rounds
     from the operator, relative to the largest iterate norm (None if not replayable)."""
 
-    rounds: int
-    replicates: int
-    seed: int
+    rounds: int = declared(count(0))
+    replicates: int = declared(count(1))
+    seed: int = declared(count(0))
     device: str
-    tail_rounds: int
+    tail_rounds: int = declared(count(0))
     metrics: dict
     tail: dict
     final: np.ndarray
     audit: float | None
-    audited: int
+    audited: int = declared(count(0))
     provenance: dict
     algorithm: object = field(default=None, repr=False)
     problem: object = field(default=None, repr=False)
@@ -142,10 +143,6 @@ class Trace:
 
     def _check(self):
         """Raise ValueError unless metadata and arrays are of the kind that a run makes."""
-        least = {"rounds": 0, "replicates": 1, "seed": 0, "tail_rounds": 0, "audited": 0}
-        for k, v in least.items():
-            if not is_count(getattr(self, k), v):
-                raise ValueError(f"{k} = {shown(getattr(self, k))} is no int >= {v}")
         if not isinstance(self.device, str) or not isinstance(self.provenance, dict) or not (
                 self.audit is None or isinstance(self.audit, (int, float))):
             raise ValueError("device, provenance or audit are of another kind")
