@@ -182,6 +182,10 @@ class Law(Record):
             refuse("steps", None, "a round needs local steps", "Give steps= to the algorithm or the law.")
         return self.steps if isinstance(self.steps, RandomSteps) else self._spread(self.steps, n)
 
+    def sure(self, n, mode=0) -> bool:
+        """Whether a mode has one cohort and steps that are not drawn."""
+        return self.cohort_count(n, mode) == 1 and not isinstance(self.steps_of(n, mode), RandomSteps)
+
     @staticmethod
     def _spread(steps, n):
         if isinstance(steps, tuple) and len(steps) != n:

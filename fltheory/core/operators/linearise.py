@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, refuse, shortened
-from fltheory.core.laws.base import RandomSteps
 from fltheory.core.operators.probe import Layout
-from fltheory.core.operators.setting import prepare
+from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.scalars import FLOAT, Torch, declare, fraction, is_count, need
 
 
@@ -40,8 +39,7 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
         refuse("tolerance", tolerance, "a relative accuracy in (0, 1)", "For example 1e-12.")
     tolerance = float(tolerance)
     law = prepare(algorithm, problem, law, None)
-    if (law.modes > 1 or law.cohort_count(problem.n) > 1 or isinstance(law.steps_of(problem.n), RandomSteps)
-            or law.batch is not None or fraction(law.noise)):
+    if not certain(law, problem.n):
         refuse("law", law, "local linearisation needs one round map", "Use ft.Full(); random laws have no single map.")
     domain = Torch("cpu")
     alg, prob = algorithm.to(domain), problem.to(domain)

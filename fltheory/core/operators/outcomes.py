@@ -23,8 +23,7 @@ MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again
 def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
     """The mixture of every mode; modes with one sure cohort are probed together: recorded schedules are long."""
     n = problem.n
-    sure = law.modes > 1 and all(law.cohort_count(n, k) == 1 and not isinstance(law.steps_of(n, k), RandomSteps)
-                                 for k in range(law.modes))
+    sure = law.modes > 1 and all(law.sure(n, k) for k in range(law.modes))
     draws = [law.support(n, k)[0][1] for k in range(law.modes)] if sure else []
     if not draws or not all(isinstance(draw.who, slice) for draw in draws):
         return [mixture(algorithm, problem, lay, law, mode, noise) for mode in range(law.modes)]

@@ -62,6 +62,11 @@ def end_of_scan(problem) -> float:
     return MULTIPLE / L
 
 
+def certain(law, n) -> bool:
+    """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
+    return law.modes == 1 and law.sure(n) and law.batch is None and not fraction(law.noise)
+
+
 def check_domain(domain):
     if not isinstance(domain, Domain) or isinstance(domain, Torch):
         refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
@@ -125,4 +130,4 @@ def overflow(algorithm, domain=FLOAT):
                              f"size, rescale the problem, or {remedy}")
 
 
-__all__ = ["check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare", "ranged"]
+__all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare", "ranged"]

@@ -30,7 +30,7 @@ def scan(size, law, n) -> float:
     """Seconds of a scan for stable step sizes: a spectral radius of the mean map, or of the second-moment map, per step."""
     count = law.cohort_count(n)
     random_steps = isinstance(law.steps_of(n), RandomSteps)
-    sure = law.modes == 1 and count == 1 and not random_steps
+    sure = law.modes == 1 and law.sure(n)
     unknowns = law.modes * size * (size + 1) // 2
     costly = not sure and unknowns > DENSE
     parts = min(count, FEW if random_steps else max(FEW, n)) * law.modes

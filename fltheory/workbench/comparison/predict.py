@@ -12,12 +12,12 @@ from fltheory.core.laws.base import RandomSteps
 from fltheory.core.operators.fourth import spread
 from fltheory.core.operators.linearise import linearise
 from fltheory.core.operators.operator import derive
-from fltheory.core.operators.setting import prepare
+from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.operators.stability import stable_steps
 from fltheory.core.operators.surrogates import surrogate_weights
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.residual import Residual
-from fltheory.core.scalars import FLOAT, declare, fraction
+from fltheory.core.scalars import FLOAT, declare
 from fltheory.workbench.comparison import cost, precision
 
 LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
@@ -90,12 +90,6 @@ def reason(error) -> str:
     """One line saying why a number does not exist: the kind of error and its first sentence."""
     text = str(error).splitlines()[0] if str(error) else "no further reason"
     return f"{type(error).__name__}: {text.split('. ')[0]}"
-
-
-def certain(law, n) -> bool:
-    """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
-    return (law.modes == 1 and law.cohort_count(n) == 1 and law.batch is None and not fraction(law.noise)
-            and not isinstance(law.steps_of(n), RandomSteps))
 
 
 def participants(algorithm, law, n):
@@ -272,4 +266,4 @@ def _from_linearisation(out, algorithm, problem, prepared, best, x0):
     return None
 
 
-__all__ = ["Path", "Prediction", "certain", "participants", "predict", "reason"]
+__all__ = ["Path", "Prediction", "participants", "predict", "reason"]
