@@ -130,4 +130,5 @@ def overflow(algorithm, domain=FLOAT):
                              f"size, rescale the problem, or {remedy}")
 
 
-__all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare", "ranged"]
+__all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare",
+           "ranged"]
