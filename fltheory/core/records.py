@@ -124,7 +124,7 @@ def one_of(*words, rule=None, remedy="Choose one of them."):
     """One of some words."""
     def read(value, what):
         if not is_one_of(value, words):
-            refuse(what, value, rule or f"is one of {', '.join(map(repr, words))}", remedy)
+            refuse(what, value, rule or f"is one of {', '.join(words)}", remedy)
         return value
     return read
 

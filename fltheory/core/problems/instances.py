@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, refuse
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.ridge import Ridge
-from fltheory.core.problems.table import quantiles, read_cells, short_scale
+from fltheory.core.problems.table import banded, by_client, by_rows, numbers, read_cells, short_scale
+from fltheory.core.records import count, one_of
 from fltheory.core.scalars import FLOAT
 
 DIABETES = Path(__file__).parent / "data" / "diabetes.csv"
@@ -91,22 +91,16 @@ def read_table(path):
 
     Raises BadInput naming the file, and the line, if it cannot be read.
     """
-    names, lines = read_cells(path)
-    rows = []
-    for k, cells in lines:
-        try:
-            rows.append([Q(v) for v in cells])
-        except (ValueError, ZeroDivisionError):
-            raise BadInput(f"data file {str(path)!r}, line {k}: {','.join(cells)!r} holds an entry that is no decimal "
-                           "number. Restore the file.") from None
-    return names, rows
+    file = read_cells(path)
+    table = numbers(file, file.names)
+    return file.names, [list(row) for row in zip(*table.values(), strict=True)]
 
 
 def diabetes(exact=True, clients="age", reg=Q(1, 10), bands=5, weights="rows", path=DIABETES) -> Ridge:
     """Ridge regression on the diabetes data (442 patients, 10 features and an intercept); clients are feature bands.
 
     clients: name of a feature; its values are cut at quantiles into `bands` groups (one group per value if it
-    has no more values than that), so sizes differ. weights: "rows" (n_i/n) or (n,) weights or None (uniform).
+    has no more values than that), so sizes differ. weights: "rows" (n_i/n), (n,) weights, or None or "uniform".
 
     Features are standardised with rational numbers that stay short: subtract the column mean, rounded to a
     hundredth of the scale, and divide by the scale, the standard deviation rounded to a power of ten (so
@@ -114,25 +108,13 @@ def diabetes(exact=True, clients="age", reg=Q(1, 10), bands=5, weights="rows", p
     rationals; exact=False gives the same problem in floats. Raises BadInput on an unreadable file.
     """
     names, table = read_table(path)
-    if clients not in names[:-1]:
-        refuse("clients", clients, f"is a feature: {', '.join(names[:-1])}", 'For example "age" or "sex".')
-    if isinstance(bands, bool) or not isinstance(bands, int) or bands < 1:
-        refuse("bands", bands, "an int >= 1", "For example 5.")
-    raw = [row[names.index(clients)] for row in table]
-    cuts = quantiles(raw, bands)
-    group = [sum(v >= c for c in cuts) for v in raw]
-    columns = []
-    for column in zip(*(row[:-1] for row in table), strict=True):
-        shift, scale = short_scale(column)
-        columns.append([(v - shift) / scale for v in column])
-    X = [[*row, Q(1)] for row in zip(*columns, strict=True)]
-    y = [row[-1] / 100 for row in table]
-    members = [m for m in ([j for j, g in enumerate(group) if g == k] for k in range(len(cuts) + 1)) if m]
-    A, b = [[X[j] for j in m] for m in members], [[y[j] for j in m] for m in members]
-    if isinstance(weights, str):
-        if weights != "rows":
-            refuse("weights", weights, 'is "rows", None, or one weight per client', "Choose one of these.")
-        weights = [Q(len(m), len(table)) for m in members]
+    one_of(*names[:-1], rule=f"is a feature: {', '.join(names[:-1])}", remedy='For example "age" or "sex".')(clients, "clients")
+    count(remedy="For example 5.")(bands, "bands")
+    *columns, target = map(list, zip(*table, strict=True))
+    group = banded(columns[names.index(clients)], bands)
+    scaled = [[(v - shift) / scale for v in column] for column in columns for shift, scale in [short_scale(column)]]
+    A, b, rows = by_client([*scaled, [Q(1)] * len(table)], [v / 100 for v in target], group)
+    weights = by_rows(weights, rows)
     if not exact:
         A, b, reg = [FLOAT.array(np.array(a)) for a in A], [FLOAT.array(np.array(v)) for v in b], float(Q(reg))
         weights = None if weights is None else [float(w) for w in weights]

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, check_flag, is_one_of, listed, refuse, shortened, shown
+from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
 from fltheory.core.problems.ridge import Ridge
-from fltheory.core.scalars import FLOAT, is_count
+from fltheory.core.records import count, flag, one_of
+from fltheory.core.scalars import FLOAT
 
 STANDARDISE = ("features", "all", "short", "none")
 LARGEST = 1e100  # of a cell; its reciprocal counts as 0
@@ -42,19 +43,8 @@ class Reading:
     notes: tuple
 
 
-def read_ridge(
-    path,
-    client,
-    target,
-    features=None,
-    reg="1/10",
-    standardise="features",
-    weights="rows",
-    convention="half-mean",
-    intercept=True,
-    bands=None,
-    delimiter=",",
-) -> Ridge:
+def read_ridge(path, client, target, features=None, reg="1/10", standardise="features", weights="rows", convention="half-mean",
+               intercept=True, bands=None, delimiter=",") -> Ridge:
     """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
 
     client: the column that says whose row it is: texts or numbers, one client per value (numbers in ascending order);
@@ -71,55 +61,56 @@ def read_ridge(
     one message), rows of another length, another delimiter, repeated headers, a constant feature that is to be
     standardised, the client column among the features.
     """
-    names, lines = read_cells(path, delimiter)
-    features = _chosen(path, names, client, target, features)
-    if not is_one_of(standardise, STANDARDISE):
-        refuse("standardise", standardise, f"is one of {', '.join(STANDARDISE)}", "Say how columns are scaled.")
-    check_flag(intercept, "intercept")
-    if bands is not None and not is_count(bands, 2):
-        refuse("bands", bands, "at least two bands, an int", "Leave it out for one client per value.")
-    table = _columns(path, names, lines, features, target, *([] if bands is None else [client]))
-    labels, group = _groups(path, names, lines, client, bands, table.get(client))
-    scaling = _scaling(path, table, features, target, standardise)
-    for name, (shift, scale) in scaling.items():
-        table[name] = [(v - shift) / scale for v in table[name]]
-    one = Fraction(1)
-    X = [[table[name][j] for name in features] + ([one] if intercept else []) for j in range(len(lines))]
-    if not X[0]:
-        refuse(
-            "features", list(features), "a model has at least one coefficient", "Name a feature or keep the intercept."
-        )
-    members = [[j for j, g in enumerate(group) if g == k] for k in range(len(labels))]
-    A, y = [[X[j] for j in m] for m in members], [[table[target][j] for j in m] for m in members]
+    file = read_cells(path, delimiter)
+    features = _chosen(file, client, target, features)
+    one_of(*STANDARDISE, remedy="Say how columns are scaled.")(standardise, "standardise")
+    if bands is not None:
+        count(2, rule="at least two bands, an int", remedy="Leave it out for one client per value.")(bands, "bands")
+    table = numbers(file, features, target, *([] if bands is None else [client]))
+    labels, group = _groups(file, client, bands, table.get(client))
+    scaling = _scaling(file, table, features, target, standardise)
+    table |= {name: [(v - shift) / scale for v in table[name]] for name, (shift, scale) in scaling.items()}
+    columns = [table[name] for name in features] + [[Fraction(1)] * len(group)] * flag(intercept, "intercept")
+    if not columns:
+        refuse("features", list(features), "a model has at least one coefficient", "Name a feature or keep the intercept.")
+    A, y, rows = by_client(columns, table[target], group)
     if standardise in ("features", "all"):
         A, y = ([FLOAT.array(np.array(part, dtype=object)) for part in parts] for parts in (A, y))
-    problem = Ridge(A, y, reg, _weights(weights, members, len(lines)), convention, name=Path(path).name)
-    width = len(X[0])
-    few = [label for label, m in zip(labels, members, strict=True) if len(m) < width]
-    notes = (
-        []
-        if not few
-        else [f"{len(few)} of {len(labels)} clients have fewer rows than the {width} coefficients: {_some(few)}"]
-    )
+    problem = Ridge(A, y, reg, by_rows(weights, rows), convention, name=Path(path).name)
+    few = [label for label, k in zip(labels, rows, strict=True) if k < len(columns)]
+    notes = []
+    if few:
+        notes.append(f"{len(few)} of {len(labels)} clients have fewer rows than the {len(columns)} coefficients: {_some(few)}")
     if len(labels) == 1:
         notes.append("there is one client only: nothing is federated here")
-    shown = (*features, "1") if intercept else tuple(features)
-    problem.reading = Reading(
-        target,
-        client,
-        shown,
-        tuple(labels),
-        tuple(len(m) for m in members),
-        standardise,
-        {k: (float(a), float(b)) for k, (a, b) in scaling.items()},
-        tuple(notes),
-    )
+    problem.reading = Reading(target, client, (*features, "1") if intercept else tuple(features), tuple(labels), tuple(rows),
+                              standardise, {k: (float(a), float(b)) for k, (a, b) in scaling.items()}, tuple(notes))
     return problem
 
 
 # ---- cells -----------------------------------------------------------------------------------------------
-def read_cells(path, delimiter=","):
-    """(names, [(line number, cells)]) of a CSV file: header row first, `#` and empty lines skipped, cells stripped.
+@dataclass(frozen=True)
+class Cells:
+    """A CSV file as texts: the names of its columns, and (line number, cells) of each row."""
+
+    path: object
+    names: list
+    lines: list
+
+    def column(self, name):
+        """[(line number, cell)]"""
+        at = self.names.index(name)
+        return [(k, cells[at]) for k, cells in self.lines]
+
+    def refuse(self, faults, remedy, what=None):
+        """Refuse the file for these faults, of which the first ten are listed where they are of some sort `what`."""
+        said = faults if what is None else "; ".join(faults[:LISTED]) + (
+            f"; .. {len(faults)} such {what} in all" if len(faults) > LISTED else "")
+        raise BadInput(f"data file {str(self.path)!r}, {said}. {remedy}")
+
+
+def read_cells(path, delimiter=",") -> Cells:
+    """The cells of a CSV file: header row first, `#` and empty lines skipped, cells stripped.
 
     Raises BadInput naming the file, and the lines, if it cannot be read.
     """
@@ -131,33 +122,24 @@ def read_cells(path, delimiter=","):
         if stat.S_ISCHR(os.stat(path).st_mode):
             raise OSError("it is a device, which may never end")
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise BadInput(
-            f"data file {shown(str(path))} cannot be read ({shortened(error)}): a CSV table in UTF-8 is expected there. "
-            "Check the path, or restore the file."
-        ) from None
-    try:
-        lines = [
-            (k, [c.strip() for c in next(csv.reader([v], delimiter=delimiter, skipinitialspace=True))])
-            for k, v in enumerate(text.split("\n") if delimiter == "\t" else text.splitlines(), 1)
-            if v.strip() and not v.lstrip().startswith("#")
-        ]
-    except csv.Error as error:
-        raise BadInput(
-            f"data file {str(path)!r} cannot be read ({error}): it is no CSV table. Restore the file."
-        ) from None
+        lines = [(k, [c.strip() for c in next(csv.reader([v], delimiter=delimiter, skipinitialspace=True))])
+                 for k, v in enumerate(text.split("\n") if delimiter == "\t" else text.splitlines(), 1)
+                 if v.strip() and not v.lstrip().startswith("#")]
+    except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise BadInput(f"data file {shown(str(path))} cannot be read ({shortened(error)}): a CSV table in UTF-8 is expected there. "
+                       "Check the path, or restore the file.") from None
     if len(lines) < 2:
         raise BadInput(f"data file {str(path)!r} is empty: a header and a row are expected. Restore the file.")
-    names = lines[0][1]
-    _check_delimiter(path, names, delimiter)
-    for name in names:
-        if names.count(name) > 1:
+    file = Cells(path, lines[0][1], lines[1:])
+    _check_delimiter(path, file.names, delimiter)
+    for name in file.names:
+        if file.names.count(name) > 1:
             refuse(f"header of {str(path)!r}", name, "column names are unique", "Rename one of them.")
-    wrong = [f"line {k}: {len(cells)} entries, but {len(names)} columns" for k, cells in lines[1:] if len(cells) != len(names)]
+    wrong = [f"line {k}: {len(cells)} entries, but {len(file.names)} columns" for k, cells in file.lines
+             if len(cells) != len(file.names)]
     if wrong:
-        raise BadInput(f"data file {str(path)!r}, {_first(wrong, 'rows')}. Quote cells that hold a {delimiter!r}, or restore "
-                       "the file.")
-    return names, lines[1:]
+        file.refuse(wrong, f"Quote cells that hold a {delimiter!r}, or restore the file.", "rows")
+    return file
 
 
 DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how the command line writes them
@@ -168,15 +150,8 @@ def _check_delimiter(path, names, delimiter):
     other = [d for d in DELIMITERS if d != delimiter and len(names) == 1 and d in names[0].strip("\"'")]
     if other:
         found = max(other, key=names[0].count)
-        raise BadInput(
-            f"data file {str(path)!r}: its header {names[0]!r} is one column, and the file looks separated by {found!r}. "
-            f"Give delimiter={found!r} (on the command line --delimiter {shlex.quote(DELIMITERS[found])})."
-        )
-
-
-def _first(texts, what):
-    """The first ten of some faults, and how many there are."""
-    return "; ".join(texts[:LISTED]) + (f"; .. {len(texts)} such {what} in all" if len(texts) > LISTED else "")
+        raise BadInput(f"data file {str(path)!r}: its header {names[0]!r} is one column, and the file looks separated by "
+                       f"{found!r}. Give delimiter={found!r} (on the command line --delimiter {shlex.quote(DELIMITERS[found])}).")
 
 
 def _decimal(cell):
@@ -190,49 +165,50 @@ def _decimal(cell):
     return Fraction(cell) if abs(value) >= 1 / LARGEST else Fraction(0)
 
 
-def _columns(path, names, lines, features, target, *clients):
+def numbers(file, features, *others):
     """{column: exact numbers} of everything that must be numeric; all cells that are not are refused together."""
     table, empty, texts, strangers = {}, [], [], []
-    for name in dict.fromkeys((*features, target, *clients)):
-        at = names.index(name)
-        values = table[name] = [_decimal(cells[at]) for _, cells in lines]
-        wrong = [(k, cells[at]) for (k, cells), v in zip(lines, values, strict=True) if v is None]
-        if len(wrong) == len(lines) > 1 and any(cell for _, cell in wrong):
+    for name in dict.fromkeys((*features, *others)):
+        cells = file.column(name)
+        values = table[name] = [_decimal(cell) for _, cell in cells]
+        wrong = [place for place, v in zip(cells, values, strict=True) if v is None]
+        nor = ""
+        if len(wrong) == len(cells) > 1 and any(cell for _, cell in wrong):
             strangers.append(name)
-            wrong = wrong[:1]
+            wrong, nor = wrong[:1], f" (nor is any of its {len(cells)} cells)"
         for k, cell in wrong:
             where = f"line {k}, column {name!r}"
             if cell:
-                texts.append(f"{where}: {shown(cell)} is no decimal number of size up to {LARGEST:g}"
-                             + (f" (nor is any of its {len(lines)} cells)" if name in strangers else ""))
+                texts.append(f"{where}: {shown(cell)} is no decimal number of size up to {LARGEST:g}{nor}")
             else:
                 empty.append(f"{where}: the cell is empty; missing values are not guessed")
     if not empty and not texts:
         return table
     remedies = []
-    if set(strangers) & set(clients):
-        remedies.append("a client column of texts cannot be cut into bands: leave bands (--bands) out for one client per value")
+    if set(strangers) & set(others[1:]):
+        remedies.append("A client column of texts cannot be cut into bands: leave bands (--bands) out for one client per value.")
     rest = [n for n in features if n not in strangers]
     if len(rest) < len(features):
-        remedies.append(f"name the numeric columns only: features={rest} (on the command line --features {','.join(rest)})"
-                        if rest else "no feature is numeric: encode these texts as numbers")
+        remedies.append(f"Name the numeric columns only: features={rest} (on the command line --features {','.join(rest)})."
+                        if rest else "No feature is numeric: encode these texts as numbers.")
     if empty or len(texts) > len(strangers):
-        remedies.append("correct the cells, remove their rows, or leave their columns out with features (--features)")
+        remedies.append("Correct the cells, remove their rows, or leave their columns out with features (--features).")
     if any("," in t for t in texts):
-        remedies.append("decimals are written with a point")
-    raise BadInput(f"data file {str(path)!r}, {_first(texts + empty, 'cells')}. "
-                   + ". ".join(r[0].upper() + r[1:] for r in remedies) + ".")
+        remedies.append("Decimals are written with a point.")
+    return file.refuse(texts + empty, " ".join(remedies), "cells")
 
 
-def _chosen(path, names, client, target, features):
+def _chosen(file, client, target, features):
+    names = file.names
     for what, name in (("client", client), ("target", target)):
         if not isinstance(name, str):
             refuse(what, name, "a column is named by a text", f"Of {shortened(', '.join(names))}.")
     given = [n for n in names if n not in (client, target)] if features is None else listed(
         features, "features", "is a list of column names", 'For example ["age", "dose"].')
+    known = one_of(*names, rule=f"is no column of {Path(file.path).name}, which has {', '.join(names)}",
+                   remedy="Name one of these.")
     for what, name in (("client", client), ("target", target), *(("features", f) for f in given)):
-        if not is_one_of(name, names):
-            refuse(what, name, f"is no column of {Path(path).name}, which has {', '.join(names)}", "Name one of these.")
+        known(name, what)
     if client == target:
         refuse("target", target, "is the client column as well", "Predict another column.")
     for name, says in ((client, "says who owns a row"), (target, "is what is predicted")):
@@ -255,34 +231,41 @@ def quantiles(values, bands):
     return [sorted(values)[k * len(values) // bands] for k in range(1, bands)]
 
 
-def _groups(path, names, lines, client, bands, values):
+def banded(values, bands):
+    """The group of each number, those between the same quantiles; without gaps, which heavy ties would leave."""
+    cuts = quantiles(values, bands)
+    group = [sum(v >= c for c in cuts) for v in values]
+    used = sorted(set(group))
+    return [used.index(g) for g in group]
+
+
+def _groups(file, client, bands, values):
     """(labels, group of each row); values: the client column as numbers, where it is cut into bands."""
-    cells = [(k, row[names.index(client)]) for k, row in lines]
+    cells = file.column(client)
     ownerless = [f"line {k}, column {client!r}: the row has no owner" for k, cell in cells if not cell]
     if ownerless:
-        raise BadInput(f"data file {str(path)!r}, {_first(ownerless, 'rows')}. Name the client or remove the row.")
+        file.refuse(ownerless, "Name the client or remove the row.", "rows")
     if bands is not None:
-        cuts = quantiles(values, bands)
-        group = [sum(v >= c for c in cuts) for v in values]
-        used = sorted(set(group))  # heavy ties can leave a band empty
-        labels = []
-        for g in used:
-            own = [v for v, h in zip(values, group, strict=True) if h == g]
-            labels.append(f"{_short(min(own))}..{_short(max(own))}" if min(own) < max(own) else _short(min(own)))
-        return labels, [used.index(g) for g in group]
+        group = banded(values, bands)
+        owned = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
+        ends = [(min(own), max(own)) for own in owned]
+        return [f"{_short(low)}..{_short(high)}" if low < high else _short(low) for low, high in ends], group
     keys, text = [_decimal(cell) for _, cell in cells], _short
     if any(v is None for v in keys):
         keys, text = [cell for _, cell in cells], str
     order = sorted(set(keys))
     if len(order) > MANY:
-        refuse(
-            "client",
-            client,
-            f"has {len(order)} different values, which would be as many clients",
-            "Cut a numeric column with bands, for example bands=5 (--bands 5).",
-        )
+        refuse("client", client, f"has {len(order)} different values, which would be as many clients",
+               "Cut a numeric column with bands, for example bands=5 (--bands 5).")
     index = {v: k for k, v in enumerate(order)}
     return [text(v) for v in order], [index[v] for v in keys]
+
+
+def by_client(columns, answers, group):
+    """(A, y, rows): rows of the columns and answers of each group of rows, and how many they are."""
+    members = [[j for j, g in enumerate(group) if g == k] for k in range(max(group) + 1)]
+    A = [[[column[j] for column in columns] for j in m] for m in members]
+    return A, [[answers[j] for j in m] for m in members], [len(m) for m in members]
 
 
 def _short(value):
@@ -293,28 +276,24 @@ def _some(texts):
     return ", ".join(texts[:5]) + (", .." if len(texts) > 5 else "")
 
 
-def _weights(weights, members, total):
+def by_rows(weights, rows):
+    """Weights in words, as numbers for `Ridge`: those of clients with so many rows."""
     if isinstance(weights, str):
-        if weights not in ("rows", "uniform"):
-            refuse("weights", weights, 'is "rows", "uniform", or one weight per client', "Choose one of these.")
-        return None if weights == "uniform" else [Fraction(len(m), total) for m in members]
+        one_of("rows", "uniform", rule='is "rows", "uniform", or one weight per client', remedy="Choose one of these.")(
+            weights, "weights")
+        return None if weights == "uniform" else [Fraction(k, sum(rows)) for k in rows]
     return weights
 
 
 # ---- scales ----------------------------------------------------------------------------------------------
-def _scaling(path, table, features, target, standardise):
-    if standardise == "none":
-        return {}
-    scaling = {}
-    for name in (*features, *([target] if standardise == "all" else [])):
-        column = table[name]
-        if min(column) == max(column):
-            raise BadInput(
-                f"data file {str(path)!r}, column {name!r}: it is constant ({_short(column[0])}), so it cannot "
-                'be standardised. Leave it out of the features (--features), or use standardise="none".'
-            )
-        scaling[name] = short_scale(column) if standardise == "short" else _moments(column)
-    return scaling
+def _scaling(file, table, features, target, standardise):
+    """{column: (shift, scale)}"""
+    scaled = () if standardise == "none" else (*features, target) if standardise == "all" else features
+    for name in scaled:
+        if min(table[name]) == max(table[name]):
+            file.refuse(f"column {name!r}: it is constant ({_short(table[name][0])}), so it cannot be standardised",
+                        'Leave it out of the features (--features), or use standardise="none".')
+    return {name: (short_scale if standardise == "short" else _moments)(table[name]) for name in scaled}
 
 
 def _moments(column):
@@ -334,4 +313,4 @@ def short_scale(column):
     return round(100 * mean / scale) * scale / 100, scale
 
 
-__all__ = ["Reading", "quantiles", "read_cells", "read_ridge", "short_scale"]
+__all__ = ["Cells", "Reading", "banded", "by_client", "by_rows", "numbers", "quantiles", "read_cells", "read_ridge", "short_scale"]
