@@ -82,7 +82,7 @@ def within(low, high=None, ends="[]", remedy="Give a number there."):
             if ends[0] == "(" and value == low:
                 refuse(what, value, "must not vanish identically" if low == 0 else rule, "Give a symbol, or a number there.")
             return value
-        v = None if value is None else fraction(value)
+        v = None if value is None else fraction(value, what)
         if v is None or v < low or (v == low and ends[0] == "(") or (
                 high is not None and (v > high or (v == high and ends[1] == ")"))):
             refuse(what, str(value) if type(value) is Fraction else value, rule, remedy)

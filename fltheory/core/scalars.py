@@ -41,38 +41,38 @@ LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond,
 LARGE_PRIME = 125400843116101835337516765011159373743  # of no special form: the first prime after a hash
 
 
-def fraction(value) -> Fraction:
-    """The exact rational of a declared number; a float is taken at its dyadic value.
+def fraction(value, what="number") -> Fraction:
+    """The exact rational of a declared number, named `what` in messages; a float is taken at its dyadic value.
 
     Raises BadInput for NaN, infinity, booleans and unreadable strings.
     """
     if isinstance(value, Fraction):
         return value
     if isinstance(value, (bool, np.bool_)):
-        refuse("number", value, "a truth value is no number", "Write 0 or 1.")
+        refuse(what, value, "a truth value is no number", "Write 0 or 1.")
     if isinstance(value, np.timedelta64):  # numpy counts it among the integers
-        refuse("number", value, "a duration is no number", "Give a number in the units of the problem.")
+        refuse(what, value, "a duration is no number", "Give a number in the units of the problem.")
     if isinstance(value, (int, np.integer)):
         return Fraction(int(value))
     if isinstance(value, (float, np.floating)):
         if not np.isfinite(value):
-            refuse("number", float(value), "must be finite", "Remove NaN and infinities from the input.")
+            refuse(what, float(value), "must be finite", "Remove NaN and infinities from the input.")
         return Fraction(*map(int, value.as_integer_ratio()))
     if isinstance(value, str):
         try:
             power = re.search("[eE]([+-]?[0-9_]+)", value[:LONGEST])
             if len(value) > LONGEST or (power and abs(int(power[1])) > LONGEST):
-                refuse("number", value, f"has more than {LONGEST} digits", 'Write for example "1/20", "0.05" or "3".')
+                refuse(what, value, f"has more than {LONGEST} digits", 'Write for example "1/20", "0.05" or "3".')
             return Fraction(value)
         except (ValueError, ZeroDivisionError) as error:
             if isinstance(error, BadInput):
                 raise
-            refuse("number", value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
+            refuse(what, value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
     if type(value).__name__ in ("fmpq", "fmpz"):
         return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
     if isinstance(value, numbers.Rational):  # of another library
         return Fraction(int(value.numerator), int(value.denominator))
-    refuse("number", value, f"a {type(value).__name__} is no number fltheory knows",
+    refuse(what, value, f"a {type(value).__name__} is no number fltheory knows",
            "Give an int, a Fraction, a string such as '1/20', or a float.")
 
 

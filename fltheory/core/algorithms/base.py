@@ -71,6 +71,12 @@ class Algorithm(Record):
         return state.x
 
 
+def only_full(draw):
+    """Refuse a round in which somebody is missing."""
+    if not isinstance(draw.who, slice) or not (draw.present == 1).all():
+        refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
+
+
 def advance(algorithm, problem, state, draw):
     """One round as the law means it: rounds that do not happen (empty and skipped) keep the state."""
     new = algorithm.round(problem, state, draw)

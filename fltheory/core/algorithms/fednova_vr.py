@@ -4,10 +4,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.algorithms.base import Algorithm, only_full
 from fltheory.core.algorithms.solvers import Vanilla, descend, local_solver
 from fltheory.core.arrays import spread
-from fltheory.core.errors import refuse
 from fltheory.core.records import declared, one_of
 
 
@@ -46,8 +45,7 @@ class FedNovaVR(Algorithm):
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
     def round(self, problem, s, draw):
-        if not isinstance(draw.who, slice) or not (draw.present == 1).all():
-            refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
+        only_full(draw)
         cohort = problem.at(draw.who)
         p = cohort.p[..., None]
         correction = (p * s.d).sum(-2)[..., None, :] - s.d

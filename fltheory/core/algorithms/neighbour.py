@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.algorithms.base import Algorithm, only_full
 from fltheory.core.arrays import matvec_rows, spread, to_numpy
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
+from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.records import declared, within
 from fltheory.core.scalars import Modular, Number, Numbers, declare, fraction
 
@@ -27,12 +28,9 @@ def _edges(values, what):
     graph = declare(values, what)
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or not (graph == graph.T).all():
         refuse(what, graph.tolist(), "edge weights are a symmetric (n, n) array", "Use (p + p')/2.")
-    if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)):
-        if graph.min() < 0 or graph.sum(1).min() <= 0:
-            refuse(what, graph.tolist(), "weights are >= 0 and no client is isolated", "Drop isolated clients.")
-        total = graph.sum()
-        if total != 1 if graph.dtype == object else abs(total - 1) > 1e-12:
-            refuse(what, graph.tolist(), f"edge weights sum to 1, these to {total}", "Divide them by their sum.")
+    unit_sum(graph.reshape(-1), what, "edge weights are >= 0 and sum to 1")
+    if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)) and graph.sum(1).min() <= 0:
+        refuse(what, graph.tolist(), "no client is isolated", "Drop isolated clients.")
     return tuple(map(tuple, graph.tolist()))
 
 
@@ -60,8 +58,7 @@ class NeighbourAveraging(Algorithm):
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
 
     def round(self, problem, s, draw):
-        if not isinstance(draw.who, slice) or not (draw.present == 1).all():
-            refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
+        only_full(draw)
         cohort = problem.at(draw.who)
         w = spread(s.x, draw.who) + 0 * s.w
         u = matvec_rows(self.graph, s.w) / problem.p[..., None]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import put, spread, take
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.records import declared, one_of
 
 
 class State(NamedTuple):
@@ -25,13 +25,8 @@ class VRLSGD(Algorithm):
     random steps) or "mean" (tau is the plain mean over the cohort).
     """
 
-    divisor: str = "own"
+    divisor: str = declared(one_of("own", "mean", remedy="Choose which number of steps divides."), "own")
     stateful: ClassVar[bool] = True
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not is_one_of(self.divisor, ("own", "mean")):
-            refuse("divisor", self.divisor, 'is "own" or "mean"', "Choose which number of steps divides.")
 
     def init(self, problem, x0, draw=None):
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))

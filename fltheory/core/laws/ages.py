@@ -13,6 +13,7 @@ from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.masks import Masks, _check
+from fltheory.core.laws.modes import stationary_law
 from fltheory.core.records import count, declared
 
 MOST_MODES = 1000
@@ -109,11 +110,7 @@ class Ages(Masks):
             now = self._move(now)
         if self._move(now) == now:
             return now
-        chain = np.array(self.chain(), dtype=object)
-        kernel, _ = linalg.nullspace(chain.T - linalg.identity(self.modes, chain))
-        if kernel.shape[1] != 1:
-            refuse("law", self.law, "the stationary law of its ages must be unique", "Use an irreducible chain.")
-        return list(kernel[:, 0] / kernel[:, 0].sum())
+        return stationary_law(np.array(self.chain(), dtype=object), "Use an irreducible chain.")
 
     def _move(self, mass):
         out = [Fraction(0)] * self.modes

@@ -18,11 +18,11 @@ from fltheory.core.elements import Symbolic
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.problems.base import Rows
+from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.records import Record, count, declared, flag
-from fltheory.core.scalars import declare, entries, fraction, is_count, is_rational
+from fltheory.core.scalars import declare, entries, fraction, is_count
 
 LARGEST_SUPPORT = 70_000
-ROUNDED = Fraction(1, 10**12)  # how far from 1 the sum of float probabilities may be
 MOST_STEPS = 10**6
 
 
@@ -98,7 +98,7 @@ def _steps(steps, what):
 
 
 def _sigma(value, what):
-    sigma = fraction(value)
+    sigma = fraction(value, what)
     if sigma < 0:
         refuse(what, value, "a standard deviation is >= 0", "Give sigma >= 0.")
     if sigma > 10**100:
@@ -329,20 +329,10 @@ def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
     Symbols pass where the sum is 1 identically. Raises BadInput.
     """
     given = declare(values, what).reshape(-1)
-    if not given.size:
-        refuse(what, values, rule, "Give at least one number.")
-    if any(isinstance(v, Symbolic) for v in given):
-        exact, total = tuple(given), sum(given[1:], given[0])
-        wrong = total != 1
-    else:
-        exact = tuple(fraction(v) for v in given)
-        total = sum(exact)
-        wrong = any(v < 0 for v in exact) or (abs(total - 1) > ROUNDED if given.dtype == np.float64 else total != 1)
-        exact = exact if wrong or total == 1 else tuple(v / total for v in exact)
-    if wrong:
-        refuse(what, [str(v) for v in exact], f"{rule}, these to {shown(float(total)) if is_rational(total) else total}",
-               "Divide them by their sum.")
-    return exact
+    unit_sum(given, what, rule)
+    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in given]
+    total = sum(exact[1:], exact[0])
+    return tuple(exact) if total == 1 else tuple(v / total for v in exact)
 
 
 def probabilities(values, n, what):

@@ -36,6 +36,14 @@ def _each_steps(steps, what):
     return tuple(map(check_steps, listed(steps, what, "is a list of local steps", "Give one entry per mode.")))
 
 
+def stationary_law(matrix, remedy):
+    """The one distribution that a transition matrix (modes, modes) keeps."""
+    kernel, _ = linalg.nullspace(matrix.T - linalg.identity(len(matrix), matrix))
+    if kernel.shape[1] != 1:
+        refuse("matrix", f"{kernel.shape[1]} closed classes", "the stationary law must be unique", remedy)
+    return list(kernel[:, 0] / kernel[:, 0].sum())
+
+
 @dataclass(frozen=True)
 class Chain(Law):
     """A finite Markov chain of participation sets: mode k means the clients `sets[k]` take part.
@@ -100,12 +108,7 @@ class Chain(Law):
         P = np.array(self.matrix, dtype=object)
         if self.initial is not None and self._irreducible() and tuple(np.array(self.initial) @ P) == self.initial:
             return list(self.initial)  # as of Markov, whose joint chain is too large for elimination
-        kernel, _ = linalg.nullspace(P.T - linalg.identity(self.modes, P))
-        if kernel.shape[1] != 1:
-            refuse("matrix", f"{kernel.shape[1]} closed classes", "the stationary law must be unique",
-                   "Use an irreducible chain or give `initial`.")
-        v = kernel[:, 0]
-        return list(v / v.sum())
+        return stationary_law(P, "Use an irreducible chain or give `initial`.")
 
     def steps_of(self, n, mode=0):
         if self.per_mode_steps is None:

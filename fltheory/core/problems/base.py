@@ -10,7 +10,8 @@ import numpy as np
 from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import refuse
 from fltheory.core.problems import plain
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, domain_of, fraction
+from fltheory.core.problems.shapes import unit_sum
+from fltheory.core.scalars import FLOAT, Domain, declare, domain_of, fraction
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,7 @@ def check_weights(weights, n, what="weights"):
     w = declare(weights, what)
     if w.shape != (n,):
         refuse(what, w.shape, f"one weight per client, so shape ({n},)", "Give n weights or None for uniform ones.")
-    kind = domain_of(w)
-    if kind in (FLOAT, RATIONAL):
-        if any(v < 0 for v in w):
-            refuse(what, [str(v) for v in w], "no weight may be negative", "Clip or drop the client.")
-        with np.errstate(over="ignore"):
-            total = sum(w)
-        if (total != 1) if kind is RATIONAL else not abs(total - 1) <= 1e-12:
-            refuse(what, [str(v) for v in w], f"weights sum to 1, these to {total}", "Divide them by their sum.")
-    elif sum(w[1:], w[0]) != 1:
-        refuse(what, [str(v) for v in w], "weights sum to 1 identically", "Write the last one as 1 minus the others.")
+    unit_sum(w, what)
     return w
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import FLOAT, declare, fraction
+from fltheory.core.scalars import FLOAT, RATIONAL, declare, domain_of, fraction
 
 
 def shaped(values, what, *axes, **sizes):
@@ -23,6 +23,16 @@ def symmetric(matrix, what, rule="is symmetric", name="M"):
     floats = matrix.dtype == np.float64
     if np.abs(matrix - matrix.T).max() > 1e-12 * max(np.abs(matrix).max(), 1e-300) if floats else not (matrix == matrix.T).all():
         refuse(what, matrix.tolist(), rule, f"Use ({name} + {name}')/2.")
+
+
+def unit_sum(numbers, what, rule="weights are not negative and sum to 1"):
+    """Refuse declared numbers (n,) unless they are >= 0 and sum to 1: floats to 1e-12, symbols identically."""
+    kind = domain_of(numbers)
+    with np.errstate(over="ignore"):
+        total = sum(numbers[1:], numbers[0]) if len(numbers) else 0
+    wrong = not abs(total - 1) <= 1e-12 if kind is FLOAT else total != 1
+    if wrong or (kind in (FLOAT, RATIONAL) and min(numbers) < 0):
+        refuse(what, [str(v) for v in numbers], f"{rule}, these to {total}", "Divide them by their sum.")
 
 
 def sequence(values, what):
@@ -83,4 +93,4 @@ def pad(parts, shape=None):
     return out
 
 
-__all__ = ["check_lengths", "check_reg", "clients", "pad", "sequence", "shaped", "symmetric"]
+__all__ = ["check_lengths", "check_reg", "clients", "pad", "sequence", "shaped", "symmetric", "unit_sum"]

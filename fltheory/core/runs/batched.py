@@ -14,9 +14,11 @@ from fltheory.core.operators.setting import prepare
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.network import Network
+from fltheory.core.problems.shapes import shaped
+from fltheory.core.records import count, within
 from fltheory.core.runs.audit import audit_rounds, of_replicate, replay
 from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
-from fltheory.core.scalars import FLOAT, Torch, declare, fraction, is_count
+from fltheory.core.scalars import FLOAT, Torch, fraction
 from fltheory.core.statistics import Stream2, moments
 from fltheory.core.streams import Stream
 from fltheory.core.trace import Trace
@@ -41,19 +43,19 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     import torch
     phases = _phases(algorithm, rounds)
     total = sum(k for _, k in phases)
-    _check(replicates, seed, tail, chunk)
-    replicates, seed, chunk = int(replicates), int(seed), int(chunk)
+    replicates, chunk = (count(1, MOST_REPLICATES, remedy="Give a positive int.")(v, what)
+                         for what, v in (("replicates", replicates), ("chunk", chunk)))
+    seed = count(0, 2**128 - 1, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")(seed, "seed")
     domain = Torch(_device(device))
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
     prob = problem.to(domain)
     algorithms = [a.to(domain) for a, _ in phases]
-    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
-    if start.shape != (problem.d,):
-        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All replicates share it.")
+    start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
     if metrics is not None and (not isinstance(metrics, dict)
                                 or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
         refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
     measures = _measures(problem, domain, metrics or {})
+    tail = within(0, 1, "(]", "Give a fraction of the rounds, for example 0.25.")(tail, "tail")
     tail_rounds = max(1, round(float(fraction(tail)) * total))
     key = None if checkpoint is None else run_key(phases, problem, laws, metrics or {}, sorted(measures), replicates, seed,
                                                   domain.device, start, tail_rounds, chunk)
@@ -129,24 +131,8 @@ def _phases(algorithm, rounds):
     for entry in phases:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
             refuse("phases", entry, "a phase is a pair (algorithm, rounds)", "List (algorithm, rounds) pairs.")
-    for _, k in phases:
-        if not is_count(k) or k > MOST_ROUNDS:
-            refuse("rounds", k, f"a run has at least one round (and at most {MOST_ROUNDS})", "Give an int >= 1.")
-    return [(a, int(k)) for a, k in phases]
-
-
-def _check(replicates, seed, tail, chunk):
-    for what, v in (("replicates", replicates), ("chunk", chunk)):
-        if not is_count(v) or v > MOST_REPLICATES:
-            refuse(what, v, f"is an int >= 1 (and at most {MOST_REPLICATES})", "Give a positive int.")
-    if not is_count(seed, 0) or seed >= 2**128:
-        refuse("seed", seed, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")
-    try:
-        good = 0 < fraction(tail) <= 1
-    except BadInput:  # it would name a number, not the argument
-        good = False
-    if not good:
-        refuse("tail", tail, "a fraction of the rounds in (0, 1]", "For example 0.25.")
+    number = count(1, MOST_ROUNDS, f"a run has at least one round (and at most {MOST_ROUNDS})")
+    return [(a, number(k, "rounds")) for a, k in phases]
 
 
 def _device(device):
