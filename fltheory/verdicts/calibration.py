@@ -29,6 +29,7 @@ from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.records import count
 from fltheory.core.relations import agrees
 from fltheory.core.scalars import FLOAT, fraction, have, need
 from fltheory.core.statistics import clopper_pearson, moments
@@ -189,8 +190,7 @@ def calibrate(repetitions=1000, seed=0, only=(), jobs=1, on_rows=None) -> tuple[
     MissingLibrary without torch.
     """
     for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            refuse(what, value, f"is an int >= {least}", "Give another.")
+        count(least)(value, what)
     need("torch", "repeated runs")
     known = checks()
     unknown = [name for name in only if name not in {c.name for c in known}]

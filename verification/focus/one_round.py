@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 
 from fltheory.core import linalg
+from fltheory.core.evidence import Terms
 from fltheory.core.laws.draw import Draw, everyone
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.relations import at_most
 from fltheory.core.scalars import FLOAT, RATIONAL, fraction
-from fltheory.verdicts.claims.evidence import Terms
-from fltheory.verdicts.claims.relations import at_most
 from verification.focus.formulas import lemmas as f
 
 GRID = 64  # worst states are rounded to multiples of 1/64 of their largest entry

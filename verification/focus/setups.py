@@ -9,8 +9,8 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.streams import Stream
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from verification.focus.bugs.figures import PreviousModelMifa
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level

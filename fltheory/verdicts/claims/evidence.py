@@ -3,19 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fltheory.core.evidence import (
-    FALSIFIED,
-    HOLDS,
-    INCONCLUSIVE,
-    STRENGTH,
-    Bounds,
-    Comparison,
-    Terms,
-    evidence_of,
-    number,
-    show,
-    weakest,
-)
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, number, show
 
 OUT_OF_SCOPE, SKIPPED, ERROR = "OUT_OF_SCOPE", "SKIPPED", "ERROR"
 PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN = "PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN"
@@ -44,5 +32,4 @@ class InstanceVerdict:
 
 
 __all__ = ["CERTIFIED", "CONFIRMED", "ERROR", "FALSE", "FALSIFIED", "HOLDS", "INCONCLUSIVE", "NOT_CONFIRMED", "OPEN",
-           "OUT_OF_SCOPE", "PROVED", "SKIPPED", "STRENGTH", "SUPPORTED", "VACUOUS", "Bounds", "Comparison",
-           "InstanceVerdict", "Terms", "evidence_of", "number", "show", "weakest"]
+           "OUT_OF_SCOPE", "PROVED", "SKIPPED", "STRENGTH", "SUPPORTED", "VACUOUS", "InstanceVerdict", "number", "show"]

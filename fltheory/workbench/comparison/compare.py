@@ -8,8 +8,9 @@ from fltheory.core.operators.setting import prepare
 from fltheory.core.operators.stability import StableSteps
 from fltheory.core.optima import optimum
 from fltheory.core.problems.base import Problem
+from fltheory.core.records import count
 from fltheory.core.runs import _device
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, have, is_count
+from fltheory.core.scalars import FLOAT, RATIONAL, declare, have
 from fltheory.workbench.comparison.measure import Measurement, measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict
@@ -44,12 +45,9 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
-        if not is_count(v, least):
-            refuse(what, v, f"is an int >= {least}", f"For example {max(least, 1)}.")
+        count(least)(v, what)
     if problem.native not in (FLOAT, RATIONAL):
         refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
-    if not hasattr(law, "cohorts") or isinstance(law, type):
-        refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
     if start.shape != (problem.d,):
         refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")

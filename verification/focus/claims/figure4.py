@@ -5,7 +5,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from verification.focus import setups
 from verification.focus.bugs import structure as other
 from verification.focus.bugs.baselines import weights_never_used, weights_normalised

@@ -2,7 +2,7 @@
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.trace import Interval
+from fltheory.core.statistics import Interval
 from verification.focus.bugs.figures import PreviousModelMifa, mifa_as_published, mifa_measured_twice
 from verification.focus.formulas import figures as f
 from verification.focus.instances import line, plane
