@@ -6,6 +6,7 @@ the function values cancel. Nothing else is believed.
 """
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -14,8 +15,8 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.errors import refuse
 from fltheory.core.scalars import fraction, need
-from fltheory.core.worstcase.forms import number
-from fltheory.core.worstcase.programme import SOLVED, Programme, float_, floats, solved, svec, triangle
+from fltheory.core.worstcase.forms import float_, floats, number
+from fltheory.core.worstcase.programme import TOLERANCES, Programme, triangle
 
 DIGITS = 12
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4)  # relative: how much of the value is given away so that rounding stays inside
@@ -88,38 +89,56 @@ def certify(programme: Programme, value: float) -> Certificate | None:
 
 
 def interior(programme, bound):
-    """Multipliers as far inside all their conditions as a bound allows: max t with S >= t, L >= t, y >= t times a share."""
-    import clarabel
-    rows, target = programme.rows, programme.objective
-    m, less = len(rows), len(programme.less)
-    constants = np.array([float_(r.constant) for r in rows])
-    parts, right, cones = [], [], []
-
-    def add(block, column, rhs, cone):
-        parts.append(np.hstack([block, np.reshape(column, (-1, 1))]))
-        right.append(np.atleast_1d(rhs))
-        cones.append(cone)
-    values = np.array([floats(r.values) for r in rows]).reshape(m, -1).T
-    if len(values):
-        basis, sizes, _ = np.linalg.svd(values, full_matrices=False)
-        keep = basis[:, sizes > 1e-10 * sizes[0]].T
-        add(keep @ values, np.zeros(len(keep)), keep @ floats(target.values), clarabel.ZeroConeT(len(keep)))
-    add(-np.eye(m)[:less], np.zeros(less), np.zeros(less), clarabel.NonnegativeConeT(less)) if less else None
-    add(-constants[None], 0.0, bound - float_(target.constant), clarabel.NonnegativeConeT(1))
-    add(np.zeros((1, m)), 1.0, 1.0, clarabel.NonnegativeConeT(1))
+    """Multipliers as far inside all their conditions as a bound allows: the largest t <= 1 with S >= t and L >= t, or None."""
+    cp = need("cvxpy", "certificates of worst cases")
+    rows, target, less = programme.rows, programme.objective, len(programme.less)
+    y, t = cp.Variable(len(rows)), cp.Variable()
+    inside = [t <= 1, -np.array([float_(r.constant) for r in rows]) @ y <= bound - float_(target.constant)]
+    inside += [y[:less] >= 0] if less else []
+    inside += cancelling(np.array([floats(r.values) for r in rows]).reshape(len(rows), -1).T, y, floats(target.values))
     for b, k in enumerate(map(len, programme.faces)):
         if k:
-            stack = np.array([svec(programme.seen(r, b)) for r in rows]).T
-            add(-stack, svec(np.eye(k)), -svec(programme.seen(target, b)), clarabel.PSDTriangleConeT(k))
+            stack = np.array([programme.seen(r, b) for r in rows]).reshape(len(rows), -1).T
+            inside.append(cp.reshape(stack @ y, (k, k), order="C") - programme.seen(target, b) >> t * np.eye(k))
     at = less + len(programme.same)
     for matrix in programme.matrices:
-        k, pick = len(matrix), np.zeros((len(matrix) * (len(matrix) + 1) // 2, m))
-        i, j = triangle(k)
-        pick[np.arange(len(i)), at + np.arange(len(i))] = np.where(i == j, 1.0, 1 / np.sqrt(2.0))
-        add(pick, svec(np.eye(k)), np.zeros(len(i)), clarabel.PSDTriangleConeT(k))
+        i, j = triangle(len(matrix))
+        L = sum(-y[at + e] * pair(len(matrix), a, b) / 2 for e, (a, b) in enumerate(zip(i, j, strict=True)))
+        inside.append(L >> t * np.eye(len(matrix)))
         at += len(i)
-    found = solved(np.append(np.zeros(m), -1.0), np.vstack(parts), np.concatenate(right), cones)
-    return np.array(found.x[:m]) if str(found.status) == SOLVED and found.x[-1] > 0 else None
+    return y.value if solved(cp, t, inside) and t.value > 0 else None
+
+
+def pair(k, i, j):
+    """The (k, k) matrix with e_i e_j' + e_j e_i', which is 2 e_i e_i' on the diagonal."""
+    out = np.zeros((k, k))
+    out[i, j] += 1
+    out[j, i] += 1
+    return out
+
+
+def cancelling(A, y, b):
+    """A y = b without the equations that follow from others."""
+    if not len(A):
+        return []
+    basis, sizes, _ = np.linalg.svd(A, full_matrices=False)
+    keep = basis[:, sizes > 1e-10 * sizes[0]].T
+    return [(keep @ A) @ y == keep @ b]
+
+
+def solved(cp, objective, conditions) -> bool:
+    """Whether the solver maximised the objective under the conditions to its full satisfaction."""
+    problem = cp.Problem(cp.Maximize(objective), conditions)
+    for tolerance in TOLERANCES:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a solution may be inaccurate is said by the status
+                problem.solve(solver="CLARABEL", tol_gap_abs=tolerance, tol_gap_rel=tolerance, tol_feas=tolerance)
+        except cp.error.SolverError:
+            continue
+        if problem.status == "optimal":
+            return True
+    return False
 
 
 def rounded(values, less):
@@ -146,4 +165,4 @@ def repaired(rows, target, y, less, same=0):
     return y
 
 
-__all__ = ["Certificate", "certify", "holds", "interior", "matrices", "repaired", "rounded"]
+__all__ = ["Certificate", "certify", "holds", "interior", "matrices", "repaired", "rounded", "solved"]

@@ -88,3 +88,13 @@ def dot(u, v) -> Form:
 def square(u) -> Form:
     """|u|^2."""
     return dot(u, u)
+
+
+def float_(value):
+    return int(value.p) / int(value.q) if hasattr(value, "p") else float(value)
+
+
+def floats(array):
+    """Floats of an array of exact numbers."""
+    array = np.asarray(array, dtype=object)
+    return np.array([float_(v) for v in array.reshape(-1)], dtype=float).reshape(array.shape)

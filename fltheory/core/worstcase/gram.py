@@ -6,6 +6,7 @@ leaves into means. What clients of a class do apart from their mean then lies in
 """
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.problems.base import Problem, check_weights
-from fltheory.core.scalars import RATIONAL, fraction
-from fltheory.core.worstcase.forms import Condition, Form, dot, number, square
+from fltheory.core.scalars import RATIONAL
+from fltheory.core.worstcase.forms import Condition, Form, dot, floats, number, square
 
 LARGEST = 96  # leaves: the programme then has about 4,700 unknowns
 
@@ -28,6 +29,11 @@ class Point:
 
     def __init__(self, x, gradient, value, leaves, index):
         self.x, self.gradient, self.value, self.leaves, self.index = x, gradient, value, leaves, index
+
+    @functools.cached_property
+    def floats(self):
+        """x in floats."""
+        return floats(self.x)
 
     def __iter__(self):
         return iter((self.x, self.gradient, self.value))
@@ -109,16 +115,12 @@ class Gram(Problem):
 
     def _nearest(self, i, x):
         """The recorded point nearest in coefficients, and the power of two above its distance."""
-        best, unit, least = None, number(1), math.inf
-        if self.domain is not RATIONAL:  # symbols have no size: leaves as they are, values counted from the first point
-            return next(iter(self.points[i].values()), None), unit
-        for point in self.points[i].values():
-            far = max(abs(float(fraction(c))) for c in x - point.x)
-            if far < least:
-                best, least = point, far
-        if best is not None and least > 0:
-            unit = number(Fraction(2) ** math.ceil(math.log2(least)))
-        return best, unit
+        known = list(self.points[i].values())
+        if self.domain is not RATIONAL or not known:  # symbols have no size: leaves stay as they are
+            return (known[0] if known else None), number(1)
+        far = np.abs(floats(x) - [p.floats for p in known]).max(axis=1)  # decides nothing but the scale of a leaf
+        k = int(far.argmin())
+        return known[k], number(Fraction(2) ** math.ceil(math.log2(far[k]))) if far[k] > 0 else number(1)
 
     def _clients(self, who):
         return np.arange(len(self.classes)) if isinstance(who, slice) else np.asarray(who)

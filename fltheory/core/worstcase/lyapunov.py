@@ -13,12 +13,12 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import RATIONAL, fraction
-from fltheory.core.worstcase.certificate import repaired, rounded
+from fltheory.core.scalars import RATIONAL, fraction, need
+from fltheory.core.worstcase.certificate import cancelling, pair, repaired, rounded, solved
 from fltheory.core.worstcase.classes import SmoothConvex
-from fltheory.core.worstcase.forms import Form, dot, number
+from fltheory.core.worstcase.forms import Form, dot, floats, number
 from fltheory.core.worstcase.gram import Gram, built
-from fltheory.core.worstcase.programme import SOLVED, Programme, floats, solved, svec, triangle
+from fltheory.core.worstcase.programme import Programme, triangle
 from fltheory.core.worstcase.setting import Setting, of
 from fltheory.core.worstcase.view import View
 
@@ -102,62 +102,26 @@ class _Search:
         return (P, q, tuple(y)) if y is not None and self.holds(rate, P, q, y) else None
 
     def _floats(self, rate):
-        """P, q and multipliers as far inside the conditions as the scale 100 >= P allows; None if the solver finds none."""
-        import clarabel
-        m, k, sizes = len(self.conditions), self.k, [len(face) for face in self.programme.faces]
-        count = len(self.pairs)
-        width = count + 1 + m + 1                       # P's triangle, q, multipliers, margin t
-        twice = np.array([1.0 if i == j else 2.0 for i, j in self.pairs] + [1.0])
-        root = np.array([1.0 if i == j else np.sqrt(2.0) for i, j in self.pairs])
-        parts, right, cones = [], [], []
+        """P, q and multipliers as far inside the conditions as the scale 1000 >= P allows; None if the solver finds none."""
+        cp = need("cvxpy", "Lyapunov functions")
+        y, t, P, q = cp.Variable(len(self.conditions)), cp.Variable(), cp.Variable((self.k, self.k), symmetric=True), cp.Variable()
+        weights = cp.hstack([*(P[i, j] * (1 if i == j else 2) for i, j in self.pairs), q])
+        first, eye = pair(self.k, 0, 0) / 2, np.eye(self.k)
+        inside = [t <= 1, q >= 0, P - first >> t * eye, 1e3 * eye >> P]
+        inside += [y[:self.less] >= 0] if self.less else []
 
-        def add(block, rhs, cone):
-            parts.append(block)
-            right.append(rhs)
-            cones.append(cone)
-
-        def columns(V, conditions, t):
-            out = np.zeros((len(t), width))
-            out[:, :count + 1], out[:, count + 1:-1], out[:, -1] = V, conditions, t
-            return out
-        shrink = float(rate)
-        values = [np.array([floats(r.values) for r in rows]).reshape(len(rows), -1)
-                  for rows in (self.before, self.after, self.conditions)]
-        if values[0].shape[1]:
-            V = ((values[1] - shrink * values[0]) * twice[:, None]).T
-            full = columns(-V, values[2].T, np.zeros(len(V)))
-            basis, scale, _ = np.linalg.svd(full, full_matrices=False)
-            keep = basis[:, scale > 1e-10 * scale[0]].T
-            add(keep @ full, np.zeros(len(keep)), clarabel.ZeroConeT(len(keep)))
-        inequality = np.zeros((self.less + 1, width))
-        inequality[:self.less, count + 1:count + 1 + self.less] = -np.eye(self.less)
-        inequality[self.less, count] = -1.0
-        add(inequality, np.zeros(self.less + 1), clarabel.NonnegativeConeT(self.less + 1))
-        add(columns(np.zeros((1, count + 1)), np.zeros((1, m)), np.ones(1)), np.ones(1), clarabel.NonnegativeConeT(1))
-        for j, s in enumerate(sizes):
+        def shrinking(read):
+            return np.array([read(a) - float(rate) * read(b) for b, a in zip(self.before, self.after, strict=True)])
+        values = shrinking(lambda row: floats(row.values)), np.array([floats(r.values) for r in self.conditions])
+        if values[0].size:
+            both = np.hstack([-values[0].T, values[1].T])
+            inside += cancelling(both, cp.hstack([weights, y]), np.zeros(len(both)))
+        for j, s in enumerate(map(len, self.programme.faces)):
             if s:
-                before, after, conditions = (np.array([svec(self.programme.seen(r, j)) for r in rows]).reshape(len(rows), -1)
-                                             for rows in (self.before, self.after, self.conditions))
-                V = ((after - shrink * before) * twice[:, None]).T
-                add(columns(V, -conditions.T, svec(np.eye(s))), np.zeros(len(V)), clarabel.PSDTriangleConeT(s))
-        P = np.zeros((count, width))
-        P[:, :count] = np.diag(root)
-        first = np.zeros(count)
-        first[0] = 1.0
-        eye = svec(np.eye(k))
-        inside = P.copy()
-        inside[:, -1] = -eye
-        add(-inside, -first, clarabel.PSDTriangleConeT(k))
-        add(P, 1e3 * eye, clarabel.PSDTriangleConeT(k))
-        target = np.zeros(width)
-        target[-1] = -1.0
-        found = solved(target, np.vstack(parts), np.concatenate(right), cones)
-        if str(found.status) != SOLVED or found.x[-1] <= 1e-9:
-            return None
-        x, M = np.array(found.x), np.zeros((k, k))
-        for (i, j), v in zip(self.pairs, x, strict=False):
-            M[i, j] = M[j, i] = v
-        return M, float(x[count]), x[count + 1:-1]
+                V = shrinking(lambda row, j=j: self.programme.seen(row, j)).reshape(len(self.before), -1).T
+                conditions = np.array([self.programme.seen(r, j) for r in self.conditions]).reshape(len(self.conditions), -1).T
+                inside.append(cp.reshape(conditions @ y - V @ weights, (s, s), order="C") >> t * np.eye(s))
+        return (P.value, float(q.value), y.value) if solved(cp, t, inside) and t.value > 1e-9 else None
 
 
 def _rows(setting, centre, size):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fltheory.core.errors import MissingLibrary, TooLarge
 from fltheory.core.scalars import need
-from fltheory.core.worstcase.forms import Condition, Form, number
+from fltheory.core.worstcase.forms import Condition, Form, float_, floats, number
 
 SOLVED = "Solved"
 UNBOUNDED = "DualInfeasible"
@@ -137,28 +137,20 @@ class Programme:
                                 sparse.hstack([-sparse.identity(s), sparse.csc_matrix((s, len(self.place)))])]).tocsc()
         cones += [clarabel.PSDTriangleConeT(k) for k in sizes if k]
         target = self.flat(self.objective)
-        found = solved(-target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones)
+        for tolerance in TOLERANCES:
+            settings = clarabel.DefaultSettings()
+            settings.verbose, settings.max_threads = False, 1
+            settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+            zero = sparse.csc_matrix((len(target), len(target)))
+            found = clarabel.DefaultSolver(zero, -target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones, settings).solve()
+            if str(found.status) in (SOLVED, UNBOUNDED):
+                break
         x, at, blocks = np.array(found.x), 0, []
         for k in sizes:
             blocks.append(smat(x[at:at + k * (k + 1) // 2], k))
             at += k * (k + 1) // 2
         return Solution(str(found.status), -found.obj_val + float_(self.objective.constant), blocks, x[at:],
                         np.array(found.z[:len(self.rows)]) * sign)
-
-
-def solved(target, matrix, right, cones):
-    """Clarabel's answer to: minimise target x with right - matrix x in the cones. The last one, where it is content with none."""
-    import clarabel
-    from scipy import sparse
-    for tolerance in TOLERANCES:
-        settings = clarabel.DefaultSettings()
-        settings.verbose, settings.max_threads = False, 1
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        zero = sparse.csc_matrix((len(target), len(target)))
-        found = clarabel.DefaultSolver(zero, target, sparse.csc_matrix(matrix), right, cones, settings).solve()
-        if str(found.status) in (SOLVED, UNBOUNDED):
-            break
-    return found
 
 
 @dataclass
@@ -188,16 +180,6 @@ def _independent(T):
         left.remove(k)
         T = T - np.outer(T[:, k], T[k]) / T[k, k]
     return sorted(kept)
-
-
-def float_(value):
-    return int(value.p) / int(value.q) if hasattr(value, "p") else float(value)
-
-
-def floats(array):
-    """Floats of an array of exact numbers."""
-    array = np.asarray(array, dtype=object)
-    return np.array([float_(v) for v in array.reshape(-1)], dtype=float).reshape(array.shape)
 
 
 def triangle(k):

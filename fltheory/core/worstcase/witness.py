@@ -14,7 +14,8 @@ from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Problem
 from fltheory.core.scalars import FLOAT, fraction
 from fltheory.core.worstcase.classes import QuadraticClass
-from fltheory.core.worstcase.programme import SOLVED, float_, floats
+from fltheory.core.worstcase.forms import float_, floats
+from fltheory.core.worstcase.programme import SOLVED
 from fltheory.core.worstcase.view import FloatView
 
 TIGHTER = Fraction(1, 100_000)  # share of the curvature range given away so that the points interpolate strictly
