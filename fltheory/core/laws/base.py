@@ -85,12 +85,10 @@ class RandomSteps(Record):
 
     def sample(self, uniforms):
         """uniforms (..., n) in [0,1) -> steps (..., n)."""
-        edges = self._edges
-        if self.independent:
-            return np.array([s for _, s in self.choices])[np.searchsorted(edges, uniforms, side="right")]
         n = uniforms.shape[-1]
         table = np.stack([np.broadcast_to(np.array(s), (n,)) for _, s in self.choices])
-        return table[np.searchsorted(edges, uniforms[..., 0], side="right")]
+        drawn = np.searchsorted(self._edges, uniforms if self.independent else uniforms[..., :1], side="right")
+        return table[drawn, np.arange(n)]
 
 
 def _steps(steps, what):

@@ -9,7 +9,8 @@ from fltheory.core.arrays import is_torch
 from fltheory.core.errors import refuse
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.problems.shapes import check_lengths, clients
-from fltheory.core.scalars import FLOAT, is_count
+from fltheory.core.records import count
+from fltheory.core.scalars import FLOAT
 
 
 class Logistic(RowLoss):
@@ -24,25 +25,25 @@ class Logistic(RowLoss):
     """
 
     def __init__(self, A, labels, reg, classes=None, weights=None, name=""):
-        if classes is not None and (not is_count(classes, 2) or classes > 10_000):
-            refuse("classes", classes, "an int >= 2 (and at most 10,000), or None for two", "Leave it out for labels 0/1.")
+        classes = count(2, 10_000, "an int >= 2 (and at most 10,000), or None for two", "Leave it out for labels 0/1.")(
+            2 if classes is None else classes, "classes")
         A, labels = clients(A, "A", 2), clients(labels, "labels", 1)
         check_lengths(A, labels, "labels")
-        count = classes or 2
-        if count == 2 and all(k in (-1, 1) for v in labels for k in v) and any(k == -1 for v in labels for k in v):
+        if classes == 2 and all(k in (-1, 1) for v in labels for k in v) and any(k == -1 for v in labels for k in v):
             labels = [(v + 1) / 2 for v in labels]  # the signs s themselves
         for i, v in enumerate(labels):
-            if any(k not in range(count) for k in v):
-                signs = " or all -1/+1" if count == 2 else ""
-                refuse(f"labels[{i}]", sorted({str(k) for k in v}), f"labels are 0..{count - 1}{signs}, over all clients together",
+            if any(k not in range(classes) for k in v):
+                signs = " or all -1/+1" if classes == 2 else ""
+                refuse(f"labels[{i}]", sorted({str(k) for k in v}), f"labels are 0..{classes - 1}{signs}, over all clients "
+                       "together",
                        "Renumber them, for example by [names.index(v) for v in labels] with one list of names for all clients.")
-        self.classes = count
-        self.binary = count == 2
+        self.classes = classes
+        self.binary = classes == 2
         self.curvature = Fraction(1, 4) if self.binary else Fraction(1, 2)
         index = [FLOAT.array(v).astype(int) for v in labels]
-        targets = [(2.0 * v - 1)[:, None] if self.binary else np.eye(count)[v] for v in index]
+        targets = [(2.0 * v - 1)[:, None] if self.binary else np.eye(classes)[v] for v in index]
         scale = [np.full(len(v), 1 / len(v)) for v in index]
-        self._finish([FLOAT.array(a) for a in A], targets, scale, reg, weights, name, 1 if self.binary else count)
+        self._finish([FLOAT.array(a) for a in A], targets, scale, reg, weights, name, 1 if self.binary else classes)
 
     def _loss(self, u, t):
         if self.binary:

@@ -6,10 +6,11 @@ import math
 import numpy as np
 
 from fltheory.core.arrays import broadcast, to_numpy
-from fltheory.core.errors import BadInput, is_one_of, refuse
+from fltheory.core.errors import BadInput, refuse
 from fltheory.core.problems.base import Problem, Rows, check_weights
 from fltheory.core.problems.rows import client_major, pick
 from fltheory.core.problems.shapes import check_lengths, clients, pad, sequence
+from fltheory.core.records import one_of
 from fltheory.core.scalars import FLOAT, Torch, entries, need
 
 LOSSES = ("cross-entropy", "half-squares")
@@ -31,8 +32,8 @@ class Network(Problem):
 
     def __init__(self, module_factory, inputs, targets, loss="cross-entropy", weights=None, name=""):
         need("torch", "neural networks")
-        if not callable(loss) and not is_one_of(loss, LOSSES):
-            refuse("loss", loss, f"is one of {', '.join(LOSSES)}, or a function", "Choose how outputs are compared.")
+        if not callable(loss):
+            one_of(*LOSSES, rule=f"is one of {', '.join(LOSSES)}, or a function", remedy="Choose one.")(loss, "loss")
         inputs, targets = (clients([_floats(v, f"{what}[{i}]") for i, v in enumerate(sequence(parts, what))], what)
                            for what, parts in (("inputs", inputs), ("targets", targets)))
         check_lengths(inputs, targets, "targets")

@@ -6,7 +6,7 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.arrays import is_torch, to_numpy
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries
+from fltheory.core.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
 
 
 class PlainCohort:
@@ -97,9 +97,7 @@ def _indices(problem, who):
     if isinstance(who, slice):
         return who if who == slice(None) else np.arange(problem.n)[who]
     array = entries(to_numpy(who) if is_torch(who) else who, "who")
-    good = array.ndim and array.size and all(isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_))
-                                             for v in array.reshape(-1))
-    if not good or not all(0 <= v < problem.n for v in array.reshape(-1)):
+    if not (array.ndim and array.size and all(is_count(v, 0) and v < problem.n for v in array.reshape(-1))):
         refuse("who", who, f"a cohort is an array of indices of clients, from 0 to {problem.n - 1}", "For example [0].")
     return array.astype(np.int64)
 

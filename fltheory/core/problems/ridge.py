@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core import linalg
-from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import pick
 from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad
+from fltheory.core.records import one_of
 from fltheory.core.scalars import FLOAT
 
 CONVENTIONS = ("half-mean", "half-sum", "sum")
@@ -30,8 +30,7 @@ class Ridge(Quadratic):
     _data = ("H", "b", "offset", "rows", "answers", "ridge", "factor")
 
     def __init__(self, A, y, reg, weights=None, convention="half-mean", name=""):
-        if not is_one_of(convention, CONVENTIONS):
-            refuse("convention", convention, f"is one of {', '.join(CONVENTIONS)}", "They differ by factors.")
+        one_of(*CONVENTIONS, remedy="They differ by factors.")(convention, "convention")
         A, y, reg = clients(A, "A", 2), clients(y, "y", 1), check_reg(reg)
         check_lengths(A, y, "y")
         if np.float64 in (A[0].dtype, y[0].dtype, reg.dtype):

@@ -158,15 +158,6 @@ class RowLoss(Problem):
         """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg."""
         return self._cached_constants
 
-    def _loss(self, u, t):
-        raise NotImplementedError
-
-    def _slope(self, u, t):
-        raise NotImplementedError
-
-    def _curve(self, u, t):
-        raise NotImplementedError
-
 
 def _counts(sizes, like):
     if is_torch(like):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.core.errors import refuse
+from fltheory.core.errors import listed, refuse
 from fltheory.core.scalars import FLOAT, RATIONAL, declare, domain_of, fraction
 
 
@@ -37,10 +37,7 @@ def unit_sum(numbers, what, rule="weights are not negative and sum to 1"):
 
 def sequence(values, what):
     """A sequence with one entry per client as a list; refused if it is empty or no sequence."""
-    try:
-        values = list(values)
-    except Exception:  # a foreign object's own iteration may raise anything
-        refuse(what, values, "is a sequence with one entry per client", "Give a list of arrays.")
+    values = listed(values, what, "is a sequence with one entry per client", "Give a list of arrays.")
     if not values:
         refuse(what, values, "has at least one client", "Give a list with one array per client.")
     return values
