@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 
-__all__ = ["Stream", "blocks"]
+__all__ = ["Stream"]
 
 # Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
 _VERSION = b"fltheory.stream.1"
@@ -70,16 +70,16 @@ class Stream:
         new.seed, new.labels, new._encoded = self.seed, self.labels + labels, self._encoded + b"".join(map(_encode, labels))
         return new
 
-    def key(self, purpose=b""):
-        """The 128-bit Philox key as 16 bytes; `purpose`, at most 16 bytes, separates uses of one stream."""
-        return hashlib.blake2b(self._encoded, digest_size=16, person=purpose).digest()
+    def key(self):
+        """The 128-bit Philox key as 16 bytes."""
+        return hashlib.blake2b(self._encoded, digest_size=16).digest()
 
-    def generator(self, purpose=b""):
+    def generator(self):
         """A fresh numpy Generator on Philox at counter 0; two calls give the same numbers.
 
         The raw bits are fixed for ever; numpy may change a distribution method between its versions.
         """
-        key = np.frombuffer(self.key(purpose), dtype="<u8").astype(np.uint64)
+        key = np.frombuffer(self.key(), dtype="<u8").astype(np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
 
     def random(self, shape):
@@ -89,19 +89,6 @@ class Stream:
     def standard_normal(self, shape):
         """`generator().standard_normal(shape)`, without the cost of a new generator."""
         return _rekeyed(self.key()).standard_normal(shape)
-
-    # The two below use keys of their own: drawn from one key they would share bits and be correlated.
-
-    def uniforms(self, shape):
-        """Uniforms in [0, 1) of this shape (int or tuple), float64; the same on every call."""
-        return self.generator(b"uniforms").random(shape)
-
-    def integers(self, high, shape):
-        """Integers in [0, high), 1 <= high <= 2**63, of this shape, int64; the same on every call.
-
-        Raises ValueError for high out of range.
-        """
-        return self.generator(b"integers").integers(high, size=shape)
 
 
 class _Shared(threading.local):
@@ -122,17 +109,3 @@ def _rekeyed(key):
     state["state"]["key"] = np.frombuffer(key, dtype="<u8").astype(np.uint64)
     _SHARED.bits.state = state
     return _SHARED.generator
-
-
-def blocks(total, size):
-    """Iterate (index, start, stop) over range(total) in blocks of `size`, the last one maybe shorter.
-
-    Give block `index` the stream child(index): with a fixed size, the numbers of a replicate do not depend on
-    how blocks are shared out.  Raises ValueError unless total >= 0 and size >= 1, TypeError for non-ints.
-    """
-    for name, value, least in (("total", total, 0), ("size", size, 1)):
-        if not _is_int(value):
-            raise TypeError(f"{name} is {value!r}; it must be an int, not a {type(value).__name__}; cast it")
-        if value < least:
-            raise ValueError(f"{name} is {value}; it must be at least {least}; pass a larger int")
-    return ((index, start, min(start + size, total)) for index, start in enumerate(range(0, total, size)))

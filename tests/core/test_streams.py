@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.core.streams import Stream, blocks
+from fltheory.core.streams import Stream
 
 quick = settings(derandomize=True, deadline=None, max_examples=50)
 labels = st.lists(
@@ -82,62 +82,25 @@ def test_bad_labels_are_refused(label):
 
 def test_draws_do_not_depend_on_call_order():
     root = Stream(11, "noise")
-    forward = [root.child(i).uniforms(4) for i in range(5)]
-    backward = [root.child(i).uniforms(4) for i in reversed(range(5))][::-1]
+    forward = [root.child(i).random(4) for i in range(5)]
+    backward = [root.child(i).random(4) for i in reversed(range(5))][::-1]
     assert np.array_equal(forward, backward)
     np.random.seed(0)
-    assert np.array_equal(root.uniforms(3), root.uniforms(3))
+    assert np.array_equal(root.random(3), root.random(3))
     state = np.random.get_state()[1].copy()
-    root.uniforms(10)
+    root.random(10)
     assert np.array_equal(np.random.get_state()[1], state)
 
 
 def test_draws_have_the_right_laws():
     s = Stream(2, "law")
     n = 40_000
-    u, k = s.uniforms((n // 4, 4)), s.integers(6, n)
-    assert u.dtype == np.float64 and k.dtype == np.int64
-    assert u.shape == (n // 4, 4)
+    u = s.random((n // 4, 4))
+    assert u.dtype == np.float64 and u.shape == (n // 4, 4)
     assert abs(u.mean() - 0.5) < 0.01 and u.min() >= 0 and u.max() < 1
-    assert np.all(np.abs(np.bincount(k, minlength=6) / n - 1 / 6) < 0.01) and len(np.bincount(k)) == 6
-    # Purposes, siblings and parents are independent.
-    others = [k, s.child(0).uniforms(n), s.child(1).uniforms(n), s.generator().random(n)]
+    # Siblings and parents are independent.
+    others = [s.child(0).random(n), s.child(1).random(n), s.child("a").standard_normal(n)]
     assert all(abs(np.corrcoef(u.ravel(), other)[0, 1]) < 0.03 for other in others)
-    with pytest.raises(ValueError):
-        s.integers(0, 3)
-
-
-@quick
-@given(st.integers(0, 200), st.integers(1, 50))
-def test_blocks_cover_the_range(total, size):
-    found = list(blocks(total, size))
-    assert [index for index, _, _ in found] == list(range(len(found)))
-    assert [i for _, start, stop in found for i in range(start, stop)] == list(range(total))
-    assert all(stop - start == size for _, start, stop in found[:-1])
-    assert all(start < stop for _, start, stop in found)
-
-
-def test_blocks_refuse_at_once():
-    # At the call, not at the first iteration: the mistake is there.
-    for bad in ((-1, 2), (3, 0)):
-        with pytest.raises(ValueError, match="at least"):
-            blocks(*bad)
-    for bad in ((3, 2.0), (True, 2), ("3", 1)):
-        with pytest.raises(TypeError, match="must be an int"):
-            blocks(*bad)
-
-
-def test_blocks_are_independent_of_sharing_out():
-    root = Stream(3, "replicates")
-
-    def draw(chosen):
-        return {start: root.child(index).uniforms(stop - start) for index, start, stop in chosen}
-
-    everything = list(blocks(10, 4))
-    together = draw(everything)
-    apart = draw(everything[1::2]) | draw(everything[::2])
-    assert together.keys() == apart.keys()
-    assert all(np.array_equal(together[k], apart[k]) for k in together)
 
 
 def test_drawing_at_once_gives_the_generators_numbers():
