@@ -10,15 +10,9 @@ import numpy as np
 from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import refuse
 from fltheory.core.problems import plain
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.scalars import FLOAT, Domain, declare, domain_of, fraction
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A mini-batch sample: indices (..., m, b) into each client's rows."""
-
-    index: object
 
 
 @dataclass(frozen=True)
@@ -182,3 +176,6 @@ class Cohort:
         on the first gradient alone, or (..., m, d + personal) on both.
         """
         return self._problem._gradient_pair(self._who, w, theta, sample)
+
+
+__all__ = ["Cohort", "Constants", "Problem", "Rows", "check_weights"]

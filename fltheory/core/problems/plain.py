@@ -1,12 +1,21 @@
 """Values and gradients of a problem that no round has converted yet: in the arithmetic of its data and of the point."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.arrays import is_torch, to_numpy
 from fltheory.core.errors import refuse
 from fltheory.core.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A mini-batch sample: indices (..., m, b) into each client's rows."""
+
+    index: object
 
 
 class PlainCohort:
@@ -27,8 +36,6 @@ class PlainCohort:
         return self._ask("grad_pair", sample, w=(w, self._problem.d), theta=(theta, self._problem.personal))
 
     def _ask(self, name, sample, **points):
-        from fltheory.core.problems.base import Rows
-
         places = self.n if isinstance(self._who, slice) else self._who.shape[-1]
         declared = {what: point(v, what, (places, d), free=(1, d)) for what, (v, d) in points.items()}
         if sample is not None and not isinstance(sample, Rows):
@@ -107,4 +114,4 @@ def _index(array, device):
     return torch.as_tensor(np.asarray(array), device=device)
 
 
-__all__ = ["PlainCohort", "arithmetic", "ask", "handed_out", "point"]
+__all__ = ["PlainCohort", "Rows", "arithmetic", "ask", "handed_out", "point"]
