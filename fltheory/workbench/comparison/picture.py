@@ -53,18 +53,17 @@ def _curves(ax, e, rounds, at, colour, marker, k):
         line = np.where((path.error > 0) & (path.error < LARGEST), path.error, np.nan)
         ax.plot(at, line, color=colour, **PREDICTION)
         held.append(line)
-    floor = _floor(e)
+    floor = e.predicted.told("floor")
     if floor is not None:
         ax.axhline(floor, color=colour, **FLOOR | {"linewidth": 1})
         held.append(np.array([floor]))
-    distance = e.predicted.numbers.get("distance")
-    if distance is not None and not e.predicted.diverges and distance > e.predicted.rounding.get("distance", 0):
+    distance = e.predicted.told("distance")
+    if distance is not None and not e.predicted.diverges:
         ax.plot([at[-1]], [distance**2], color=colour, zorder=3, **FIXED_POINT)
         held.append(np.array([distance**2]))
     if trace is not None:
-        picked = np.unique(
-            np.linspace(0, rounds, SHOWN).astype(int) + (k * rounds // (4 * SHOWN) if rounds > 50 else 0)
-        )
+        shift = k * rounds // (4 * SHOWN) if rounds > 50 else 0  # so that the markers of methods stand apart
+        picked = np.unique(np.linspace(0, rounds, SHOWN).astype(int) + shift)
         picked = picked[picked <= rounds]
         mean = trace.mean()[picked]
         spans = [trace.interval(int(t), level=LEVEL) for t in picked]
@@ -76,17 +75,11 @@ def _curves(ax, e, rounds, at, colour, marker, k):
     return [v for v in values if np.isfinite(v) and v > 0]
 
 
-def _floor(e):
-    """The predicted error floor, or None where it is 0 as far as floats tell."""
-    floor = e.predicted.numbers.get("floor")
-    return floor if floor is not None and floor > e.predicted.rounding.get("floor", 0) else None
-
-
 def _ends(e):
     """First and last error of a method, predicted or else measured, and its floor; nan where there is none."""
     known = e.predicted.path.error if e.predicted.path is not None else None
     known = e.measured.trace.mean() if known is None and e.measured.trace is not None else known
-    floor = _floor(e)
+    floor = e.predicted.told("floor")
     return *((np.nan, np.nan) if known is None else (known[0], known[-1])), np.nan if floor is None else floor
 
 

@@ -47,6 +47,11 @@ class Prediction:
         """Whether the mean, or its second moment, grows geometrically."""
         return any((self.numbers.get(name) or 0) > 1 + GROWING for name in ("rate", "mean_square_rate"))
 
+    def told(self, name):
+        """A number that float64 tells from 0, or None."""
+        value = self.numbers.get(name)
+        return value if value is not None and value > self.rounding.get(name, 0) else None
+
     def put(self, name, make):
         """numbers[name] = make(), or None and the reason why not."""
         try:
