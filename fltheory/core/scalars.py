@@ -258,9 +258,13 @@ class _Rational(Domain):
     name = "rationals"
     exact = True
 
+    @functools.cached_property
+    def _number(self):
+        return need("flint", "exact rationals").fmpq
+
     def scalar(self, value):
         f = fraction(value)
-        return need("flint", "exact rationals").fmpq(f.numerator, f.denominator)
+        return self._number(f.numerator, f.denominator)
 
     def owns(self, value):
         return is_rational(value)

@@ -17,6 +17,7 @@ from fltheory.core.scalars import (
     Field,
     Modular,
     Torch,
+    _Rational,
     declare,
     domain_of,
     fraction,
@@ -188,7 +189,7 @@ def test_rationals_stay_exact_and_floats_are_derived():
 
 def test_exact_numbers_need_flint_and_floats_do_not(monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
-    for domain in (RATIONAL, Modular(WORD), Balls()):
+    for domain in (_Rational(), Modular(WORD), Balls()):
         with pytest.raises(MissingLibrary, match="python-flint"):
             domain.scalar(1)
     a, = Field("of_nobody_else").symbols  # claims that name symbols can be read all the same
