@@ -9,6 +9,7 @@ from fltheory.core.linalg import to_fractions
 from fltheory.core.scalars import RATIONAL
 from verification.focus.bugs import structure as bugs
 from verification.focus.claims.sg_lemmas import recorded_rounds
+from verification.focus.coded import centres, curvatures
 from verification.focus.recorded import recorded, spread_form
 
 SETS = [(1, 0, 1), (0, 1, 0), (0, 0, 0), (1, 1, 1), (0, 0, 1)]
@@ -40,7 +41,7 @@ def test_the_recorded_round_is_the_round(i):
 def test_without_noise_the_stored_gradient_says_the_point(instance):
     for s in states(recorded(instance)):
         z, g = to_fractions(s.z)[:, 0], to_fractions(s.g)[:, 0]
-        assert all(v == gradient / h + c for v, gradient, h, c in zip(z, g, instance.h, instance.c, strict=True))
+        assert all(v == gradient / h + c for v, gradient, h, c in zip(z, g, curvatures(instance), centres(instance), strict=True))
 
 
 def test_the_spread_is_a_form_of_the_state():
@@ -48,7 +49,7 @@ def test_the_spread_is_a_form_of_the_state():
     op = i.op_anywhere
     state = np.array([Q(k * k, 3) for k in range(op.dimension)], dtype=object)
     at = dict(zip(op.reach.names, state, strict=True))
-    assert state @ spread_form(op.reach.names) @ state == sum((at["x[0]"] - at[f"z[{k}][0]"]) ** 2 for k in range(i.N))
+    assert state @ spread_form(op.reach.names) @ state == sum((at["x[0]"] - at[f"z[{k}][0]"]) ** 2 for k in range(i.n))
 
 
 def test_one_bug_is_unbiased():

@@ -109,7 +109,7 @@ def coded_round(i, algorithm, S, x, **rows):
     like = a.init(problem, np.array([x], dtype=object))
     state = like._replace(**{name: np.array([[v] for v in values], dtype=object) if isinstance(values, list)
                              else np.array([values], dtype=object) for name, values in rows.items()})
-    return a.round(problem, state, ft.everyone(i.N, i.tau, np.array([int(k in S) for k in range(1, i.N + 1)])))
+    return a.round(problem, state, ft.everyone(i.n, i.tau, np.array([int(k in S) for k in range(1, i.n + 1)])))
 
 
 def column(leaf):
@@ -127,51 +127,16 @@ def x_star(i):
 
 def around_optimum(i, x, k):
     """h_i = grad f_i(0) + k_i/(eta tau), with the data moved so that x* = 0."""
-    b = [*i.b[:-1], -total(i.b[:-1]) if i.N > 1 else 0 * i.x]
+    b = [*i.b[:-1], -total(i.b[:-1]) if i.n > 1 else 0 * i.x]
     problem = type(i.problem).from_linear([[[a]] for a in i.a], [[v] for v in b])
     return i.but(problem=problem), [v / (i.eta * i.tau) - w for v, w in zip(k, b, strict=True)], [-w for w in b]
 
 
-def _mu(i):
-    return min(i.h)
+def curvatures(i):
+    """h_i of clients on the line."""
+    return list(i.problem.H[:, 0, 0])
 
 
-def _L(i):
-    return max(i.h)
-
-
-def minimiser(i):
-    return ft.linalg.solve(i.problem.H.sum(0), i.problem.b.sum(0))[0]
-
-
-def _square_root_step(i, factor):
-    """(left, right) of eta <= q^1.5/(factor), both squared; factor is given squared."""
-    return (i.eta**2 * factor, i.q**3)
-
-
-local = ft.Hypothesis("local steps", r"$\eta\le q_{\min}^{3/2}/(8\sqrt2L(\tau-1))$, squared",
-                      lambda i: _square_root_step(i, 128 * _L(i) ** 2 * (i.tau - 1) ** 2))
-participation = ft.Hypothesis("participation", r"$\eta\le q_{\min}^{3/2}/(4L\sqrt{6N})$, squared",
-                              lambda i: _square_root_step(i, 96 * _L(i) ** 2 * i.N))
-weights = ft.Hypothesis("smallest averaging weight", r"$q_{\min}$", lambda i: (i.q, min(i.law.averaging_weights(i.N))))
-never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (1, sum(i.law.averaging_weights(i.N))))
-theorem4_steps = [ft.Hypothesis("strongly convex step", r"$\eta\cdot3N(16L^2/\mu+\mu/2)\le2q_{\min}$",
-                                lambda i: (i.eta * 3 * i.N * (16 * _L(i) ** 2 / _mu(i) + _mu(i) / 2), 2 * i.q)),
-                  participation, local,
-                  ft.Hypothesis("local drift", r"$\eta\cdot128(\tau-1)^2L^2N\le\mu$",
-                                lambda i: (i.eta * 128 * (i.tau - 1) ** 2 * _L(i) ** 2 * i.N, _mu(i))), weights, never_empty]
-
-
-def errors(i, rounds):
-    """E|x_r - x*|^2 before rounds 0 .. rounds - 1 from the literal start, by the derived operator."""
-    best = minimiser(i)
-    return [ft.fraction(X[0, 0]) - 2 * best * ft.fraction(m[0]) + best**2 for m, X in i.op.trajectory(rounds, i.x0)]
-
-
-def gap(i):
-    """Stationary E F(x) - F* on the line: half the mean curvature times the squared error."""
-    return i.problem.H.sum(0)[0, 0] / i.problem.n / 2 * i.op.floor()
-
-
-def squared_gradient(i):
-    return i.op.mean_gradient_square(i.problem, None, None)
+def centres(i):
+    """c_i of clients on the line."""
+    return list(i.problem.c[:, 0])

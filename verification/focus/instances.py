@@ -147,7 +147,7 @@ def symbols(make, n, tau, part, linear=False, law=False):
     says = "linear clients: b_i stands for any mean gradient of a local phase, eta for eta tau" if linear else \
         "every number of the state and of the problem is a symbol"
     return ft.Instance(f"{part}, N={n}, {'any tau' if linear else f'tau={tau}'}", problem, make(eta, tau), ft.Full(),
-                       domain=k, part=part, x=x, mu=mu, a=a, b=b, u=u, v=v, N=n, sets=[(), *sets],
+                       domain=k, part=part, x=x, mu=mu, a=a, b=b, u=u, v=v, sets=[(), *sets],
                        law_list=list(zip(chances, sets, strict=False)), says=says)
 
 
@@ -186,10 +186,7 @@ def theorem6_step(h, q, tau):
 def noisy(name, h, c, eta, tau=1, law=None, sigma=1, x0=0, **extra):
     """Clients h_i (x - c_i)^2/2 with stochastic gradients; x0 the literal start, q the smallest averaging weight."""
     law = ft.Full() if law is None else law
-    h, N = tuple(Q(v) for v in h), len(h)
-    q = extra.pop("q", None) or min(law.averaging_weights(N))
-    return ft.Instance(name, line(h, c), ft.Focus(eta, tau), law, noise=sigma, x0=[x0], h=h, c=tuple(Q(v) for v in c), N=N, q=q,
-                       sigma2=ft.fraction(sigma) ** 2, start=Q(x0),
+    return ft.Instance(name, line(h, c), ft.Focus(eta, tau), law, noise=sigma, x0=[x0], q=min(law.averaging_weights(len(h))),
                        **extra)
 
 
@@ -205,4 +202,4 @@ def at_step(i, eta):
 
 def participation_list(i):
     """[(probability, set)] of the instance's law."""
-    return law_of(i.law, i.N)
+    return law_of(i.law, i.n)

@@ -209,7 +209,7 @@ def along_one_path(i):
     start = state.x
     for _ in range(i.rounds):
         total += float((problem.gradient(state.x) ** 2).sum())
-        state = algorithm.round(problem, state, everyone(i.N, i.tau))
+        state = algorithm.round(problem, state, everyone(i.n, i.tau))
     return total, float(problem.value(start) - problem.value(FLOAT.array(np.array(i.best, dtype=object))))
 
 

@@ -69,7 +69,7 @@ def recorded(instance):
     """The instance with its algorithm, in whatever variant, recorded; z_i starts at client i's minimiser, where its
     gradient is the 0 that the literal start stores."""
     a = instance.algorithm
-    return instance.but(algorithm=Recorded(a.lr, a.steps, a, tuple((c,) for c in instance.c)))
+    return instance.but(algorithm=Recorded(a.lr, a.steps, a, instance.problem.c.tolist()))
 
 
 def spread_form(names):

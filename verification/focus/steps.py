@@ -11,26 +11,18 @@ from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, plane, st
 
 
-def smoothness(i):
-    return ft.fraction(i.constants.L)
-
-
-def curvature(i):
-    return ft.fraction(i.constants.mu)
-
-
 def squared(name, text, bound):
     """A step condition with both sides squared: eta^2 against bound(i)."""
     return ft.Hypothesis(name, text, lambda i: (ft.fraction(i.eta) ** 2, bound(i)))
 
 
-convex = ft.Hypothesis("strongly convex clients", r"$0<\mu$", lambda i: (0, curvature(i)), strict=True)
-smooth = ft.Hypothesis("smooth clients", r"$|\nabla^2f_i|\le L$, both signs", lambda i: (abs(curvature(i)), smoothness(i)))
+convex = ft.Hypothesis("strongly convex clients", r"$0<\mu$", lambda i: (0, i.mu), strict=True)
+smooth = ft.Hypothesis("smooth clients", r"$|\nabla^2f_i|\le L$, both signs", lambda i: (abs(i.mu), i.L))
 participation = ft.Hypothesis("participation", r"$0<q_{\min}$", lambda i: (0, i.q), strict=True)
-half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * smoothness(i) * (i.tau - 1) * i.eta, 1))
+half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * i.L * (i.tau - 1) * i.eta, 1))
 nonconvex = squared("steps of Theorem 1 (25)", r"$\eta\le\min\{1/(2L(\tau-1)),q^{3/2}/(8L\sqrt N),q/(16L\sqrt{2N}),1/(4LN)\}$, "
                                                "squared",
-                    lambda i: f.admissible(f.steps_nonconvex(i.N, smoothness(i), i.q, i.tau)))
+                    lambda i: f.admissible(f.steps_nonconvex(i.n, i.L, i.q, i.tau)))
 BUGS = [bugs.slow_server, wrong.tracking_reset]
 
 
@@ -51,7 +43,7 @@ def smallest_weight(law, n):
 
 def make(name, problem, law, tau, eta, init="zero", **extra):
     """An instance with its step; q is the smallest averaging weight of the law it was made with."""
-    return ft.Instance(name, problem, ft.Focus(eta, tau, init), law, N=problem.n, q=smallest_weight(law, problem.n), **extra)
+    return ft.Instance(name, problem, ft.Focus(eta, tau, init), law, q=smallest_weight(law, problem.n), **extra)
 
 
 def numbers(problem, law, tau):

@@ -225,7 +225,7 @@ def cor2_exact_floor(i):
 def _homogeneous(n, d):
     """n times one client, fed through the coded local step and the coded server."""
     base = _local_step(d)
-    return base.but(name=f"homogeneous, N={n}, d={d}", problem=ft.Quadratic([base.H] * n, [base.c] * n), n=n, d=d)
+    return base.but(name=f"homogeneous, N={n}, d={d}", problem=ft.Quadratic([base.H] * n, [base.c] * n))
 
 
 def _contraction():

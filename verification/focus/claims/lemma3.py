@@ -9,12 +9,12 @@ from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, st
 from verification.focus.one_round import Numbers, one_round, within
 
-third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * steps.smoothness(i) * (i.tau - 1) * i.eta, 1))
+third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * i.L * (i.tau - 1) * i.eta, 1))
 
 
 def _lemma3(i):
     s = one_round(i)
-    contraction, drop, spread = f.lemma3(i.eta, i.N, steps.smoothness(i), steps.curvature(i))
+    contraction, drop, spread = f.lemma3(i.eta, i.n, i.L, i.mu)
     if drop < 0:  # for eta > 1/(2NL) the term stands on the right, so that no side is negative
         return within(i, s.A1, server=contraction * s.A, gap=-drop * s.gap, consensus=spread * s.B)
     return within(i, s.A1 + drop * s.gap, server=contraction * s.A, consensus=spread * s.B)
@@ -41,7 +41,7 @@ def lem3(i):
     return _lemma3(i)
 
 
-below_mu = ft.Hypothesis("step", r"$\eta\le1/\mu$", lambda i: (i.eta * steps.curvature(i), 1))
+below_mu = ft.Hypothesis("step", r"$\eta\le1/\mu$", lambda i: (i.eta * i.mu, 1))
 lemma3_far = [steps.make("N=2, full, eta=1/mu, tau=1", line((1, 1), (1, -1)), ft.Full(), 1, 1)]
 
 
@@ -55,19 +55,19 @@ def lem3_corrected(i):
 
 
 half_root = ft.Hypothesis("local steps", r"$\eta\le1/(2L\sqrt{\tau-1})$, squared",
-                          lambda i: (4 * steps.smoothness(i) ** 2 * (i.tau - 1) * i.eta**2, 1))
+                          lambda i: (4 * i.L ** 2 * (i.tau - 1) * i.eta**2, 1))
 
 
 def summed_changes(i):
     """sum_k |y_k|^2 over the first tau - 1 changes of each client, and its pull distance squared."""
     s = Numbers(i)
     inside = s.changes()[:-1]
-    sums = [sum((ft.fraction((v[k] * v[k]).sum()) for v in inside), ft.fraction(0)) for k in range(i.N)]
+    sums = [sum((ft.fraction((v[k] * v[k]).sum()) for v in inside), ft.fraction(0)) for k in range(i.n)]
     return sums, [ft.fraction(((s.x - z) ** 2).sum()) for z in s.z]
 
 
 def _eq94(i, *factors):
-    return [ft.at_most(left, ft.Terms(pull=factor(steps.smoothness(i), i.tau) * distance), f"client {k}, {factor.__name__}")
+    return [ft.at_most(left, ft.Terms(pull=factor(i.L, i.tau) * distance), f"client {k}, {factor.__name__}")
             for k, (left, distance) in enumerate(zip(*summed_changes(i), strict=True), 1) for factor in factors or (f.eq94,)]
 
 
@@ -179,7 +179,7 @@ def eq95(i):
     2L^2N\sum_i(1-p_i)\|x_r-z_i\|^2+8\eta^2(\tau-1)^2L^4N\sum_ip_i\|x_r-z_i\|^2$.
     """
     s = one_round(i)
-    stale, drift = f.eq95(i.eta, i.N, steps.smoothness(i), i.tau)
+    stale, drift = f.eq95(i.eta, i.n, i.L, i.tau)
     return within(i, s.mismatch, stale=stale * s.absent, drift=drift * s.present)
 
 
@@ -188,4 +188,4 @@ def eq95(i):
 def eq96(i):
     r"""For $\eta\le1/(3L(\tau-1))$: the same mismatch is at most $3L^2NB_r$."""
     s = one_round(i)
-    return within(i, s.mismatch, consensus=f.eq96(i.N, steps.smoothness(i)) * s.B)
+    return within(i, s.mismatch, consensus=f.eq96(i.n, i.L) * s.B)

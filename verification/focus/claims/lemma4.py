@@ -9,12 +9,12 @@ from verification.focus.instances import line
 from verification.focus.one_round import one_round, semidefinite, state_vector, value, within, worst
 
 steps4 = steps.squared("steps of Lemma 4", r"$\eta\le\min\{q^{3/2}/(8L\sqrt N),q^{3/2}/(8L(\tau-1))\}$, squared",
-                       lambda i: f.admissible(f.steps_lemma4(i.N, steps.smoothness(i), i.q, i.tau)))
+                       lambda i: f.admissible(f.steps_lemma4(i.n, i.L, i.q, i.tau)))
 
 
 def _lemma4(i, coefficients):
     s = one_round(i)
-    contraction, factor = coefficients(i.eta, i.N, i.q)
+    contraction, factor = coefficients(i.eta, i.n, i.q)
     return within(i, s.B1, stale=contraction * s.B, gradient=factor * s.grad2_1)
 
 
@@ -60,7 +60,7 @@ def _e13_causes():
            ft.equal(sum(Q(3) ** 2 for _ in range(10)), 10 * Q(3) ** 2, "|1 y|_F^2 = N |y|^2 with N = 10 client rows, y = 3")]
     for N in (3, 4, 10):
         i = steps.largest("lem4", f"N={N}", line((1,) * N, (0,) * N), ft.Uniform(1), 1)
-        s, (contraction, factor) = one_round(i), f.lemma4(i.eta, i.N, i.q)
+        s, (contraction, factor) = one_round(i), f.lemma4(i.eta, i.n, i.q)
         printed = contraction * s.B + factor * s.grad2_1 - s.B1
         if N == 3:
             out.append(semidefinite(printed, "N=3, as printed:"))
@@ -77,10 +77,10 @@ ft.finding("e13-causes", kind="gap", breaks="lem4", check=_e13_causes,
            reading="f_i = x^2/2, one uniform client, tau = 1, every state: the printed bound fails for N = 4 and 10 and holds "
                    "for N = 3; with the factor N it holds for all three.", survives="lem4-corrected.")
 
-weights = ft.Hypothesis("smallest weight", r"$q_{\min}\le1/N$", lambda i: (i.q * i.N, 1))
-several = ft.Hypothesis("several clients", r"$N\ge2$", lambda i: (2, i.N))
+weights = ft.Hypothesis("smallest weight", r"$q_{\min}\le1/N$", lambda i: (i.q * i.n, 1))
+several = ft.Hypothesis("several clients", r"$N\ge2$", lambda i: (2, i.n))
 steps_corrected = steps.squared("corrected steps", r"$\eta\le\min\{q^{3/2}/(8LN),q^{3/2}/(8\sqrt2L(\tau-1))\}$, squared",
-                                lambda i: f.admissible(f.steps_lemma4_corrected(i.N, steps.smoothness(i), i.q, i.tau)))
+                                lambda i: f.admissible(f.steps_lemma4_corrected(i.n, i.L, i.q, i.tau)))
 lemma4 = steps.at_largest("lem4-corrected", [p for p in steps.CONVEX + steps.CONCAVE if p[1].n > 1], (1, 3))
 lemma4_smaller = [lemma4_broken.but(name="N=10, one at a time, x=1, z=1.15, corrected step", algorithm=ft.Focus("1/4000", 1))]
 
@@ -117,7 +117,7 @@ def lem4_total_expectation(i):
     r"""Lemma 4 as printed in total expectation along the literal start: $EB_r\le(1-q/3)EB_{r-1}+\frac{16\eta^2N^2}{3q}
     E\|\nabla F(x_r)\|^2$.
     """
-    contraction, factor = f.lemma4(i.eta, i.N, i.q)
+    contraction, factor = f.lemma4(i.eta, i.n, i.q)
     s = one_round(i)
     out = []
     for spread, label in ((s.B, ""), (s.B + i.eta**2 * s.pushed, ", with row 0")):
@@ -220,7 +220,7 @@ ft.finding("e10", kind="gap", breaks="eq113-corrected", check=_e10,
            step="(113) continues -(eta N/2 - eta^2 N^2 L)|grad F|^2 <= -eta N |grad F|^2", reading="As printed, with eta > 0.",
            survives="-eta N/4 for eta <= 1/(4LN) (eq113-corrected); the same in Theorem 5's proof.")
 
-small_step = ft.Hypothesis("step", r"$\eta\le1/(4LN)$", lambda i: (4 * steps.smoothness(i) * i.N * i.eta, 1))
+small_step = ft.Hypothesis("step", r"$\eta\le1/(4LN)$", lambda i: (4 * i.L * i.n * i.eta, 1))
 descent = steps.at_largest("eq123", steps.CONVEX + steps.CONCAVE, (1, 3), (1, "1/10"))
 
 
@@ -231,7 +231,7 @@ def eq123(i):
     +\frac{16L^2}NB_r$.
     """
     s = one_round(i)
-    scale, spread = f.eq123(i.eta, i.N, steps.smoothness(i))
+    scale, spread = f.eq123(i.eta, i.n, i.L)
     return within(i, s.grad2, descent=scale * (s.gap - s.gap1), consensus=spread * s.B)
 
 
@@ -245,10 +245,10 @@ averages = steps.at_largest("any", list(steps.CONVEX[:3] + steps.CONVEX[5:6] + s
                   "and, where F has a minimum, the sums over all rounds.")
 def eq128(i):
     r"""From a start with $B_0=0$: $\frac1R\sum_{r<R}EB_r\le\frac{16\eta^2N^2}{q^2}\frac1R\sum_{r<R}E\|\nabla F(x_r)\|^2$."""
-    s, factor = one_round(i), f.eq128(i.eta, i.N, i.q)
+    s, factor = one_round(i), f.eq128(i.eta, i.n, i.q)
     out = [line for R, B, G in s.sums(s.warm, 8, s.B, s.grad2) if R in (2, 3, 4, 8)
            for line in within(i, B, f"R = {R},", gradients=factor * G)]
-    if i.N * s.d > 4 or not ft.linalg.is_positive_definite(sum(s.H)):
+    if i.n * s.d > 4 or not ft.linalg.is_positive_definite(sum(s.H)):
         return out  # F without a minimum: the sums over all rounds do not exist
     B, G = (ft.linalg.matmul(s.warm.T, ft.linalg.matmul(s.total(V), s.warm)) for V in (s.B, s.grad2))
     return out + within(i, B, "all rounds,", gradients=factor * G)

@@ -15,7 +15,7 @@ from verification.focus.instances import law_of, line, plane, subsets, symbols
 
 def _both_trajectories(i):
     problem, a, b = i.problem.to(i.domain), i.algorithm.to(i.domain), i.scaffnew.to(i.domain)
-    x0, draw, out = i.domain.array(np.array(i.x0, dtype=object)), ft.everyone(i.N, i.tau), []
+    x0, draw, out = i.domain.array(np.array(i.x0, dtype=object)), ft.everyone(i.n, i.tau), []
     s, t = a.init(problem, x0), b.init(problem, x0)
     for r in range(1, 6):
         s, t = a.round(problem, s, draw), b.round(problem, t, draw)
@@ -31,7 +31,7 @@ rounds_of_both = [_pair(symbols(ft.Scaffold, n, tau, "one round")) for n, tau in
 any_local_phase = [_pair(symbols(ft.Scaffold, n, 1, "local phase", linear=True)) for n in (1, 2, 3, 4)]
 trajectories_of_both = ft.illustrate([ft.Instance(f"trajectory, {name}, tau={tau}", problem, ft.Scaffold("1/20", tau),
                                                   ft.Full(), part="trajectory",
-                                                  N=problem.n, x0=x0, scaffnew=ft.Scaffnew("1/20", tau))
+                                                  x0=x0, scaffnew=ft.Scaffnew("1/20", tau))
                                       for name, problem, x0 in (("plane", plane(), [3, -2]),
                                                                 ("line", line([1, 2, 4, 3], [1, -1, 0, 5]), [3]))
                                       for tau in (1, 3)])
@@ -47,15 +47,15 @@ def scaffold_scaffnew(i):
     r"""Under full participation with server step 1, SCAFFOLD (option II) is Scaffnew with fixed $\tau$ and $h_i=c_i-c$: the same
     server model, and again $h_i=c_i-c$ with $c=\frac1N\sum_ic_i$, after every round.
     """
-    everybody = range(1, i.N + 1)
+    everybody = range(1, i.n + 1)
     if i.part == "trajectory":
         return _both_trajectories(i)
-    c = total(i.u) / i.N
+    c = total(i.u) / i.n
     h = [v - c for v in i.u]
     first, second = coded_round(i, i.algorithm, everybody, i.x, c=c, ci=i.u), coded_round(i, i.scaffnew, everybody, i.x, h=h)
     out = [ft.equal(first.x, second.x, "server model"), ft.equal(column(second.h), [v - first.c[0] for v in column(first.ci)],
                                                                  "shifts"),
-           ft.equal(first.c[0], total(column(first.ci)) / i.N, "c is the mean of c_i")]
+           ft.equal(first.c[0], total(column(first.ci)) / i.n, "c is the mean of c_i")]
     if i.part == "local phase":  # alone, a client hands its local model to the server: one coded local step from any point x
         alone = [(coded_round(i, i.algorithm, (k,), i.x, c=c, ci=i.u).x[0], coded_round(i, i.scaffnew, (k,), i.x, h=h).x[0])
                  for k in everybody]
@@ -69,7 +69,7 @@ def _mismatch(i):
     if i.part != "law":
         return ft.ASSUMED
     best, out = x_star(i), []
-    for S in subsets(i.N)[:-1]:
+    for S in subsets(i.n)[:-1]:
         g = sum(ft.linalg.matmul(i.problem.H[k - 1], best[:, None])[:, 0] - i.problem.b[k - 1] for k in S)
         out.append((g * g).sum())
     return 0, min(out)
@@ -84,9 +84,9 @@ def _conserved(i):
     for S in i.sets:
         new = coded_round(i, i.algorithm, S, i.x, h=i.u)
         h = column(new.h)
-        out += [ft.equal([h[k - 1] for k in range(1, i.N + 1) if k not in S],
-                         [i.u[k - 1] for k in range(1, i.N + 1) if k not in S],
-                         f"absent shifts, S={S}")] if len(S) < i.N else []
+        out += [ft.equal([h[k - 1] for k in range(1, i.n + 1) if k not in S],
+                         [i.u[k - 1] for k in range(1, i.n + 1) if k not in S],
+                         f"absent shifts, S={S}")] if len(S) < i.n else []
         out += [ft.equal(total(h[k - 1] for k in S), total(i.u[k - 1] for k in S), f"sum over S={S}")] if S else []
         if len(S) == 1:
             out += [ft.equal(coded_round(i, i.algorithm, S, i.x).x, coded_round(i, i.fedavg, S, i.x).x, f"S={S}: FedAvg"),
@@ -125,11 +125,11 @@ def _gossip(i):
 
 def _drift(i):
     """E[x + sum w_i k_i] after a round from (x, k = 0), to first order in eta, and unchanged at eta = 0 for every sum k = 0."""
-    w, mass = f.slow_weights(i.law_list, i.N)
+    w, mass = f.slow_weights(i.law_list, i.n)
     centred = [*i.u[:-1], -total(i.u[:-1])]
     nobody = 1 - total(c for c, _ in i.law_list)
     moved, kept = nobody * i.x, nobody * (i.x + total(a * k for a, k in zip(w, centred, strict=True)))
-    at, h, gradients = around_optimum(i, i.x, [0 * i.x] * i.N)
+    at, h, gradients = around_optimum(i, i.x, [0 * i.x] * i.n)
     for chance, S in i.law_list:
         new = coded_round(at, i.algorithm, S, i.x, h=h)
         k = [i.eta * i.tau * (v - g) for v, g in zip(column(new.h), gradients, strict=True)]
@@ -137,13 +137,13 @@ def _drift(i):
         x, k = f.small_step_round(i.x, centred, S)
         kept = kept + chance * (x + total(a * v for a, v in zip(w, k, strict=True)))
     zeroth, first = ft.limit(moved, "eta"), ft.limit((moved - i.x) / i.eta, "eta")
-    return (ft.equal(zeroth, i.x, "order 0"), ft.equal(first, -i.tau * mass * total(i.a) / i.N * i.x,
+    return (ft.equal(zeroth, i.x, "order 0"), ft.equal(first, -i.tau * mass * total(i.a) / i.n * i.x,
                                                        "order 1: the Hessian of F"),
             ft.equal(kept, i.x + total(a * k for a, k in zip(w, centred, strict=True)), "slow direction at eta = 0"))
 
 
 def _law(i):
-    groups, floor, best = i.grouped(i.sets, i.N), i.op.floor(x_star(i)), x_star(i)
+    groups, floor, best = i.grouped(i.sets, i.n), i.op.floor(x_star(i)), x_star(i)
     out = [ft.equivalent((floor > 0, (0, floor)), (len(groups) > 1, (1, len(groups))), "not exact iff several components"),
            ft.at_most(ft.Bounds(*i.op.certify(width=float(i.eta) / 20).mean_square), 1, "mean-square rate", strict=True)]
     if len(groups) == 1:
@@ -166,7 +166,7 @@ def iid(sets):
 
 
 def _listed(name, problem, law, sets, eta="1/20", tau=3, make=ft.Scaffnew, **extra):
-    return ft.Instance(name, problem, make(eta, tau), law, part="law", sets=sets, N=problem.n,
+    return ft.Instance(name, problem, make(eta, tau), law, part="law", sets=sets,
                        grouped=f.components, **extra)
 
 
@@ -217,7 +217,7 @@ def table1_proxskip_immediate(i):
 
 def _everybody(i):
     """The late form is the other one with the pending correction h_i + (x - last_i)/(eta tau) carried along."""
-    everybody, length = range(1, i.N + 1), i.eta * i.tau
+    everybody, length = range(1, i.n + 1), i.eta * i.tau
     late = coded_round(i, i.algorithm, everybody, i.x, h=i.u, last=i.v)
     now = coded_round(i, i.immediate, everybody, i.x, h=[u + (i.x - v) / length for u, v in zip(i.u, i.v, strict=True)])
     pending = [u + (late.x[0] - v) / length for u, v in zip(column(late.h), column(late.last), strict=True)]
@@ -227,9 +227,9 @@ def _everybody(i):
 def _standing(i):
     out, gradients = [], [a * i.x - b for a, b in zip(i.a, i.b, strict=True)]
     for S in i.sets:
-        new = coded_round(i, i.algorithm, S, i.x, h=gradients, last=[i.x] * i.N)
+        new = coded_round(i, i.algorithm, S, i.x, h=gradients, last=[i.x] * i.n)
         out += [ft.equal(new.x, [i.x], f"any x stands still, S={S}"), ft.equal(column(new.h), gradients, f"shifts, S={S}"),
-                ft.equal(column(new.last), [i.x] * i.N, f"local models, S={S}")]
+                ft.equal(column(new.last), [i.x] * i.n, f"local models, S={S}")]
     return out
 
 
@@ -244,7 +244,7 @@ def _growing(i):
         x, k, last = f.small_step_round_late(i.x, i.u, i.v, S)
         out.append(ft.equal(leaves, [x, *k, *last], f"round at eta = 0, S={S}"))
         means = [a + chance * b for a, b in zip(means, leaves, strict=True)]
-    p, q = m.participation(i.law_list, i.N)
+    p, q = m.participation(i.law_list, i.n)
     x, k, last = f.mean_round_late(p, q, i.x, i.u, i.v)
     out.append(ft.equal(means, [x, *k, *last], "mean round at eta = 0"))
     state = f.growing_state(i.a, i.mu)
@@ -256,12 +256,12 @@ def _growing(i):
             ft.equal(f.secular(p, q, 0 * i.mu) - 1, f.excess(i.law_list, p), "sum q_j/p_j - 1, set by set"),
             ft.nonnegative(f.excess(i.law_list, p),
                            "positive if a set misses a client: as mu grows the sum falls to 0, through 1"),
-            ft.equal(f.secular([i.mu] * i.N, [one / i.N] * i.N, 1 - i.mu), 1, "equal p_j, no empty rounds: mu = 1 - p"))
+            ft.equal(f.secular([i.mu] * i.n, [one / i.n] * i.n, 1 - i.mu), 1, "equal p_j, no empty rounds: mu = 1 - p"))
 
 
 def _late_law(i):
     rate = i.op.certify(width=1e-2).mean_square
-    if i.sets == [tuple(range(1, i.N + 1))]:
+    if i.sets == [tuple(range(1, i.n + 1))]:
         return (ft.equal(i.op.fixed_point().x, x_star(i), "fixed point"),
                 ft.at_most(ft.Bounds(*rate), 1, "mean-square rate", strict=True))
     return ft.at_most(1, rate[0], "mean-square rate, from below", strict=True)

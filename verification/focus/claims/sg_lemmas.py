@@ -4,20 +4,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 import fltheory as ft
+from verification.focus import sg
 from verification.focus.bugs import structure as wrong
-from verification.focus.coded import (
-    _L,
-    _mu,
-    _square_root_step,
-    coded,
-    errors,
-    local,
-    minimiser,
-    never_empty,
-    participation,
-    theorem4_steps,
-    weights,
-)
+from verification.focus.coded import centres, coded, curvatures
 from verification.focus.formulas import stochastic as f
 from verification.focus.instances import _REDRAWN, THREE, line, noisy, participation_list, root
 from verification.focus.recorded import recorded, spread_form
@@ -25,8 +14,8 @@ from verification.focus.recorded import recorded, spread_form
 
 def _literal(i):
     """E|x_0 - x*|^2, B_0 and F(x_0) - F* of the literal start, whose stored gradients belong to the clients' minimisers."""
-    best, curvature = minimiser(i), sum(i.h) / i.N
-    return (i.start - best) ** 2, sum((i.start - c) ** 2 for c in i.c), curvature / 2 * (i.start - best) ** 2
+    best, curvature = sg.minimiser(i), sum(curvatures(i)) / i.n
+    return (i.x0[0] - best) ** 2, sum((i.x0[0] - c) ** 2 for c in centres(i)), curvature / 2 * (i.x0[0] - best) ** 2
 
 
 lemma5 = [noisy("three identical clients, all", [1] * 3, [0] * 3, Q(1, 10), 1, ft.Full(), 1),
@@ -34,9 +23,9 @@ lemma5 = [noisy("three identical clients, all", [1] * 3, [0] * 3, Q(1, 10), 1, f
 
 
 @ft.claim("lem5", on=lemma5, finding="e14", instead="lem5-restricted",
-          needs=[ft.Hypothesis("step", r"$\eta\cdot128(\tau-1)^2L^2N\le\mu$", theorem4_steps[3].sides),
+          needs=[ft.Hypothesis("step", r"$\eta\cdot128(\tau-1)^2L^2N\le\mu$", sg.theorem4[3].sides),
                  ft.Hypothesis("local steps", r"$\eta\cdot2\sqrt2(\tau-1)L\le1$, squared",
-                               lambda i: (8 * (i.eta * (i.tau - 1) * _L(i)) ** 2, 1)), weights, never_empty],
+                               lambda i: (8 * (i.eta * (i.tau - 1) * i.L) ** 2, 1)), sg.weights, sg.never_empty],
           reading="One round from the literal start $x_0=x^\\star$, noises of different clients independent (the reading of "
                   "(139)); $B_r$ on the client rows, row 0 being zero there.",
           survives="The noise term with $N\\eta^2\\sigma^2$ and no stale noise (full participation), for $\\eta\\le1/\\mu$; or "
@@ -48,7 +37,7 @@ def lem5(i):
     +\frac{16\eta L^2N}\mu B_r+2\eta^2\sigma^2$.
     """
     error, spread, gap = _literal(i)
-    return ft.at_most(errors(i, 2)[1], f.lemma5_bound(i.eta, _mu(i), _L(i), i.N, error, gap, spread, i.sigma2),
+    return ft.at_most(sg.errors(i, 2)[1], f.lemma5_bound(i.eta, i.mu, i.L, i.n, error, gap, spread, i.sigma**2),
                       "after one round")
 
 
@@ -62,15 +51,15 @@ ft.finding("e11-lem5", kind="counterexample", breaks="lem5", at=("no noise, eta=
 def _e14_stale_noise():
     """Two clients, one of them a round, from the optimum: the stored noise and the server model are correlated."""
     i = noisy("one of two, from the optimum", [1, 1], [0, 0], Q(1, 10), 1, ft.Uniform(1), 1)
-    maps = f.round_maps(i.h, i.eta, i.tau, participation_list(i))
-    first = f.push(maps, f.start(Q(0), [Q(0)] * 2), i.sigma2)
-    second = f.push(maps, first, i.sigma2)
+    maps = f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i))
+    first = f.push(maps, f.start(Q(0), [Q(0)] * 2), i.sigma**2)
+    second = f.push(maps, first, i.sigma**2)
     dropped = first.copy()
     for k in (3, 4):  # the cross term of (131) left out: model and stored noise taken as uncorrelated
         dropped[0, k] = dropped[k, 0] = Q(0)
-    return (ft.equal([first[0, 3], first[0, 4]], [-i.eta * i.sigma2 / 2] * 2, "E[(x_1 - x*) n_i] = -p eta sigma^2"),
-            ft.equal(errors(i, 3), [Q(0), first[0, 0], second[0, 0]], "coded rounds and formula"),
-            ft.at_most(f.push(maps, dropped, i.sigma2)[0, 0], second[0, 0], "E|x_2 - x*|^2 without and with the cross term",
+    return (ft.equal([first[0, 3], first[0, 4]], [-i.eta * i.sigma**2 / 2] * 2, "E[(x_1 - x*) n_i] = -p eta sigma^2"),
+            ft.equal(sg.errors(i, 3), [Q(0), first[0, 0], second[0, 0]], "coded rounds and formula"),
+            ft.at_most(f.push(maps, dropped, i.sigma**2)[0, 0], second[0, 0], "E|x_2 - x*|^2 without and with the cross term",
                        strict=True))
 
 
@@ -84,8 +73,8 @@ def _from_optimum(N):
     eta, *rest = k.symbols
     h, c = rest[:N], rest[N:]
     last = -sum((a * b for a, b in zip(h, c, strict=False)), 0 * eta) / h[-1]
-    return ft.Instance(f"N={N}, symbols", line(h, [*c, last]), ft.Focus(eta, 1), ft.Full(), noise="3/2", domain=k, x0=[0], N=N,
-                       sigma2=Q(9, 4), says="curvatures, minimisers and eta are symbols; x* = 0")
+    return ft.Instance(f"N={N}, symbols", line(h, [*c, last]), ft.Focus(eta, 1), ft.Full(), noise="3/2", domain=k, x0=[0],
+                       says="curvatures, minimisers and eta are symbols; x* = 0")
 
 
 from_optimum = [_from_optimum(N) for N in (1, 2, 3, 4)]
@@ -99,13 +88,13 @@ def lem5_restricted(i):
     $E\|x_1-x^\star\|^2=N\eta^2\sigma^2$ exactly.
     """
     after = list(i.op.trajectory(2, i.x0))[1]
-    return ft.equal(after[1][0, 0], i.N * i.eta**2 * i.sigma2, "E|x_1 - x*|^2"), ft.equal(after[0][0], 0 * i.eta, "mean stays")
+    return ft.equal(after[1][0, 0], i.n * i.eta**2 * i.sigma**2, "E|x_1 - x*|^2"), ft.equal(after[0][0], 0 * i.eta, "mean stays")
 
 
 def _spread(i, state):
     """B of a coded state without noise, where g_i = h_i (z_i - c_i)."""
     x, g = ft.fraction(state.x[0]), ft.linalg.to_fractions(state.g)[:, 0]
-    return sum((x - v / h - c) ** 2 for v, h, c in zip(g, i.h, i.c, strict=True))
+    return sum((x - v / h - c) ** 2 for v, h, c in zip(g, curvatures(i), centres(i), strict=True))
 
 
 _SIXTEEN = Q(1, 16) * root(Q(1, 16 * 6 * 16), 9) / 4
@@ -113,7 +102,8 @@ lemma6 = [noisy("N=16, three passes", [1] * 16, [0] * 16, _SIXTEEN, 1, ft.Unifor
                 passes=[(k,) for _ in range(3) for k in range(1, 17)])]
 
 
-@ft.claim("lem6", on=lemma6, finding="e20", instead="lem4-corrected", needs=[participation, local, weights, never_empty],
+@ft.claim("lem6", on=lemma6, finding="e20", instead="lem4-corrected",
+          needs=[sg.participation, sg.local, sg.weights, sg.never_empty],
           reading="No noise, so Assumption 6 holds with $\\sigma=0$; literal start $x_0=1$, three round-robin passes as the "
                   "past, then one round of the law; both sides in expectation over that round. Client rows (row 0 is the "
                   "server's move).",
@@ -127,8 +117,9 @@ def lem6(i):
     for chance, S in participation_list(i):
         new = coded(i, past, [S])[1]
         spread += chance * _spread(i, new)
-        gradient += chance * (sum(h * (ft.fraction(new.x[0]) - c) for h, c in zip(i.h, i.c, strict=True)) / i.N) ** 2
-    return ft.at_most(spread, f.lemma6_bound(i.eta, i.N, i.q, _spread(i, past), gradient, i.sigma2), "consensus error")
+        pulls = [h * (ft.fraction(new.x[0]) - c) for h, c in zip(curvatures(i), centres(i), strict=True)]
+        gradient += chance * (sum(pulls) / i.n) ** 2
+    return ft.at_most(spread, f.lemma6_bound(i.eta, i.n, i.q, _spread(i, past), gradient, i.sigma**2), "consensus error")
 
 
 def _e20_causes():
@@ -137,13 +128,13 @@ def _e20_causes():
     q = 1 / (1 + u)
     constant = 12 / (1 - q * q / 4)
     i = noisy("from the optimum, tau=2", [1, 1], [0, 0], Q(1, 10), 2, ft.Full(), 1)
-    after = f.push(f.round_maps(i.h, i.eta, i.tau, participation_list(i)), f.start(Q(0), [Q(0)] * 2), i.sigma2)
+    after = f.push(f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i)), f.start(Q(0), [Q(0)] * 2), i.sigma**2)
     gradients = [L * z + noise for noise in (s, -s)]  # the stored g_i, relative to x = 0's optimum, noise +-s
     measured = sum(((g - L * x) ** 2 for g in gradients[1:]), (gradients[0] - L * x) ** 2) / 2
     return (ft.nonnegative(constant - 12, "12/(1 - q^2/4) is at least 12, so 8 is too small"),
             ft.nonnegative(16 - constant, "and at most 16"),
             ft.equal(sum([y * y] * 3, 0 * y), 3 * y * y, "three rows y: the stacked square has the factor N"),
-            ft.equal(after[1, 1], i.eta**2 * i.sigma2,
+            ft.equal(after[1, 1], i.eta**2 * i.sigma**2,
                      "inner sum at tau = 2 from the optimum: local points move by noise alone"),
             ft.equal(measured, L**2 * (z - x) ** 2 + s**2,
                      "noise measured at the server's model: more than sigma^2 where the client's point differs"))
@@ -158,7 +149,7 @@ ft.finding("e20-causes", kind="gap", breaks="lem6", check=_e20_causes,
 def moments(i):
     """[(E|x - x*|^2, B, E|server's last move|^2)] of the coded round before rounds 0 .. i.rounds - 1, by its operator with the
     points z_i noted along."""
-    j, best, out = recorded(i), minimiser(i), []
+    j, best, out = recorded(i), sg.minimiser(i), []
     op = j.op_anywhere
     names = op.reach.names
     x, y, form = names.index("x[0]"), names.index("y[0]"), spread_form(names)
@@ -174,13 +165,13 @@ def moments(i):
 
 def stated_moments(i):
     """[(E|x - x*|^2, B)] by the recursion written from Algorithm 2."""
-    if len(set(i.h)) == 1 and len(set(i.c)) == 1 and i.tau == 1:
-        return list(f.one_of_equal(i.N, i.h[0], i.eta, i.sigma2, i.rounds))
-    maps, best = f.round_maps(i.h, i.eta, i.tau, participation_list(i)), minimiser(i)
-    states = [f.start(i.start - best, [c - best for c in i.c])]
+    if len({*curvatures(i)}) == len({*centres(i)}) == 1 and i.tau == 1:
+        return list(f.one_of_equal(i.n, i.L, i.eta, i.sigma**2, i.rounds))
+    maps, best = f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i)), sg.minimiser(i)
+    states = [f.start(i.x0[0] - best, [c - best for c in centres(i)])]
     for _ in range(i.rounds - 1):
-        states.append(f.push(maps, states[-1], i.sigma2))
-    return [(f.value(f.error_form(i.N), S), f.value(f.spread_form(i.N), S)) for S in states]
+        states.append(f.push(maps, states[-1], i.sigma**2))
+    return [(f.value(f.error_form(i.n), S), f.value(f.spread_form(i.n), S)) for S in states]
 
 
 lemma6_noise = [noisy(f"N={N}, one uniform client", [1] * N, [0] * N, Q(1, 2**k), 1, ft.Uniform(1), 1, rounds=40)
@@ -204,7 +195,7 @@ def sg_second_moments(i):
 
 
 noise_steps = ft.Hypothesis("step of lem4-corrected", r"$\eta\le q_{\min}^{3/2}/(8LN)$, squared",
-                            lambda i: _square_root_step(i, 64 * _L(i) ** 2 * i.N**2))
+                            lambda i: sg.square_root_step(i, 64 * i.L ** 2 * i.n**2))
 
 
 def noise_sides(i, row0):
@@ -212,13 +203,13 @@ def noise_sides(i, row0):
     counts the server's own move too."""
     sides = []
     for r, ((_, old, before), (error, spread, move)) in enumerate(pairwise(moments(i)), start=1):
-        right = f.lemma6_generous(i.eta, i.N, i.q, old + row0 * before, i.h[0] ** 2 * error, i.sigma2)
+        right = f.lemma6_generous(i.eta, i.n, i.q, old + row0 * before, i.L**2 * error, i.sigma**2)
         sides.append((spread + row0 * move, right, r))
     return max(sides, key=lambda s: s[0] / s[1])
 
 
 @ft.claim("lem6-noise-constant", on=lemma6_noise, finding="lem6-noise", instead="lem4-corrected",
-          needs=[participation, local, noise_steps, weights, never_empty],
+          needs=[sg.participation, sg.local, noise_steps, sg.weights, sg.never_empty],
           reading="Total expectation from the literal start at the optimum of identical clients; the deterministic part in the "
                   "generous form $9\\eta^2N^3/q$ of lem4-corrected, so that nothing but the noise constant can fail. $E\\,B_r$ "
                   "is that of the coded round, on the client rows and with the server's row 0; sg-second-moments has the second "
@@ -244,7 +235,7 @@ def _lem6_noise():
             ft.equal(left, stated[at][1], "B of the coded round and of the recursion"),
             ft.at_most(right, left, "client rows: right side below B", strict=True),
             ft.at_most(bound, both, "with row 0", strict=True),
-            ft.at_most(left, right + 8 * i.eta**2 * i.N * (i.N - 1) / i.q * i.sigma2, "with the factor N restored it holds"))
+            ft.at_most(left, right + 8 * i.eta**2 * i.n * (i.n - 1) / i.q * i.sigma**2, "with the factor N restored it holds"))
 
 
 ft.finding("lem6-noise", kind="counterexample", breaks="lem6-noise-constant",

@@ -2,20 +2,9 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
+from verification.focus import sg
 from verification.focus.bugs import structure as wrong
-from verification.focus.coded import (
-    _L,
-    _mu,
-    errors,
-    gap,
-    local,
-    minimiser,
-    never_empty,
-    participation,
-    squared_gradient,
-    theorem4_steps,
-    weights,
-)
+from verification.focus.coded import centres, curvatures
 from verification.focus.formulas import stochastic as f
 from verification.focus.instances import _REDRAWN, THREE, at_step, noisy, participation_list, st, theorem4_step
 
@@ -42,32 +31,32 @@ theorem4 = [fourth("one of two", (1, 2), (1, -2), 1, ft.Uniform(1), x0=1),
             fourth("three clients, tau=3", THREE, (10, -10, 5), 3, _REDRAWN, sigma="1/10", x0=1)]
 
 
-@ft.claim("thm2", on=theorem4, needs=theorem4_steps, rejects=[wrong.tracking_reset], search=random_noise)
+@ft.claim("thm2", on=theorem4, needs=sg.theorem4, rejects=[wrong.tracking_reset], search=random_noise)
 def thm2(i):
     r"""Informal summary of Theorems 4-6, on quadratics at the steps of Theorem 4: the mean-square rate stays below
     $1-\eta\mu N/2$, the stationary error is 0 without noise and falls with $\eta$ with noise.
     """
-    low, high = i.op.certify(width=float(i.eta * _mu(i) * i.N) / 8).mean_square
+    low, high = i.op.certify(width=float(i.eta * i.mu * i.n) / 8).mean_square
     smaller = at_step(i, i.eta / 10)
-    return (ft.at_most(ft.Bounds(low, high), 1 - i.eta * _mu(i) * i.N / 2, "mean-square rate"),
+    return (ft.at_most(ft.Bounds(low, high), 1 - i.eta * i.mu * i.n / 2, "mean-square rate"),
             ft.equal(i.but(noise=0).op.floor(), Q(0), "without noise"),
             ft.at_most(smaller.op.floor(), i.op.floor() / 5, "noise level at a tenth of the step"))
 
 
 def floor4(i):
-    return f.theorem4_floor(i.eta, _mu(i), i.N, i.q, i.sigma2)
+    return f.theorem4_floor(i.eta, i.mu, i.n, i.q, i.sigma**2)
 
 
 def _from_every_state(i, maps, rate, weight):
-    before = f.gamma_form(maps, i.N, weight)
-    gap = rate * before - (f.pull(maps, f.pull(maps, f.error_form(i.N))) + weight * f.pull(maps, f.spread_form(i.N)))
+    before = f.gamma_form(maps, i.n, weight)
+    gap = rate * before - (f.pull(maps, f.pull(maps, f.error_form(i.n))) + weight * f.pull(maps, f.spread_form(i.n)))
     if not ft.linalg.is_positive_definite(gap, strict=False):
         raise ft.CertificateFailed("rate * Gamma_r - E Gamma_{r+1} is no non-negative form in (model, points, stored noises): "
                                    "its "
                                    f"entry at the last stored noise is {float(gap[-1, -1]):.3g}; no one-step proof")
-    first = f.push(maps, 0 * before, i.sigma2)  # what the noises of one and of two rounds add, whatever the state
-    second = f.push(maps, first, i.sigma2)
-    added = f.value(f.error_form(i.N), second) + weight * f.value(f.spread_form(i.N), first)
+    first = f.push(maps, 0 * before, i.sigma**2)  # what the noises of one and of two rounds add, whatever the state
+    second = f.push(maps, first, i.sigma**2)
+    added = f.value(f.error_form(i.n), second) + weight * f.value(f.spread_form(i.n), first)
     return (ft.at_most(Q(0), min(gap.diagonal()), "one step from every state: a non-negative form"),
             ft.at_most(added, rate * first[0, 0] + (1 - rate) * floor4(i), "noise of one step"))
 
@@ -78,7 +67,7 @@ from_every_state = [
     for name, law in (("all of two", ft.Full()), ("one of two", ft.Uniform(1)))]
 
 
-@ft.claim("thm4", on=[*theorem4, *from_every_state], needs=theorem4_steps,
+@ft.claim("thm4", on=[*theorem4, *from_every_state], needs=sg.theorem4,
           rejects=[wrong.tracking_reset, wrong.pushes_averaged], search=random_noise,
           reading="$\\Gamma_r=E\\|x_r-x^\\star\\|^2+(1-16\\eta L^2N/\\mu)B_{r-1}$ as the proof uses it, from $r=1$ on, since "
                   "$B_{-1}$ does not exist.",
@@ -88,17 +77,17 @@ from_every_state = [
                    "proof needs a Lyapunov function that contains them. Nothing is known on non-quadratic functions.")
 def thm4(i):
     r"""$\Gamma_R\le(1-\frac{\eta\mu N}2)^R\Gamma_0+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
-    rate, weight, best = 1 - i.eta * _mu(i) * i.N / 2, 1 - 16 * i.eta * _L(i) ** 2 * i.N / _mu(i), minimiser(i)
-    maps = f.round_maps(i.h, i.eta, i.tau, participation_list(i))
+    rate, weight, best = 1 - i.eta * i.mu * i.n / 2, 1 - 16 * i.eta * i.L ** 2 * i.n / i.mu, sg.minimiser(i)
+    maps = f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i))
     if i.extra.get("every_state"):
         return _from_every_state(i, maps, rate, weight)
-    states = [f.start(i.start - best, [c - best for c in i.c])]
+    states = [f.start(i.x0[0] - best, [c - best for c in centres(i)])]
     for _ in range(4):
-        states.append(f.push(maps, states[-1], i.sigma2))
-    error = [f.value(f.error_form(i.N), S) for S in states]
-    spread = [f.value(f.spread_form(i.N), S) for S in states]
+        states.append(f.push(maps, states[-1], i.sigma**2))
+    error = [f.value(f.error_form(i.n), S) for S in states]
+    spread = [f.value(f.spread_form(i.n), S) for S in states]
     gamma = [None] + [a + weight * b for a, b in zip(error[1:], spread[:-1], strict=True)]
-    return (ft.equal(errors(i, 5), error, "E|x - x*|^2: coded round and formula"),
+    return (ft.equal(sg.errors(i, 5), error, "E|x - x*|^2: coded round and formula"),
             *(ft.at_most(gamma[R], rate ** (R - 1) * gamma[1] + floor4(i), f"R={R}") for R in (2, 3, 4)),
             ft.at_most(i.op.floor(), floor4(i), "R to infinity"))
 
@@ -149,7 +138,7 @@ theorem4_floors = [reference, *theorem4, fourth("five clients", [1] * 5, range(5
                    fourth("four clients, tau=2", (1, 2, 2, 3), (1, 0, -1, 2), 2, ft.Uniform(1), sigma=1)]
 
 
-@ft.claim("thm4-floor", on=theorem4_floors, needs=theorem4_steps, rejects=[wrong.tracking_reset])
+@ft.claim("thm4-floor", on=theorem4_floors, needs=sg.theorem4, rejects=[wrong.tracking_reset])
 def thm4_floor(i):
     r"""On quadratics the stationary $E\|x-x^\star\|^2$ lies below $\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$, by a factor of ten to
     some hundred; $h=(1,\frac32,2)$, $\tau=3$, $\eta=1/6144$: $2.2766\cdot10^{-4}$ against $2.105\cdot10^{-2}$.
@@ -162,13 +151,13 @@ def thm4_floor(i):
     return out
 
 
-_fifth = [ft.Hypothesis("step 1", r"$\eta\cdot3\beta N(4-q)\le q$", lambda i: (i.eta * 3 * _mu(i) * i.N * (4 - i.q), i.q)),
-          ft.Hypothesis("step 2", r"$\eta\cdot16L^2\le q$", lambda i: (i.eta * 16 * _L(i) ** 2, i.q)), participation, local,
-          ft.Hypothesis("step of the proof", r"$\eta\cdot32N\le3q$", lambda i: (i.eta * 32 * i.N, 3 * i.q)),
-          ft.Hypothesis("step of the proof 2", r"$\eta\cdot4LN\le1$", lambda i: (i.eta * 4 * _L(i) * i.N, 1)),
+_fifth = [ft.Hypothesis("step 1", r"$\eta\cdot3\beta N(4-q)\le q$", lambda i: (i.eta * 3 * i.mu * i.n * (4 - i.q), i.q)),
+          ft.Hypothesis("step 2", r"$\eta\cdot16L^2\le q$", lambda i: (i.eta * 16 * i.L ** 2, i.q)), sg.participation, sg.local,
+          ft.Hypothesis("step of the proof", r"$\eta\cdot32N\le3q$", lambda i: (i.eta * 32 * i.n, 3 * i.q)),
+          ft.Hypothesis("step of the proof 2", r"$\eta\cdot4LN\le1$", lambda i: (i.eta * 4 * i.L * i.n, 1)),
           ft.Hypothesis("step of the proof 3", r"$\eta\cdot2(\tau-1)LN\le1$",
-                        lambda i: (i.eta * 2 * (i.tau - 1) * _L(i) * i.N, 1)),
-          weights, never_empty]
+                        lambda i: (i.eta * 2 * (i.tau - 1) * i.L * i.n, 1)),
+          sg.weights, sg.never_empty]
 theorem5_few = noisy("N=6, h=1000, one uniform client", [1000] * 6, [0] * 6, Q(9, 10) * Q(1, 6) / (16 * 1000**2), 1,
                      ft.Uniform(1), 1)
 
@@ -181,13 +170,13 @@ theorem5_few = noisy("N=6, h=1000, one uniform client", [1000] * 6, [0] * 6, Q(9
           step="the true floor is eta sigma^2 (2/p - 1)/4 for small eta; L/2 lacks 1/p, and 8/q has the wrong units")
 def thm5(i):
     r"""As printed: $\limsup E\,F(x_R)-F^\star\le(\frac L2+32(\tau-1)^2L^2+\frac8q)\frac\eta\beta\sigma^2$."""
-    return ft.at_most(gap(i), f.theorem5_floor(i.eta, _L(i), _mu(i), i.q, i.tau, i.sigma2), "stationary gap")
+    return ft.at_most(sg.gap(i), f.theorem5_floor(i.eta, i.L, i.mu, i.q, i.tau, i.sigma**2), "stationary gap")
 
 
-_sixth = [participation, local, ft.Hypothesis("step 3", r"$\eta\cdot4LN\le1$", lambda i: (i.eta * 4 * _L(i) * i.N, 1)),
-          ft.Hypothesis("step 4", r"$\eta\cdot4L(\tau-1)\le1$", lambda i: (i.eta * 4 * _L(i) * (i.tau - 1), 1)),
-          ft.Hypothesis("step of the proof", r"$\eta\le3/(4\sqrt2N)$, squared", lambda i: (32 * (i.eta * i.N) ** 2, 9)),
-          weights, never_empty]
+_sixth = [sg.participation, sg.local, ft.Hypothesis("step 3", r"$\eta\cdot4LN\le1$", lambda i: (i.eta * 4 * i.L * i.n, 1)),
+          ft.Hypothesis("step 4", r"$\eta\cdot4L(\tau-1)\le1$", lambda i: (i.eta * 4 * i.L * (i.tau - 1), 1)),
+          ft.Hypothesis("step of the proof", r"$\eta\le3/(4\sqrt2N)$, squared", lambda i: (32 * (i.eta * i.n) ** 2, 9)),
+          sg.weights, sg.never_empty]
 theorem6_ten = noisy("N=10, h=1, all", [1] * 10, [0] * 10, Q(1, 10**5), 1, ft.Full(), 1)
 theorem6_four = noisy("N=4, h=1, all", [1] * 4, [0] * 4, Q(1, 1000), 1, ft.Full(), 1)
 
@@ -201,7 +190,7 @@ theorem6_four = noisy("N=4, h=1, all", [1] * 4, [0] * 4, Q(1, 1000), 1, ft.Full(
           step="(4/(eta N)) (eta^2 L N/2) is 2 eta L, not 2 L N eta^2")
 def thm6(i):
     r"""As printed: $\lim\frac1R\sum_{r<R}E\|\nabla F(x_r)\|^2\le\left(2LN+\frac{8N^2}{(N-8L^2)q}\right)\eta^2\sigma^2$."""
-    return ft.at_most(squared_gradient(i), f.theorem6_floor(i.eta, _L(i), i.N, i.q, i.sigma2), "stationary squared gradient")
+    return ft.at_most(sg.squared_gradient(i), f.theorem6_floor(i.eta, i.L, i.n, i.q, i.sigma**2), "stationary squared gradient")
 
 
 def _e23_sg():

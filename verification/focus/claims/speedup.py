@@ -3,11 +3,11 @@ from fractions import Fraction as Q
 from itertools import pairwise
 
 import fltheory as ft
+from verification.focus import sg
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
-from verification.focus.coded import squared_gradient
 from verification.focus.formulas import lemmas as f
-from verification.focus.formulas import stochastic as sg
+from verification.focus.formulas import stochastic as fs
 from verification.focus.instances import line
 
 
@@ -72,11 +72,11 @@ def clients(i, N):
 
 def _levels(i):
     """[(N, stationary E|grad F|^2 at eta = alpha/N, its first order)]."""
-    out = []
+    out = []  # all curvatures are 1
     for N in i.sizes:
         j = clients(i, N)
-        stated = sg.small_step_gradient(i.alpha / N, i.h, j.law.inclusion(N), i.sigma2)
-        out.append((N, squared_gradient(j), stated))
+        stated = fs.small_step_gradient(i.alpha / N, 1, j.law.inclusion(N), i.sigma**2)
+        out.append((N, sg.squared_gradient(j), stated))
     return out
 
 
@@ -90,7 +90,7 @@ ALPHA = Q(1, 500)
 def _growing(name, law, tau=1, **extra):
     """eta = alpha/N with the law of N clients given by a function; the claim compares N and 2N clients."""
     return ft.Instance(name, line([1] * 2, range(2)), ft.Focus(ALPHA / 2, tau), law(2), noise=1, alpha=ALPHA, laws=law,
-                       h=Q(1), sigma2=1, sizes=(2, 4, 8), **extra)
+                       sizes=(2, 4, 8), **extra)
 
 
 fixed_probability = [_growing("half of the clients", lambda N: ft.Uniform(N // 2)),
@@ -117,7 +117,7 @@ def speedup_sg_few(i):
     $\alpha h\sigma^2(\frac1m-\frac1{2N})$ to first order: it does not fall with $N$.
     """
     levels = _levels(i)
-    closed = [ft.equal(stated, i.alpha * i.h * i.sigma2 * (Q(1, i.m) - Q(1, 2 * N)), f"N={N}: closed form") for N, _,
-              stated in levels]
+    closed = [ft.equal(stated, i.alpha * i.sigma**2 * (Q(1, i.m) - Q(1, 2 * N)), f"N={N}: closed form")
+              for N, _, stated in levels]
     rises = [ft.at_most(a, b, f"N={n} to {m}") for (n, a, _), (m, b, _) in pairwise(levels)]
     return [*_near(levels), *closed, *rises]

@@ -113,7 +113,7 @@ def _equal(N, p, digits, side):
     """N equal clients of curvature 1 just below or above the printed limit of eta N h."""
     step = (Q(digits) + side * Q(1, 10 ** (len(digits.partition(".")[2]) or 4))) / N
     return ft.Instance(f"N={N}, p={p}, {'below' if side < 0 else 'above'}", line([1] * N, range(N)), ft.Focus(step, 1),
-                       ft.Full() if p == 1 else ft.Bernoulli([p] * N), N=N, p=p, digits=digits, side=side)
+                       ft.Full() if p == 1 else ft.Bernoulli([p] * N), p=p, digits=digits, side=side)
 
 
 equal_clients = [_equal(N, p, text, side) for N, row in THRESHOLDS.items()
@@ -124,7 +124,7 @@ def _equal_symbols(n, tau):
     k = ft.Field("a p N P")
     a, p, N, power = k.symbols
     return ft.Instance(f"{n} clients, tau={tau}", line([1] * n, [0] * n), ft.Focus(a, tau), ft.Bernoulli([p] * n), domain=k,
-                       a=a, p=p, n=n, N=N, P=power, says="curvature 1, a = eta h and p are symbols")
+                       a=a, p=p, N=N, P=power, says="curvature 1, a = eta h and p are symbols")
 
 
 equal_symbols = [_equal_symbols(n, tau) for n, tau in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1))]
@@ -138,10 +138,10 @@ def new_threshold_equal(i):
     r"""$N$ equal clients, Bernoulli $p$: the mean-square limit solves $a(4-4p+NPp^2(2-P))=2p(2-P)(2-Pp)$ with $a=\eta h$,
     $P=(1-a)^{\tau-1}$; for $\tau=1$, $N=2,4$ the limits of $\eta Nh$ at $p=1,.9,.5,.2,.1$ are those tabulated.
     """
-    if "n" in i.extra:
+    if "P" in i.extra:
         return _limit_of_equal_clients(i)
     stable = i.op.certify(width=1e-6).mean_square
-    limit = f.limit_one_step(i.N, i.p)
+    limit = f.limit_one_step(i.n, i.p)
     shown = Q(i.digits)
     return (ft.at_most(stable[1], Q(1), "stable", strict=True) if i.side < 0 else ft.at_most(Q(1), stable[0], "unstable"),
             ft.at_most(abs(limit - shown), Q(1, 2 * 10 ** (len(i.digits.partition(".")[2]) or 4)), "formula against the table"))
@@ -174,7 +174,7 @@ def _first_order(n, tau):
     k = ft.Field("eta " + " ".join(f"h{i}" for i in range(n)) + " " + " ".join(f"p{i}" for i in range(n)))
     eta, *rest = k.symbols
     return ft.Instance(f"N={n}, tau={tau}", line(rest[:n], [0] * n), ft.Focus(eta, tau), ft.Bernoulli(rest[n:]), domain=k,
-                       h=rest[:n], n=n, says="curvatures, probabilities and eta are symbols")
+                       h=rest[:n], says="curvatures, probabilities and eta are symbols")
 
 
 first_order = [_first_order(1, 1), _first_order(1, 3), _first_order(2, 1), _first_order(2, 4), _first_order(3, 2)]

@@ -163,15 +163,15 @@ scaffold_drift = [symbols(ft.Scaffold, n, tau, "SCAFFOLD", law=True) for n, tau 
 
 def _scaffold(i, S, variates, gradients):
     """(x, k) after a coded round with c_i = variates and c their mean."""
-    new = coded_round(i, i.algorithm, S, i.x, c=total(variates) / i.N, ci=variates)
+    new = coded_round(i, i.algorithm, S, i.x, c=total(variates) / i.n, ci=variates)
     return new.x[0], [i.eta * i.tau * (v - g) for v, g in zip(column(new.ci), gradients, strict=True)]
 
 
 def _small_steps(i):
     """SCAFFOLD as eta -> 0 under any law: participants forget k_i = eta tau (c_i - grad f_i(x*)), the model follows F."""
-    zero = [0 * i.x] * i.N
+    zero = [0 * i.x] * i.n
     (at, variates, gradients), (_, exact, _) = around_optimum(i, i.x, i.u), around_optimum(i, i.x, zero)
-    p, q = matrices.participation(i.law_list, i.N)
+    p, q = matrices.participation(i.law_list, i.n)
     w, mass = proxskip.slow_weights_scaffold(p, q), total(q)
 
     def slow(x, k):
@@ -185,7 +185,7 @@ def _small_steps(i):
                 ft.equal(ft.limit(new[1], "eta"), k, f"variates at eta = 0: forgotten by S={S}")]
         kept, moved = kept + chance * slow(x, k), moved + chance * slow(*_scaffold(at, S, exact, gradients))
     return (*out, ft.equal(kept, slow(i.x, i.u), "slow direction keeps its mean at eta = 0"),
-            ft.equal(ft.limit((moved - i.x) / i.eta, "eta"), -i.tau * mass * total(i.a) / i.N * i.x,
+            ft.equal(ft.limit((moved - i.x) / i.eta, "eta"), -i.tau * mass * total(i.a) / i.n * i.x,
                      "and moves by the Hessian of F"))
 
 
@@ -200,10 +200,10 @@ def _square(i):
 def _table1_scaffold_cross():
     out = [c for i in scaffold_drift for c in _small_steps(i)]
     for i in scaffold_drift[:2]:
-        at, variates, gradients = around_optimum(i, 0 * i.x, [0 * i.x] * i.N)
+        at, variates, gradients = around_optimum(i, 0 * i.x, [0 * i.x] * i.n)
         for S in i.sets:
             new = coded_round(at, i.algorithm, S, 0 * i.x, c=0 * i.x, ci=variates)
-            out += [ft.equal(new.x[0], 0, f"x* stands still, S={S}, N={i.N}"),
+            out += [ft.equal(new.x[0], 0, f"x* stands still, S={S}, N={i.n}"),
                     ft.equal(column(new.ci), gradients, f"with c_i = grad f_i(x*), S={S}")]
     for i in _method("SCAFFOLD"):
         out += [ft.equal(i.op.fixed_point().x, x_star(i), f"{i.name}: stops at x*"),

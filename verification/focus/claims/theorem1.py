@@ -13,7 +13,7 @@ from verification.focus.instances import line
 from verification.focus.one_round import along_one_path, one_round, semidefinite, state_vector, value, within
 
 steps_sc = steps.squared("steps of Theorem 1 (23)", r"$\eta\le\min\{\mu/(9NL^2),1/(3L(\tau-1)),q^{3/2}/(8L\sqrt N)\}$, squared",
-                         lambda i: f.admissible(f.steps_strongly_convex(i.N, steps.smoothness(i), steps.curvature(i), i.q,
+                         lambda i: f.admissible(f.steps_strongly_convex(i.n, i.L, i.mu, i.q,
                                                                         i.tau)))
 e4 = steps.make("N=2, L=mu=1, full, tau=6, eta=1/32, start at x*", line((1, 1), (1, -1)), ft.Full(), 6, "1/32",
                 state=([0], [[1], [-1]]))
@@ -31,7 +31,7 @@ def thm1_sc(i):
     r"""As printed: $E\|x_R-x^\star\|^2\le\Psi_R\le(1-\eta\mu N/2)^R\Psi_0$ with $\Psi_r=E\|x_r-x^\star\|^2
     +(1-8\eta\tau LN)E\|\mathbf1\bar x_{(r-1)\tau+1}-X_{r\tau}\|^2$; here its first inequality.
     """
-    s, weight = one_round(i), f.weight_of_the_text(i.eta, i.tau, steps.smoothness(i), i.N)
+    s, weight = one_round(i), f.weight_of_the_text(i.eta, i.tau, i.L, i.n)
     return (*within(i, s.A1, "printed indices,", server=s.A1, consensus=weight * s.pulled),
             *within(i, s.A, "equal indices,", server=s.A, consensus=weight * s.B))
 
@@ -67,8 +67,8 @@ def _contracts(i, name, rate, weight):
 
 
 def _strongly_convex(i):
-    rate = f.strongly_convex_rate(i.eta, steps.curvature(i), i.N)
-    return _contracts(i, "A", rate, f.weight_of_the_appendix(i.eta, steps.smoothness(i), i.N, steps.curvature(i)))
+    rate = f.strongly_convex_rate(i.eta, i.mu, i.n)
+    return _contracts(i, "A", rate, f.weight_of_the_appendix(i.eta, i.L, i.n, i.mu))
 
 
 strongly_convex = [*steps.at_largest("sc", steps.CONVEX[:-1], (1, 4)),
@@ -117,19 +117,19 @@ def thm1_sc_nonquadratic(i):
 def pl_constant(i):
     """beta of F: the least curvature of a quadratic F, the common strong convexity otherwise."""
     if isinstance(i.problem, ft.Quadratic):
-        return ft.linalg.smallest_eigenvalue_bound(i.problem.H.sum(0)) / i.N
-    return steps.curvature(i)
+        return ft.linalg.smallest_eigenvalue_bound(i.problem.H.sum(0)) / i.n
+    return i.mu
 
 
 steps_pl = steps.squared("steps of Theorem 1 (24)",
                          r"$\eta\le\min\{3q/(32N),q/(12\beta N),q/(16L^2),q^{3/2}/(8L\sqrt N)\}$, squared",
-                         lambda i: f.admissible(f.steps_pl(i.N, steps.smoothness(i), pl_constant(i), i.q)))
+                         lambda i: f.admissible(f.steps_pl(i.n, i.L, pl_constant(i), i.q)))
 pl_condition = ft.Hypothesis("PL condition", r"$0<\beta$", lambda i: (0, pl_constant(i)), strict=True)
 
 
 def _potential(i):
     """(23), (24): the PL rate and weight."""
-    return f.pl_rate(i.eta, pl_constant(i), i.N), f.pl_weight(i.eta, steps.smoothness(i))
+    return f.pl_rate(i.eta, pl_constant(i), i.n), f.pl_weight(i.eta, i.L)
 
 
 CONCAVE_CLIENT = line((1, "-1/2"), (0, 0))
@@ -219,7 +219,7 @@ ft.finding("pl-units", kind="remark", breaks="thm1-pl", check=_pl_units,
            survives="The strongly convex and the non-convex part, whose conditions are consistent.")
 
 tied = ft.Hypothesis("local steps", r"$\eta\le q^{3/2}/(8L(\tau-1))$, squared",
-                     lambda i: ((8 * steps.smoothness(i) * (i.tau - 1) * i.eta) ** 2, i.q**3))
+                     lambda i: ((8 * i.L * (i.tau - 1) * i.eta) ** 2, i.q**3))
 
 
 @ft.claim("thm1-pl-corrected", on=pl, needs=[steps.smooth, pl_condition, steps.participation, steps_pl, tied], bound=True,
@@ -291,7 +291,7 @@ def huber_paths(draw):
         return None
     law = ft.Full()
     eta = steps.root_below(f.admissible(steps.RULES["nc"](steps.numbers(made.problem, law, made.tau))))
-    return made.but(law=law, algorithm=ft.Focus(eta, made.tau, "warm"), q=Q(1, made.N), x0=made.state[0], rounds=100)
+    return made.but(law=law, algorithm=ft.Focus(eta, made.tau, "warm"), q=Q(1, made.n), x0=made.state[0], rounds=100)
 
 
 @ft.claim("thm1-nc", on=[*warm_starts, e22],
@@ -308,11 +308,11 @@ def thm1_nc(i):
     """
     if not isinstance(i.problem, ft.Quadratic):
         left, gap = along_one_path(i)
-        return ft.at_most(left, ft.Terms(gap=float(f.nonconvex(i.eta, i.N)) * gap),
+        return ft.at_most(left, ft.Terms(gap=float(f.nonconvex(i.eta, i.n)) * gap),
                           f"first {i.rounds} rounds, everybody takes part")
     left, gap, S = summed(i)
     return [semidefinite(S, "the sum over all rounds exists and bounds every partial sum:"),
-            *within(i, left, "all rounds,", gap=f.nonconvex(i.eta, i.N) * gap)]
+            *within(i, left, "all rounds,", gap=f.nonconvex(i.eta, i.n) * gap)]
 
 
 ft.finding("e22", kind="missing-hypothesis", breaks="thm1-nc", at=(e22.name,), script="witnesses/e22.py",
@@ -332,7 +332,7 @@ def thm1_nc_constant(i):
 
     def distance(j):
         left, gap, _ = summed(j)
-        return abs(left[0, 0] / (f.nonconvex(j.eta, j.N) * gap[0, 0]) - ft.fraction("1/8"))
+        return abs(left[0, 0] / (f.nonconvex(j.eta, j.n) * gap[0, 0]) - ft.fraction("1/8"))
 
     return (ft.at_most(distance(i), ft.fraction("1/100"), "distance from 1/8"),
             ft.at_most(distance(i.smaller), ft.fraction("1/10000"), "and with a hundredth of the step"))
