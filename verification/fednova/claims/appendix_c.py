@@ -1,4 +1,7 @@
 """Appendix C: the steps of Theorem 1's proof, each checked on what one coded round really does."""
+import itertools
+from fractions import Fraction
+
 import numpy as np
 
 import fltheory as ft
@@ -6,48 +9,99 @@ from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
-from verification.fednova.instances import appendix_c as I
-from verification.fednova.instances.surrogate import theorem
+from verification.fednova.instances import SOLVERS, Local, Symbols, free_clients, plane, scalar, surrogate, theorem
+from verification.fednova.one_round import one_round
 
 SOLVER_BUGS = [bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step, bugs.dampened_momentum,
                bugs.nesterov_momentum]
-families_of_rounds = (ft.Family("quadratic", families.quadratics), ft.Family("Huber with noise", I.noisy_hubers))
+
+
+def noisy_hubers(draw):
+    """Random Huber clients, with independent signs as noise where all outcomes can be listed."""
+    i = families.hubers(draw)
+    noisy = draw(families.st.booleans()) and sum(i.taus) <= 6
+    return i.but(noise=Fraction(1 if noisy else 0), says=f"{i.says}, sigma={int(noisy)}")
+
+
+families_of_rounds = (ft.Family("quadratic", families.quadratics), ft.Family("Huber with noise", noisy_hubers))
+
+
+def mixed(w, directions):
+    """sum_i w_i v_i over clients, for v (batch, n, d)."""
+    return f.dot(w, np.moveaxis(directions, -2, 0))
 
 
 def rule_4(i, r, vectors, w, tau_eff):
     """The coded round is x+ = x - tau_eff eta sum w_i d_i (eq 4) at every noise value, with d_i of the proof."""
-    d = r.directions(vectors)
-    stated = r.x - i.eta * tau_eff * sum(w[n] * d[:, n] for n in range(len(w)))
-    return ft.equal(r.after, stated, "coded round = rule (4)")
+    return ft.equal(r.after, r.x - i.eta * tau_eff * mixed(w, r.directions(vectors)), "coded round = rule (4)")
 
 
 def recorded(i):
     """(one coded round, what Theorem 1 speaks of, the comparison of the two)."""
-    t, r = theorem(i), I.one_round(i)
+    t, r = theorem(i), one_round(i)
     return r, t, rule_4(i, r, t["vectors"], t["w"], t["tau_eff"])
 
 
 def _largest_drift_constant(i):
-    return max(f.norm1(a) * (f.norm1(a) - a[-1]) for a in theorem(i)["vectors"])
+    return max(f.norm1(a) * (f.norm1(a) - a[-1]) for a in i.vectors)
 
 
-nonnegative_a = ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$",
-                              lambda i: (0, min(min(a) for a in theorem(i)["vectors"])))
+nonnegative_a = ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(map(min, i.vectors))))
 bounded_below = ft.Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$", lambda i: (0, theorem(i)["gap"]))
 server_cap = ft.Hypothesis("server step", r"$\tau_{\rm eff}\eta L\le\frac12$",
-                           lambda i: (i.eta * theorem(i)["tau_eff"] * theorem(i)["L"], ft.fraction("1/2")))
+                           lambda i: (i.eta * theorem(i)["tau_eff"] * i.L, ft.fraction("1/2")))
 small_drift = ft.Hypothesis("D below 1", r"$D=4\eta^2L^2C<1$",
-                            lambda i: (c.D(i.eta, theorem(i)["L"], _largest_drift_constant(i)), ft.fraction(1)),
+                            lambda i: (c.D(i.eta, i.L, _largest_drift_constant(i)), ft.fraction(1)),
                             strict=True)
 small_prefix_drift = ft.Hypothesis("D' below 1", r"$D'=4\eta^2L^2C'<1$", strict=True,
-                                   sides=lambda i: (c.D(i.eta, theorem(i)["L"],
+                                   sides=lambda i: (c.D(i.eta, i.L,
                                                         c.prefix_constant(i.solver, i.value, i.taus)), ft.fraction(1)))
 dominated = ft.Hypothesis("prefixes at most a", r"$b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay, momentum)",
                           lambda i: (c.prefix_excess(i.solver, i.value, i.taus), ft.fraction(0)))
 
 
+def _signs(slots):
+    return np.array(list(itertools.product((-1, 1), repeat=slots)), dtype=object)[..., None]
+
+
+def _repeated(slots):
+    """One sign for the whole local run: unbiased at every fixed point, but not along the run."""
+    return np.array([[s] * slots for s in (-1, 1)], dtype=object)[..., None]
+
+
+# ---- lem2 -------------------------------------------------------------------------------------------------
+class Multiplicative(ft.Quadratic):
+    """Quadratic clients whose noise depends on the position: martingale differences that are not independent."""
+
+    def _gradient(self, who, y, sample):
+        exact = super()._gradient(who, y, None)
+        return exact if sample is None else exact + sample * (1 + y)
+
+
+def _noisy_client(name, solver, value, outcomes, says):
+    return Local(name, Multiplicative([[[2]]], [[3]]), ft.FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), ft.Full(),
+                 x0=[1], outcomes=outcomes, matrix=None, says=says)
+
+
+def _martingale(atoms):
+    """A sum S so far, and the next difference with `atoms` values whose conditional mean is zero; one entry."""
+    s = Symbols("S past", c=atoms - 1, v=atoms - 1)
+    c = [*s.c, 1 - sum(s.c)]
+    return ft.Instance(f"one more matrix, {atoms} values", domain=s.field, c=c, v=[*s.v, -f.dot(s.c, s.v) / c[-1]],
+                       matrix=True, says="any history, any conditional probabilities and values with conditional mean zero",
+                       **s.these("S past"))
+
+
+on_lem2 = [_martingale(2), _martingale(3), _martingale(4),
+        *(_noisy_client(f"noise along a local run, {s}", s, v, _signs, "noise proportional to 1 + y, independent signs")
+          for s, v in (("vanilla", None), ("proximal", Fraction(1, 2)), ("momentum", Fraction(1, 2)),
+                       ("decay", Fraction(3, 4)))),
+        _noisy_client("one sample for the whole run", "vanilla", None, _repeated,
+                      "the same sign in all three local steps")]
+
+
 @ft.claim("lem2", covers={"d": "all", "values": "2 to 4"},
-          on=I.lem2, rejects=SOLVER_BUGS,
+          on=on_lem2, rejects=SOLVER_BUGS,
           needs=[ft.Hypothesis("martingale differences", r"$E[A_k\mid A_{k-1},\dots,A_1]=0$",
                                lambda i: (_drift_of_noise(i), 0))],
           domain="every history, conditional laws on 2, 3 and 4 values with any probabilities, every number of matrices "
@@ -57,32 +111,50 @@ def lem2(i):
     In a local run $A_k=a_k[g_i(y_k)-\nabla F_i(y_k)]$."""
     if i.matrix:
         # given the history, with sum S so far and E|S|^2 = past: one more difference adds its own second moment
-        value = sum((q * (i.S + v) * (i.S + v) for q, v in zip(i.c[1:], i.v[1:], strict=True)),
-                    i.c[0] * (i.S + i.v[0]) * (i.S + i.v[0]))
-        own = sum((q * v * v for q, v in zip(i.c[1:], i.v[1:], strict=True)), i.c[0] * i.v[0] * i.v[0])
+        value = sum(q * (i.S + v) * (i.S + v) for q, v in zip(i.c, i.v, strict=True))
+        own = sum(q * v * v for q, v in zip(i.c, i.v, strict=True))
         return ft.induction(base=[(0 * i.past, 0 * i.past)], step=[(i.past + value - i.S * i.S, i.past + own)],
                             over="number of matrices", label="E|S + A|^2 - |S|^2 is E|A|^2, whatever happened before")
-    r = I.one_round(i)
-    a = f.a_vector(i.solver, i.taus[0], i.value)
+    r = one_round(i)
+    a = i.vectors[0]
     exact = sum(v * g[:, 0] for v, g in zip(a, r.exact, strict=False))
     total = (r.x - r.after) / i.eta - exact  # what the coded round accumulated beyond the exact gradients
-    return ft.equal(r.square(total),
-                    sum(r.square(A) for A in _differences(i, r)), "accumulated noise of the coded round")
+    return ft.equal(r.square(total), sum(map(r.square, _differences(i, r))), "accumulated noise of the coded round")
+
+
+def _one_sample():
+    """One sample for a whole local run: unbiased at every fixed point, so Assumption 2 holds, yet (61) fails."""
+    i = next(v for v in on_lem2 if v.name == "one sample for the whole run").but(problem=scalar([1], [0]), x0=[0])
+    r, a = one_round(i), f.a_vector("vanilla", 3)
+    noise = [g[:, 0] - h[:, 0] for g, h in zip(r.given, r.exact, strict=True)]
+    d, h = r.directions([a]), r.directions([a], "exact")
+    bound = sum(c.eq61(1, [ft.fraction(1)], [a], r.square(h[:, 0])).values())
+    return (ft.equal([abs(r.mean(v)[0]) for v in noise], [0, 0, 0], "each sample is unbiased at every fixed point"),
+            ft.equal([r.square(v) for v in noise], [1, 1, 1], "its variance is sigma^2 = 1"),
+            ft.at_most(3, r.square(sum(noise)), "lem2 would give E|sum of noise|^2 = 3 along the coded local run",
+                       strict=True),
+            ft.at_most(bound, r.square(d[:, 0]), "and eq 61 fails", strict=True))
+
+
+ft.finding("rem-a2-martingale", kind="remark", breaks="lem2", check=_one_sample,
+           reading="Assumption 2 as printed speaks of a fixed point x; it does not say that local steps use fresh "
+                   "samples.",
+           survives="With fresh samples at every local step the noise is a martingale difference and lem2 applies.")
 
 
 def _differences(i, r):
     """A_k = a_k (g(y_k) - grad F(y_k)) for every listed outcome: (batch, d) per step."""
-    a = f.a_vector(i.solver, i.taus[0], i.value)
+    a = i.vectors[0]
     return [v * (g[:, 0] - h[:, 0]) for v, g, h in zip(a, r.given, r.exact, strict=False)]
 
 
 def _drift_of_noise(i):
     """Largest |E[A_k | A_1 .. A_{k-1}]| over k and histories; 0 by construction where everything is a symbol."""
     if i.matrix:
-        mean = sum((q * v for q, v in zip(i.c[1:], i.v[1:], strict=True)), i.c[0] * i.v[0])
+        mean = f.dot(i.c, i.v)
         return ft.fraction(0) if mean == 0 else ft.fraction(1)
     worst, past = ft.fraction(0), {}
-    for A in _differences(i, I.one_round(i)):
+    for A in _differences(i, one_round(i)):
         groups = {}
         for at, v in enumerate(A[:, 0]):
             groups.setdefault(past.get(at, ()), []).append(ft.fraction(v))
@@ -91,31 +163,71 @@ def _drift_of_noise(i):
     return worst
 
 
-@ft.claim("eq56", on=[*I.eq56, *I.solvers[:4], *I.proximal],
+ONE_ROUND = {"sigma": "1/2", "rounds": 1, "x0": [2, 2]}
+solvers = [
+    surrogate("vanilla", plane(), (1, 2, 4), "1/50", **ONE_ROUND),
+    surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", **ONE_ROUND),
+    surrogate("momentum", plane(), (1, 2, 4), "1/100", "momentum", "1/2", **ONE_ROUND),
+    surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", server=ft.FedNova, **ONE_ROUND),
+    surrogate("indefinite client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50",
+              sigma="1/4", rounds=1, x0=[1], says="one client is concave, the surrogate is convex"),
+]
+proximal = [surrogate(f"proximal, alpha={alpha}", plane(), (1, 2, 4), "1/50", "proximal", alpha, **ONE_ROUND)
+            for alpha in ("1/2", 1)]
+
+# in numbers what the others prove in symbols
+ft.illustrate([*on_lem2, *proximal, *solvers[:4]])
+
+
+# ---- eq 56, eq 69: everything a symbol --------------------------------------------------------------------
+def symbolic_pair(solver, taus=(2, 3), server=ft.FedAvg):
+    """Two scalar clients: curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols."""
+    s = Symbols("eta v x s", p=1, h=2, e=2)
+    return Local(f"{server.__name__}, {solver}, tau={taus}, all symbols", free_clients(s, 2),
+                 server(s.eta, taus, SOLVERS[solver](s.v)), ft.Full(), noise=s.s, domain=s.field, x0=[s.x],
+                 says="curvatures, e_i, p, x, eta, sigma and the solver's parameter are symbols")
+
+
+on_eq56 = [symbolic_pair(s) for s in SOLVERS] + [symbolic_pair("vanilla", server=ft.FedNova)]
+
+
+@ft.claim("eq56", on=[*on_eq56, *solvers[:4], *proximal],
           rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
           domain="two scalar clients with steps (2, 3): every curvature, e_i, p, x, eta, sigma, alpha, rho, gamma, for "
                  "the four solvers under FedAvg and for vanilla FedNova; exactly on the listed instances in the plane")
 def eq56(i):
     r"""$T_1=E\big\langle\nabla\widetilde F(x),\sum_iw_id_i\big\rangle=\tfrac12\|\nabla\widetilde F(x)\|^2
     +\tfrac12E\big\|\sum_iw_ih_i\big\|^2-\tfrac12E\big\|\nabla\widetilde F(x)-\sum_iw_ih_i\big\|^2$."""
-    vectors = [f.a_vector(i.solver, t, i.value) for t in i.taus]
-    p = list(i.problem.weights)
-    tau_eff, w = f.plain_averaging(p, [f.norm1(a) for a in vectors])
-    w = p if i.fednova else w
-    r = I.one_round(i)
-    h = r.directions(vectors, "exact")
-    mixed = sum(w[n] * h[:, n] for n in range(len(w)))
-    gradient = sum(w[n] * r.exact[0][0, n] for n in range(len(w)))
+    vectors, r = i.vectors, one_round(i)
+    tau_eff, w = f.plain_averaging(i.p, [f.norm1(a) for a in vectors])
+    w = i.p if i.fednova else w
+    h, gradient = mixed(w, r.directions(vectors, "exact")), f.dot(w, r.exact[0][0])
     T1 = (gradient * (r.x - r.mean(r.after))).sum() / (i.eta * tau_eff)  # E sum w_i d_i from the coded round
-    stated = ft.Terms(gradient=(gradient * gradient).sum() / 2, mean=r.square(mixed) / 2,
-                      gap=-r.square(gradient - mixed) / 2)
+    stated = ft.Terms(gradient=(gradient * gradient).sum() / 2, mean=r.square(h) / 2, gap=-r.square(gradient - h) / 2)
     return ft.equal(T1, stated, "T_1 of the coded round"), rule_4(i, r, vectors, w, tau_eff)
+
+
+# ---- one round --------------------------------------------------------------------------------------------
+def _huber(name, solver, value, sigma, x0):
+    problem = ft.HuberLoss([[[1], [2]], [[-1]]], [[1, -2], [3]], "1/2", 1, "1/4", ["2/3", "1/3"])
+    made = surrogate(name, problem, (2, 3), "1/60", solver, value, sigma, 1, x0)
+    return made.but(gap=Fraction(100), kappa2=Fraction(100), says="Huber losses, all noise outcomes listed")
+
+
+kinked = [_huber("Huber, vanilla", "vanilla", None, 1, [1]), _huber("Huber, momentum", "momentum", "1/2", 1, [-2])]
+kinked_proximal = [_huber("Huber, proximal", "proximal", "3/4", 1, [1])]
+noise_only = surrogate("at the optimum", scalar([1, 1], [0, 0]), (3, 3), "1/20", sigma=1, rounds=1, x0=[0],
+                       says="every gradient vanishes at x: only noise moves the clients")
+drift_only = surrogate("at the surrogate's optimum", scalar([1, 3], [3, -1]), (2, 2), "1/20", rounds=1, x0=[0],
+                       says="the surrogate's gradient vanishes at x and there is no noise")
+exact_gradients = surrogate("no noise", scalar([1, 2], [0, 1]), (2, 4), "1/20", rounds=1, x0=[2], says="no noise")
+large_step = surrogate("tau_eff eta L > 1/2", plane(), (1, 2, 4), "1/5", sigma="1/2", rounds=1, x0=[2, 2])
 
 
 @ft.claim("eq61-64", needs=[server_cap, bounded_below], bound=True,
           rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
-          on=[*I.solvers, *I.proximal, *I.kinked, *I.kinked_proximal, I.noise_only, I.drift_only, I.exact_gradients,
-              I.large_step],
+          on=[*solvers, *proximal, *kinked, *kinked_proximal, noise_only, drift_only, exact_gradients,
+              large_step],
           search=ft.Search(families_of_rounds, tries=120))
 def eq61_64(i):
     r"""$E\|\sum_iw_id_i\|^2\le2\sigma^2\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}+2E\|\sum_iw_ih_i\|^2$, and if
@@ -126,23 +238,17 @@ def eq61_64(i):
     """
     r, t, rule = recorded(i)
     w, d, h = t["w"], r.directions(t["vectors"]), r.directions(t["vectors"], "exact")
-    n = range(len(w))
-    mean_square = r.square(sum(w[k] * h[:, k] for k in n))
-    T2 = ft.at_most(r.square(sum(w[k] * d[:, k] for k in n)), ft.Terms(**c.eq61(t["sigma2"], w, t["vectors"],
-                                                                                mean_square)),
-                    "eq 61")
-    gradient = sum(w[k] * r.exact[0][0, k] for k in n)
+    T2 = ft.at_most(r.square(mixed(w, d)), ft.Terms(**c.eq61(t["sigma2"], w, t["vectors"], r.square(mixed(w, h)))), "eq 61")
+    gradient = f.dot(w, r.exact[0][0])
     change = r.value(t["target"]) - ft.fraction(t["target"].to(ft.RATIONAL).value(ft.RATIONAL.array(r.x)))
     descent = change + t["gap"] + i.eta * t["tau_eff"] / 2 * (gradient * gradient).sum()
-    drifts = [r.square(r.exact[0][:, k] - h[:, k]) for k in n]
-    return T2, ft.at_most(descent,
-                          ft.Terms(**c.eq64(i.eta, t["L"], t["sigma2"], t["tau_eff"], w, t["vectors"], drifts,
-                                            t["gap"])),
-                          "eq 64, with the gap before the round on both sides"), rule
+    drifts = [r.square(r.exact[0][:, k] - h[:, k]) for k in range(i.n)]
+    bound = c.eq64(i.eta, t["L"], t["sigma2"], t["tau_eff"], w, t["vectors"], drifts, t["gap"])
+    return T2, ft.at_most(descent, ft.Terms(**bound), "eq 64, with the gap before the round on both sides"), rule
 
 
 @ft.claim("eq68", needs=[nonnegative_a], bound=True, rejects=[*SOLVER_BUGS, bugs.proximal_squared],
-          on=[*I.solvers, *I.proximal, *I.kinked, *I.kinked_proximal, I.exact_gradients],
+          on=[*solvers, *proximal, *kinked, *kinked_proximal, exact_gradients],
           search=ft.Search(families_of_rounds, tries=120))
 def eq68(i):
     r"""For every solver with $a_{i,k}\ge0$:
@@ -154,14 +260,35 @@ def eq68(i):
                                 f"client {n + 1}") for n, a in enumerate(t["vectors"])]
 
 
-@ft.claim("eq69-as-printed", on=[*I.eq69, *I.eq69_exact], finding="err-eq69",
+def symbolic_client(solver, tau=4):
+    """One client whose gradients are free symbols: the drift after k steps is a linear form in them."""
+    s = Symbols("eta v", g=tau)
+    return Local(f"{solver}, tau={tau}, free gradients", None, ft.FedAvg(s.eta, (tau,), SOLVERS[solver](s.v)), ft.Full(),
+                 domain=s.field, g=s.g, says="eta, the solver's parameter and every gradient are symbols")
+
+
+eq69 = [symbolic_client(s) for s in SOLVERS]
+err_eq85 = surrogate("prox, alpha=9/10, two steps", scalar([1], [0]), (2,), "1/4", "proximal", "9/10", rounds=1, x0=[1],
+                     says="F = x^2/2, one client, x = 1: 0.0568 against 0.0283")
+eq69_exact = [
+    err_eq85,
+    surrogate("vanilla, two steps", scalar([1], [0]), (2,), "1/4", rounds=1, x0=[1]),
+    surrogate("momentum, rho=1/2, three steps", scalar([1], [0]), (3,), "1/8", "momentum", "1/2", rounds=1, x0=[1]),
+]
+
+
+@ft.claim("eq69-as-printed", on=[*eq69, *eq69_exact], finding="err-eq69",
+          at=("proximal, tau=4, free gradients", "momentum, tau=4, free gradients", "prox, alpha=9/10, two steps"),
+          script="witnesses/err_eq69.py",
+          step="the displacement after k < tau steps is read off the vector a of the whole run",
           reading="Eq (69) is used for every solver with accumulation vector a_i, the coefficients of a prefix of the "
-                  "local run read as the first entries of a_i, which is what (70)-(84) then sum.",
+                  "local run read as the first entries of a_i, which is what (70)-(84) then sum; with the last k entries "
+                  "it would be right for the proximal solver and momentum, and wrong for step decay.",
           survives="It holds for vanilla SGD and step decay, and for momentum the printed side can only be larger, so "
-                   "(85) survives there.")
+                   "(85) survives there. prefix-coefficients: (1-alpha)^(k-1-s), (1-rho^(k-s))/(1-rho).")
 def eq69_as_printed(i):
     r"""For every solver: $E\|x-y_k\|^2=\eta^2E\big\|\sum_{s<k}a_{i,s}g_i(y_s)\big\|^2$ for $k<\tau_i$."""
-    a = f.a_vector(i.solver, i.taus[0], i.value)
+    a = i.vectors[0]
     if i.problem is None:
         solver = i.algorithm.to(i.domain).solver
         y = x = np.array([0 * i.eta])
@@ -171,7 +298,7 @@ def eq69_as_printed(i):
             moved.append((x - y)[0])
             printed.append(i.eta * sum((v * q for v, q in zip(a[1:k + 1], i.g[1:k + 1], strict=True)), a[0] * i.g[0]))
         return ft.equal([v * v for v in moved], [v * v for v in printed], "after 1, 2, ... coded steps")
-    r = I.one_round(i)
+    r = one_round(i)
     sums = [sum(v * g[:, 0] for v, g in zip(a[:k], r.given[:k], strict=True)) for k in range(1, i.taus[0])]
     return ft.equal(r.drifts(0, i.taus[0])[1:], [i.eta**2 * r.square(s) for s in sums], "coded drift")
 
@@ -195,10 +322,20 @@ def _drift_legs(i, corrected):
     return out
 
 
+beyond = surrogate("D >= 1", plane(), (1, 2, 4), 1, sigma="1/2", rounds=1, x0=[2, 2])
+err_eq85_noise = err_eq85.but(name="the same with noise only", noise=Fraction(1), x0=[0],
+                              says="gradient 0 at x: both sides are noise, and the printed factor is (1 - alpha)^2")
+
+
 @ft.claim("eq85-as-printed", needs=[nonnegative_a, small_drift], bound=True, finding="err-eq85",
-          on=[*I.solvers, *I.proximal, *I.kinked, I.err_eq85, I.err_eq85_noise, I.noise_only, I.beyond],
-          reading="D = 4 eta^2 L^2 C with the maximum over clients, which makes the right side largest; L is exact.",
-          survives="eq85-restricted: it holds wherever the prefix coefficients are at most a (vanilla, decay, momentum).")
+          on=[*solvers, *proximal, *kinked, err_eq85, err_eq85_noise, noise_only, beyond],
+          at=("prox, alpha=9/10, two steps", "the same with noise only", "proximal, alpha=1"),
+          script="witnesses/err_eq85.py",
+          step="(69) enters (70)-(84): the drift of the first proximal steps is underestimated by (1 - alpha)^2",
+          reading="D = 4 eta^2 L^2 C with the maximum over clients, which makes the right side largest; L is exact; "
+                  "alpha <= 1, so a is non-negative.",
+          survives="eq85-restricted: it holds wherever the prefix coefficients are at most a (vanilla, decay, momentum); "
+                   "eq85-corrected with constants from the largest prefix.")
 def eq85_as_printed(i):
     r"""For every solver with $a_{i,k}\ge0$ and $D=4\eta^2L^2\max_i\|a_i\|_1(\|a_i\|_1-a_{i,-1})<1$:
     $$\frac{L^2}{\|a_i\|_1}\sum_ka_{i,k}E\|x-y_k\|^2\le\frac{2\eta^2L^2\sigma^2}{1-D}\big(\|a_i\|_2^2-a_{i,-1}^2\big)
@@ -208,7 +345,7 @@ def eq85_as_printed(i):
 
 
 @ft.claim("eq85-restricted", needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
-          on=[*I.solvers, *I.kinked, I.noise_only, I.exact_gradients, I.err_eq85, I.beyond],
+          on=[*solvers, *kinked, noise_only, exact_gradients, err_eq85, beyond],
           search=ft.Search(families_of_rounds, tries=150))
 def eq85_restricted(i):
     r"""For vanilla SGD, step decay and momentum, whose prefix coefficients satisfy $b^{(k)}_{i,s}\le a_{i,s}$, and
@@ -221,8 +358,8 @@ def eq85_restricted(i):
 
 @ft.claim("eq85-corrected", needs=[nonnegative_a, small_prefix_drift], bound=True,
           rejects=[*SOLVER_BUGS, bugs.proximal_squared],
-          on=[*I.solvers, *I.proximal, *I.kinked, *I.kinked_proximal, I.err_eq85, I.err_eq85_noise, I.noise_only,
-              I.exact_gradients, I.beyond],
+          on=[*solvers, *proximal, *kinked, *kinked_proximal, err_eq85, err_eq85_noise, noise_only,
+              exact_gradients, beyond],
           search=ft.Search(families_of_rounds, tries=150))
 def eq85_corrected(i):
     r"""For every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ and
@@ -233,7 +370,12 @@ def eq85_corrected(i):
     return _drift_legs(i, corrected=True)
 
 
-@ft.claim("eq87-92", on=I.eq87_92, domain="every beta^2 >= 1 and every 0 < D <= 1/(2 beta^2 + 1)")
+cap = Symbols("b s")
+
+
+@ft.claim("eq87-92", on=[ft.Instance("all beta^2 >= 1", domain=cap.field, **cap.these("b s"),
+                                     says="beta^2 = 1 + b, D = 1/((2 beta^2 + 1)(1 + s)), b, s >= 0")],
+          domain="every beta^2 >= 1 and every 0 < D <= 1/(2 beta^2 + 1)")
 def eq87_92(i):
     r"""$D\le\frac1{2\beta^2+1}$ gives $\frac1{1-D}\le1+\frac1{2\beta^2}$ and $\frac{D\beta^2}{1-D}\le\frac12$, with
     equality at the cap."""

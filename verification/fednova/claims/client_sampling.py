@@ -1,14 +1,27 @@
 """Section 5 footnote 1, Appendix G up to eq 180 and Algorithm 1: FedNova under client sampling."""
+from fractions import Fraction
+
 import numpy as np
 
 import fltheory as ft
 from fltheory.core.laws.draw import Draw
-from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c
-from verification.fednova.instances import client_sampling as I
-from verification.fednova.instances import sampling_families as families
+from verification.fednova.instances import SOLVERS, Local, Symbols, declared, free_clients, plane
+
+
+class Sampled(Local):
+    """FedNova with a fixed tau_eff under a sampling scheme of q draws; `m` clients, of which the problem may group equal ones."""
+
+    @property
+    def tau_eff(self):
+        return declared(self.stated.algorithm.tau_eff)
+
+    @property
+    def m(self):
+        return self.extra.get("m", self.n)
+
 
 # ---- what the coded server and the coded round do with a sample -------------------------------------------
 
@@ -30,22 +43,20 @@ def server_moves(i, changes):
 
 def read(numbers):
     """Exact numbers as Fractions, symbols as they are: flint's rationals do not mix with Fractions."""
-    return np.array([ft.fraction(v) if is_rational(v) else v for v in numbers], dtype=object)
+    return ft.declare(list(numbers))
 
 
 def run_variance(i):
     """E|(1/q) sum (d_l - h_l)|^2 of the coded server for uncorrelated runs of mean zero and variances v_i.
 
     Each run is fed along a unit vector of its own; with `shared` all draws of one client are one run."""
-    n = i.problem.n
-
     def runs(who):  # d = change/(eta t): unit vectors times eta t
-        size = n if i.shared else len(who)
+        size = i.n if i.shared else len(who)
         return [[i.eta * i.t[k] * int(j == (k if i.shared else place)) for j in range(size)]
                 for place, k in enumerate(who)]
     total = 0
     for prob, who, move in server_moves(i, runs):
-        owner = range(n) if i.shared else who
+        owner = range(i.n) if i.shared else who
         total = total + prob * sum(i.v[k] * m * m for k, m in zip(owner, move, strict=True))
     return total / (i.eta * i.tau_eff) ** 2
 
@@ -64,7 +75,7 @@ def coded_square(i):
 
 def runs(i):
     """(h (n, d), gradients at x0 (n, d), spreads of h, of d, of 2h - d) from the prefix coefficients of the paper."""
-    x, sigma2 = ft.declare(i.x0), i.noise**2
+    x, sigma2 = ft.declare(i.x0), i.sigma**2
     if hasattr(i, "gradient"):
         gradient = [lambda y, k=k: i.gradient(k, y) for k in range(len(i.p))]
     else:
@@ -96,8 +107,61 @@ _footnote_bugs = [bugs.tau_eff_halved, bugs.normaliser_missing, bugs.one_step_mo
 _subset_bugs = [bugs.weights_not_renormalised, bugs.fednova_scaled_up]
 
 
+def scheme_i(q, p):
+    """(law, averaging) of footnote 1, scheme (i): q i.i.d. draws with probabilities p, averaged plainly."""
+    return ft.WithReplacement(q, list(p)), "plain"
+
+
+# ---- the coded server step, fed with free changes ---------------------------------------------------------
+
+
+def server_only(scheme, n, q, shared=0, places=None):
+    """Every number a symbol: p_i = r_i / sum r, changes c_i, masses eta t_i, variances v_i below V_i = v_i + g_i."""
+    size = n if places is None else places
+    s = Symbols("eta tau_eff", r=n, t=n, v=n, g=n, c=size, b=size)
+    law, averaging = scheme(q, [r / sum(s.r) for r in s.r])
+    return Sampled(f"server, n={n}, q={q}", _still([r / sum(s.r) for r in s.r]),
+                   ft.FedNova(s.eta, 1, averaging=averaging, tau_eff=s.tau_eff), law, domain=s.field, q=q, shared=shared,
+                   part="server", units=False, **s.these("t v g c b"),
+                   says="any weights, tau_eff, solver and changes of the clients")
+
+
+def _still(p):
+    """Clients without losses: only the weights matter."""
+    return ft.Quadratic.from_linear([[[0]]] * len(p), [[0]] * len(p), p)
+
+
+def quadratic_round(scheme, n, q, taus, noise=0):
+    """The whole coded round on scalar quadratics with every number a symbol; noise of variance 1 or none."""
+    s = Symbols("eta tau_eff x", p=n, h=n, e=n)
+    law, averaging = scheme(q, s.weights(n))
+    algorithm = ft.FedNova(s.eta, taus, averaging=averaging, tau_eff=s.tau_eff)
+    return Sampled(f"whole round, n={n}, q={q}, tau={taus}", free_clients(s, n), algorithm, law, noise=noise,
+                   domain=s.field, q=q, x0=[s.x], shared=0, part="round", units=False,
+                   says="every h_i, e_i, p_i, x, eta and tau_eff a symbol")
+
+
+def sampled(name, problem, taus, eta, q, tau_eff=None, solver="vanilla", value=None, sigma=0, rounds=None, x0=None,
+            scheme=scheme_i, kind=Sampled, says="", **extra):
+    """FedNova with a fixed tau_eff (default sum p_i |a_i|_1) under a sampling scheme, in rationals."""
+    p, value = [ft.fraction(v) for v in problem.weights], declared(value)
+    if tau_eff is None:
+        tau_eff = f.dot(p, [f.norm1(f.a_vector(solver, t, value)) for t in taus])
+    law, averaging = scheme(q, p)
+    algorithm = ft.FedNova(ft.fraction(eta), tuple(taus), SOLVERS[solver](value), averaging=averaging,
+                           tau_eff=ft.fraction(tau_eff))
+    return kind(name, problem, algorithm, law, noise=sigma, x0=[0] * problem.d if x0 is None else x0, q=q, rounds=rounds,
+                says=says, **({"shared": 0, "part": "round"} | extra))
+
+
+on_footnote_i = ft.illustrate([
+    *(server_only(scheme_i, n, q) for n, q in ((2, 1), (2, 2), (2, 3), (3, 2))),
+    quadratic_round(scheme_i, 2, 2, (1, 2)), quadratic_round(scheme_i, 2, 1, (2, 3)),
+    sampled("plane, q=2", plane(), (1, 3, 4), "1/10", 2, says="non-commuting Hessians, unequal weights and steps")])
+
+
 @ft.claim("footnote1-i", covers={"tau": "all"},
-          on=I.footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
+          on=on_footnote_i, rejects=[*_footnote_bugs, bugs.without_replacement, bugs.hidden_proximal],
           domain="server step: n = 2 with q = 1, 2, 3 and n = 3 with q = 2, every p, tau_eff, |a_i|_1 and every change "
                  "of the clients (so every solver, tau_i, objective and noise); whole coded round: n = 2, every scalar "
                  "quadratic, steps (1,2) with q = 2 and (2,3) with q = 1")
@@ -107,8 +171,20 @@ def footnote_i(i):
     return rule12_in_mean(i)
 
 
+def scheme_ii(q, p):
+    """Scheme (ii): a uniform q-subset without replacement, weights p_i m/q."""
+    return ft.Uniform(q), "unbiased"
+
+
+on_footnote_ii = ft.illustrate([
+    *(server_only(scheme_ii, n, q) for n, q in ((2, 1), (3, 1), (3, 2), (3, 3), (4, 2))),
+    quadratic_round(scheme_ii, 2, 1, (1, 2)), quadratic_round(scheme_ii, 3, 2, (1, 2, 2)),
+    sampled("plane, q=2", plane(), (1, 3, 4), "1/10", 2, scheme=scheme_ii,
+            says="the same clients, drawn without replacement")])
+
+
 @ft.claim("footnote1-ii", covers={"tau": "all"},
-          on=I.footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs],
+          on=on_footnote_ii, rejects=[*_footnote_bugs, *_subset_bugs],
           domain="server step: n = 2, 3, 4 with subsets of several sizes q, every p, tau_eff, |a_i|_1 and every change "
                  "of the clients (so every solver, tau_i, objective and noise); whole coded round: every scalar "
                  "quadratic, n = 2, q = 1, steps (1,2) and n = 3, q = 2, steps (1,2,2)")
@@ -120,12 +196,29 @@ def footnote_ii(i):
 
 # ---- repeated draws ---------------------------------------------------------------------------------------
 _law_bugs = [bugs.without_replacement, bugs.one_draw_less]
-fresh = ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)",
-                      lambda i: (i.shared, 0))
+def variances(name, p, v, q, shared, says=""):
+    """Runs of mean zero and variance v_i, as numbers."""
+    p = [ft.fraction(k) for k in p]
+    law, averaging = scheme_i(q, p)
+    return Sampled(name, _still(p), ft.FedNova(Fraction(1, 10), 1, averaging=averaging, tau_eff=2), law, q=q,
+                   v=[ft.fraction(k) for k in v], shared=shared, t=[1] * len(p), part="variance", units=False, says=says)
+
+
+listed = {"p": ["1/2", "3/10", "1/5"], "v": [1, 2, 5], "q": 3}
+fresh_runs = ft.illustrate([
+    *(server_only(scheme_i, n, q, places=q) for n, q in ((2, 2), (2, 3), (3, 2))),
+    quadratic_round(scheme_i, 2, 2, (1, 2), noise=1), quadratic_round(scheme_i, 2, 1, (2, 2), noise=1),
+    variances("listed, fresh runs", shared=0, **listed),
+    variances("listed, shared runs", shared=1, says="a client drawn twice sends the same run twice", **listed),
+    variances("dominant client, shared runs", ["9/10", "1/10"], [1, 0], 3, 1, says="here the bound (163) itself fails"),
+    sampled("plane with noise", plane(), (1, 3, 4), "1/10", 2, sigma="1/2", x0=[2, 2]),
+    sampled("momentum with noise", plane(), (1, 2, 3), "1/10", 2, solver="momentum", value="1/2", sigma=1, x0=[1, -1])])
 
 
 @ft.claim("eq163-fresh-runs", covers={"tau": "all"},
-          on=I.fresh_runs, needs=[fresh], rejects=[*_law_bugs, bugs.one_step_more], bound=True,
+          on=fresh_runs, needs=[ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)",
+                                              lambda i: (i.shared, 0))],
+          rejects=[*_law_bugs, bugs.one_step_more], bound=True,
           domain="sampling: n = 2 with q = 2, 3 and n = 3 with q = 2, every p and |a_i|_1, uncorrelated runs of any "
                  "variances, any dependence of h on the noise; whole coded round: every pair of scalar quadratics, p, "
                  "eta, tau_eff, x, steps (1,2) with q = 2 and (2,2) with q = 1")
@@ -142,14 +235,29 @@ def eq163(i):
             return parts, ft.at_most(run_variance(i), 2 * c.fresh_variance(i.p, i.v, i.q), "eq 163 with h = 0")
         return parts, *_split(i)
     h, _, of_h, of_d, of_gap = runs(i)
-    share = c.noise_share(i.p, [f.a_vector(i.solver, t, i.value) for t in i.taus])
-    terms = {"noise": 2 * ft.fraction(i.noise) ** 2 * share / i.q, "mean": 2 * c.mean_square(i.p, i.q, h, of_h)}
+    share = c.noise_share(i.p, i.vectors)
+    terms = {"noise": 2 * i.sigma**2 * share / i.q, "mean": 2 * c.mean_square(i.p, i.q, h, of_h)}
     left = round_square(i)
     if i.domain is ft.RATIONAL:
         return ft.at_most(left, ft.Terms(**terms))
     rest = c.mean_square(i.p, i.q, h, of_gap)  # E|(1/q) sum (2h - d)|^2 >= 0
     return (ft.equal(left, c.mean_square(i.p, i.q, h, of_d), "second moment of the coded sampled mean"),
             ft.equal(left + rest, ft.Terms(**terms), "the right side exceeds the left by E|(1/q) sum (2h - d)|^2"))
+
+
+def _holds_with_fresh_runs():
+    listed = next(i for i in fresh_runs if i.name == "listed, fresh runs")
+    again = next(i for i in fresh_runs if i.name == "listed, shared runs")
+    return [ft.equal(run_variance(listed), ft.fraction("7/10"), "fresh runs: (1/q) sum p v"),
+            ft.equal(run_variance(again), ft.fraction("28/25"), "one shared run per client")]
+
+
+ft.finding("e8", kind="missing-hypothesis", breaks="eq163-fresh-runs",
+           at=("listed, shared runs", "dominant client, shared runs"),
+           check=_holds_with_fresh_runs, step="(162) treats the draws of one client as independent runs",
+           reading="A client drawn twice does its local work once and its update counts twice.",
+           survives="eq163-fresh-runs with fresh runs; eq162-shared-runs for shared ones. No violation of (182) itself "
+                    "is known.")
 
 
 def _split(i):
@@ -164,8 +272,12 @@ def _split(i):
             ft.nonnegative(c.fresh_variance(i.p, above, i.q) - c.fresh_variance(i.p, i.v, i.q), "v_i <= V_i termwise"))
 
 
+shared_runs = ft.illustrate([*(server_only(scheme_i, n, q, 1) for n, q in ((2, 2), (2, 3), (3, 2))),
+                             variances("listed", shared=1, **listed)])
+
+
 @ft.claim("eq162-shared-runs", covers={"d": "none", "tau": "all"},
-          on=I.shared_runs, rejects=_law_bugs,
+          on=shared_runs, rejects=_law_bugs,
           domain="n = 2 with q = 2, 3 and n = 3 with q = 2, every p, v_i, |a_i|_1 and tau_eff")
 def eq162_shared(i):
     r"""If a client drawn twice shares one run, with $v_i=E\|d_i-h_i\|^2$,
@@ -174,103 +286,28 @@ def eq162_shared(i):
                                               repeats=c.repeat_variance(i.p, i.v, i.q)))
 
 
-# ---- lemma 5, eqs 175-180 ---------------------------------------------------------------------------------
-
-
-def kappa2(i, beta2):
-    """Smallest kappa^2 of Assumption 3 at this beta^2 with w = p; None if there is no finite one."""
-    found = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(i.p, beta2)
-    return None if found is None else ft.fraction(found)
-
-
-dissimilar = ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$ with $\beta^2\ge1$",
-                           lambda i: (1, i.beta2 if kappa2(i, i.beta2) is not None else None))
-
-
-@ft.claim("lem5", on=I.lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
-          search=ft.Search((ft.Family("quadratic", families.lem5_quadratics), ft.Family("Huber", families.lem5_hubers)),
-                           tries=120))
-def lem5(i):
-    r"""$l_j$ i.i.d. with probabilities $p$, any vectors $z_i$ (here $z_i=h_i$):
-    $$E\Big\|\frac1q\sum_jz_{l_j}\Big\|^2\le3\sum_ip_i\|z_i-\nabla F_i(x)\|^2+3\|\nabla F(x)\|^2
-    +\frac3q(\beta^2\|\nabla F(x)\|^2+\kappa^2);$$
-    it also holds with $\beta^2-1$ in place of $\beta^2$."""
-    h, g, *_ = runs(i)
-    left = coded_square(i) if hasattr(i, "outcomes") else round_square(i)
-    return [ft.at_most(left, ft.Terms(**c.lem5(i.p, h, g, i.q, i.beta2, kappa2(i, i.beta2), sharper)), label)
-            for sharper, label in ((False, "as printed"), (True, "with beta^2 - 1"))]
-
-
-def _server_beta2(i):
-    return c.beta2_allowed(i.eta, ft.fraction(i.constants.L), i.tau_eff, i.q, 0)
-
-
-def finite(i, beta2):
-    """Sides of the hypothesis that a finite kappa^2 exists at an admissible beta^2."""
-    return 0, None if beta2 < 1 else kappa2(i, beta2)
-
-
-@ft.claim("eq175", on=I.descent, bound=True, rejects=[bugs.normaliser_missing],
-          needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
-                               lambda i: (1, _server_beta2(i))),
-                 ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],
-          search=ft.Search((ft.Family("quadratic", families.descent_quadratics),
-                            ft.Family("Huber", families.descent_hubers)),
-                           tries=120))
-def eq175(i):
-    r"""Scheme (i) under $6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$:
-    $$\frac{E[F(x^+)]-F(x)}{\eta\tau_{\rm eff}}\le-\frac14\|\nabla F(x)\|^2+\frac32\sum_ip_iE\|\nabla F_i(x)-h_i\|^2
-    +\frac{\tau_{\rm eff}\eta L}q\Big(\sigma^2\sum_ip_i\frac{\|a_i\|_2^2}{\|a_i\|_1^2}+3\kappa^2\Big).$$
-    """
-    h, g, of_h, *_ = runs(i)
-    total = sum(w * v for w, v in zip(i.p, g, strict=True))
-    drift = sum(w * (((a - b) ** 2).sum() + s) for w, a, b, s in zip(i.p, h, g, of_h, strict=True))
-    share = c.noise_share(i.p, [f.a_vector(i.solver, t, i.value) for t in i.taus])
-    terms = c.eq175(drift, i.eta, ft.fraction(i.constants.L), i.tau_eff, i.q, ft.fraction(i.noise) ** 2, share,
-                    kappa2(i, _server_beta2(i)))
-    return ft.at_most(rise(i) / (i.eta * i.tau_eff) + (total * total).sum() / 4, ft.Terms(**terms))
-
-
-def rise(i):
-    """E F(x+) - F(x) over one coded round."""
-    problem = i.problem.to(ft.RATIONAL)
-    if hasattr(i, "outcomes"):
-        return sum(p * (ft.fraction(problem.value(ft.RATIONAL.array(x))) - ft.fraction(problem.value(ft.RATIONAL.array(i.start()))))
-                   for p, x in i.outcomes())
-    _, (mean, second) = i.op.trajectory(2, i.x0)
-    H, b = ((problem.p.reshape(-1, *[1] * k) * part).sum(0) for k, part in ((2, problem._H), (1, problem._b)))
-    x = ft.RATIONAL.array(np.array([ft.fraction(v) for v in i.x0], dtype=object))
-    before = (x * (H * x).sum(-1)).sum() / 2 - (b * x).sum()
-    return ft.fraction((H * second).sum() / 2 - (b * mean).sum() - before)
-
-
-@ft.claim("eq177-180", covers={"tau": "all"},
-          on=I.algebra,
-          domain="every beta^2 >= 1 and every D allowed; every non-negative a of every length (induction on the length)")
-def eq177_180(i):
-    r"""$D\le\frac1{12\beta^2+1}$ gives $\frac1{1-D}\le2$ and $\frac{3D\beta^2}{2(1-D)}\le\frac18$ (177); and
-    $\|a\|_2\le\|a\|_1$ for $a\ge0$ (180)."""
-    beta2 = 1 + i.b                                            # b >= 0
-    top = 1 / (12 * beta2 + 1)                                 # the largest D
-    first, second = c.eq177(top / (1 + i.s), beta2)            # s >= 0: every smaller D
-    at_top = c.eq177(top, beta2)
-    square = ft.induction(base=[(f.norm1([i.a]) ** 2 - f.norm2([i.a]), 0 * i.a)],
-                          step=[((i.S + i.a) ** 2 - (i.Q + i.a * i.a) - (i.S**2 - i.Q), 2 * i.S * i.a)],
-                          label="|a|_1^2 - |a|_2^2 grows by 2 |a|_1 a_k with each entry", over="length")
-    return (ft.equal(at_top[0], ft.Terms(one=0 * i.b + 1, rest=1 / (12 * beta2)), "1/(1-D) at the largest D"),
-            ft.equal(at_top[1], ft.Terms(eighth=0 * i.b + ft.fraction("1/8")),
-                     "the second quantity there: the constant 1/8 is sharp"),
-            ft.nonnegative(2 - first, "1/(1-D) <= 2"),
-            ft.nonnegative(ft.fraction("1/8") - second, "3 D beta^2/(2(1-D)) <= 1/8"),
-            square,
-            ft.nonnegative(f.norm1([i.a, i.S, i.Q]) ** 2 - f.norm2([i.a, i.S, i.Q]), "three entries in full"))
-
-
 # ---- Algorithm 1 ------------------------------------------------------------------------------------------
 
 
+def algorithm1(m, q):
+    """Algorithm 1 (default tau_eff over the participants), uniform p, linear losses: one direction per client."""
+    s = Symbols("eta k", t=m)
+    return ft.Instance(f"m={m}, q={q}", _still([Fraction(1, m)] * m), ft.FedNova(s.eta, 1), ft.Uniform(q), domain=s.field,
+                       q=q, general=True, says="any integers tau_i", **s.these("k t"))
+
+
+def algorithm1_listed(name, taus, q, weights=None, says=""):
+    n = len(taus)
+    problem = ft.Quadratic.from_linear([[[0] * n] * n] * n, np.eye(n, dtype=int).tolist(), weights)
+    return ft.Instance(name, problem, ft.FedNova(Fraction(1, 10), tuple(taus)), ft.Uniform(q), q=q, general=False, says=says)
+
+
+partial = ft.illustrate([*(algorithm1(m, q) for m in (2, 3, 4) for q in range(1, m + 1)), algorithm1(5, 2), algorithm1(5, 3),
+           algorithm1_listed("tau=(1,2,10), q=2", (1, 2, 10), 2, says="weights (14,15,23)/52"),
+           algorithm1_listed("tau=(1,2,10), q=1", (1, 2, 10), 1, says="literally FedAvg")])
+
 @ft.claim("alg1-partial-weights", covers={"tau": "all"},
-          on=I.partial,
+          on=partial,
           rejects=[bugs.hidden_proximal, bugs.normaliser_missing, bugs.shares_not_renormalised, *_subset_bugs],
           domain="m = 2, 3, 4 with every q and m = 5 with q = 2, 3, uniform p, every integer tau_i (coded normaliser "
                  "by induction), every eta on linear losses, which is the limit eta -> 0 of every smooth objective")
@@ -286,3 +323,34 @@ def alg1_partial(i):
     stated = c.algorithm1_moves(i.t, i.q, i.eta)
     return (ft.local_mass(i, lambda k: i.eta * k, i.k),
             ft.equal(sum(prob * move for prob, _, move in moves), stated, "mean move of the coded server"))
+
+
+skewed = algorithm1_listed("equal steps, p=(.7,.2,.1), q=2", (3, 3, 3), 2, ["7/10", "1/5", "1/10"])
+
+
+def _not_consistent():
+    """Uniform pairs: unequal steps with uniform p, equal steps with unequal p, and Appendix H's missing division."""
+    uneven = ft.surrogate_weights(partial[-2].algorithm, partial[-2].law, 3)
+    ratio = ft.surrogate_weights(skewed.algorithm, skewed.law, 3, skewed.problem.weights)
+    one = algorithm1(3, 1)
+    undivided = one.but(algorithm=bugs.shares_not_renormalised(one.algorithm))
+
+    def steps(who):
+        return [[-one.eta * one.t[k] * int(j == k) for j in range(3)] for k in who]
+    printed, text = (sum(p * m for p, _, m in server_moves(i, steps)) for i in (one, undivided))
+    return [ft.equal(list(uneven), [ft.fraction(v) / 52 for v in (14, 15, 23)],
+                     "tau = (1,2,10), uniform p, q = 2: coded weights"),
+            ft.at_most(0, sum(abs(v - ft.fraction("1/3")) for v in uneven), "they differ from p", strict=True),
+            ft.equal(list(ratio), c.ratio_weights([ft.fraction(v) for v in ("7/10", "1/5", "1/10")]),
+                     "equal steps, p = (.7,.2,.1), q = 2"),
+            ft.at_most(ratio[0], ft.fraction("7/10"), "the heaviest client gets less than p_1 (ratio estimator)",
+                       strict=True),
+            ft.equal(3 * text, printed,
+                     "m = 3, q = 1: the text of Appendix H moves one third as far as the pseudo-code")]
+
+
+ft.finding("e5", kind="remark", breaks="alg1-partial-weights", check=_not_consistent,
+           reading="Consistency read as: surrogate weights equal to p as eta tends to 0, for the pseudo-code of "
+                   "Algorithm 1 (divided by p_S) with uniform pairs. No theorem of the paper covers it.",
+           survives="footnote1-i and footnote1-ii: with tau_eff independent of the sample both schemes are unbiased; "
+                    "Corollary 3 covers rule (153) only.")

@@ -1,17 +1,32 @@
 """Theorem 3's "arbitrary number of local updates": may a client decide on its own gradients when to stop?"""
 from fractions import Fraction
 
+import numpy as np
+
 import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import theorem3 as g
-from verification.fednova.instances import dependent_steps as I
+from verification.fednova.instances import scalar
 
 LEVEL = Fraction(1)  # sigma^2, the largest squared noise
 
 
+def coded_round(i):
+    """[(probability, slope, push)] of the coded round x -> slope x + push of every outcome."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+
+    def moved(x, noise, steps):
+        state = algorithm.init(problem, i.domain.array(np.array([x], dtype=object)))
+        slots = [i.domain.array(np.array([[v]], dtype=object)) for v in noise]
+        draw = ft.everyone(1, np.array([steps]))._replace(xi=lambda k: slots[k])
+        return algorithm.round(problem, state, draw).x[0]
+    made = [(i.domain.scalar(q), moved(0, noise, steps), moved(1, noise, steps)) for q, noise, steps in i.outcomes]
+    return [(q, far - near, near) for q, near, far in made]
+
+
 def smallest_gradient_square(i):
     """min over t < T of E|grad F(x_t)|^2 = E x_t^2, by exact first and second moments of the coded round."""
-    rounds = I.coded_round(i)
+    rounds = coded_round(i)
     mean = i.domain.scalar(i.x0[0])
     square, least = mean * mean, mean * mean
     for _ in range(i.rounds - 1):
@@ -53,9 +68,36 @@ NEEDS = [
     ft.Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}\le1$",
                   lambda i: (2 * i.eta * ft.fraction(i.constants.L), 1)),
 ]
+HALF = Fraction(1, 2)
+LEVELS = (Fraction(1), Fraction(-1))  # of the noise in every gradient, each with probability 1/2
 
 
-@ft.claim("susp-independence", on=[I.STOPS, *I.BEFORE], needs=NEEDS, finding="err-own-gradient",
+def outcomes(steps_after):
+    """[(probability, noise of the gradients drawn, local steps)]: steps_after(first noise) -> {steps: chance}."""
+    found = []
+    for first in LEVELS:
+        for steps, chance in steps_after(first).items():
+            tails = [()] if steps == 1 else [(second,) for second in LEVELS]
+            found += [(HALF * chance / len(tails), (first, *tail), steps) for tail in tails]
+    return found
+
+
+def one_client(name, steps_after, eta, rounds, x0, says):
+    """F = x^2/2, one client, FedNova with tau_eff = 1 and one or two vanilla steps."""
+    return ft.Instance(name, scalar([1], [0]), ft.FedNova(eta, None, tau_eff=1), ft.Full(), domain=ft.Balls(256),
+                       x0=[ft.fraction(x0)], rounds=rounds, outcomes=outcomes(steps_after), says=says)
+
+
+# eta = sqrt(m/(tau T)) is the step that Theorem 3 prescribes: m = 1, tau = 3/2 on average
+STOPS = one_client("a client that stops on its own first gradient",
+                   lambda first: {1: 1} if first > 0 else {2: 1}, "1/150", 15000, "-151/599",
+                   "tau = 1 if the noise of the first gradient is +1, else tau = 2")
+BEFORE = [one_client(f"steps drawn before the gradients, x0={x0}", lambda first: {1: HALF, 2: HALF}, "1/150", 15000, x0,
+                     "tau is 1 or 2 with probability 1/2 each, whatever the gradients are")
+          for x0 in ("-151/599", "3")]
+
+
+@ft.claim("susp-independence", on=[STOPS, *BEFORE], needs=NEEDS, finding="err-own-gradient",
           reading="Theorem 3 lets each client make an 'arbitrary number of local updates', and Assumptions 1 to 3 "
                   "constrain the gradients only: every gradient is unbiased when it is drawn. Steps may then depend on "
                   "the gradients of the round. tau_eff is constant and A, B, C are the largest that occur, the most "
@@ -74,3 +116,13 @@ def susp_independence(i):
     gap = ft.fraction(i.x0[0]) ** 2 / 2
     right = g.thm3(i.eta, ft.fraction(i.constants.L), LEVEL, Fraction(0), gap, Fraction(1), i.rounds, A, B, C, 1)
     return ft.at_most(smallest_gradient_square(i), sum(right.values()))
+
+
+ft.finding("err-own-gradient", kind="missing-hypothesis", breaks="susp-independence",
+           at=("a client that stops on its own first gradient",), script="witnesses/err_own_gradient.py",
+           step="the normalised gradient d_i is taken to have the mean h_i, which needs a_i independent of the "
+                "gradients that it weighs",
+           reading="One client, so no heterogeneity, no sampling and no surrogate objective are in play; tau_eff = 1 "
+                   "in every round. A client that stops after a gradient of noise +1 gives that gradient the weight 1, "
+                   "and one of noise -1 only 1/2: E d = grad F + 1/4 to leading order, which no small step removes.",
+           survives="Steps drawn with the same chances before the gradients: the bound holds at both instances of the claim.")

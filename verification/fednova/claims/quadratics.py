@@ -5,7 +5,7 @@ import sympy
 import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
-from verification.fednova.instances import named, plane, symbols
+from verification.fednova.instances import NAMED, Local, Symbols, free_clients, plane
 
 
 def paper_map(i):
@@ -37,30 +37,25 @@ def unit_run(i, x):
 
 
 def prox_quadratic(name, problem, eta, taus, mu=0, says="", **extra):
-    eta, mu = ft.fraction(eta), ft.fraction(mu)
-    solver = ft.Proximal(mu=mu) if mu else ft.Vanilla()
-    return ft.Instance(name, problem, ft.FedAvg(eta, tuple(taus), solver), ft.Full(), mu=mu, says=says, **extra)
+    solver = ft.Proximal(mu=ft.fraction(mu)) if mu else ft.Vanilla()
+    return Local(name, problem, ft.FedAvg(ft.fraction(eta), tuple(taus), solver), ft.Full(), says=says, **extra)
 
 
 def _symbolic_pair():
     """Two clients in the plane with every entry of H_i and e_i, p_1, eta and mu a symbol; steps (1, 2)."""
-    k, s = symbols("eta mu p a*2 b*2 c*2 u*2 v*2")
-    problem = ft.Quadratic.from_linear([[[a, b], [b, c]] for a, b, c in zip(s.a, s.b, s.c, strict=True)],
-                                       [[u, v] for u, v in zip(s.u, s.v, strict=True)], [s.p, 1 - s.p])
-    return ft.Instance("all symbols, d=2, tau=(1,2)", problem, ft.FedAvg(s.eta, (1, 2), ft.Proximal(mu=s.mu)),
-                       ft.Full(), domain=k, mu=s.mu, says="every entry of H_i and e_i, p, eta and mu are symbols")
+    s = Symbols("eta mu", h=8, e=4, p=1)
+    return Local("all symbols, d=2, tau=(1,2)", free_clients(s, 2, 2), ft.FedAvg(s.eta, (1, 2), ft.Proximal(mu=s.mu)),
+                 ft.Full(), domain=s.field, says="every entry of H_i and e_i, p, eta and mu are symbols")
 
 
 on_eq26_28 = [
     _symbolic_pair(),
     prox_quadratic("plane", plane(), "1/10", (1, 3, 8), says="non-commuting Hessians, unequal weights and steps"),
     prox_quadratic("plane, prox", plane(), "1/10", (1, 3, 8), "1/2", says="the same with mu = 1/2"),
-    prox_quadratic("ill-conditioned", named.ill_conditioned(), "1/1000000",
-                   (2, 5, 9)[:named.ill_conditioned().n], says="condition number 1e6"),
-    prox_quadratic("skewed weights", named.skewed_weights(), "1/20", tuple(range(1, named.skewed_weights().n + 1)),
-                   says="weights from 1e-4 to almost 1"),
-    prox_quadratic("diabetes by age", named.diabetes(), "1/20", tuple(range(1, named.diabetes().n + 1)),
-                   says="ridge regression on the diabetes data, clients are age bands"),
+    *(prox_quadratic(name, NAMED[name], eta, taus, says=says) for name, eta, taus, says in (
+        ("ill-conditioned", "1/1000000", (2, 5), "condition number 1e6"),
+        ("skewed weights", "1/20", (1, 2, 3), "weights from 1e-4 to almost 1"),
+        ("diabetes by age", "1/20", (1, 2, 3, 4, 5), "ridge regression on the diabetes data, clients are age bands"))),
     prox_quadratic("too large a step", plane(), "3/2", (1, 3, 8), says="the round map is no contraction"),
 ]
 
@@ -92,17 +87,17 @@ def eq26_28(i):
 # ---- lem1 -------------------------------------------------------------------------------------------------
 def _unit_symbolic(n):
     """Unit Hessians, uniform p, e_i free; z_i stands for (1 - eta)^tau_i, so tau_i is any integer."""
-    k, s = symbols(f"eta e*{n} z*{n} t*{n} r*{n}")
+    s = Symbols("eta", e=n, z=n, t=n, r=n)
     e = [[v] for v in s.e]
-    return ft.Instance(f"n={n}, general tau", ft.Quadratic.from_linear([[[1]]] * n, e), ft.FedAvg(s.eta, 1), ft.Full(),
-                       domain=k, e=e, z=s.z, t=s.t, r=s.r, general=True, says="unit Hessians, any e_i, any integers tau_i")
+    return Local(f"n={n}, general tau", ft.Quadratic.from_linear([[[1]]] * n, e), ft.FedAvg(s.eta, 1), ft.Full(),
+                       domain=s.field, e=e, general=True, **s.these("z t r"), says="unit Hessians, any e_i, any integers tau_i")
 
 
 def _unit_explicit(taus):
-    k, s = symbols(f"eta e*{len(taus)}")
+    s = Symbols("eta", e=len(taus))
     e = [[v] for v in s.e]
-    return ft.Instance(f"tau={taus}", ft.Quadratic.from_linear([[[1]]] * len(taus), e), ft.FedAvg(s.eta, taus), ft.Full(),
-                       domain=k, e=e, general=False, says="the whole coded round, eta and e_i free")
+    return Local(f"tau={taus}", ft.Quadratic.from_linear([[[1]]] * len(taus), e), ft.FedAvg(s.eta, taus), ft.Full(),
+                       domain=s.field, e=e, general=False, says="the whole coded round, eta and e_i free")
 
 
 on_lem1 = [_unit_symbolic(2), _unit_symbolic(3), _unit_explicit((1, 10)), _unit_explicit((2, 3, 7))]

@@ -1,11 +1,13 @@
 """Section 4.1 and Appendix B: what local solvers accumulate, and which objective plain averaging then minimises."""
+from fractions import Fraction as Q
+
 import numpy as np
 
 import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs
-from verification.fednova.instances import solvers as I
+from verification.fednova.instances import SOLVERS
 
 # ---- the coded local step ---------------------------------------------------------------------------------
 
@@ -118,12 +120,75 @@ def coded_averaging(i):
         pull = list(-ft.server_step(i, [0 * i.eta] * len(i.p), moved, i.eta * np.array(i.s1)[:, None]) / i.eta)
     else:
         pull = list(-i.op.mean_map()[1] / i.eta)
-    total = sum(pull[1:], pull[0])
+    total = sum(pull)
     return total, [v / total for v in pull]
 
 
+def linear_losses(n, p):
+    """f_i(x) = x_i: the coded round moves coordinate i by -eta tau_eff w_i, noise by v_i |a_i|_2."""
+    return ft.Quadratic.from_linear(np.zeros((n, n, n), dtype=object), -np.eye(n, dtype=int).astype(object), p)
+
+
+def symbols(n, uniform=False, more="", own=False):
+    """A field with eta, v, x, k, and per client p_i (summing to 1), s_i, z_i, t_i, r_i (and v_i with `own`)."""
+    field = ft.Field(" ".join(["eta v x z k root", *(f"{name}{i}" for name in "sztrv"[:4 + own] for i in range(n)),
+                               *([] if uniform else [f"p{i}" for i in range(n - 1)]), more]))
+    s = dict(zip(field.names, field.symbols, strict=True))
+    one = s["eta"] * 0 + 1
+    p = [one / n] * n if uniform else [s[f"p{i}"] for i in range(n - 1)]
+    if not uniform:
+        p.append(1 - sum(p))
+    return field, s, p
+
+
+def general(solver, n, server=ft.FedAvg, uniform=False, own=False, more="", **extra):
+    """Any numbers of local steps: z_i stands for r^tau_i, t_i for tau_i; s1 = |a_i|_1 and s2 = |a_i|_2^2.
+
+    solver None: any solver at all, s_i free. own: every client has its own parameter v_i."""
+    field, s, p = symbols(n, uniform, more, own)
+    pick = lambda name: [s[f"{name}{i}"] for i in range(n)]  # noqa: E731
+    values = pick("v") if own else [s["v"]] * n
+    algorithm = server(s["eta"], 1, SOLVERS[solver or "vanilla"](s["v"]))
+    z, t, free = pick("z"), pick("t"), pick("s")
+    s1 = free if solver is None else [fs.norm1(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
+    s2 = None if solver is None else [fs.norm2(solver, v, k, w) for v, k, w in zip(values, t, z, strict=True)]
+    return ft.Instance(f"n={n}, general tau" + (", uniform p" if uniform else ""), linear_losses(n, p), algorithm,
+                       ft.Full(), domain=field, solver=solver, value=s["v"], values=values, z=z, t=t, r=pick("r"),
+                       s1=s1, s2=s2, s=s, taus=None,
+                       says="every p, parameter and number of steps" if solver else "every p and every 1-norm", **extra)
+
+
+# ---- eqs 5-6 ----------------------------------------------------------------------------------------------
+def _any_round(n, d=2):
+    """Whatever the clients did: changes (n, d) and masses eta |a_i|_1 are free symbols, fed to the coded servers."""
+    changes = [f"c{i}{j}" for i in range(n) for j in range(d)]
+    base = general(None, n, more=" ".join(changes + [f"x{j}" for j in range(d)]))
+    s = base.s
+    tau_eff, w = f.plain_averaging(base.p, base.s1)
+    change = np.array([[s[f"c{i}{j}"] for j in range(d)] for i in range(n)])
+    return base.but(name=f"n={n}, any solvers", rule=ft.GeneralRule(base.eta, 1, tau_eff=tau_eff, w=tuple(w)),
+                    change=change, x=[s[f"x{j}"] for j in range(d)], mass=np.array([[base.eta * v] for v in base.s1]),
+                    says="any local changes and 1-norms: every solver, loss, noise and number of steps, mixed solvers "
+                         "too")
+
+
+def _coded_round(solver, taus=(2, 3)):
+    """A whole coded round on two symbolic quadratics."""
+    field = ft.Field("eta v p h0 h1 e0 e1")
+    eta, v, p, h0, h1, e0, e1 = field.symbols
+    tau_eff, w = f.plain_averaging([p, 1 - p], [f.norm1(f.a_vector(solver, t, v)) for t in taus])
+    local_solver = SOLVERS[solver](v)
+    return ft.Instance(f"{solver}, tau={taus}", ft.Quadratic.from_linear([[[h0]], [[h1]]], [[e0], [e1]], [p, 1 - p]),
+                       ft.FedAvg(eta, taus, local_solver), ft.Full(), domain=field,
+                       rule=ft.GeneralRule(eta, taus, local_solver, tau_eff=tau_eff, w=tuple(w)),
+                       says="coded rounds of both algorithms on quadratics, every symbol free")
+
+
+on_eq5_6 = [*(_any_round(n) for n in (2, 3, 4)), *(_coded_round(s) for s in SOLVERS)]
+
+
 @ft.claim("eq5-6", covers={"tau": "all"},
-          on=I.eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
+          on=on_eq5_6, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.decayed_step],
           domain="the server step for n = 2, 3, 4, every p, all local changes and 1-norms (so every solver, loss and "
                  "number of steps); the whole coded rounds of all four solvers on two symbolic quadratics, tau = (2, 3)")
 def eq5_6(i):
@@ -138,8 +203,23 @@ def eq5_6(i):
     return ft.equal(M, R, "matrix of the coded rounds"), ft.equal(c, r, "offset of the coded rounds")
 
 
+def whole(solver, taus, server=ft.FedAvg, uniform=False, value=None, more="", noise=1, **extra):
+    """The whole coded round on linear losses; p and the solver's parameter are symbols."""
+    n = len(taus)
+    field, s, p = symbols(n, uniform, more)
+    v = s["v"] if value is None else s["v"] * 0 + value
+    return ft.Instance(f"{solver}, tau={taus}" + (", uniform p" if uniform else ""), linear_losses(n, p),
+                       server(s["eta"], tuple(taus), SOLVERS[solver](v)), ft.Full(), noise=noise, domain=field,
+                       solver=solver, value=v, values=[v] * n, t=[v * 0 + t for t in taus], s=s,
+                       z=[fs.ratio(solver, v) ** t for t in taus], says="the whole coded round on linear losses",
+                       **extra)
+
+
+on_eq7 = [general("proximal", 2), general("proximal", 3), whole("proximal", (1, 3, 5), noise=0)]
+
+
 @ft.claim("eq7", covers={"d": "none", "tau": "all"},
-          on=I.eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
+          on=on_eq7, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.one_step_more, bugs.proximal_squared,
                                  bugs.proximal_missing],
           domain="n = 2, 3, every p and alpha, every integer tau_i by induction on the coded step; the whole coded "
                  "round for tau = (1, 3, 5)")
@@ -161,8 +241,25 @@ def listed_run(i):
     return (y - x)[0]
 
 
+def local(solver, longest=8, says="any number of steps; all coefficients up to 8 steps"):
+    """One client's coded solver with its parameter v, step eta and gradients as symbols; z and q are powers."""
+    field = ft.Field("eta v x y d u g z q k")
+    s = dict(zip(field.names, field.symbols, strict=True))
+    return ft.Instance(solver, None, ft.FedAvg(s["eta"], 1, SOLVERS[solver](s["v"])), ft.Full(), domain=field,
+                       solver=solver, value=s["v"], longest=longest, above=False, s=s, says=says)
+
+
+proximal = [local("proximal"),
+            ft.Instance("listed gradients", None, ft.FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), ft.Full(),
+                        value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
+                        says="numbers, on which a local step need not be affine to be compared")]
+
+# in numbers what the others prove in symbols
+ft.illustrate([*proximal])
+
+
 @ft.claim("appb-prox", covers={"tau": "all"},
-          on=I.proximal,
+          on=proximal,
           rejects=[bugs.proximal_squared, bugs.proximal_missing, bugs.proximal_repelling, bugs.proximal_not_squared],
           domain="every alpha, eta and gradient sequence; every integer tau by induction on the coded step; all "
                  "coefficients for tau = 1..8")
@@ -171,12 +268,15 @@ def appb_prox(i):
     $\Delta_i=-\eta\sum_{k<\tau}a_kg(y_k)$ with $a_k=(1-\alpha)^{\tau-1-k}$."""
     if hasattr(i, "gradients"):
         a = f.a_vector("proximal", len(i.gradients), i.value)
-        return ft.equal(listed_run(i), -i.eta * sum(c * g for c, g in zip(a, i.gradients, strict=True)), "displacement")
+        return ft.equal(listed_run(i), -i.eta * f.dot(a, i.gradients), "displacement")
     return coefficients(i)
 
 
+decay = [local("decay")]
+
+
 @ft.claim("appb-decay", covers={"tau": "all"},
-          on=I.decay, rejects=[bugs.early_decay],
+          on=decay, rejects=[bugs.early_decay],
           domain="every gamma, eta and gradient sequence; every integer tau by induction on the coded step; all "
                  "coefficients for tau = 1..8")
 def appb_decay(i):
@@ -185,8 +285,11 @@ def appb_decay(i):
     return coefficients(i)
 
 
+prefixes = [local(s) for s in SOLVERS]
+
+
 @ft.claim("prefix-coefficients", covers={"tau": "all"},
-          on=I.prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+          on=prefixes, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                                        bugs.nesterov_momentum, bugs.early_decay],
           domain="every parameter, eta and gradient sequence; every k by induction on the coded step, all k up to 8 in "
                  "full; the comparison with a for every k < tau, parameters in (0, 1)")
@@ -212,8 +315,12 @@ def _against_a(i):
     return [ft.equal(gap, sign, "b - a: positive for prox, negative for momentum"), steps]
 
 
+above_one = local("proximal", says="alpha = 1 + v above 1: entries alternate in sign")
+norms = [*prefixes, above_one.but(name="proximal, alpha above 1", above=True)]
+
+
 @ft.claim("appb-norms", covers={"tau": "all", "alpha": "0 to 1"},
-          on=I.norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
+          on=norms, rejects=[bugs.decayed_step, bugs.proximal_squared, bugs.dampened_momentum,
                                           bugs.nesterov_momentum, bugs.early_decay],
           domain="every parameter (proximal: 0 <= alpha <= 1) and every integer tau by induction on the coded step, "
                  "first and second moments; alpha above 1: tau = 2..8")
@@ -231,7 +338,7 @@ def appb_norms(i):
         size = [(-1) ** (tau - 1 - k) * v for k, v in enumerate(a)]
         legs += [ft.nonnegative(v, f"entry {k} of {tau}, times (-1)^(tau-1-k)") for k, v in enumerate(size)]
         stated = fs.norm1("proximal", 1 + i.value, tau, (-i.value) ** tau)
-        legs.append(ft.nonnegative(sum(size[1:], size[0]) - stated - 2 * i.value,
+        legs.append(ft.nonnegative(sum(size) - stated - 2 * i.value,
                                    f"tau = {tau}: the 1-norm exceeds the formula by at least 2 (alpha - 1)"))
     return legs
 
@@ -241,8 +348,11 @@ def _one_norms(i):
     return i.s1 if i.taus is None else [fs.norm1(i.solver, i.value, t, z) for t, z in zip(i.t, i.z, strict=True)]
 
 
+chi2 = [*(general(None, n) for n in (2, 3)), whole("vanilla", (1, 3, 8), noise=0), whole("momentum", (1, 3), noise=0)]
+
+
 @ft.claim("chi2-identity", covers={"n": "all", "d": "none", "tau": "all"},
-          on=I.chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
+          on=chi2, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.decayed_step,
                                             bugs.nesterov_momentum],
           domain="n = 2, 3 (both sides are quadratic in p, so n = 2 decides every n), every p and 1-norm; weights of "
                  "the coded server")
@@ -256,8 +366,11 @@ def chi2_identity(i):
             ft.equal(chi2, f.chi2_pairs(i.p, lambda a, b: s[a] / s[b]), "sum over pairs"))
 
 
+alpha1 = [whole("proximal", (1, 3, 5), noise=0, value=1, more="tau")]
+
+
 @ft.claim("remark-alpha1", covers={"d": "none", "tau": "all"},
-          on=I.alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
+          on=alpha1, rejects=[bugs.uniform_weights, bugs.server_step_two, bugs.proximal_missing],
           domain="every p and every integer tau_i by induction on the coded step; the whole coded round for tau = (1, "
                  "3, 5)")
 def remark_alpha1(i):
@@ -274,8 +387,11 @@ def remark_alpha1(i):
             ft.equal(first[0], fs.mean(i.p, i.t) * first[1], "first term against that of FedAvg"))
 
 
+on_remark_decay = [general("decay", 2, own=True), general("decay", 3, own=True), whole("decay", (1, 3, 5), noise=0)]
+
+
 @ft.claim("remark-decay", covers={"d": "none", "tau": "all"},
-          on=I.remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
+          on=on_remark_decay, rejects=[bugs.uniform_weights, bugs.early_decay, bugs.one_step_more],
           domain="n = 2, 3, every p, every gamma_i of its own, every integer tau_i by induction on the coded step; the "
                  "whole coded round with one gamma for tau = (1, 3, 5)")
 def remark_decay(i):
@@ -284,8 +400,16 @@ def remark_decay(i):
     return (one_norm(i), weights) if i.taus is None else weights
 
 
+def _reversal(taus):
+    base = whole("proximal", taus, noise=0)
+    return base.but(name=f"tau={taus}", other=ft.FedAvg(base.eta, tuple(taus), ft.Decay(1 - base.value)))
+
+
+reversal = [_reversal(t) for t in ((1, 4), (2, 8), (3, 6), (5, 7))]
+
+
 @ft.claim("remark-decay-reversal", covers={"d": "none"},
-          on=I.reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
+          on=reversal, rejects=[bugs.proximal_squared, bugs.one_step_more,
                                                         bugs.proximal_missing],
           domain="every alpha and p; coefficients of the coded steps for tau = 1..8, coded rounds with steps (1, 4), "
                  "(2, 8), (3, 6), (5, 7); the difference for every alpha in (0, 1)")
@@ -309,8 +433,28 @@ def remark_decay_reversal(i):
     return legs
 
 
+def _plain(name, solver, value, taus, p, says):
+    base = whole(solver, taus, noise=0, value=value)
+    return base.but(name=name, p=[base.eta * 0 + v for v in p], problem=linear_losses(len(taus), p), exact=True,
+                    says=says)
+
+
+def _w_iff():
+    p = [Q(1, 2), Q(1, 3), Q(1, 6)]
+    return [*(general(None, n, exact=False) for n in (2, 3)),
+            _plain("equal steps", "momentum", Q(1, 2), (3, 3, 3), p, "one 1-norm, so w = p"),
+            _plain("unequal steps", "vanilla", None, (1, 2, 3), p, "three 1-norms"),
+            _plain("alpha = 1", "proximal", Q(1), (1, 2, 3), p, "unequal steps, one 1-norm: w = p all the same"),
+            _plain("alpha = 1/2", "proximal", Q(1, 2), (1, 2, 3), p, "three 1-norms"),
+            _plain("an absent client", "vanilla", None, (2, 2, 3), [Q(2, 3), Q(1, 3), Q(0)],
+                   "the client with another 1-norm has p_i = 0")]
+
+
+w_iff = _w_iff()
+
+
 @ft.claim("remark-w-iff", covers={"n": "all", "d": "none", "tau": "all"},
-          on=I.w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
+          on=w_iff, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.proximal_missing,
                                             bugs.decayed_step],
           domain="n = 2, 3 (quadratic in p, so n = 2 decides every n), every p and 1-norm, weights of the coded "
                  "server; equal steps are neither necessary nor sufficient")

@@ -1,11 +1,12 @@
 """Section 4.2 and Appendix C: Theorem 1 with explicit constants."""
+from fractions import Fraction
 from functools import lru_cache
 
 import fltheory as ft
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
-from verification.fednova.instances import surrogate as I
+from verification.fednova.instances import Kinked, ManyKinked, plane, scalar, surrogate, theorem, two_clients
 
 
 def left_side(i, t):
@@ -16,67 +17,85 @@ def left_side(i, t):
 @lru_cache(4)  # two hypotheses and the bound ask for them
 def constants(i, corrected):
     """(t, A, B, C, beta^2): everything on the right-hand side; beta^2 is the largest that the cap allows."""
-    t = I.theorem(i)
-    if corrected:
-        A, B, C = f.abc_corrected(i.solver, i.value, i.taus, t["w"], t["tau_eff"])
-        beta2 = (
-            f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"])))
-    else:
-        A, B, C = f.abc(t["vectors"], t["w"], t["tau_eff"])
-        beta2 = f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
-    return t, A, B, C, beta2
+    t = theorem(i)
+    if not corrected:
+        return t, *f.abc(t["vectors"], t["w"], t["tau_eff"]), f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
+    A, B, C = f.abc_corrected(i.solver, i.value, i.taus, t["w"], t["tau_eff"])
+    cap = f.beta2_under_corrected_cap(i.eta, t["L"], C) if C else f.beta2_under_cap(i.eta, t["L"], max(t["norms"]))
+    return t, A, B, C, cap
 
 
 def kappa2(i, t, beta2):
     """Smallest kappa^2 of Assumption 3 at this beta^2; None if there is no finite one."""
-    return i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(t["w"], beta2)
+    value = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(t["w"], beta2)
+    return None if value is None else ft.fraction(value)
 
 
 def right_side(i, corrected):
     t, A, B, C, beta2 = constants(i, corrected)
-    k = kappa2(i, t, beta2)
-    return t, ft.Terms(
-        **f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(k), t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"]))
+    return t, ft.Terms(**f.thm1(i.eta, t["L"], t["sigma2"], kappa2(i, t, beta2), t["gap"], t["tau_eff"], i.rounds, A, B, C,
+                                t["m"]))
 
 
-def _needs(corrected):
-    def smallest_entry(i):
-        return 0, min(min(a) for a in I.theorem(i)["vectors"])
-
-    def cap(i):
-        return 1, constants(i, corrected)[4]
-
-    def server_cap(i):
-        t = I.theorem(i)
-        return 2 * i.eta * t["L"] * t["tau_eff"], 1
-
+def needs(corrected):
+    """The hypotheses of Theorem 1 as printed, or with the prefix constant C' in the cap."""
     def dissimilar(i):
-        t, _, _, _, beta2 = constants(i, corrected)
-        k = kappa2(i, t, beta2)
-        return 0, None if k is None else ft.fraction(k)
-
-    def bounded(i):
-        return 0, I.theorem(i)["gap"]
+        t, *_, beta2 = constants(i, corrected)
+        return 0, kappa2(i, t, beta2)
     drift = r"4\eta^2L^2C'\le\frac1{2\beta^2+1}" if corrected else r"\eta L\max_i\|a_i\|_1\sqrt{2\beta^2+1}\le\frac12"
-    return [ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", smallest_entry),
-            ft.Hypothesis("step cap (101), drift", rf"${drift}$ leaves $\beta^2\ge1$", cap),
-            ft.Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$", server_cap),
+    return [ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(map(min, i.vectors)))),
+            ft.Hypothesis("step cap (101), drift", rf"${drift}$ leaves $\beta^2\ge1$",
+                          lambda i: (1, constants(i, corrected)[-1])),
+            ft.Hypothesis("step cap (101), server", r"$2\eta L\tau_{\rm eff}\le1$",
+                          lambda i: (2 * i.eta * theorem(i)["L"] * theorem(i)["tau_eff"], 1)),
             ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", dissimilar),
-            ft.Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$, gap $\ge0$", bounded)]
+            ft.Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$, gap $\ge0$", lambda i: (0, theorem(i)["gap"]))]
+
+
+IN_THE_PLANE = {"sigma": "1/2", "rounds": 20, "x0": [2, 2]}
+solvers = [
+    surrogate("vanilla", plane(), (1, 2, 4), "1/50", **IN_THE_PLANE),
+    surrogate("momentum", plane(), (1, 2, 4), "1/100", "momentum", "1/2", **IN_THE_PLANE),
+    surrogate("decay", plane(), (1, 2, 4), "1/50", "decay", "9/10", **IN_THE_PLANE),
+    surrogate("proximal, alpha=1/2", plane(), (1, 2, 4), "1/50", "proximal", "1/2", **IN_THE_PLANE),
+    surrogate("FedNova, vanilla", plane(), (1, 2, 4), "1/50", server=ft.FedNova, **IN_THE_PLANE),
+    surrogate("indefinite client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3), "1/50",
+              sigma="1/4", rounds=40, x0=[1], says="one client is concave, the surrogate is convex"),
+]
+one_per_term = [
+    surrogate("start dominates", scalar([1, 2], [0, 0]), (1, 2), "1/20", rounds=3, x0=[5],
+              says="no noise, common minimiser"),
+    surrogate("noise dominates", scalar([1, 1], [0, 0]), (1, 1), "1/10", sigma=1, says="one local step, stationary"),
+    surrogate("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", says="no noise, stationary"),
+    surrogate("drift dominates, FedNova", scalar([1, 3], [1, -1], ["3/4", "1/4"]), (2, 6), "1/2000", server=ft.FedNova,
+              says="no noise, stationary: the surrogate is the objective itself"),
+    surrogate("noise dominates, 16 clients", scalar([1] * 16, [0] * 16), (1,) * 16, "1/10", sigma=1,
+              says="averaging over m clients divides the noise by m, which the bound must keep"),
+]
+prox_alpha1 = surrogate(
+    "prox-alpha1", two_clients(), (1, 2), "1/4", "proximal", 1, rounds=9, x0=["1/7"],
+    says="FedProx at alpha = 1 started at its fixed point 1/7: the left side is 1/49 in every round")
+prox_alpha1_limit = surrogate("prox-alpha1, T to infinity", two_clients(), (1, 2), "1/4", "proximal", 1,
+                              says="the same for infinitely many rounds: the bound is 0")
+too_large = surrogate("step above the cap", plane(), (1, 2, 4), "1/2", sigma="1/2", rounds=5, x0=[2, 2])
+many_kinked = ManyKinked(
+    "a million kinked clients", Kinked(1, "1/2"), ft.FedAvg(Fraction(1, 8), (2,)), ft.Full(), noise=1, x0=[0], rounds=2,
+    m=10**6, gap=Fraction(0), kappa2=Fraction(0),
+    says="identical non-quadratic clients; noise turns into drift, which averaging does not remove")
 
 
 @ft.claim(
-    "thm1-explicit-as-printed",
-    on=[*I.solvers, *I.one_per_term, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
-    needs=_needs(False),
-    bound=True,
-    rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-    finding="e1",
-    reading="Constants of eqs (96)-(101) exactly as printed; L, kappa^2 and the initial gap are exact, beta^2 is the largest value "
-    "the cap allows (which makes the bound smallest). alpha = 1 is discussed in the paper itself.",
-    survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) and for "
-    "momentum, where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone survives for FedProx.",
-)
+    "thm1-explicit-as-printed", on=[*solvers, *one_per_term, prox_alpha1, prox_alpha1_limit, too_large],
+    needs=needs(False), bound=True, rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
+    finding="e1", at=("prox-alpha1", "prox-alpha1, T to infinity"), script="witnesses/e1.py",
+    step="eq (69) replaces the prefix coefficients b_s^(k) by a_s, which is wrong for the proximal solver",
+    reading="Constants of eqs (96)-(101) exactly as printed; L, kappa^2 and the initial gap are exact, beta^2 is the "
+            "largest value the cap allows (which makes the bound smallest). alpha = 1 (mu = 1/eta) is inside the "
+            "theorem's hypotheses: a_i >= 0, and the paper discusses it.",
+    survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) "
+             "and for momentum, where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone "
+             "survives for FedProx. With B', C' built from prefix coefficients (thm1-explicit-corrected) the same instance "
+             "satisfies the bound; there the printed floor also fails for alpha below 1, down to .975 (e1-threshold).")
 def thm1_as_printed(i):
     r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta
     L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
@@ -89,9 +108,9 @@ def thm1_as_printed(i):
     return ft.at_most(left_side(i, t), bound)
 
 
-@ft.claim("thm1-explicit-corrected", needs=_needs(True), bound=True,
+@ft.claim("thm1-explicit-corrected", needs=needs(True), bound=True,
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-          on=[*I.solvers, *I.one_per_term, I.many_kinked, I.prox_alpha1, I.prox_alpha1_limit, I.too_large],
+          on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
                             ft.Family("logistic", families.logistics)), tries=150))
 def thm1_corrected(i):

@@ -1,22 +1,57 @@
 """Section 5 and Appendix F: FedNova's rule, its consistency, Theorem 3."""
+import itertools
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import sympy
 
 import fltheory as ft
 from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
+from verification.fednova.claims import framework
 from verification.fednova.claims.quadratics import unit_change, unit_run
+from verification.fednova.claims.surrogate import many_kinked
 from verification.fednova.formulas import theorem3 as g
-from verification.fednova.instances import theorem3 as I
+from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
+
+
+# ---- Section 5: the rule ----------------------------------------------------------------------------------
+def _rule(n):
+    names = ["eta", "x", "t", "k", *(f"p{i}" for i in range(n - 1)), *(f"t{i}" for i in range(n)),
+             *(f"c{i}" for i in range(n))]
+    field = ft.Field(" ".join(names))
+    d = dict(zip(names, field.symbols, strict=True))
+    p = [d[f"p{i}"] for i in range(n - 1)]
+    p.append(1 - sum(p))
+    problem = ft.Quadratic.from_linear([[[1]]] * n, [[0]] * n, p)
+    plain = ft.Instance("FedAvg", problem, ft.FedAvg(d["eta"], 1), ft.Full(), domain=field)
+    return ft.Instance(f"n={n}", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field, x=d["x"], k=d["k"],
+                       same=d["t"], t=[d[f"t{i}"] for i in range(n)], changes=[d[f"c{i}"] for i in range(n)],
+                       plain=plain, general=True, says="any changes, p, server model and integers tau_i")
+
+
+def _rule_exact(name, problem, taus):
+    eta = Fraction(1, 10)
+    own = [ft.Instance(f"client {k} alone", problem.surrogate([int(j == k) for j in range(problem.n)]),
+                       ft.FedAvg(eta, t), ft.Full())
+           for k, t in enumerate(taus)]
+    return ft.Instance(name, problem, ft.FedNova(eta, taus), ft.Full(), general=False, own=own,
+                       says="the whole coded round against each client's own FedAvg change")
+
+
+rule = [_rule(2), _rule(3), _rule(4), _rule_exact("plane, tau=(1,3,8)", plane(), (1, 3, 8)),
+        _rule_exact("plane, tau=(4,4,4)", plane(), (4, 4, 4))]
+
+# in numbers what the others prove in symbols
+ft.illustrate([*rule])
 
 
 # ---- Section 5: the rule and its consistency --------------------------------------------------------------
 @ft.claim("eq12-rescale", covers={"tau": "all"},
-          on=I.rule, rejects=[bugs.normaliser_missing, bugs.hidden_proximal, bugs.one_step_more],
+          on=rule, rejects=[bugs.normaliser_missing, bugs.hidden_proximal, bugs.one_step_more],
           domain="n = 2, 3, 4 clients, every p, server model, changes and eta; every integer tau_i by induction on the "
                  "coded normaliser")
 def eq12_rescale(i):
@@ -40,13 +75,31 @@ def _rescaled_maps(i):
     for own in i.own:
         slope, push = own.op.mean_map()
         maps.append(np.concatenate([slope - eye, push[:, None]], axis=1))
-    total = sum(q * t for q, t in zip(i.p, i.taus, strict=True))
+    total = f.dot(i.p, i.taus)
     stated = total * sum(q / t * change for q, t, change in zip(i.p, i.taus, maps, strict=True))
     return ft.equal(np.concatenate([M - eye, c[:, None]], axis=1), stated, "round map - identity")
 
 
+def _consistent(n):
+    """Unit Hessians, any p and e_i: z_i = (1 - eta)^tau_i, and jets of z_i for the limit."""
+    names = ["eta", "y", "k", *(f"p{i}" for i in range(n - 1)), *(f"{a}{i}" for a in "eztr" for i in range(n))]
+    field = ft.Field(" ".join(names))
+    d = dict(zip(names, field.symbols, strict=True))
+    p = [d[f"p{i}"] for i in range(n - 1)]
+    p.append(1 - sum(p))
+    e, z, t, r = ([d[f"{a}{i}"] for i in range(n)] for a in "eztr")
+    e = [[v] for v in e]
+    problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
+    return ft.Instance(f"unit Hessians, n={n}, general tau", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field,
+                       e=e, z=z, t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
+
+
+consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in framework.bias if i.fednova),
+               framework.momentum_proximal.but(general=False)]
+
+
 @ft.claim("fednova-consistency", covers={"tau": "(2, 3), all for unit Hessians"},
-          on=I.consistency,
+          on=consistency,
           rejects=[bugs.normaliser_missing, bugs.normaliser_counts_steps, bugs.normaliser_of_public_code],
           domain="unit Hessians: n = 2, 3, every p and e_i, every integer tau_i by induction on the coded local step; "
                  "two clients in the plane with every non-commuting H_i, e_i and p, steps (2, 3), all four solvers and "
@@ -60,7 +113,7 @@ def fednova_consistency(i):
         point = g.fednova_limit(i.p, i.e, i.z, i.t)
         mass = np.array([[i.eta * t] for t in i.t])
         jets = [1 - t * i.eta + i.eta * i.eta * r for t, r in zip(i.t, i.r, strict=True)]
-        best = sum((q * e[0] for q, e in zip(i.p[1:], i.e[1:], strict=True)), i.p[0] * i.e[0][0])
+        best = sum(q * e[0] for q, e in zip(i.p, i.e, strict=True))
         return (*same, unit_run(i, [i.y]), ft.local_mass(i, lambda k: i.eta * k, i.k),
                 ft.equal(ft.server_step(i, point, unit_change(i, point)(np.array(i.z)), mass), point,
                          "coded server step fixes the stated point"),
@@ -69,12 +122,74 @@ def fednova_consistency(i):
     M, c = i.op.mean_map()
     x = np.array(i.x)
     first = [v.series("eta", 1) for v in (M * x).sum(-1) + c - x]
-    norms = [f.norm1(f.a_vector(i.solver, t, i.value)) for t in i.taus]
+    norms = [f.norm1(a) for a in i.vectors]
     tau_eff, _ = f.plain_averaging(i.p, norms)
     gradient = i.problem.to(i.domain).gradient(x)
     return (*same, ft.equal([o[0] for o in first], [0 * v for v in x], "nothing at order 0"),
             ft.equal([o[1] for o in first], -tau_eff * gradient,
                      "order eta: -tau_eff grad F, zero at the minimiser only"))
+
+
+def rounds_of(i):
+    """[(count, steps, tau_eff)]: how often each kind of round occurs among the T rounds (per period if T is
+    infinite)."""
+    counted = [c for c, _ in i.blocks]
+    if i.rounds is not None:
+        period = [k for k, c in enumerate(counted) for _ in range(c)]
+        counted = [sum(k == period[t % len(period)] for t in range(i.rounds)) for k in range(len(counted))]
+    p = [ft.fraction(v) for v in i.problem.weights]
+    return [(c, taus, i.tau_eff or sum(q * f.norm1(f.a_vector(i.solver, t, i.value)) for q,
+                                       t in zip(p, taus, strict=True)))
+            for c, (_, taus) in zip(counted, i.blocks, strict=True) if c]
+
+
+def _objective(p):
+    return (p.p[:, None, None] * p._H).sum(0), (p.p[:, None] * p._b).sum(0)
+
+
+def _coded(i):
+    """The coded rounds of a smooth problem without noise."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    state = algorithm.init(problem, i.domain.array(np.array(i.x0, dtype=object)))
+    period = itertools.cycle([taus for c, taus in i.blocks for _ in range(c)])
+    for taus in itertools.islice(period, i.rounds):
+        g = problem.gradient(state.x)
+        yield (g * g).sum(), taus
+        state = algorithm.round(problem, state, ft.everyone(problem.n, np.array(taus)))
+
+
+def _orbit(i):
+    """The periodic orbit without noise, from the coded affine round of each block."""
+    H, b = _objective(i.problem.to(i.domain))
+    maps = [(c, taus, *map(i.domain.array,
+                           ft.derive(i.algorithm, i.problem, ft.Full(taus), domain=i.domain).mean_map()))
+            for c, taus in i.blocks]
+    total = None
+    for count, _, M, c in maps:  # affine maps as matrices [[M, c], [0, 1]]
+        one = np.concatenate([np.concatenate([M, c[:, None]], axis=1), np.append(0 * c, [c[0] * 0 + 1])[None]])
+        power = ft.linalg.power(one, count)
+        total = power if total is None else power @ total
+    d = i.problem.d
+    x = ft.linalg.solve(ft.linalg.identity(d, total) - total[:d, :d], total[:d, d])
+    for count, taus, M, c in maps:
+        for _ in range(count):
+            g = (H * x).sum(-1) - b
+            yield (g * g).sum(), taus
+            x = (M * x).sum(-1) + c
+
+
+def gradient_squares(i):
+    """Yield (E|grad F(x_t)|^2, steps of round t): over T rounds, or over one period of the periodic orbit if T is
+    infinite."""
+    if not isinstance(i.problem, ft.Quadratic):
+        yield from _coded(i)
+    elif i.rounds is None:
+        yield from _orbit(i)
+    else:
+        H, b = _objective(i.problem.to(i.domain))
+        period = itertools.cycle([taus for c, taus in i.blocks for _ in range(c)])
+        for (mean, second), taus in zip(i.op.trajectory(i.rounds, i.x0), period, strict=False):
+            yield ((H.T @ H) * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum(), taus
 
 
 # ---- Theorem 3 --------------------------------------------------------------------------------------------
@@ -83,8 +198,8 @@ def left_side(i, weighted=False, smallest=False):
     orbit."""
     if hasattr(i, "left_side"):
         return i.left_side()  # one kind of round, so weights do not matter
-    weight = {taus: tau_eff for _, taus, tau_eff in I.rounds_of(i)}
-    squares = list(I.gradient_squares(i))
+    weight = {taus: tau_eff for _, taus, tau_eff in rounds_of(i)}
+    squares = list(gradient_squares(i))
     if smallest:
         return min((v for v, _ in squares), key=float)
     q = [i.domain.scalar(weight[taus]) if weighted else 1 for _, taus in squares]
@@ -95,7 +210,7 @@ def left_side(i, weighted=False, smallest=False):
 @lru_cache(4)  # every hypothesis and term of one claim asks for it
 def parts(i, weighted, prefixes):
     """Everything on the right-hand side, and the cap of beta^2 under (152) in every round."""
-    rounds, p = I.rounds_of(i), [ft.fraction(v) for v in i.problem.weights]
+    rounds, p = rounds_of(i), [ft.fraction(v) for v in i.problem.weights]
     prefixes = prefixes and i.solver == "proximal"
     constants = [g.constants(i.solver, i.value, taus, p, tau_eff, prefixes) for _, taus, tau_eff in rounds]
     A, B, C = g.averages(constants, [c * (tau_eff if weighted else 1) for c, _, tau_eff in rounds])
@@ -112,11 +227,70 @@ def parts(i, weighted, prefixes):
             "m": i.extra.get("m", i.problem.n), "p": p}
 
 
+def gap(i):
+    """F(x0) - F_inf, exact; None where F is unbounded below."""
+    if "gap" in i.extra:
+        return i.gap
+    try:
+        start = i.problem.to(ft.RATIONAL).value(ft.RATIONAL.array(np.array(i.x0, dtype=object)))
+        return ft.fraction(start) - ft.fraction(ft.optimum(i.problem).value)
+    except ft.NoMinimiser:
+        return None
+
+
 def right_side(i, weighted=False, prefixes=False):
     v = parts(i, weighted, prefixes)
-    start = 0 if i.rounds is None else I.gap(i)
+    start = 0 if i.rounds is None else gap(i)
     return ft.Terms(**g.thm3(i.eta, v["L"], v["sigma2"], v["kappa2"], start, v["tau_eff"], i.rounds, v["A"], v["B"],
                              v["C"], v["m"]))
+
+
+LONGEST_LAW = 20  # rounds of a period that are worth a law of their own; longer periods go block by block
+
+
+# ---- Theorem 3 --------------------------------------------------------------------------------------------
+def schedule(name, problem, blocks, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, tau_eff=None,
+             beta2=None,
+             domain=ft.RATIONAL, says="", kind=ft.Instance, **extra):
+    """FedNova under a periodic schedule: blocks ((count, steps), ...) repeated; tau_eff a constant, or None for the
+    round-wise default."""
+    eta, value = ft.fraction(eta), None if value is None else ft.fraction(value)
+    blocks = tuple((count, tuple(taus)) for count, taus in blocks)
+    short = sum(c for c, _ in blocks) <= LONGEST_LAW
+    period = [taus for count, taus in blocks for _ in range(count)] if short else None
+    law = None if period is None else ft.Replay([(range(problem.n), taus) for taus in period])
+    tau_eff = None if tau_eff is None else ft.fraction(tau_eff)
+    declared = {} if beta2 is None else {"beta2": ft.fraction(beta2)}
+    return kind(name, problem, ft.FedNova(eta, None, SOLVERS[solver](value), tau_eff=tau_eff), law,
+                noise=ft.fraction(sigma),
+                domain=domain,
+                x0=[0] * problem.d if x0 is None else x0, solver=solver, value=value, rounds=rounds,
+                blocks=blocks,
+                tau_eff=tau_eff, says=says, **declared, **extra)
+
+
+def _kinked(tau_eff):
+    algorithm = ft.FedNova(Fraction(1, 8), (2,), tau_eff=tau_eff)
+    return many_kinked.but(algorithm=algorithm, blocks=((1, (2,)),), tau_eff=tau_eff, beta2=Fraction(1),
+                             general=False)
+
+
+THREE = ((1, (1, 2, 4)), (1, (3, 1, 1)), (1, (2, 2, 2)))
+constant = [
+    schedule("vanilla, period 3", plane(), THREE, "1/50", sigma="1/2", rounds=18, x0=[2, 2], tau_eff=2, beta2=4),
+    schedule("momentum, period 3", plane(), THREE, "1/100", "momentum", "1/2", "1/2", 18, [2, 2], 2, 4),
+    schedule("decay, period 3", plane(), THREE, "1/50", "decay", "9/10", "1/2", 18, [2, 2], 2, 4),
+    schedule("start dominates", scalar([1, 2], [0, 0]), ((1, (1, 2)), (1, (2, 1))), "1/20", rounds=4, x0=[5],
+             tau_eff=1, beta2=2),
+    schedule("noise dominates", scalar([1, 1], [0, 0]), ((1, (1, 1)),), "1/10", sigma=1, rounds=200, tau_eff=1, beta2=1,
+             domain=ft.Balls(256), says="one local step, started at the optimum"),
+    schedule("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)), (1, (6, 2))), "1/2000",
+             tau_eff=3, beta2=3),
+    schedule("drift dominates, momentum", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)),), "1/4000",
+             "momentum", "1/2", tau_eff=3,
+             beta2=3),
+    _kinked(Fraction(2)),
+]
 
 
 def _needs(prefixes, constant=False, solvers=False):
@@ -127,16 +301,16 @@ def _needs(prefixes, constant=False, solvers=False):
         return 0, min(min(f.a_vector(i.solver, t, i.value)) for _, taus in i.blocks for t in taus)
 
     def spread(i):
-        return max(t for _, _, t in I.rounds_of(i)), min(t for _, _, t in I.rounds_of(i))
+        return max(t for _, _, t in rounds_of(i)), min(t for _, _, t in rounds_of(i))
     drift = r"4\eta^2L^2C'\le\frac1{2\beta^2+1}" if prefixes else r"\eta L\max_i\|a_i\|_1\sqrt{2\beta^2+1}\le\frac12"
     needs = [ft.Hypothesis("non-negative a", r"$a_{i,k}(t)\ge0$", entries),
              ft.Hypothesis("beta^2", r"$\beta^2\ge1$", of(1, "beta2")),
              ft.Hypothesis("step cap (152), drift", f"${drift}$ in every round, squared", of("beta2", "cap")),
              ft.Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}^{(t)}\le1$ in every round",
-                           lambda i: (2 * i.eta * ft.fraction(i.constants.L) * max(t for _, _, t in I.rounds_of(i)),
+                           lambda i: (2 * i.eta * ft.fraction(i.constants.L) * max(t for _, _, t in rounds_of(i)),
                                       1)),
              ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", of(0, "kappa2")),
-             ft.Hypothesis("bounded below", r"$F_{\inf}>-\infty$", lambda i: (0, I.gap(i)))]
+             ft.Hypothesis("bounded below", r"$F_{\inf}>-\infty$", lambda i: (0, gap(i)))]
     if constant:
         needs.append(ft.Hypothesis("constant tau_eff", r"$\max_t\tau_{\rm eff}^{(t)}\le\min_t\tau_{\rm eff}^{(t)}$",
                                    spread))
@@ -147,9 +321,27 @@ def _needs(prefixes, constant=False, solvers=False):
 
 
 _REJECTS = [bugs.normaliser_missing, bugs.normaliser_counts_steps]
+too_large = schedule("step above the cap", plane(), THREE, "1/2", rounds=6, x0=[2, 2], tau_eff=2, beta2=4)
+prox_alpha1 = schedule("FedNova, prox-alpha1", two_clients(), ((1, (1, 2)),), "1/4", "proximal", 1, tau_eff=1, beta2=1,
+                       says="alpha = 1: |a_i|_1 = 1, so FedNova with tau_eff = 1 is FedAvg")
+prox_alpha1_finite = schedule("FedNova, prox-alpha1, T=100", two_clients(), ((1, (1, 2)),), "1/4", "proximal", 1,
+                              rounds=100, x0=["1/7"],
+                              tau_eff=1, beta2=1, says="started at its fixed point 1/7")
 
 
-@ft.claim("thm3-as-printed", on=[*I.constant, I.prox_alpha1, I.prox_alpha1_finite, I.e4, *I.e4_constant, I.too_large],
+def long_period(M, period, eta, tau_eff=None, name=""):
+    """E4: one round with steps (1, M), then rounds with steps (1, 1)."""
+    return schedule(name or f"one long round of {M} in {period}", two_clients(), ((1, (1, M)), (period - 1, (1, 1))),
+                    eta, tau_eff=tau_eff,
+                    beta2=1, domain=ft.Balls(256), says="tau_eff is the round-wise default" if tau_eff is None
+                    else "constant tau_eff")
+
+
+e4 = long_period(2000, 952, "1/40000")
+e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t}") for t in (1, 2, 500)]
+
+
+@ft.claim("thm3-as-printed", on=[*constant, prox_alpha1, prox_alpha1_finite, e4, *e4_constant, too_large],
           needs=_needs(False),
           bound=True, finding="e4",
           reading="The explicit form (147) with the constants of its proof, plain averages over rounds, rule (12) with "
@@ -164,6 +356,90 @@ def thm3_as_printed(i):
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C$$
     with plain averages $\widetilde A,\widetilde B,\widetilde C$ over the rounds of $A,B,C$ at $w=p$."""
     return ft.at_most(left_side(i, smallest=True), right_side(i))
+
+
+ft.finding("e1-thm3", kind="counterexample", breaks="thm3-as-printed", at=("FedNova, prox-alpha1",
+                                                                           "FedNova, prox-alpha1, T=100"),
+           script="witnesses/e1_thm3.py",
+           step="eq (69) replaces the prefix coefficients by a_s; Appendix F inherits it through eqs 81-91",
+           reading="alpha = 1 gives |a_i|_1 = 1, so FedNova with tau_eff = sum p_i |a_i|_1 = 1, constant over rounds, "
+                   "is FedProx itself; e1-own-eta has the prescribed step.",
+           survives="With B', C' from prefix coefficients (thm3-corrected) the instance satisfies the bound.")
+e4_own_step = long_period(2001, 1000, "1/40000", name="one long round of 2001 in 1000, the theorem's own step")
+
+
+def _at_its_own_step():
+    """eta = sqrt(m/(tau T)) ties T to eta; started just before the long round, where the orbit is lowest, so that F - F_inf
+    is half the least |grad F|^2; tau_eff >= 1 in the first term."""
+    i, T = e4_own_step, 1_600_000_000
+    rounds = rounds_of(i)
+    mean = sum(c * sum(taus) for c, taus, _ in rounds) / ft.fraction(2 * sum(c for c, _, _ in rounds))
+    least = left_side(i, smallest=True)
+    right = i.domain.scalar(right_side(i).total) + 2 * least / i.domain.scalar(i.eta * T)
+    return [ft.equal(i.eta**2 * mean * T, ft.fraction(2), "eta^2 tau T = m at T = 1.6e9"),
+            ft.equal(T % sum(c for c, _, _ in rounds), 0, "whole periods"),
+            ft.at_most(right, least, "(147) at the step that Theorem 3 prescribes, against the least |grad F|^2",
+                       strict=True)]
+
+
+def _constant_tau_eff():
+    """On E4's schedule the printed bound holds for the average over rounds once tau_eff is constant."""
+    return [ft.at_most(left_side(i), right_side(i).total, f"{i.name}, constant: average against (147)")
+            for i in e4_constant]
+
+
+ft.finding("e4", kind="missing-hypothesis", breaks="thm3-as-printed", at=("one long round of 2000 in 952",),
+           check=lambda: [*_constant_tau_eff(), *_at_its_own_step()],
+           script="witnesses/e4.py",
+           step="the telescoping sum of Appendix F divides every round by one common tau_eff, while rule (12) carries "
+                "tau_eff^(t)",
+           reading="The recommended default tau_eff^(t) = sum p_i tau_i(t), plain averages of A, B, C, infinite T, "
+                   "smallest round on the left; and a second schedule at Theorem 3's own step, T = 1.6e9.",
+           survives="Theorem 3 as proved has constant tau_eff (thm3-restricted); with tau_eff-weighted averages it "
+                    "holds for every schedule.")
+
+
+def growing(M):
+    """Period equal to the long step count, eta = 1/(4 M)."""
+    return long_period(M, M, Fraction(1, 4 * M))
+
+
+def _stated(M, ball):
+    eta = ball.scalar(ft.fraction(1) / (4 * M))
+    return g.period_end(*g.long_round(eta, M, (1 - eta) ** M), (1 - eta) ** (M - 1)) ** 2
+
+
+def _growth():
+    """Period M, one round (1, M), eta = 1/(4 M): (least |grad F|^2)/(right side) divided by M tends to a positive
+    number."""
+    M = sympy.Symbol("M", positive=True)
+    eta = 1 / (4 * M)
+    power, short = (1 - eta) ** M, (1 - eta) ** (M - 1)
+    least = g.period_end(*g.long_round(eta, M, power), short) ** 2
+    # 12 eta^2 L^2 kappa^2 C~ with kappa^2 = 1 and C = M (M - 1) in one round of M
+    right = 12 * eta**2 * M * (M - 1) / M
+    root, E = sympy.exp(sympy.Rational(1, 4)), sympy.Symbol("E")
+    slope = sympy.limit(least / (M * right), M, sympy.oo).rewrite(sympy.exp)
+    quotient = sympy.lambdify(E, sympy.together(sympy.expand(slope).subs(root, E).subs(1 / root, 1 / E)), "math")
+    ball = ft.Balls(256)
+    e = (ball.scalar("1/4")).exp()
+    checks = [ft.at_most(ft.fraction("1/10000"), quotient(e), "limit of ratio/M along the family is positive",
+                         strict=True)]
+    for size, low, high in ((2000, "85/100", "87/100"), (20000, "85/10", "87/10")):
+        i = growing(size)
+        least = left_side(i, smallest=True)
+        ratio = least / ball.scalar(right_side(i).total)
+        checks += [ft.at_most(ft.fraction(low), ratio, f"M = {size}: coded rounds, ratio at least {low}"),
+                   ft.at_most(ratio, ft.fraction(high), f"M = {size}: and at most {high}"),
+                   ft.equal(least, _stated(size, ball), f"M = {size}: the closed form")]
+    return checks
+
+
+ft.finding("e4-growth", kind="asymptotic", breaks="thm3-as-printed", check=_growth, script="witnesses/e4_growth.py",
+           reading="The family has period M, one round with steps (1, M), all others (1, 1), and eta = 1/(4 M), inside "
+                   "(152) for every M.",
+           survives="With tau_eff-weighted averages the right side carries the weight of the long round and the ratio "
+                    "stays below 1.")
 
 
 def _schedule(draw, constant):
@@ -193,7 +469,7 @@ def quadratics(constant):
         eta, rounds, x0 = _step(share, max(h[0][0] for h in H), solver, value,
                                 blocks), draw(st.sampled_from([3, 6, None])), [draw(st.integers(-3, 3))]
         sigma = 0 if rounds is None else draw(st.sampled_from([0, 1]))
-        return I.schedule("random quadratic", problem, blocks, eta, solver, value, sigma, rounds, x0, tau_eff,
+        return schedule("random quadratic", problem, blocks, eta, solver, value, sigma, rounds, x0, tau_eff,
                           share=ft.fraction(draw(st.sampled_from(["1/10", "1/2", "1"]))),
                           says=f"H={H}, b={b}, p={p}, {blocks}, {solver} {value}, eta={eta}, tau_eff={tau_eff}, "
                                f"T={rounds}, x0={x0}")
@@ -219,7 +495,7 @@ def hubers(constant):
         eta, rounds, x0 = _step(share, ft.fraction(problem.constants.L), solver, value,
                                 blocks), draw(st.sampled_from([2, 4])), [draw(st.integers(-4, 4))]
         start = _start(problem, x0)
-        return I.schedule("random Huber", problem, blocks, eta, solver, value, 0, rounds, x0, tau_eff, beta2=1,
+        return schedule("random Huber", problem, blocks, eta, solver, value, 0, rounds, x0, tau_eff, beta2=1,
                           kappa2=kappa2, units=False,
                           gap=start,
                           says=f"U={U}, offsets={offsets}, p={p}, {blocks}, {solver} {value}, tau_eff={tau_eff}, "
@@ -227,7 +503,7 @@ def hubers(constant):
     return build
 
 
-@ft.claim("thm3-restricted", on=[*I.constant, *I.e4_constant, I.e4, I.prox_alpha1, I.too_large],
+@ft.claim("thm3-restricted", on=[*constant, *e4_constant, e4, prox_alpha1, too_large],
           needs=_needs(False, constant=True, solvers=True),
           bound=True, rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(True)),
@@ -243,7 +519,19 @@ def thm3_restricted(i):
     return ft.at_most(left_side(i), right_side(i))
 
 
-@ft.claim("thm3-corrected", on=[*I.varying, *I.constant, I.e4, I.prox_alpha1, I.prox_alpha1_finite, I.too_large],
+varying = [
+    schedule("vanilla, default tau_eff", plane(), THREE, "1/50", sigma="1/2", rounds=18, x0=[2, 2], beta2=4),
+    schedule("momentum, default tau_eff", plane(), THREE, "1/100", "momentum", "1/2", "1/2", 18, [2, 2], beta2=4),
+    schedule("proximal, default tau_eff", plane(), THREE, "1/50", "proximal", "1/2", "1/2", 18, [2, 2], beta2=4),
+    schedule("drift, default tau_eff", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)), (2, (3, 1))), "1/2000",
+             beta2=3),
+    schedule("drift, default tau_eff, momentum", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)), (2, (3, 1))),
+             "1/4000", "momentum",
+             "1/2", beta2=3),
+]
+
+
+@ft.claim("thm3-corrected", on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, too_large],
           needs=_needs(True), bound=True,
           rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(False)),
@@ -265,7 +553,7 @@ def _ratio(i):
 
 def _large(i):
     v = parts(i, False, False)
-    terms = g.headline(i.root, I.gap(i), v["L"], v["sigma2"], i.R, i.A0, v["m"])
+    terms = g.headline(i.root, gap(i), v["L"], v["sigma2"], i.R, i.A0, v["m"])
     return g.remainder(i.root, v["m"], v["L"], v["sigma2"], v["kappa2"], v["B"], v["C"]), sum(terms.values())
 
 
@@ -277,12 +565,27 @@ _headline_needs = [*_needs(False, constant=True, solvers=True),
                                          r"$(4R\Delta+4L\sigma^2A_0)/\sqrt{m\tilde\tau T}$", _large)]
 
 
+# ---- the headline rate ------------------------------------------------------------------------------------
+def headline(name, problem, blocks, k, R, A0, sigma=0, x0=None, tau_eff=None, says=""):
+    """The prescribed eta = sqrt(m/(tau T)) = m/root at T = m tau k^2, where root = sqrt(m tau T) = m tau k is rational.
+
+    R and A0 are the bounds of tau/tau_eff and of the averaged A that the rate is stated with."""
+    total = sum(c * sum(taus) for c, taus in blocks) / Fraction(sum(c for c, _ in blocks))  # m tau
+    root, T = total * k, total * k * k
+    if T.denominator > 1:
+        raise ValueError(f"{name}: T = {T} is no integer")
+    return schedule(name, problem, blocks, problem.n / root, sigma=sigma, rounds=int(T), x0=x0, tau_eff=tau_eff,
+                    beta2=1,
+                    domain=ft.Balls(256), says=says or f"T = {T}", root=root, R=ft.fraction(R), A0=ft.fraction(A0),
+                    mean_steps=total / problem.n)
+
+
 def headline_quadratics(draw):
     st = families.st
     taus = tuple(draw(st.integers(1, 2)) for _ in range(2))
     xi, x0 = [draw(st.integers(-1, 1)) for _ in range(2)], [draw(st.integers(-4, 4))]
     sigma, k = draw(st.sampled_from([0, 1])), draw(st.integers(6, 10))
-    return I.headline("random unit quadratic", I.scalar([1, 1], xi), ((1, taus),), k, 1, 2, sigma, x0,
+    return headline("random unit quadratic", scalar([1, 1], xi), ((1, taus),), k, 1, 2, sigma, x0,
                       says=f"xi={xi}, tau={taus}, sigma={sigma}, k={k}, x0={x0}")
 
 
@@ -293,12 +596,31 @@ def headline_hubers(draw):
     problem, k, x0 = ft.HuberLoss([[[1]], [[1]]], offsets, 1, 1,
                                   Fraction(1, 4)), draw(st.integers(8, 10)), [draw(st.integers(-6, 6))]
     start = _start(problem, x0)
-    made = I.headline("random Huber", problem, ((1, taus),), k, 1, 2, 0, x0,
+    made = headline("random Huber", problem, ((1, taus),), k, 1, 2, 0, x0,
                       says=f"offsets={offsets}, tau={taus}, k={k}, x0={x0}")
     return made.but(kappa2=Fraction(1), gap=start, units=False, domain=ft.FLOAT)
 
 
-@ft.claim("thm3-headline", on=[*I.headlines, I.slow_server, I.one_dominant], needs=_headline_needs,
+headlines = [
+    headline(f"T={3 * k * k}", scalar([1, 1], [1, -1]), ((1, (1, 2)),), k, 1, 2, "1/2", [3]) for k in (16, 32)
+] + [
+    headline("period 2", scalar([1, 1, 1], [1, -1, 2]), ((1, (1, 2, 1)), (1, (2, 1, 1))), 12, 1, 2, "1/2", [5], "4/3"),
+    headline("no noise", scalar([1, 1], [0, 0]), ((1, (1, 2)),), 8, 1, 2, 0, [3], says="the start dominates"),
+    headline("far start", scalar([1, 1], [1, -1]), ((1, (1, 5)),), 12, 1, 2, 0, ["27/10"],
+             says="plain averaging would stall above the bound"),
+    headline("started at the optimum", scalar([1, 1], [0, 0]), ((1, (1, 1)),), 8, 1, 1, 1, says="the noise dominates"),
+]
+
+# what the short sentence leaves out: tau/tau_eff and A may not grow
+slow_server = headline("tau_eff = 1/1000", scalar([1, 1], [0, 0]), ((1, (1, 1)),), 10, 1, 1, 0, [1], Fraction(1, 1000),
+                       "tau/tau_eff = 1000: the server hardly moves")
+one_dominant = headline("one dominant client of 64", scalar([1] * 64, [0] * 64,
+                                                            [Fraction(937, 1000), *[Fraction(1, 1000)] * 63]),
+                        ((1, (1,) * 64),), 4, 1, 1, 1, says="A = m sum p_i^2 is about 56: no speed-up of the noise "
+                                                            "term")
+
+
+@ft.claim("thm3-headline", on=[*headlines, slow_server, one_dominant], needs=_headline_needs,
           rejects=[bugs.normaliser_missing],
           search=ft.Search((ft.Family("unit quadratic", headline_quadratics), ft.Family("Huber", headline_hubers)),
                            tries=40))
@@ -307,5 +629,23 @@ def thm3_headline(i):
     large that the last two terms of (149) are no larger than the others: $\frac1T\sum_{t<T}E\|\nabla
     F\|^2\le\dfrac{2(4R\Delta+4L\sigma^2A_0)}{\sqrt{m\tilde\tau T}}$, a rate $O(1/\sqrt{m\tilde\tau T})$."""
     v = parts(i, False, False)
-    return ft.at_most(left_side(i), ft.Terms(**g.headline(i.root, I.gap(i), v["L"], v["sigma2"], i.R, i.A0,
+    return ft.at_most(left_side(i), ft.Terms(**g.headline(i.root, gap(i), v["L"], v["sigma2"], i.R, i.A0,
                                                           v["m"])).scaled(2))
+
+
+def _with_hypotheses():
+    """The same two settings with the bounds that the sentence leaves out: a faster server, and uniform weights."""
+    full = headline("tau_eff = 1", scalar([1, 1], [0, 0]), ((1, (1, 1)),), 10, 1, 1, 0, [1], 1)
+    even = headline("64 equal clients", scalar([1] * 64, [0] * 64), ((1, (1,) * 64),), 4, 1, 1, 1)
+    return [ft.at_most(c.lhs, c.rhs.total, f"{i.name}: the rate holds") for i in (full, even)
+            for c in thm3_headline(i)]
+
+
+ft.finding("err-thm3-headline", kind="missing-hypothesis", breaks="thm3-headline",
+           at=("tau_eff = 1/1000", "one dominant client of 64"),
+           check=_with_hypotheses,
+           step="(149) has the factors tau/tau_eff and A in front of 1/sqrt(m tau T); the rate in Theorem 3 drops both",
+           reading="The theorem's first sentence gives the rate 1/sqrt(m tau T) for every p and every tau_eff > 0 that "
+                   "the theorem allows.",
+           survives="With both factors bounded and T large the rate holds (thm3-headline). The theorem's next sentence "
+                    "refers to the detailed bound, which has both: read with it the rate is a summary.")

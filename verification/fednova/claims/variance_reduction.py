@@ -1,11 +1,14 @@
 """Algorithm 2 (momentum and variance reduction) and the baselines SCAFFOLD and VRL-SGD."""
+from fractions import Fraction
+
 import numpy as np
 
 import fltheory as ft
 from fltheory.core.scalars import is_rational
 from verification import bugs
+from verification.fednova import formulas as f
 from verification.fednova.formulas import variance_reduction as v
-from verification.fednova.instances import variance_reduction as I
+from verification.fednova.instances import plane, scalar
 
 
 def read(array):
@@ -67,7 +70,74 @@ def _before_and_after(i):
     return before, after
 
 
-@ft.claim("alg2-line13-as-printed", on=I.line13, finding="e6",
+def printed(lr, taus, rho):
+    return ft.FedNovaVR(lr, taus, ft.Vanilla() if rho is None else ft.Momentum(rho), variant="printed")
+
+
+def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **extra):
+    """Quadratics with every number a symbol; m (n, d) are symbols for the clients' memories.
+
+    stationary: weights v_i (a function of p) for which e_n is chosen such that sum v_i (H_i x - e_i) = 0 at the symbol
+    x."""
+    names = ["eta", "rho", *(f"p{i}" for i in range(n - 1)), *(f"x{j}" for j in range(d)),
+             *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
+             *(f"{k}{i}{j}" for k in "em" for i in range(n) for j in range(d))]
+    field = ft.Field(" ".join(names))
+    s = dict(zip(names, field.symbols, strict=True))
+    p = [s[f"p{i}"] for i in range(n - 1)]
+    p.append(1 - sum(p))
+    H = [[[s[f"h{i}{min(j, k)}{max(j, k)}"] for k in range(d)] for j in range(d)] for i in range(n)]
+    x = [s[f"x{j}"] for j in range(d)]
+    e, m = ([[s[f"{k}{i}{j}"] for j in range(d)] for i in range(n)] for k in "em")
+    if stationary is not None:
+        v = stationary(p, taus)
+        slopes = [[sum(H[i][j][k] * x[k] for k in range(d)) for j in range(d)] for i in range(n)]
+        e[-1] = [slopes[-1][j] + sum(v[i] * (slopes[i][j] - e[i][j]) for i in range(n - 1)) / v[-1] for j in range(d)]
+    problem = ft.Quadratic.from_linear(H, e, p)
+    rho = s["rho"] if momentum else None
+    says = "every entry of H_i, e_i, p, the model and eta a symbol" + (", rho too" if momentum else "")
+    return ft.Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
+                       make(s["eta"], taus, rho), ft.Full(), domain=field, rho=0 if rho is None else rho, x=x, memory=m,
+                       part=part, u=s["rho"], says=says, **extra)
+
+
+def exact(name, make, problem, taus, eta, rho=None, says="", **extra):
+    eta, rho = ft.fraction(eta), None if rho is None else ft.fraction(rho)
+    return ft.Instance(name, problem, make(eta, tuple(taus), rho), ft.Full(), rho=Fraction(0) if rho is None else rho,
+                       part="exact", says=says, **extra)
+
+
+def listed():
+    """Erratum E6: three clients in the plane."""
+    return ft.Quadratic([[[1, 0], [0, "1/2"]], [["3/10", 0], [0, 1]], [["3/5", "1/5"], ["1/5", "4/5"]]],
+                        [[1, 0], [0, 2], [-1, -1]], ["1/2", "3/10", "1/5"])
+
+
+# ---- Algorithm 2 ------------------------------------------------------------------------------------------
+on_line13 = [symbolic(printed, 2, 1, (1, 2), momentum=True, part="first round, nothing stored", stored=False),
+          symbolic(printed, 2, 1, (1, 2), momentum=True, part="any later round", stored=True),
+          exact("listed, second round", printed, listed(), (2, 5, 12), "1/20", x0=[1, 1], rounds=2,
+                says="the stored d_i are what the first round leaves")]
+
+
+def repaired(lr, taus, rho):
+    return ft.FedNovaVR(lr, taus, ft.Vanilla() if rho is None else ft.Momentum(rho))
+
+
+def by_p(p, taus):
+    return p
+
+
+raw = [symbolic(repaired, 2, 2, (1, 2), stationary=by_p), symbolic(repaired, 2, 1, (2, 3), True, stationary=by_p),
+       symbolic(repaired, 3, 1, (1, 2, 3), stationary=by_p),
+       symbolic(repaired, 2, 1, (1, 2), part="unique"), symbolic(repaired, 2, 1, (2, 3), part="unique"),
+       symbolic(repaired, 3, 1, (1, 1, 2), part="unique"),
+       exact("listed", repaired, listed(), (2, 5, 12), "1/20"),
+       exact("plane", repaired, plane(), (1, 3, 4), "1/10"),
+       exact("plane, momentum", repaired, plane(), (1, 3, 4), "1/20", "1/2")]
+
+
+@ft.claim("alg2-line13-as-printed", on=on_line13, finding="e6",
           reading="G_i holds the stochastic gradients g_i at the local iterates, as everywhere in the paper; Section 5 "
                   "subtracts the d_i of the last round, so d_i must not contain c_i. Full participation, d_i = 0 "
                   "before the first round.",
@@ -82,6 +152,15 @@ def line13(i):
     return ft.equal(read(after.d).reshape(-1), np.array(raw).reshape(-1), "stored d_i against raw normalised gradients")
 
 
+ft.finding("e6", kind="wrong-formula", breaks="alg2-line13-as-printed", at=("listed, second round",),
+           script="witnesses/e6.py",
+           step="line 13 takes d_i from the model difference, which was made with gradients that contain c_i",
+           reading="d_i = 0 before the first round; Section 5's text defines d_i by raw gradients.",
+           survives="With c_i subtracted again (alg2-raw-fixed-point) the true minimiser is fixed. The printed form "
+                    "still converges on the listed instance, alternating, with a bias of the order of eta. If d_i is "
+                    "meant to stack the corrected gradients, line 13 fits the text, and what is off is the text.")
+
+
 def _shrinks_are_positive(i):
     """s_i > 0 for 0 < eta h < 2, that is eta h = 2/(1 + u) with u > 0: every power of u has a coefficient >= 0."""
     return [ft.nonnegative(v.mean_shrink(2 / (1 + i.u), 1, t), f"tau = {t}: s > 0") for t in sorted(set(i.taus))]
@@ -91,7 +170,7 @@ def _step_below_two(i):
     return (i.eta * ft.fraction(i.constants.L), 2) if i.part == "exact" else ft.ASSUMED
 
 
-@ft.claim("alg2-raw-fixed-point", on=I.raw, rejects=[bugs.corrections_kept],
+@ft.claim("alg2-raw-fixed-point", on=raw, rejects=[bugs.corrections_kept],
           needs=[ft.Hypothesis("step", r"$\eta L<2$ (only for uniqueness)", _step_below_two, strict=True)],
           domain="fixed point: every quadratic, p and eta, n = 2 in the plane with steps (1,2), n = 2 with momentum "
                  "(any rho) and steps (2,3), n = 3 with steps (1,2,3); every integer tau by induction on a coded step "
@@ -123,7 +202,13 @@ def alg2_raw(i):
                          label="a corrected gradient of zero moves no local step"))
 
 
-@ft.claim("alg2-printed-flip", on=I.flip, rejects=[bugs.one_step_more, bugs.hidden_proximal],
+flip = [exact("listed, printed", printed, listed(), (2, 5, 12), "1/20", biased=True,
+              root=("-9725/10000", "-9715/10000"),
+              rate=("9715/10000", "9725/10000"), bias=("405/10000", "415/10000")),
+        exact("listed, raw", repaired, listed(), (2, 5, 12), "1/20", biased=False, rate=("8445/10000", "8455/10000"))]
+
+
+@ft.claim("alg2-printed-flip", on=flip, rejects=[bugs.one_step_more, bugs.hidden_proximal],
           domain="the listed instance: three clients in the plane, steps (2,5,12), eta = 1/20, no momentum, full "
                  "participation, exact gradients")
 def alg2_flip(i):
@@ -132,7 +217,7 @@ def alg2_flip(i):
     M = read(i.op.mean_map()[0])
     low, high = radius(i)
     x = read(i.op.fixed_point().x)
-    H, b = (sum(w * part for w, part in zip(i.p, parts, strict=True)) for parts in (i.problem.H, i.problem.b))
+    H, b = (f.dot(i.p, parts) for parts in (i.problem.H, i.problem.b))
     gap = x - read(ft.linalg.solve(H, b))
     legs = [ft.at_most(ft.fraction(i.rate[0]), low, "rate"), ft.at_most(high, ft.fraction(i.rate[1]), "rate")]
     if not i.biased:
@@ -150,7 +235,21 @@ stable = ft.Hypothesis("stable", "the rate on the reachable subspace is below 1"
                        sides=lambda i: (radius(i)[1], 1) if i.part == "exact" else ft.ASSUMED)
 
 
-@ft.claim("sec1-vr-scaffold", on=I.control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
+def scaffold(lr, taus, rho):
+    return ft.Scaffold(lr, taus)
+
+
+# ---- baselines --------------------------------------------------------------------------------------------
+control = [symbolic(scaffold, 2, 2, (1, 2), stationary=by_p), symbolic(scaffold, 3, 1, (1, 2, 3), stationary=by_p),
+           symbolic(scaffold, 2, 1, (3, 5), stationary=by_p),
+           symbolic(scaffold, 2, 1, (1, 2), part="one round"), symbolic(scaffold, 2, 1, (3, 5), part="one round"),
+           symbolic(scaffold, 3, 1, (1, 2, 3), part="one round"),
+           exact("plane", scaffold, plane(), (1, 3, 8), "1/20"),
+           exact("listed", scaffold, listed(), (2, 5, 12), "1/20"),
+           exact("unit Hessians", scaffold, scalar([1, 1, 1], [0, 1, 5], ["1/2", "3/10", "1/5"]), (1, 4, 9), "1/10")]
+
+
+@ft.claim("sec1-vr-scaffold", on=control, rejects=[bugs.control_unweighted, bugs.control_wrong_steps], needs=[stable],
           domain="every quadratic, p and eta, full participation, exact gradients: n = 2 in the plane with steps (1,2), "
                  "n = 2 with steps (3,5), n = 3 with steps (1,2,3); one round from every state: scalar clients, n = 2 with "
                  "steps (1,2) and (3,5), n = 3 with steps (1,2,3); the limit itself exactly on three instances")
@@ -171,7 +270,46 @@ def vr_scaffold(i):
     return stays(i, ci=gradients(i, np.array(i.x)))
 
 
-@ft.claim("sec1-vr-vrlsgd", on=I.own_steps, rejects=[bugs.mean_divisor], needs=[stable],
+def vrlsgd(lr, taus, rho):
+    return ft.VRLSGD(lr, taus)
+
+
+def by_steps(p, taus):
+    return [w * t for w, t in zip(p, taus, strict=True)]
+
+
+def _exact_or_no_reduction():
+    """Three unit Hessians, unequal p and steps: SCAFFOLD's limit is x*, VRL-SGD's is FedAvg's surrogate minimiser."""
+    i = next(i for i in control if i.name == "unit Hessians")
+    own = i.but(algorithm=vrlsgd(i.eta, i.taus, None))
+    exact, biased = (read(k.op.fixed_point().x) for k in (i, own))
+    H, e, p = i.problem.H, i.problem.b, i.p
+    return [ft.equal(v.gradient(H, e, p, exact), 0 * exact, "SCAFFOLD's coded limit minimises F: eliminated"),
+            ft.equal(v.gradient(H, e, by_steps(p, i.taus), biased), 0 * biased,
+                     "VRL-SGD's coded limit has weights p_i tau_i: not reduced"),
+            ft.at_most(exact, biased, "the two limits differ", strict=True),
+            ft.at_most(radius(i)[1], 1, "SCAFFOLD converges", strict=True),
+            ft.at_most(radius(own)[1], 1, "VRL-SGD converges", strict=True)]
+
+
+ft.finding("e11", kind="remark", breaks="sec1-vr-scaffold", check=_exact_or_no_reduction,
+           reading="The paper does not define SCAFFOLD and VRL-SGD for unequal steps; each client's own tau_i is used. "
+                   "Deterministic quadratics, full participation.",
+           survives="As an informal remark about other versions (a common divisor, partial participation, FedProx at "
+                    "fixed alpha < 1).")
+own_steps = [symbolic(vrlsgd, 2, 1, (1, 2), part="conserved"), symbolic(vrlsgd, 2, 2, (2, 3), part="conserved"),
+             symbolic(vrlsgd, 3, 1, (1, 2, 3), part="conserved"), symbolic(vrlsgd, 2, 2, (1, 2), stationary=by_steps),
+             symbolic(vrlsgd, 3, 1, (1, 2, 3), stationary=by_steps), symbolic(vrlsgd, 2, 1, (2, 3), part="unique"),
+             symbolic(vrlsgd, 3, 1, (1, 1, 2), part="unique"),
+             exact("plane", vrlsgd, plane(), (1, 3, 8), "1/50"), exact("listed", vrlsgd, listed(), (2, 5, 12), "1/20"),
+             exact("unit Hessians, equal weights", vrlsgd, scalar([1, 1, 1], [0, 1, 5]), (1, 4, 9), "1/10"),
+             exact("too large a step", vrlsgd, plane(), (1, 3, 8), "3/2")]
+
+# in numbers what the others prove in symbols
+ft.illustrate([*control, *own_steps, *raw])
+
+
+@ft.claim("sec1-vr-vrlsgd", on=own_steps, rejects=[bugs.mean_divisor], needs=[stable],
           domain="every p and eta, full participation, exact gradients. Conserved quantity: every state and quadratic, "
                  "n = 2 with steps (1,2) and in the plane (2,3), n = 3 with steps (1,2,3). Fixed point: every "
                  "quadratic, n = 2 in the plane with steps (1,2), n = 3 with steps (1,2,3). Uniqueness: scalar clients "
@@ -181,7 +319,7 @@ def vr_vrlsgd(i):
     r"""VRL-SGD with own steps conserves $\sum_ip_i\tau_iD_i=0$; its fixed points have $D_i=\nabla F_i(x)$, so whenever
     it is stable it converges to the minimiser of $\sum_ip_i\tau_iF_i$: FedAvg's surrogate, no reduction at all, for
     every $\eta$."""
-    w = I.by_steps(i.p, i.taus)
+    w = by_steps(i.p, i.taus)
     if i.part == "exact":
         x = read(i.op.fixed_point().x)
         return ft.equal(v.gradient(i.problem.H, i.problem.b, w, x), 0 * x,
@@ -189,7 +327,7 @@ def vr_vrlsgd(i):
     if i.part == "conserved":
         before = state_at(i, i.x, D=i.memory)
         after = coded_round(i, before)
-        total = [sum((a * D for a, D in zip(w[1:], s.D[1:], strict=True)), w[0] * s.D[0]) for s in (before, after)]
+        total = [f.dot(w, s.D) for s in (before, after)]
         return ft.equal(total[1], total[0], "sum p_i tau_i D_i over a coded round")
     if i.part == "unique":  # scalar clients: D_n eliminated through the conserved quantity
         M, n = whole_map(i)[0], len(w)
@@ -201,7 +339,18 @@ def vr_vrlsgd(i):
     return stays(i, D=gradients(i, np.array(i.x)))
 
 
-@ft.claim("vrlsgd-mean-steps", on=I.mean_divisor, rejects=[bugs.own_divisor, bugs.one_step_more],
+def mean_steps(lr, taus, rho):
+    return ft.VRLSGD(lr, taus, divisor="mean")
+
+
+mean_divisor = [exact("listed: diverges", mean_steps, scalar([1, 1, 1], [0, 1, 5], ["9/10", "1/20", "1/20"]),
+                      (1, 1, 40), "1/200",
+                      rate=("1477/1000", "1479/1000")),
+                exact("equal weights: converges", mean_steps, scalar([1, 1, 1], [0, 1, 5]), (1, 2, 4), "1/20",
+                      rate=("918/1000", "919/1000"))]
+
+
+@ft.claim("vrlsgd-mean-steps", on=mean_divisor, rejects=[bugs.own_divisor, bugs.one_step_more],
           domain="the listed instance, unit Hessians, fixed steps, full participation; every e_i")
 def vrlsgd_mean(i):
     r"""VRL-SGD with the mean number of steps in the denominator can diverge: unit Hessians, $p=(.9,.05,.05)$,

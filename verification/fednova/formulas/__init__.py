@@ -44,6 +44,11 @@ def prefix(solver, k, value=None):
     return a_vector(solver, k, value)
 
 
+def dot(weights, values):
+    """sum_i w_i v_i of numbers, symbols or arrays."""
+    return sum(q * v for q, v in zip(weights, values, strict=True))
+
+
 def norm1(a):
     return sum(a)
 
@@ -62,7 +67,7 @@ def proximal_norm1(alpha, power):
 
 def plain_averaging(p, norms):
     """(tau_eff, w) of plain averaging: tau_eff = sum p_i |a_i|_1, w_i = p_i |a_i|_1 / tau_eff. Eqs 5-6."""
-    tau_eff = sum(q * s for q, s in zip(p, norms, strict=True))
+    tau_eff = dot(p, norms)
     return tau_eff, [q * s / tau_eff for q, s in zip(p, norms, strict=True)]
 
 
@@ -105,8 +110,8 @@ def round_map(H, e, p, eta, mu, taus):
 
 def eq30(e, taus):
     """Lemma 1's limit sum tau_i e_i / sum tau_i; e (n, d)."""
-    total = sum(taus[1:], taus[0])
-    return [sum((t * v[k] for t, v in zip(taus[1:], e[1:], strict=True)), taus[0] * e[0][k]) / total
+    total = sum(taus)
+    return [sum(t * v[k] for t, v in zip(taus, e, strict=True)) / total
             for k in range(len(e[0]))]
 
 
@@ -194,7 +199,7 @@ def thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m):
 def fednova_factor(p, taus, shrink, tau_eff):
     """tau_eff sum p_i (1 - z_i)/tau_i, z_i = (1 - eta)^tau_i: FedNova on unit Hessians is stable iff this is < 2."""
     parts = [q * (1 - z) / t for q, z, t in zip(p, shrink, taus, strict=True)]
-    return tau_eff * sum(parts[1:], parts[0])
+    return tau_eff * sum(parts)
 
 
 def stationary_scheme_i(s, V, q):

@@ -6,11 +6,6 @@ from fltheory.core import linalg
 from verification.fednova import formulas as f
 
 
-def _sum(values):
-    values = list(values)
-    return sum(values[1:], values[0])
-
-
 def times(A, v):
     return linalg.matmul(A, v[:, None])[:, 0]
 
@@ -47,7 +42,7 @@ def norm1(solver, value, z, k):
 
 def shrinking(solver, value):
     """What one more local step multiplies the power z of `norm1` by."""
-    return {"vanilla": 1, "proximal": 1 - value}.get(solver, value)
+    return 1 if solver == "vanilla" else 1 - value if solver == "proximal" else value
 
 
 # ---- one round --------------------------------------------------------------------------------------------
@@ -55,12 +50,12 @@ def shrinking(solver, value):
 
 def matrix_round(H, e, p, K, x):
     """[I - sum p K H] x + sum p K e, eqs 23-25."""
-    return x + _sum(q * (times(k, v) - times(k, times(h, x))) for q, k, h, v in zip(p, K, H, e, strict=True))
+    return x + sum(q * (times(k, v) - times(k, times(h, x))) for q, k, h, v in zip(p, K, H, e, strict=True))
 
 
 def scalar_round(h, e, p, K):
     """(slope, offset) of eqs 23-25 for scalar Hessians."""
-    return 1 - _sum(q * k * c for q, k, c in zip(p, K, h, strict=True)), _sum(q * k * v for q, k,
+    return 1 - sum(q * k * c for q, k, c in zip(p, K, h, strict=True)), sum(q * k * v for q, k,
                                                                               v in zip(p, K, e, strict=True))
 
 
@@ -71,19 +66,19 @@ def eq29_general(e, p, shrink):
 
 def eq29_general_factor(p, shrink, mu):
     """Its contraction factor 1 - sum p_i (1 - z_i)/(1 + mu)."""
-    return 1 - _sum(q * (1 - z) for q, z in zip(p, shrink, strict=True)) / (1 + mu)
+    return 1 - sum(q * (1 - z) for q, z in zip(p, shrink, strict=True)) / (1 + mu)
 
 
 def surrogate_point(H, e, w):
     """(sum w H)^-1 sum w e."""
-    return linalg.solve(_sum(q * h for q, h in zip(w, H, strict=True)), _sum(q * v for q, v in zip(w, e, strict=True)))
+    return linalg.solve(f.dot(w, H), f.dot(w, e))
 
 
 def exact_prox_point(H, e, p, mu):
     """Fixed point (eq 28) with K_i = (H_i + mu I)^-1, that is with infinitely many local steps."""
     K = [linalg.inverse(h + mu * linalg.identity(len(h), h)) for h in H]
-    return linalg.solve(_sum(q * linalg.matmul(k, h) for q, k, h in zip(p, K, H, strict=True)),
-                        _sum(q * times(k, v) for q, k, v in zip(p, K, e, strict=True)))
+    return linalg.solve(sum(q * linalg.matmul(k, h) for q, k, h in zip(p, K, H, strict=True)),
+                        sum(q * times(k, v) for q, k, v in zip(p, K, e, strict=True)))
 
 
 # ---- random local steps, unit Hessians --------------------------------------------------------------------
@@ -92,20 +87,20 @@ def exact_prox_point(H, e, p, mu):
 def random_floor(p, deviations, mean, variance):
     """(numerator, denominator) of the stationary mean-square gap of FedAvg (derived): kappa_i = 1 - (1 - eta)^tau_i are
     IID with this mean and variance; deviations xi_i - x*."""
-    squares = _sum(q * q for q in p)
-    return variance * _sum(q * q * v * v for q,
+    squares = sum(q * q for q in p)
+    return variance * sum(q * q * v * v for q,
                            v in zip(p, deviations, strict=True)), 1 - (1 - mean) ** 2 - variance * squares
 
 
 def random_slope(p, deviations, mean, variance):
     """Leading coefficient in eta of that gap; mean and variance of tau_i (derived)."""
-    return variance * _sum(q * q * v * v for q, v in zip(p, deviations, strict=True)) / (2 * mean)
+    return variance * sum(q * q * v * v for q, v in zip(p, deviations, strict=True)) / (2 * mean)
 
 
 def moments(choices, value):
     """(mean, variance) of value(tau) over (probability, tau) pairs."""
-    mean = _sum(q * value(t) for q, t in choices)
-    return mean, _sum(q * value(t) ** 2 for q, t in choices) - mean**2
+    mean = sum(q * value(t) for q, t in choices)
+    return mean, sum(q * value(t) ** 2 for q, t in choices) - mean**2
 
 
 def random_fednova_mean(p, xi, choices, eta):
@@ -118,12 +113,12 @@ def random_fednova_mean(p, xi, choices, eta):
     kappa_mean, tau_mean = moments(choices, kappa)[0], moments(choices, lambda t: t)[0]
     per_step = moments(choices, lambda t: kappa(t) / t)[0]
     weights = [q * (q * kappa_mean + (1 - q) * tau_mean * per_step) for q in p]
-    return _sum(w * v for w, v in zip(weights, xi, strict=True)) / _sum(weights)
+    return f.dot(weights, xi) / sum(weights)
 
 
 def random_fednova_slope(p, deviations, mean, variance):
     """Leading coefficient in eta of that mean's error: -var tau / (2 E tau) sum p_i^2 (xi_i - x*) (derived)."""
-    return -variance / (2 * mean) * _sum(q * q * v for q, v in zip(p, deviations, strict=True))
+    return -variance / (2 * mean) * sum(q * q * v for q, v in zip(p, deviations, strict=True))
 
 
 # ---- bias of FedAvg and FedNova on two unit quadratics with steps (1, t) -----------------------------------
@@ -143,25 +138,25 @@ def fednova_bias(eta, z, t):
 
 def kappa2_common(H, xi, w):
     """sum w_i |H (xi_i - mean)|^2: kappa^2 at beta^2 = 1 for a common Hessian (derived)."""
-    mean = _sum(q * v for q, v in zip(w, xi, strict=True))
-    return _sum(q * (times(H, v - mean) ** 2).sum() for q, v in zip(w, xi, strict=True))
+    mean = f.dot(w, xi)
+    return sum(q * (times(H, v - mean) ** 2).sum() for q, v in zip(w, xi, strict=True))
 
 
 def excess_matrix(H, w, beta2):
     """P = beta^2 H_w^2 - sum w_i H_i^2."""
-    Hw = _sum(q * h for q, h in zip(w, H, strict=True))
-    return beta2 * linalg.matmul(Hw, Hw) - _sum(q * linalg.matmul(h, h) for q, h in zip(w, H, strict=True))
+    Hw = f.dot(w, H)
+    return beta2 * linalg.matmul(Hw, Hw) - sum(q * linalg.matmul(h, h) for q, h in zip(w, H, strict=True))
 
 
 def worst_point(H, e, w, beta2):
     """P^-1 (beta^2 H_w e_w - sum w_i H_i e_i): where the smallest kappa^2 is attained (derived)."""
-    Hw, ew = _sum(q * h for q, h in zip(w, H, strict=True)), _sum(q * v for q, v in zip(w, e, strict=True))
+    Hw, ew = f.dot(w, H), f.dot(w, e)
     return linalg.solve(excess_matrix(H, w, beta2),
-                        beta2 * times(Hw, ew) - _sum(q * times(h, v) for q, h, v in zip(w, H, e, strict=True)))
+                        beta2 * times(Hw, ew) - sum(q * times(h, v) for q, h, v in zip(w, H, e, strict=True)))
 
 
 def excess(H, e, w, beta2, x):
     """The two parts of sum w_i |H_i x - e_i|^2 - beta^2 |H_w x - e_w|^2."""
     g = [times(h, x) - v for h, v in zip(H, e, strict=True)]
-    mean = _sum(q * v for q, v in zip(w, g, strict=True))
-    return {"clients": _sum(q * (v * v).sum() for q, v in zip(w, g, strict=True)), "mean": -beta2 * (mean * mean).sum()}
+    mean = f.dot(w, g)
+    return {"clients": sum(q * (v * v).sum() for q, v in zip(w, g, strict=True)), "mean": -beta2 * (mean * mean).sum()}

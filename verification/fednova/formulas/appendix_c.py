@@ -18,7 +18,7 @@ def eq64(eta, L, sigma2, tau_eff, w, vectors, drifts, gap):
     """E gap(x+) + (eta tau_eff / 2) |grad F~|^2 is at most this; drifts[i] = E|grad F_i(x) - h_i|^2, gap before."""
     step = eta * tau_eff
     return {"before": gap, "noise": step * step * L * sigma2 * noise_factor(w, vectors),
-            "drift": step / 2 * sum(q * v for q, v in zip(w, drifts, strict=True))}
+            "drift": step / 2 * f.dot(w, drifts)}
 
 
 # ---- drift inside a round: eqs 68-92 ----------------------------------------------------------------------
@@ -26,7 +26,7 @@ def eq64(eta, L, sigma2, tau_eff, w, vectors, drifts, gap):
 
 def weighted_drift(L, a, drifts):
     """(L^2/|a|_1) sum_k a_k E|x - y_k|^2, the right-hand side of eq 68 and the left-hand side of eq 85."""
-    return L * L * sum(v * s for v, s in zip(a, drifts, strict=True)) / f.norm1(a)
+    return L * L * f.dot(a, drifts) / f.norm1(a)
 
 
 def D(eta, L, C):
@@ -73,8 +73,7 @@ def eq8(root, m, taubar, T, L, sigma2, kappa2, gap, tau_eff, A, B, C):
 def leading_floor_root(w, taus, curved_gradients):
     """grad F~ at the fixed point is eta times this vector: (1/2) sum w_i (tau_i - 1) H_i grad F_i(x_w)."""
     d = len(curved_gradients[0])
-    return [sum((q * (t - 1) * g[k] for q, t, g in zip(w[1:], taus[1:], curved_gradients[1:], strict=True)),
-                w[0] * (taus[0] - 1) * curved_gradients[0][k]) / 2 for k in range(d)]
+    return [sum(q * (t - 1) * g[k] for q, t, g in zip(w, taus, curved_gradients, strict=True)) / 2 for k in range(d)]
 
 
 def printed_floor(L, kappa2, C):

@@ -11,7 +11,7 @@ from verification.fednova import formulas as f
 def _total(values):
     """Sum without the int 0, which symbols of some fields would have to absorb."""
     values = list(values)
-    return sum(values[1:], values[0])
+    return sum(values)
 
 
 # ---- rule 12 and Algorithm 1 ------------------------------------------------------------------------------

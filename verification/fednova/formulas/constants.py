@@ -47,7 +47,7 @@ def eq8(root, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C):
 def corollary1(root, L, sigma2, kappa2, gap, taus, longest):
     """Corollary 1 with those constants: uniform p; the variance is the plain one over the m clients."""
     m = len(taus)
-    tau = sum(taus[1:], taus[0]) / m
+    tau = sum(taus) / m
     variance = sum((t - tau) * (t - tau) for t in taus) / m
     over = m**2 / root**2  # m/(tau T)
     return {"start": 4 * gap / root, "noise": 4 * L * sigma2 / root,
@@ -96,7 +96,7 @@ def relative_variance(alpha, powers):
     """A of FedProx for uniform p: sum (1 - z_i^2) / ((2 - alpha) sum (1 - z_i)), z_i = (1 - alpha)^tau_i (derived)."""
     top = [1 - z**2 for z in powers]
     bottom = [1 - z for z in powers]
-    return sum(top[1:], top[0]) / ((2 - alpha) * sum(bottom[1:], bottom[0]))
+    return sum(top) / ((2 - alpha) * sum(bottom))
 
 
 def gaussian_tail(mean, variance, at):

@@ -41,21 +41,21 @@ def norm2(solver, value, tau, power):
 def proximal_averaging(alpha, p, powers):
     """(tau_eff, w) of FedProx, powers_i = (1 - alpha)^tau_i. Eq 7."""
     parts = [q * (1 - z) for q, z in zip(p, powers, strict=True)]
-    total = sum(parts[1:], parts[0])
+    total = sum(parts)
     return total / alpha, [v / total for v in parts]
 
 
 def decay_weights(p, gammas, powers):
     """w_i proportional to p_i (1 - gamma_i^tau_i) / (1 - gamma_i), powers_i = gamma_i^tau_i. Section 4.1."""
     parts = [q * (1 - z) / (1 - g) for q, g, z in zip(p, gammas, powers, strict=True)]
-    total = sum(parts[1:], parts[0])
+    total = sum(parts)
     return [v / total for v in parts]
 
 
 def mean(p, values):
     """E_p[values]."""
     parts = [q * v for q, v in zip(p, values, strict=True)]
-    return sum(parts[1:], parts[0])
+    return sum(parts)
 
 
 def chi2_moments(p, s):
@@ -67,4 +67,4 @@ def chi2_squares(p, s):
     """sum_{i<j} p_i p_j (s_i - s_j)^2 / (s_i s_j): zero exactly when s is constant where p > 0 (derived)."""
     n = len(s)
     parts = [p[i] * p[j] * (s[i] - s[j]) ** 2 / (s[i] * s[j]) for i in range(n) for j in range(i + 1, n)]
-    return sum(parts[1:], parts[0])
+    return sum(parts)

@@ -7,16 +7,15 @@ from verification.fednova import formulas as f
 
 def rescaled(x, p, taus, changes):
     """Eq 12, vanilla: x + (sum_j p_j tau_j) sum_i p_i Delta_i / tau_i (scalars per client)."""
-    total = sum((q * t for q, t in zip(p[1:], taus[1:], strict=True)), p[0] * taus[0])
-    return x + total * sum((q * v / t for q, v, t in zip(p[1:], changes[1:], taus[1:], strict=True)), p[0]
-                           * changes[0] / taus[0])
+    total = f.dot(p, taus)
+    return x + total * sum(q * v / t for q, v, t in zip(p, changes, taus, strict=True))
 
 
 def fednova_limit(p, e, shrink, taus):
     """Fixed point of vanilla FedNova on unit Hessians: weights p_i (1 - z_i)/tau_i, z_i = (1 - eta)^tau_i (derived)."""
     weight = [q * (1 - z) / t for q, z, t in zip(p, shrink, taus, strict=True)]
-    total = sum(weight[1:], weight[0])
-    return [sum((q * v[k] for q, v in zip(weight[1:], e[1:], strict=True)), weight[0] * e[0][k]) / total
+    total = sum(weight)
+    return [sum(q * v[k] for q, v in zip(weight, e, strict=True)) / total
             for k in range(len(e[0]))]
 
 

@@ -13,7 +13,7 @@ def lagrange(p, w, gradients):
 
     gradients: one scalar per client (coordinates add up). Derived; this is the Cauchy-Schwarz step of Appendix D.
     """
-    mean = sum((q * g for q, g in zip(w[1:], gradients[1:], strict=True)), w[0] * gradients[0])
+    mean = sum(q * g for q, g in zip(w, gradients, strict=True))
     u = [a - b for a, b in zip(p, w, strict=True)]
     v = [g - mean for g in gradients]
     pairs = [(i, j) for i in range(len(w)) for j in range(i + 1, len(w))]

@@ -4,7 +4,7 @@ from verification.fednova import formulas as f
 
 def _total(values):
     values = list(values)
-    return sum(values[1:], values[0])
+    return sum(values)
 
 
 def gradient(H, e, weights, x):
