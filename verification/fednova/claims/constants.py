@@ -345,16 +345,6 @@ ft.finding("e7a", kind="gap", breaks="cor2-rate", check=_short_steps,
                 "alpha taubar <= 1",
            reading="The regime is the corollary's own, T >= (m taubar)^3, with the alpha it proposes.",
            survives="The rate 1/sqrt(mK) itself holds there for comparable steps, with explicit constants (cor2-rate).")
-ft.finding("e7b", kind="counterexample", breaks="cor2-nonzero-alpha", at=("m=4, tau=16, T=15^6",),
-           script="witnesses/e7b.py",
-           step="the bound is minimised after tau_eff, A, B and C were relaxed; the exact bound may have its minimum at 0",
-           reading="Perfect powers stand for the listed m = 10, tau = 20, T = 1e9, so that eta and the proposed alpha "
-                   "are rational: there the proposed alpha makes the bound 7.4 percent worse than alpha = 0.",
-           survives="The corollary's rate for comparable steps (cor2-rate), and the minimiser of its relaxed bound "
-                    "(eq138-141). cor2-slope-threshold: below the threshold in T, or with noise L sigma^2 > gap a "
-                    "positive alpha is better; a threshold exists for every number of steps, tau >> 1 included.")
-
-
 # ---- misprints --------------------------------------------------------------------------------------------
 
 

@@ -97,15 +97,24 @@ BEFORE = [one_client(f"steps drawn before the gradients, x0={x0}", lambda first:
           for x0 in ("-151/599", "3")]
 
 
-@ft.claim("susp-independence", on=[STOPS, *BEFORE], needs=NEEDS, finding="err-own-gradient",
+@ft.claim("susp-independence", on=[STOPS, *BEFORE], needs=NEEDS,
+          finding="err-own-gradient",
+          at=("a client that stops on its own first gradient",),
+          script="witnesses/err_own_gradient.py",
+          step="the normalised gradient d_i is taken to have the mean h_i, which needs a_i independent of the "
+               "gradients that it weighs",
           reading="Theorem 3 lets each client make an 'arbitrary number of local updates', and Assumptions 1 to 3 "
-                  "constrain the gradients only: every gradient is unbiased when it is drawn. Steps may then depend on "
-                  "the gradients of the round. tau_eff is constant and A, B, C are the largest that occur, the most "
-                  "generous right side. The paper never says that it means this; the step that fails, E[d_i - h_i] = 0 "
-                  "in Appendix C, is where it takes a_i as fixed.",
+                  "constrain the gradients only: every gradient is unbiased when it is drawn. Steps may then depend "
+                  "on the gradients of the round. tau_eff is constant and A, B, C are the largest that occur, the "
+                  "most generous right side. The paper never says that it means this; the step that fails, E[d_i - "
+                  "h_i] = 0 in Appendix C, is where it takes a_i as fixed. One client, so no heterogeneity, no "
+                  "sampling and no surrogate objective are in play; tau_eff = 1 in every round. A client that stops "
+                  "after a gradient of noise +1 gives that gradient the weight 1, and one of noise -1 only 1/2: E d = "
+                  "grad F + 1/4 to leading order, which no small step removes.",
           survives="With steps and a_i(t) decided before the gradients of the round are drawn, as by a clock or by "
                    "earlier rounds, the round's analysis holds given the past (thm3-corrected). A rule under which "
-                   "E[d_i - h_i] stays 0 is not excluded either.")
+                   "E[d_i - h_i] stays 0 is not excluded either. Steps drawn with the same chances before the "
+                   "gradients: the bound holds at both instances of the claim.")
 def susp_independence(i):
     r"""The bound of Theorem 3 survives when $\tau_i(t)$ and $a_i(t)$ depend on the stochastic gradients of the round:
     for every rule of stopping, with the largest $A,B,C$ that occur,
@@ -116,13 +125,3 @@ def susp_independence(i):
     gap = ft.fraction(i.x0[0]) ** 2 / 2
     right = g.thm3(i.eta, ft.fraction(i.constants.L), LEVEL, Fraction(0), gap, Fraction(1), i.rounds, A, B, C, 1)
     return ft.at_most(smallest_gradient_square(i), sum(right.values()))
-
-
-ft.finding("err-own-gradient", kind="missing-hypothesis", breaks="susp-independence",
-           at=("a client that stops on its own first gradient",), script="witnesses/err_own_gradient.py",
-           step="the normalised gradient d_i is taken to have the mean h_i, which needs a_i independent of the "
-                "gradients that it weighs",
-           reading="One client, so no heterogeneity, no sampling and no surrogate objective are in play; tau_eff = 1 "
-                   "in every round. A client that stops after a gradient of noise +1 gives that gradient the weight 1, "
-                   "and one of noise -1 only 1/2: E d = grad F + 1/4 to leading order, which no small step removes.",
-           survives="Steps drawn with the same chances before the gradients: the bound holds at both instances of the claim.")

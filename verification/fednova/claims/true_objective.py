@@ -311,26 +311,22 @@ too_large = with_beta(thm1.too_large, 6)
 
 @ft.claim("thm2-as-printed", on=[*solvers, *terms, mismatch, two_prox, prox_alpha1, prox_alpha1_limit,
                                  too_large],
-          needs=_needs(False), bound=True, rejects=[bugs.normaliser_missing], finding="e1-thm2",
+          needs=_needs(False), bound=True, rejects=[bugs.normaliser_missing],
+          finding="e1-thm2", at=("prox-alpha1, T=100", "prox-alpha1, T to infinity"), script="witnesses/e1_thm2.py",
+          step="Theorem 2 inserts Theorem 1's right-hand side, which misses the drift of the proximal solver (eq 69); "
+               "Lemma 3 is not to blame",
           reading="The error of Theorem 1 is the right-hand side of (97) with the constants of its proof; beta^2 = 1 "
                   "on the failing instance, where Assumption 3 is an equality. An expectation is added on the left, "
-                  "where (10) has none.",
-          survives="The theorem holds with Theorem 1's error wherever that bound holds: vanilla, step decay, momentum. "
-                   "The step from Theorem 1 to Theorem 2 (Lemma 3) is correct.")
+                  "where (10) has none. alpha = 1 gives w = p, so chi^2 = 0 and F = F~; the constants of (10) are "
+                  "those of (97) times 2.",
+          survives="The theorem holds with Theorem 1's error wherever that bound holds: vanilla, step decay, "
+                   "momentum. The step from Theorem 1 to Theorem 2 (Lemma 3) is correct. With the prefix-based error "
+                   "(thm2-corrected) the same instance satisfies the bound.")
 def thm2_as_printed(i):
     r"""Under the conditions of Theorem 1, for every solver with $a_{i,k}\ge0$: $\min_tE\|\nabla
     F(x^{(t,0)})\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}+2\chi^2_{p\|w}\kappa^2$ (10), where
     $\epsilon_{\rm opt}$ is the right-hand side of Theorem 1."""
     return ft.at_most(true_side(i), bound2(i, corrected=False))
-
-
-ft.finding("e1-thm2", kind="counterexample", breaks="thm2-as-printed", at=("prox-alpha1, T=100",
-                                                                           "prox-alpha1, T to infinity"),
-           script="witnesses/e1_thm2.py",
-           step="Theorem 2 inserts Theorem 1's right-hand side, which misses the drift of the proximal solver (eq 69); "
-                "Lemma 3 is not to blame",
-           reading="alpha = 1 gives w = p, so chi^2 = 0 and F = F~; the constants of (10) are those of (97) times 2.",
-           survives="With the prefix-based error (thm2-corrected) the same instance satisfies the bound.")
 
 
 def quadratics(draw):
@@ -451,21 +447,17 @@ def constants_at(taus, a=1):
 on_constants = [constants_at((9, 1)), constants_at((2, 5), "3/2")]
 
 
-@ft.claim("lem4-constants-as-printed", on=on_constants, finding="e9",
+@ft.claim("lem4-constants-as-printed", on=on_constants,
+          finding="e9", at=("tau=(9, 1), a=1", "tau=(2, 5), a=3/2"), script="witnesses/e9.py",
+          step="w_1 |x - a|^2 + w_2 |x + a|^2 = |grad F~|^2 + 4 w_1 w_2 a^2: the factor is 4, and chi^2 has 4 tau_1 "
+               "tau_2 below",
           reading="w, kappa^2 and chi^2 as defined in the paper; beta^2 = 1 is the smallest admissible value, and "
-                  "Assumption 3 is then an equality.",
-          survives="The product, which is all that Lemma 4 uses, is right; the constants are off by factors 2 and 1/2.")
+                  "Assumption 3 is then an equality for every x.",
+          survives="The product chi^2 kappa^2, which is all that Lemma 4 uses, is right; the constants are off by "
+                   "factors 2 and 1/2.")
 def lem4_constants_as_printed(i):
     r"""On Lemma 4's instance $\kappa^2=2w_1w_2a^2$ and $\chi^2_{p\|w}=\dfrac{(\tau_1-\tau_2)^2}{2\tau_1\tau_2}$."""
     return constants_of(i, printed=True)
-
-
-ft.finding("e9", kind="wrong-formula", breaks="lem4-constants-as-printed", at=("tau=(9, 1), a=1", "tau=(2, 5), a=3/2"),
-           script="witnesses/e9.py",
-           step="w_1 |x - a|^2 + w_2 |x + a|^2 = |grad F~|^2 + 4 w_1 w_2 a^2: the factor is 4, and chi^2 has 4 tau_1 "
-                "tau_2 below",
-           reading="beta^2 = 1, where Assumption 3 is an equality for every x.",
-           survives="The product chi^2 kappa^2, which Lemma 4 uses, is unaffected.")
 
 
 def _constants_symbolic():
@@ -523,11 +515,18 @@ same_sum = agree("two alike of three", scalar([1, 1, 2], [1, 1, -1], ["1/3", "1/
 
 
 # ---- when there is no inconsistency -----------------------------------------------------------------------
-@ft.claim("disc-only-two-cases", on=[*ordinary, common, same_sum], finding="e10",
-          reading="Inconsistency: the surrogate's minimiser is not the true one; on the last instance the two "
-                  "objectives are even the same function. The sentence says that it is absent only if w = p (printed "
-                  "as equal steps with the same solver, which we widen) or all local objectives are the same.",
-          survives="Both named cases avoid it; for a given pair w != p almost every choice of clients is inconsistent.")
+@ft.claim("disc-only-two-cases", on=[*ordinary, common, same_sum],
+          finding="e10", at=("common minimiser", "two alike of three"), script="witnesses/e10.py",
+          step="w != p moves the minimiser only if sum (p_i - w_i) grad F_i(x_w) != 0; a common minimiser makes it 0 "
+               "for every w",
+          reading="Inconsistency: the surrogate's minimiser is not the true one; kappa^2 = 0 at the common minimiser, "
+                  "so Theorem 2's own floor vanishes. On the last instance, two alike of three clients, the two "
+                  "objectives are even the same function, which refutes the reading F~ = F too. The sentence says "
+                  "that it is absent only if w = p (printed as equal steps with the same solver, which we widen) or "
+                  "all local objectives are the same.",
+          survives="Both named cases avoid it; for a given pair w != p almost every choice of clients is "
+                   "inconsistent. inconsistency-condition: the minimisers agree exactly when sum (p_i - w_i) grad "
+                   "F_i(x_w) = 0.")
 def disc_only_two_cases(i):
     r"""The minimisers of $F$ and $\widetilde F$ agree only if $w=p$ or all $F_i$ are the same."""
     w = coded_weights(i)
@@ -537,13 +536,6 @@ def disc_only_two_cases(i):
                          "consistent exactly when w = p or identical")
 
 
-ft.finding("e10", kind="counterexample", breaks="disc-only-two-cases", at=("common minimiser", "two alike of three"),
-           script="witnesses/e10.py",
-           step="w != p moves the minimiser only if sum (p_i - w_i) grad F_i(x_w) != 0; a common minimiser makes it 0 "
-                "for every w",
-           reading="'Inconsistency' means that the surrogate's minimiser is not the true one; kappa^2 = 0 here, so "
-                   "Theorem 2's own floor vanishes. Two alike of three clients refute the reading F~ = F as functions too.",
-           survives="inconsistency-condition: the minimisers agree exactly when sum (p_i - w_i) grad F_i(x_w) = 0.")
 convex = ft.Hypothesis("strongly convex", r"$H_i\succ0$ for every client",
                        lambda i: ft.ASSUMED if i.general else (0, i.problem.constants.mu), strict=True)
 
