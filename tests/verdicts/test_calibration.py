@@ -63,9 +63,9 @@ def written(made):
 
 
 def test_the_first_calibrated_checks_are_those_of_the_claims():
-    from verification.fednova.claims import appendix_a, true_objective
+    from verification.fednova.claims import appendix_a_random, theorem2
     from verification.fednova.claims import fednova as sampling
-    claimed = [i for i in (*appendix_a.random_floors, *sampling.sampling, true_objective.floors[0]) if i.simulate]
+    claimed = [i for i in (*appendix_a_random.random_floors, *sampling.sampling, theorem2.floors[0]) if i.simulate]
     mine = list(BY_NAME.values())[:3]
     assert len(claimed) == len(mine)
     for theirs, check in zip(claimed, mine, strict=True):
