@@ -10,6 +10,7 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.problems import instances as named
 from fltheory.core.problems.base import Constants, Problem, check_weights
+from fltheory.core.scalars import is_rational
 from verification.fednova import formulas as f
 
 SOLVERS = {"vanilla": lambda v: ft.Vanilla(), "proximal": lambda v: ft.Proximal(alpha=v),
@@ -36,6 +37,14 @@ def scalar(h, xi, weights=None):
     return ft.Quadratic([[[v]] for v in h], [[v] for v in xi], weights)
 
 
+def read(values):
+    """Exact numbers of the engine as Fractions, which the formulas speak; symbols and balls stay."""
+    array = np.asarray(values, dtype=object)
+    out = np.empty(array.shape, dtype=object)
+    out.reshape(-1)[:] = [ft.fraction(v) if is_rational(v) else v for v in array.reshape(-1)]
+    return out if array.ndim else out.item()
+
+
 class Symbols:
     """Symbols("eta mu", h=3): attributes eta, mu and the list h of h0, h1, h2; `field` holds them all."""
 
@@ -57,6 +66,11 @@ class Symbols:
 
 PARAMETERS = {ft.Vanilla: ("vanilla",), ft.Proximal: ("proximal", "alpha"), ft.Momentum: ("momentum", "rho"),
               ft.Decay: ("decay", "gamma"), ft.MomentumProximal: ("momentum-proximal", "rho", "alpha")}
+
+
+def unit_clients(s, n):
+    """Unit Hessians with every e_i and p_i a symbol of s; no e: all of them 0."""
+    return ft.Quadratic.from_linear([[[1]]] * n, [[v] for v in getattr(s, "e", [0] * n)], s.weights(n))
 
 
 def declared(value):

@@ -267,4 +267,4 @@ def remark_w_iff(i):
 
 def _number(value):
     """A rational constant of a field, or a plain number, as a Fraction."""
-    return ft.fraction(str(value)) if hasattr(value, "element") else ft.fraction(value)
+    return ft.fraction(value if isinstance(value, int | Q) else str(value))

@@ -8,7 +8,7 @@ from fltheory.core.laws.draw import Draw
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c
-from verification.fednova.instances import SOLVERS, Local, Symbols, declared, free_clients, plane
+from verification.fednova.instances import SOLVERS, Local, Symbols, declared, free_clients, plane, read
 
 
 class Sampled(Local):
@@ -39,11 +39,6 @@ def server_moves(i, changes):
         draw = Draw(who, present, np.ones(len(members), dtype=np.int64))
         out.append((prob, members, read(algorithm.server(0 * change[0], problem.at(who), draw, change, mass))))
     return out
-
-
-def read(numbers):
-    """Exact numbers as Fractions, symbols as they are: flint's rationals do not mix with Fractions."""
-    return ft.declare(list(numbers))
 
 
 def run_variance(i):

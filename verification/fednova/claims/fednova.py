@@ -5,28 +5,21 @@ import numpy as np
 import sympy
 
 import fltheory as ft
-from fltheory.core.problems.base import check_weights
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims import framework
 from verification.fednova.claims.quadratics import unit_change, unit_run
 from verification.fednova.formulas import theorem3 as g
-from verification.fednova.instances import plane
+from verification.fednova.instances import Symbols, plane, scalar, unit_clients
 
 
 # ---- Section 5: the rule ----------------------------------------------------------------------------------
 def _rule(n):
-    names = ["eta", "x", "t", "k", *(f"p{i}" for i in range(n - 1)), *(f"t{i}" for i in range(n)),
-             *(f"c{i}" for i in range(n))]
-    field = ft.Field(" ".join(names))
-    d = dict(zip(names, field.symbols, strict=True))
-    p = [d[f"p{i}"] for i in range(n - 1)]
-    p.append(1 - sum(p))
-    problem = ft.Quadratic.from_linear([[[1]]] * n, [[0]] * n, p)
-    plain = ft.Instance("FedAvg", problem, ft.FedAvg(d["eta"], 1), ft.Full(), domain=field)
-    return ft.Instance(f"n={n}", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field, x=d["x"], k=d["k"],
-                       same=d["t"], t=[d[f"t{i}"] for i in range(n)], changes=[d[f"c{i}"] for i in range(n)],
-                       plain=plain, general=True, says="any changes, p, server model and integers tau_i")
+    s = Symbols("eta x same k", p=n, t=n, c=n)
+    problem = unit_clients(s, n)
+    plain = ft.Instance("FedAvg", problem, ft.FedAvg(s.eta, 1), ft.Full(), domain=s.field)
+    return ft.Instance(f"n={n}", problem, ft.FedNova(s.eta, 1), ft.Full(), domain=s.field, changes=s.c, plain=plain,
+                       general=True, says="any changes, p, server model and integers tau_i", **s.these("x k same t"))
 
 
 def _rule_exact(name, problem, taus):
@@ -38,15 +31,10 @@ def _rule_exact(name, problem, taus):
                        says="the whole coded round against each client's own FedAvg change")
 
 
-rule = [_rule(2), _rule(3), _rule(4), _rule_exact("plane, tau=(1,3,8)", plane(), (1, 3, 8)),
-        _rule_exact("plane, tau=(4,4,4)", plane(), (4, 4, 4))]
+rule = ft.illustrate([_rule(2), _rule(3), _rule(4), _rule_exact("plane, tau=(1,3,8)", plane(), (1, 3, 8)),
+                      _rule_exact("plane, tau=(4,4,4)", plane(), (4, 4, 4))])
 
 
-# in numbers what the others prove in symbols
-ft.illustrate([*rule])
-
-
-# ---- Section 5: the rule and its consistency --------------------------------------------------------------
 @ft.claim("eq12-rescale", covers={"tau": "all"},
           on=rule, rejects=[bugs.normaliser_missing, bugs.hidden_proximal, bugs.one_step_more],
           domain="n = 2, 3, 4 clients, every p, server model, changes and eta; every integer tau_i by induction on the "
@@ -79,16 +67,10 @@ def _rescaled_maps(i):
 
 def _consistent(n):
     """Unit Hessians, any p and e_i: z_i = (1 - eta)^tau_i, and jets of z_i for the limit."""
-    names = ["eta", "y", "k", *(f"p{i}" for i in range(n - 1)), *(f"{a}{i}" for a in "eztr" for i in range(n))]
-    field = ft.Field(" ".join(names))
-    d = dict(zip(names, field.symbols, strict=True))
-    p = [d[f"p{i}"] for i in range(n - 1)]
-    p.append(1 - sum(p))
-    e, z, t, r = ([d[f"{a}{i}"] for i in range(n)] for a in "eztr")
-    e = [[v] for v in e]
-    problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
-    return ft.Instance(f"unit Hessians, n={n}, general tau", problem, ft.FedNova(d["eta"], 1), ft.Full(), domain=field,
-                       e=e, z=z, t=t, r=r, y=d["y"], k=d["k"], general=True, says="any p and e_i, any integers tau_i")
+    s = Symbols("eta y k", p=n, e=n, z=n, t=n, r=n)
+    return ft.Instance(f"unit Hessians, n={n}, general tau", unit_clients(s, n), ft.FedNova(s.eta, 1), ft.Full(),
+                       domain=s.field, e=[[v] for v in s.e], general=True, says="any p and e_i, any integers tau_i",
+                       **s.these("z t r y k"))
 
 
 consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in framework.bias if i.fednova),
@@ -103,9 +85,8 @@ consistency = [_consistent(2), _consistent(3), *(i.but(general=False) for i in f
                  "momentum with a proximal term: the coded round is x - eta tau_eff grad F(x) + O(eta^2)")
 def fednova_consistency(i):
     r"""FedNova has $w=p$, so $\chi^2_{p\|w}=0$, and its fixed point tends to the minimiser of $F$ as $\eta\to0$."""
-    weights = list(ft.surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights, domain=i.domain))
-    same = ft.equal(weights, list(i.p), "coded small-step weights are p"), ft.equal(f.chi2(i.p, weights), 0,
-                                                                                    "chi^2 = 0")
+    weights = list(ft.surrogate_weights(i.algorithm, i.law, i.n, i.problem.weights, domain=i.domain))
+    same = ft.equal(weights, i.p, "coded small-step weights are p"), ft.equal(f.chi2(i.p, weights), 0, "chi^2 = 0")
     if i.general:
         point = g.fednova_limit(i.p, i.e, i.z, i.t)
         mass = np.array([[i.eta * t] for t in i.t])
@@ -131,44 +112,26 @@ ALARM = 1e-4  # each statistical comparison's false-alarm level; a hundred of th
 
 
 def _stability_symbolic(n):
-    names = [
-        "eta",
-        "tau_eff",
-        *(f"p{i}" for i in range(n - 1)),
-        *(f"e{i}" for i in range(n)),
-        *(f"z{i}" for i in range(n)),
-        *(f"t{i}" for i in range(n)),
-        "y",
-        "k",
-    ]
-    field = ft.Field(" ".join(names))
-    s = dict(zip(names, field.symbols, strict=True))
-    p = [s[f"p{i}"] for i in range(n - 1)]
-    p.append(1 - sum(p))
-    e = [[s[f"e{i}"]] for i in range(n)]
-    problem = ft.Quadratic.from_linear([[[1]]] * n, e, p)
-    return ft.Instance(f"n={n}, general tau", problem, ft.FedNova(s["eta"], 1, tau_eff=s["tau_eff"]), ft.Full(),
-                       domain=field, tau_eff=s["tau_eff"], e=e, z=[s[f"z{i}"] for i in range(n)],
-                       t=[s[f"t{i}"] for i in range(n)], y=s["y"], k=s["k"], general=True,
+    s = Symbols("eta tau_eff y k", p=n, e=n, z=n, t=n)
+    return ft.Instance(f"n={n}, general tau", unit_clients(s, n), ft.FedNova(s.eta, 1, tau_eff=s.tau_eff), ft.Full(),
+                       domain=s.field, e=[[v] for v in s.e], general=True, **s.these("z t y k"),
                        says="unit Hessians, any weights, tau_eff and integers tau_i")
 
 
 def fednova_unit(name, taus, eta, weights=None, says=""):
-    n = len(taus)
-    p = [ft.fraction(v) for v in check_weights(weights, n)]
-    problem = ft.Quadratic([[[1]]] * n, [[i] for i in range(n)], weights)
-    tau_eff = f.dot(p, taus)
-    return ft.Instance(name, problem, ft.FedNova(ft.fraction(eta), tuple(taus), tau_eff=tau_eff), ft.Full(),
-                       tau_eff=tau_eff, general=False, says=says)
+    problem = scalar([1] * len(taus), range(len(taus)), weights)
+    tau_eff = f.dot([ft.fraction(v) for v in problem.weights], taus)
+    return ft.Instance(name, problem, ft.FedNova(ft.fraction(eta), tuple(taus), tau_eff=tau_eff), ft.Full(), general=False,
+                       says=says)
 
 
-stability = [
+stability = ft.illustrate([
     _stability_symbolic(2),
     _stability_symbolic(3),
     fednova_unit("tau=(1,100), eta=0.069", (1, 100), "69/1000", says="just stable, where FedAvg contracts by 0.466"),
     fednova_unit("tau=(1,100), eta=0.0695", (1, 100), "695/10000", says="just unstable"),
     fednova_unit("tau=(2,3,30), unequal p", (2, 3, 30), "1/10", ["1/2", "3/10", "1/5"]),
-]
+])
 
 
 @ft.claim(
@@ -181,7 +144,7 @@ def r2_stability(i):
     $\tau_{\rm eff}\sum_ip_i\frac{1-(1-\eta)^{\tau_i}}{\tau_i}<2$. It can diverge where FedAvg contracts."""
     if not i.general:
         shrink = [(1 - i.eta) ** t for t in i.taus]
-        stated = f.fednova_factor(i.p, i.taus, shrink, i.tau_eff)
+        stated = f.fednova_factor(i.p, i.taus, shrink, i.stated.tau_eff)
         factor = ft.fraction(i.op.mean_map()[0][0, 0])
         return (ft.equal(factor, 1 - stated, "coded factor"),
                 ft.equivalent((abs(factor) < 1, (abs(factor), 1)), (0 < stated < 2, (stated, 2)),
@@ -190,44 +153,33 @@ def r2_stability(i):
     def server(at):  # the coded server step, fed with what the clients do at the server model `at`
         return ft.server_step(i, [at], unit_change(i, [at])(np.array(i.z)), np.array([[i.eta * t] for t in i.t]))[0]
     return (unit_run(i, [i.y]), ft.local_mass(i, lambda k: i.eta * k, i.k),
-            ft.equal(server(i.y + 1) - server(i.y), 1 - f.fednova_factor(i.p, i.t, i.z, i.tau_eff),
+            ft.equal(server(i.y + 1) - server(i.y), 1 - f.fednova_factor(i.p, i.t, i.z, i.stated.tau_eff),
                      "coded server step"))
 
 
 def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
     """Scheme (i): q i.i.d. draws proportional to p, averaged plainly; unit Hessians, tau equal steps."""
-    problem = ft.Quadratic([[[1]]] * len(xi), [[v] for v in xi], probabilities)
+    problem, eta = scalar([1] * len(xi), xi, probabilities), ft.fraction(eta)
     p = [ft.fraction(v) for v in problem.weights]
-    xi = [ft.fraction(v) for v in xi]
-    mean = f.dot(p, xi)
-    V = sum(a * (b - mean) ** 2 for a, b in zip(p, xi, strict=True))
-    eta = ft.fraction(eta)
-    return ft.Instance(name, problem, ft.FedAvg(eta, tau, averaging="plain"),
-                       ft.WithReplacement(q, [str(v) for v in p]), q=q, V=V, xi=xi, s=1 - (1 - eta) ** tau,
-                       general=False, simulate=simulate, says=says)
+    V = f.dot(p, (problem.c[:, 0] - f.dot(p, problem.c[:, 0])) ** 2)
+    return ft.Instance(name, problem, ft.FedAvg(eta, tau, averaging="plain"), ft.WithReplacement(q, [str(v) for v in p]),
+                       q=q, V=V, s=1 - (1 - eta) ** tau, general=False, simulate=simulate, says=says)
 
 
 def _scheme_i_symbolic(n, q):
     """s stands for 1 - (1 - eta)^tau: tau coded steps of size eta on a unit Hessian are one step of size s."""
-    names = ["s", "eta", "z", "y", *(f"p{i}" for i in range(n - 1)), *(f"e{i}" for i in range(n))]
-    field = ft.Field(" ".join(names))
-    d = dict(zip(names, field.symbols, strict=True))
-    p = [d[f"p{i}"] for i in range(n - 1)]
-    p.append(1 - sum(p))
-    xi = [d[f"e{i}"] for i in range(n)]
-    problem = ft.Quadratic([[[1]]] * n, [[v] for v in xi], p)
-    mean = f.dot(p, xi)
-    V = sum(a * (b - mean) * (b - mean) for a, b in zip(p, xi, strict=True))
-    return ft.Instance(f"n={n}, q={q}, general tau", problem, ft.FedAvg(d["s"], 1, averaging="plain"),
-                       ft.WithReplacement(q, p), domain=field, eta=d["eta"], s=d["s"], z=[d["z"]] * n,
-                       e=[[v] for v in xi], y=d["y"], V=V, q=q, xi=xi, centre=[mean], general=True,
-                       says="any p, xi and eta; any integer tau by induction")
+    s = Symbols("s eta z y", p=n, e=n)
+    p, mean = s.weights(n), f.dot(s.weights(n), s.e)
+    return ft.Instance(f"n={n}, q={q}, general tau", ft.Quadratic([[[1]]] * n, [[v] for v in s.e], p),
+                       ft.FedAvg(s.s, 1, averaging="plain"), ft.WithReplacement(q, p), domain=s.field, z=[s.z] * n, q=q,
+                       e=[[v] for v in s.e], V=f.dot(p, [(v - mean) * (v - mean) for v in s.e]), centre=[mean],
+                       general=True, says="any p, xi and eta; any integer tau by induction", **s.these("eta s y"))
 
 
-sampling = [_scheme_i_symbolic(2, 1), _scheme_i_symbolic(2, 2), _scheme_i_symbolic(3, 2),
+sampling = ft.illustrate([_scheme_i_symbolic(2, 1), _scheme_i_symbolic(2, 2), _scheme_i_symbolic(3, 2),
             scheme_i("three clients, q=2", [0, 1, 5], 2, 3, "1/20", ["1/2", "3/10", "1/5"],
                      simulate={"rounds": 150, "replicates": 4096, "seed": 20}, says="also by 4,096 runs"),
-            scheme_i("two clients, q=3", [1, -1], 3, 10, "1/100")]
+            scheme_i("two clients, q=3", [1, -1], 3, 10, "1/100")])
 
 
 @ft.claim(
@@ -240,32 +192,21 @@ def cor3_stationary(i):
     $s=1-(1-\eta)^\tau$ and $V=\sum_ip_i\|\xi_i-x^\star\|^2$."""
     stated = f.stationary_scheme_i(i.s, i.V, i.q)
     if i.general:
-        return (
-            unit_run(i, [i.y]),  # so tau coded steps of size eta are one step of size s = 1 - z
-            ft.equal(i.op.floor(i.centre), stated, "stationary mean square of the coded round with one step of size s"),
-        )
+        return (unit_run(i, [i.y]),  # so tau coded steps of size eta are one step of size s = 1 - z
+                ft.equal(i.op.floor(i.centre), stated, "stationary mean square of the coded round with one step of size s"))
     legs = [ft.equal(i.op.floor(), stated, "stationary mean square of the coded round")]
     if i.simulate:
         legs.append(ft.agrees(i.run.floor(level=1 - ALARM), stated, "measured floor"))
     return legs
 
 
-def _step_conditions(i):
-    D = 4 * i.eta**2 * i.C
-    return [
-        ("eta L", i.eta, 1 / (2 * i.tau_eff)),
-        ("server", 12 * i.tau_eff * i.eta, ft.fraction("1/2")),
-        ("D", D, ft.fraction("1/13")),
-    ]
-
-
 _cor3_needs = [
     ft.Hypothesis("eta as prescribed", r"$\eta=\sqrt{q/(\tilde\tau T)}$: $\eta^2\tilde\tau T\le q$",
                   lambda i: (i.eta**2 * i.tau * i.T, i.q)),
-    ft.Hypothesis("step size", r"$\eta L\le\frac1{2\tau_{\rm eff}}$", lambda i: _step_conditions(i)[0][1:]),
+    ft.Hypothesis("step size", r"$\eta L\le\frac1{2\tau_{\rm eff}}$", lambda i: (i.eta, 1 / (2 * i.tau_eff))),
     ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ with $\beta^2=1$",
-                  lambda i: _step_conditions(i)[1][1:]),
-    ft.Hypothesis("drift", r"$D=4\eta^2L^2C\le\frac1{12\beta^2+1}$", lambda i: _step_conditions(i)[2][1:]),
+                  lambda i: (12 * i.tau_eff * i.eta, ft.fraction("1/2"))),
+    ft.Hypothesis("drift", r"$D=4\eta^2L^2C\le\frac1{12\beta^2+1}$", lambda i: (4 * i.eta**2 * i.C, ft.fraction("1/13"))),
 ]
 
 
@@ -278,11 +219,7 @@ def corollary3(tau):
                     B=tau - 1, C=tau * (tau - 1), says=f"T = {T}, root = sqrt(q tau T) = {10 * tau**2}")
 
 
-cor3 = [corollary3(t) for t in (10, 100, 1000)]
-
-
-# in numbers what the others prove in symbols
-ft.illustrate([*cor3, *sampling, *stability])
+cor3 = ft.illustrate([corollary3(t) for t in (10, 100, 1000)])
 
 
 @ft.claim(
@@ -312,15 +249,13 @@ def _family():
     s = tau * eta / (1 + tau * eta)
     printed = f.cor3_unit(10 * tau**2, tau, tau, 1, tau - 1, tau * (tau - 1), printed=True)
     ratio = sympy.together(s / (2 - s) / sum(printed.values()) / tau)
-    slope = ft.fraction(str(sympy.limit(ratio, tau, sympy.oo)))
-    members = []
+    legs = [ft.at_most(ft.fraction("1/5"), ft.fraction(str(sympy.limit(ratio, tau, sympy.oo))),
+                       "limit of (ratio / tau) along the family")]
     for i in cor3:
         terms = f.cor3_unit(i.root, i.tau_eff, i.tau, i.q, i.B, i.C, printed=True)
-        ratio_here = ft.fraction(i.op.floor([0])) / sum(terms.values())
-        members.append(
-            ft.at_most(ft.fraction(i.tau) / 5, ratio_here, f"tau = {i.tau}: left side over printed terms exceeds tau/5")
-        )
-    return [ft.at_most(ft.fraction("1/5"), slope, "limit of (ratio / tau) along the family"), *members]
+        here = ft.fraction(i.op.floor([0])) / sum(terms.values())
+        legs.append(ft.at_most(ft.fraction(i.tau) / 5, here, f"tau = {i.tau}: left side over printed terms exceeds tau/5"))
+    return legs
 
 
 ft.finding(
@@ -329,18 +264,13 @@ ft.finding(
     survives="With the corrected second term the ratio stays near 1/2.")
 
 
-def _cor3_symbols():
-    names = "root q tau tau_eff L sigma2 kappa2 gap B C"
-    field = ft.Field(names)
-    return ft.Instance("all symbols", domain=field, says="root stands for sqrt(q tau T)",
-                       **dict(zip(names.split(), field.symbols, strict=True)))
-
-
-cor3_symbols = _cor3_symbols()
+free = Symbols("root q tau tau_eff L sigma2 kappa2 gap B C")
 
 
 @ft.claim(
-    "cor3-o-corrected", covers={"n": "all", "tau": "all"}, on=[cor3_symbols, *cor3],
+    "cor3-o-corrected", covers={"n": "all", "tau": "all"},
+    on=[ft.Instance("all symbols", domain=free.field, says="root stands for sqrt(q tau T)",
+                    **free.these("root q tau tau_eff L sigma2 kappa2 gap B C")), *cor3],
     domain="every q, tau_eff, tau, T, L, sigma, kappa, B, C, gap (substitution as an identity with root^2 = q tau T)")
 def cor3_o_corrected(i):
     r"""Substituting $\eta=\sqrt{q/(\tilde\tau T)}$ into the explicit bound (182) gives the second term

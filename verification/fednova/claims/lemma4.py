@@ -10,32 +10,32 @@ from verification.fednova.claims.quadratics import unit_change, unit_run
 from verification.fednova.claims.theorem2 import floors, measured_floor
 from verification.fednova.claims.true_objective import coded_weights, square
 from verification.fednova.formulas import true_objective as g
-from verification.fednova.instances import surrogate, two_clients
+from verification.fednova.instances import Symbols, surrogate, two_clients
 
 
 # ---- Lemma 4 ----------------------------------------------------------------------------------------------
+def _opposite(a):
+    """F_{1,2} = (x -+ a)^2/2."""
+    return ft.Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
+
+
 def _lem4_general():
-    field = ft.Field("eta a z0 z1 t0 t1 r0 r1 k")
-    eta, a, z0, z1, t0, t1, r0, r1, k = field.symbols
-    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return ft.Instance("any tau_1, tau_2, a", problem, ft.FedAvg(eta, 1), ft.Full(), domain=field, e=[[a], [-a]], a=a,
-                       z=[z0, z1], t=[t0, t1], r=[r0, r1], k=k, general=True, floor=False, says="z_i = (1 - eta)^tau_i")
+    s = Symbols("eta a k", z=2, t=2, r=2)
+    return ft.Instance("any tau_1, tau_2, a", _opposite(s.a), ft.FedAvg(s.eta, 1), ft.Full(), domain=s.field,
+                       e=[[s.a], [-s.a]], general=True, floor=False, says="z_i = (1 - eta)^tau_i", **s.these("a k z t r"))
 
 
 def _lem4_explicit(taus):
-    field = ft.Field("eta a")
-    eta, a = field.symbols
-    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return ft.Instance(f"tau={taus}", problem, ft.FedAvg(eta, taus), ft.Full(), domain=field, a=a,
+    s = Symbols("eta a")
+    return ft.Instance(f"tau={taus}", _opposite(s.a), ft.FedAvg(s.eta, taus), ft.Full(), domain=s.field, a=s.a,
                        t=[Fraction(t) for t in taus], general=False, floor=False,
                        says="the whole coded round, eta and a free")
 
 
-on_lem4 = [_lem4_general(), _lem4_explicit((9, 1)), _lem4_explicit((1, 4)), *(i.but(t=[Fraction(9), Fraction(1)])
-                                                                           for i in (floors[0], floors[2]))]
+on_lem4 = [_lem4_general(), _lem4_explicit((9, 1)), _lem4_explicit((1, 4)),
+           *(i.but(t=[Fraction(9), Fraction(1)]) for i in (floors[0], floors[2]))]
 
 
-# ---- Lemma 4 ----------------------------------------------------------------------------------------------
 @ft.claim("lem4", covers={"tau": "all"},
           on=on_lem4, rejects=[bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step],
           domain="every tau_1, tau_2 (integers, by induction on the coded local step) and a; the whole coded round for "
@@ -117,16 +117,11 @@ def lem4_constants_as_printed(i):
     return constants_of(i, printed=True)
 
 
-def _constants_symbolic():
-    field = ft.Field("t0 t1 a x")
-    t0, t1, a, x = field.symbols
-    w = (t0 / (t0 + t1), t1 / (t0 + t1))
-    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[a], [-a]])
-    return ft.Instance("any tau_1, tau_2, a", problem, ft.GeneralRule(1, 1, w=w), ft.Full(), domain=field, t=[t0, t1],
-                       a=a, x=x, w=w, general=True, says="any server model x")
-
-
-constants_symbolic = _constants_symbolic()
+any_two = Symbols("a x", t=2)
+constants_symbolic = ft.Instance(
+    "any tau_1, tau_2, a", _opposite(any_two.a), ft.GeneralRule(1, 1, w=tuple(t / sum(any_two.t) for t in any_two.t)),
+    ft.Full(), domain=any_two.field, w=[t / sum(any_two.t) for t in any_two.t], general=True, says="any server model x",
+    **any_two.these("a x t"))
 
 
 @ft.claim("lem4-constants-corrected", covers={"tau": "all"},

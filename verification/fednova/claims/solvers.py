@@ -7,7 +7,7 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import solvers as fs
-from verification.fednova.instances import SOLVERS
+from verification.fednova.instances import SOLVERS, Local, Symbols
 
 # ---- the coded local step ---------------------------------------------------------------------------------
 
@@ -58,13 +58,11 @@ def coefficients(i):
             ft.equal(both[0], first[0] + rest[0], "the coded step is linear: gradients superpose")]
     if i.solver == "decay":  # the scale before step s is gamma^s
         legs.append(ft.induction(base=[(start, one)], step=[(step(zero, entered, zero)[1], v * entered)],
-                                 label="gamma^s",
-                                 over="s"))
+                                 label="gamma^s", over="s"))
     else:
         legs.append(ft.equal(np.array([start, *step(zero, zero, zero)]), np.array([zero] * 3),
                              "nothing moves before the first gradient"))
-    return [*legs, *(ft.equal(coded_vector(i, k), f.prefix(i.solver, k, v),
-                              f"all coefficients, k = {k}")
+    return [*legs, *(ft.equal(coded_vector(i, k), f.prefix(i.solver, k, v), f"all coefficients, k = {k}")
                      for k in range(1, i.longest + 1))]
 
 
@@ -103,8 +101,7 @@ def two_norm(i):
         return [[square, mixed], [mixed, spread]]
     S, size = stated(k, z), range(len(fresh))
     after = [[sum(transition[c][a] * S[c][e] * transition[e][b] for c in size for e in size) + fresh[a] * fresh[b]
-              for b in size]
-             for a in size]
+              for b in size] for a in size]
     return ft.induction(base=[(stated(zero, one), [[zero for _ in size] for _ in size])],
                         step=[(after, stated(k + 1, z * fs.ratio(i.solver, v)))],
                         label="|a|_2^2: variance after the coded steps")
@@ -122,20 +119,16 @@ def listed_run(i):
 
 def local(solver, longest=8, says="any number of steps; all coefficients up to 8 steps"):
     """One client's coded solver with its parameter v, step eta and gradients as symbols; z and q are powers."""
-    field = ft.Field("eta v x y d u g z q k")
-    s = dict(zip(field.names, field.symbols, strict=True))
-    return ft.Instance(solver, None, ft.FedAvg(s["eta"], 1, SOLVERS[solver](s["v"])), ft.Full(), domain=field,
-                       solver=solver, value=s["v"], longest=longest, above=False, s=s, says=says)
+    s = Symbols("eta v x y d u g z q k")
+    return ft.Instance(solver, None, ft.FedAvg(s.eta, 1, SOLVERS[solver](s.v)), ft.Full(), domain=s.field, solver=solver,
+                       value=s.v, longest=longest, above=False, s=vars(s), says=says)
 
 
-proximal = [local("proximal"),
-            ft.Instance("listed gradients", None, ft.FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), ft.Full(),
-                        value=Q(1, 5), x=Q(3), gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
-                        says="numbers, on which a local step need not be affine to be compared")]
-
-
-# in numbers what the others prove in symbols
-ft.illustrate([*proximal])
+proximal = ft.illustrate([
+    local("proximal"),
+    Local("listed gradients", None, ft.FedAvg(Q(1, 10), 4, SOLVERS["proximal"](Q(1, 5))), ft.Full(), x=Q(3),
+          gradients=(Q(2), Q(-1, 3), Q(5), Q(1, 7)),
+          says="numbers, on which a local step need not be affine to be compared")])
 
 
 @ft.claim("appb-prox", covers={"tau": "all"},

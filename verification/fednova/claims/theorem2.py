@@ -14,7 +14,6 @@ from verification.fednova.claims.true_objective import (
     coded_weights,
     constants,
     dissimilar,
-    fractions,
     free,
     gradients,
     no_weight,
@@ -24,7 +23,18 @@ from verification.fednova.claims.true_objective import (
     squares,
 )
 from verification.fednova.formulas import true_objective as g
-from verification.fednova.instances import Descending, ManyKinked, plane, scalar, surrogate, theorem, two_clients
+from verification.fednova.instances import (
+    Descending,
+    Local,
+    ManyKinked,
+    Symbols,
+    plane,
+    scalar,
+    surrogate,
+    symmetric,
+    theorem,
+    two_clients,
+)
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level
 
@@ -103,7 +113,7 @@ def bound2(i, corrected):
     t, A, B, C, _, beta2 = theorem2(i, corrected)
     kappa2 = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(t["w"], beta2)
     error = f.thm1(i.eta, t["L"], t["sigma2"], kappa2, t["gap"], t["tau_eff"], i.rounds, A, B, C, t["m"])
-    return ft.Terms(**g.thm2(f.chi2([ft.fraction(v) for v in i.problem.weights], t["w"]), beta2, kappa2, error))
+    return ft.Terms(**g.thm2(f.chi2(i.p, t["w"]), beta2, kappa2, error))
 
 
 def _needs(corrected):
@@ -130,7 +140,7 @@ def true_side(i):
     if not isinstance(i, Descending):
         return i.op.mean_gradient_square(i.problem, i.rounds, i.x0)
     problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    state, total = algorithm.init(problem, i.domain.array(fractions(i.x0))), 0
+    state, total = algorithm.init(problem, i.domain.array(ft.declare(i.x0))), 0
     for _ in range(i.rounds):
         g = problem.gradient(state.x)
         total = total + (g * g).sum()
@@ -203,10 +213,8 @@ def thm2_corrected(i):
 
 # ---- when the minimisers agree ----------------------------------------------------------------------------
 def agree(name, problem, taus, solver=None, identical=False, says=""):
-    algorithm = ft.FedAvg(Fraction(1, 10), tuple(taus)) if solver is None else ft.FedAvg(Fraction(1, 10), tuple(taus),
-                                                                                         solver)
-    alpha = None if solver is None else ft.fraction(solver.alpha)
-    return ft.Instance(name, problem, algorithm, ft.Full(), alpha=alpha, identical=identical, general=False, says=says)
+    return Local(name, problem, ft.FedAvg(Fraction(1, 10), tuple(taus), solver or ft.Vanilla()), ft.Full(), identical=identical,
+                 general=False, says=says)
 
 
 ordinary = [
@@ -222,7 +230,6 @@ same_sum = agree("two alike of three", scalar([1, 1, 2], [1, 1, -1], ["1/3", "1/
                  says="F_1 = F_2 differs from F_3, w = (1/6, 1/2, 1/3): the surrogate objective is F itself")
 
 
-# ---- when there is no inconsistency -----------------------------------------------------------------------
 @ft.claim("disc-only-two-cases", on=[*ordinary, common, same_sum],
           finding="e10", at=("common minimiser", "two alike of three"), script="witnesses/e10.py",
           step="w != p moves the minimiser only if sum (p_i - w_i) grad F_i(x_w) != 0; a common minimiser makes it 0 "
@@ -239,7 +246,7 @@ def disc_only_two_cases(i):
     r"""The minimisers of $F$ and $\widetilde F$ agree only if $w=p$ or all $F_i$ are the same."""
     w = coded_weights(i)
     gap = _distance(i, w)
-    mismatch = f.chi2([ft.fraction(v) for v in i.problem.weights], w)
+    mismatch = f.chi2(i.p, w)
     return ft.equivalent((gap == 0, (gap, 0)), (mismatch == 0 or i.identical, (mismatch, 0)),
                          "consistent exactly when w = p or identical")
 
@@ -250,15 +257,13 @@ convex = ft.Hypothesis("strongly convex", r"$H_i\succ0$ for every client",
 
 def _agree_symbolic():
     """Two clients in the plane; b_2 is chosen such that y is stationary for the surrogate, z is any point."""
-    names = "p w a1 c1 d1 a2 c2 d2 u v y0 y1 z0 z1"
-    field = ft.Field(names)
-    p, w, a1, c1, d1, a2, c2, d2, u, v, y0, y1, z0, z1 = field.symbols
-    H, y = [[[a1, c1], [c1, d1]], [[a2, c2], [c2, d2]]], (y0, y1)
-    image = [[h[j][0] * y0 + h[j][1] * y1 for j in (0, 1)] for h in H]
-    b2 = [image[1][j] + w * (image[0][j] - b) / (1 - w) for j, b in enumerate((u, v))]
-    problem = ft.Quadratic.from_linear(H, [[u, v], b2], [p, 1 - p])
-    return ft.Instance("two clients in the plane", problem, ft.GeneralRule(1, 1, w=(w, 1 - w)), ft.Full(), domain=field,
-                       y=y, z=(z0, z1), H=H, general=True, says="every Hessian, p, w and both points are symbols")
+    s = Symbols("w", p=2, h=8, e=2, y=2, z=2)
+    H, y = symmetric(s.h, 2, 2), np.array(s.y)
+    pulls = (H * y).sum(-1)
+    problem = ft.Quadratic.from_linear(H, [s.e, pulls[1] + s.w * (pulls[0] - np.array(s.e)) / (1 - s.w)], s.weights(2))
+    return ft.Instance("two clients in the plane", problem, ft.GeneralRule(1, 1, w=(s.w, 1 - s.w)), ft.Full(),
+                       domain=s.field, y=s.y, z=s.z, general=True,
+                       says="every Hessian, p, w and both points are symbols")
 
 
 agree_symbolic = _agree_symbolic()
@@ -284,10 +289,8 @@ def inconsistency_condition(i):
     $\sum_i(p_i-w_i)\nabla F_i(x_w)=0$."""
     if i.general:
         problem, y, z, w = i.problem.to(i.domain), np.array(i.y), np.array(i.z), coded_weights(i)
-        own = problem.grad(y[None, :] + 0 * problem.p[:, None])
-        stated = [sum((i.p[k] - w[k]) * own[k, j] for k in (0, 1)) for j in (0, 1)]
-        Hp = [[sum(i.p[k] * i.H[k][j][m] for k in (0, 1)) for m in (0, 1)] for j in (0, 1)]
-        moved = [sum(Hp[j][m] * (y[m] - z[m]) for m in (0, 1)) for j in (0, 1)]
+        stated = f.dot(np.array(i.p) - np.array(w), problem.grad(y[None, :] + 0 * problem.p[:, None]))
+        moved = (f.dot(i.p, i.problem.H) * (y - z)).sum(-1)
         return (ft.equal(problem.surrogate(w).gradient(y), [0, 0], "y is stationary for the surrogate"),
                 ft.equal(problem.gradient(y), stated, "grad F(x_w) = sum (p_i - w_i) grad F_i(x_w)"),
                 ft.equal(problem.gradient(y) - problem.gradient(z), moved, "grad F(y) - grad F(z) = H_p (y - z)"))
@@ -298,17 +301,12 @@ def inconsistency_condition(i):
 
 def _distance(i, w):
     """Squared distance between the exact minimisers of F and of the surrogate with weights w."""
-    p = [ft.fraction(v) for v in i.problem.weights]
     return sum((ft.fraction(a) - ft.fraction(b)) ** 2 for a, b in
-               zip(ft.surrogate_optimum(i.problem, w).x, ft.surrogate_optimum(i.problem, p).x, strict=True))
+               zip(ft.surrogate_optimum(i.problem, w).x, ft.surrogate_optimum(i.problem, i.p).x, strict=True))
 
 
 def _condition(i):
     """|sum (p_i - w_i) (H_i x_w - e_i)|^2 with the paper's weights, x_w by substitution-checked linear solve."""
-    p = [ft.fraction(v) for v in i.problem.weights]
-    solver = "vanilla" if i.alpha is None else "proximal"
-    _, w = f.plain_averaging(p, [f.norm1(f.a_vector(solver, t, i.alpha)) for t in i.taus])
-    H, b = i.problem.H, i.problem.b
-    x = ft.linalg.solve(f.dot(w, H), f.dot(w, b))
-    total = sum((a - q) * (ft.linalg.matmul(h, x[:, None])[:, 0] - v) for a, q, h, v in zip(p, w, H, b, strict=True))
-    return sum(v * v for v in total)
+    _, w = f.plain_averaging(i.p, [f.norm1(a) for a in i.vectors])
+    x = ft.linalg.solve(f.dot(w, i.problem.H), f.dot(w, i.problem.b))
+    return (f.dot(np.array(i.p) - np.array(w), (i.problem.H * x).sum(-1) - i.problem.b) ** 2).sum()

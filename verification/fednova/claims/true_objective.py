@@ -4,42 +4,31 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import true_objective as g
-from verification.fednova.instances import plane, scalar, two_clients
+from verification.fednova.instances import Symbols, plane, read, scalar, two_clients
 
 
 # ---- Lemma 3 ----------------------------------------------------------------------------------------------
 def coded_weights(i):
     """The small-step surrogate weights of the instance's algorithm, from its coded round."""
-    return [_read(v) for v in ft.surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights, domain=i.domain)]
+    return list(read(ft.surrogate_weights(i.algorithm, i.law, i.n, i.problem.weights, domain=i.domain)))
 
 
 def square(v):
-    return _read((v * v).sum())
-
-
-def _read(v):
-    """Rationals of the engine as Fractions, which the formulas speak; symbols stay."""
-    return ft.fraction(v) if is_rational(v) else v
-
-
-def fractions(values):
-    import numpy as np
-    return np.array([ft.fraction(v) for v in values] + [None], dtype=object)[:-1]
+    return read((v * v).sum())
 
 
 def gradients(i, w):
     """(grad F, grad F~) of the instance's objective and surrogate at its point."""
-    x = i.domain.array(fractions(i.x0))
+    x = i.domain.array(ft.declare(i.x0))
     return i.problem.to(i.domain).gradient(x), i.problem.surrogate(w).to(i.domain).gradient(x)
 
 
 def constants(i, w):
     """(chi^2, beta^2, kappa^2): the smallest kappa^2 of the problem at its declared beta^2."""
-    return f.chi2([ft.fraction(v) for v in i.problem.weights], w), i.beta2, i.problem.dissimilarity(w, i.beta2)
+    return f.chi2(i.p, w), i.beta2, i.problem.dissimilarity(w, i.beta2)
 
 
 def squares(i, w):
@@ -72,19 +61,13 @@ _POINTWISE = ("n = 2, 3, 4 clients, every p, w, beta^2 and gradient; every dimen
 # ---- pointwise: Lemma 3 and what follows from it ----------------------------------------------------------
 def _free(n):
     """n clients whose gradients at the point are free symbols, any p and w; s >= 0 is the slack of Assumption 3."""
-    names = ["beta2", "s", "c", *(f"p{i}" for i in range(n - 1)), *(f"w{i}" for i in range(n - 1)),
-             *(f"g{i}" for i in range(n))]
-    field = ft.Field(" ".join(names))
-    d = dict(zip(names, field.symbols, strict=True))
-    p, w = ([d[f"{k}{i}"] for i in range(n - 1)] for k in "pw")
-    p, w = ([*v, 1 - sum(v)] for v in (p, w))
-    g = [d[f"g{i}"] for i in range(n)]
-    problem = ft.Quadratic.from_linear([[[0]]] * n, [[-v] for v in g], p)
-    mean, square = (f.dot(w, u)
-                    for u in (g, [v * v for v in g]))
-    return ft.Instance(f"n={n}, free gradients", problem, ft.GeneralRule(1, 1, w=tuple(w)), ft.Full(), domain=field,
-                       x0=[0], c=d["c"], beta2=d["beta2"], slack=d["s"],
-                       kappa2=square - d["beta2"] * mean * mean + d["s"], general=True,
+    s = Symbols("beta2 s c", p=n, w=n, g=n)
+    w = [*s.w[:-1], 1 - sum(s.w[:-1])]
+    problem = ft.Quadratic.from_linear([[[0]]] * n, [[-v] for v in s.g], s.weights(n))
+    mean = f.dot(w, s.g)
+    return ft.Instance(f"n={n}, free gradients", problem, ft.GeneralRule(1, 1, w=tuple(w)), ft.Full(), domain=s.field,
+                       x0=[0], slack=s.s, kappa2=sum(q * v * v for q, v in zip(w, s.g, strict=True))
+                       - s.beta2 * mean * mean + s.s, general=True, **s.these("c beta2"),
                        says="every gradient, p, w and beta^2 are symbols; coordinates add up, so every dimension")
 
 
@@ -157,9 +140,9 @@ def lem3_tight(i):
     w = coded_weights(i)
     true, surrogate = gradients(i, w)
     zero = i.domain.array(np.zeros((len(w), 1), dtype=object))
-    own = np.array([_read(v) for v in i.problem.to(i.domain).grad(zero)[:, 0]])
+    own = read(i.problem.to(i.domain).grad(zero)[:, 0])
     kappa2 = (np.array(w) * own * own).sum()  # Assumption 3 with beta^2 = 1 is an equality for a common Hessian
-    chi2 = f.chi2(i.p if i.general else [ft.fraction(v) for v in i.problem.weights], w)
+    chi2 = f.chi2(i.p, w)
     return (ft.equal(surrogate, 0 * surrogate, "x_w = 0"), ft.equal(kappa2, chi2, "kappa^2 = chi^2"),
             ft.equal(square(true), chi2 * kappa2, "attained"))
 

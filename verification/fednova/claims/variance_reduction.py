@@ -4,19 +4,10 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import variance_reduction as v
-from verification.fednova.instances import plane, scalar
-
-
-def read(array):
-    """Exact numbers as Fractions, symbols as they are."""
-    array = np.asarray(array, dtype=object)
-    out = np.empty(array.shape, dtype=object)
-    out.reshape(-1)[:] = [ft.fraction(a) if is_rational(a) else a for a in array.reshape(-1)]
-    return out
+from verification.fednova.instances import Local, Symbols, free_clients, plane, read, scalar
 
 
 def coded_round(i, state):
@@ -79,32 +70,23 @@ def symbolic(make, n, d, taus, momentum=False, stationary=None, part="state", **
 
     stationary: weights v_i (a function of p) for which e_n is chosen such that sum v_i (H_i x - e_i) = 0 at the symbol
     x."""
-    names = ["eta", "rho", *(f"p{i}" for i in range(n - 1)), *(f"x{j}" for j in range(d)),
-             *(f"h{i}{j}{k}" for i in range(n) for j in range(d) for k in range(j, d)),
-             *(f"{k}{i}{j}" for k in "em" for i in range(n) for j in range(d))]
-    field = ft.Field(" ".join(names))
-    s = dict(zip(names, field.symbols, strict=True))
-    p = [s[f"p{i}"] for i in range(n - 1)]
-    p.append(1 - sum(p))
-    H = [[[s[f"h{i}{min(j, k)}{max(j, k)}"] for k in range(d)] for j in range(d)] for i in range(n)]
-    x = [s[f"x{j}"] for j in range(d)]
-    e, m = ([[s[f"{k}{i}{j}"] for j in range(d)] for i in range(n)] for k in "em")
+    s = Symbols("eta rho", p=n, x=d, h=n * d * d, e=n * d, m=n * d)
+    problem = free_clients(s, n, d)
     if stationary is not None:
-        v = stationary(p, taus)
-        slopes = [[sum(H[i][j][k] * x[k] for k in range(d)) for j in range(d)] for i in range(n)]
-        e[-1] = [slopes[-1][j] + sum(v[i] * (slopes[i][j] - e[i][j]) for i in range(n - 1)) / v[-1] for j in range(d)]
-    problem = ft.Quadratic.from_linear(H, e, p)
-    rho = s["rho"] if momentum else None
-    says = "every entry of H_i, e_i, p, the model and eta a symbol" + (", rho too" if momentum else "")
-    return ft.Instance(f"n={n}, d={d}, tau={taus}" + (", momentum" if momentum else "") + f" ({part})", problem,
-                       make(s["eta"], taus, rho), ft.Full(), domain=field, rho=0 if rho is None else rho, x=x, memory=m,
-                       part=part, u=s["rho"], says=says, **extra)
+        w, pulls = stationary(s.weights(n), taus), (problem.H * np.array(s.x)).sum(-1)
+        last = pulls[-1] + f.dot(w[:-1], pulls[:-1] - problem.b[:-1]) / w[-1]
+        problem = ft.Quadratic.from_linear(problem.H, [*problem.b[:-1], last], s.weights(n))
+    more = ", momentum" if momentum else ""
+    return Local(f"n={n}, d={d}, tau={taus}{more} ({part})", problem, make(s.eta, taus, s.rho if momentum else None),
+                 ft.Full(), domain=s.field, rho=s.rho if momentum else 0, x=s.x, u=s.rho, part=part,
+                 memory=np.array(s.m, dtype=object).reshape(n, d),
+                 says="every entry of H_i, e_i, p, the model and eta a symbol" + (", rho too" if momentum else ""), **extra)
 
 
 def exact(name, make, problem, taus, eta, rho=None, says="", **extra):
-    eta, rho = ft.fraction(eta), None if rho is None else ft.fraction(rho)
-    return ft.Instance(name, problem, make(eta, tuple(taus), rho), ft.Full(), rho=Fraction(0) if rho is None else rho,
-                       part="exact", says=says, **extra)
+    rho = None if rho is None else ft.fraction(rho)
+    return Local(name, problem, make(ft.fraction(eta), tuple(taus), rho), ft.Full(), rho=rho or Fraction(0), part="exact",
+                 says=says, **extra)
 
 
 def listed():
