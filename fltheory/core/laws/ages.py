@@ -12,7 +12,7 @@ from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
-from fltheory.core.laws.masks import Masks, _check
+from fltheory.core.laws.masks import Masks, without_repeats
 from fltheory.core.laws.modes import stationary_law
 from fltheory.core.records import count, declared
 
@@ -37,7 +37,7 @@ class Ages(Masks):
     def __init__(self, law, cap, n):
         if isinstance(law, Ages):
             refuse("law", law, "already carries ages", "Give the law inside it.")
-        self.give(law=_check(law), cap=cap, n=n, steps=law.steps, noise=law.noise, batch=law.batch)
+        self.give(law=without_repeats(law), cap=cap, n=n, steps=law.steps, noise=law.noise, batch=law.batch)
 
     def _again(self, law):
         return Ages(law, self.cap, self.n)

@@ -9,7 +9,7 @@ import numpy as np
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import refuse
 from fltheory.core.laws.base import Law
-from fltheory.core.laws.periodic import _mask
+from fltheory.core.laws.periodic import over_all
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Masks(Law):
         for name in ("modes", "empty", "chain", "successor", "start", "stationary", "steps_of", "cohort_count"))
 
     def __init__(self, law):
-        self.give(law=_check(law), steps=law.steps, noise=law.noise, batch=law.batch)
+        self.give(law=without_repeats(law), steps=law.steps, noise=law.noise, batch=law.batch)
 
     def _again(self, law):
         return Masks(law)
@@ -39,15 +39,15 @@ class Masks(Law):
 
     def cohorts(self, n, mode=0):
         for chance, who, present in self.law.cohorts(n, mode):
-            yield chance, EVERYONE, _mask(who, present, n)
+            yield chance, EVERYONE, over_all(who, present, n)
 
     def sample(self, stream, n, batch, mode=None, slots=None):
         draw, mode = self.law.sample(stream, n, batch, mode, slots)
         steps = self.law._sample_steps(stream, n, batch, mode)  # of the same stream, so the same steps for those present
-        return draw._replace(who=EVERYONE, present=_mask(draw.who, draw.present, n), steps=np.asarray(steps)), mode
+        return draw._replace(who=EVERYONE, present=over_all(draw.who, draw.present, n), steps=np.asarray(steps)), mode
 
 
-def _check(law):
+def without_repeats(law):
     if not isinstance(law, Law):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     if law.repeats:
@@ -55,4 +55,4 @@ def _check(law):
     return law
 
 
-__all__ = ["Masks"]
+__all__ = ["Masks", "without_repeats"]

@@ -98,7 +98,7 @@ class EventClock(Full):
         return {"pace": np.array(np.broadcast_to(np.array(self.pace), (n,)))}
 
 
-class FixedSize(Law):
+class OfSize(Law):
     """Laws of m different clients: `_sets(n)` lists (members, probability), `_arrivals` are numbers whose m smallest are the
     cohort, and `_both(n)` is P(i and j both take part) (n, n), None where that is too much to list."""
 
@@ -133,7 +133,7 @@ COHORT = count(rule="a cohort has at least one client")
 
 
 @dataclass(frozen=True)
-class Uniform(FixedSize):
+class Uniform(OfSize):
     """m of n clients, uniformly without replacement: p_i = m/n, q_i = 1/n."""
 
     m: int = declared(COHORT, 1)

@@ -63,7 +63,7 @@ class Periodic(Law):
 
     def cohorts(self, n, mode=0):
         for chance, who, present in self.laws[mode].cohorts(n):
-            yield chance, EVERYONE, _mask(who, present, n)
+            yield chance, EVERYONE, over_all(who, present, n)
 
     def uniforms_needed(self, n):
         return self._once(("uniforms", n), lambda: max(law.uniforms_needed(n) for law in self.laws))
@@ -72,11 +72,11 @@ class Periodic(Law):
         out = np.empty((len(uniforms), n), dtype=np.int64)
         for k in np.unique(mode):  # replicates are in the same round, so there is one
             law = self.laws[k]
-            out[mode == k] = _mask(*law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None), n)
+            out[mode == k] = over_all(*law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None), n)
         return EVERYONE, out
 
 
-def _mask(who, present, n):
+def over_all(who, present, n):
     """0/1 over all clients (..., n) of a cohort without repeats."""
     if isinstance(who, slice):
         return np.broadcast_to(present, (*present.shape[:-1], n))
@@ -85,4 +85,4 @@ def _mask(who, present, n):
     return out
 
 
-__all__ = ["Periodic"]
+__all__ = ["Periodic", "over_all"]

@@ -11,13 +11,13 @@ import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law
-from fltheory.core.laws.memoryless import COHORT, FixedSize, WithReplacement
+from fltheory.core.laws.memoryless import COHORT, OfSize, WithReplacement
 from fltheory.core.records import flag, per_client, within
 from fltheory.core.scalars import fraction
 
 
 @dataclass(frozen=True)
-class _WithoutReplacement(FixedSize):
+class _WithoutReplacement(OfSize):
     """m clients, each drawn among those not yet drawn with probabilities proportional to w (n,), w_i > 0."""
 
     m: int = 1
