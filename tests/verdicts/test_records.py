@@ -37,7 +37,8 @@ def test_what_says_nothing_is_null_or_left_out():
     assert "skipped_features" not in records.Run().to_json()
 
 
-@pytest.mark.parametrize("line", [*ALL, ANSWER, CALIBRATION, PAPER], ids=lambda r: str(r.get("id") or r.get("instance") or r["type"]))
+@pytest.mark.parametrize("line", [*ALL, ANSWER, CALIBRATION, PAPER],
+                         ids=lambda r: str(r.get("id") or r.get("instance") or r["type"]))
 @pytest.mark.parametrize("odd", ODD, ids=repr)
 def test_a_field_of_another_kind_is_empty(line, odd):
     damaged = read({**dict.fromkeys(line, odd), "type": line["type"]})
