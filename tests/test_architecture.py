@@ -27,6 +27,7 @@ LAYERS = [
     {"core.problems"},
     {"core.laws"},
     {"core.algorithms"},
+    {"core.mutants"},
     {"core.trace", "core.optima", "core.operators", "core.runs"},
     {"core.schedules", "core.worstcase"},
     {"pictures"},  # here the core ends

@@ -4,7 +4,6 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from dataclasses import replace
 
 import numpy as np
 
@@ -248,8 +247,3 @@ class seeded:
         np.random.set_state(self._kept[1])
         if self._torch is not None:
             sys.modules["torch"].random.set_rng_state(self._torch)
-
-
-def with_steps(algorithm, steps):
-    """The same algorithm with its steps fixed by a law."""
-    return algorithm if steps is None or isinstance(steps, RandomSteps) else replace(algorithm, steps=steps)

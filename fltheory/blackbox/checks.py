@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.blackbox.box import EPS, seeded
-from fltheory.blackbox.result import number
 
 
 @dataclass
@@ -113,66 +112,3 @@ def bending(box, problems, height, residuals):
         return ("the departure from an affine map does not grow with the distance: a term of constant size, such as a "
                 f"proximal penalty |y - x| that is not squared ({numbers})")
     return f"the round is not affine in the model on quadratics at any scale ({numbers})"
-
-
-def clipping(box, problems, height, fits):
-    """(sentence, residual) on the clipping threshold: read off far from the optimum, checked where only part is clipped."""
-    d, fit = problems.d, fits[0]
-    if fit is None or fit.kind != "plain":
-        return "gradients or updates are clipped: the round is affine near the optimum and saturates far from it", 1.0
-    curvatures = height * np.linspace(1, 0.5, d)
-    instances = {"far": problems.single(0, np.full(d, height)), "between": problems.single(0, curvatures)}
-
-    def moved(which, scale):
-        kept, box.scale = box.scale, scale
-        out = scale * (np.ones(d) - box.first(instances[which], np.ones(d)))
-        box.scale = kept
-        return out
-
-    far, scale, unequal = moved("far", 1e-6), 1e-6, np.inf
-    while scale < 1e9:    # the least scale that saturates keeps most digits
-        before, far, scale = far, moved("far", 4 * scale), 4 * scale
-        last, unequal = unequal, float(np.abs(far - before).max() / max(np.abs(before).max(), 1e-300))
-        if last < 1e-2 and (unequal >= last or last < 1e-12):
-            far = before
-            break
-
-    def clip(v, kind, C):
-        return np.clip(v, -C, C) if kind == "coordinates" else v * min(1.0, C / max(np.linalg.norm(v), 1e-300))
-
-    def model(what, kind, C, at):
-        y = at * np.ones(d)
-        for _ in range(fit.steps):
-            g = curvatures * y
-            y = y - fit.lr * (clip(g, kind, C) if what == "gradient" else g)
-        change = at - y
-        return fit.share * (clip(change, kind, C) if what == "update" else change)
-
-    def size(v, kind):
-        return float(np.abs(v).max() if kind == "coordinates" else np.linalg.norm(v))
-
-    names = {("gradient", "norm"): "every gradient is clipped to norm {}", ("update", "norm"): "a client's update is "
-             "clipped to norm {}", ("gradient", "coordinates"): "each coordinate of every gradient is clipped to {}",
-             ("update", "coordinates"): "each coordinate of a client's update is clipped to {}"}
-    options = []
-    for (what, kind), name in names.items():
-        C = size(far, kind) / (fit.share * (fit.lr * fit.steps if what == "gradient" else 1))
-        options.append((C, what, kind, name.format(number(C if box.precision < 1e-10 else float(f"{C:.3g}")))))
-    # each pair of rules differs at some of these points: where gradients or updates reach their thresholds
-    reach = fit.share * size(1 - (1 - fit.lr * curvatures) ** fit.steps, "norm")
-    points = [options[0][0] / size(curvatures, "norm") * k for k in (0.8, 1.05, 1.2, 1.5, 2.5)]
-    points += [options[1][0] * fit.share / reach * k for k in (0.8, 1.0, 1.05, 1.3, 2.0)]
-    seen = [moved("between", at) for at in points]
-
-    def miss(C, what, kind):
-        return max(size(model(what, kind, C, at) - v, "norm") / max(size(v, "norm"), 1e-300)
-                   for at, v in zip(points, seen, strict=True))
-
-    ranked = sorted(((miss(*rest), text) for *rest, text in options), key=lambda pair: pair[0])
-    best = ranked[0][0]
-    if best > 1e-2:
-        return "gradients or updates are clipped, in a way unknown here: " + ranked[0][1] + " comes nearest", best
-    like = [text for value, text in ranked if value <= max(3 * best, 30 * box.precision)][:2 if d > 1 else 1]
-    if len(like) > 1:
-        return f"{' or '.join(like)}: the two cannot be told apart in this arithmetic", best
-    return like[0], best

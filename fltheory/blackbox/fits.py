@@ -1,14 +1,18 @@
-"""Local work recovered from responses to curvature: no algorithm of the catalogue is used here.
+"""Local work recovered from responses to curvature.
 
 One active client with curvature h moves the model from 1 to 1 - s q(h). q is a polynomial whose degree is the number
-of local steps; s is the aggregation weight. Each kind of local step below is its own short recursion.
+of local steps; s is the aggregation weight.
 """
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
+
+from fltheory.core.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
+from fltheory.core.mutants import local
+from fltheory.core.mutants.base import altered
 
 MOST_STEPS = 64
 _SIGNED = np.concatenate([np.linspace(-0.9, -0.1, 9), [-0.03, 0.01, 0.03], np.linspace(0.08, 0.95, 11)])
@@ -24,6 +28,14 @@ KINDS = {
     "Nesterov momentum": {"rho": _UNIT},
     "proximal after the step": {"alpha": _SIGNED},
     "proximal inside the momentum": {"rho": _UNIT[::2], "alpha": _UNIT[::2]},
+}
+# the solver that makes the step, and the mutant of it; "last gradient" is none: what is sent is not what is moved
+SOLVERS = {
+    "plain": (Vanilla, None), "proximal": (Proximal, None), "proximal after the step": (Proximal, local.proximal_after),
+    "decay": (Decay, None), "momentum": (Momentum, None), "dampened momentum": (Momentum, local.dampened_momentum),
+    "momentum dampened after the first step": (Momentum, local.dampened_later),
+    "Nesterov momentum": (Momentum, local.nesterov_momentum), "momentum and proximal": (MomentumProximal, None),
+    "proximal inside the momentum": (MomentumProximal, local.proximal_in_buffer),
 }
 FAMILY = {"momentum": ("momentum", "dampened momentum", "momentum dampened after the first step", "Nesterov momentum"),
           "proximal": ("proximal", "proximal after the step"),
@@ -48,30 +60,27 @@ class Fit:
     product: bool = False
 
 
+def solver_of(kind, extra):
+    """The solver of a kind, its numbers unchecked: columns and complex ones too."""
+    base, mutant = SOLVERS[kind]
+    solver = object.__new__(base)
+    for f in fields(base):
+        object.__setattr__(solver, f.name, extra.get(f.name))
+    return solver if mutant is None else altered(solver, mutant.change, "step", **mutant.more)
+
+
 def path(kind, h, lr, extra, decay=0.0):
     """Yield 1 - y_k for k = 1, 2, ...: the local iterate started at 1 with gradient h y."""
-    y, u, pace, first, late = 1 + 0 * (h * lr), 0.0, 1.0, None, False
-    rho, alpha, gamma = extra.get("rho", 0), extra.get("alpha", 0), extra.get("gamma", 1)
+    y = 1 + 0 * (h * lr)
+    if kind == "last gradient":
+        while True:
+            sent = lr * (h + decay) * y
+            y = y - sent
+            yield sent
+    solver = solver_of(kind, extra)
+    buffer = solver.start(y)
     while True:
-        g = (h + decay) * y
-        if kind == "last gradient":
-            y, first = y - lr * g, lr * g
-            yield first
-            continue
-        if kind in ("plain", "decay"):
-            y, pace = y - lr * pace * g, pace * gamma
-        elif kind == "proximal":
-            y = y - lr * g - alpha * (y - 1)
-        elif kind == "proximal after the step":
-            z = y - lr * g
-            y = z - alpha * (z - 1)
-        elif kind == "proximal inside the momentum":
-            u = rho * u + lr * g + alpha * (y - 1)
-            y = y - u
-        else:
-            kept = 1 - rho if kind == "dampened momentum" or (late and kind.startswith("momentum dampened")) else 1
-            u, late = rho * u + kept * g, True
-            y = y - lr * (g + rho * u if kind == "Nesterov momentum" else u) - alpha * (y - 1)
+        y, buffer = solver.step(y, 1, buffer, (h + decay) * y, lr, 1)
         yield 1 - y
 
 

@@ -87,13 +87,15 @@ def arrangement(box, reference, instance):
     return np.concatenate([start[k] + np.arange(v.size) for k, v in box.template.items()])
 
 
+def apart(value, other):
+    """Largest deviation of two maps, relative to the larger of 1 and the second one's size."""
+    gap = float(np.abs(value - other).max() / max(1.0, np.abs(other).max()))
+    return gap if np.isfinite(gap) else np.inf
+
+
 def distance(maps, others):
-    """Largest deviation of maps, relative to the larger of 1 and their size."""
-    worst = 0.0
-    for key, value in maps.items():
-        gap = np.abs(value - others[key]).max() / max(1.0, np.abs(others[key]).max())
-        worst = max(worst, float(gap) if np.isfinite(gap) else np.inf)
-    return worst
+    """Largest deviation of maps under the same keys."""
+    return max(apart(value, others[key]) for key, value in maps.items())
 
 
 def blocks(maps, others, box, tolerance):

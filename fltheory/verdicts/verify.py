@@ -73,14 +73,16 @@ def decide(task, options, tell=None) -> list[dict]:
 
 
 def catalogue(paper: Paper) -> dict:
-    """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py beside its folder."""
+    """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py (or its `__all__`)
+    beside its folder."""
     activate(paper.folder)
     known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
     if (paper.folder.parent / "bugs.py").is_file():
         name = f"{paper.folder.parent.name}.bugs"
         bugs = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
-        known |= {k: v for k, v in vars(bugs).items() if callable(v) and getattr(v, "__module__", "") == bugs.__name__
-                  and not k.startswith("_") and not isinstance(v, type)}
+        listed = getattr(bugs, "__all__", [k for k, v in vars(bugs).items() if getattr(v, "__module__", "") == name])
+        known |= {k: v for k, v in vars(bugs).items() if k in listed and callable(v) and not k.startswith("_")
+                  and not isinstance(v, type)}
     return known
 
 

@@ -26,8 +26,7 @@ from verification.fednova.instances import plane
 from verification.focus.bugs import at, baselines, figures, repository
 
 PAPER = load(Path(__file__).parents[2] / "verification" / "fednova")
-CATALOGUE = {k: v for k, v in vars(bugs).items() if callable(v) and not isinstance(v, type) and not k.startswith("_")
-             and v.__module__ == bugs.__name__}
+CATALOGUE = {name: getattr(bugs, name) for name in bugs.__all__}
 
 
 def test_every_bug_is_rejected_by_a_claim():

@@ -1,141 +1,53 @@
 """Wrong variants of the baselines of Table 1: FedAU's counters, FedAWE's echo, local SGD's absent clients, MIFA's server."""
-from dataclasses import dataclass, fields
-
-from fltheory.core.algorithms.fedau import Counting, FedAu, State
+from fltheory.core.algorithms.fedau import FedAu
 from fltheory.core.algorithms.fedawe import FedAwe
 from fltheory.core.algorithms.localsgd import LocalSgd
 from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.algorithms.reweighted import weighed
-from fltheory.core.arrays import put, ratio, spread, take
+from fltheory.core.arrays import put, spread
+from fltheory.core.mutants.base import changed
+from fltheory.core.mutants.memories import INTERVALS, counts_one_round_more
+
+current_interval_counts, weights_normalised, weights_never_used = (
+    INTERVALS[name] for name in ("current_interval_counts", "weights_normalised", "weights_never_used"))
 
 
-def _as(kind, algorithm):
-    return kind(**{f.name: getattr(algorithm, f.name) for f in fields(algorithm)})
-
-
-# ---- FedAU ------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Current(FedAu):
-    def round(self, problem, s, draw):
-        after = self._count(s, draw)
-        return after._replace(x=s.x + self.server_lr * weighed(self.lr, problem, s.x, draw, after.weight))
-
-
-def current_interval_counts(algorithm):
-    """The weight of a round includes the interval that this very round ends (as in the scripts of FOCUS)."""
-    return _as(_Current, algorithm) if type(algorithm) is FedAu and algorithm.weights is None else None
-
-
-@dataclass(frozen=True)
-class _Normalised(FedAu):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        weight = self.weights if self.weights is not None else s.weight
-        w = problem.at(draw.who).p * draw.present * take(weight[..., None], draw.who)[..., 0]
-        return new._replace(x=s.x + ratio(new.x - s.x, w.sum(-1, keepdims=True)))
-
-
-def weights_normalised(algorithm):
-    """The participants' weights are divided by their sum instead of the number of all clients."""
-    return _as(_Normalised, algorithm) if type(algorithm) is FedAu else None
-
-
-@dataclass(frozen=True)
-class _Longer(FedAu):
-    def _count(self, s, draw):
-        new = super()._count(s, draw)
-        ends = new.seen - s.seen
-        return Counting(new.x, new.weight, new.seen, new.waited + ends)
-
-
-def counts_one_round_more(algorithm):
-    """After an interval has ended, the counter starts at 1 instead of 0: intervals seem one round longer."""
-    return _as(_Longer, algorithm) if type(algorithm) is FedAu and algorithm.weights is None and algorithm.cutoff is None else None
-
-
-@dataclass(frozen=True)
-class _Unweighted(FedAu):
-    def round(self, problem, s, draw):
-        weight = 0 * (s.weight if self.weights is None else self.weights) + 1
-        x = s.x + self.server_lr * weighed(self.lr, problem, s.x, draw, weight)
-        return State(x) if self.weights is not None else self._count(s, draw)._replace(x=x)
-
-
-def weights_never_used(algorithm):
-    """All weights are 1: rare clients are heard as rarely as they come."""
-    return _as(_Unweighted, algorithm) if type(algorithm) is FedAu else None
-
-
-# ---- FedAWE -----------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Ageless(FedAwe):
-    def _age(self, s, draw):
-        return 1
-
-
-def no_echo(algorithm):
+@changed(FedAwe, "_age")
+def no_echo(self, right, s, draw):
     """Changes are not amplified by the rounds of absence."""
-    return _as(_Ageless, algorithm) if type(algorithm) is FedAwe else None
+    return 1
 
 
-@dataclass(frozen=True)
-class _Shared(FedAwe):
-    def round(self, problem, s, draw):
-        return super().round(problem, s._replace(w=spread(s.x) + 0 * s.w), draw)
-
-
-def starts_from_the_server(algorithm):
+@changed(FedAwe, "round")
+def starts_from_the_server(self, right, problem, s, draw):
     """Clients pull the server model before their local steps instead of continuing from their own."""
-    return _as(_Shared, algorithm) if type(algorithm) is FedAwe else None
+    return right(problem, s._replace(w=spread(s.x) + 0 * s.w), draw)
 
 
-# ---- local SGD --------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Waits(LocalSgd):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(w=put(s.w, draw.who, new.w, draw.present))
-
-
-def absent_wait(algorithm):
+@changed(LocalSgd, "round")
+def absent_wait(self, right, problem, s, draw):
     """Absent clients make no local steps."""
-    return _as(_Waits, algorithm) if type(algorithm) is LocalSgd else None
+    new = right(problem, s, draw)
+    return new._replace(w=put(s.w, draw.who, new.w, draw.present))
 
 
-@dataclass(frozen=True)
-class _Pulls(LocalSgd):
-    def round(self, problem, s, draw):
-        return super().round(problem, s._replace(w=spread(s.x) + 0 * s.w), draw)
-
-
-def everybody_pulls(algorithm):
+@changed(LocalSgd, "round")
+def everybody_pulls(self, right, problem, s, draw):
     """Every client starts the round from the last average: FedAvg."""
-    return _as(_Pulls, algorithm) if type(algorithm) is LocalSgd else None
+    return right(problem, s._replace(w=spread(s.x) + 0 * s.w), draw)
 
 
-# ---- MIFA -------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Late(Mifa):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(x=s.x - self.lr * (problem.p[..., None] * s.G).sum(-2))
-
-
-def server_uses_old_updates(algorithm):
+@changed(Mifa, "round", of="mifa")
+def server_uses_old_updates(self, right, problem, s, draw):
     """MIFA's server moves by the updates it had before this round's arrived."""
-    return _as(_Late, algorithm) if type(algorithm) is Mifa else None
+    return right(problem, s, draw)._replace(x=s.x - self.lr * (problem.p[..., None] * s.G).sum(-2))
 
 
-def fedau_half_a_step(algorithm):
+@changed(FedAu, "round", of="fedau")
+def fedau_half_a_step(self, right, problem, s, draw):
     """FedAU's server makes half of its step."""
-    return _as(_Twice, algorithm) if type(algorithm) is FedAu else None
+    new = right(problem, s, draw)
+    return new._replace(x=s.x + (new.x - s.x) / 2)
 
 
-@dataclass(frozen=True)
-class _Twice(FedAu):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(x=s.x + (new.x - s.x) / 2)
-
-
-server_uses_old_updates.of, fedau_half_a_step.of = "mifa", "fedau"
+__all__ = ["absent_wait", "counts_one_round_more", "current_interval_counts", "everybody_pulls", "fedau_half_a_step", "no_echo",
+           "server_uses_old_updates", "starts_from_the_server", "weights_never_used", "weights_normalised"]

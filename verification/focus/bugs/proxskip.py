@@ -1,70 +1,36 @@
 """Wrong variants of Scaffnew, and of the equality with SCAFFOLD."""
-from dataclasses import dataclass, replace
-
 from fltheory.core.algorithms.scaffnew import LateState, Scaffnew
-from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.mutants.base import changed
+from fltheory.core.mutants.memories import fresh_variates
 from verification.focus.formulas import proxskip as f
 
 
-def _keeps(cls, algorithm):
-    return cls(algorithm.lr, algorithm.steps, algorithm.update) if type(algorithm) is Scaffnew else None
-
-
-@dataclass(frozen=True)
-class _Plain(Scaffnew):
-    def round(self, problem, s, draw):
-        return super().round(problem, s, draw)._replace(h=s.h)
-
-
-def shifts_never_updated(algorithm):
+@changed(Scaffnew, "round")
+def shifts_never_updated(self, right, problem, s, draw):
     """The shifts stay at zero: plain FedAvg."""
-    return _keeps(_Plain, algorithm)
+    return right(problem, s, draw)._replace(h=s.h)
 
 
-@dataclass(frozen=True)
-class _Half(Scaffnew):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(h=s.h + (new.h - s.h) / 2)
-
-
-def shifts_half_updated(algorithm):
+@changed(Scaffnew, "round")
+def shifts_half_updated(self, right, problem, s, draw):
     """The shifts move half the way: the same fixed point, reached at another rate."""
-    return _keeps(_Half, algorithm)
+    new = right(problem, s, draw)
+    return new._replace(h=s.h + (new.h - s.h) / 2)
 
 
-@dataclass(frozen=True)
-class _FromTheStart(Scaffnew):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        moved = draw.present[..., None] * (s.x - new.x)[..., None, :] / (draw.steps[..., None] * self.lr)
-        return new._replace(h=new.h + moved)
-
-
-def shifts_from_the_start(algorithm):
+@changed(Scaffnew, "round", lambda a: a.update == "immediate")
+def shifts_from_the_start(self, right, problem, s, draw):
     """The shift is corrected with the model pulled instead of the new average: the sum of the shifts drifts."""
-    if type(algorithm) is not Scaffnew or algorithm.update != "immediate":
-        return None
-    return _keeps(_FromTheStart, algorithm)
+    new = right(problem, s, draw)
+    moved = draw.present[..., None] * (s.x - new.x)[..., None, :] / (draw.steps[..., None] * self.lr)
+    return new._replace(h=new.h + moved)
 
 
-def moved_at_once(algorithm):
+@changed(Scaffnew, "round", lambda a: a.update == "late")
+def moved_at_once(self, right, problem, s, draw):
     """The shifts move in the round itself instead of at the next pull."""
-    if type(algorithm) is not Scaffnew or algorithm.update != "late":
-        return None
-    return _AtOnce(algorithm.lr, algorithm.steps, "late")
-
-
-@dataclass(frozen=True)
-class _AtOnce(Scaffnew):
-    def round(self, problem, s, draw):
-        now = Scaffnew(self.lr, self.steps).round(problem, s, draw)
-        return LateState(now.x, now.h, s.last + draw.present[..., None] * (now.x[..., None, :] - s.last))
-
-
-def fresh_variates(algorithm):
-    """SCAFFOLD's variates are gradients at the server model (option I) instead of mean local gradients."""
-    return replace(algorithm, option=1) if type(algorithm) is Scaffold and algorithm.option == 2 else None
+    now = Scaffnew(self.lr, self.steps).round(problem, s, draw)
+    return LateState(now.x, now.h, s.last + draw.present[..., None] * (now.x[..., None, :] - s.last))
 
 
 def everybody_in_the_union(grouped):
@@ -73,3 +39,6 @@ def everybody_in_the_union(grouped):
 
 
 everybody_in_the_union.of = "grouped"
+
+__all__ = ["everybody_in_the_union", "fresh_variates", "moved_at_once", "shifts_from_the_start", "shifts_half_updated",
+           "shifts_never_updated"]

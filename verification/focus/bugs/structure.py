@@ -1,12 +1,19 @@
 """Wrong variants for Section 3 of FOCUS: matrices, weights, and tracking."""
-from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
-from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus, State
-from fltheory.core.algorithms.scaffold import Scaffold
-from fltheory.core.arrays import put, spread, take
-from fltheory.core.laws.memoryless import Uniform
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.arrays import take
+from fltheory.core.mutants.averages import divides_by_all
+from fltheory.core.mutants.base import alike, changed
+from fltheory.core.mutants.laws import one_client_more
+from fltheory.core.mutants.local import one_step_only
+from fltheory.core.mutants.memories import (
+    pushes_averaged,
+    server_moves_first,
+    stores_first_gradient,
+    tracking_reset,
+    variates_never_updated,
+)
 from verification.focus.formulas import matrices
 
 
@@ -34,98 +41,10 @@ indices_swapped.of, figure_mixing.of, not_transposed.of = "average", "mixing", "
 averaging_for_participation.of = "weights"
 
 
-def _as(kind, record):
-    made = object.__new__(kind)
-    for f in fields(record):
-        object.__setattr__(made, f.name, getattr(record, f.name))
-    return made
-
-
-@dataclass(frozen=True, init=False)
-class _Mean(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        y = s.y + (new.y - s.y) / problem.n
-        return State(s.x - self.lr * y, y, new.g)
-
-
-def pushes_averaged(algorithm):
-    """The server averages the pushed changes instead of summing them."""
-    return _as(_Mean, algorithm) if type(algorithm) is Focus else None
-
-
-@dataclass(frozen=True, init=False)
-class _Forgets(Focus):
-    def round(self, problem, s, draw):
-        cohort = problem.at(draw.who)
-        u, old = spread(s.x, draw.who), take(s.g, draw.who)
-        v, stored, first = 0 * old, old, None
-        for k, on in draw.local_steps():
-            g = stored + on * (cohort.grad(u, draw.xi_at(k)) - stored)
-            v, stored = v + g - stored, g
-            first = g if first is None else first
-            u = u - self.lr * on * v
-        y = s.y + (draw.present[..., None] * v).sum(-2)
-        return State(s.x - self.lr * y, y, put(s.g, draw.who, first, draw.present))
-
-
-def stores_first_gradient(algorithm):
-    """A client stores the first gradient of the round instead of the last one it evaluated."""
-    return _as(_Forgets, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
-
-
-@dataclass(frozen=True, init=False)
-class _Reset(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        y = (draw.present[..., None] * take(new.g, draw.who)).sum(-2)
-        return new._replace(x=s.x - self.lr * y, y=y)
-
-
-def tracking_reset(algorithm):
-    """The participants push their last gradients and y starts from 0 every round: nothing is tracked."""
-    return _as(_Reset, algorithm) if type(algorithm) is Focus else None
-
-
-@dataclass(frozen=True, init=False)
-class _LateServer(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(x=s.x - self.lr * s.y)
-
-
-def server_moves_first(algorithm):
-    """The server moves by the y it had before the pushes arrived."""
-    return _as(_LateServer, algorithm) if type(algorithm) is Focus else None
-
-
-@dataclass(frozen=True, init=False)
-class _OneSample(Focus):
-    def round(self, problem, s, draw):
-        return super().round(problem, s, draw if draw.xi is None else draw._replace(xi=lambda k: draw.xi(0)))
-
-
-def one_sample_a_round(algorithm):
+@changed(Focus, "round", lambda a: a.steps != 1)
+def one_sample_a_round(self, right, problem, s, draw):
     """All local steps of a round see the same sample: unbiased, and the mean is right."""
-    return _as(_OneSample, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
-
-
-@dataclass(frozen=True)
-class _KeepsAbsent(FedAvg):
-    def server(self, x, cohort, draw, change, mass):
-        return x + (draw.present[..., None] * change).sum(-2) / cohort.n
-
-
-def divides_by_all(algorithm):
-    """The sum over the participants is divided by the number of all clients."""
-    if type(algorithm) is not FedAvg:
-        return None
-    return _KeepsAbsent(algorithm.lr, algorithm.steps, algorithm.solver, algorithm.averaging)
-
-
-def one_client_more(law):
-    """One client more is drawn each round."""
-    return Uniform(law.m + 1, law.steps, law.noise, law.batch) if type(law) is Uniform else None
+    return right(problem, s, draw if draw.xi is None else draw._replace(xi=lambda k: draw.xi(0)))
 
 
 def not_the_union(covered):
@@ -133,7 +52,7 @@ def not_the_union(covered):
     return lambda sets: set.intersection(*map(set, sets))
 
 
-one_client_more.of, not_the_union.of = "law", "covered"
+not_the_union.of = "covered"
 
 
 def no_extra_move(first_step):
@@ -184,41 +103,24 @@ def gathers_everything(mixing):
 
 def sends_more(algorithm):
     """A method that declares one more vector each way."""
-    made = object.__new__(type("Chatty", (type(algorithm),), {
-        "uplink": algorithm.uplink + 1, "downlink": algorithm.downlink + 1}))
-    for f in fields(algorithm):
-        object.__setattr__(made, f.name, getattr(algorithm, f.name))
-    return made
+    kind = type(algorithm)
+    return alike(type("Chatty", (kind,), {"uplink": kind.uplink + 1, "downlink": kind.downlink + 1}), algorithm)
 
 
-@dataclass(frozen=True, init=False)
-class _PushesGradient(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        fresh = (draw.present[..., None] * take(new.g, draw.who)).sum(-2)
-        return new._replace(x=new.x - self.lr * fresh / 2)
-
-
-def pushes_its_gradient_too(algorithm):
+@changed(Focus, "round", lambda a: a.steps != 1)
+def pushes_its_gradient_too(self, right, problem, s, draw):
     """Clients push their new gradient besides its change, and the server moves along both; one vector is declared."""
-    return _as(_PushesGradient, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
+    new = right(problem, s, draw)
+    fresh = (draw.present[..., None] * take(new.g, draw.who)).sum(-2)
+    return new._replace(x=new.x - self.lr * fresh / 2)
 
 
 right_vector.of = first_row_counts.of = "weights_of"
 rows_instead_of_columns.of, gathers_everything.of = "transpose", "mixing"
 
-
-def one_step_only(algorithm):
-    """Clients make a single local step whatever is asked for."""
-    return None if algorithm.steps == 1 else replace(algorithm, steps=1)
-
-
-@dataclass(frozen=True)
-class _Uncorrected(Scaffold):
-    def round(self, problem, s, draw):
-        return s._replace(x=super().round(problem, s, draw).x)
-
-
-def variates_never_updated(algorithm):
-    """SCAFFOLD's control variates stay at zero: plain FedAvg."""
-    return _as(_Uncorrected, algorithm) if type(algorithm) is Scaffold else None
+__all__ = [
+    "averaging_for_participation", "divides_by_all", "figure_mixing", "first_row_counts", "gathers_everything", "indices_swapped",
+    "no_extra_move", "not_the_union", "not_transposed", "one_client_more", "one_move_fewer", "one_sample_a_round", "one_step_only",
+    "pushes_averaged", "pushes_its_gradient_too", "right_vector", "rows_instead_of_columns", "sends_more", "server_moves_first",
+    "server_row_pulled", "stores_first_gradient", "tracking_reset", "variates_never_updated",
+]

@@ -1,53 +1,36 @@
 """Wrong variants for the deterministic theory of FOCUS."""
-from dataclasses import dataclass
-
 from fltheory.core.algorithms.focus import Focus, State
 from fltheory.core.arrays import put, spread, take
-from verification.focus.bugs.structure import _as
+from fltheory.core.mutants.base import changed
 
 
-@dataclass(frozen=True, init=False)
-class _Slow(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        return new._replace(x=s.x - self.lr * new.y / 16)
-
-
-def slow_server(algorithm):
+@changed(Focus, "round")
+def slow_server(self, right, problem, s, draw):
     """The server moves by a sixteenth of its step."""
-    return _as(_Slow, algorithm) if type(algorithm) is Focus else None
+    new = right(problem, s, draw)
+    return new._replace(x=s.x - self.lr * new.y / 16)
 
 
-@dataclass(frozen=True, init=False)
-class _Tenth(Focus):
-    def round(self, problem, s, draw):
-        new = super().round(problem, s, draw)
-        g = s.g + (new.g - s.g) / 10
-        y = s.y + (g - s.g).sum(-2)
-        return State(s.x - self.lr * y, y, g)
-
-
-def tenth_of_the_change(algorithm):
+@changed(Focus, "round")
+def tenth_of_the_change(self, right, problem, s, draw):
     """Clients store and push a tenth of the change of their gradient."""
-    return _as(_Tenth, algorithm) if type(algorithm) is Focus else None
+    new = right(problem, s, draw)
+    g = s.g + (new.g - s.g) / 10
+    y = s.y + (g - s.g).sum(-2)
+    return State(s.x - self.lr * y, y, g)
 
 
-@dataclass(frozen=True, init=False)
-class _Plain(Focus):
-    def round(self, problem, s, draw):
-        cohort = problem.at(draw.who)
-        u = spread(s.x, draw.who)
-        old = stored = take(s.g, draw.who)
-        for k, on in draw.local_steps():
-            stored = stored + on * (cohort.grad(u, draw.xi_at(k)) - stored)
-            u = u - self.lr * on * stored
-        y = s.y + (draw.present[..., None] * (stored - old)).sum(-2)
-        return State(s.x - self.lr * y, y, put(s.g, draw.who, stored, draw.present))
-
-
-def moves_by_gradient(algorithm):
+@changed(Focus, "round", lambda a: a.steps != 1)
+def moves_by_gradient(self, right, problem, s, draw):
     """Local moves follow the client's own gradient instead of its change."""
-    return _as(_Plain, algorithm) if type(algorithm) is Focus and algorithm.steps != 1 else None
+    cohort = problem.at(draw.who)
+    u = spread(s.x, draw.who)
+    old = stored = take(s.g, draw.who)
+    for k, on in draw.local_steps():
+        stored = stored + on * (cohort.grad(u, draw.xi_at(k)) - stored)
+        u = u - self.lr * on * stored
+    y = s.y + (draw.present[..., None] * (stored - old)).sum(-2)
+    return State(s.x - self.lr * y, y, put(s.g, draw.who, stored, draw.present))
 
 
 def printed_step(step):
@@ -65,14 +48,10 @@ def forgets_clients(factor):
     return lambda eta, N: factor(eta, N) * N
 
 
-printed_step.of = "half_step"
-twice_the_step.of = "step"
-forgets_clients.of = "factor"
-
-
 def square_root_forgotten(largest):
     """The step condition is read without the square root of N."""
     return lambda L, N, q: largest(L, N, q) * N
 
 
+printed_step.of, twice_the_step.of, forgets_clients.of = "half_step", "step", "factor"
 square_root_forgotten.of = "largest"

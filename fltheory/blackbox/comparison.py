@@ -1,0 +1,157 @@
+"""The maps of a black box beside those of a named algorithm, and of what it may be instead."""
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from fltheory.blackbox.box import Reference
+from fltheory.blackbox.hypotheses import fitted, neighbours, numbers
+from fltheory.blackbox.maps import apart, arrangement, blocks, distance, measured, plan, predicted
+from fltheory.blackbox.result import Fault, first_line
+from fltheory.blackbox.weights import faults_of_weights, shares
+from fltheory.blackbox.work import faults_of_work, observe, parameters
+from fltheory.core.errors import FLTheoryError, refuse
+
+
+class Comparison:
+    """A black box and a reference at one height. joint: whether rounds of the whole state are compared, else models."""
+
+    def __init__(self, box, problems, height, reference, law, rounds, tolerance, seed):
+        self.box, self.problems, self.height, self.reference = box, problems, height, reference
+        self.tolerance, self._plan, self._seen = tolerance, (law, rounds, seed), {}
+        self.instance = problems.generic(height, box.scale)
+        self.scaled = problems.generic(height)   # in units of the scale
+        self.named = arrangement(box, reference, self.instance) is not None
+        self.joint = self.named and reference.algorithm.affine
+        if box.template is not None and not self.joint and reference.follows(self.instance):
+            refuse("state", sorted(box.template), f"{type(reference.algorithm).__name__} starts more than x at the model, and its "
+                   "whole state cannot be compared map by map", "Give a round x -> x_new that starts itself, and reset=.")
+        self.keys = self.keys_for(reference, self.joint)
+
+    def keys_for(self, other, joint):
+        law, rounds, seed = self._plan
+        return plan(self.box, other, law, rounds, joint, seed)
+
+    def measured(self, key, joint):
+        """The map of the black box, measured once."""
+        if (key, joint) not in self._seen:
+            self._seen[key, joint] = measured(self.box, self.instance, key, joint)
+        return self._seen[key, joint]
+
+    @cached_property
+    def maps(self):
+        return {key: self.measured(key, self.joint) for key in self.keys}
+
+    def predicted(self, other, keys, joint):
+        """{key: map} of another reference, or None where it has none to compare."""
+        try:
+            order = arrangement(self.box, other, self.scaled) if joint else None
+            return None if joint and order is None else {k: predicted(other, self.scaled, k, joint, order) for k in keys}
+        except FLTheoryError:
+            return None
+
+    def gap(self, other):
+        """How far another reference's maps are from the black box's. Where models over rounds do not agree, the joint states'
+        maps may."""
+        worst = self._gap(other, self.keys, self.joint)
+        if worst > self.tolerance and not self.joint and self.box.template is not None and other.algorithm.affine:
+            worst = min(worst, self._gap(other, self.keys_for(other, True), True))
+        return worst
+
+    def _gap(self, other, keys, joint):
+        worst = 0.0
+        for key in keys:
+            found = self.predicted(other, [key], joint)
+            worst = np.inf if found is None else max(worst, apart(self.measured(key, joint), found[key]))
+            if worst > self.tolerance:
+                break
+        return worst
+
+    def misses(self, made, value):
+        """The entries of some maps less those of a reference with a number in it; None where it has none."""
+        try:
+            maps = self.predicted(made(value), self.keys[:4], self.joint)
+        except FLTheoryError:
+            return None
+        return None if maps is None else np.concatenate([(self.maps[k] - maps[k]).ravel() for k in maps])
+
+
+def compare(result, here, bugs):
+    """Fill in the result: the maps agree, or what the code does instead."""
+    if here.box.template is not None and not here.named:
+        result.notes.append("the state's names or shapes are not the reference's: models over rounds are compared")
+    result.maps, wanted = here.maps, here.predicted(here.reference, here.keys, here.joint)
+    result.deviation, result.tolerance = distance(result.maps, wanted), here.tolerance
+    start = _wrong_start(result, here, wanted)
+    if start is not None:
+        result.verdict, (result.reason, fault) = "differs", start
+        result.faults = [fault]
+        return
+    if result.deviation <= here.tolerance:
+        result.verdict, result.reason = "matches", f"the maps agree entry by entry ({len(here.keys)} maps)"
+        return
+    result.verdict, result.reason = "differs", f"the maps are {result.deviation:.2g} apart"
+    named, found = _catalogued(here, bugs), _explanations(result, here)
+    result.faults = named + ([f for f in found if f.residual < 1] or found)   # what says little only where nothing else does
+    if not result.faults:
+        where = blocks(result.maps, wanted, here.box, here.tolerance) if here.joint else "the first round agrees, later ones do not"
+        result.faults = [Fault("the memories are updated wrongly: " + where, "the local work and the weights agree", 1.0)]
+
+
+def _wrong_start(result, here, wanted):
+    """(reason, fault) where memories do not start at 0, else None."""
+    nothing = np.zeros(here.box.d)
+    drift = float(np.abs(here.box.first(here.problems.single(0, nothing), nothing)).max())
+    sentence = "the memories do not start at 0 (random or stale initial values?)"
+    if drift > here.tolerance:
+        return "the first round moves the model although every gradient vanishes", \
+            Fault(sentence, f"the model 0 moves by {drift:.3g} in a problem without gradients", drift)
+    linear = [{k: v[:, :-1] for k, v in maps.items()} for maps in (result.maps, wanted)]
+    if result.deviation > here.tolerance and distance(*linear) <= here.tolerance:
+        return "the maps have the right linear parts, but not the right constants", \
+            Fault(sentence, "only the constants of the maps differ", drift)
+    return None
+
+
+def _catalogued(here, bugs):
+    """The faults among `bugs` whose maps agree."""
+    named, right = [], here.reference
+    for bug in bugs:
+        wrong = bug(right.algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
+        if wrong is not None:
+            steps = None if wrong.steps != right.algorithm.steps else right.steps
+            residual = here.gap(Reference(wrong, here.box.n, here.box.d, steps))
+            if residual <= here.tolerance:
+                named.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
+    return named
+
+
+def _explanations(result, here):
+    """Neighbours whose whole maps agree, faults of the local work and of the weights, and fitted numbers."""
+    box, right, tolerance, memory = here.box, here.reference, here.tolerance, here.box.form != "round"
+    near = [Fault(sentence, "its maps agree", here.gap(other)) for sentence, other in neighbours(right, memory)]
+    near = sorted((f for f in near if f.residual <= tolerance), key=lambda f: f.residual > 1e-3 * tolerance)
+    seen, work, weights = observe(box, here.problems, here.height, tolerance, right), [], []
+    if seen.wanted is not None:
+        result.parameters = parameters(seen.fits, here.problems)
+        work = faults_of_work(seen, tolerance)
+        if None not in seen.fits and not near:   # agreement of whole maps says more than single weights do
+            weights = _weights(here, seen)
+    first = right.algorithm.stateful or hasattr(right.algorithm, "beta") or any(f.residual >= 1 for f in work)
+    found = [*near, *work, *weights] if first else [*work, *near, *weights]
+    if all(f.residual >= 1 for f in found):
+        for sentence, made, starts in numbers(right, memory):
+            value = fitted(here.misses, made, starts, tolerance)
+            residual = np.inf if value is None else here.gap(made(value))
+            if residual <= tolerance:
+                found.append(Fault(sentence(value), "its maps agree at the fitted number", residual))
+    return found
+
+
+def _weights(here, work):
+    cohorts = {c for key in here.keys for c in ((key,) if here.joint else key) if c is not None}
+    cohorts = sorted(c for c in cohorts if len(set(c)) == len(c))
+    seen, base = (shares(box, here.problems, here.height, [f.share for f in fits], cohorts)
+                  for box, fits in ((here.box, work.fits), (here.reference, work.wanted)))
+    return faults_of_weights(seen, base, work.fits, here.problems, here.tolerance)

@@ -1,0 +1,135 @@
+"""What a code may be instead of its reference: mutants, fitted numbers, and other algorithms, compared as whole maps."""
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+
+from fltheory.blackbox.result import number
+from fltheory.core.algorithms.fedau import FedAu
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fednova import FedNova
+from fltheory.core.algorithms.fednova_vr import FedNovaVR
+from fltheory.core.algorithms.fedvarp import FedVarp
+from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.mifa import Mifa
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.algorithms.server_momentum import ServerMomentum
+from fltheory.core.algorithms.vrlsgd import VRLSGD
+from fltheory.core.mutants import local, memories
+from fltheory.core.mutants.averages import WEIGHTS
+from fltheory.core.mutants.base import clause
+from fltheory.core.scalars import fraction
+
+OPTIONS = {   # other values of declared fields
+    "option": {1: "the client variate is the gradient at the server model (option I, not II)",
+               2: "the client variate is the mean local gradient (option II, not I)"},
+    "variant": {v: f"the code is the variant {v!r}" for v in ("printed", "repaired")},
+    "divisor": {v: f"the correction is divided by the {text} (divisor = {v!r})"
+                for v, text in (("own", "client's own steps"), ("mean", "clients' mean steps"))},
+    "start": {"zero": "the stored gradients and their sum start at 0: there is no warm start",
+              "warm": "the start is warm: gradients at the first model are stored and summed before the first round"},
+    "averaging": {rule: WEIGHTS[rule][0] for rule in ("weighted", "plain", "unbiased")},
+}
+MUTANTS = (   # of those that fit equally well the first is named first
+    local.sequential_pass, local.shared_storage, local.last_model_alone, local.buffers_kept, local.decay_runs_on,
+    memories.mifa_ascent, memories.mifa_previous_local_model, *memories.INTERVALS.values(), *memories.VARIATES.values(),
+    memories.pushes_averaged, memories.pushes_averaged_over_cohort, memories.tracking_reset, memories.server_moves_first,
+    memories.stores_first_gradient, memories.gradients_forgotten, memories.tracker_kept, memories.models_averaged,
+    memories.momentum_missing, memories.momentum_on_clients, memories.nesterov_server, local.one_step_more, local.one_step_less,
+)
+
+
+def neighbours(reference, memory):
+    """Yield (clause, wrong `Reference`). memory: whether the code can have memories of clients."""
+    algorithm = replace(reference.algorithm, steps=reference.tau)
+    yield clause(memories.data_weights_dropped), reference.like(memories.data_weights_dropped(algorithm))
+    names = {f.name for f in fields(algorithm)} if type(algorithm).__module__.startswith("fltheory.") else ()
+    for name in (name for name in OPTIONS if name in names):
+        for value, says in OPTIONS[name].items():
+            if getattr(algorithm, name) != value:
+                yield says, reference.like(replace(algorithm, **{name: value}))
+    for mutant in MUTANTS:
+        wrong = mutant(algorithm)
+        if wrong is not None and (memory or algorithm.stateful or not wrong.stateful):
+            says = clause(mutant)
+            if mutant is memories.momentum_on_clients:
+                says = says.replace("momentum", f"momentum {number(float(fraction(algorithm.beta)))}", 1)
+            yield says, reference.like(wrong)
+    for says, other in catalogue(algorithm.lr, reference.tau):
+        if type(other) is not type(algorithm) and (memory or not other.stateful):
+            yield f"the code is {says}", reference.like(other)
+
+
+def numbers(reference, memory):
+    """Yield (clause of a value, wrong `Reference` of a value, starting values): faults with one number to fit."""
+    algorithm, like = replace(reference.algorithm, steps=reference.tau), reference.like
+    kind, tau = type(algorithm), reference.tau
+
+    def with_field(wrong, name):
+        def made(value):
+            given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+            return like(wrong(**given | {name: value}))
+        return made
+
+    if kind is Scaffold:
+        steps = f"the clients make {', '.join(str(k) for k in dict.fromkeys(tau))}"
+        if algorithm.option == 2:
+            yield lambda v: f"the client variates are divided by {number(v)} step{'' if number(v) == '1' else 's'} instead " \
+                f"of all local steps ({steps}): batches, not batches times epochs?", \
+                with_field(memories.Control, "divisor"), (1, 3, 12)
+            yield lambda v: f"the client variates are divided by {number(v)} times the local steps ({steps}): batches, " \
+                "not batches times epochs?", with_field(memories.Control, "factor"), (1 / 8, 1 / 3, 3 / 4, 3 / 2, 5)
+        yield lambda v: f"the server variate c moves {number(v)} times as far as it should", \
+            with_field(memories.Control, "pace"), (0.3, 2, -1)
+    if kind is ServerMomentum:
+        yield lambda v: f"the server's momentum is dampened by {number(v)}: v <- beta v + {number(1 - v)} D from the second " \
+            "round on, as torch does", with_field(memories.ServerBuffer, "dampening"), (float(fraction(algorithm.beta)), 0.1)
+    if memory and not algorithm.stateful and not hasattr(algorithm, "beta"):
+        yield lambda v: f"the step size is multiplied by {number(v)} after every round (a schedule that runs on)", \
+            lambda v: like(local.Decaying(algorithm.lr, tau, algorithm, v)), (0.9, 0.5)
+    for name in ("lr", "beta", "tau_eff", "alpha", "server_lr"):
+        value = getattr(algorithm, name, None)
+        if value is not None and fraction(value):
+            stated = float(fraction(value))
+            yield _stated(name, stated), with_field(kind, name), (stated / 2, stated * 2, stated * 0.9)
+
+
+def _stated(name, value):
+    what = "the step size" if name == "lr" else name
+    return lambda v: f"{what} is {number(v)} where {number(value)} is stated" + (f" ({number(v / value)} times)" if name != "beta"
+                                                                                 else "")
+
+
+def fitted(misses, made, starts, tolerance):
+    """One number such that misses(made, number), an array or None, vanishes; None if none is found.
+
+    Gauss-Newton with secants: only fits to `tolerance` count.
+    """
+    for start in starts:
+        old, new = start, start * 1.01
+        before = misses(made, old)
+        for _ in range(16):
+            now = misses(made, new)
+            if now is None or before is None or new == old:
+                break
+            if np.abs(now).max() <= tolerance / 100:
+                break
+            slope = (now - before) / (new - old)
+            step = -(now * slope).sum() / max((slope * slope).sum(), 1e-300)
+            old, before, new = new, now, new + float(np.clip(step, -abs(new) * 2, abs(new) * 2))
+        if now is not None and np.abs(now).max() <= tolerance:
+            return new
+    return None
+
+
+def catalogue(lr, steps):
+    """(name, algorithm) of the catalogue's methods without further numbers, for code whose steps are known."""
+    return [("FedAvg: no memory acts", FedAvg(lr, steps)), ("FedNova: no memory acts", FedNova(lr, steps)),
+            ("SCAFFOLD, option II", Scaffold(lr, steps)), ("SCAFFOLD, option I", Scaffold(lr, steps, option=1)),
+            ("VRL-SGD, divided by the client's own steps", VRLSGD(lr, steps)),
+            ("VRL-SGD, divided by the mean steps", VRLSGD(lr, steps, divisor="mean")), ("MIFA", Mifa(lr, steps)),
+            ("FOCUS", Focus(lr, steps)), ("FOCUS with a warm start", Focus(lr, steps, "warm")),
+            ("FedNova with variance reduction", FedNovaVR(lr, steps)),
+            ("FedNova with variance reduction as printed", FedNovaVR(lr, steps, variant="printed")),
+            ("FedAU", FedAu(lr, steps)), ("FedVARP", FedVarp(lr, steps))]

@@ -1,0 +1,91 @@
+"""Aggregation weights cohort by cohort, and the rules of averaging that explain them."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from fltheory.blackbox.fits import mass
+from fltheory.blackbox.result import Fault, number
+from fltheory.core.mutants.averages import FACTORS, WEIGHTS, Members, normalised
+
+
+def shares(box, problems, height, full, cohorts):
+    """{cohort: aggregation weights (n,)}; full: weights with everybody present; None stands for that cohort."""
+    out, ones = {None: np.array(full)}, np.ones(problems.d)
+    instances = [problems.single(i, np.full(problems.d, height)) for i in range(problems.n)]
+    if cohorts:
+        whole = [1 - box.first(inst, ones)[0] for inst in instances]
+    for cohort in cohorts:
+        part = [1 - box.first(inst, ones, cohort)[0] for inst in instances]
+        out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, part, whole, strict=True)])
+    return out
+
+
+def rules(problems, fits, base):
+    """Yield (clause, rule(cohort) -> weights (n,)); base: {cohort: the reference's weights}."""
+    n, p = problems.n, np.array([float(w) for w in problems.weights])
+    steps, masses = np.array([f.steps for f in fits]), np.array([f.mass for f in fits])
+
+    def members(cohort):
+        there = np.ones(n)
+        if cohort is not None:
+            there = np.zeros(n)
+            np.add.at(there, list(cohort), 1)
+        return Members(p, there, n, masses, steps)
+
+    def on(rule):
+        return lambda S: rule(members(S))
+
+    for clause, rule in WEIGHTS.values():
+        yield clause, on(rule)
+    if "alpha" in fits[0].extra:
+        bare = np.array([mass(f.kind, f.steps, f.lr, f.extra | {"alpha": 0.0}) for f in fits])
+        yield "the normaliser |a_i| ignores the proximal term", on(normalised(lambda a: bare))
+        yield "the normaliser |a_i| ignores the proximal term, the effective number of steps does not", \
+            on(normalised(lambda a: bare, lambda a: (a.share * a.mass).sum()))
+    yield "the first participant's change is added twice", lambda S: base[S] * (1 + members(S).first)
+    for clause, factor in FACTORS.values():
+        yield clause, lambda S, factor=factor: base[S] * factor(members(S))
+    yield "the changes are added up instead of averaged", lambda S: members(S).there
+    for factor in (2, 0.5, float(n), 1 / n):
+        yield f"the server applies the averaged change {number(factor)} times", lambda S, k=factor: base[S] * k
+    for i, j in itertools.combinations(range(n), 2) if n <= 12 else ():
+        swap = np.arange(n)
+        swap[[i, j]] = j, i
+        yield f"the weights of clients {i} and {j} are swapped", lambda S, w=swap: base[None][w] if S is None else np.nan
+
+
+def faults_of_weights(seen, base, fits, problems, tolerance):
+    """Faults of the aggregation: weights per cohort, seen against the reference's."""
+    slack = 30 * max(tolerance, 1e-8)
+    if all(np.abs(seen[c] - base[c]).max() <= slack for c in seen):
+        return []
+    c = max(seen, key=lambda k: (np.abs(seen[k] - base[k]).max() > slack, k is None))
+    where = "with all clients" if c is None else f"with cohort {list(c)}"
+    evidence = f"{where} the weights are {_numbers(seen[c])}, the reference's {_numbers(base[c])}"
+    gaps = [(clause, max(float(np.abs(seen[k] - rule(k)).max()) for k in seen)) for clause, rule in rules(problems, fits, base)]
+    out = [Fault(clause, evidence, gap) for clause, gap in gaps if gap <= slack]
+    out = out or [Fault(clause, evidence, gap) for clause, gap in _factors(seen, base, problems) if gap <= slack][:1]
+    absent = [k for k in seen if k is not None and any(abs(seen[k][i]) > slack for i in range(problems.n) if i not in k)]
+    if absent:
+        out.insert(0, Fault(f"clients outside the cohort {list(absent[0])} change the model", evidence, tolerance))
+    return out or [Fault("the aggregation weights are wrong", evidence, 1.0)]
+
+
+def _factors(seen, base, problems):
+    """Yield (clause, spread) of factors that every weight shares: over p_i, and over the reference's weights."""
+    p = np.array([float(w) for w in problems.weights])
+    over = np.concatenate([(v / p)[list(k) if k else slice(None)] for k, v in seen.items()])
+    if len({len(k or p) for k in seen}) > 1:
+        yield (f"the sum over the participants is divided by a fixed cohort size, {number(problems.n / over[0])} of "
+               f"{problems.n} clients, however many take part"), float(np.ptp(over))
+    ratio = np.concatenate([seen[k] / np.where(base[k] == 0, np.nan, base[k]) for k in seen])
+    ratio = ratio[np.isfinite(ratio)]
+    if len(ratio):
+        sign = ": it has the wrong sign" if ratio[0] < 0 else ""
+        yield f"the aggregated change is multiplied by {number(ratio[0])}{sign}", float(np.ptp(ratio))
+
+
+def _numbers(values):
+    return "(" + ", ".join(number(v) if v else "0" for v in values) + ")"

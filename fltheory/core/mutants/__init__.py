@@ -1,0 +1,5 @@
+"""Wrong variants of algorithms and laws, one catalogue: claims reject them, and a black box may turn out to be one.
+
+A mutant is a function of an algorithm (of a law where `of` is "law") that returns the wrong variant, or None where it
+would change nothing. Its docstring says what is wrong.
+"""
