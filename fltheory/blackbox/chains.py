@@ -8,8 +8,9 @@ import numpy as np
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.result import Fault, Identification, first_line, number
-from fltheory.blackbox.sampling import FEWEST, LEVEL, chi_square
+from fltheory.blackbox.sampling import LEVEL
 from fltheory.core.errors import refuse
+from fltheory.core.statistics import EXPECTED, chi_square
 
 
 def watch(box, problems, height, rounds):
@@ -72,7 +73,7 @@ def without_memory(seen):
     if len(table) < 2:
         return None
     expected = np.outer(table.sum(1), table.sum(0)) / table.sum()
-    many = expected.min(0) >= FEWEST
+    many = expected.min(0) >= EXPECTED
     parts = [table[:, many], table[:, ~many].sum(1, keepdims=True)]
     table = np.concatenate([p for p in parts if p.sum()], axis=1)
     return None if table.shape[1] < 2 else float(chi2_contingency(table, correction=False).pvalue)

@@ -9,12 +9,11 @@ from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.result import Fault, Identification, first_line
 from fltheory.core.errors import TooLarge, refuse
-from fltheory.core.laws.base import RandomSteps
-from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
-from fltheory.core.laws.weighted import Weighted
+from fltheory.core.laws.memoryless import Full
+from fltheory.core.mutants.laws import rivals
+from fltheory.core.statistics import chi_square
 
 LEVEL = 1e-4
-FEWEST = 5.0  # expected counts below this are merged
 
 
 @dataclass
@@ -60,31 +59,6 @@ def counts(sampled, table, tolerance):
     return np.bincount(nearest[known], minlength=len(keys)), np.array(probabilities), int((~known).sum())
 
 
-def chi_square(observed, probabilities):
-    """p-value of counts against probabilities; classes with few expected counts are merged."""
-    from scipy.stats import binom, chi2
-    total = observed.sum()
-    order = np.argsort(probabilities)
-    o, e = observed[order].astype(float), total * probabilities[order]
-    merged_o, merged_e, at_o, at_e = [], [], 0.0, 0.0
-    for a, b in zip(o, e, strict=True):
-        at_o, at_e = at_o + a, at_e + b
-        if at_e >= FEWEST:
-            merged_o.append(at_o)
-            merged_e.append(at_e)
-            at_o = at_e = 0.0
-    if at_e and merged_e:
-        merged_o[-1] += at_o
-        merged_e[-1] += at_e
-    if len(merged_e) < 2:
-        return 1.0
-    if len(merged_e) == 2:
-        k, q = merged_o[0], merged_e[0] / total
-        return float(min(1.0, 2 * min(binom.cdf(k, total, q), binom.sf(k - 1, total, q))))
-    o, e = np.array(merged_o), np.array(merged_e)
-    return float(chi2.sf(((o - e) ** 2 / e).sum(), len(e) - 1))
-
-
 def against(sampled, reference, instance, law, tolerance):
     """(p-value of the whole distribution, share of unexplained outputs)."""
     observed, probabilities, lost = counts(sampled, dictionary(reference, instance, law, instance.n), tolerance)
@@ -111,49 +85,6 @@ def participation(sampled, law, n, level):
             out.append(Fault(f"{name} took part in {k} of {trials} rounds, the law expects {p * trials:.0f}",
                              f"binomial test, p = {value:.1g}", float(value)))
     return sorted(out, key=lambda f: f.residual)[:3]
-
-
-def rivals(law, n, weights):
-    """(sentence, law) of laws that are easily mistaken for the one given."""
-    same = {"steps": law.steps}
-    if isinstance(law, WithReplacement):
-        q, chances = law.draws, law.probabilities
-        if q <= n and q > 1:
-            yield "clients are drawn without replacement instead of with", Uniform(q, **same)
-            if chances is not None and all(chances):
-                yield "clients are drawn without replacement, one after the other, instead of with replacement", \
-                    Weighted(q, chances, replace=False, **same)
-        for more in (-1, 1):
-            if q + more >= 1:
-                yield f"{q + more} clients are drawn each round instead of {q}", replace(law, draws=q + more)
-        if chances is not None:
-            yield "clients are drawn uniformly, not with the stated probabilities", WithReplacement(q, **same)
-        if chances is None:
-            yield "clients are drawn with probabilities p_i instead of uniformly", WithReplacement(q, weights, **same)
-    if type(law) is Uniform:
-        for more in (-1, 1):
-            if 1 <= law.m + more <= n:
-                yield f"{law.m + more} clients take part each round instead of {law.m}", Uniform(law.m + more, **same)
-        yield "clients are drawn with replacement instead of without", WithReplacement(law.m, **same)
-        if law.m < n:
-            yield f"every client takes part independently with probability {law.m}/{n}", Bernoulli(f"{law.m}/{n}", **same)
-        yield "clients are drawn with probabilities p_i, without replacement", Weighted(law.m, weights, replace=False, **same)
-    if type(law) is Bernoulli:
-        mean = sum(law.inclusion(n, 0))
-        if mean.denominator == 1 and 1 <= mean <= n:
-            yield f"exactly {mean} clients take part each round instead of an independent choice", Uniform(int(mean), **same)
-        for empty in ("move", "skip", "redraw"):
-            if empty != law.empty:
-                yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
-    if isinstance(law.steps, RandomSteps):
-        steps = law.steps
-        if steps.independent:
-            yield "one number of local steps is drawn for all clients instead of one each", \
-                replace(law, steps=replace(steps, independent=False))
-        elif not any(isinstance(s, tuple) for _, s in steps.choices):
-            yield "every client draws its own number of local steps instead of one shared by all", \
-                replace(law, steps=replace(steps, independent=True))
-        yield "every client always makes the same number of local steps", replace(law, steps=steps.choices[0][1])
 
 
 def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):

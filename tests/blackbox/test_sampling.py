@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.blackbox.sampling import LEVEL, chi_square
+from fltheory.blackbox.sampling import LEVEL
+from fltheory.core.statistics import chi_square
 from tests.blackbox.adapters import problem_of
 
 TRIALS = 2000  # 20 % more of a third are six standard deviations of a count
