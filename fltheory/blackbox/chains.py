@@ -110,7 +110,7 @@ def identify_chain(box, problems, algorithm, law, bugs, tolerance, trials):
         refuse("d", problems.d, f"at least one coordinate per client, so {problems.n}, in a code x -> x", "Use a larger d.")
     if transitions(law, problems.n) is None:
         refuse("law", str(law), "each set belongs to one mode", "Give the code a parameter `cohort`, which compares rounds alone.")
-    height, n = find_height(box, problems), problems.n
+    height, n = find_height(box, problems, 3), problems.n
     full = law if law.steps is not None or getattr(law, "per_mode_steps", None) else law.with_steps(algorithm.steps)
     instance, models, seen = watch(box, problems, height, trials)
     allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)

@@ -304,12 +304,7 @@ def recover(box, problems, height, tolerance, priors=None):
 
     fits = []
     for i in range(problems.n):
-        top, size = None, 0.0
-        for step in height * 2.0 ** np.arange(-2, 12):   # one at a time: further up numbers may overflow
-            size = float(np.abs(responses(i, [step])).max())
-            if size > 20:
-                break
-            top = step
+        top, size = _steepest(lambda h, i=i: float(np.abs(responses(i, [h])).max()), height * 2.0 ** np.arange(-2, 12), 4)
         if top is None or size <= 1e-7 * max(1, tolerance / 1e-9):
             fits.append(None)
             continue
@@ -322,6 +317,24 @@ def recover(box, problems, height, tolerance, priors=None):
     if known is not None:     # the step size that other clients show
         fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f for f in fits]
     return fits, idle
+
+
+def _steepest(size, ladder, start):
+    """(h, size(h)) of the largest curvature of a ladder with size(h) <= 20, or (None, 0.0); sizes grow with the curvature.
+
+    One at a time, from that at `start`: further up numbers may overflow.
+    """
+    best = None, 0.0
+    for h in ladder[start:]:
+        here = size(h)
+        if here > 20:
+            break
+        best = h, here
+    for h in ladder[:start][::-1] if best[0] is None else ():
+        here = size(h)
+        if here <= 20:
+            return h, here
+    return best
 
 
 def expected(reference, problems, kind, lr, extra):

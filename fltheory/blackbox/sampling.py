@@ -95,7 +95,7 @@ def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):
     plain = algorithm if law.steps is None else replace(algorithm, steps=None)
     if box.takes_cohort:
         full = Full(steps=full.steps)
-    instance, sampled = collect(box, problems, find_height(box, problems), trials)
+    instance, sampled = collect(box, problems, find_height(box, problems, 3), trials)
     allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
 
     def test(algorithm, law):

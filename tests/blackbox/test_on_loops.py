@@ -1,12 +1,13 @@
 """`identify` on torch training codes: correct ones match, every bug is seen, most are named in the right words."""
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
 pytest.importorskip("torch")
 
 import fltheory as ft
-from tests.blackbox.loops import SPECIMENS
+from tests.blackbox.loops import NAMED, SPECIMENS
 from verification.focus.bugs.repository import equal_rows
 
 LR = "1/5"
@@ -63,7 +64,10 @@ def made(claim):
                                 for k, v in given.items()})
 
 
-def identified(specimen, bug=None):
+@cache
+def identified(name, bug=None):
+    """What is found of a code, once for all tests that look at it."""
+    specimen = NAMED[name]
     steps = 4 if specimen.name == "fedavgm" else (2, 3, 5)
     right, loop = specimen.make(LR, steps), specimen.make(LR, steps, bug)
     weights = ["1/3"] * 3 if right.objective.get("weights") == "plain" else None
@@ -73,14 +77,14 @@ def identified(specimen, bug=None):
 
 @pytest.mark.parametrize("specimen", CODES, ids=lambda s: s.name)
 def test_correct_code_matches(specimen):
-    found = identified(specimen)
+    found = identified(specimen.name)
     assert found.matches, str(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("specimen,bug", PAIRS, ids=[f"{s.name}-{bug}" for s, bug in PAIRS])
 def test_every_bug_is_seen_and_most_are_named(specimen, bug):
-    found = identified(specimen, bug)
+    found = identified(specimen.name, bug)
     assert not found.matches, str(found)
     if bug in WORDS:
         text = " ".join(f.sentence for f in found.faults[:2])
@@ -89,7 +93,7 @@ def test_every_bug_is_seen_and_most_are_named(specimen, bug):
 
 @pytest.mark.parametrize("name,bug", KEPT)
 def test_memories_are_named_where_the_code_can_start_afresh(name, bug):
-    specimen = next(s for s in CODES if s.name == name)
+    specimen = NAMED[name]
     right, loop = specimen.make(LR, (2, 3, 5)), specimen.make(LR, (2, 3, 5), bug)
     found = ft.identify(loop.round_fn, 3, 2, made(right.claim), reset=loop.restart)
     assert KEPT[name, bug] in found.faults[0].sentence and not found.matches, str(found)
@@ -98,7 +102,7 @@ def test_memories_are_named_where_the_code_can_start_afresh(name, bug):
 @pytest.mark.parametrize("bug,words", [(None, "every gradient is clipped to norm 0.25"),
                                        ("clip_by_value", "each coordinate of every gradient is clipped to 0.25")])
 def test_clipping_of_torch_codes_is_read_off(bug, words):
-    loop = next(s for s in SPECIMENS if s.name == "fedavg_clipped").make(LR, (2, 3, 5), bug)
+    loop = NAMED["fedavg_clipped"].make(LR, (2, 3, 5), bug)
     found = ft.identify(loop.round_fn, 3, 2, ft.FedAvg(LR, (2, 3, 5)))
     assert found.faults[0].sentence == words, str(found)
 
