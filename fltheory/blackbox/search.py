@@ -7,11 +7,11 @@ import numpy as np
 
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.fits import SOLVERS
-from fltheory.blackbox.hypotheses import catalogue
+from fltheory.blackbox.hypotheses import OPTIONS, catalogue
 from fltheory.blackbox.maps import distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault
 from fltheory.blackbox.work import observe, parameters
-from fltheory.core.algorithms.fedavg import AVERAGING, FedAvg
+from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.fednova import FedNova, GeneralRule
 from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.errors import BadInput
@@ -57,7 +57,7 @@ def _candidates(fits, memory):
         yield from (algorithm for _, algorithm in catalogue(lr, steps))
     solver = _solver(longest)
     if solver is not None:
-        yield from (FedAvg(lr, steps, solver, averaging) for averaging in AVERAGING)
+        yield from (FedAvg(lr, steps, solver, averaging) for averaging in OPTIONS["averaging"])
         yield from (FedNova(lr, steps, solver, averaging) for averaging in ("weighted", "plain"))
         total = sum(v.share * v.mass for v in fits)
         yield FedNova(lr, steps, solver, "weighted", float(total))

@@ -81,7 +81,7 @@ def sampled(algorithm, law, seed=0):
     def run(x, clients):
         n = len(clients)
         who, present = law.sample_cohort(rng.random((1, law.uniforms_needed(n))), n, np.zeros(1, dtype=int))
-        steps = law._sample_steps(_Stream(rng), n, 1, None)
+        steps = law._sample_steps(_Stream(rng), n, 1, np.zeros(1, dtype=int))
         steps = np.broadcast_to(steps, (1, n))
         if not isinstance(who, slice):
             steps = np.take_along_axis(steps, who, axis=-1)
