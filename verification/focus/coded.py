@@ -5,7 +5,6 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.laws.draw import Draw
-from verification.focus.formulas import fedavg as f
 
 
 def coded(i, state=None, sets=None):
@@ -69,7 +68,7 @@ def rounds(i, Y, centre):
 
 def law_mean(i, Y, centre):
     """The mean over the law of the coded server step: q'Y."""
-    return f.total(chance * x for chance, x in rounds(i, Y, centre))
+    return sum(chance * x for chance, x in rounds(i, Y, centre))
 
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level
@@ -116,18 +115,13 @@ def column(leaf):
     return list(leaf[:, 0])
 
 
-def total(values):
-    values = list(values)
-    return sum(values[1:], values[0])
-
-
 def x_star(i):
     return ft.linalg.solve(i.problem.H.sum(0), i.problem.b.sum(0))
 
 
 def around_optimum(i, x, k):
     """h_i = grad f_i(0) + k_i/(eta tau), with the data moved so that x* = 0."""
-    b = [*i.b[:-1], -total(i.b[:-1]) if i.n > 1 else 0 * i.x]
+    b = [*i.b[:-1], -sum(i.b[:-1]) if i.n > 1 else 0 * i.x]
     problem = type(i.problem).from_linear([[[a]] for a in i.a], [[v] for v in b])
     return i.but(problem=problem), [v / (i.eta * i.tau) - w for v, w in zip(k, b, strict=True)], [-w for w in b]
 

@@ -107,7 +107,7 @@ def _server(N):
     k = ft.Field(" ".join([*names("s", len(sets) - 1), "eta", "x", *names("cG", N)]))
     chances, (eta, x, *rest) = k.symbols[:len(sets) - 1], k.symbols[len(sets) - 1:]
     c, G = rest[:N], rest[N:]
-    law = list(zip([*chances, 1 - sum(chances[1:], chances[0])], sets, strict=True))
+    law = list(zip([*chances, 1 - sum(chances)], sets, strict=True))
     return ft.Instance(f"server, any law, N={N}", line([1] * N, c), plain(eta, 1), ft.Full(), domain=k, law_list=law,
                        part="server",
                        x=x, c=c, G=G, says="probabilities, start, minimisers and G_i = 1 - (1 - eta h_i)^tau are symbols")

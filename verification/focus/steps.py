@@ -122,8 +122,8 @@ def minimiser(problem):
         return ft.fraction(p.gradient(p.native.array([x]))[0])
 
     kinks = sorted({(o + s * ft.fraction(t)) / ft.fraction(u[0]) for U, T in zip(problem.rows, problem.targets, strict=True)
-                    for u, (o, t) in zip(U, ((ft.fraction(a), b) for a, b in T),
-                                         strict=True) if ft.fraction(u[0]) for s in (-1, 1)})
+                    for u, (o, t) in zip(U, ((ft.fraction(a), b) for a, b in T), strict=True)
+                    if ft.fraction(u[0]) for s in (-1, 1)})
     points = [kinks[0] - 1, *kinks, kinks[-1] + 1]
     low, high = points[-2], points[-1]
     for a, b in itertools.pairwise(points):

@@ -273,7 +273,7 @@ def _at_optimum(n, size):
     k = ft.Field(" ".join(["eta", *names("hg", n)]))
     eta, *rest = k.symbols
     h, g = rest[:n], rest[n:2 * n - 1]
-    g = [*g, -sum(g[1:], g[0])]
+    g = [*g, -sum(g)]
     problem = ft.Quadratic.from_linear([[[v]] for v in h], [[-v] for v in g])
     return make(f"{size} of {n}, at x*", problem, ft.Uniform(size), eta, 1, k, size=size, g=g,
                 says="curvatures, eta and the gradients at x* = 0 are symbols; coordinates add up")
@@ -305,7 +305,7 @@ def rem_thm3_restricted(i):
     factor = Q(i.problem.n - i.size, i.size * (i.problem.n - 1) * i.problem.n)
     left = f.partial_variance(i.eta, f.as_rows(i.g), i.size)
     return (ft.equal(mean, [0], "no move in mean"), ft.equal(second[0, 0], left, "second moment after one round from x*"),
-            ft.equal(second[0, 0] / (i.eta**2 * f.total(v * v for v in i.g)), factor, "a number times the sum of squares"),
+            ft.equal(second[0, 0] / (i.eta**2 * sum(v * v for v in i.g)), factor, "a number times the sum of squares"),
             ft.at_most(Q(0), factor, "the number is positive", strict=True))
 
 
@@ -318,9 +318,8 @@ def _rem_thm3_full():
     H, b = sum(i.problem.H) / i.problem.n, sum(i.problem.b) / i.problem.n
     return (ft.equal(M, np.eye(1, dtype=int) - i.eta * H, "matrix of the coded round: I - eta times the Hessian of F"),
             ft.equal(shift, i.eta * b, "its offset: gradient descent on F"), ft.equal(i.op.floor(), 0, "floor"),
-            *(ft.equal(g.op.mean_map()[1], [g.eta * sum(h * c for h,
-                                                        c in zip(g.problem.H[:, 0, 0], g.problem.c[:, 0], strict=True))
-                                            / g.problem.n], "any h, c and eta") for g in fixed_points if g.name == "full, tau=1"))
+            *(ft.equal(g.op.mean_map()[1], [g.eta * sum(g.problem.H[:, 0, 0] * g.problem.c[:, 0]) / g.n], "any h, c and eta")
+              for g in fixed_points if g.name == "full, tau=1"))
 
 
 ft.finding("rem-thm3-full", kind="remark", breaks="rem-thm3-restricted", check=_rem_thm3_full,

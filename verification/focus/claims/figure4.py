@@ -50,8 +50,8 @@ def _focus(name, problem, law, rounds, lr, tau, **extra):
     return setups._ridge(name, problem, ft.Focus(lr, tau), law, rounds, lr, tau, **extra)
 
 
-linear = [_focus(f"6 clients, {name}", small(), law, 60, setups.TINY_STEP, 5, exact=True, seen=(2, 5)) for name,
-          law in setups.SMALL.items()]
+linear = [_focus(f"6 clients, {name}", small(), law, 60, setups.TINY_STEP, 5, exact=True, seen=(2, 5))
+          for name, law in setups.SMALL.items()]
 linear += [_focus(name, setups.SETUP.problem(), law, rounds, setups.SETUP.lr[0], setups.SETUP.tau, exact=False, seen=(2, 5))
            for (name, law), rounds in zip(setups.laws().items(), (24, 60, 100), strict=True)]
 
@@ -172,8 +172,8 @@ def _stalls(name, problem, law, lr, tau, kind, part, rounds=60, n=setups.CLIENTS
 
 stalls = [_stalls(f"6 clients, {name}", small(), law, setups.TINY_STEP, 5, kind, "operator", 120, 6)
           for name, law in setups.SMALL.items() for kind in ("FedAvg", "FedAU")]
-stalls += [_stalls(name, setups.SETUP.problem(), law, setups.SETUP.lr[0], setups.SETUP.tau, kind, "formula") for name,
-           law in setups.laws().items()
+stalls += [_stalls(name, setups.SETUP.problem(), law, setups.SETUP.lr[0], setups.SETUP.tau, kind, "formula")
+           for name, law in setups.laws().items()
            for kind in (("FedAvg", "FedAU") if name == setups.PANELS[2] else ("FedAvg",))]  # the same under the other two
 stalls += [_stalls(name, setups.SETUP.problem(), setups.laws()[name], setups.SETUP.lr[0], setups.SETUP.tau, "FedAU, counted",
                    "counted", 80)

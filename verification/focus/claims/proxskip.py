@@ -7,7 +7,7 @@ import numpy as np
 import fltheory as ft
 from verification.focus.bugs import proxskip as bugs
 from verification.focus.bugs import structure as wrong
-from verification.focus.coded import around_optimum, coded_round, column, total, x_star
+from verification.focus.coded import around_optimum, coded_round, column, x_star
 from verification.focus.formulas import matrices as m
 from verification.focus.formulas import proxskip as f
 from verification.focus.instances import law_of, line, plane, subsets, symbols
@@ -50,12 +50,12 @@ def scaffold_scaffnew(i):
     everybody = range(1, i.n + 1)
     if i.part == "trajectory":
         return _both_trajectories(i)
-    c = total(i.u) / i.n
+    c = sum(i.u) / i.n
     h = [v - c for v in i.u]
     first, second = coded_round(i, i.algorithm, everybody, i.x, c=c, ci=i.u), coded_round(i, i.scaffnew, everybody, i.x, h=h)
     out = [ft.equal(first.x, second.x, "server model"), ft.equal(column(second.h), [v - first.c[0] for v in column(first.ci)],
                                                                  "shifts"),
-           ft.equal(first.c[0], total(column(first.ci)) / i.n, "c is the mean of c_i")]
+           ft.equal(first.c[0], sum(column(first.ci)) / i.n, "c is the mean of c_i")]
     if i.part == "local phase":  # alone, a client hands its local model to the server: one coded local step from any point x
         alone = [(coded_round(i, i.algorithm, (k,), i.x, c=c, ci=i.u).x[0], coded_round(i, i.scaffnew, (k,), i.x, h=h).x[0])
                  for k in everybody]
@@ -87,7 +87,7 @@ def _conserved(i):
         out += [ft.equal([h[k - 1] for k in range(1, i.n + 1) if k not in S],
                          [i.u[k - 1] for k in range(1, i.n + 1) if k not in S],
                          f"absent shifts, S={S}")] if len(S) < i.n else []
-        out += [ft.equal(total(h[k - 1] for k in S), total(i.u[k - 1] for k in S), f"sum over S={S}")] if S else []
+        out += [ft.equal(sum(h[k - 1] for k in S), sum(i.u[k - 1] for k in S), f"sum over S={S}")] if S else []
         if len(S) == 1:
             out += [ft.equal(coded_round(i, i.algorithm, S, i.x).x, coded_round(i, i.fedavg, S, i.x).x, f"S={S}: FedAvg"),
                     ft.equal(h, i.u, f"S={S}: no shift moves")]
@@ -118,7 +118,7 @@ def _gossip(i):
         x, averaged = f.small_step_round(i.x, i.u, S)
         out += [ft.equal(ft.limit(new.x[0], "eta"), x, f"server, S={S}"),
                 ft.equal(ft.limit(k, "eta"), averaged, f"shifts, S={S}"),
-                ft.equal(total(v * v for v in i.u) - total(v * v for v in averaged), f.lost_spread(i.u, S),
+                ft.equal(sum(v * v for v in i.u) - sum(v * v for v in averaged), f.lost_spread(i.u, S),
                          f"|k|^2 loses a sum of squares, S={S}")]
     return out
 
@@ -126,20 +126,20 @@ def _gossip(i):
 def _drift(i):
     """E[x + sum w_i k_i] after a round from (x, k = 0), to first order in eta, and unchanged at eta = 0 for every sum k = 0."""
     w, mass = f.slow_weights(i.law_list, i.n)
-    centred = [*i.u[:-1], -total(i.u[:-1])]
-    nobody = 1 - total(c for c, _ in i.law_list)
-    moved, kept = nobody * i.x, nobody * (i.x + total(a * k for a, k in zip(w, centred, strict=True)))
+    centred = [*i.u[:-1], -sum(i.u[:-1])]
+    nobody = 1 - sum(c for c, _ in i.law_list)
+    moved, kept = nobody * i.x, nobody * (i.x + sum(a * k for a, k in zip(w, centred, strict=True)))
     at, h, gradients = around_optimum(i, i.x, [0 * i.x] * i.n)
     for chance, S in i.law_list:
         new = coded_round(at, i.algorithm, S, i.x, h=h)
         k = [i.eta * i.tau * (v - g) for v, g in zip(column(new.h), gradients, strict=True)]
-        moved = moved + chance * (new.x[0] + total(a * v for a, v in zip(w, k, strict=True)))
+        moved = moved + chance * (new.x[0] + sum(a * v for a, v in zip(w, k, strict=True)))
         x, k = f.small_step_round(i.x, centred, S)
-        kept = kept + chance * (x + total(a * v for a, v in zip(w, k, strict=True)))
+        kept = kept + chance * (x + sum(a * v for a, v in zip(w, k, strict=True)))
     zeroth, first = ft.limit(moved, "eta"), ft.limit((moved - i.x) / i.eta, "eta")
-    return (ft.equal(zeroth, i.x, "order 0"), ft.equal(first, -i.tau * mass * total(i.a) / i.n * i.x,
+    return (ft.equal(zeroth, i.x, "order 0"), ft.equal(first, -i.tau * mass * sum(i.a) / i.n * i.x,
                                                        "order 1: the Hessian of F"),
-            ft.equal(kept, i.x + total(a * k for a, k in zip(w, centred, strict=True)), "slow direction at eta = 0"))
+            ft.equal(kept, i.x + sum(a * k for a, k in zip(w, centred, strict=True)), "slow direction at eta = 0"))
 
 
 def _law(i):
@@ -237,7 +237,7 @@ def _growing(i):
     """The mean round at eta = 0 and its growing state; there a_i and b_i stand for any p_i and q_i."""
     problem = type(i.problem).from_linear([[[a]] for a in i.a], [[0 * a] for a in i.a])  # the homogeneous part
     at, length, out = i.but(problem=problem), i.eta * i.tau, []
-    means = [(1 - total(c for c, _ in i.law_list)) * v for v in (i.x, *i.u, *i.v)]
+    means = [(1 - sum(c for c, _ in i.law_list)) * v for v in (i.x, *i.u, *i.v)]
     for chance, S in i.law_list:
         new = coded_round(at, i.algorithm, S, i.x, h=[v / length for v in i.u], last=i.v)
         leaves = ft.limit([new.x[0], *(length * v for v in column(new.h)), *column(new.last)], "eta")
@@ -278,8 +278,8 @@ standing = [symbols(Late, n, tau, "standing") for n, tau in ((1, 1), (2, 2), (3,
 growing = [symbols(Late, n, tau, "growing", law=True) for n, tau in ((2, 1), (2, 3), (3, 1))]
 late_full = ft.illustrate([_listed(f"{name}, full, eta={eta}, tau={tau}", problem, ft.Full(), [tuple(range(1, 4))], eta, tau,
                                    Late)
-                           for name, problem in (("plane", plane()), ("line", three)) for eta,
-                           tau in (("1/20", 1), ("1/100", 3))])
+                           for name, problem in (("plane", plane()), ("line", three))
+                           for eta, tau in (("1/20", 1), ("1/100", 3))])
 late_partial = ft.illustrate([_listed(f"{name}, eta={eta}, tau={tau}", plane(), law, [S for _, S in law_of(law, 3) if S], eta,
                                       tau, Late)
                               for name, law in PARTIAL.items() for eta, tau in (("1/50", 1), ("1/100", 3), ("1/10000", 3))])

@@ -80,7 +80,7 @@ def delta_le_sigma(i):
         return ft.equal(found, f.plain_mean(i.rows), "uniform weights: no sampling heterogeneity")
     left, around = f.square(found - f.plain_mean(i.rows)), f.spread(i.q, i.rows, f.plain_mean(i.rows))
     return (ft.equal(around - left, f.pairs(i.q, i.rows), "Jensen's gap is a sum of squares"),
-            ft.equal(f.total(i.q), 1 + 0 * left, "sum of q: an average is at most the largest"),
+            ft.equal(sum(i.q), 1 + 0 * left, "sum of q: an average is at most the largest"),
             *(ft.nonnegative(w, f"q_{k}") for k, w in enumerate(i.q, start=1)))
 
 
@@ -118,8 +118,8 @@ def _split(i):
     laws = i.law_list if "law_of" not in i.extra else i.law_of(i.law, len(Y))
     q = m.participation(laws, len(Y))[1]
     found, mean = rounds(i, Y, best), f.weighted_mean(q, Y)
-    return (f.total(c * f.square(x - best) for c, x in found), f.square(mean - best),
-            f.total(c * f.square(x - mean) for c, x in found), q, Y)
+    return (sum(c * f.square(x - best) for c, x in found), f.square(mean - best),
+            sum(c * f.square(x - mean) for c, x in found), q, Y)
 
 
 def _stacked(N):
@@ -162,4 +162,4 @@ def eq48_variance(i):
     if "law_of" in i.extra:
         return ft.at_most(variance, bound, "sampling variance against spread")
     inside = [chance * f.pairs([1 + 0 * chance] * len(S), [Y[k - 1] for k in S]) / len(S) ** 2 for chance, S in i.law_list]
-    return ft.equal(bound - variance, f.total(inside), "the gap is a sum of squares")
+    return ft.equal(bound - variance, sum(inside), "the gap is a sum of squares")

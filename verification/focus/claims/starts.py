@@ -157,7 +157,7 @@ def _pull_symbols(N, empty):
     sets = ([()] if empty else []) + subsets(N)
     k = ft.Field(" ".join([*(f"c{j}" for j in range(len(sets) - 1)), "x", *(f"z{j}" for j in range(N))]))
     c, (x, *z) = k.symbols[:len(sets) - 1], k.symbols[len(sets) - 1:]
-    chances = [*c, 1 - sum(c[1:], c[0])]
+    chances = [*c, 1 - sum(c)]
     return ft.Instance(f"any law, N={N}", domain=k, law_list=list(zip(chances, sets, strict=True)), N=N, x=x, z=z, weights="p",
                        says="probabilities and points are symbols")
 

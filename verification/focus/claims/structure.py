@@ -114,7 +114,7 @@ def rem_w_not_doubly(i):
     r"""The client block of FedAvg's $W(S)$ is doubly stochastic if and only if every client takes part."""
     out = []
     for I_S in i.sets:
-        block, size = np.stack([i.average(I_S)[0]] * (i.N + 1))[1:, 1:], sum(I_S[1:], I_S[0])
+        block, size = np.stack([i.average(I_S)[0]] * (i.N + 1))[1:, 1:], sum(I_S)
         out += [ft.equal(block.sum(1), 0 * block[0] + 1, "row sums"),
                 ft.equal(block.sum(0), [i.N * v / size for v in I_S], "column sums N I_j/|S|")]
         if all(isinstance(v, Q) for v in I_S):
@@ -306,7 +306,7 @@ def empty_round_mass(i):
     nobody = 1 - i.p[0]
     for v in i.p[1:]:
         nobody = nobody * (1 - v)
-    return ft.equal(sum(q[1:], q[0]), 1 - nobody, "sum of q")
+    return ft.equal(sum(q), 1 - nobody, "sum of q")
 
 
 def _fixed_space(N):

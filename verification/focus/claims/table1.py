@@ -14,12 +14,10 @@ from verification.focus.coded import (
     rounds_to,
     square,
     square_rate,
-    total,
     x_star,
 )
 from verification.focus.formulas import baselines as f
 from verification.focus.formulas import lemmas, matrices, proxskip
-from verification.focus.formulas import table1 as TABLE1
 from verification.focus.instances import LAWS, law_of, line, plane, st, symbols
 
 
@@ -29,8 +27,8 @@ def _at(problem, make, name, law, tau, eta, **extra):
 
 def grid(make, eta, taus, **options):
     """The reference instance under every law, and a line with a rare client."""
-    out = [_at(plane(), make, f"plane, {name}, tau={tau}", law, tau, eta, kind=name) for name,
-           law in LAWS.items() for tau in taus]
+    out = [_at(plane(), make, f"plane, {name}, tau={tau}", law, tau, eta, kind=name)
+           for name, law in LAWS.items() for tau in taus]
     return out + [_at(line((1, 2, 4), (1, -1, 0)), make, f"line, {name}, tau={taus[-1]}", law, taus[-1], eta, kind=name)
                   for name, law in LAWS.items()]
 
@@ -49,7 +47,7 @@ def table1_fedavg(i):
     if i.kind == "full":
         at = i.op.fixed_point().x
         apart = max(abs(u - v) for u, v in zip(at, best, strict=True))
-        return (ft.equal(at, TABLE1.drift_point(i.problem.H, i.problem.b, i.eta, i.tau), "drift point"),
+        return (ft.equal(at, f.drift_point(i.problem.H, i.problem.b, i.eta, i.tau, [1] * i.n), "drift point"),
                 ft.equal(at, best, "tau = 1: exact") if i.tau == 1 else ft.at_most(0, apart, "distance to x*", strict=True))
     return ft.at_most(0, i.op.floor(best), "stationary error", strict=True)
 
@@ -133,7 +131,7 @@ def table1_mifa(i):
     """
     at, best = i.op.fixed_point().x, x_star(i)
     apart = max(abs(u - v) for u, v in zip(at, best, strict=True))
-    return (ft.equal(at, TABLE1.drift_point(i.problem.H, i.problem.b, i.eta, i.tau), "drift point of full participation"),
+    return (ft.equal(at, f.drift_point(i.problem.H, i.problem.b, i.eta, i.tau, [1] * i.n), "drift point of full participation"),
             contracts(i),
             ft.equal(at, best, "tau = 1: exact") if i.tau == 1 else ft.at_most(0, apart, "distance to x*", strict=True))
 
@@ -163,7 +161,7 @@ scaffold_drift = [symbols(ft.Scaffold, n, tau, "SCAFFOLD", law=True) for n, tau 
 
 def _scaffold(i, S, variates, gradients):
     """(x, k) after a coded round with c_i = variates and c their mean."""
-    new = coded_round(i, i.algorithm, S, i.x, c=total(variates) / i.n, ci=variates)
+    new = coded_round(i, i.algorithm, S, i.x, c=sum(variates) / i.n, ci=variates)
     return new.x[0], [i.eta * i.tau * (v - g) for v, g in zip(column(new.ci), gradients, strict=True)]
 
 
@@ -172,11 +170,11 @@ def _small_steps(i):
     zero = [0 * i.x] * i.n
     (at, variates, gradients), (_, exact, _) = around_optimum(i, i.x, i.u), around_optimum(i, i.x, zero)
     p, q = matrices.participation(i.law_list, i.n)
-    w, mass = proxskip.slow_weights_scaffold(p, q), total(q)
+    w, mass = proxskip.slow_weights_scaffold(p, q), sum(q)
 
     def slow(x, k):
-        return x + total(a * v for a, v in zip(w, k, strict=True))
-    nobody = 1 - total(c for c, _ in i.law_list)
+        return x + sum(a * v for a, v in zip(w, k, strict=True))
+    nobody = 1 - sum(c for c, _ in i.law_list)
     kept, moved, out = nobody * slow(i.x, i.u), nobody * i.x, []
     for chance, S in i.law_list:
         x, k = proxskip.small_step_round_scaffold(i.x, i.u, S)
@@ -185,7 +183,7 @@ def _small_steps(i):
                 ft.equal(ft.limit(new[1], "eta"), k, f"variates at eta = 0: forgotten by S={S}")]
         kept, moved = kept + chance * slow(x, k), moved + chance * slow(*_scaffold(at, S, exact, gradients))
     return (*out, ft.equal(kept, slow(i.x, i.u), "slow direction keeps its mean at eta = 0"),
-            ft.equal(ft.limit((moved - i.x) / i.eta, "eta"), -i.tau * mass * total(i.a) / i.n * i.x,
+            ft.equal(ft.limit((moved - i.x) / i.eta, "eta"), -i.tau * mass * sum(i.a) / i.n * i.x,
                      "and moves by the Hessian of F"))
 
 

@@ -178,10 +178,8 @@ def scaled(problem, factor):
 
 
 PL = [p for p in steps.CONVEX + steps.CONCAVE if "concave F" not in p[0]]
-pl = [*steps.at_largest("pl-tied", PL, (1, 4), units=False), *steps.at_largest("pl-tied",
-                        [(f"{name}, f times {c}", scaled(problem, c), law) for name, problem,
-                         law in PL[7:9] for c in ("1/100", "100")],
-                        (1, 6), units=False),
+IN_UNITS = [(f"{name}, f times {c}", scaled(problem, c), law) for name, problem, law in PL[7:9] for c in ("1/100", "100")]
+pl = [*steps.at_largest("pl-tied", PL, (1, 4), units=False), *steps.at_largest("pl-tied", IN_UNITS, (1, 6), units=False),
       *steps.at_largest("pl-tied", [("f=(x^2/2, -x^2/4), full", CONCAVE_CLIENT, ft.Full())], (100,), units=False)]
 
 

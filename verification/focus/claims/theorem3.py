@@ -168,10 +168,10 @@ def _from_the_minimiser(i):
     states, out = [(Q(1), read(i, i.domain.array(i.best)))], []
     for r in range(i.rounds):
         runs = [(chance, x, local_models(i, x, i.tau)) for chance, x in states]
-        out += [(f"k = {r} tau + {t}", f.total(chance * f.square(law_mean(i, Y[t], x) - i.best) for chance, x, Y in runs))
+        out += [(f"k = {r} tau + {t}", sum(chance * f.square(law_mean(i, Y[t], x) - i.best) for chance, x, Y in runs))
                 for t in range(1, i.tau)]
         states = [(chance * c, y) for chance, x, Y in runs for c, y in rounds(i, Y[i.tau], x)]
-        out.append((f"k = {r + 1} tau", f.total(chance * f.square(y - i.best) for chance, y in states)))
+        out.append((f"k = {r + 1} tau", sum(chance * f.square(y - i.best) for chance, y in states)))
     return out
 
 

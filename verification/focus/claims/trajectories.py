@@ -212,7 +212,7 @@ def fixed_point(i):
     best = sum(h * c for h, c in zip(i.h, i.c, strict=True)) / sum(i.h[1:], i.h[0])
     stored = [h * (best - c) for h, c in zip(i.h, i.c, strict=True)]
     start = _state(i.but(x=best, y=0 * best, g=stored))
-    out = [ft.equal(sum(stored[1:], stored[0]), 0 * best, "gradients sum to 0 at x*")]
+    out = [ft.equal(sum(stored), 0 * best, "gradients sum to 0 at x*")]
     for S in i.sets:
         new = coded(i, start, [S])[1]
         out += [ft.equal(new.x[0], best, f"x, S={S}"), ft.equal(new.y[0], 0 * best, f"y, S={S}"),

@@ -4,12 +4,6 @@ import numpy as np
 from fltheory.core import linalg
 
 
-def total(values):
-    """Sum of a non-empty sequence without starting from the int 0."""
-    values = list(values)
-    return sum(values[1:], values[0])
-
-
 # ---- FedAU's counters -------------------------------------------------------------------------------------
 def counted(weight, seen, waited, ends):
     """(sum of finished intervals, their number, rounds since the last) after a round that ends an interval, or not."""
@@ -42,7 +36,7 @@ def chain_mean(moves, p):
     system[-1] = one
     right = np.array([0 * p] * (K - 1) + [one], dtype=object)
     pi = linalg.solve(system, right)
-    return 1 / total(a * b for a, b in zip(pi, rate, strict=True))
+    return 1 / sum(a * b for a, b in zip(pi, rate, strict=True))
 
 
 # ---- one dimension ----------------------------------------------------------------------------------------
@@ -53,18 +47,18 @@ def local(h, c, eta, tau, x):
 
 def weighted_move(h, c, eta, tau, x, S, shares, weights):
     """x + sum_{i in S} shares_i weights_i (u_i - x), clients counted from 1."""
-    return total([x, *(shares[i - 1] * weights[i - 1] * (local(h[i - 1], c[i - 1], eta, tau, x) - x) for i in S)])
+    return sum([x, *(shares[i - 1] * weights[i - 1] * (local(h[i - 1], c[i - 1], eta, tau, x) - x) for i in S)])
 
 
 def average(h, c, eta, tau, x):
     """FedAvg with everybody: the plain mean of the local models."""
-    return total(local(a, b, eta, tau, x) for a, b in zip(h, c, strict=True)) / len(h)
+    return sum(local(a, b, eta, tau, x) for a, b in zip(h, c, strict=True)) / len(h)
 
 
 # ---- many dimensions --------------------------------------------------------------------------------------
 def minimiser(H, b):
     """x* of the plain mean: (sum H_i)^-1 sum b_i."""
-    return linalg.solve(total(H), total(b))
+    return linalg.solve(sum(H), sum(b))
 
 
 def _local_maps(H, b, eta, tau):
@@ -81,8 +75,8 @@ def drift_point(H, b, eta, tau, weights):
     """Fixed point of x <- x + sum_i weights_i (u_i(x) - x)."""
     maps = _local_maps(H, b, eta, tau)
     eye = linalg.identity(len(H[0]), H[0])
-    return linalg.solve(total(w * (eye - A) for w, (A, _) in zip(weights, maps, strict=True)),
-                        total(w * a for w, (_, a) in zip(weights, maps, strict=True)))
+    return linalg.solve(sum(w * (eye - A) for w, (A, _) in zip(weights, maps, strict=True)),
+                        sum(w * a for w, (_, a) in zip(weights, maps, strict=True)))
 
 
 def own_models(H, b, eta, tau, law):
@@ -98,16 +92,16 @@ def own_models(H, b, eta, tau, law):
     for i in range(n):
         both[i][i] = both[i][i] + 1 - sum((q for q, S in law if i + 1 in S), zero)
     blocks = np.concatenate([np.concatenate([both[i][j] * maps[j][0] for j in range(n)], axis=1) for i in range(n)])
-    right = np.concatenate([total(both[i][j] * maps[j][1] for j in range(n)) for i in range(n)])
+    right = np.concatenate([sum(both[i][j] * maps[j][1] for j in range(n)) for i in range(n)])
     w = linalg.solve(linalg.identity(n * d, blocks) - blocks, right).reshape(n, d)
     q = [sum((c / len(S) for c, S in law if j in S), zero) for j in range(1, n + 1)]
     stepped = [linalg.matmul(A, v[:, None])[:, 0] + a for (A, a), v in zip(maps, w, strict=True)]
-    return total(v * u for v, u in zip(q, stepped, strict=True)), total(w) / n
+    return sum(v * u for v, u in zip(q, stepped, strict=True)), sum(w) / n
 
 
 def mean_square_distance(points, chances, x):
     """sum_i chances_i |points_i - x|^2."""
-    return total(q * ((v - x) ** 2).sum() for q, v in zip(chances, points, strict=True))
+    return sum(q * ((v - x) ** 2).sum() for q, v in zip(chances, points, strict=True))
 
 
 # ---- FedAWE's echo ----------------------------------------------------------------------------------------
@@ -124,7 +118,7 @@ def _cut_tail(p, cap, rate, base=1):
 
 def cut_echo(p, Q, cap, rate=1):
     """E (1 - min(A, cap) Q)^2 rate^-A: the mean-square rate per round of one client makes this 1."""
-    head = total((1 - a * Q) ** 2 * p * (1 - p) ** (a - 1) / rate**a for a in range(1, cap + 1))
+    head = sum((1 - a * Q) ** 2 * p * (1 - p) ** (a - 1) / rate**a for a in range(1, cap + 1))
     return head + (1 - cap * Q) ** 2 * _cut_tail(p, cap, rate)
 
 
@@ -135,7 +129,7 @@ def met_echo(p, P, Q, cap, rate=1):
     rounds after the last meeting, from whose model it sends 1 - A Q of it, Q = 1 - (1 - eta h_2)^tau: the factor of a model
     from one meeting to the next. A mean square that grows along these paths alone grows.
     """
-    return total(((P**a + 1 - a * Q) / 2) ** 2 * p * (1 - p) ** (a - 1) / rate**a for a in range(1, cap + 1))
+    return sum(((P**a + 1 - a * Q) / 2) ** 2 * p * (1 - p) ** (a - 1) / rate**a for a in range(1, cap + 1))
 
 
 def cut_met_echo(p, P, Q, cap, rate=1):

@@ -4,12 +4,6 @@ import numpy as np
 from fltheory.core import linalg
 
 
-def total(values):
-    """Sum of a non-empty sequence without starting from the int 0."""
-    values = list(values)
-    return sum(values[1:], values[0])
-
-
 def square(v):
     return (v * v).sum()
 
@@ -27,25 +21,25 @@ def local_gap(H, eta, tau):
 
 def mean_round(gaps, c, q, x):
     """x - sum q_i G_i (x - c_i): the mean of one round over laws with averaging weights q."""
-    return x - total(w * apply(G, x - v) for w, G, v in zip(q, gaps, c, strict=True))
+    return x - sum(w * apply(G, x - v) for w, G, v in zip(q, gaps, c, strict=True))
 
 
 def fixed_point(gaps, c, q):
     """x^o = (sum q_i G_i)^-1 sum q_i G_i c_i with G_i = I - (I - eta H_i)^tau."""
-    return linalg.solve(total(w * G for w, G in zip(q, gaps, strict=True)),
-                        total(w * apply(G, v) for w, G, v in zip(q, gaps, c, strict=True)))
+    return linalg.solve(sum(w * G for w, G in zip(q, gaps, strict=True)),
+                        sum(w * apply(G, v) for w, G, v in zip(q, gaps, c, strict=True)))
 
 
 def minimiser(H, c):
     """x* of the plain mean of the clients."""
-    return linalg.solve(total(H), total(apply(h, v) for h, v in zip(H, c, strict=True)))
+    return linalg.solve(sum(H), sum(apply(h, v) for h, v in zip(H, c, strict=True)))
 
 
 def first_order_bias(H, c, tau):
     """Coefficient of eta in x^o - x* under full participation: -(tau-1)/2 (sum H_i)^-1 sum H_i^2 (c_i - x*)."""
     best = minimiser(H, c)
-    push = total(apply(linalg.matmul(h, h), v - best) for h, v in zip(H, c, strict=True))
-    return -(tau - 1) * linalg.solve(total(H), push) / 2
+    push = sum(apply(linalg.matmul(h, h), v - best) for h, v in zip(H, c, strict=True))
+    return -(tau - 1) * linalg.solve(sum(H), push) / 2
 
 
 def power_jet(a, tau, rest):
@@ -60,23 +54,23 @@ def eq3(eta, tau, best):
 
 # ---- heterogeneity ----------------------------------------------------------------------------------------
 def plain_mean(rows):
-    return total(rows) / len(rows)
+    return sum(rows) / len(rows)
 
 
 def weighted_mean(q, rows):
-    return total(w * v for w, v in zip(q, rows, strict=True))
+    return sum(w * v for w, v in zip(q, rows, strict=True))
 
 
 def spread(q, rows, centre):
     """sum q_i |row_i - centre|^2."""
-    return total(w * square(v - centre) for w, v in zip(q, rows, strict=True))
+    return sum(w * square(v - centre) for w, v in zip(q, rows, strict=True))
 
 
 def pairs(q, rows):
     """sum_{i<j} q_i q_j |row_i - row_j|^2."""
     n = len(rows)
     found = [q[i] * q[j] * square(rows[i] - rows[j]) for i in range(n) for j in range(i)]
-    return total(found) if found else 0 * q[0]
+    return sum(found) if found else 0 * q[0]
 
 
 def heterogeneity(gradients):
@@ -93,7 +87,7 @@ def constants(H, b, q):
     """(delta_q^2, sigma_G^2) of quadratic clients x'H_i x/2 - b_i'x over all consensus points; None where infinite."""
     even = all(w == q[0] for w in q)
     same = all((h == H[0]).all() for h in H)
-    tilt = total((w - total(q) / len(q)) * h for w, h in zip(q, H, strict=True))
+    tilt = sum((w - sum(q) / len(q)) * h for w, h in zip(q, H, strict=True))
     delta2 = 0 * b[0, 0] if even else sampling(q, -b) if (tilt == 0).all() else None
     return delta2, heterogeneity(-b) if same else None
 
@@ -113,14 +107,14 @@ def lem1_form(moved, best, q, eta, mu, L, delta2):
     d, n = len(best), len(q)
     eye, zero = linalg.identity(1 + n * d, moved), 0 * moved
     one = [eye[1 + i * d:1 + (i + 1) * d] for i in range(n)]
-    mean, target = total(w * E for w, E in zip(q, one, strict=True)), zero.copy()
+    mean, target = sum(w * E for w, E in zip(q, one, strict=True)), zero.copy()
     target[:, 0] = best
 
     def gram(A):
         return linalg.matmul(A.T, A)
-    terms = lem1(eta, mu, L, gram(mean - target), total(w * gram(mean - E) for w, E in zip(q, one, strict=True)),
+    terms = lem1(eta, mu, L, gram(mean - target), sum(w * gram(mean - E) for w, E in zip(q, one, strict=True)),
                  delta2 * gram(eye[:1]))
-    return total(terms.values()) - gram(moved - target)
+    return sum(terms.values()) - gram(moved - target)
 
 
 def lem2(eta, steps, delta2, sigma2):
@@ -162,15 +156,15 @@ def floor_recursion(eta, mu, L, tau, delta2, sigma2):
 
 def equal_curvature_floor(eta, h, b):
     """Equal curvature h, one uniform client, tau = 1: eta h Var(b)/(2 - eta h)."""
-    centre = total(b) / len(b)
-    variance = total((v - centre) * (v - centre) for v in b) / len(b)
+    centre = sum(b) / len(b)
+    variance = sum((v - centre) * (v - centre) for v in b) / len(b)
     return eta * h * variance / (2 - eta * h)
 
 
 def partial_variance(eta, gradients, size):
     """Variance of one round of one step with `size` of N uniform clients at x*, where the gradients (N, d) sum to 0."""
     n = len(gradients)
-    return eta * eta * (n - size) / (size * (n - 1)) * total(square(g) for g in gradients) / n
+    return eta * eta * (n - size) / (size * (n - 1)) * sum(square(g) for g in gradients) / n
 
 
 def as_rows(values):

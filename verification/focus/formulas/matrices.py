@@ -35,7 +35,7 @@ def average(present):
 
     Undefined for the empty set; here the server then keeps its row.
     """
-    out, size = _zeros(present), sum(present[1:], present[0])
+    out, size = _zeros(present), sum(present)
     if size == 0:
         return linalg.identity(len(out), out)
     for j, v in enumerate(present, start=1):
@@ -55,17 +55,17 @@ def collect(present):
 
 def mixing(present):
     """The symmetric W(S) of Section 3: off-diagonal 1/|S| between server and participants, the diagonal fills up."""
-    return _filled(present, sum(present[1:], present[0]))
+    return _filled(present, sum(present))
 
 
 def mixing_of_the_figure(present):
     """W(S) as in the paper's figure: 1/(|S| + 1) where the formula says 1/|S|."""
-    return _filled(present, sum(present[1:], present[0]) + 1)
+    return _filled(present, sum(present) + 1)
 
 
 def _filled(present, size):
     out = _zeros(present)
-    out[0, 0] = 1 - sum(present[1:], present[0]) / size
+    out[0, 0] = 1 - sum(present) / size
     for i, v in enumerate(present, start=1):
         out[i, 0] = out[0, i] = v / size
         out[i, i] = 1 - v / size
@@ -89,7 +89,7 @@ def fedavg_mixing(present):
 def mean(build, law, N):
     """E of a matrix under a law [(probability, S)]."""
     terms = [q * build(indicators(S, N)) for q, S in law]
-    return sum(terms[1:], terms[0])
+    return sum(terms)
 
 
 def participation(law, N):

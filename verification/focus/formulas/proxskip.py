@@ -21,7 +21,7 @@ def components(sets, N):
 def mean_over(values, S):
     """Mean of the values (numbered from 1) of the members of a set."""
     found = [values[i - 1] for i in S]
-    return sum(found[1:], found[0]) / len(found)
+    return sum(found) / len(found)
 
 
 def small_step_round(x, k, S):
@@ -54,7 +54,7 @@ def slow_weights(law, N):
             L[i - 1, i - 1] = L[i - 1, i - 1] + chance
             for j in S:
                 L[i - 1, j - 1] = L[i - 1, j - 1] - chance / len(S)
-    total = sum(q[1:], q[0])
+    total = sum(q)
     return linalg.solve(L + 1, np.array([v - total / N for v in q], dtype=object)), total
 
 
@@ -70,7 +70,7 @@ def mean_round_late(p, q, x, k, last):
 def secular(p, q, mu):
     """sum_j q_j/(mu + p_j)."""
     terms = [b / (mu + a) for a, b in zip(p, q, strict=True)]
-    return sum(terms[1:], terms[0])
+    return sum(terms)
 
 
 def growing_state(p, mu):
@@ -83,7 +83,7 @@ def excess(law, p):
     """sum_j q_j/p_j - 1 set by set: P(S) (N - |S|)/(N |S|) sum_{j in S} 1/p_j, 0 only for the set of everybody."""
     N = len(p)
     terms = [sum((c * Fraction(N - len(S), N * len(S)) / p[j - 1] for j in S), 0 * c) for c, S in law]
-    return sum(terms[1:], terms[0])
+    return sum(terms)
 
 
 def small_step_round_scaffold(x, k, S):
@@ -94,5 +94,5 @@ def small_step_round_scaffold(x, k, S):
 
 def slow_weights_scaffold(p, q):
     """w such that x + sum_i w_i k_i keeps its mean under `small_step_round_scaffold`: (q_i - mean of q)/p_i."""
-    level = sum(q[1:], q[0]) / len(q)
+    level = sum(q) / len(q)
     return [(b - level) / a for a, b in zip(p, q, strict=True)]

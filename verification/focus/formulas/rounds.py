@@ -14,7 +14,7 @@ def focus_round(h, c, eta, tau, S, x, y, g):
         point = stale_point(curvature, eta, (1 - eta * curvature) ** (tau - 1), x, z) if k in S else z
         stored.append(curvature * (point - centre))
     change = [new - old for new, old in zip(stored, g, strict=True)]
-    y = y + sum(change[1:], change[0])
+    y = y + sum(change)
     return x - eta * y, y, stored
 
 
