@@ -29,7 +29,6 @@ import numpy as np
 from fltheory.core.elements import Symbolic, functions
 from fltheory.core.errors import BadInput, Inexact, refuse
 from fltheory.core.libraries import have, need
-from fltheory.core.residues import BITS, Residues
 
 Number = Any  # annotation of a declared number: an int, Fraction, "1/20", float or symbol, moved between domains
 StepSize = Any   # the same for a number that multiplies gradients: length^2 per unit of the loss
@@ -345,30 +344,6 @@ class Modular(Domain):
 
     def owns(self, value):
         return type(value).__name__ == "fmpz_mod"
-
-
-class Words(Modular):
-    """Integers modulo a prime below 2^31 as arrays of machine words: whole rounds at once, at the speed of floats."""
-
-    library = "numpy"
-
-    def __init__(self, prime):
-        super().__init__(prime)
-        if prime.bit_length() > BITS:
-            refuse("prime", prime, f"machine words hold residues modulo primes below 2^{BITS}", "Use Modular(prime).")
-
-    def scalar(self, value):
-        return Residues(self.residue(value), self.prime)
-
-    def array(self, values):
-        values = values if isinstance(values, np.ndarray) else entries(values)
-        if values.dtype.kind in "iu":
-            return Residues(values, self.prime)
-        return Residues(np.array([self.residue(v) for v in values.reshape(-1)], dtype=np.int64).reshape(values.shape),
-                        self.prime)
-
-    def owns(self, value):
-        return isinstance(value, (Residues, np.int64))
 
 
 class Field(Domain):

@@ -11,18 +11,16 @@ from fltheory.core import linalg
 from fltheory.core.errors import (
     CertificateFailed,
     NoFixedPoint,
-    NotKept,
     TooLarge,
     is_one_of,
     refuse,
 )
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
-from fltheory.core.operators.mixture import Mixture, along
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.outcomes import mixtures
 from fltheory.core.operators.probe import layout, probe_init, probe_model
-from fltheory.core.operators.reach import Reach, everything, reachable
+from fltheory.core.operators.reach import Reach, everything, reachable, reduced
 from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
@@ -391,32 +389,11 @@ def _built(algorithm, problem, law, noise, start, domain, reach):
         reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noisy, featured)
     J, z0 = probe_init(alg, prob, lay)
     if reach.dimension < lay.size:
-        mixes = [_reduced(mix, reach, J, z0, domain) for mix in mixes]
+        mixes = [reduced(mix, reach, J, z0, domain) for mix in mixes]
     origin = z0 if reach.dimension < lay.size else 0 * z0
     variance = domain.scalar(fraction(noise) ** 2 / problem.d)
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
-
-
-def _reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
-    """Reduce to the reachable subspace, after verifying in this arithmetic that every round keeps it.
-
-    What was found modulo primes, or for other numbers, is believed here only: exactly in exact arithmetics, as balls
-    that contain 0, and in floats to 1e-9 of the largest term.
-    """
-    local = reach.to(domain)
-    gap = np.concatenate([mix.leaving(local, z0).reshape(-1), along(local.W, J[None]).reshape(-1)])
-    if domain is FLOAT:
-        size = max(1.0, mix.largest) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
-        kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size
-    elif domain.exact:
-        kept = all(v == 0 for v in gap)
-    else:
-        kept = all(v.contains(0) for v in gap)
-    if not kept:
-        raise NotKept("the rounds do not keep the subspace found for other numbers of the same data (symbols at a generic "
-                      "point, another step size), or rounding hides that they do: use start='any', or exact data")
-    return mix.reduce(list(reach.rows), local.V, z0)
 
 
 __all__ = ["FixedPoint", "Operator", "Stationary", "derive"]

@@ -4,7 +4,7 @@ Conserved quantities (SCAFFOLD's c = sum p_i c_i, FOCUS's y = sum g_i) put eigen
 in floats no tolerance finds them. The smallest subspace V such that init(x0) lies in z0 + V for all x0 and every
 round keeps z0 + V is what rounds at random points of it span, modulo a prime: no matrix is needed, and numbers do
 not grow. Its dimension modulo a prime is never above the true one, and an annihilator W that is verified to be kept
-proves that it is not below: `operator._reduced` verifies W in the arithmetic of every operator.
+proves that it is not below: `reduced` verifies W in the arithmetic of every operator.
 """
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.algorithms.base import advance
-from fltheory.core.errors import BadInput
+from fltheory.core.errors import BadInput, NotKept
 from fltheory.core.laws.draw import Slots, everyone
+from fltheory.core.operators.mixture import Mixture, along
 from fltheory.core.operators.outcomes import pieces, spanning
 from fltheory.core.operators.probe import Layout, layout, probe_init
-from fltheory.core.residues import Residues, Span, word_prime
-from fltheory.core.scalars import Words
+from fltheory.core.residues import Residues, Span, Words, rational_reconstruct, word_prime
+from fltheory.core.scalars import FLOAT
 
 MARGIN = 40          # bits by which a lifted fraction is shorter than what chance would give
 MOST_PRIMES = 200    # of a lift: fractions of up to about 3,000 bits above and below the line
@@ -138,6 +138,27 @@ def reachable(algorithm, problem, law, noise=False, featured=False) -> Reach:
                            "rates are those of any start, and an eigenvalue 1 may belong to a conserved quantity")
 
 
+def reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
+    """Reduce to the reachable subspace, after verifying in this arithmetic that every round keeps it.
+
+    What was found modulo primes, or for other numbers, is believed here only: exactly in exact arithmetics, as balls
+    that contain 0, and in floats to 1e-9 of the largest term.
+    """
+    local = reach.to(domain)
+    gap = np.concatenate([mix.leaving(local, z0).reshape(-1), along(local.W, J[None]).reshape(-1)])
+    if domain is FLOAT:
+        size = max(1.0, mix.largest) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
+        kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size
+    elif domain.exact:
+        kept = all(v == 0 for v in gap)
+    else:
+        kept = all(v.contains(0) for v in gap)
+    if not kept:
+        raise NotKept("the rounds do not keep the subspace found for other numbers of the same data (symbols at a generic "
+                      "point, another step size), or rounding hides that they do: use start='any', or exact data")
+    return mix.reduce(list(reach.rows), local.V, z0)
+
+
 FREED = ("linear terms free, because these data give the reachable subspace no short rational form: it is the one "
          "reachable for some linear terms, so rates may be those of directions that these data never use")
 
@@ -187,7 +208,7 @@ def _short(residues, modulus):
     """Fractions of residues, all far shorter than chance would give, or None."""
     out = np.empty(residues.shape, dtype=object)
     for k, v in enumerate(residues.reshape(-1)):
-        f = linalg.rational_reconstruct(int(v), modulus)
+        f = rational_reconstruct(int(v), modulus)
         if f is None or max(abs(f.numerator), f.denominator)**2 << MARGIN > modulus:
             return None
         out.reshape(-1)[k] = f
@@ -278,4 +299,4 @@ class _Explorer:
         return np.asarray(out).view(np.ndarray)
 
 
-__all__ = ["Reach", "everything", "reachable"]
+__all__ = ["Reach", "everything", "reachable", "reduced"]

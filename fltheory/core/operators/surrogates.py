@@ -15,8 +15,8 @@ from fltheory.core.operators.outcomes import FEW, cohorts, pieces, spanning
 from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import check_domain, prepare
 from fltheory.core.problems.base import Problem, check_weights
-from fltheory.core.residues import Residues, word_prime
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Words, is_count
+from fltheory.core.residues import Residues, Words, word_prime
+from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, is_count
 
 MOST_CLIENTS = 300   # linear losses are probed in n dimensions
 MOST_SYMBOLIC = 16   # clients up to which the step size is kept as a symbol
