@@ -46,9 +46,8 @@ def quadratics(draw):
     if L == 0:
         return None
     eta = share / (L * max(f.norm1(f.a_vector(solver, t, value)) for t in taus))
-    return surrogate(
-        "random quadratic", problem, taus, eta, solver, value, sigma, rounds, x0,
-        says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
+    return surrogate("random quadratic", problem, taus, eta, solver, value, sigma, rounds, x0,
+                     says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
 
 
 def hubers(draw):

@@ -361,10 +361,11 @@ class ManySampled(ManyKinked, Sampled):
     """The same under sampling."""
 
 
-many_kinked = ManySampled(
-    "a billion kinked clients", Kinked(1, "1/2"), ft.FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2),
-    ft.WithReplacement(1), noise=1, x0=[0], rounds=2, m=10**9, q=10**9, gap=Fraction(0), kappa2=Fraction(0), shared=0,
-    part="round", says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
+many_kinked = ManySampled("a billion kinked clients", Kinked(1, "1/2"),
+                          ft.FedNova(Fraction(1, 32), (2,), averaging="plain", tau_eff=2), ft.WithReplacement(1),
+                          noise=1, x0=[0], rounds=2, m=10**9, q=10**9, gap=Fraction(0), kappa2=Fraction(0), shared=0,
+                          part="round",
+                          says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
 too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3, x0=[2, 2])
 _everywhere = [*solvers, *one_per_term, many_kinked, half_proximal, e1_crowd, e1_small, too_large]
 

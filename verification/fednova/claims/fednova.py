@@ -223,8 +223,8 @@ cor3 = ft.illustrate([corollary3(t) for t in (10, 100, 1000)])
 
 
 @ft.claim(
-    "cor3-o-as-printed", on=cor3, needs=_cor3_needs,
-    finding="e8b", at=("tau=100", "tau=1000"), script="witnesses/e8b.py",
+    "cor3-o-as-printed", on=cor3, needs=_cor3_needs, finding="e8b", at=("tau=100", "tau=1000"),
+    script="witnesses/e8b.py",
     step="eta is substituted into the second term of (182); the factor 1/eta's tau does not cancel",
     reading="The hidden constants are those of the paper's own proof (eq 182: 8L, 24L, 96L^2), so that eq 183 is a "
             "statement about numbers; the step is the prescribed one, rational because T = 100 tau^3. The start is at "

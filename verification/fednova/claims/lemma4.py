@@ -118,10 +118,10 @@ def lem4_constants_as_printed(i):
 
 
 any_two = Symbols("a x", t=2)
-constants_symbolic = ft.Instance(
-    "any tau_1, tau_2, a", _opposite(any_two.a), ft.GeneralRule(1, 1, w=tuple(t / sum(any_two.t) for t in any_two.t)),
-    ft.Full(), domain=any_two.field, w=[t / sum(any_two.t) for t in any_two.t], general=True, says="any server model x",
-    **any_two.these("a x t"))
+constants_symbolic = ft.Instance("any tau_1, tau_2, a", _opposite(any_two.a),
+                                 ft.GeneralRule(1, 1, w=tuple(t / sum(any_two.t) for t in any_two.t)), ft.Full(),
+                                 domain=any_two.field, w=[t / sum(any_two.t) for t in any_two.t], general=True,
+                                 says="any server model x", **any_two.these("a x t"))
 
 
 @ft.claim("lem4-constants-corrected", covers={"tau": "all"},

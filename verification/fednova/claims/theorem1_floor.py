@@ -7,14 +7,7 @@ from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as s
 from verification.fednova.formulas import appendix_c as c
-from verification.fednova.instances import (
-    Local,
-    Symbols,
-    plane,
-    scalar,
-    surrogate,
-    two_clients,
-)
+from verification.fednova.instances import Local, Symbols, plane, scalar, surrogate, two_clients
 
 
 # ---- the floor to leading order ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Section 5 and Appendix F: FedNova's rule, its consistency, Theorem 3."""
+"""Appendix F: Theorem 3 on periodic schedules."""
 import itertools
 from fractions import Fraction
 from functools import lru_cache
@@ -7,13 +7,12 @@ import numpy as np
 import sympy
 
 import fltheory as ft
-from fltheory.core.scalars import is_rational
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
 from verification.fednova.claims.surrogate import many_kinked
 from verification.fednova.formulas import theorem3 as g
-from verification.fednova.instances import SOLVERS, plane, scalar, two_clients
+from verification.fednova.instances import SOLVERS, Local, declared, plane, read, scalar, two_clients
 
 
 def rounds_of(i):
@@ -23,9 +22,7 @@ def rounds_of(i):
     if i.rounds is not None:
         period = [k for k, c in enumerate(counted) for _ in range(c)]
         counted = [sum(k == period[t % len(period)] for t in range(i.rounds)) for k in range(len(counted))]
-    p = [ft.fraction(v) for v in i.problem.weights]
-    return [(c, taus, i.tau_eff or sum(q * f.norm1(f.a_vector(i.solver, t, i.value)) for q,
-                                       t in zip(p, taus, strict=True)))
+    return [(c, taus, i.tau_eff or f.dot(i.p, [f.norm1(f.a_vector(i.solver, t, i.value)) for t in taus]))
             for c, (_, taus) in zip(counted, i.blocks, strict=True) if c]
 
 
@@ -90,27 +87,28 @@ def left_side(i, weighted=False, smallest=False):
         return min((v for v, _ in squares), key=float)
     q = [i.domain.scalar(weight[taus]) if weighted else 1 for _, taus in squares]
     total = sum(w * v for w, (v, _) in zip(q, squares, strict=True)) / sum(q)
-    return ft.fraction(total) if is_rational(total) else total
+    return read(total)
 
 
 @lru_cache(4)  # every hypothesis and term of one claim asks for it
 def parts(i, weighted, prefixes):
     """Everything on the right-hand side, and the cap of beta^2 under (152) in every round."""
-    rounds, p = rounds_of(i), [ft.fraction(v) for v in i.problem.weights]
-    prefixes = prefixes and i.solver == "proximal"
-    constants = [g.constants(i.solver, i.value, taus, p, tau_eff, prefixes) for _, taus, tau_eff in rounds]
+    rounds, prefixes = rounds_of(i), prefixes and i.solver == "proximal"
+    constants = [g.constants(i.solver, i.value, taus, i.p, tau_eff, prefixes) for _, taus, tau_eff in rounds]
     A, B, C = g.averages(constants, [c * (tau_eff if weighted else 1) for c, _, tau_eff in rounds])
-    L, longest = ft.fraction(i.constants.L), max(f.norm1(f.a_vector(i.solver, t, i.value)) for _, taus, _ in rounds
-                                                 for t in taus)
-    largest = max(c[2] for c in constants)
-    cap = (f.beta2_under_corrected_cap(i.eta, L, largest) if prefixes and largest
-           else f.beta2_under_cap(i.eta, L, longest))
+    longest, largest = max(map(f.norm1, every_a(i))), max(c[2] for c in constants)
+    cap = (f.beta2_under_corrected_cap(i.eta, i.L, largest) if prefixes and largest
+           else f.beta2_under_cap(i.eta, i.L, longest))
     beta2 = i.beta2 if "beta2" in i.extra else 1 + i.share * (cap - 1)
-    kappa2 = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(p, beta2)
+    kappa2 = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(i.p, beta2)
     mean = sum(c * tau_eff for c, _, tau_eff in rounds) / Fraction(sum(c for c, _, _ in rounds))
-    return {"A": A, "B": B, "C": C, "L": L, "cap": cap, "beta2": beta2, "kappa2": kappa2, "tau_eff": mean,
-            "sigma2": ft.fraction(i.noise) ** 2,
-            "m": i.extra.get("m", i.problem.n), "p": p}
+    return {"A": A, "B": B, "C": C, "L": i.L, "cap": cap, "beta2": beta2, "kappa2": kappa2, "tau_eff": mean,
+            "sigma2": i.sigma**2, "m": i.extra.get("m", i.n), "p": i.p}
+
+
+def every_a(i):
+    """The vectors a_i(t) of every client in every kind of round."""
+    return [f.a_vector(i.solver, t, i.value) for _, taus in i.blocks for t in taus]
 
 
 def gap(i):
@@ -134,31 +132,29 @@ def right_side(i, weighted=False, prefixes=False):
 LONGEST_LAW = 20  # rounds of a period that are worth a law of their own; longer periods go block by block
 
 
-# ---- Theorem 3 --------------------------------------------------------------------------------------------
+class Scheduled(Local):
+    """FedNova under a periodic schedule: `tau_eff` a constant, or None for the round-wise default."""
+
+    @property
+    def tau_eff(self):
+        return declared(self.stated.algorithm.tau_eff)
+
+
 def schedule(name, problem, blocks, eta, solver="vanilla", value=None, sigma=0, rounds=None, x0=None, tau_eff=None,
-             beta2=None,
-             domain=ft.RATIONAL, says="", kind=ft.Instance, **extra):
-    """FedNova under a periodic schedule: blocks ((count, steps), ...) repeated; tau_eff a constant, or None for the
-    round-wise default."""
-    eta, value = ft.fraction(eta), None if value is None else ft.fraction(value)
+             beta2=None, domain=ft.RATIONAL, says="", **extra):
+    """A periodic schedule of blocks ((count, steps), ...)."""
     blocks = tuple((count, tuple(taus)) for count, taus in blocks)
     short = sum(c for c, _ in blocks) <= LONGEST_LAW
-    period = [taus for count, taus in blocks for _ in range(count)] if short else None
-    law = None if period is None else ft.Replay([(range(problem.n), taus) for taus in period])
-    tau_eff = None if tau_eff is None else ft.fraction(tau_eff)
-    declared = {} if beta2 is None else {"beta2": ft.fraction(beta2)}
-    return kind(name, problem, ft.FedNova(eta, None, SOLVERS[solver](value), tau_eff=tau_eff), law,
-                noise=ft.fraction(sigma),
-                domain=domain,
-                x0=[0] * problem.d if x0 is None else x0, solver=solver, value=value, rounds=rounds,
-                blocks=blocks,
-                tau_eff=tau_eff, says=says, **declared, **extra)
+    law = ft.Replay([(range(problem.n), taus) for count, taus in blocks for _ in range(count)]) if short else None
+    extra |= {} if beta2 is None else {"beta2": ft.fraction(beta2)}
+    algorithm = ft.FedNova(ft.fraction(eta), None, SOLVERS[solver](declared(value)), tau_eff=declared(tau_eff))
+    return Scheduled(name, problem, algorithm, law, noise=sigma, domain=domain, x0=[0] * problem.d if x0 is None else x0,
+                     rounds=rounds, blocks=blocks, says=says, **extra)
 
 
 def _kinked(tau_eff):
     algorithm = ft.FedNova(Fraction(1, 8), (2,), tau_eff=tau_eff)
-    return many_kinked.but(algorithm=algorithm, blocks=((1, (2,)),), tau_eff=tau_eff, beta2=Fraction(1),
-                             general=False)
+    return many_kinked.but(algorithm=algorithm, blocks=((1, (2,)),), tau_eff=tau_eff, beta2=Fraction(1), general=False)
 
 
 THREE = ((1, (1, 2, 4)), (1, (3, 1, 1)), (1, (2, 2, 2)))
@@ -173,8 +169,7 @@ constant = [
     schedule("drift dominates", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)), (1, (6, 2))), "1/2000",
              tau_eff=3, beta2=3),
     schedule("drift dominates, momentum", scalar([1, 3], [1, -1], ["3/4", "1/4"]), ((1, (2, 6)),), "1/4000",
-             "momentum", "1/2", tau_eff=3,
-             beta2=3),
+             "momentum", "1/2", tau_eff=3, beta2=3),
     _kinked(Fraction(2)),
 ]
 
@@ -183,18 +178,14 @@ def _needs(prefixes, constant=False, solvers=False):
     def of(*names):
         return lambda i: tuple(parts(i, False, prefixes)[n] if isinstance(n, str) else n for n in names)
 
-    def entries(i):
-        return 0, min(min(f.a_vector(i.solver, t, i.value)) for _, taus in i.blocks for t in taus)
-
     def spread(i):
         return max(t for _, _, t in rounds_of(i)), min(t for _, _, t in rounds_of(i))
     drift = r"4\eta^2L^2C'\le\frac1{2\beta^2+1}" if prefixes else r"\eta L\max_i\|a_i\|_1\sqrt{2\beta^2+1}\le\frac12"
-    needs = [ft.Hypothesis("non-negative a", r"$a_{i,k}(t)\ge0$", entries),
+    needs = [ft.Hypothesis("non-negative a", r"$a_{i,k}(t)\ge0$", lambda i: (0, min(map(min, every_a(i))))),
              ft.Hypothesis("beta^2", r"$\beta^2\ge1$", of(1, "beta2")),
              ft.Hypothesis("step cap (152), drift", f"${drift}$ in every round, squared", of("beta2", "cap")),
              ft.Hypothesis("step cap (152), server", r"$2\eta L\tau_{\rm eff}^{(t)}\le1$ in every round",
-                           lambda i: (2 * i.eta * ft.fraction(i.constants.L) * max(t for _, _, t in rounds_of(i)),
-                                      1)),
+                           lambda i: (2 * i.eta * i.L * max(t for _, _, t in rounds_of(i)), 1)),
              ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", of(0, "kappa2")),
              ft.Hypothesis("bounded below", r"$F_{\inf}>-\infty$", lambda i: (0, gap(i)))]
     if constant:
@@ -211,15 +202,13 @@ too_large = schedule("step above the cap", plane(), THREE, "1/2", rounds=6, x0=[
 prox_alpha1 = schedule("FedNova, prox-alpha1", two_clients(), ((1, (1, 2)),), "1/4", "proximal", 1, tau_eff=1, beta2=1,
                        says="alpha = 1: |a_i|_1 = 1, so FedNova with tau_eff = 1 is FedAvg")
 prox_alpha1_finite = schedule("FedNova, prox-alpha1, T=100", two_clients(), ((1, (1, 2)),), "1/4", "proximal", 1,
-                              rounds=100, x0=["1/7"],
-                              tau_eff=1, beta2=1, says="started at its fixed point 1/7")
+                              rounds=100, x0=["1/7"], tau_eff=1, beta2=1, says="started at its fixed point 1/7")
 
 
 def long_period(M, period, eta, tau_eff=None, name=""):
     """E4: one round with steps (1, M), then rounds with steps (1, 1)."""
     return schedule(name or f"one long round of {M} in {period}", two_clients(), ((1, (1, M)), (period - 1, (1, 1))),
-                    eta, tau_eff=tau_eff,
-                    beta2=1, domain=ft.Balls(256), says="tau_eff is the round-wise default" if tau_eff is None
+                    eta, tau_eff=tau_eff, beta2=1, domain=ft.Balls(256), says="tau_eff is the round-wise default" if tau_eff is None
                     else "constant tau_eff")
 
 
@@ -228,8 +217,7 @@ e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t
 
 
 @ft.claim("thm3-as-printed", on=[*constant, prox_alpha1, prox_alpha1_finite, e4, *e4_constant, too_large],
-          needs=_needs(False),
-          bound=True, finding="e4",
+          needs=_needs(False), bound=True, finding="e4",
           reading="The explicit form (147) with the constants of its proof, plain averages over rounds, rule (12) with "
                   "its round-wise tau_eff as recommended, and the smallest round on the left. Infinite T, where the "
                   "value of tau_eff in the first term plays no part.",
@@ -237,16 +225,15 @@ e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t
                    "decay or momentum solvers.")
 def thm3_as_printed(i):
     r"""For any $\tau_i(t)$ and $a_i(t)\ge0$, under (152) in every round, FedNova with rule (12) obeys
-    $$\min_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}+\frac{4\eta
-    L\sigma^2\widetilde A}m
+    $$\min_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
+    +\frac{4\eta L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C$$
     with plain averages $\widetilde A,\widetilde B,\widetilde C$ over the rounds of $A,B,C$ at $w=p$."""
     return ft.at_most(left_side(i, smallest=True), right_side(i))
 
 
-ft.finding("e1-thm3", kind="counterexample", breaks="thm3-as-printed", at=("FedNova, prox-alpha1",
-                                                                           "FedNova, prox-alpha1, T=100"),
-           script="witnesses/e1_thm3.py",
+ft.finding("e1-thm3", kind="counterexample", breaks="thm3-as-printed",
+           at=("FedNova, prox-alpha1", "FedNova, prox-alpha1, T=100"), script="witnesses/e1_thm3.py",
            step="eq (69) replaces the prefix coefficients by a_s; Appendix F inherits it through eqs 81-91",
            reading="alpha = 1 gives |a_i|_1 = 1, so FedNova with tau_eff = sum p_i |a_i|_1 = 1, constant over rounds, "
                    "is FedProx itself; e1-own-eta has the prescribed step.",
@@ -398,8 +385,8 @@ def hubers(constant):
 def thm3_restricted(i):
     r"""With constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and $a_i(t)$ decided before the
     gradients of the round are drawn, under (152) in every round,
-    $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}+\frac{4\eta
-    L\sigma^2\widetilde A}m
+    $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
+    +\frac{4\eta L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C.$$
     """
     return ft.at_most(left_side(i), right_side(i))

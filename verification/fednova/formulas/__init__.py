@@ -1,8 +1,7 @@
 """FedNova (Wang, Liu, Liang, Joshi, Poor, NeurIPS 2020): the paper's closed forms, by equation number.
 
-Plain numbers and arrays in and out; written from the paper, knowing nothing of the algorithms' code.
-Notation: p data weights, w surrogate weights, a_i accumulation vectors, eta client step, tau_i local steps,
-m clients, L smoothness, (beta2, kappa2) of Assumption 3, gap = F~(x0) - F~_inf.
+Plain numbers and arrays in and out; written from the paper, knowing nothing of the algorithms' code. `paper.toml` has the
+notation; gap = F~(x0) - F~_inf.
 """
 import math
 from fractions import Fraction
