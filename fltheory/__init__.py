@@ -70,6 +70,7 @@ _PUBLIC = {
     "verdicts.claims.instance": ["Instance", "illustrate"],
     "core.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
     "core.evidence": ["Bounds", "Terms"],
+    "verdicts.claims.floors": ["chi_square_floor", "floor_of"],
     "verdicts.claims.proofs": ["local_mass", "local_run", "server_step"],
     "verdicts.claims.search": ["Family", "Search"],
     "workbench.conformance.report": ["assert_conforms", "conforms"],

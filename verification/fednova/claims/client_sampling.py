@@ -4,7 +4,6 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.laws.draw import Draw
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c
@@ -36,7 +35,7 @@ def server_moves(i, changes):
         members = np.arange(problem.n)[who] if isinstance(who, slice) else who
         change = i.domain.array(np.array(changes(members), dtype=object))
         mass = i.domain.array((i.eta * t[members])[:, None])
-        draw = Draw(who, present, np.ones(len(members), dtype=np.int64))
+        draw = ft.everyone(len(members), 1, present)._replace(who=who)
         out.append((prob, members, read(algorithm.server(0 * change[0], problem.at(who), draw, change, mass))))
     return out
 

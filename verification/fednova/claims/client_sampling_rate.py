@@ -4,7 +4,6 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.laws.draw import Draw
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
@@ -324,7 +323,7 @@ class Crowd(Sampled):
     def _cohort(self, k):
         """(slope, offset) of the coded round when k of the q draws fall on the second group."""
         who = np.array([0] * (self.q - k) + [1] * k)
-        draw = Draw(who, np.ones(self.q, dtype=np.int64), np.array(self.taus)[who])
+        draw = ft.everyone(self.q, np.array(self.taus)[who])._replace(who=who)
         problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
         at = [ft.fraction(algorithm.round(problem, algorithm.init(problem, ft.RATIONAL.array(np.array([x]))),
                                           draw).x[0])

@@ -4,7 +4,6 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.verdicts.claims.floors import chi_square_floor, floor_of
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
@@ -83,14 +82,14 @@ def thm2_sharper(i):
 
 def measured_floor(i):
     """The chi-square floor of the stationary law, of the run, and from below where Lemma 3 is an equality."""
-    floor = floor_of(i, i.beta2)
+    floor = ft.floor_of(i, i.beta2)
     error = ft.fraction(i.op.mean_gradient_square(i.problem.surrogate(floor.w), None, i.x0))
     exact = ft.fraction(i.op.mean_gradient_square(i.problem, None, i.x0))
-    legs = [chi_square_floor(exact, floor, error, i.c, "stationary E|grad F|^2 of the coded round")]
+    legs = [ft.chi_square_floor(exact, floor, error, i.c, "stationary E|grad F|^2 of the coded round")]
     if i.simulate:  # unit Hessians: |grad F|^2 is the squared distance to the optimum
         measured = i.run.floor(level=1 - ALARM)
         legs += [ft.agrees(measured, exact, "measured floor"),
-                 chi_square_floor(measured, floor, error, i.c, "its bound")]
+                 ft.chi_square_floor(measured, floor, error, i.c, "its bound")]
     below = (1 - i.c) * floor.value - (1 / i.c - 1) * error
     return [*legs, ft.at_most(max(below, ft.fraction(0)), exact, "the floor from below (two clients, one Hessian)")]
 
