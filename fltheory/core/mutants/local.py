@@ -11,7 +11,8 @@ from fltheory.core.algorithms.fednova import FedNova
 from fltheory.core.algorithms.mifa import Mifa
 from fltheory.core.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla, descend
 from fltheory.core.arrays import arange, put, spread, take
-from fltheory.core.mutants.base import alike, altered, changed
+from fltheory.core.mutants.base import altered, changed
+from fltheory.core.records import unread
 from fltheory.core.scalars import Number
 
 
@@ -253,9 +254,8 @@ class Decaying(Algorithm):
         return Pace(x0, (0 * problem.p + 1)[:, None] if self.gamma is None else (0 * problem.p + 1)[:1])
 
     def round(self, problem, s, draw):
-        paced = alike(type(self.base), self.base)
         here = s.pace if self.gamma is not None else take(s.pace, draw.who)
-        object.__setattr__(paced, "lr", self.lr * here)   # one per client is no record's step size
+        paced = unread(self.base, lr=self.lr * here)   # one per client is no record's step size
         if self.gamma is not None:
             pace = s.pace * self.gamma
         else:
