@@ -27,6 +27,9 @@ NOT_CALLED = {
     "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
     "Identification": "a result: made by identify",
     "WorstSchedule": "a result: made by worst_schedule", "ScheduleSteps": "a result: made by schedule_steps",
+    "WorstCase": "a result: made by worst_case", "Lyapunov": "a result: made by lyapunov",
+    "ASSUMED": "a hypothesis that every claim may name", "linalg": "a module, with tests of its own",
+    **dict.fromkeys(("local_mass", "local_run", "server_step"), "a step of a proof in symbols, see the tests of proofs"),
     **dict.fromkeys(ft._PUBLIC["core.errors"], "an exception"),
 }
 
@@ -103,6 +106,8 @@ RUN = {"rounds": 2, "replicates": 2, "seed": 0, "noise": None, "x0": None, "metr
        "tail": 0.25, "chunk": 1, "device": "cpu", "checkpoint": None}
 SIDES = {"lhs": [1, 2], "rhs": [1, 2], "label": ""}
 COMMON = {"steps": 2, "noise": 0, "batch": None}
+
+KIND, (ETA,) = ft.SmoothConvex(1, "1/10"), ft.Field("eta").symbols
 
 CALLS = {
     "Quadratic": {"H": [[[1]], [[2]]], "c": [[0], [1]], "weights": ["1/2", "1/2"], "name": ""},
@@ -190,6 +195,26 @@ CALLS = {
     "induction": {"base": [(1, 1)], "step": [(1, 1)], "over": "tau"},
     "limit": {"expression": 1, "symbol": "a", "at": 0},
     "nonnegative": {"polynomial": 1},
+    "Bounds": {"low": 1, "high": 2},
+    "declare": {"values": [1, "1/2"], "what": "numbers"},
+    "fraction": {"value": "1/2"},
+    "everyone": {"n": 2, "steps": 2},
+    "SmoothConvex": {"L": 1, "mu": "1/10"},
+    "Smooth": {"L": 1, "mu": None},
+    "QuadraticClass": {"L": 1, "mu": "1/10"},
+    "Dissimilar": {"beta2": 2, "kappa2": 1},
+    "worst_case": {"algorithm": fedavg(), "classes": KIND, "law": ft.Full(), "measure": "distance", "initial": "distance",
+                   "rounds": 1, "counts": None, "clients": 1, "weights": None, "noise": None, "start": "init", "certify": True},
+    "worst_case counted": {"algorithm": fedavg(), "classes": [KIND], "counts": [3],
+                           "initial": ["distance", lambda s: s.mean_square(s.grads(s.star)) <= 1]},
+    "lyapunov": {"algorithm": ft.FedAvg("1/5", 1), "classes": KIND, "law": None, "clients": 1, "weights": None, "centre": None,
+                 "invariants": None, "low": 0, "high": 1, "width": "1/4"},
+    "certified_over": {"algorithm": fedavg(), "classes": KIND, "left": lambda s: s.square(s.next - s.star),
+                       "terms": {"distance": (1, lambda s: s.square(s.x - s.star))}, "tight": "distance", "label": "",
+                       "initial": ()},
+    "certified_between": {"algorithm": ft.FedAvg(ETA, 1), "classes": KIND, "symbol": "eta", "between": ("1/2", 1),
+                          "left": lambda s: s.square(s.next - s.star), "terms": {"distance": (1, lambda s: s.square(s.x - s.star))},
+                          "label": "", "initial": ()},
     "assert_bias": lambda: {"subject": operator(), "expected": 0, "tolerance": "1/10", "reference": None, "level": 0.99},
     "assert_bias trace": lambda: {"subject": trace(), "expected": 0, "tolerance": 1, "reference": ["1/2"], "level": 0.99},
     "assert_claim": lambda: {"id": "a", "paths": paper(), "word": "SUPPORTED", "quick": True},

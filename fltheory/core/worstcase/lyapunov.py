@@ -6,6 +6,7 @@ every function of the classes and every state, the expected distance contracts a
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -43,7 +44,8 @@ class Lyapunov:
     centre: object = field(repr=False, default=None)
 
     def __str__(self):
-        return f"rate {float(self.rate):.4f} per round is certified by a quadratic form in {', '.join(self.names)}"
+        rate = math.ceil(self.rate * 1000) / 1000  # rounded to the safe side
+        return f"rate {rate} per round is certified by a quadratic form in {', '.join(self.names)}"
 
     def recheck(self) -> bool:
         """The decrease checked again, exactly and without a solver."""
