@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fltheory.core.arrays import EVERYONE, arange, is_torch, take, to_numpy
+from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Rows
+from fltheory.core.scalars import entries, is_count
 
 MASKS = 100_000  # entries of the masks of all local steps up to which they are made together
 
@@ -86,7 +88,16 @@ class Slots:
 
 
 def everyone(n, steps, present=None):
-    """A draw over all clients in order. steps (n,) ints; present (..., n) 0/1, default all ones."""
+    """A draw over all clients in order. n >= 1; steps: an int >= 1 or (n,) of them; present (..., n) 0/1, default all ones.
+
+    Raises BadInput for other counts and steps.
+    """
+    if not is_count(n):
+        refuse("n", n, "is an int >= 1", "Give the number of clients.")
+    if not (isinstance(steps, np.ndarray) and steps.dtype.kind == "i"):
+        steps = entries(steps, "steps")
+        if steps.shape not in ((), (n,)) or not all(is_count(v) for v in steps.reshape(-1)):
+            refuse("steps", steps, f"is an int >= 1, or one for each of the {n} clients", "Give local steps.")
     steps = np.broadcast_to(np.asarray(steps, dtype=np.int64), (n,) if present is None else np.shape(present))
     return Draw(EVERYONE, np.ones(n, dtype=np.int64) if present is None else present, steps)
 

@@ -10,12 +10,13 @@ import copy
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import refuse
+from fltheory.core.errors import listed, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.scalars import Field, fraction, need
 from fltheory.core.worstcase.certificate import interior, matrices, repaired, rounded
 from fltheory.core.worstcase.forms import Form, number
 from fltheory.core.worstcase.programme import Row
+from fltheory.core.worstcase.relation import check_sides
 from fltheory.core.worstcase.setting import of
 
 DEPTH = 10  # halvings of a piece before it is given up
@@ -30,10 +31,16 @@ def certified_between(algorithm, classes, law=None, *, symbol, between, left, te
     conditions of `initial` must hold for all multiples of a situation. HOLDS if pieces that cover [a, b] are all proved;
     INCONCLUSIVE otherwise, naming the first piece that is not.
     """
-    a, b = map(fraction, between)
+    check_sides(left, terms)
+    ends = listed(between, "between", "is a pair of rationals", "Give (a, b) with a < b.")
+    if len(ends) != 2:
+        refuse("between", between, "is a pair of rationals", "Give (a, b) with a < b.")
+    a, b = map(fraction, ends)
     if not a < b:
         refuse("between", (str(a), str(b)), "an interval has a < b", "Give its ends in order.")
     field = Field(symbol)
+    if len(field.names) != 1:
+        refuse("symbol", symbol, "is the name of one symbol", 'For example "eta".')
 
     def measure(s):
         return left(s) - sum((term(s) * c for c, term in terms.values()), Form())

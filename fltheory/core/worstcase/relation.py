@@ -1,11 +1,20 @@
 """A relation for claims: an inequality certified for all functions of given classes, with the smallest constant that does."""
 from __future__ import annotations
 
-from fltheory.core.errors import BadInput, refuse
+from fltheory.core.errors import BadInput, is_one_of, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.scalars import fraction
 from fltheory.core.worstcase.forms import Form
 from fltheory.core.worstcase.worst import worst_case
+
+
+def check_sides(left, terms):
+    """Refuse sides that are no function of the situation and no {name: (coefficient, function of the situation)}."""
+    if not callable(left):
+        refuse("left", left, "is a function of the situation", "For example lambda s: s.square(s.next - s.star).")
+    if not isinstance(terms, dict) or not all(isinstance(name, str) and isinstance(v, tuple) and len(v) == 2 and callable(v[1])
+                                              for name, v in terms.items()):
+        refuse("terms", terms, "is {name: (coefficient, function of the situation)}", "Name the terms of the right side.")
 
 
 def certified_over(algorithm, classes, law=None, *, left, terms, tight, label="", initial=(), **given) -> Comparison:
@@ -18,7 +27,8 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
     HOLDS only by a rational certificate; without one, or with a larger constant, it is INCONCLUSIVE: a witness of the programme
     is a float, and what is false needs an exact instance. Speaks of this algorithm, step, law and number of clients alone.
     """
-    if tight not in terms:
+    check_sides(left, terms)
+    if not is_one_of(tight, tuple(terms)):
         refuse("tight", tight, f"is one of the terms {sorted(terms)}", "Name the term whose constant is compared.")
     coefficient = fraction(terms[tight][0])
 

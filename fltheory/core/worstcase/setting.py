@@ -11,14 +11,14 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import BadInput, TooLarge, refuse
+from fltheory.core.errors import BadInput, TooLarge, is_one_of, listed, refuse
 from fltheory.core.laws.draw import Slots
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.operators.setting import prepare
 from fltheory.core.scalars import RATIONAL, fraction, is_count
 from fltheory.core.worstcase.classes import Dissimilar, FunctionClass
 from fltheory.core.worstcase.forms import Condition, Form, number, square
-from fltheory.core.worstcase.gram import Gram, built
+from fltheory.core.worstcase.gram import LARGEST, Gram, built
 from fltheory.core.worstcase.programme import Programme
 from fltheory.core.worstcase.view import View
 
@@ -154,21 +154,25 @@ def _conditions(found):
 def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clients=None, weights=None, noise=None, start="init",
        domain=RATIONAL):
     """The `Setting` of the arguments of `worst_case`; raises BadInput for what has no meaning."""
-    given = [classes] if isinstance(classes, (FunctionClass, Dissimilar)) else list(classes)
+    given = [classes] if isinstance(classes, (FunctionClass, Dissimilar)) else listed(
+        classes, "classes", "is a class of functions, or a list of them", "Give ft.SmoothConvex(L, mu), for example.")
+    counts = None if counts is None else listed(counts, "counts", "is a list of ints >= 1, one per class", "Give counts.")
     kinds, joint = [c for c in given if isinstance(c, FunctionClass)], [c for c in given if isinstance(c, Dissimilar)]
     wrong = [c for c in given if not isinstance(c, (FunctionClass, Dissimilar))]
     if wrong or not kinds:
         refuse("classes", wrong[0] if wrong else given, "is no class of functions", "Give ft.SmoothConvex(L, mu), for example.")
-    for what, value in (("clients", clients), ("rounds", rounds), *((("counts", c) for c in counts) if counts is not None else ())):
+    for what, value in (("clients", clients), ("rounds", rounds), *(("counts", c) for c in counts or ())):
         if value is not None and not is_count(value) and not isinstance(value, Symbolic):
             refuse(what, value, "is an int >= 1", "Give a count.")
     if clients is not None:
         if len(kinds) not in (1, clients):
             refuse("clients", clients, f"there are {len(kinds)} classes", "Give one class, or one per client.")
+        if clients > LARGEST:
+            raise TooLarge(f"{clients} listed clients need more than {LARGEST} abstract vectors: count identical clients (counts=)")
         kinds = kinds * (clients // len(kinds))
     if counts is not None and len(counts) != len(kinds):
         refuse("counts", counts, f"one per class, so {len(kinds)}", "Give as many counts as classes.")
-    if start not in ("init", "free") and not callable(start):
+    if not is_one_of(start, ("init", "free")) and not callable(start):
         refuse("start", start, 'is "init", "free" or a function of the situation giving {field: value}', "Choose one.")
     if noise is not None and fraction(noise) < 0:
         refuse("noise", noise, "a variance is not negative", "Give sigma^2 >= 0.")
