@@ -117,6 +117,16 @@ def assertions(i):
             ft.equal(int(f"{LEVEL:.4%} interval" in " ".join(bias.split())), 1, "the level")]
 
 
+@ft.claim("assertions-of-points", on=on.PREDICTED[:1], domain=HERE, rejects=these("bias-of-the-point", "rate-of-the-other-kind"))
+def assertions_of_points(i):
+    """Assertions on bias and rate pass at the right numbers and fail beside them, in rationals and in floats."""
+    op, best = i.op.exact(), ft.optimum(i.problem).x
+    bias, rate = op.fixed_point().x - best, i.op.rate()
+    calls = [lambda: ft.assert_bias(op, bias), lambda: ft.assert_bias(op, bias + 1),
+             lambda: ft.assert_linear_rate(i.op, rate, tolerance="1/1000"), lambda: ft.assert_linear_rate(i.op, rate**2 / 2)]
+    return ft.equal([int(bool(complaint(call))) for call in calls], [0, 1, 0, 1])
+
+
 @ft.claim("measured-limits", on=on.LIMITS, domain=HERE, rejects=these("floor-level"))
 def measured_limits(i):
     """A measured floor stays below a bound at the one-sided level that is asked for: Student's quantile in closed form."""
