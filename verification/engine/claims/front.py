@@ -120,10 +120,11 @@ def assertions(i):
 @ft.claim("assertions-of-points", on=on.PREDICTED[:1], domain=HERE, rejects=these("bias-of-the-point", "rate-of-the-other-kind"))
 def assertions_of_points(i):
     """Assertions on bias and rate pass at the right numbers and fail beside them, in rationals and in floats."""
-    op, best = i.op.exact(), ft.optimum(i.problem).x
-    bias, rate = op.fixed_point().x - best, i.op.rate()
+    op, floats, best = i.op.exact(), i.but(domain=ft.FLOAT).op, ft.optimum(i.problem).x
+    bias, rate = op.fixed_point().x - best, floats.rate()
     calls = [lambda: ft.assert_bias(op, bias), lambda: ft.assert_bias(op, bias + 1),
-             lambda: ft.assert_linear_rate(i.op, rate, tolerance="1/1000"), lambda: ft.assert_linear_rate(i.op, rate**2 / 2)]
+             lambda: ft.assert_linear_rate(floats, rate, tolerance="1/1000"),
+             lambda: ft.assert_linear_rate(floats, rate**2 / 2)]
     return ft.equal([int(bool(complaint(call))) for call in calls], [0, 1, 0, 1])
 
 
