@@ -96,7 +96,7 @@ def skewed_trace(values):
 @pytest.mark.parametrize("level", [0.99, 0.999])
 def test_intervals_of_skewed_values_do_not_miss_too_often(level):
     """20,000 means of 256 squares of rare values: Student's interval misses too often, the corrected one does not."""
-    u = Stream(17, "skewed").uniforms((REPETITIONS, 256))
+    u = Stream(17, "skewed").random((REPETITIONS, 256))
     squares = np.where(u < 0.1, 9.0 + u, u)
     expected = 0.5 + 0.1 * 9
     misses = [0, 0]

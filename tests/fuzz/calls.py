@@ -191,6 +191,8 @@ CALLS = {
     "agrees": {"measured": None, "predicted": 1},
     "at_most": SIDES | {"lhs": 1, "rhs": 2, "strict": False},
     "equal": SIDES,
+    "floor_of": {"i": instance(), "beta2": 2},
+    "chi_square_floor": {"measured": 0.1, "floor": ft.floor_of(instance()), "error": "1/10", "c": 1, "label": "floor"},
     "equivalent": {"first": (True, (1, 2)), "second": (True, (1, 2))},
     "induction": {"base": [(1, 1)], "step": [(1, 1)], "over": "tau"},
     "limit": {"expression": 1, "symbol": "a", "at": 0},

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -221,8 +222,7 @@ def test_damaged_tables_are_refused(tmp_path, damage):
 def test_without_torch_the_reason_is_said(monkeypatch, tmp_path):
     row = {"check": "a", "level": 0.1, "repetitions": 1, "alarms": 0, "low": 0.0, "high": 1.0, "power": 0.0}
     save([row], {"replay": {"intervals": []}}, tmp_path)
-    monkeypatch.setattr("fltheory.core.libraries.have", lambda library: False)
-    monkeypatch.setattr(module, "have", lambda library: False)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingLibrary, match="torch is not installed"):
         calibrate(1)
     (found,) = record([], [tmp_path])

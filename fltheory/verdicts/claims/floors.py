@@ -7,6 +7,7 @@ from fltheory.core.errors import refuse
 from fltheory.core.evidence import Comparison, Terms
 from fltheory.core.relations import at_most
 from fltheory.core.scalars import fraction
+from fltheory.verdicts.claims.instance import Instance
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,15 @@ class ChiSquareFloor:
         return self.chi2 * self.kappa2
 
     def bound(self, error, c=1) -> Terms:
-        """Bound of E|grad F|^2 where E|grad F~|^2 = error, for any split c > 0 (Young's inequality)."""
-        c = fraction(c)
+        """Bound of E|grad F|^2 where E|grad F~|^2 = error >= 0, for any split c > 0 (Young's inequality).
+
+        Raises BadInput for other numbers.
+        """
+        c, error = fraction(c, "c"), fraction(error, "error")
+        if c <= 0:
+            refuse("c", c, "splits a square by Young's inequality and is > 0", "Give a positive number, 1 for the usual split.")
+        if error < 0:
+            refuse("error", error, "is an expectation of squares, >= 0", "Give E|grad F~|^2.")
         spread = {} if self.beta2 == 1 else {"spread": (1 + c) * self.chi2 * (self.beta2 - 1) * error}
         return Terms(floor=(1 + c) * self.value, **spread, error=(1 + 1 / c) * error)
 
@@ -36,6 +44,8 @@ def floor_of(i, beta2=1) -> ChiSquareFloor:
     Raises BadInput if a client with p_i > 0 has w_i = 0 (chi^2 is infinite) or no kappa^2 exists at this beta^2.
     """
     from fltheory.core.operators.surrogates import surrogate_weights
+    if not isinstance(i, Instance):
+        refuse("i", i, "is no instance", "Write ft.floor_of(ft.Instance(name, problem, algorithm, law)).")
     p = [fraction(v) for v in i.problem.weights]
     w = [fraction(v) for v in surrogate_weights(i.algorithm, i.law, i.problem.n, i.problem.weights)]
     if any(a and not b for a, b in zip(p, w, strict=True)):
@@ -52,5 +62,8 @@ def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-s
     """A measured floor E|grad F|^2 is at most (1+c) chi^2 [(beta^2-1) error + kappa^2] + (1+1/c) error.
 
     measured: a number, or the interval of a run, which must lie below as a whole; error: E|grad F~|^2 there.
+    Raises BadInput if `floor` is no `floor_of(instance)`, or for numbers out of range.
     """
+    if not isinstance(floor, ChiSquareFloor):
+        refuse("floor", floor, "is no chi-square floor", "Write ft.floor_of(instance, beta2).")
     return at_most(measured, floor.bound(error, c), label)

@@ -80,7 +80,7 @@ def rational_random(stream, n, d, uniform=False) -> Quadratic:
     integers in [-3, 3]; weights are random integers 1..6 over their sum, or uniform.
     """
     def integers(label, low, high, shape):
-        return low + stream.child(label).integers(high - low + 1, shape)
+        return stream.child(label).generator().integers(low, high + 1, shape)
 
     B, D = integers("B", -2, 2, (n, d, d)), integers("diagonal", 1, 3, (n, d))
     k, c, w = integers("k", 1, 4, n), integers("c", -6, 6, (n, d)), integers("w", 1, 6, n)

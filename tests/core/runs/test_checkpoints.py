@@ -46,7 +46,7 @@ def test_killed_runs_resume_to_the_same_bits(tmp_path):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, tmp_path / "other", tmp_path / "whole"], cwd=root, env=environment, timeout=120,
                    check=True)
-    goals, killed = sorted(Stream(9, "kill").integers(300, 5).tolist()), []
+    goals, killed = sorted(Stream(9, "kill").generator().integers(300, size=5).tolist()), []
     for goal in goals:
         child = subprocess.Popen([*command, checkpoint, tmp_path / "resumed"], cwd=root, env=environment)
         try:

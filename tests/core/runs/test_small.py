@@ -16,7 +16,7 @@ from tests.core.runs.traces import LR, same, torch
 
 @pytest.mark.parametrize("steps", [3, (1, 4, 2), [[1, 2, 3], [5, 1, 1]]], ids=str)
 def test_masks_made_together_are_those_made_one_by_one(steps, monkeypatch):
-    here = everyone(3, steps, np.ones(np.broadcast_shapes((3,), np.shape(steps)), dtype=int))
+    here = everyone(3, np.array(steps), np.ones(np.broadcast_shapes((3,), np.shape(steps)), dtype=int))
     there = to_device(here, "cpu")
     together = list(there.local_steps())
     monkeypatch.setattr(module, "MASKS", 0)
