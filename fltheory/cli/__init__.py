@@ -10,10 +10,10 @@ import argparse
 import sys
 
 from fltheory import __version__
-from fltheory.cli import calibrate, decide, draw, measure, new, predict
+from fltheory.cli import calibrate, certify, decide, draw, measure, new, predict
 from fltheory.cli.progress import logged
 
-GROUPS = (decide, draw, measure, predict, new, calibrate)
+GROUPS = (decide, draw, measure, predict, new, calibrate, certify)
 
 
 def main(argv=None) -> int:

@@ -71,6 +71,7 @@ def lemma3_steps(k):
 
 RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k.tau),
          "lem4-corrected": lambda k: f.steps_lemma4_corrected(k.N, k.L, k.q, k.tau),
+         "half": lambda k: [(1 / (2 * k.L * (k.tau - 1))) ** 2], "eq94": lambda k: [1 / (4 * k.L ** 2 * (k.tau - 1))],
          "eq96": lambda k: [(1 / (3 * k.L * max(k.tau - 1, 1))) ** 2],
          "nc": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau) if k.beta > 0 else None,
          "any": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau),

@@ -64,8 +64,9 @@ def certified_between(algorithm, classes, law=None, *, symbol, between, left, te
 
 
 def _said(status, classes, symbol, a, b, terms, label, detail):
-    return Comparison(f"certified over {classes} for {symbol} in [{a}, {b}]", "left side", "right side", status, "exact", label,
-                      terms={name: str(c) for name, (c, _) in terms.items()}, detail=detail)
+    right = " + ".join(f"({c}) {name}" for name, (c, _) in terms.items())
+    return Comparison(f"certified over {classes} for {symbol} in [{a}, {b}]", "left side", right, status, "exact", label,
+                      detail=detail)
 
 
 def _piece(programme, symbol, low, high) -> bool:

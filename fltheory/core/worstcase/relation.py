@@ -1,11 +1,17 @@
 """A relation for claims: an inequality certified for all functions of given classes, with the smallest constant that does."""
 from __future__ import annotations
 
+import contextlib
+import contextvars
+
 from fltheory.core.errors import BadInput, is_one_of, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.scalars import fraction
+from fltheory.core.worstcase.certificate import Certificate, certify, holds
 from fltheory.core.worstcase.forms import Form
-from fltheory.core.worstcase.worst import worst_case
+from fltheory.core.worstcase.worst import asked, solved
+
+GIVEN_AWAY = 1e-5  # relative: a certificate of the given constant itself is looked for a little below it
 
 
 def check_sides(left, terms):
@@ -36,16 +42,54 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
         others = (term(s) * c for name, (c, term) in terms.items() if name != tight)
         return left(s) - sum(others, Form() if isinstance(left(s), Form) else 0.0)
     conditions = [lambda s: terms[tight][1](s) <= 1, *(initial if isinstance(initial, (list, tuple)) else [initial])]
-    relation, named = f"certified over {classes}", {name: fraction(c) for name, (c, _) in terms.items()}
+    relation = f"certified over {classes}"
+    setting = asked(algorithm, classes, law, measure, conditions, **given)
+    programme, shelf = setting.programme(), _SHELF.get()
+    kept = None if shelf is None else shelf.take(programme, coefficient)
     try:
-        found = worst_case(algorithm, classes, law, measure, initial=conditions, **given)
+        found = None if kept else solved(setting, programme)
     except BadInput as error:
         if "without limit" not in str(error):
             raise
-        return Comparison(relation, "unbounded", coefficient, INCONCLUSIVE, "float", label, terms=named, detail=str(error))
-    if found.bound is None:
-        return Comparison(relation, found.value, coefficient, INCONCLUSIVE, "float", label, terms=named,
+        return Comparison(relation, "unbounded", coefficient, INCONCLUSIVE, "float", label, detail=str(error))
+    certificate = kept or found.certificate or certify(programme, float(coefficient) * (1 - GIVEN_AWAY))
+    if certificate is None:
+        return Comparison(relation, found.value, coefficient, INCONCLUSIVE, "float", label,
                           detail=f"no certificate; the solver said {found.status}")
-    said = f"smallest constant of {tight}: {float(found.bound):.4g} certified, {found.value:.4g} found; given {coefficient}"
-    return Comparison(relation, found.bound, coefficient, HOLDS if found.bound <= coefficient else INCONCLUSIVE, "exact", label,
-                      coefficient - found.bound, coefficient / found.bound if found.bound > 0 else None, named, said)
+    if shelf is not None:
+        shelf.used.append(certificate)
+    bound, source = certificate.bound, "kept multipliers checked anew" if kept else f"the solver said {found.status}, {found.value}"
+    rest = ", ".join(f"{name} {fraction(c)}" for name, (c, _) in terms.items() if name != tight)
+    said = f"smallest certified constant of {tight}: {float(bound):.4g}{f' (beside {rest})' if rest else ''}; {source}"
+    return Comparison(relation, bound, coefficient, HOLDS if bound <= coefficient else INCONCLUSIVE, "exact", label,
+                      coefficient - bound, coefficient / bound if bound > 0 else None, detail=said)
+
+
+class Shelf:
+    """Certificates kept from before, used in the order of the calls of `certified_over` inside `shelved`, once they have been
+    checked anew, and those used there."""
+
+    def __init__(self, kept=()):
+        self.kept, self.used, self._next = list(kept), [], 0
+
+    def take(self, programme, coefficient) -> Certificate | None:
+        """The kept certificate of this call, None unless it holds for the programme and is no larger than the coefficient."""
+        at, self._next = self._next, self._next + 1
+        if at >= len(self.kept) or self.kept[at].bound > coefficient or not holds(programme, self.kept[at]):
+            return None
+        return self.kept[at]
+
+
+@contextlib.contextmanager
+def shelved(shelf):
+    """Inside, `certified_over` looks for its certificates on the shelf before it asks a solver, and leaves them there."""
+    before = _SHELF.set(shelf)
+    try:
+        yield shelf
+    finally:
+        _SHELF.reset(before)
+
+
+_SHELF = contextvars.ContextVar("certificates", default=None)
+
+__all__ = ["Shelf", "certified_over", "check_sides", "shelved"]

@@ -25,6 +25,11 @@ from fltheory.core.worstcase.view import View
 MOST_OUTCOMES = 4_096
 
 
+class _StarFirst(Exception):
+    """The minimiser of convex functions is asked for after other points: made first it is the origin, from which values count,
+    and made for nobody it would leave the programme without an interior."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """All that a worst case is about; `programme()` runs the rounds and writes the semidefinite programme, exactly."""
@@ -44,16 +49,23 @@ class Setting:
 
     def programme(self) -> Programme:
         """The exact programme. Raises TooLarge."""
-        return built(self._programme)
+        try:
+            return built(self._programme)
+        except _StarFirst:
+            return built(lambda size: self._programme(size, True))
 
-    def _programme(self, size):
+    def _programme(self, size, first=False):
         gram = Gram(self.classes, self.weights, self.counts, size, self.domain)
         algorithm = self.algorithm.to(self.domain)
-        x0 = None if all(c.low >= 0 for c in self.classes) else gram.leaf("x0")
-        star = functools.cache(gram.minimiser)
-        if x0 is None:  # the minimiser first: it is then the origin, from which values count
+
+        @functools.cache
+        def star():
+            if any(gram.points) and not first and all(c.low >= 0 for c in self.classes):
+                raise _StarFirst
+            return gram.minimiser()
+        if first:
             star()
-            x0 = gram.leaf("x0")
+        x0 = gram.leaf("x0")
         before = self.begin(gram, algorithm, x0, star)
         conditions = [c for one in self.initial for c in _conditions(one(View(gram, algorithm, before, star=star)))]
         objective, noises = Form(), {}

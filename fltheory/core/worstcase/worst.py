@@ -64,18 +64,27 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
     algorithms whose round takes roots, and where the measure is unbounded (naming the direction); TooLarge for programmes beyond
     the stated size; MissingLibrary without cvxpy.
     """
+    setting = asked(algorithm, classes, law, measure, initial, rounds=rounds, counts=counts, clients=clients, weights=weights,
+                    noise=noise, start=start)
+    return solved(setting, setting.programme(), certify)
+
+
+def asked(algorithm, classes, law, measure, initial, **given) -> Setting:
+    """The setting of these arguments of `worst_case`."""
     conditions = [measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial])]
-    setting = of(algorithm, classes, law, measured(measure, "measure"), conditions, rounds=rounds, counts=counts, clients=clients,
-                 weights=weights, noise=noise, start=start)
-    programme = setting.programme()
+    return of(algorithm, classes, law, measured(measure, "measure"), conditions, **given)
+
+
+def solved(setting, programme, certify=True) -> WorstCase:
+    """What the solver finds for a setting's programme, with its certificate."""
     solution = programme.solve()
     if solution.status == UNBOUNDED:
         direction = ", ".join(_names(programme, solution)) or "function values"
         refuse("measure", "unbounded", f"the worst case grows without limit along {direction}", "Add an initial condition on it.")
-    solved = solution.status == SOLVED
-    found = certificates.certify(programme, solution.value) if certify and solved else None
+    content = solution.status == SOLVED
+    found = certificates.certify(programme, solution.value) if certify and content else None
     size = tuple(programme.sizes), len(programme.rows)
-    return WorstCase(solution.value if solved else None, solution.status, found, size, setting)
+    return WorstCase(solution.value if content else None, solution.status, found, size, setting)
 
 
 def _names(programme, solution):

@@ -15,7 +15,7 @@ from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
 from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.verdicts import records
-from fltheory.verdicts.claims import cells
+from fltheory.verdicts.claims import cells, certified
 from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.covers import covered, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict
@@ -38,6 +38,7 @@ class ClaimVerdict:
     search: records.Searched | None = None
     dimensional: records.Outcome | None = None
     seconds: float = 0.0
+    over: list = field(default_factory=list)  # the settings of function classes that are certified
     powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
 
     @property
@@ -64,7 +65,7 @@ class ClaimVerdict:
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
-        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in self.instances if v.status == ev.ERROR]
+        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.status == ev.ERROR]
         named = {self.claim.finding} - {None}
         if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
             wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
@@ -90,25 +91,27 @@ class ClaimVerdict:
 
     def failures(self) -> list[str]:
         lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
-                 for v in self.instances for c in v.comparisons if c.status != ev.HOLDS]
-        return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in self.instances if v.reason] + \
+                 for v in (*self.instances, *self.over) for c in v.comparisons if c.status != ev.HOLDS]
+        return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.reason] + \
             [f"  {s}" for s in self.surprises()]
 
     @property
     def scope(self) -> str:
         """How far the word was tried."""
         searched = self.search and f"; search of {self.search.tries} tries over {', '.join(self.search.families)}"
-        return f"{len(self.instances)} instances" + (searched or "")
+        proved = sum(v.status == ev.HOLDS for v in self.over)
+        return f"{len(self.instances)} instances" + (searched or "") + (
+            f"; {proved} settings certified for all functions of a class" if proved else "")
 
     def describe(self) -> records.Claim:
         """The claim's record."""
-        c, covers = self.claim, covered(self.claim) if self.word == ev.PROVED else {}
+        c, covers = self.claim, covered(self.claim, self.word)
         loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
         return records.declared(
             records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
             surprises=self.surprises(), domain=c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "", covers=covers,
             restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
-            counts=dict(Counter(v.status for v in self.instances)), looseness=[min(loose), max(loose)] if loose else [],
+            counts=dict(Counter(v.status for v in (*self.instances, *self.over))), looseness=[min(loose), max(loose)] if loose else [],
             search=self.search, mutants=self.mutants, powerless=self.powerless, powerless_reason=c.powerless,
             dimensional=self.dimensional, seconds=round(self.seconds, 3))
 
@@ -118,7 +121,7 @@ class ClaimVerdict:
 
     def records(self) -> list[dict]:
         """The claim's record followed by one record per instance, as JSON."""
-        return [self.record(), *(instance_record(self.claim, v) for v in self.instances)]
+        return [self.record(), *(instance_record(self.claim, v) for v in (*self.instances, *self.over))]
 
 
 def instance_record(claim, v: InstanceVerdict) -> dict:
@@ -151,23 +154,25 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
             instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
         except Exception as error:
             instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
-    verdict = ClaimVerdict(claim, "", "none", instances, search=found)
+    over = [] if mutant else [check_instance(claim, setting, certify=True) for setting in claim.over]
+    verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
     if not mutant and not quick:
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word = word_of(claim, instances, found)
-    verdict.evidence = evidence_of_word(verdict.word, instances)
+    verdict.word = word_of(claim, instances, found, over)
+    verdict.evidence = evidence_of_word(verdict.word, instances, over)
     verdict.seconds = time.perf_counter() - began
     return verdict
 
 
-def check_instance(claim, instance: Instance) -> InstanceVerdict:
-    """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass."""
+def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
+    """One claim on one instance; hypotheses first, so that inapplicable never counts as a pass. certify: the instance is a
+    setting of function classes, and decided is what `certify` says of it."""
     fault = instance.extra.get("fault")
     if fault is not None:
         with fault.planted():
-            return check_instance(claim, instance.but(fault=None))
+            return check_instance(claim, instance.but(fault=None), certify)
     began = time.perf_counter()
     out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
     try:
@@ -178,7 +183,7 @@ def check_instance(claim, instance: Instance) -> InstanceVerdict:
                 out.status = ev.OUT_OF_SCOPE
                 out.reason = "; ".join(f"{h.name} fails: {h.lhs} against {h.rhs}" for h in failed)
                 return out
-            out.comparisons = claim(instance)
+            out.comparisons = certified.comparisons(claim, instance)[0] if certify else claim(instance)
         if not out.comparisons:
             out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
@@ -213,8 +218,19 @@ def _where(claim, error) -> str:
     return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
 
 
-def word_of(claim, instances, found) -> str:
-    """The word that a claim's instances and what its search found (None without one) amount to."""
+def word_of(claim, instances, found, over=()) -> str:
+    """The word that a claim's instances, what its search found (None without one) and certified settings amount to."""
+    word = _word(claim, instances, found)
+    if not over or word not in (ev.SUPPORTED, ev.SKIPPED):
+        return word
+    statuses = {v.status for v in over}
+    if ev.ERROR in statuses or ev.SKIPPED in statuses:
+        return ev.ERROR if ev.ERROR in statuses else ev.SKIPPED
+    # a setting that is not certified has shown nothing: what was sampled and searched still supports the statement
+    return ev.CERTIFIED if word == ev.SUPPORTED and statuses == {ev.HOLDS} else word
+
+
+def _word(claim, instances, found) -> str:
     scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
     if any(v.status == ev.ERROR for v in instances):
         return ev.ERROR
@@ -255,10 +271,12 @@ def _proves(claim, scope) -> bool:
     return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
 
 
-def evidence_of_word(word, instances) -> str:
+def evidence_of_word(word, instances, over=()) -> str:
     """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
     if word == ev.PROVED:
         return "symbolic"
+    if word == ev.CERTIFIED and over:
+        return weakest([v.evidence for v in over])
     if word == ev.FALSE:
         return max((v.evidence for v in instances if v.status == ev.FALSIFIED), key=ev.STRENGTH.index)
     return weakest([v.evidence for v in instances if v.status == ev.HOLDS])

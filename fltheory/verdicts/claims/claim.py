@@ -65,6 +65,8 @@ class Claim:
     no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
     algorithm; `bound`: the dimensional test applies. at, step, script: where they are given, `finding` says no more than that this
     claim is FALSE; it stands in no other file and is made from them (see `Finding`), with `reading` and `survives` of the claim.
+    over: settings, as instances with an algorithm and `classes`, for each of which `certify` (a function of one, with comparisons
+    made by `certified_over`) proves the statement for all functions of the classes; the word is then CERTIFIED for these settings.
     """
 
     id: str
@@ -86,6 +88,8 @@ class Claim:
     at: tuple = ()
     step: str = ""
     script: str | None = None
+    over: tuple = ()
+    certify: Callable | None = None
     place: str = ""
     kind: str = ""
     paper: str = ""
@@ -240,6 +244,10 @@ def claim(id, on=(), **options):
         if what in options:
             options[what] = _listed(id, what, options[what], good, rule, remedy)
     check_covers(options.get("covers", {}), id)
+    options["over"] = instances_of(options.get("over", ()))
+    if bool(options["over"]) != callable(options.get("certify")):
+        refuse(f"options of claim {id!r}", sorted(options), "over and certify come together",
+               "Write over=[settings], certify=a function of one that returns ft.certified_over(...).")
     stray = [k for k in ("at", "step", "script") if options.get(k)]
     if stray and not isinstance(options.get("finding"), str):
         refuse(f"options of claim {id!r}", stray, "say why a claim is FALSE, but no finding is named",

@@ -1,13 +1,17 @@
 """What a proof covers: numbers of clients n, dimensions d, local steps tau, and what else a claim names.
 
 What an argument reaches in general is declared, "all", and its `domain` says by which argument. Everything else is read off
-the symbolic instances on which the proof was carried out.
+the symbolic instances on which the proof was carried out, or off the settings that were certified.
 """
 from __future__ import annotations
 
+from fractions import Fraction
+
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import Field
-from fltheory.verdicts.claims.evidence import PROVED
+from fltheory.core.scalars import Field, fraction
+from fltheory.core.worstcase.classes import FunctionClass
+from fltheory.verdicts.claims.evidence import CERTIFIED, PROVED
+from fltheory.verdicts.claims.situation import described
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
 SHOWN = 4   # values of one name that a label shows
@@ -23,8 +27,13 @@ def check_covers(covers, id) -> dict:
     return covers
 
 
-def covered(claim) -> dict:
-    """{name: "all" or values in words}: n, d and tau first, without those that the statement does not have."""
+def covered(claim, word) -> dict:
+    """{name: "all" or values in words}: n, d and tau first, without those that the statement does not have; {} for words that
+    need no such list."""
+    if word == CERTIFIED and claim.over:
+        return {k: v for k, v in (_certified(claim.over) | claim.covers).items() if v != NONE}
+    if word != PROVED:
+        return {}
     symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
     seen = {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
             "d": {i.problem.d for i in symbolic if hasattr(i.problem, "d")},
@@ -33,27 +42,40 @@ def covered(claim) -> dict:
     return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
 
 
+def _certified(settings) -> dict:
+    """What certified settings have: clients, local steps, laws, curvatures and steps in units of L, and every dimension."""
+    found = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
+             "law": {described(i.law) for i in settings if i.law is not None}, "mu/L": set(), "eta L": set()}
+    for i in settings:
+        for kind in i.classes if isinstance(i.classes, (list, tuple)) else [i.classes]:
+            if isinstance(kind, FunctionClass):
+                L = fraction(kind.high)
+                found["mu/L"].add(fraction(kind.low) / L)
+                found["eta L"].add(fraction(i.algorithm.lr) * L)
+    return {k: _words(v) for k, v in found.items() if v} | {"d": ALL}
+
+
 def _steps(algorithm):
     steps = getattr(algorithm, "steps", None)
     return [] if not isinstance(steps, (int, tuple)) else [steps]
 
 
 def _words(values) -> str:
-    """2, 3 for few values; 1 to 5 for a range; local steps of several clients as tuples."""
-    numbers = sorted(v for v in values if isinstance(v, int))
-    tuples = sorted(v for v in values if not isinstance(v, int))
+    """2, 3 for few values; 1 to 5 for a range; local steps of several clients as tuples; texts as they are."""
+    numbers = sorted(v for v in values if isinstance(v, (int, Fraction)))
+    tuples, texts = sorted(v for v in values if isinstance(v, tuple)), sorted(v for v in values if isinstance(v, str))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
     else:
         listed = [str(v) for v in numbers]
-    listed += [f"({', '.join(map(str, v))})" for v in tuples]
+    listed += [*(f"({', '.join(map(str, v))})" for v in tuples), *texts]
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
 
 
 def label(word, covers) -> str:
-    """The word with what it covers: "PROVED for n = 2, 3 and all d, tau"; "" for other words."""
-    if word != PROVED:
-        return ""
+    """The word with what it covers: "PROVED for n = 2, 3 and all d, tau"; "" for words that need no such list."""
+    if not covers:
+        return word if word == PROVED else ""
     limits = "; ".join(f"{k} = {v}" for k, v in covers.items() if v != ALL)
     general = ", ".join(k for k, v in covers.items() if v == ALL)
     parts = [limits] * bool(limits) + [f"all {general}"] * bool(general)

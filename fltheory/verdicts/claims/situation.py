@@ -27,9 +27,9 @@ def data(instance) -> dict[str, str]:
     elif problem is not None:
         out["problem"] = f"{type(problem).__name__}, {problem.n} clients in dimension {problem.d}"
     out |= _fields("method", instance.algorithm)
-    out["participation"] = "" if instance.law is None else _text(instance.law)
-    out["noise"] = "" if is_rational(instance.noise) and not fraction(instance.noise) else _text(instance.noise)
-    out["start $x_0$"] = "" if instance.x0 is None else _text(instance.x0)
+    out["participation"] = "" if instance.law is None else described(instance.law)
+    out["noise"] = "" if is_rational(instance.noise) and not fraction(instance.noise) else described(instance.noise)
+    out["start $x_0$"] = "" if instance.x0 is None else described(instance.x0)
     own = {name: show(value) for name, value in instance.extra.items() if is_rational(value)}
     out |= {name: value for name, value in own.items() if out.get(_SAME.get(name)) != value}
     return {name: value for name, value in out.items() if value}
@@ -40,7 +40,7 @@ def _fields(what, record) -> dict:
     if record is None:
         return {}
     own = {f.name: getattr(record, f.name) for f in fields(record)} if is_dataclass(record) else {}
-    return {what: type(record).__name__} | {_NAMES.get(k, k): _text(v) for k, v in own.items() if v is not None}
+    return {what: type(record).__name__} | {_NAMES.get(k, k): described(v) for k, v in own.items() if v is not None}
 
 
 def _clients(values) -> str:
@@ -52,13 +52,14 @@ def _clients(values) -> str:
     return ", ".join(said) + (", ..." if len(groups) > _MOST else "")
 
 
-def _text(value) -> str:
+def described(value) -> str:
+    """A number, a list or a record in words, without fields that say nothing."""
     if is_rational(value) or isinstance(value, (str, float, np.ndarray)):
         return show(value)
     if isinstance(value, (list, tuple)):
-        return "(" + ", ".join(map(_text, value)) + ")"
+        return "(" + ", ".join(map(described, value)) + ")"
     if not is_dataclass(value):
         return str(value) if isinstance(value, Symbolic) else type(value).__name__
-    said = ((f.name, _text(getattr(value, f.name))) for f in fields(value))
+    said = ((f.name, described(getattr(value, f.name))) for f in fields(value))
     own = ", ".join(f"{name}={text}" for name, text in said if text not in ("", "0", "None", "False", "NoneType"))
     return type(value).__name__.lstrip("_") + (f"({own})" if own else "")

@@ -1,8 +1,9 @@
 """Lemma 3 and (94) to (96): exact forms for every state, coded rounds at single states."""
+from dataclasses import replace
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.focus import steps
+from verification.focus import over, steps
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f
@@ -45,7 +46,14 @@ below_mu = ft.Hypothesis("step", r"$\eta\le1/\mu$", lambda i: (i.eta * i.mu, 1))
 lemma3_far = [steps.make("N=2, full, eta=1/mu, tau=1", line((1, 1), (1, -1)), ft.Full(), 1, 1)]
 
 
+def lemma3_over(i):
+    contraction, drop, consensus = f.lemma3(i.eta, i.n, i.L, i.mu)
+    return over.certified(i, lambda s: s.square(s.next - s.star) + (s.F(s.x) - s.F(s.star)) * drop, "consensus",
+                          server=(contraction, lambda s: s.square(s.x - s.star)), consensus=(consensus, over.B))
+
+
 @ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far], needs=[steps.convex, steps.participation, third, below_mu], bound=True,
+          over=over.settings("lem3", over.CONVEX), certify=lemma3_over,
           rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1")))
 def lem3_corrected(i):
     r"""For $\eta\le\min\{1/\mu,1/(3L(\tau-1))\}$ and every state: $EA_{r+1}+2\eta N(1-2\eta NL)(F(x_r)-F^\star)\le
@@ -69,6 +77,17 @@ def summed_changes(i):
 def _eq94(i, *factors):
     return [ft.at_most(left, ft.Terms(pull=factor(i.L, i.tau) * distance), f"client {k}, {factor.__name__}")
             for k, (left, distance) in enumerate(zip(*summed_changes(i), strict=True), 1) for factor in factors or (f.eq94,)]
+
+
+def eq94_over(i):
+    def summed(s):
+        g, each = s.before.g, i.algorithm.to(ft.RATIONAL)
+        runs = [replace(each, steps=t).round(s.problem, s.before, ft.everyone(1, t)) for t in range(1, i.tau)]
+        return sum((s.square((run.g - g)[0]) for run in runs[1:]), s.square((runs[0].g - g)[0]))
+    return over.certified(i, summed, "pull", pull=(f.eq94(i.L, i.tau), over.B))
+
+
+ALONE = "a client's local run reads its own gradients alone, so one client stands for any number"
 
 
 def pulled(name, problem, tau, eta, x, z):
@@ -96,7 +115,8 @@ def convex_changes(draw):
 
 
 @ft.claim("eq94", on=[*convex_pulls, *huber_states], needs=[steps.convex, steps.smooth, half_root], bound=True,
-          rejects=[bugs.moves_by_gradient],
+          rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
+          over=over.settings("eq94", over.CONVEX, sizes=((1, 2), (1, 5), (1, 10))),
           search=ft.Search((ft.Family("convex clients", convex_changes), ft.Family("Huber clients", steps.hubers("eq123"))),
                            tries=80),
           reading="Where it is printed: in the proof of Lemma 3, whose clients are strongly convex.")
@@ -143,7 +163,8 @@ def small_changes(draw):
 
 
 @ft.claim("eq94-corrected", on=[*inside, *huber_states], needs=[steps.smooth, steps.half], bound=True,
-          rejects=[bugs.moves_by_gradient],
+          rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
+          over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))),
           search=ft.Search((ft.Family("concave and convex clients", small_changes),
                             ft.Family("Huber clients", steps.hubers("eq123"))), tries=80))
 def eq94_corrected(i):
@@ -172,7 +193,24 @@ ft.finding("ass2-one-sided", kind="gap", breaks="eq94-corrected", check=_ass2_on
 mismatch = steps.at_largest("eq96", steps.CONVEX + steps.CONCAVE, (1, 2, 5))
 
 
+def mismatch_of(s, i):
+    """sum_i grad f_i(x) - sum_i grad f_i(z_i) after the round, squared."""
+    return s.square(s.grad(s.x) * i.n - s.after.y)
+
+
+def eq95_over(i):
+    stale, drift = f.eq95(i.eta, i.n, i.L, i.tau)
+    return over.certified(i, lambda s: mismatch_of(s, i), "drift",
+                          stale=(stale, lambda s: over.B(s) * (1 - i.law.inclusion(i.n)[0])),
+                          drift=(drift, lambda s: over.B(s) * i.law.inclusion(i.n)[0]))
+
+
+def eq96_over(i):
+    return over.certified(i, lambda s: mismatch_of(s, i), "consensus", consensus=(f.eq96(i.n, i.L), over.B))
+
+
 @ft.claim("eq95", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True,
+          over=over.settings("eq96", over.SMOOTH, sizes=over.SEVERAL_STEPS), certify=eq95_over,
           rejects=[wrong.tracking_reset, bugs.moves_by_gradient], search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
 def eq95(i):
     r"""For $\eta\le1/(3L(\tau-1))$, concave clients included: $E\|\sum_i\nabla f_i(x_r)-\sum_i\nabla f_i(z_i^{(r+1)})\|^2\le
@@ -184,6 +222,7 @@ def eq95(i):
 
 
 @ft.claim("eq96", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True, rejects=[wrong.tracking_reset],
+          over=over.settings("eq96", over.SMOOTH), certify=eq96_over,
           search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
 def eq96(i):
     r"""For $\eta\le1/(3L(\tau-1))$: the same mismatch is at most $3L^2NB_r$."""

@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.focus import steps
+from verification.focus import over, steps
 from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line
@@ -85,7 +85,13 @@ lemma4 = steps.at_largest("lem4-corrected", [p for p in steps.CONVEX + steps.CON
 lemma4_smaller = [lemma4_broken.but(name="N=10, one at a time, x=1, z=1.15, corrected step", algorithm=ft.Focus("1/4000", 1))]
 
 
+def lemma4_over(i):
+    contraction, factor = f.lemma4_corrected(i.eta, i.n, i.q)
+    return over.certified(i, lambda s: over.B_next(s) - s.square(s.grad(s.next)) * factor, "stale", stale=(contraction, over.B))
+
+
 @ft.claim("lem4-corrected", on=[*lemma4, *lemma4_smaller],
+          over=over.settings("lem4-corrected", over.SMOOTH, sizes=over.SEVERAL), certify=lemma4_over,
           needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2))
 def lem4_corrected(i):
@@ -224,7 +230,13 @@ small_step = ft.Hypothesis("step", r"$\eta\le1/(4LN)$", lambda i: (4 * i.L * i.n
 descent = steps.at_largest("eq123", steps.CONVEX + steps.CONCAVE, (1, 3), (1, "1/10"))
 
 
-@ft.claim("eq123", on=descent, needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
+def eq123_over(i):
+    scale, consensus = f.eq123(i.eta, i.n, i.L)
+    return over.certified(i, lambda s: s.square(s.grad(s.x)) - (s.F(s.x) - s.F(s.next)) * scale, "consensus",
+                          consensus=(consensus, over.B))
+
+
+@ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over, needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
           rejects=steps.BUGS, search=steps.searched("eq123", (-3, 5), ("0", "1/4")))
 def eq123(i):
     r"""For $\eta\le\min\{1/(4LN),1/(2L(\tau-1))\}$, no convexity: $\|\nabla F(x_r)\|^2\le\frac4{\eta N}(F(x_r)-EF(x_{r+1}))
