@@ -1,8 +1,6 @@
 """FOCUS and FedAvg over whole classes of functions with L = 1: settings at the largest steps, and quantities of a round."""
 from types import SimpleNamespace
 
-import numpy as np
-
 import fltheory as ft
 from verification.focus import steps
 
@@ -54,44 +52,19 @@ def certified(i, left, tight, **terms):
 
 
 # ---- FedAvg of Appendix B: everybody takes part, so that q_i = 1/N and delta_q = 0
-def averages(kind, *pairs, share):
-    """(clients, local steps) of FedAvg at `share(tau)` of 1/L."""
-    return [ft.Instance(f"FedAvg, N={n}, tau={tau}, all take part, eta={share(tau)}", algorithm=ft.FedAvg(share(tau), tau),
-                        law=ft.Full(), classes=kind, n=n, problem=None, L=ft.fraction(1), mu=ft.fraction(kind.mu), q=[ft.fraction(1) / n] * n,
-                        constants=SimpleNamespace(mu=ft.fraction(kind.mu), L=ft.fraction(1)), delta2=ft.fraction(0),
-                        sigma2=ft.fraction(1)) for n, tau in pairs]
+def one_step(kind, eta):
+    """The setting of one local step of any number of clients."""
+    constants = SimpleNamespace(mu=ft.fraction(kind.mu), L=ft.fraction(1))
+    return ft.Instance(f"any N, all take part, eta={eta}", algorithm=ft.FedAvg(eta, 1), law=ft.Full(), classes=kind, q=[1],
+                       constants=constants, delta2=ft.fraction(0), sigma2=ft.fraction(1))
 
 
-def local_run(s, i, start):
-    """Stacked points (n, d) after 1, ..., tau coded local steps of every client from its own row of `start`."""
-    each, Y = i.algorithm.to(ft.RATIONAL), start
-    buffer, out = each.solver.start(start), []
-    for _ in range(i.tau):
-        Y, buffer = each.solver.step(Y, start, buffer, s.grads(Y), each.lr, 1)
-        out.append(Y)
-    return out
+def stepped(s, i, X):
+    """Every client's coded local step from its own row of X (n, d)."""
+    each = i.algorithm.to(ft.RATIONAL)
+    return each.solver.step(X, X, each.solver.start(X), s.grads(X), each.lr, 1)[0]
 
 
-def together(s, i):
-    """Every client at the server model (n, d)."""
-    return np.stack([s.x] * i.n)
-
-
-def mean(rows):
-    """The plain mean of rows (n, d)."""
-    return rows.sum(-2) * ft.RATIONAL.scalar(ft.fraction(1) / len(rows))
-
-
-def variation(s, rows):
-    """(1/n) sum_i |mean - row_i|^2."""
-    return spread(mean(rows), rows, s) / len(rows)
-
-
-def heterogeneity(s, x=None):
-    """(1/n) sum_i |grad f_i(x) - grad F(x)|^2 at the server model or another point: at most sigma_G^2, the largest of them."""
-    return variation(s, s.grads(s.x if x is None else x))
-
-
-def everywhere(s, i):
-    """The same is at most 1 at the mean of the local models after each local step: as many multiples of it as one likes."""
-    return [heterogeneity(s, mean(Y)) <= 1 for Y in local_run(s, i, together(s, i))[:-1]]
+def mean(s, rows):
+    """sum_i p_i row_i."""
+    return (s.problem.p[..., None] * rows).sum(-2)

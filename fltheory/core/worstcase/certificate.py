@@ -19,8 +19,6 @@ from fltheory.core.worstcase.forms import float_, floats, number
 from fltheory.core.worstcase.programme import TOLERANCES, Programme, triangle
 
 DIGITS = 12
-REDUCTIONS = 3
-SLACK = 1e-3  # a condition is slack along a direction of growth, where the largest slack is 1
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4)  # relative: how much of the value is given away so that rounding stays inside
 
 
@@ -74,48 +72,7 @@ def matrices(programme, y):
 
 
 def certify(programme: Programme, value: float) -> Certificate | None:
-    """A certificate with a bound a little above `value`; None where none was found (no interior, no solver's word).
-
-    Where nothing lies strictly inside, the conditions that keep a certificate from it are found (see `unused`) and left out.
-    """
-    left_out = frozenset()
-    for _ in range(REDUCTIONS + 1):
-        found = _certified(programme.without(left_out) if left_out else programme, value)
-        if found is not None:
-            kept = iter(found.multipliers)
-            y = tuple(Fraction(0) if k in left_out else next(kept) for k in range(len(programme.rows)))
-            whole = replace(found, multipliers=y)
-            return whole if holds(programme, whole) else None
-        more = unused(programme, left_out)
-        if not more:
-            return None
-        left_out |= more
-    return None
-
-
-def unused(programme: Programme, left_out) -> set:
-    """Inequalities that no certificate can use: those that are slack along a direction of growth V >= 0 of the Gram matrices, on
-    which all others vanish; a certificate's matrix has S.V >= 0, and these only lower it."""
-    if programme.matrices:
-        return set()
-    cp = need("cvxpy", "certificates of worst cases")
-    V = [cp.Variable((k, k), PSD=True) if k else None for k in map(len, programme.faces)]
-    values = cp.Variable(len(programme.place)) if programme.place else None
-
-    def seen(row):
-        parts = [cp.sum(cp.multiply(programme.seen(row, b), v)) for b, v in enumerate(V) if v is not None]
-        return sum(parts) + (floats(row.values) @ values if values is not None else 0)
-    less = len(programme.less)
-    sides = [seen(row) for row in programme.rows]
-    slack = cp.Variable(less, nonneg=True)
-    inside = [side + (slack[k] if k not in left_out else 0) <= 0 if k < less else side == 0 for k, side in enumerate(sides)]
-    inside += [slack <= 1, seen(programme.objective) >= 0]
-    if not solved(cp, cp.sum(slack), inside):
-        return set()
-    return {k for k in range(less) if k not in left_out and slack.value[k] > SLACK}
-
-
-def _certified(programme, value):
+    """A certificate with a bound a little above `value`; None where none was found (no interior, no solver's word)."""
     for slack in SLACKS:
         found = interior(programme, value + slack * max(1.0, abs(value)))
         if found is None:

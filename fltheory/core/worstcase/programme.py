@@ -1,7 +1,6 @@
 """The semidefinite programme of a worst case, in exact numbers, and its solution by Clarabel."""
 from __future__ import annotations
 
-import copy
 import functools
 from dataclasses import dataclass
 
@@ -54,14 +53,6 @@ class Programme:
             raise TooLarge(f"the programme has blocks of {self.sizes} and {len(forms)} conditions, above {MOST_ROWS} rows in "
                            "all: take fewer clients, local steps or rounds, or count identical clients (counts=)")
         self.objective, *self.rows = [self._row(form, row) for form, row in zip(forms, sparse, strict=True)]
-
-    def without(self, left_out) -> Programme:
-        """The same programme without some of its inequalities, by their places among the rows."""
-        new = copy.copy(self)
-        new.__dict__.pop("faces", None)
-        new.less = [form for k, form in enumerate(self.less) if k not in left_out]
-        new.rows = [row for k, row in enumerate(self.rows) if k not in left_out]
-        return new
 
     def _coordinates(self, u):
         """[{leaf's place in the block: coefficient}] of a vector."""

@@ -64,7 +64,7 @@ def _words(values) -> str:
     """2, 3 for few values; 1 to 5 for a range; local steps of several clients as tuples; texts as they are."""
     numbers = sorted(v for v in values if isinstance(v, (int, Fraction)))
     tuples, texts = sorted(v for v in values if isinstance(v, tuple)), sorted(v for v in values if isinstance(v, str))
-    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+    if len(numbers) > 2 and all(isinstance(v, int) for v in numbers) and numbers == list(range(numbers[0], numbers[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
     else:
         listed = [str(v) for v in numbers]
