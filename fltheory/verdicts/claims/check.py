@@ -17,7 +17,7 @@ from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.verdicts import records
 from fltheory.verdicts.claims import cells, certified
 from fltheory.verdicts.claims import evidence as ev
-from fltheory.verdicts.claims.covers import covered, label, restricted
+from fltheory.verdicts.claims.covers import covered, domain, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.instance import Instance
 from fltheory.verdicts.claims.situation import data
@@ -109,7 +109,7 @@ class ClaimVerdict:
         loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
         return records.declared(
             records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
-            surprises=self.surprises(), domain=c.domain if self.word in (ev.PROVED, ev.CERTIFIED) else "", covers=covers,
+            surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
             restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
             counts=dict(Counter(v.status for v in (*self.instances, *self.over))), looseness=[min(loose), max(loose)] if loose else [],
             search=self.search, mutants=self.mutants, powerless=self.powerless, powerless_reason=c.powerless,

@@ -42,6 +42,17 @@ def covered(claim, word) -> dict:
     return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
 
 
+def domain(claim, word) -> str:
+    """What exactly a PROVED or CERTIFIED verdict covers, in words; "" for other words."""
+    if word not in (PROVED, CERTIFIED):
+        return ""
+    if word == PROVED or not claim.over:
+        return claim.domain
+    kinds = {str(kind) for i in claim.over for kind in (i.classes if isinstance(i.classes, (list, tuple)) else [i.classes])}
+    said = f"one round, for all functions of {', '.join(sorted(kinds))} in every dimension, at {len(claim.over)} listed settings"
+    return f"{said}; {claim.domain}" if claim.domain else said
+
+
 def _certified(settings) -> dict:
     """What certified settings have: clients, local steps, laws, curvatures and steps in units of L, and every dimension."""
     found = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
@@ -87,4 +98,4 @@ def restricted(covers) -> bool:
     return any(v != ALL for v in covers.values())
 
 
-__all__ = ["check_covers", "covered", "label", "restricted"]
+__all__ = ["check_covers", "covered", "domain", "label", "restricted"]

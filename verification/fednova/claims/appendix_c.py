@@ -6,7 +6,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import SOLVERS, Local, Symbols, free_clients, plane, scalar, surrogate, theorem
@@ -322,6 +322,34 @@ def _drift_legs(i, corrected):
     return out
 
 
+def eq85_over(i, corrected):
+    """One client: the weighted drift, or the largest one, against its gradient at the server model."""
+    (a,), L = i.vectors, i.L
+    C = c.prefix_constant(i.solver, i.value, i.taus) if corrected else _largest_drift_constant(i)
+    d = c.D(i.eta, L, C)
+    factor = d / (1 - d)
+
+    def drift(s, k):
+        return s.square((over.local_run(s, i)[k][0] - s.x)[0]) * (L * L)
+
+    def average(s):
+        return sum((drift(s, k) * v for k, v in enumerate(a[1:], 1)), drift(s, 0) * a[0]) / f.norm1(a)
+    lefts = [(f"after {k} steps", lambda s, k=k: drift(s, k)) for k in range(1, len(a))] if corrected else [("", average)]
+    return [over.certified(i, left, "gradient", label, gradient=(factor, lambda s: s.square(s.grad(s.x)))) for label, left in lefts]
+
+
+def one_client(solvers, corrected):
+    """D = 1/4 and D = 9/16 for one client and several numbers of local steps."""
+    out = []
+    for name, value in solvers:
+        for tau in (2, 3, 5) if corrected else (2, 3, 5, 10):
+            a = f.a_vector(name, tau, value)
+            C = c.prefix_constant(name, value, (tau,)) if corrected else f.norm1(a) * (f.norm1(a) - a[-1])
+            out += [over.setting((name, value), (tau,), over.root_below(d / (4 * C))) for d in (Fraction(1, 4), Fraction(9, 16))]
+    return out
+
+
+ALONE = {"n": "all", **over.NOISELESS}  # a client's local run reads its own gradients alone
 beyond = surrogate("D >= 1", plane(), (1, 2, 4), 1, sigma="1/2", rounds=1, x0=[2, 2])
 err_eq85_noise = err_eq85.but(name="the same with noise only", noise=Fraction(1), x0=[0],
                               says="gradient 0 at x: both sides are noise, and the printed factor is (1 - alpha)^2")
@@ -344,7 +372,7 @@ def eq85_as_printed(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-restricted", needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
+@ft.claim("eq85-restricted", covers=ALONE, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False), needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
           on=[*solvers, *kinked, noise_only, exact_gradients, err_eq85, beyond],
           search=ft.Search(families_of_rounds, tries=150))
 def eq85_restricted(i):
@@ -356,7 +384,7 @@ def eq85_restricted(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-corrected", needs=[nonnegative_a, small_prefix_drift], bound=True,
+@ft.claim("eq85-corrected", covers=ALONE, over=one_client(over.EVERY, True), certify=lambda i: eq85_over(i, True), needs=[nonnegative_a, small_prefix_drift], bound=True,
           rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, err_eq85, err_eq85_noise, noise_only,
               exact_gradients, beyond],

@@ -1,13 +1,14 @@
 """Appendix G: Lemma 5, one-round descent and Corollary 3's explicit bound under client sampling."""
+import itertools
 from fractions import Fraction
 
 import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
-from verification.fednova.claims.client_sampling import Sampled, coded_square, round_square, runs, sampled
+from verification.fednova.claims.client_sampling import Sampled, coded_square, round_square, runs, sampled, scheme_i
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.formulas.appendix_c import prefix_excess
 from verification.fednova.instances import Kinked, ManyKinked, Symbols, plane, scalar, two_clients
@@ -135,7 +136,32 @@ EVERY = ("vanilla", *RANGES)
 lem5_quadratics, lem5_hubers = (_family(huber, EVERY, [1], free_step=True) for huber in (False, True))
 
 
-@ft.claim("lem5", on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
+def drawn_over(i_step, solvers=over.EVERY, taus=((1, 2), (2, 2), (1, 3), (1, 1, 2)), tau_eff=None):
+    """Settings of scheme (i) with q = 1 and 2 draws; i_step: the step of (solver, taus, q, tau_eff)."""
+    out = []
+    for solver, steps, q in itertools.product(solvers, taus, (1, 2)):
+        p = [Fraction(1, len(steps))] * len(steps)
+        norms = [f.norm1(f.a_vector(solver[0], t, solver[1])) for t in steps]
+        law, averaging = scheme_i(q, p)
+        server = f.dot(p, norms) if tau_eff is None else tau_eff
+        out.append(over.setting(solver, steps, i_step(solver, steps, q, server), p, ft.FedNova, Sampled, law, f"q={q}",
+                                {"averaging": averaging, "tau_eff": server}, q=q, shared=0, part="round", beta2=Fraction(2)))
+    return out
+
+
+def lem5_over(i):
+    """The coded server move divided by eta tau_eff; both forms, the sharper one for every beta^2 alike."""
+    def left(s):
+        return s.square(s.x - s.next) / (i.eta * i.tau_eff) ** 2
+
+    def drift(s):
+        return over.squares(s, i.p, [h - g for h, g in zip(over.directions(s, i), s.grads(s.x), strict=True)])
+    return [over.certified(i, left, "sampling", label, drift=(3, drift), gradient=(3, lambda s: s.square(s.grad(s.x))),
+                           sampling=(Fraction(3, i.q), lambda s, less=less: over.excess(s, i.p, less)))
+            for less, label in ((0, "as printed"), (1, "with beta^2 - 1"))]
+
+
+@ft.claim("lem5", covers=over.NOISELESS, over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over, on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
           search=ft.Search((ft.Family("quadratic", lem5_quadratics), ft.Family("Huber", lem5_hubers)),
                            tries=120))
 def lem5(i):
@@ -173,7 +199,22 @@ descent = [sampled("plane with noise", plane(), (1, 2, 4), "1/100", 2, sigma="1/
 descent_quadratics, descent_hubers = (_family(huber, EVERY, [1]) for huber in (False, True))
 
 
-@ft.claim("eq175", on=descent, bound=True, rejects=[bugs.normaliser_missing],
+def server_step(solver, steps, q, tau_eff):
+    """The largest step with 6 tau_eff eta L (1 + beta^2/q) <= 1/2 for beta^2 = 2."""
+    return 1 / (12 * tau_eff * (1 + Fraction(2, q)))
+
+
+def eq175_over(i):
+    beta2 = _server_beta2(i)
+    terms = c.eq175(1, i.eta, i.L, i.tau_eff, i.q, 0, 0, 1)
+    step = i.eta * i.tau_eff
+    return over.certified(
+        i, lambda s: (s.F(s.next) - s.F(s.x)) / step + s.square(s.grad(s.x)) / 4, "sampling",
+        drift=(terms["drift"], lambda s: over.squares(s, i.p, [h - g for h, g in zip(over.directions(s, i), s.grads(s.x), strict=True)])),
+        sampling=(terms["sampling"], lambda s: over.excess(s, i.p, beta2)))
+
+
+@ft.claim("eq175", covers=over.NOISELESS, over=drawn_over(server_step), certify=eq175_over, on=descent, bound=True, rejects=[bugs.normaliser_missing],
           needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                                lambda i: (1, _server_beta2(i))),
                  ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],
@@ -395,7 +436,28 @@ SMALLER = ("vanilla", "momentum", "decay")  # solvers whose prefix coefficients 
 cor3_quadratics, cor3_hubers = _family(False, SMALLER, [1, 3, None]), _family(True, SMALLER, [1, 2])
 
 
-@ft.claim("cor3-explicit-restricted", on=[*solvers, *one_per_term, many_kinked, half_proximal, too_large],
+def cor3_step(corrected):
+    """The largest step for beta^2 = 2 of both conditions, with the drift's from below."""
+    def step(solver, steps, q, tau_eff):
+        C = (f.abc_corrected(*solver, steps, [Fraction(1, len(steps))] * len(steps), tau_eff) if corrected
+             else f.abc([f.a_vector(solver[0], t, solver[1]) for t in steps], [Fraction(1, len(steps))] * len(steps), tau_eff))[2]
+        server = server_step(solver, steps, q, tau_eff)
+        return min(server, over.root_below(Fraction(1, 100) / C)) if C else server
+    return step
+
+
+def cor3_over(i, corrected):
+    """One round; its mean over T rounds is (182)."""
+    _, B, C = abc(i, corrected)
+    beta2 = largest_beta2(i, corrected)
+    terms = c.cor3(i.eta, i.L, 0, ft.fraction(1), gap(i), i.tau_eff, None, i.q, B, C)
+    scale = c.cor3(i.eta, i.L, 0, ft.fraction(1), ft.fraction(1), i.tau_eff, 1, i.q, B, C)["start"]
+    return over.certified(i, lambda s: s.square(s.grad(s.x)) - (s.F(s.x) - s.F(s.next)) * scale, "kappa2",
+                          kappa2=(sum(terms.values()), lambda s: over.excess(s, i.p, beta2)))
+
+
+@ft.claim("cor3-explicit-restricted", covers=over.NOISELESS, over=drawn_over(cor3_step(False), over.DOMINATED),
+          certify=lambda i: cor3_over(i, False), on=[*solvers, *one_per_term, many_kinked, half_proximal, too_large],
           needs=_needs(False, prefixes=True), bound=True, rejects=_cor3_bugs,
           search=ft.Search((ft.Family("quadratic", cor3_quadratics), ft.Family("Huber", cor3_hubers)),
                            tries=120))
@@ -411,7 +473,8 @@ def cor3_restricted(i):
 cor3_any_quadratics, cor3_any_hubers = _family(False, EVERY, [1, 3, None]), _family(True, EVERY, [1, 2])
 
 
-@ft.claim("cor3-explicit-corrected", on=_everywhere,
+@ft.claim("cor3-explicit-corrected", covers=over.NOISELESS, over=drawn_over(cor3_step(True)),
+          certify=lambda i: cor3_over(i, True), on=_everywhere,
           needs=_needs(True), bound=True, rejects=_cor3_bugs,
           search=ft.Search((ft.Family("quadratic", cor3_any_quadratics),
                             ft.Family("Huber", cor3_any_hubers)),

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.instances import Kinked, ManyKinked, plane, scalar, surrogate, theorem, two_clients
 
@@ -108,7 +108,15 @@ def thm1_as_printed(i):
     return ft.at_most(left_side(i, t), bound)
 
 
-@ft.claim("thm1-explicit-corrected", needs=needs(True), bound=True,
+def theorem1_over(i, corrected):
+    """One round: |grad F~|^2 <= 4/(eta tau_eff) (F~(x) - F~(x+)) + 12 eta^2 L^2 C kappa^2; its mean over T rounds is the bound."""
+    t, A, B, C, beta2 = constants(i, corrected)
+    drift = f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(1), t["gap"], t["tau_eff"], None, A, B, C, t["m"])["drift"]
+    return over.certified(i, over.descent(i, t["w"], t["tau_eff"]), "drift", drift=(drift, lambda s: over.excess(s, t["w"], beta2)))
+
+
+@ft.claim("thm1-explicit-corrected", needs=needs(True), bound=True, covers=over.NOISELESS,
+          over=over.at_the_cap(over.EVERY, True), certify=lambda i: theorem1_over(i, True),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),

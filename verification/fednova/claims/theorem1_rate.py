@@ -8,7 +8,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as s
 from verification.fednova.claims.appendix_c import dominated
@@ -28,7 +28,8 @@ from verification.fednova.instances import (
 # ---- the explicit bound, restricted -----------------------------------------------------------------------
 
 
-@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated], bound=True,
+@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated], bound=True, covers=over.NOISELESS,
+          over=over.at_the_cap(over.DOMINATED, False), certify=lambda i: s.theorem1_over(i, False),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
@@ -275,7 +276,16 @@ def scalar_hubers(draw):
 rate_families = ft.Family("scalar quadratic", scalar_quadratics), ft.Family("Huber", scalar_hubers)
 
 
-@ft.claim("thm1-o-restricted", on=[*rate, e1_own_eta, too_early], needs=[prescribed, *s.needs(False), dominated],
+def at_its_own_step(solver, taus):
+    """The setting at eta = 1/(S j), S = sum tau_i and T = m^2 S j^2, with the smallest j inside the cap for beta^2 = 4."""
+    S, longest = sum(taus), max(f.norm1(f.a_vector(solver[0], t, solver[1])) for t in taus)
+    j = math.ceil(6 * longest / S)
+    return over.setting(solver, taus, Fraction(1, S * j), rounds=len(taus) ** 2 * S * j * j)
+
+
+@ft.claim("thm1-o-restricted", covers=over.NOISELESS, certify=lambda i: s.theorem1_over(i, False),
+          over=[at_its_own_step(solver, taus) for solver in over.DOMINATED for taus in over.TAUS],
+          on=[*rate, e1_own_eta, too_early], needs=[prescribed, *s.needs(False), dominated],
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           search=ft.Search(rate_families, tries=40))
 def thm1_o_restricted(i):

@@ -5,7 +5,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as thm1
 from verification.fednova.claims.true_objective import (
@@ -195,7 +195,20 @@ same_weights = with_beta(surrogate("FedProx, alpha=1, small step", scalar([1, 1]
 kinked = with_beta(thm1.many_kinked, 1)
 
 
-@ft.claim("thm2-corrected", needs=_needs(True), bound=True,
+def theorem2_over(i):
+    """One round: |grad F|^2 against the decrease of F~ and kappa^2, with the factors of (10)."""
+    t, A, B, C, _, beta2 = theorem2(i, True)
+    w, mismatch = t["w"], f.chi2(i.p, t["w"])
+    error = f.thm1(i.eta, t["L"], t["sigma2"], ft.fraction(1), t["gap"], t["tau_eff"], None, A, B, C, t["m"])
+    terms = g.thm2(mismatch, beta2, ft.fraction(1), error)
+    scale = g.thm2(mismatch, beta2, ft.fraction(1), {"start": 4 / (i.eta * t["tau_eff"])})["start"]
+    return over.certified(
+        i, lambda s: s.square(over.gradient(s, i.p, s.x)) - (over.value(s, w, s.x) - over.value(s, w, s.next)) * scale, "kappa2",
+        kappa2=(sum(terms.values()), lambda s: over.excess(s, w, beta2)))
+
+
+@ft.claim("thm2-corrected", needs=_needs(True), bound=True, covers=over.NOISELESS, certify=theorem2_over,
+          over=[i.but(beta2=ft.fraction(4)) for i in over.corrected()],
           rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.proximal_missing],
           on=[*solvers, *terms, mismatch, two_prox, same_weights, kinked, prox_alpha1,
               prox_alpha1_limit,

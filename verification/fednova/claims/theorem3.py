@@ -8,7 +8,7 @@ import sympy
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families
+from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.claims.surrogate import many_kinked
 from verification.fednova.formulas import theorem3 as g
@@ -376,7 +376,25 @@ def hubers(constant):
     return build
 
 
-@ft.claim("thm3-restricted", on=[*constant, *e4_constant, e4, prox_alpha1, too_large],
+def rounds_over(settings, **fields):
+    """Kinds of rounds of FedNova at the steps of Theorem 1: any schedule may be made of those with one solver and step."""
+    return [over.setting((i.solver, i.value), i.taus, i.eta, i.p, ft.FedNova, Scheduled, fields=fields, blocks=((1, i.taus),),
+                         beta2=ft.fraction(4), rounds=None) for i in settings if isinstance(i.algorithm, ft.FedAvg)]
+
+
+KINDS = ((2, 2), (1, 3), (3, 1), (1, 2, 3))
+
+
+def theorem3_over(i, prefixes):
+    """One round of a schedule; summed with the rounds' tau_eff as weights it is the bound."""
+    v = parts(i, True, prefixes)
+    drift = g.thm3(i.eta, v["L"], v["sigma2"], ft.fraction(1), gap(i), v["tau_eff"], None, v["A"], v["B"], v["C"], v["m"])["drift"]
+    return over.certified(i, over.descent(i, i.p, v["tau_eff"]), "drift",
+                          drift=(drift, lambda s: over.excess(s, i.p, v["beta2"])))
+
+
+@ft.claim("thm3-restricted", covers=over.NOISELESS, over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
+          certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, too_large],
           needs=_needs(False, constant=True, solvers=True),
           bound=True, rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(True)),
@@ -404,7 +422,8 @@ varying = [
 ]
 
 
-@ft.claim("thm3-corrected", on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, too_large],
+@ft.claim("thm3-corrected", covers=over.NOISELESS, over=rounds_over(over.corrected(KINDS)),
+          certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, too_large],
           needs=_needs(True), bound=True,
           rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(False)),
