@@ -10,6 +10,7 @@ from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.focus import Focus
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
+from fltheory.core.libraries import have, need
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import Torch
@@ -96,6 +97,54 @@ def _short(problem):
     return Quadratic.from_linear(cut(problem.H), cut(problem.b))
 
 
+WORST = ((2, 3, None), (4, 3, None), (4, 3, [4]))  # clients, local steps, and whether identical ones are counted
+
+
+def worst_cases(repeats=5) -> list[tuple]:
+    """[(what, our seconds, PEPit's seconds)] for the same value to 1e-6, both with Clarabel.
+
+    Raises MissingLibrary without PEPit.
+    """
+    from fltheory.core.worstcase.classes import SmoothConvex
+    from fltheory.core.worstcase.worst import worst_case
+    need("PEPit", "worst cases beside it")
+    out = []
+    for n, steps, counts in WORST:
+        def ours(n=n, steps=steps, counts=counts):
+            near = ["distance", lambda s: s.mean_square(s.grads(s.star)) <= 1]
+            return worst_case(FedAvg("1/5", steps), SmoothConvex(1, "1/10"), initial=near, certify=False,
+                              **({"clients": n} if counts is None else {"counts": counts})).value
+        value, theirs = ours(), _pepit(n, steps)
+        if abs(value - theirs) > 1e-6:
+            raise AssertionError(f"worst cases differ: {value} here, {theirs} in PEPit")
+        what = f"worst case of FedAvg, {n} clients, {steps} local steps{', identical ones counted' if counts else ''}"
+        out.append((what, _median(ours, repeats), _median(lambda n=n, steps=steps: _pepit(n, steps), repeats)))
+    return out
+
+
+def _pepit(n, steps):
+    """The same worst case in PEPit."""
+    import warnings
+
+    from PEPit import PEP
+    from PEPit.functions import SmoothStronglyConvexFunction
+    problem = PEP()
+    clients = [problem.declare_function(SmoothStronglyConvexFunction, mu=0.1, L=1.0) for _ in range(n)]
+    star, x = (sum(clients[1:], clients[0]) / n).stationary_point(), problem.set_initial_point()
+    problem.set_initial_condition((x - star) ** 2 <= 1)
+    problem.set_initial_condition(sum(f.gradient(star) ** 2 for f in clients) / n <= 1)
+    moved = []
+    for f in clients:
+        y = x
+        for _ in range(steps):
+            y = y - 0.2 * f.gradient(y)
+        moved.append(y / n)
+    problem.set_performance_metric((sum(moved[1:], moved[0]) - star) ** 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what PEPit and cvxpy say of each other's versions
+        return problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
+
+
 def table(repeats=20) -> str:
     """The measurements as a text table."""
     rows = measure(repeats)
@@ -103,4 +152,9 @@ def table(repeats=20) -> str:
     lines = [f"{CLIENTS} clients, d={DIMENSION}, {STEPS} local steps; medians of {repeats} runs, one thread", ""]
     for what, seconds, _ in rows:
         lines.append(f"{what:<86} {seconds * 1e3:10.4f} ms   {base / seconds:10.2f} x the loop")
+    if have("PEPit"):
+        lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
+        lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]
+    else:
+        lines += ["", "PEPit is not installed: pip install pepit to compare worst cases with it"]
     return "\n".join(lines)

@@ -14,6 +14,9 @@ class Programme:
         self.G, self.f = cvxpy.Variable((ROOM, ROOM), PSD=True), cvxpy.Variable(ROOM)
         self.used, self.conditions = 0, []
 
+    def zero(self):
+        return np.zeros(ROOM)
+
     def vector(self):
         v = np.zeros(ROOM)
         v[self.size] = 1
@@ -63,7 +66,7 @@ class Programme:
 
 
 def fedavg(p, x, lr, steps):
-    after = np.zeros(ROOM)
+    after = p.zero()
     for i in range(p.n):
         y = x
         for _ in range(steps[i]):
@@ -73,7 +76,7 @@ def fedavg(p, x, lr, steps):
 
 
 def fedprox(p, x, lr, steps, mu):
-    after = np.zeros(ROOM)
+    after = p.zero()
     for i in range(p.n):
         y = x
         for _ in range(steps[i]):
@@ -94,9 +97,9 @@ def fednova(p, x, lr, steps):
 
 def focus(p, x, lr, steps):
     """The first round of FOCUS from its literal start: y = 0, g = 0."""
-    total = np.zeros(ROOM)
+    total = p.zero()
     for i in range(p.n):
-        u, v, stored = x, np.zeros(ROOM), np.zeros(ROOM)
+        u, v, stored = x, p.zero(), p.zero()
         for _ in range(steps[i]):
             g = p.gradient(i, u)
             v, stored = v + g - stored, g

@@ -24,6 +24,23 @@ def test_disagreeing_routes_are_noticed(monkeypatch):
         bench.measure(repeats=1)
 
 
+def test_worst_cases_beside_pepit(monkeypatch):
+    pytest.importorskip("PEPit")
+    monkeypatch.setattr(bench, "WORST", bench.WORST[:1])
+    ((what, here, there),) = bench.worst_cases(repeats=1)
+    assert "2 clients, 3 local steps" in what and here > 0 and there > 0
+    honest = bench._pepit
+    monkeypatch.setattr(bench, "_pepit", lambda n, steps: honest(n, steps) + 1e-5)
+    with pytest.raises(AssertionError, match="worst cases differ"):
+        bench.worst_cases(repeats=1)
+
+
+def test_without_pepit_the_table_says_so(monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda repeats: [("loop", 1.0, 1.0)])
+    monkeypatch.setattr(bench, "have", lambda library: False)
+    assert "pip install pepit" in bench.table(1)
+
+
 def test_random_quadratics_are_reproducible_and_convex():
     a, b, c = bench.random_quadratic(4, 3), bench.random_quadratic(4, 3), bench.random_quadratic(4, 3, seed=1)
     assert (a.H == b.H).all() and (a.b == b.b).all() and (a.H != c.H).any()

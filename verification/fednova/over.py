@@ -7,7 +7,7 @@ from math import isqrt
 
 import fltheory as ft
 from verification.fednova import formulas as f
-from verification.fednova.instances import SOLVERS, Local, theorem
+from verification.fednova.instances import SOLVERS, Local
 
 VANILLA = ("vanilla", None)
 DOMINATED = (VANILLA, ("momentum", Fraction(1, 2)), ("decay", Fraction(1, 2)))
@@ -33,7 +33,7 @@ def local_run(s, i):
     gradients, out = s.grads(s.x), []
     start = points = s.x + 0 * gradients
     buffer = solver.start(start)
-    for k in range(max(i.taus)):
+    for _ in range(max(i.taus)):
         gradients = s.grads(points)
         out.append((points, gradients))
         points, buffer = solver.step(points, start, buffer, gradients, lr, 1)
@@ -67,9 +67,15 @@ def excess(s, w, beta2):
     return squares(s, w, s.grads(s.x)) - s.square(gradient(s, w, s.x)) * beta2
 
 
+def bias(s, i, w):
+    """sum_i w_i |grad F_i(x) - h_i|^2."""
+    return squares(s, w, [h - g for h, g in zip(directions(s, i), s.grads(s.x), strict=True)])
+
+
 def certified(i, left, tight, label="", **terms):
     """left <= sum of coefficient * form for every function of the class, after one coded round."""
-    return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, weights=i.p, left=left, terms=terms, tight=tight, label=label)
+    return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, weights=i.p, left=left, terms=terms, tight=tight,
+                             label=label)
 
 
 def descent(i, w, tau_eff):

@@ -16,6 +16,9 @@ from fltheory.core.worstcase.forms import Condition, dot, number, square
 class FunctionClass:
     """Functions whose curvature lies between `low` and `high`."""
 
+    def __str__(self):
+        return f"{type(self).__name__}(L={fraction(self.L)}, mu={fraction(self.mu)})"
+
     @property
     def low(self):
         return number(fraction(self.mu))

@@ -111,8 +111,9 @@ class ClaimVerdict:
             records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
             surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
             restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
-            counts=dict(Counter(v.status for v in (*self.instances, *self.over))), looseness=[min(loose), max(loose)] if loose else [],
-            search=self.search, mutants=self.mutants, powerless=self.powerless, powerless_reason=c.powerless,
+            counts=dict(Counter(v.status for v in (*self.instances, *self.over))),
+            looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, powerless=self.powerless,
+            powerless_reason=c.powerless,
             dimensional=self.dimensional, seconds=round(self.seconds, 3))
 
     def record(self) -> dict:

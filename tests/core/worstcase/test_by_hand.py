@@ -1,4 +1,6 @@
-"""Worst cases against the same programmes written by hand, which share no line with the package."""
+"""Worst cases against the same programmes written by hand and in PEPit, which share no line with the package."""
+import importlib
+
 import pytest
 
 import fltheory as ft
@@ -33,11 +35,14 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("route", ["pep", "pepit"])
 @pytest.mark.parametrize(("measure", "n", "method", "twin", "given"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_values_agree_with_programmes_by_hand(measure, n, method, twin, given):
+def test_values_agree_with_programmes_written_otherwise(measure, n, method, twin, given, route):
+    if route == "pepit":
+        pytest.importorskip("PEPit")
     found = ft.worst_case(method, ft.SmoothConvex(1, "1/10"), clients=n, measure=measure,
                           initial=["distance", lambda s: s.mean_square(s.grads(s.star)) <= 1], certify=False)
-    p = pep.Programme(n, 0.1, 1.0)
+    p = importlib.import_module(f"tests.naive.{route}").Programme(n, 0.1, 1.0)
     star, x = p.minimiser(), p.vector()
     after = twin(p, x, *given)
     near = [p.dot(x - star, x - star) <= 1, sum(p.dot(g, g) for i in range(n) for g in [p.gradient(i, star)]) / n <= 1]

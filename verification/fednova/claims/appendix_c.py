@@ -372,7 +372,8 @@ def eq85_as_printed(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-restricted", covers=ALONE, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False), needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
+@ft.claim("eq85-restricted", covers=ALONE, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False),
+          needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
           on=[*solvers, *kinked, noise_only, exact_gradients, err_eq85, beyond],
           search=ft.Search(families_of_rounds, tries=150))
 def eq85_restricted(i):
@@ -384,7 +385,8 @@ def eq85_restricted(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-corrected", covers=ALONE, over=one_client(over.EVERY, True), certify=lambda i: eq85_over(i, True), needs=[nonnegative_a, small_prefix_drift], bound=True,
+@ft.claim("eq85-corrected", covers=ALONE, over=one_client(over.EVERY, True), certify=lambda i: eq85_over(i, True),
+          needs=[nonnegative_a, small_prefix_drift], bound=True,
           rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, err_eq85, err_eq85_noise, noise_only,
               exact_gradients, beyond],

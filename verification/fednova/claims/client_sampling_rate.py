@@ -136,16 +136,15 @@ EVERY = ("vanilla", *RANGES)
 lem5_quadratics, lem5_hubers = (_family(huber, EVERY, [1], free_step=True) for huber in (False, True))
 
 
-def drawn_over(i_step, solvers=over.EVERY, taus=((1, 2), (2, 2), (1, 3), (1, 1, 2)), tau_eff=None):
-    """Settings of scheme (i) with q = 1 and 2 draws; i_step: the step of (solver, taus, q, tau_eff)."""
+def drawn_over(step, solvers=over.EVERY, taus=((1, 2), (2, 2), (1, 3), (1, 1, 2))):
+    """Settings of scheme (i) with q = 1 and 2 draws and the paper's tau_eff; step: of (solver, taus, q, tau_eff)."""
     out = []
     for solver, steps, q in itertools.product(solvers, taus, (1, 2)):
         p = [Fraction(1, len(steps))] * len(steps)
-        norms = [f.norm1(f.a_vector(solver[0], t, solver[1])) for t in steps]
+        tau_eff = f.dot(p, [f.norm1(f.a_vector(solver[0], t, solver[1])) for t in steps])
         law, averaging = scheme_i(q, p)
-        server = f.dot(p, norms) if tau_eff is None else tau_eff
-        out.append(over.setting(solver, steps, i_step(solver, steps, q, server), p, ft.FedNova, Sampled, law, f"q={q}",
-                                {"averaging": averaging, "tau_eff": server}, q=q, shared=0, part="round", beta2=Fraction(2)))
+        out.append(over.setting(solver, steps, step(solver, steps, q, tau_eff), p, ft.FedNova, Sampled, law, f"q={q}",
+                                {"averaging": averaging, "tau_eff": tau_eff}, q=q, shared=0, part="round", beta2=Fraction(2)))
     return out
 
 
@@ -154,14 +153,14 @@ def lem5_over(i):
     def left(s):
         return s.square(s.x - s.next) / (i.eta * i.tau_eff) ** 2
 
-    def drift(s):
-        return over.squares(s, i.p, [h - g for h, g in zip(over.directions(s, i), s.grads(s.x), strict=True)])
-    return [over.certified(i, left, "sampling", label, drift=(3, drift), gradient=(3, lambda s: s.square(s.grad(s.x))),
+    return [over.certified(i, left, "sampling", label, drift=(3, lambda s: over.bias(s, i, i.p)),
+                           gradient=(3, lambda s: s.square(s.grad(s.x))),
                            sampling=(Fraction(3, i.q), lambda s, less=less: over.excess(s, i.p, less)))
             for less, label in ((0, "as printed"), (1, "with beta^2 - 1"))]
 
 
-@ft.claim("lem5", covers=over.NOISELESS, over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over, on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
+@ft.claim("lem5", covers=over.NOISELESS, over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over,
+          on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
           search=ft.Search((ft.Family("quadratic", lem5_quadratics), ft.Family("Huber", lem5_hubers)),
                            tries=120))
 def lem5(i):
@@ -210,11 +209,12 @@ def eq175_over(i):
     step = i.eta * i.tau_eff
     return over.certified(
         i, lambda s: (s.F(s.next) - s.F(s.x)) / step + s.square(s.grad(s.x)) / 4, "sampling",
-        drift=(terms["drift"], lambda s: over.squares(s, i.p, [h - g for h, g in zip(over.directions(s, i), s.grads(s.x), strict=True)])),
+        drift=(terms["drift"], lambda s: over.bias(s, i, i.p)),
         sampling=(terms["sampling"], lambda s: over.excess(s, i.p, beta2)))
 
 
-@ft.claim("eq175", covers=over.NOISELESS, over=drawn_over(server_step), certify=eq175_over, on=descent, bound=True, rejects=[bugs.normaliser_missing],
+@ft.claim("eq175", covers=over.NOISELESS, over=drawn_over(server_step), certify=eq175_over,
+          on=descent, bound=True, rejects=[bugs.normaliser_missing],
           needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                                lambda i: (1, _server_beta2(i))),
                  ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],

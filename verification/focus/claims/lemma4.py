@@ -236,7 +236,8 @@ def eq123_over(i):
                           consensus=(consensus, over.B))
 
 
-@ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over, needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
+@ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over,
+          needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
           rejects=steps.BUGS, search=steps.searched("eq123", (-3, 5), ("0", "1/4")))
 def eq123(i):
     r"""For $\eta\le\min\{1/(4LN),1/(2L(\tau-1))\}$, no convexity: $\|\nabla F(x_r)\|^2\le\frac4{\eta N}(F(x_r)-EF(x_{r+1}))
