@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import fltheory
 from fltheory.cli import main, parser
 from fltheory.verdicts.claims.discover import papers
 
@@ -34,6 +35,25 @@ def test_commands_print_what_the_text_shows(command, output, capsys, monkeypatch
     assert capsys.readouterr().out == output
 
 
+def block(words):
+    """The text of the Python block that holds these words."""
+    return next(code for code in re.findall(r"```python\n(.*?)```", TEXT, re.S) if words in code)
+
+
+def test_the_claim_is_refuted_and_its_witness_runs():
+    here = {"ft": fltheory, "problem": fltheory.Quadratic(H=[[[1]], [[3]]], c=[[0], [1]])}
+    exec(block("my_theorem").replace("seconds=60", "tries=5"), here)
+    assert here["my_theorem"].check().word == "FALSE"
+    assert "ft.Instance('witness'" in str(here["my_theorem"].search(tries=5))
+
+
+def test_the_algorithm_obeys_the_rules(tmp_path, monkeypatch):
+    (tmp_path / "readme_algorithm.py").write_text(block("class PlainSGD"))
+    monkeypatch.syspath_prepend(tmp_path)
+    from readme_algorithm import PlainSGD
+    fltheory.assert_conforms(PlainSGD("1/20", 3))
+
+
 def test_counts_in_the_text():
     for paper in papers([ROOT / "verification"]):
         kinds = [row["type"] for row in paper.ledger.values()]
@@ -56,8 +76,6 @@ def test_named_commands_and_options_exist():
 
 
 def test_public_names_in_the_text_exist():
-    import fltheory
-
     for name in set(re.findall(r"\bft\.(\w+)", TEXT)):
         assert name in fltheory.__all__, name
     listed = re.search(r"- \*\*Problems\*\*.*?- \*\*Operators\*\*", TEXT, re.S).group(0)

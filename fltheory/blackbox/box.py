@@ -18,6 +18,21 @@ from fltheory.core.scalars import FLOAT
 EPS = {"float64": 2.2e-16, "float32": 1.2e-7, "float16": 9.8e-4, "bfloat16": 7.8e-3}
 
 
+def _takes_cohort(round_fn) -> bool:
+    """Whether a round has a parameter `cohort`; refuses one that cannot be called as rounds are."""
+    try:
+        signature = inspect.signature(round_fn)
+    except (TypeError, ValueError):  # written in C, it may have none
+        return False
+    takes = "cohort" in signature.parameters
+    try:
+        signature.bind("x", "clients", **({"cohort": []} if takes else {}))
+    except TypeError:
+        refuse("round_fn", str(signature), "is called as round(x, clients), or as round(x, clients, cohort=[0, 2]) if it has a "
+               "parameter of that name", "Call the list of participants cohort, and give further parameters a default.")
+    return takes
+
+
 class BlackBox:
     """The contract with the user's code.
 
@@ -31,10 +46,7 @@ class BlackBox:
         if reset is not None and not callable(reset):
             refuse("reset", type(reset).__name__, "must be callable", "Give a function that forgets all memories.")
         self._round, self._reset, self.n, self.d = round_fn, reset, n, d
-        try:
-            self.takes_cohort = "cohort" in inspect.signature(round_fn).parameters
-        except (TypeError, ValueError):
-            self.takes_cohort = False
+        self.takes_cohort = _takes_cohort(round_fn)
         self.template = None if state is None else self._check_template(state)
         self.calls, self.dtypes, self.notes, self._seen = 0, set(), [], set()
         self.scale, self.single = 1.0, True

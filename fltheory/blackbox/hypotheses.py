@@ -43,8 +43,9 @@ MUTANTS = (   # of those that fit equally well the first is named first
 def neighbours(reference, memory):
     """Yield (clause, wrong `Reference`). memory: whether the code can have memories of clients."""
     algorithm = replace(reference.algorithm, steps=reference.tau)
-    yield clause(memories.data_weights_dropped), reference.like(memories.data_weights_dropped(algorithm))
     names = {f.name for f in fields(algorithm)} if type(algorithm).__module__.startswith("fltheory.") else ()
+    if algorithm.stateful or "averaging" not in names:   # else its averaging is tried below
+        yield clause(memories.data_weights_dropped), reference.like(memories.data_weights_dropped(algorithm))
     for name in (name for name in OPTIONS if name in names):
         for value, says in OPTIONS[name].items():
             if getattr(algorithm, name) != value:

@@ -10,7 +10,7 @@ from fltheory.blackbox.fits import SOLVERS
 from fltheory.blackbox.hypotheses import OPTIONS, catalogue
 from fltheory.blackbox.maps import distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault
-from fltheory.blackbox.work import observe, parameters
+from fltheory.blackbox.work import lost, observe, parameters
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.fednova import FedNova, GeneralRule
 from fltheory.core.algorithms.server_momentum import ServerMomentum
@@ -19,11 +19,12 @@ from fltheory.core.errors import BadInput
 
 def search(result, box, problems, height, rounds, tolerance, seed):
     """Fill in the result: the algorithm of the catalogue that has these maps, or the nearest one."""
-    fits, _, idle = observe(box, problems, height, tolerance)
+    work = observe(box, problems, height, tolerance)
+    fits, idle = work.fits, work.idle
     result.parameters = parameters(fits, problems)
     result.verdict, result.reason = "differs", "no algorithm of the catalogue has these maps"
     if None in fits or np.abs(idle).max() > max(1e-9, tolerance):
-        result.faults = [Fault("the local work is none of the kinds known here", "fits to the responses to curvature", 1.0)]
+        result.faults = lost(work) or [Fault("the model moves although every gradient vanishes", "one round without gradients", 1.0)]
         return
     instance, scaled = problems.generic(height, box.scale), problems.generic(height)
     maps, best, result.tolerance = result.maps, (np.inf, None), max(tolerance, 3e-9)

@@ -16,11 +16,12 @@ DEGREE = "degree of the response to curvature"
 
 class Work(NamedTuple):
     """fits: a `Fit` or None per client; wanted: the reference's, None where one client's response says nothing; idle: how a
-    model moves in a problem without gradients (d,)."""
+    model moves in a problem without gradients (d,); silent: clients whose data have no effect."""
 
     fits: list
     wanted: list | None
     idle: np.ndarray | None
+    silent: tuple = ()
 
 
 def declared(algorithm):
@@ -44,7 +45,12 @@ def observe(box, problems, height, tolerance, reference=None) -> Work:
         if max(f.residual for f in wanted) > 1e-6:   # such as a warm start
             return Work([None] * problems.n, None, None)
     fits, idle = recover(box, problems, height, max(tolerance, 1e-9), wanted)
-    return Work(fits, wanted, idle)
+    ones = np.ones(problems.d)
+
+    def still(i):
+        return bool((box.first(problems.single(i, height * ones), ones) == ones - idle).all())
+
+    return Work(fits, wanted, idle, tuple(i for i, f in enumerate(fits) if f is None and still(i)))
 
 
 def parameters(fits, problems):
@@ -63,7 +69,7 @@ def parameters(fits, problems):
 def faults_of_work(work, tolerance):
     """Faults that the fits of single clients show, apart from the aggregation weights."""
     pairs = [(i, f, w) for i, (f, w) in enumerate(zip(work.fits, work.wanted, strict=True)) if f is not None]
-    out = _idle(work.idle, [(f, w) for _, f, w in pairs], tolerance) + _lost(work.fits)
+    out = _idle(work.idle, [(f, w) for _, f, w in pairs], tolerance) + lost(work)
     if not pairs:
         return out
     worst = max(f.residual for _, f, _ in pairs)
@@ -87,10 +93,24 @@ def _idle(idle, known, tolerance):
                   f"model 1 becomes {1 - float(idle[0]):.6g}", tolerance)]
 
 
-def _lost(fits):
-    lost = [i for i, f in enumerate(fits) if f is None]
-    return [Fault(f"the local work of client{'s' if len(lost) > 1 else ''} {_list(lost)} is none of the kinds "
-                  "known here", "no fit to the responses to curvature", 1.0)] if lost else []
+def lost(work):
+    """Clients whose local work fits nothing: their data have no effect, or one that is not known here."""
+    silent, other = work.silent, [i for i, f in enumerate(work.fits) if f is None and i not in work.silent]
+    out = []
+    if len(silent) == len(work.fits):
+        out.append(Fault("no client's data have an effect on the model: is a copy trained, and the model itself returned?",
+                         "the round gives one output on all data", 1.0))
+    elif silent:
+        out.append(Fault(f"the data of {_clients(silent)} have no effect on the model: left out of the average, or never trained?",
+                         "their curvature changes nothing", 1.0))
+    if other:
+        out.append(Fault(f"the local work of {_clients(other)} is none of the kinds known here",
+                         "no fit to the responses to curvature", 1.0))
+    return out
+
+
+def _clients(numbers):
+    return f"client{'s' if len(numbers) > 1 else ''} {_list(numbers)}"
 
 
 def _steps(pairs, worst):

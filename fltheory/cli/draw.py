@@ -9,11 +9,11 @@ from fltheory.cli.progress import Progress, with_progress
 def add(command):
     """Declare the commands."""
     for name, says in (("figures", "regenerate figures: tables as CSV beside the paper, pictures in a folder"),
-                       ("reproduce", "re-run the long experiments and commit their tables with provenance")):
+                       ("reproduce", "re-run the long experiments and write their tables with provenance")):
         sub = command(name, _figures, says)
         with_paths(sub)
         sub.set_defaults(experiments=name == "reproduce")
-        sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these")
+        sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these, as NAME or paper/NAME")
         sub.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
         sub.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
         with_progress(sub)
@@ -25,11 +25,12 @@ def _figures(args):
     from fltheory.core.errors import refuse
     from fltheory.verdicts.report.figures import figures_of, regenerate
     check_folder("--out", args.out)
-    known = {paper.folder: list(figures_of(paper.folder, args.experiments)) for paper in papers_of(args)}
+    known = {(paper.folder, name): {name, f"{paper.slug}/{name}", f"{paper.slug}-{name}"}  # the last: as the file is called
+             for paper in papers_of(args) for name in figures_of(paper.folder, args.experiments)}
     unknown = sorted(set(args.only).difference(*known.values()))
     if unknown:
-        refuse("figure", unknown, f"is none of {sorted(set().union(*known.values()))}", "Name one of them.")
-    todo = [(folder, name) for folder, names in known.items() for name in names if name in (args.only or names)]
+        refuse("figure", unknown, f"is none of {sorted(f'{folder.name}/{name}' for folder, name in known)}", "Name one of them.")
+    todo = [figure for figure, names in known.items() if not args.only or names.intersection(args.only)]
     with Progress("regenerating", args.progress) as progress:
         for done, (folder, name) in enumerate(todo):
             progress.update(done, len(todo), [f"{folder.name}/{name}"])

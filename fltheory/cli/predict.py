@@ -26,18 +26,19 @@ def add(command):
     sub.add_argument("--features", type=_list, metavar="A,B,..", help="columns to predict from; default all others")
     sub.add_argument("--delimiter", type=_delimiter, default=",", metavar="C", help="between cells; tab for a tab")
     sub.add_argument("--bands", type=positive, metavar="K", help="cut a numeric client column into K quantile bands")
-    sub.add_argument("--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..", help=f"of {', '.join(METHODS)}")
+    sub.add_argument("--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..",
+                     help=f"of {', '.join(METHODS)}; default {','.join(DEFAULT)}")
     sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing")
     sub.add_argument("--steps", type=_steps, default=5, metavar="K|K1,K2,..", help="local steps; default 5")
     sub.add_argument("--mu", type=_number, default="1", help="proximal weight of FedProx; default 1")
     sub.add_argument("--reg", type=_number, default="1/10", help="ridge weight; default 1/10")
-    sub.add_argument("--participation", default="full", metavar="full|uniform:M|bernoulli:P")
+    sub.add_argument("--participation", default="full", metavar="full|uniform:M|bernoulli:P", help="default full")
     sub.add_argument("--noise", type=_number, metavar="S", help="standard deviation of gradient noise; default 0")
-    sub.add_argument("--standardise", default="features", metavar="features|all|short|none")
+    sub.add_argument("--standardise", default="features", metavar="features|all|short|none", help="default features")
     sub.add_argument("--weights", default="rows", metavar="rows|uniform", help="of the clients; default rows (n_i/n)")
     sub.add_argument("--rounds", type=positive, default=200, help="of the runs; default 200")
     sub.add_argument("--replicates", type=positive, default=1000, help="of the runs; default 1000")
-    sub.add_argument("--seed", type=int, default=0)
+    sub.add_argument("--seed", type=int, default=0, help="of the runs; default 0")
     sub.add_argument("--measure", action=argparse.BooleanOptionalAction, default=True, help="also run the methods")
     sub.add_argument("--csv", metavar="OUT", help="write the numbers here")
     sub.add_argument("--html", metavar="OUT", help="write a page here")
@@ -152,14 +153,16 @@ def _stable(make, problem, law, args):
     from fltheory.core.operators.setting import prepare
     from fltheory.workbench.comparison import cost
 
-    found = {}
+    found, refused = {}, []
     for name, build in make.items():
         try:
             algorithm = build(1 / float(problem.constants.L))
             cost.check_scan(algorithm, problem, prepare(algorithm, problem, law, args.noise))
             found[name] = ft.stable_steps(algorithm, problem, law, args.noise)
-        except FLTheoryError:
-            continue  # the table says why
+        except FLTheoryError as error:  # the table says why
+            refused.append(error)
+    if len(refused) == len(make) and all(isinstance(error, BadInput) for error in refused):
+        raise refused[0]  # no method is to blame: an option has no meaning here
     return found
 
 
@@ -194,7 +197,8 @@ def _description(problem, args):
     yield from wrapped(f"coefficients ({problem.d}): {', '.join(r.features)}")
     scales = ", ".join(f"{k} ({a:.4g}, {b:.4g})" for k, (a, b) in r.scaling.items())
     yield from wrapped(f"standardised ({r.standardise}) by (shift, scale): {scales}" if scales else "standardised: nothing")
-    yield f"curvature: L = {float(c.L):.4g}, mu = {float(c.mu):.4g}; ridge {args.reg}; {_dissimilarity(problem, p)}"
+    mu = "~0" if abs(c.mu) <= 1e-12 * c.L else f"{float(c.mu):.4g}"  # what rounding leaves of 0 may be negative
+    yield f"curvature: L = {float(c.L):.4g}, mu = {mu}; ridge {args.reg}; {_dissimilarity(problem, p)}"
     for note in r.notes:
         yield f"note: {note}"
     if problem.n > 1 and "focus" in map(str.lower, args.algorithms) and len(set(problem.weights)) > 1:

@@ -1,4 +1,5 @@
 """Every exception of fltheory. A message gives the value, the rule it breaks, and the remedy."""
+import re
 
 
 class FLTheoryError(Exception):
@@ -68,9 +69,9 @@ def is_one_of(value, choices) -> bool:
 
 
 def shown(value) -> str:
-    """A value for a message: one line, shortened, and never an exception (huge ints have no decimal form)."""
+    """A value for a message: one line, shortened, fractions as 1/2, and never an exception (huge ints have no decimal form)."""
     try:
-        text = repr(value)
+        text = re.sub(r"\bFraction\((-?\d+), (\d+)\)", lambda m: m[1] if m[2] == "1" else f"{m[1]}/{m[2]}", repr(value))
     except Exception:
         text = f"<a {type(value).__name__} that cannot be written out>"
     return shortened(text)

@@ -21,7 +21,7 @@ from fltheory.verdicts import calibration
 from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
 from fltheory.verdicts.claims import instance as forms
 from fltheory.verdicts.claims.check import apply_bug, check, instance_record
-from fltheory.verdicts.claims.discover import Paper, load, papers
+from fltheory.verdicts.claims.discover import Paper, find, load, papers
 from fltheory.verdicts.claims.evidence import ERROR, SKIPPED
 from fltheory.verdicts.claims.findings import confirm
 from fltheory.verdicts.folders import activate, imported
@@ -35,13 +35,12 @@ LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypot
 
 
 def tasks_of(found: list[Paper], only=()) -> list[tuple]:
-    """(folder, "claim" | "finding", id) for everything written, optionally only some ids."""
-    tasks = [(str(p.folder), kind, name) for p in found
-             for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table]
-    unknown = [i for i in only if i not in {t[2] for t in tasks}]
-    if unknown:
-        refuse("id", unknown, "is no claim or finding written here", "`fltheory list` shows the ids.")
-    return [t for t in tasks if not only or t[2] in only]
+    """(folder, "claim" | "finding", id) for everything written, optionally only some: each an id, or paper/id."""
+    tasks = {(str(p.folder), kind, name): {name, f"{p.slug}/{name}"} for p in found
+             for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table}
+    for unknown in sorted(set(only).difference(*tasks.values())):
+        find(found, unknown)  # refuses it, with close ids
+    return [task for task, names in tasks.items() if not only or names.intersection(only)]
 
 
 def decide(task, options, tell=None) -> list[dict]:

@@ -33,6 +33,16 @@ def test_bad_arguments_are_refused(arguments, words):
         ft.identify(**({"round_fn": descent, "n": 3, "d": 2, "algorithm": AVG} | arguments))
 
 
+@pytest.mark.parametrize("wrong", [lambda x: x, lambda x, clients, k: x, lambda x, clients, cohort, k: x])
+def test_a_round_that_cannot_be_called_is_refused_before_it_is(wrong):
+    with pytest.raises(BadInput, match=r"round\(x, clients, cohort=\[0, 2\]\).*participants cohort.*a default"):
+        ft.identify(wrong, 3, 2, AVG)
+
+
+def test_further_parameters_with_a_default_are_left_alone():
+    assert ft.identify(lambda x, clients, k=3: descent(x, clients), 3, 2, ft.FedAvg("1/10", 1)).matches
+
+
 @pytest.mark.parametrize("wrong,words", [
     (lambda x, clients: x[:1], "shape"), (lambda x, clients: x * np.nan, "not finite"), (lambda x, clients: None, "numbers"),
     (lambda x, clients: 1 / 0, r"call 1\) raised ZeroDivisionError"), (lambda x, clients: clients[7], "IndexError"),
@@ -51,6 +61,43 @@ def test_plain_descent_is_one_local_step():
     found = ft.identify(descent, 3, 2, ft.FedAvg("1/10", 1))
     assert found.matches and found.assert_matches() is found and found.deviation <= 1e-12
     assert "MATCHES" in str(found) and found.calls < 60
+
+
+def test_a_model_that_comes_back_as_it_was_is_named():
+    for algorithm in (AVG, ft.Scaffold("1/20", 3), None):
+        found = ft.identify(lambda x, clients: x, 3, 2, algorithm)
+        assert found.faults[0].sentence.startswith("no client's data have an effect on the model"), str(found)
+
+
+@pytest.mark.parametrize("left_out", [(2,), (0, 1)])
+def test_clients_without_effect_are_named(left_out):
+    found = ft.identify(lambda x, clients: descent(x, [c for i, c in enumerate(clients) if i not in left_out]), 3, 2,
+                        ft.FedAvg("1/10", 1))
+    who = f"client{'s' if len(left_out) > 1 else ''} {', '.join(map(str, left_out))}"
+    assert f"the data of {who} have no effect" in found.faults[0].sentence, str(found)
+
+
+def test_dropped_weights_of_a_memoryless_round_are_named_once():
+    plain_average = plain(ft.FedAvg("1/20", (3, 2, 5), averaging="plain"))
+    found = ft.identify(plain_average, 3, 2, AVG)
+    assert [f.sentence for f in found.faults] == ["every participant counts alike (1/|S|): the data weights p_i are dropped"]
+
+
+def adam(x, clients):
+    """One round of local Adam: steps of about the same length whatever the gradient."""
+    def trained(client):
+        y, m, v = np.array(x), 0, 0
+        for k in range(1, 4):
+            g = client.grad(y)
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            y = y - 0.05 * (m / (1 - 0.9**k)) / (np.sqrt(v / (1 - 0.999**k)) + 1e-8)
+        return y
+    return sum(c.weight * trained(c) for c in clients)
+
+
+def test_adaptive_steps_are_named():
+    found = ft.identify(adam, 3, 2, AVG)
+    assert found.verdict == "not affine" and "normalised, signed or adaptive steps" in found.faults[0].sentence, str(found)
 
 
 def test_a_round_that_draws_numbers_is_not_deterministic():

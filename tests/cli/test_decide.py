@@ -15,7 +15,7 @@ from fltheory.core.errors import CertificateFailed
 from fltheory.verdicts import verify
 
 ROOT = Path(__file__).parents[2]
-FEDNOVA = str(ROOT / "verification" / "fednova")
+FEDNOVA, FOCUS = (str(ROOT / "verification" / slug) for slug in ("fednova", "focus"))
 HEAVY = ("torch", "cvxpy", "sympy", "matplotlib.pyplot", "scipy.stats")
 
 
@@ -300,6 +300,12 @@ def test_witness_prints_a_script_that_runs(capsys):
     assert "VERDICT: all hypotheses hold and (97) fails" in done.stdout
 
 
+def test_ids_are_taken_as_they_are_printed(capsys):
+    for name in ("eq26-28", "fednova/eq26-28"):
+        assert main(["verify", FEDNOVA, "--quick", "--only", name]) == 0
+        assert capsys.readouterr().out.startswith("fednova/eq26-28 ")
+
+
 def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main(["list"]) == 0
@@ -311,7 +317,12 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("argv", "value", "remedy"),
     [
-        (["verify", FEDNOVA, "--only", "thm99"], "['thm99']", "`fltheory list` shows the ids"),
+        (["verify", FEDNOVA, "--only", "thm99"], "'thm99'", "`fltheory list` shows the ids"),
+        (["verify", FEDNOVA, "--only", "eq26-29"], "'eq26-29'", "Did you mean eq26-28"),
+        (["verify", FEDNOVA, "--only", "focus/eq26-28"], "'focus/eq26-28'", "Did you mean fednova/eq26-28"),
+        (["certify", FEDNOVA, "--only", "eq26-28"], "['eq26-28']", "declared with over="),
+        (["certify", FOCUS, "--only", "eq26-28"], "['eq26-28']", "'focus/eq96'"),
+        (["figures", FEDNOVA, "--only", "fig99"], "['fig99']", "'fednova/fig2'"),
         (["verify", "no/such/folder"], "'no/such/folder'", "Give a paper folder"),
         (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list`"),
         (["verify", FEDNOVA, "--mutant", "typo"], "'typo'", "Name one of them"),

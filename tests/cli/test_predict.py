@@ -173,6 +173,18 @@ def test_what_is_refused(small, options, says, capsys):
     assert says in refused(capsys, *small, *options, *extra)
 
 
+@pytest.mark.parametrize("wrong", [("--steps", "1,2"), ("--participation", "uniform:9"), ("--noise", "-1")])
+def test_an_option_without_meaning_is_refused_before_a_step_size_is_chosen(small, wrong, capsys):
+    assert main([*small, *wrong]) == 2
+    assert "lr = " not in capsys.readouterr().out
+
+
+def test_what_rounding_leaves_of_no_curvature_is_not_printed_as_negative(small, capsys):
+    Path(small[1]).write_text("who,x,z,y\n" + "".join(f"{'abc'[k % 3]},{k},{k * k},{k % 5}\n" for k in range(5)))
+    assert main([*small, "--reg", "0", "--no-measure"]) == 0
+    assert ", mu = ~0; ridge 0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("option", ["--csv", "--html", "--picture"])
 def test_outputs_are_checked_before_the_work(small, option, capsys, monkeypatch):
     monkeypatch.setattr("fltheory.core.problems.table.read_ridge", None)  # nothing is read

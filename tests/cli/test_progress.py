@@ -3,6 +3,7 @@
 import io
 import logging
 import time
+from pathlib import Path
 
 import pytest
 
@@ -141,6 +142,14 @@ def test_figures_say_which_is_drawn(tmp_path, capsys):
     printed = capsys.readouterr()
     assert printed.err == "".join(f"fltheory: [{k}/2] regenerating own/{name}\n" for k, name in enumerate(("one", "two")))
     assert printed.out.splitlines()[0].endswith("one.csv") and "own-two.png" in printed.out
+
+
+@pytest.mark.parametrize("name", ["two", "own/two", "own-two"])
+def test_a_figure_is_named_alone_or_with_its_paper(tmp_path, capsys, name):
+    folder = paper(tmp_path / "drawing")
+    (folder / "figures.py").write_text(FIGURES)
+    assert main(["figures", str(folder), "--out", str(tmp_path / "out"), "--only", name]) == 0
+    assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == ["two.csv", "own-two.png", "own-two.svg"]
 
 
 def test_why_a_claim_could_not_be_decided_stands_under_it(tmp_path, capsys):

@@ -57,6 +57,9 @@ class Problem:
     domain: Domain = FLOAT
     personal: int = 0  # dimension of each client's own parameters, padded to the largest
 
+    def __repr__(self):
+        return f"{type(self).__name__}(n={self.n}, d={self.d})"
+
     def to(self, domain: Domain) -> Problem:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
         if not isinstance(domain, Domain):
