@@ -102,7 +102,7 @@ def caption(figure, text):
             lines, used = [*lines, []], 0
         lines[-1].append(word)
         used += length
-    figure.get_layout_engine().set(h_pad=0.07)      # inches
+    figure.get_layout_engine().set(h_pad=0.07, w_pad=0.09)      # inches: a label stands apart from the next panel
     figure.supxlabel("\n".join(" ".join(line) for line in lines), x=0.008, ha="left", fontsize=size, linespacing=1.3)
 
 

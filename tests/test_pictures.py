@@ -33,7 +33,7 @@ def test_a_key_says_every_sign_once_above_the_panels():
     made = p.key(figure, {"prediction": p.PREDICTION, "run": p.RUN | {"color": p.COLOURS[1]}, "no limit": {"facecolor": "white"}})
     assert [t.get_text() for t in made.get_texts()] == ["prediction", "run", "no limit"]
     assert [h.get_color() for h in made.legend_handles[:2]] == [p.GREY, p.COLOURS[1]]
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     frame = made.get_window_extent()
     assert frame.y0 >= max(ax.get_window_extent().y1 for ax in axes[0]) and frame.x0 >= 0
     inside = p.key(axes[0][0], {"floor": p.FLOOR}, loc="lower left")
@@ -42,10 +42,10 @@ def test_a_key_says_every_sign_once_above_the_panels():
 
 @pytest.mark.parametrize("columns", [1, 2, 4])
 def test_keys_and_captions_fit_the_width(columns):
-    figure, _ = p.canvas(columns)
+    figure, _ = p.canvas(columns, height=6)
     made = p.key(figure, {f"a method with a long name, number {k}": p.RUN for k in range(7)})
     p.caption(figure, "One sentence with $x_\\infty - x^\\star$ in it. " * 6)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for box in (made.get_window_extent(), figure._supxlabel.get_window_extent()):
         assert box.x0 >= 0 and box.x1 <= figure.bbox.width
     assert figure._supxlabel.get_text().count("$") == 12

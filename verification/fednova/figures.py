@@ -220,5 +220,5 @@ FIGURES = {
     "map": Figure(
         map_data, map_draw,
         r"Where FedAvg, FedProx and FedNova really converge as $\eta$ and the spread of the local steps grow: two clients of "
-        r"curvature 1 with minimisers 1 and -1, so that $x^\star=0$; distances from the exact operator."),
+        r"curvature 1 with minimisers 1 and $-1$, so that $x^\star=0$; distances from the exact operator."),
 }

@@ -114,7 +114,7 @@ def moments_draw(rows):
         finish(ax, title, yscale="log", xlabel="round", ylabel=r"$E\|x-x^\star\|^2$")
         ax.legend(fontsize=8, frameon=False, loc="lower left" if ax is moving else "upper left")
     moving.set_ylim(0.004, 3)
-    memory.set_ylim(0.02, 100)      # intervals that reach 0 leave the panel
+    memory.set(ylim=(0.02, 100), xticks=range(0, 21, 5))      # intervals that reach 0 leave the panel
     (mine,) = _chosen(rows, "E(x-x*)_1", BY_WAITING).values()
     _trajectory(mean, mine, SIGNS[0], rf"$\tau=1$: rate of the mean {mine[0]['mean_rate']:.4f}")
     finish(mean, next(iter(PAIRS)), xlabel="round", ylabel=r"$E\,(x-x^\star)$")

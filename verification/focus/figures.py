@@ -96,11 +96,11 @@ def stability_draw(rows):
     left.contour(eta, p, square, levels=[1], colors="black", linewidths=1.6)
     left.contour(eta, p, mean, levels=[1], colors="black", linewidths=1.6, linestyles="dotted")
     left.plot(0.01, 0.05, marker="P", ms=8, mec="white", color="black", ls="none")
-    left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.0125, 0.0125), fontsize=8,
+    left.annotate("converges in mean,\ndiverges in mean square", (0.01, 0.05), (0.0055, 0.0125), fontsize=8,
                   arrowprops={"arrowstyle": "-", "lw": 0.6})
     finish(left, r"$h$ = (1, 3, 10), $p$ = (.9, .5, $p_3$)", xscale="log", yscale="log", xlabel=r"$\eta$", ylabel="$p_3$")
     left.grid(False)
-    figure.colorbar(image, ax=left, label="prediction: mean-square rate", extend="both")
+    figure.colorbar(image, ax=left, label="mean-square rate", extend="both")
     lines = {}
     for n, colour in zip(EQUAL, COLOURS, strict=False):
         lines[f"N = {n}, mean square"] = "mean_square", n, {"color": colour}
@@ -109,8 +109,8 @@ def stability_draw(rows):
         right.plot(*columns(pick(rows, panel="limit", N=n), "p", measure), **PREDICTION | sign)
         right.plot(*columns(pick(rows, panel="crossing", N=n), "p", measure), **CROSSING | {"color": sign["color"]})
     finish(right, "equal clients", yscale="log", xlabel="$p$", ylabel=r"limit of $\eta Nh$")
-    key(figure, {"mean-square rate is 1 (left)": {"color": "black", "linewidth": 1.6},
-                 "mean rate is 1 (left)": {"color": "black", "linewidth": 1.6, "linestyle": "dotted"},
+    key(figure, {"prediction: mean-square rate is 1 (left)": {"color": "black", "linewidth": 1.6},
+                 "prediction: mean rate is 1 (left)": {"color": "black", "linewidth": 1.6, "linestyle": "dotted"},
                  "the instance of the notebook (left)": {"color": "black", "marker": "P", "linestyle": "none"},
                  "where the derived rate is 1 (right)": CROSSING}
         | {f"closed form, {name}": PREDICTION | sign for name, (_, _, sign) in lines.items()}, ncols=2)

@@ -203,7 +203,7 @@ def theorem6_draw(rows):
         finish(ax, rf"$N={N}$, $\eta={_power(eta)}$", xscale="log", xlabel="rounds $R$",
                ylim=(min(0, 1.3 * printed.min()) - 0.05 * exact.max(), 1.45 * max(exact.max(), printed.max() / 1.35)))
         ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
-    axes[0][0].set_ylabel(r"mean of $E\|\nabla F(x_r)\|^2$ over $r=1..R$")
+    axes[0][0].set_ylabel("mean over $r=1..R$\nof $E\\|\\nabla F(x_r)\\|^2$")
     ax, mine = axes[0][2], pick(rows, panel="limit")
     _pair(ax, mine, "eta", FLOOR)
     _limit(ax, mine[0]["largest_step"], "largest step \nof Theorem 6 ", "right")

@@ -39,13 +39,28 @@ def test_every_figure_has_a_key_and_a_caption(paper):
     for experiments in (False, True):
         for name, figure in figures_of(folder, experiments).items():
             drawn = figure.picture(from_csv(folder / "data" / f"{name}.csv"))
-            drawn.canvas.draw()
+            drawn.draw_without_rendering()     # a layout is made when it is drawn
             assert drawn.legends and drawn._suptitle is None, name
             assert drawn._supxlabel.get_text().split() == figure.caption.split(), name
             texts = [*drawn.legends[0].get_texts(), drawn._supxlabel, *(ax.title for ax in drawn.axes)]
             assert all(t.get_fontsize() >= 8 for t in texts), name
             boxes = [t.get_window_extent() for t in texts if t.get_text()]
             assert all(b.x0 >= -1 and b.x1 <= drawn.bbox.width + 1 for b in boxes), name
+            _labels_stand_apart(drawn, name)
+
+
+def _labels_stand_apart(drawn, name):
+    """A label is not longer than its axis by much, and keeps a letter's height from the panels beside its own."""
+    gap = 4 * drawn.dpi / 72
+    for ax in drawn.axes:
+        label = ax.yaxis.label.get_window_extent()
+        if not ax.get_ylabel():
+            continue
+        assert label.height <= 1.08 * ax.get_window_extent().height, (name, ax.get_ylabel())
+        for other in (o for o in drawn.axes if o is not ax):
+            box = other.get_tightbbox()
+            assert (label.x0 > box.x1 + gap or label.x1 < box.x0 - gap or label.y0 > box.y1 or label.y1 < box.y0), (
+                name, ax.get_ylabel())
 
 
 def test_csv_keeps_every_digit(tmp_path):
