@@ -5,6 +5,7 @@ the symbolic instances on which the proof was carried out, or off the settings t
 """
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 from fltheory.core.errors import refuse
@@ -31,7 +32,8 @@ def covered(claim, word) -> dict:
     """{name: "all" or values in words}: n, d and tau first, without those that the statement does not have; {} for words that
     need no such list."""
     if word == CERTIFIED and claim.over:
-        return {k: v for k, v in (_certified(claim.over) | claim.covers).items() if v != NONE}
+        found = _certified(claim.over) | claim.covers
+        return {k: found[k] for k in dict.fromkeys((*KNOWN, *found)) if found.get(k, NONE) != NONE}
     if word != PROVED:
         return {}
     symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
@@ -78,9 +80,15 @@ def _words(values) -> str:
     if len(numbers) > 2 and all(isinstance(v, int) for v in numbers) and numbers == list(range(numbers[0], numbers[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
     else:
-        listed = [str(v) for v in numbers]
+        listed = [_short(v) for v in numbers]
     listed += [*(f"({', '.join(map(str, v))})" for v in tuples), *texts]
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
+
+
+def _short(v) -> str:
+    """A number exactly: 1/64, and 0.008018 for 4009/500000."""
+    decimal = format(Decimal(v.numerator) / Decimal(v.denominator), "f")
+    return decimal if v.denominator >= 1000 and Fraction(decimal) == v else str(v)
 
 
 def label(word, covers) -> str:

@@ -107,13 +107,20 @@ def word_counts(entries) -> Counter:
     return Counter(r.word or "(no word)" for r in entries)
 
 
+def whole(word) -> str:
+    """What the unrestricted claims of a divided word are called: a proof reaches all n; exact arithmetic, what is stated."""
+    return "all" if word == "PROVED" else "as stated"
+
+
 def tallies(claims) -> list:
-    """[(word, "" | "all" | "restricted", count)], known words first; a word is divided where one of its labels is."""
+    """[(word, "" | what `whole` says | "restricted", count)], known words first; a word is divided where one of its labels is."""
     claims = list(claims)
     words, limited = word_counts(claims), word_counts([c for c in claims if c.limited])
     out = []
     for word in (*CLAIM_WORDS, *sorted(set(words) - set(CLAIM_WORDS))):
-        parts = [("all", words[word] - limited[word]), ("restricted", limited[word])] if limited[word] else [("", words[word])]
+        parts = [("", words[word])]
+        if limited[word]:
+            parts = [(whole(word), words[word] - limited[word]), ("restricted", limited[word])]
         out += [(word, reach, count) for reach, count in parts if count]
     return out
 

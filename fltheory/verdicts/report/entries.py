@@ -19,8 +19,8 @@ from fltheory.verdicts.report.parts import (
     table,
     verdict,
 )
-from fltheory.verdicts.report.richtext import block, inline
-from fltheory.verdicts.report.words import factors, plural
+from fltheory.verdicts.report.richtext import block, inline, symbols
+from fltheory.verdicts.report.words import cut_digits, factors, plain, plural
 
 # Longer tables start folded, so that a page with many instances can still be read from top to bottom.
 _LONG = 8
@@ -54,12 +54,12 @@ def _fails(instances) -> str:
     """Where a false statement fails: what the instance is, and each failing comparison by name with both exact sides."""
     out, failing = "", [i for i in instances if i.status == "FALSIFIED"]
     for i in failing[:_CASES]:
-        out += f"<h4>{escape(i.instance)}</h4>\n" + (f"<p>{inline(i.says)}</p>\n" if i.says else "")
+        out += f"<h4>{symbols(i.instance)}</h4>\n" + (f"<p>{inline(i.says)}</p>\n" if i.says else "")
         out += facts([(inline(str(name)), number(value, _DATA)) for name, value in i.data.items()], raw=True)
         wrong = [c for c in i.comparisons if c.status == "FALSIFIED"]
         rows = "".join(
             f'<li><b>{inline(c.label) or "the statement"}</b> fails: <span class="side">{side(c.lhs, c.lhs_float)}</span> '
-            f'<span class="rel">{escape(_DENIED.get(c.relation, c.relation))}</span> '
+            f'<span class="rel">{escape(_DENIED.get(c.relation, plain(c.relation)))}</span> '
             f'<span class="side">{side(c.rhs, c.rhs_float)}</span></li>\n' for c in wrong[:_CASES])
         more = f"<li>and {len(wrong) - _CASES} more, in the table below</li>\n" if len(wrong) > _CASES else ""
         out += f"<ul>\n{rows}{more}</ul>\n" if rows else ""
@@ -104,7 +104,7 @@ def _cut(name, rows, most) -> str:
 def _instance_table(title, instances, is_open, most) -> str:
     rows = []
     for i in instances:
-        name = f"<strong>{escape(i.instance)}</strong>"
+        name = f"<strong>{symbols(i.instance)}</strong>"
         if not i.comparisons:
             status = f'{chip(i.status)}<span class="says">{inline(i.reason)}</span>'
             rows.append([name + says(i.says), "", "", "", "", escape(i.evidence), status])
@@ -112,7 +112,7 @@ def _instance_table(title, instances, is_open, most) -> str:
             rows.append([
                 name + (says(i.says) if at == 0 else "") + says(c.label),
                 side(c.lhs, c.lhs_float),
-                escape(c.relation),
+                escape(plain(c.relation)),
                 side(c.rhs, c.rhs_float),
                 number(c.margin, 16),
                 escape(c.evidence),
@@ -130,7 +130,7 @@ def _hypotheses(instances, most) -> str:
             statement = "" if (h.name, h.statement) in told else h.statement
             told.add((h.name, h.statement))
             holds = {True: "✓ holds", False: "✗ does not hold", None: "? unknown"}[h.holds]
-            rows.append([escape(i.instance), escape(h.name) + says(statement), number(h.lhs), number(h.rhs),
+            rows.append([symbols(i.instance), escape(h.name) + says(statement), number(h.lhs), number(h.rhs),
                          number(h.margin, 16), holds])
     failing = states.count(False)
     state = "all hold" if all(states) else "all hold or are unknown"
@@ -206,7 +206,7 @@ def finding(book, record, most=None) -> str:
     if record.reading or record.survives:
         out += _doubt(record)
     marks = {"ok": "✓ ok", "failed": "✗ failed", "skipped": "– skipped"}
-    rows = [[inline(s.step), escape(marks.get(s.status, s.status)), inline(s.detail)] for s in record.procedure][:most]
+    rows = [[inline(s.step), escape(marks.get(s.status, s.status)), inline(cut_digits(s.detail))] for s in record.procedure][:most]
     out += fold("Procedure", table(["Step", "Status", "Detail"], rows), True)
     return out + script(record) + _end(book, record)
 

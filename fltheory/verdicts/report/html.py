@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fltheory.verdicts.records import INDEX, page_of
 from fltheory.verdicts.report import cite, front, layout, opening, sections
-from fltheory.verdicts.report.book import Book, bugs, tallies
+from fltheory.verdicts.report.book import Book, bugs, tallies, whole
 from fltheory.verdicts.report.parts import COLUMN_LABELS, link, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, natural, shown
@@ -36,7 +36,7 @@ def _options(values) -> str:
 def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = claim.score
-    said = f"{claim.word} ({'restricted' if claim.limited else 'all'})" if claim.word in divided else claim.word
+    said = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
     cells = {
         "Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
         "Paper": (escape(claim.paper), claim.paper),
@@ -59,7 +59,7 @@ def _claims(book, brief=False) -> str:
         return ""
     words = sorted({c.word for c in book.claims}, key=lambda w: (CLAIM_WORDS + (w,)).index(w))
     divided = dict.fromkeys(w for w, reach, _ in tallies(book.claims) if reach)
-    choices = [c for w in words for c in (w, *((f"{w} (all)", f"{w} (restricted)") if w in divided else ()))]
+    choices = [c for w in words for c in (w, *((f"{w} ({whole(w)})", f"{w} (restricted)") if w in divided else ()))]
     made = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
     head = [h for h in made[0][1] if h == "Claim" or any(cells[h][0] for _, cells in made)]

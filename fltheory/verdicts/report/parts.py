@@ -3,7 +3,7 @@
 import math
 from html import escape
 
-from fltheory.verdicts.report.richtext import inline
+from fltheory.verdicts.report.richtext import inline, symbols
 from fltheory.verdicts.report.words import approximation, look, shorten, show
 
 _UNBROKEN = 12  # characters that stay on one line
@@ -142,7 +142,7 @@ def bars(instances) -> str:
     legend = "".join(
         f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name, at in place.items()
     )
-    rows = "".join(_bar(f"{escape(i.instance)} {inline(c.label)}", c, place) for i, c in drawn)
+    rows = "".join(_bar(f"{symbols(i.instance)} {inline(c.label)}", c, place) for i, c in drawn)
     return (
         '<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '
         "the tick marks the left side.</figcaption>"

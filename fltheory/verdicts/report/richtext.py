@@ -109,7 +109,8 @@ def formula(latex, display=False) -> str:
 
 
 def _groups(tree) -> list:
-    """The parts into which a long formula may be broken: before relations and sums that no bracket encloses."""
+    """The parts into which a long formula may be broken: before relations and sums that no bracket encloses, and, where a part
+    is still long, after the commas of its outermost brackets."""
     if len(tree) != 1 or _tag(tree[0]) != "mrow" or sum(map(_length, tree)) <= _LONG:
         return []
     groups, depth, bars, before = [[]], 0, False, ""
@@ -123,7 +124,21 @@ def _groups(tree) -> list:
         bars ^= sign in _BARS and not depth
         groups[-1].append(child)
         before = sign or "x"
-    return groups
+    return [part for group in groups for part in _at_commas(group)]
+
+
+def _at_commas(group) -> list:
+    """A long part, broken after the commas that one bracket encloses."""
+    if sum(map(_length, group)) <= _LONG:
+        return [group]
+    parts, depth = [[]], 0
+    for child in group:
+        sign = _sign(child)
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+        parts[-1].append(child)
+        if sign == "," and depth == 1:
+            parts.append([])
+    return [part for part in parts if part]
 
 
 def _tag(node) -> str:
@@ -211,18 +226,25 @@ def _styled_letter(letter, family) -> str:
 
 _GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 'lamda').upper()}") for name in (
     *("alpha", "beta", "gamma", "delta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho", "sigma", "tau"),
-    *("phi", "chi", "psi", "omega"))}
+    *("phi", "chi", "psi", "omega"))} | {name: unicodedata.lookup(f"GREEK CAPITAL LETTER {name.upper()}")
+                                         for name in ("Delta", "Theta", "Phi", "Psi")}
 # Outside of formulas short notes write symbols out: eta^2, p_i, tau = 3. Names with hyphens, such as ids, stay as they are.
-_NAMED = re.compile(rf"(?<![\w\\.-])({'|'.join(_GREEK)})(?![A-Za-z0-9]|-[A-Za-z])")
+_FREE = r"(?:(?<![\w\\.-])|(?<=[\s(\[,=/][\w)]-)|(?<=^[\w)]-)|(?<=[\s(\[,=]-))"   # not within a name; a minus may stand before
+_NAMED = re.compile(rf"{_FREE}({'|'.join(_GREEK)})(?![A-Za-z0-9]|-[A-Za-z])")
 _RAISED = re.compile(r"(?<=[\w)|])\^(\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])")
-_INDEXED = re.compile(r"(?:(?<![\w\\.-])([A-Za-zα-ω])|(?<=[|)]))_(\w{1,4})(?!\w|-[A-Za-z])")
+_INDEXED = re.compile(rf"(?:{_FREE}([A-Za-zΑ-Ωα-ω])|(?<=[|)]))_(?:(\w{{1,4}})|\{{([\w+,-]{{1,8}})\}})(?!\w|-[A-Za-z]{{2}})")
 
 
 def _symbols(safe) -> str:
     """Symbols that are written out, set as symbols."""
-    safe = _NAMED.sub(lambda m: _GREEK[m[1]], safe)
+    safe = _NAMED.sub(lambda m: _GREEK[m[1]], safe).replace("&lt;=", "≤").replace("&gt;=", "≥")
     safe = _RAISED.sub(r"<sup>\1</sup>", safe)
-    return _INDEXED.sub(lambda m: f"{m[1] or ''}<sub>{m[2]}</sub>", safe)
+    return _INDEXED.sub(lambda m: f"{m[1] or ''}<sub>{m[2] or m[3]}</sub>", safe)
+
+
+def symbols(name) -> str:
+    """A name as HTML, with the symbols that it writes out and without formulas."""
+    return _symbols(escape(name))
 
 
 def _prose(source) -> str:

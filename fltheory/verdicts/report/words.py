@@ -57,12 +57,23 @@ def show(value) -> str:
     return str(value)
 
 
+def cut_digits(text) -> str:
+    """Long runs of digits lose their middle."""
+    return re.sub(r"\d{17,}", lambda m: f"{m[0][:6]}…{m[0][-4:]}", text)
+
+
+def plain(text) -> str:
+    """Fractions among the parameters of a class or law as they are written by hand: Fraction(-1, 2) and '-1/2' as -1/2."""
+    text = re.sub(r"Fraction\((-?\d+), (\d+)\)", lambda m: m[1] if m[2] == "1" else f"{m[1]}/{m[2]}", text)
+    return re.sub(r"'(-?[\d./]+)'", r"\1", text)
+
+
 def shorten(value, limit=44) -> str:
     """Long digit runs lose their middle, then a text that is still too long does."""
     full = show(value)
     if len(full) <= limit:
         return full
-    short = re.sub(r"\d{17,}", lambda m: f"{m[0][:6]}…{m[0][-4:]}", full)
+    short = cut_digits(full)
     half = (limit - 1) // 2
     return short if len(short) <= limit else f"{short[:half]}…{short[-half:]}"
 

@@ -1,4 +1,6 @@
 """What a proof covers: declared where an argument is general, read off the symbolic instances elsewhere."""
+from dataclasses import replace
+
 import pytest
 
 import fltheory as ft
@@ -53,6 +55,14 @@ def test_records_carry_it_for_proofs_only():
 def test_bad_declarations_are_refused(bad):
     with pytest.raises(BadInput, match="dictionary of texts"):
         claim("x", on=[], covers=bad)(lambda i: [])
+
+
+def test_settings_are_listed_exactly_and_names_in_one_order():
+    settings = [Instance("a", algorithm=ft.FedAvg(step, 1), law=ft.Full(), classes=ft.Smooth(2), n=2)
+                for step in ("4009/1000000", "1/128", "1/6000")]
+    found = covered(replace(claim("x")(proof), over=settings, covers={"n": "all"}), "CERTIFIED")
+    assert list(found) == ["n", "d", "tau", "law", "mu/L", "eta L"] and found["n"] == "all"
+    assert found["eta L"] == "1/3000, 0.008018, 1/64"
 
 
 def test_every_proof_of_the_papers_says_what_it_covers():

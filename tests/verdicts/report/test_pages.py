@@ -152,6 +152,12 @@ def test_restricted_proofs_are_counted_apart():
     assert "✓ 2 proved (all) · ✓ 1 proved (restricted)" in words(html.pages([RUN, *LABELLED])["own.html"])
 
 
+def test_exact_arithmetic_reaches_what_is_stated_and_not_all():
+    book = [read({"type": "claim", "paper": "own", "id": id, "word": "CERTIFIED", "label": label})
+            for id, label in (("a", ""), ("b", "CERTIFIED for n = 2 and all d"))]
+    assert tallies(book) == [("CERTIFIED", "as stated", 1), ("CERTIFIED", "restricted", 1)]
+
+
 def test_a_sentence_says_what_its_proof_does_not_reach():
     evidence = {**ANSWER["sentences"][0]["evidence"][0], "word": "PROVED", "label": "PROVED for n = 2, 3"}
     answer = {**ANSWER, "sentences": [{**ANSWER["sentences"][0], "evidence": [evidence]}]}
@@ -194,16 +200,22 @@ def test_a_long_formula_may_be_broken_at_relations_and_sums_outside_brackets():
     assert [re.search(r'form="infix">(.)', p)[1] for p in parts[1:]] == ["≤", "+", "="]
     assert all('displaystyle="true"' in p for p in parts) and made.count("title=") == 1
     assert "\u200b" not in richtext.formula("a\\le b+c", True)
+    steps = richtext.formula("\\eta\\le\\min\\{q^{3/2}/(8L\\sqrt N),q^{3/2}/(8L(\\tau-1))\\}").split("\u200b")
+    assert len(steps) == 3 and steps[1].endswith("<mo>,</mo></mrow></math>")
     assert "\u200b" not in richtext.formula("\\begin{aligned}a&=b\\\\c&=d+e+f+g+h+i+j+k+l+m+n+o+p+q\\end{aligned}", True)
 
 
 @pytest.mark.parametrize(("note", "shown"), [
     ("eta^2 and p_i", "η<sup>2</sup> and p<sub>i</sub>"), ("tau = (2, 5)", "τ = (2, 5)"), ("T = 10^6", "T = 10<sup>6</sup>"),
-    ("E|x_r - x*|^2", "E|x<sub>r</sub> - x*|<sup>2</sup>"), ("delta_q^2 <= mu", "δ<sub>q</sub><sup>2</sup> &lt;= μ"),
+    ("E|x_r - x*|^2", "E|x<sub>r</sub> - x*|<sup>2</sup>"), ("delta_q^2 <= mu", "δ<sub>q</sub><sup>2</sup> ≤ μ"),
     ("cor2-nonzero-alpha", "cor2-nonzero-alpha"), ("some_name and alphabet", "some_name and alphabet"),
     ("`eta^2`", "<code>eta^2</code>"), ("tau_eff", "τ<sub>eff</sub>"),
     ("(1 - alpha)^tau_i at tau-1", "(1 - α)<sup>τ<sub>i</sub></sup> at τ-1"),
     ("|a_i|_1^2", "|a<sub>i</sub>|<sub>1</sub><sup>2</sup>"), ("a.eta", "a.eta"),
+    ("rate 1-eta mu, by 1-q_i", "rate 1-η μ, by 1-q<sub>i</sub>"),
+    ("H_i^2 (c_i-x*)", "H<sub>i</sub><sup>2</sup> (c<sub>i</sub>-x*)"),
+    ("C(S_{r-1}) >= 0", "C(S<sub>r-1</sub>) ≥ 0"), ("at most Psi_R", "at most Ψ<sub>R</sub>"),
+    ("bias-tau and q_i-weighted", "bias-tau and q_i-weighted"),
 ])
 def test_symbols_that_a_note_writes_out_are_set(note, shown):
     assert richtext.inline(note) == shown
