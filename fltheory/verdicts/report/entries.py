@@ -130,7 +130,7 @@ def _hypotheses(instances, most) -> str:
             statement = "" if (h.name, h.statement) in told else h.statement
             told.add((h.name, h.statement))
             holds = {True: "✓ holds", False: "✗ does not hold", None: "? unknown"}[h.holds]
-            rows.append([symbols(i.instance), escape(h.name) + says(statement), number(h.lhs), number(h.rhs),
+            rows.append([symbols(i.instance), symbols(h.name) + says(statement), number(h.lhs), number(h.rhs),
                          number(h.margin, 16), holds])
     failing = states.count(False)
     state = "all hold" if all(states) else "all hold or are unknown"

@@ -231,14 +231,20 @@ _GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 
 # Outside of formulas short notes write symbols out: eta^2, p_i, tau = 3. Names with hyphens, such as ids, stay as they are.
 _FREE = r"(?:(?<![\w\\.-])|(?<=[\s(\[,=/][\w)]-)|(?<=^[\w)]-)|(?<=[\s(\[,=]-))"   # not within a name; a minus may stand before
 _NAMED = re.compile(rf"{_FREE}({'|'.join(_GREEK)})(?![A-Za-z0-9]|-[A-Za-z])")
-_RAISED = re.compile(r"(?<=[\w)|])\^(\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])")
-_INDEXED = re.compile(rf"(?:{_FREE}([A-Za-zΑ-Ωα-ω])|(?<=[|)]))_(?:(\w{{1,4}})|\{{([\w+,-]{{1,8}})\}})(?!\w|-[A-Za-z]{{2}})")
+_RAISED = re.compile(r"(?<=[\w)|])\^(?:(\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])|\(([\wα-ω +-]{1,12})\))")
+_INDEXED = re.compile(rf"(?:{_FREE}([A-Za-zΑ-Ωα-ω])|(?<=[|)]))_(?:(\w{{1,4}})|[{{(]([\w+,-]{{1,8}})[)}}])(?!\w|-[A-Za-z]{{2}})")
+
+_SIGNS = (("&lt;=", "≤"), ("&gt;=", "≥"), (" -&gt; ", " → "))    # as they stand in escaped text
+_ROOT = re.compile(r"(?<![\w.])sqrt ?(?=[\w(])")
 
 
 def _symbols(safe) -> str:
     """Symbols that are written out, set as symbols."""
-    safe = _NAMED.sub(lambda m: _GREEK[m[1]], safe).replace("&lt;=", "≤").replace("&gt;=", "≥")
-    safe = _RAISED.sub(r"<sup>\1</sup>", safe)
+    safe = _NAMED.sub(lambda m: _GREEK[m[1]], safe)
+    for written, sign in _SIGNS:
+        safe = safe.replace(written, sign)
+    safe = _ROOT.sub("√", safe)
+    safe = _RAISED.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe)
     return _INDEXED.sub(lambda m: f"{m[1] or ''}<sub>{m[2] or m[3]}</sub>", safe)
 
 
