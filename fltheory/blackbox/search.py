@@ -24,7 +24,8 @@ def search(result, box, problems, height, rounds, tolerance, seed):
     result.parameters = parameters(fits, problems)
     result.verdict, result.reason = "differs", "no algorithm of the catalogue has these maps"
     if None in fits or np.abs(idle).max() > max(1e-9, tolerance):
-        result.faults = lost(work) or [Fault("the model moves although every gradient vanishes", "one round without gradients", 1.0)]
+        result.faults = lost(work) or [Fault("the model moves although every gradient vanishes",
+                                            "one round without gradients", 1.0)]
         return
     instance, scaled = problems.generic(height, box.scale), problems.generic(height)
     maps, best, result.tolerance = result.maps, (np.inf, None), max(tolerance, 3e-9)
