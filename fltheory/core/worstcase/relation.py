@@ -58,7 +58,7 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
                           detail=f"no certificate; the solver said {found.status}")
     if shelf is not None:
         shelf.used.append(certificate)
-    bound, source = certificate.bound, "kept multipliers checked anew" if kept else f"the solver said {found.status}, {found.value}"
+    bound, source = certificate.bound, "kept multipliers checked anew" if kept else f"the solver said {found.status}"
     rest = ", ".join(f"{name} {fraction(c)}" for name, (c, _) in terms.items() if name != tight)
     said = f"smallest certified constant of {tight}: {float(bound):.4g}{f' (beside {rest})' if rest else ''}; {source}"
     return Comparison(relation, bound, coefficient, HOLDS if bound <= coefficient else INCONCLUSIVE, "exact", label,

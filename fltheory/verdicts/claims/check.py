@@ -222,13 +222,15 @@ def _where(claim, error) -> str:
 def word_of(claim, instances, found, over=()) -> str:
     """The word that a claim's instances, what its search found (None without one) and certified settings amount to."""
     word = _word(claim, instances, found)
-    if not over or word not in (ev.SUPPORTED, ev.SKIPPED):
+    if not over or word not in (ev.SUPPORTED, ev.SKIPPED, ev.CERTIFIED, ev.PROVED):
         return word
     statuses = {v.status for v in over}
     if ev.ERROR in statuses or ev.SKIPPED in statuses:
         return ev.ERROR if ev.ERROR in statuses else ev.SKIPPED
+    if word == ev.SKIPPED:
+        return word
     # a setting that is not certified has shown nothing: what was sampled and searched still supports the statement
-    return ev.CERTIFIED if word == ev.SUPPORTED and statuses == {ev.HOLDS} else word
+    return ev.CERTIFIED if statuses == {ev.HOLDS} else ev.SUPPORTED
 
 
 def _word(claim, instances, found) -> str:

@@ -5,6 +5,7 @@ import sympy
 import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
+from verification.fednova import over
 from verification.fednova.claims import surrogate as s
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import Local, Symbols, plane, scalar, surrogate, two_clients
@@ -176,3 +177,32 @@ def e1_threshold(i):
                       for n, where in zip(counts, ("[0, 1]", "[0.9748, 0.9749]"), strict=True)),
             ft.at_most(0, -c.e1_threshold(ft.fraction(0), i.eta), "not violated at alpha = 0", strict=True),
             ft.at_most(0, c.e1_threshold(ft.fraction(1), i.eta), "violated at alpha = 1", strict=True))
+
+
+# ---- the edge in alpha, for several numbers of steps --------------------------------------------------------
+def edge(taus, alpha, h, eta, p=None):
+    """Clients (h_i x^2/2 - e_i x) with e = (.., 1, -1): nearly opposite curvatures, so that the surrogate objective is flat."""
+    e = [0] * (len(h) - 2) + [1, -1]
+    problem = ft.Quadratic.from_linear([[[v]] for v in h], [[v] for v in e], p)
+    return surrogate(f"tau={taus}, alpha={alpha}", problem, taus, eta, "proximal", alpha, says="rounds without end")
+
+
+edges = [edge((2, 2), "927/1000", (1, "-199/200"), "3/10000"),
+         *(edge((tau, tau), "906/1000", (1, "-199/200"), "27/100000") for tau in (5, 10, 20)),
+         edge((5, 1), "979/1000", (1, "-9/10"), "9/2500"),
+         edge((1, 5, 5), "91/100", (1, 1, "-199/200"), "27/100000", ("1/1000", "999/2000", "999/2000"))]
+below_edges = [over.setting(("proximal", ft.fraction(alpha)), taus, ft.fraction("1/10"))
+               for taus, alpha in (((2, 2), "9/10"), ((5, 5), "87/100"), ((5, 1), "93/100"))]
+
+
+@ft.claim("e1-edge", on=edges, needs=s.needs(False), rejects=[bugs.proximal_missing], covers={"alpha": "87/100, 9/10, 93/100"},
+          over=below_edges, certify=lambda i: s.theorem1_over(i, False),
+          domain="the listed quadratics exactly; the settings, two clients at eta = 1/10 with alpha = .9, .87 and .93, for all "
+                 "smooth functions")
+def e1_edge(i):
+    r"""Where FedProx violates the printed bound of Theorem 1: for $T\to\infty$ its floor $12\eta^2L^2\kappa^2C$ is exceeded by two
+    nearly opposite quadratics from $\alpha=.927$ on for steps $(2,2)$, $.906$ for $(5,5)$, $(10,10)$ and $(20,20)$, $.979$ for
+    $(5,1)$; with a third client of little weight $.91$ for $(1,5,5)$. The one-round inequality behind the bound is certified at
+    $\alpha=.9$, $.87$ and $.93$ for $(2,2)$, $(5,5)$, $(5,1)$ and $\eta=\frac1{10}$."""
+    t, bound = s.right_side(i, corrected=False)
+    return ft.at_most(bound.total, s.left_side(i, t), "the printed right side is below the left one", strict=True)
