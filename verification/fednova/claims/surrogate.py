@@ -95,7 +95,8 @@ many_kinked = ManyKinked(
     survives="The theorem holds for every solver whose prefixes are accumulated with the same a_i (vanilla, step decay) "
              "and for momentum, where b <= a. For fixed m and tau the missing term is O(1/T), so the slope in T alone "
              "survives for FedProx. With B', C' built from prefix coefficients (thm1-explicit-corrected) the same instance "
-             "satisfies the bound; there the printed floor also fails for alpha below 1, down to .975 (e1-threshold); on other clients down to .906 (e1-edge).")
+             "satisfies the bound; there the printed floor also fails for alpha below 1, down to .975 (e1-threshold); on "
+             "other clients down to .906 (e1-edge).")
 def thm1_as_printed(i):
     r"""Under A1-A3, $a_{i,k}\ge0$ and $\eta
     L\le\frac12\min\left\{\frac1{\max_i\|a_i\|_1\sqrt{2\beta^2+1}},\frac1{\tau_{\rm eff}}\right\}$ (101),
