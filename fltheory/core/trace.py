@@ -28,15 +28,15 @@ class Trace(Record):
     seed: int = declared(count(0))
     device: str
     tail_rounds: int = declared(count(0))
-    metrics: dict
-    tail: dict
-    final: np.ndarray
+    metrics: dict = field(repr=False)
+    tail: dict = field(repr=False)
+    final: np.ndarray = field(repr=False)
     audit: float | None
     audited: int = declared(count(0))
-    provenance: dict
-    algorithm: object = field(default=None, repr=False)
-    problem: object = field(default=None, repr=False)
-    law: object = field(default=None, repr=False)
+    provenance: dict = field(repr=False)
+    algorithm: object = None
+    problem: object = None
+    law: object = None
 
     def mean(self, metric="error") -> np.ndarray:
         """Mean over replicates before rounds 0..rounds (rounds + 1,)."""

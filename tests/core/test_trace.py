@@ -343,3 +343,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 def test_a_trace_shows_itself():
     assert "error" in trace(np.ones((3, 2)))._repr_html_()
+
+
+def test_a_run_is_told_in_a_line():
+    run = ft.run(ft.FedAvg("1/20", 2), ft.Quadratic(H=[[[1]], [[3]]], c=[[0], [1]]), ft.Full(), rounds=5, replicates=4)
+    assert repr(run).startswith("Trace(rounds=5, replicates=4, ") and "problem=Quadratic(n=2, d=1)" in repr(run)
+    assert "array" not in repr(run)
