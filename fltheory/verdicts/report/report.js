@@ -15,11 +15,17 @@
   const find = get('find');
   if (find) {
     const field = get('find-text'), lines = [...document.querySelectorAll('.toc > li, .cases > li, #findings tbody tr')];
+    // The answer stands above the contents: what is found there would otherwise be out of sight.
+    const answers = [...document.querySelectorAll('.answer')], told = answers.flatMap(list => [...list.children]);
     const entries = [...document.querySelectorAll('.entry')], parts = [...document.querySelectorAll('.part')];
     const narrow = () => {
       const wanted = field.value.trim().toLowerCase();
-      [...lines, ...entries].forEach(item => { item.hidden = !item.textContent.toLowerCase().includes(wanted); });
+      [...lines, ...told, ...entries].forEach(item => { item.hidden = !item.textContent.toLowerCase().includes(wanted); });
       parts.forEach(part => { part.hidden = [...part.querySelectorAll('.toc > li')].every(line => line.hidden); });
+      answers.forEach(list => {
+        const head = list.previousElementSibling;
+        if (head && head.matches('h3')) head.hidden = [...list.children].every(line => line.hidden);
+      });
       const counted = entries.length ? entries : lines;
       get('find-count').textContent = wanted ? counted.filter(item => !item.hidden).length + ' of ' + counted.length : '';
       const state = new URLSearchParams();

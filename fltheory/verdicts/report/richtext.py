@@ -231,7 +231,7 @@ _GREEK = {name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 
 # Outside of formulas short notes write symbols out: eta^2, p_i, tau = 3. Names with hyphens, such as ids, stay as they are.
 _FREE = r"(?:(?<![\w\\.-])|(?<=[\s(\[,=/][\w)]-)|(?<=^[\w)]-)|(?<=[\s(\[,=]-))"   # not within a name; a minus may stand before
 _NAMED = re.compile(rf"{_FREE}({'|'.join(_GREEK)})(?![A-Za-z0-9]|-[A-Za-z])")
-_RAISED = re.compile(r"(?<=[\w)|])\^(?:(\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])|\(([\wα-ω +-]{1,12})\))")
+_RAISED = re.compile(r"(?<=[\w)|])\^(?:(-?\d+|[A-Za-zα-ω](?:_\w{1,4})?)(?![\w{])|\(([\wα-ω +-]{1,12})\))")
 _INDEXED = re.compile(rf"(?:{_FREE}([A-Za-zΑ-Ωα-ω])|(?<=[|)]))_(?:(\w{{1,4}})|[{{(]([\w+,-]{{1,8}})[)}}])(?!\w|-[A-Za-z]{{2}})")
 
 _SIGNS = (("&lt;=", "≤"), ("&gt;=", "≥"), (" -&gt; ", " → "))    # as they stand in escaped text

@@ -193,6 +193,22 @@ def test_no_width_makes_the_page_scroll_sideways(page, tmp_path, width):
         assert page.js("document.documentElement.scrollWidth") <= width
 
 
+def test_the_search_of_a_paper_leaves_of_its_answer_what_matches(page, tmp_path):
+    written(tmp_path, [*ALL, ANSWER])
+    page.open(tmp_path / "fednova.html")
+    told = "[...document.querySelectorAll('.answer > li')].filter(e => e.offsetParent).length"
+    headed = "[...document.querySelectorAll('h3:has(+ .answer)')].filter(e => e.offsetParent).length"
+    everything = page.js(told)
+    assert everything > 1 and page.js(headed)
+    search = "const f = document.getElementById('find-text'); f.value = '{}'; f.dispatchEvent(new Event('input'))"
+    page.js("(() => {" + search.format("bound FAILS") + "})()")
+    assert page.js(told) == 1 and page.js(headed) == 1
+    page.js("(() => {" + search.format("no such words") + "})()")
+    assert page.js(told) == page.js(headed) == 0
+    page.js("(() => {" + search.format("") + "})()")
+    assert page.js(told) == everything
+
+
 def test_stacked_cells_name_their_column_on_a_phone(page, tmp_path):
     written(tmp_path, ALL)
     page.open(tmp_path / "fednova.html", width=390)

@@ -216,6 +216,7 @@ def test_a_long_formula_may_be_broken_at_relations_and_sums_outside_brackets():
     ("H_i^2 (c_i-x*)", "H<sub>i</sub><sup>2</sup> (c<sub>i</sub>-x*)"),
     ("C(S_{r-1}) >= 0", "C(S<sub>r-1</sub>) ≥ 0"), ("at most Psi_R", "at most Ψ<sub>R</sub>"),
     ("(1-rho)^(k-1) -> sqrt(m T)/sqrt N", "(1-ρ)<sup>k-1</sup> → √(m T)/√N"), ("C(S_(r+1))", "C(S<sub>r+1</sub>)"),
+    ("H_w^-1", "H<sub>w</sub><sup>-1</sup>"),
     ("bias-tau and q_i-weighted", "bias-tau and q_i-weighted"),
 ])
 def test_symbols_that_a_note_writes_out_are_set(note, shown):
