@@ -7,7 +7,7 @@ import pytest
 
 from tests.notebook_outputs import LARGEST, NOTEBOOKS, alike, differences, shown
 
-DRAWS = re.compile(r"\.plot\(\)|\bFigure\(|\bpyplot\b")
+DRAWS = re.compile(r"\.plot\(\)|\bcanvas\(|\bpyplot\b")
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 

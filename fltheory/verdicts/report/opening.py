@@ -62,8 +62,9 @@ def contents(book, sections) -> str:
 def _line(book, record) -> str:
     # The permanent address of an entry leads here; where the entry stands on another page, the link goes on.
     mark = "" if book.page(record) == book.here else f' id="{record.anchor}"'
+    place = f' <span class="meta">{escape(record.place)}</span>' if record.place else ""
     says = f' <span class="says">{inline(record.sentence)}</span>' if record.sentence else ""
-    return f"<li{mark}>{named(book, record)} {verdict(record)}{says}</li>\n"
+    return f"<li{mark}>{named(book, record)} {verdict(record)}{place}{says}</li>\n"
 
 
 def notation(book, paper) -> str:
