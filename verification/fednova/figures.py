@@ -1,4 +1,6 @@
 """FedNova's figures: 2 and 4 regenerated with exact predictions drawn in, and where the methods really converge."""
+from pathlib import Path
+
 import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg, FedProx
@@ -11,6 +13,7 @@ from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT
 from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, PREDICTION, RUN, canvas, finish, key, runs
+from fltheory.verdicts.claims.tight import tight
 from fltheory.verdicts.report.figures import Figure
 from verification.fednova import formulas as f
 from verification.fednova.formulas import figures as ff
@@ -221,4 +224,5 @@ FIGURES = {
         map_data, map_draw,
         r"Where FedAvg, FedProx and FedNova really converge as $\eta$ and the spread of the local steps grow: two clients of "
         r"curvature 1 with minimisers 1 and $-1$, so that $x^\star=0$; distances from the exact operator."),
+    "tight": tight(Path(__file__).parent),
 }

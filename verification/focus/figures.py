@@ -3,6 +3,7 @@
 The paper's own Figures 1-3 and 5-7 are diagrams; `fig1` holds their matrices and the other figures are ours.
 """
 from fractions import Fraction as Q
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from fltheory.core.operators.operator import derive
 from fltheory.core.operators.stability import stable_steps
 from fltheory.core.runs import run
 from fltheory.pictures import COLOURS, CROSSING, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
+from fltheory.verdicts.claims.tight import tight
 from fltheory.verdicts.report.figures import Figure
 from verification.focus import figures_floors as floors
 from verification.focus import table1
@@ -292,4 +294,5 @@ FIGURES = {
         damping_data, damping_draw,
         r"Local steps damp FOCUS: three clients, $h=(1,\,3,\,10)$, $p=(0.9,\,0.5,\,0.05)$; rates of the exact operators, no run "
         "enters."),
+    "tight": tight(Path(__file__).parent),
 }

@@ -1,0 +1,31 @@
+"""The figure of certified constants: its rows are those of the settings, its marks those of the rows."""
+from pathlib import Path
+
+import pytest
+
+from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.claims.tight import LEAST, _draw, tight
+from fltheory.verdicts.report.figures import from_csv
+
+PAPERS = Path(__file__).parents[3] / "verification"
+
+
+@pytest.mark.parametrize("slug", ["fednova", "focus"])
+def test_the_committed_table_lists_every_certified_setting(slug):
+    paper, rows = load(PAPERS / slug), from_csv(PAPERS / slug / "data" / "tight.csv")
+    listed = {(c.id, s.name) for c in paper.claims.values() for s in c.over}
+    assert {(r["claim"], r["setting"]) for r in rows} == listed
+    assert all(0 < r["certified"] <= r["printed"] and r["share"] == pytest.approx(r["certified"] / r["printed"]) for r in rows)
+
+
+def test_the_rows_are_those_of_the_kept_certificates(tmp_path):
+    committed = [r for r in from_csv(PAPERS / "focus" / "data" / "tight.csv") if r["claim"] == "eq95"]
+    made = [r for r in tight(PAPERS / "focus").data() if r["claim"] == "eq95"]
+    assert [(r["setting"], r["certified"]) for r in made] == [(r["setting"], pytest.approx(r["certified"])) for r in committed]
+
+
+def test_every_row_has_its_mark_and_small_shares_stand_at_the_edge():
+    rows = [{"claim": "a", "share": 0.5}, {"claim": "a", "share": 1e-9}, {"claim": "b", "share": 1.0}]
+    (ax,) = _draw(rows).axes
+    marks = [line.get_xdata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert marks == [[0.5, LEAST], [1.0]] and [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
