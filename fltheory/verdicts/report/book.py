@@ -57,7 +57,8 @@ class Book:
 
     @property
     def papers(self) -> list:
-        return sorted({r.paper for r in self.entries}, key=natural)
+        """The papers, and after them this program, whose claims watch the checks."""
+        return sorted({r.paper for r in self.entries}, key=lambda paper: (paper == ENGINE, natural(paper)))
 
     def about(self, paper) -> Paper:
         """What the folder says about the paper itself; an empty record if it says nothing."""

@@ -223,7 +223,7 @@ def cases(book) -> str:
         if not those:
             continue
         out += f'<h2 id="{word.lower()}">{title} ({len(those)})</h2>\n<p class="note">{meaning}</p>\n'
-        for paper in dict.fromkeys(claim.paper for claim, *_ in those):
+        for paper in [p for p in book.papers if any(claim.paper == p for claim, *_ in those)]:
             own = "".join(_case(book, *case) for case in those if case[0].paper == paper)
             out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{own}</ul>\n'
     return out

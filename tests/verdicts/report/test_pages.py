@@ -152,6 +152,13 @@ def test_restricted_proofs_are_counted_apart():
     assert "✓ 2 proved (all) · ✓ 1 proved (restricted)" in words(html.pages([RUN, *LABELLED])["own.html"])
 
 
+def test_papers_stand_before_the_program():
+    those = [{"type": "claim", "paper": paper, "id": "a", "word": "FALSE"} for paper in ("engine", "alpha", "zeta")]
+    index = html.pages([RUN, *those])["index.html"]
+    assert re.findall(r'class="share false" [^>]*data-paper="(\w+)"', index) == ["alpha", "zeta", "engine"]
+    assert re.findall(r"<h3>(\w+)</h3>", index) == ["alpha", "zeta", "engine"]
+
+
 def test_exact_arithmetic_reaches_what_is_stated_and_not_all():
     book = [read({"type": "claim", "paper": "own", "id": id, "word": "CERTIFIED", "label": label})
             for id, label in (("a", ""), ("b", "CERTIFIED for n = 2 and all d"))]
