@@ -5,6 +5,7 @@ the symbolic instances on which the proof was carried out, or off the settings t
 """
 from __future__ import annotations
 
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from fltheory.verdicts.claims.situation import described
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
 SHOWN = 4   # values of one name that a label shows
+NOTHING = {"", "0", "None", "False", "NoneType"}     # parameters of laws that say nothing
 
 
 def check_covers(covers, id) -> dict:
@@ -50,7 +52,7 @@ def domain(claim, word) -> str:
         return ""
     if word == PROVED or not claim.over:
         return claim.domain
-    kinds = {str(kind) for i in claim.over for kind in (i.classes if isinstance(i.classes, (list, tuple)) else [i.classes])}
+    kinds = {described(kind) for i in claim.over for kind in (i.classes if isinstance(i.classes, (list, tuple)) else [i.classes])}
     said = f"one round, for all functions of {', '.join(sorted(kinds))} in every dimension, at {len(claim.over)} listed settings"
     return f"{said}; {claim.domain}" if claim.domain else said
 
@@ -58,7 +60,7 @@ def domain(claim, word) -> str:
 def _certified(settings) -> dict:
     """What certified settings have: clients, local steps, laws, curvatures and steps in units of L, and every dimension."""
     found = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
-             "law": {described(i.law) for i in settings if i.law is not None}, "mu/L": set(), "eta L": set()}
+             "law": _laws([i.law for i in settings if i.law is not None]), "mu/L": set(), "eta L": set()}
     for i in settings:
         for kind in i.classes if isinstance(i.classes, (list, tuple)) else [i.classes]:
             if isinstance(kind, FunctionClass):
@@ -68,17 +70,36 @@ def _certified(settings) -> dict:
     return {k: _words(v) for k, v in found.items() if v} | {"d": ALL}
 
 
+def _laws(laws) -> set:
+    """The laws by name, with all values of each parameter: WithReplacement(draws=1 or 2, probabilities=1/2 each or 1/3 each)."""
+    kinds = {}
+    for law in laws:
+        own = kinds.setdefault(described(law).partition("(")[0], {})
+        for field in fields(law):
+            value = getattr(law, field.name)
+            each = isinstance(value, (tuple, list)) and len(value) > 1 and len(set(map(described, value))) == 1
+            own.setdefault(field.name, {})[f"{described(value[0])} each" if each else described(value)] = None
+    said = {kind: [f"{name}={' or '.join(sorted(texts))}" for name, texts in own.items() if not set(texts) <= NOTHING]
+            for kind, own in kinds.items()}
+    return {kind + (f"({', '.join(own)})" if own else "") for kind, own in said.items()}
+
+
 def _steps(algorithm):
     steps = getattr(algorithm, "steps", None)
+    if isinstance(steps, tuple) and len(steps) == 1:
+        steps = steps[0]
     return [] if not isinstance(steps, (int, tuple)) else [steps]
 
 
 def _words(values) -> str:
-    """2, 3 for few values; 1 to 5 for a range; local steps of several clients as tuples; texts as they are."""
+    """2, 3 for few values; 1 to 5 for a range; 9 values from 1/90 to 1/8 for many; local steps of several clients as tuples;
+    texts as they are."""
     numbers = sorted(v for v in values if isinstance(v, (int, Fraction)))
     tuples, texts = sorted(v for v in values if isinstance(v, tuple)), sorted(v for v in values if isinstance(v, str))
     if len(numbers) > 2 and all(isinstance(v, int) for v in numbers) and numbers == list(range(numbers[0], numbers[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
+    elif len(numbers) > SHOWN:
+        listed = [f"{len(numbers)} values from {_short(numbers[0])} to {_short(numbers[-1])}"]
     else:
         listed = [_short(v) for v in numbers]
     listed += [*(f"({', '.join(map(str, v))})" for v in tuples), *texts]

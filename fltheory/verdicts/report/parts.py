@@ -31,7 +31,7 @@ def chip(word, label="") -> str:
     """A badge in the look of the word; a label that says how far the word reaches stands in its place."""
     shown = look(word)
     # Chips do not break, so a word that no verdict has is cut; a label may break.
-    reach = inline(shorten(label, 160)) if label else ""
+    reach = inline(shorten(label, 300)) if label else ""
     label = reach or escape(shorten((word or "(no word)").replace("_", " "), 24))
     if shown.tone == "plain":  # thousands of these on a page: the comparisons that hold
         return f'<span class="chip plain">{shown.mark} {label}</span>'

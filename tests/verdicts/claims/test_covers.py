@@ -32,7 +32,7 @@ def test_what_is_not_declared_is_read_off_the_symbolic_instances():
     assert covered(proof(covers={"n": "all", "tau": "none"}), "PROVED") == {"n": "all", "d": "1"}
     assert covered(proof(covers={"order": "0 to 5"}), "PROVED")["order"] == "0 to 5"
     assert covered(proof(on=[Instance("no problem", domain=K)]), "PROVED") == {}
-    assert covered(proof(on=[symbolic(1, t) for t in (1, 3, 5, 7, 9)]), "PROVED")["tau"] == "1, 3, 5, 7, ..."
+    assert covered(proof(on=[symbolic(1, t) for t in (1, 3, 5, 7, 9)]), "PROVED")["tau"] == "5 values from 1 to 9"
 
 
 @pytest.mark.parametrize(("covers", "text", "limited"), [
@@ -63,6 +63,11 @@ def test_settings_are_listed_exactly_and_names_in_one_order():
     found = covered(replace(claim("x")(proof), over=settings, covers={"n": "all"}), "CERTIFIED")
     assert list(found) == ["n", "d", "tau", "law", "mu/L", "eta L"] and found["n"] == "all"
     assert found["eta L"] == "1/3000, 0.008018, 1/64"
+    laws = [ft.Full(), ft.WithReplacement(1, ["1/2"] * 2), ft.WithReplacement(2, ["1/3"] * 3), ft.Uniform(1)]
+    settings = [Instance("a", algorithm=ft.FedAvg("1/4", [2]), law=law, classes=ft.Smooth(2), n=2) for law in laws]
+    found = covered(replace(claim("x")(proof), over=settings), "CERTIFIED")
+    assert found["law"] == "Full, Uniform(m=1), WithReplacement(draws=1 or 2, probabilities=1/2 each or 1/3 each)"
+    assert found["tau"] == "2"
 
 
 def test_every_proof_of_the_papers_says_what_it_covers():
