@@ -76,6 +76,10 @@ RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k
          "nc": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau) if k.beta > 0 else None,
          "any": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau),
          "sc": lambda k: f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau) if k.mu > 0 else None,
+         "sc-small": lambda k: [*f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau), (k.q / (18 * k.L * k.N**2)) ** 2]
+         if k.mu > 0 else None,
+         "pl-small": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau), (k.q / (72 * k.N**2)) ** 2]
+                                if k.beta > 0 else None),
          "pl": lambda k: f.steps_pl(k.N, k.L, k.beta, k.q) if k.beta > 0 else None,
          "pl-tied": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau)] if k.beta > 0
                                else None),

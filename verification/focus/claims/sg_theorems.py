@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.focus import sg
+from verification.focus import exchangeable, sg
 from verification.focus.bugs import structure as wrong
 from verification.focus.coded import centres, curvatures
 from verification.focus.formulas import stochastic as f
@@ -13,6 +13,12 @@ def fourth(name, h, c, tau, law, share=1, sigma="1/2", **extra):
     """A step of Theorem 4: `share` of the largest admissible one."""
     h = tuple(Q(v) for v in h)
     return noisy(name, h, c, share * theorem4_step(h, min(law.averaging_weights(len(h))), tau), tau, law, sigma, **extra)
+
+
+def smaller_random(draw):
+    """The same at steps up to q/(18 L N^2)."""
+    i = random_noisy(draw)
+    return at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2)))
 
 
 def random_noisy(draw):
@@ -67,17 +73,44 @@ from_every_state = [
     for name, law in (("all of two", ft.Full()), ("one of two", ft.Uniform(1)))]
 
 
-@ft.claim("thm4", on=[*theorem4, *from_every_state], needs=sg.theorem4,
-          rejects=[wrong.tracking_reset, wrong.pushes_averaged], search=random_noise,
+MANY = fourth("64 equal clients, one a round, no noise", [1] * 64, [0] * 64, 1, ft.Uniform(1), sigma=0, crowd=122)
+
+
+@ft.claim("thm4", on=[MANY, *theorem4, *from_every_state], needs=sg.theorem4,
+          rejects=[wrong.tracking_reset, wrong.pushes_averaged], finding="thm4-many-clients", instead="thm4-small-step",
+          at=(MANY.name,), script="witnesses/thm4_many_clients.py",
+          step="Lemma 6, on which the proof rests, drops a factor N (e13-causes, e20)",
           reading="$\\Gamma_r=E\\|x_r-x^\\star\\|^2+(1-16\\eta L^2N/\\mu)B_{r-1}$ as the proof uses it, from $r=1$ on, since "
-                  "$B_{-1}$ does not exist.",
-          survives="Open: exact on every quadratic tried and in the limit $R\\to\\infty$, but the printed proof rests on Lemmas "
-                   "5 and 6, which are false, and one step of $\\Gamma$ alone carries it under full participation only: stored "
-                   "noises move the server and are not in $\\Gamma$, so the one-step inequality fails where they are large. A "
-                   "proof needs a Lyapunov function that contains them. Nothing is known on non-quadratic functions.")
+                  "$B_{-1}$ does not exist; from one full gradient pass, as Appendix E.1 starts ($y_0=\\nabla f(x_{-1})$), without "
+                  "noise, R = 122.",
+          survives="N <= 37 from every state of this family; steps up to q/(18LN^2) (thm4-small-step). What fails is that Gamma "
+                   "contracts: the printed floor holds on quadratics (thm4-floor), and from the zero-memory start of Algorithm 1 "
+                   "no violation is known.")
 def thm4(i):
     r"""$\Gamma_R\le(1-\frac{\eta\mu N}2)^R\Gamma_0+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
+    return _theorem4(i)
+
+
+small_step = ft.Hypothesis("smaller step", r"$18\eta LN^2\le q$", lambda i: (18 * i.eta * i.L * i.n**2, i.q))
+small = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))).but(name=f"{i.name}, smaller step")
+         for i in (*theorem4, from_every_state[0], MANY)]
+
+
+@ft.claim("thm4-small-step", on=small, needs=[*sg.theorem4, small_step], rejects=[wrong.tracking_reset, wrong.pushes_averaged],
+          search=ft.Search((ft.Family("random clients at smaller steps", smaller_random),), tries=40),
+          reading="As thm4 with one step condition more; equal curvatures at the ends, quadratics only.")
+def thm4_small_step(i):
+    r"""On quadratics, at the printed steps and $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1
+    +\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
+    return _theorem4(i)
+
+
+def _theorem4(i):
     rate, weight, best = 1 - i.eta * i.mu * i.n / 2, 1 - 16 * i.eta * i.L ** 2 * i.n / i.mu, sg.minimiser(i)
+    if "crowd" in i.extra:  # second moments of equal clients, no noise
+        seen = exchangeable.path(i, i.crowd)
+        first, last = (seen[r][0] + weight * seen[r - 1][1] for r in (1, i.crowd))
+        return ft.at_most(last, ft.Terms(start=rate ** (i.crowd - 1) * first), f"R={i.crowd}, after a full gradient pass")
     maps = f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i))
     if i.extra.get("every_state"):
         return _from_every_state(i, maps, rate, weight)

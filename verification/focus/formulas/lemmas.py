@@ -89,6 +89,11 @@ def eq128(eta, N, q):
     return 16 * eta**2 * N**2 / q**2
 
 
+def eq128_corrected(eta, N, q):
+    """(128) from Lemma 4 as corrected: 9 eta^2 N^3/q times 3/q."""
+    return 27 * eta**2 * N**3 / q**2
+
+
 def eq110_product(eta, N, L, mu):
     """Product of the rate 1 - eta mu N/2 and the weight 1 - 8 eta L^2 N/mu."""
     return (1 - eta * mu * N / 2) * (1 - 8 * eta * L**2 * N / mu)
