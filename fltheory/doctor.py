@@ -19,6 +19,7 @@ PURPOSES = {
     "sympy": ("symbolic identities",),
     "torch": ("running algorithms (the run legs of claims)",),
     "python-flint": ("exact rationals, their matrices, ball arithmetic and certified roots",),
+    "clarabel": ("worst cases over function classes",),
     "matplotlib": ("figures",),
     "latex2mathml": ("formulas in the report (without it their LaTeX source is shown)",),
     "pytest": ("`pytest verification --claims`, the tests",),

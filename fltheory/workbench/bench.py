@@ -8,9 +8,10 @@ import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.focus import Focus
+from fltheory.core.errors import MissingLibrary
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
-from fltheory.core.libraries import have, need
+from fltheory.core.libraries import have
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import Torch
@@ -97,6 +98,7 @@ def _short(problem):
     return Quadratic.from_linear(cut(problem.H), cut(problem.b))
 
 
+WITHOUT = "PEPit is not installed: pip install pepit to compare worst cases with it"
 WORST = ((2, 3, None), (4, 3, None), (4, 3, [4]))  # clients, local steps, and whether identical ones are counted
 
 
@@ -107,7 +109,8 @@ def worst_cases(repeats=5) -> list[tuple]:
     """
     from fltheory.core.worstcase.classes import SmoothConvex
     from fltheory.core.worstcase.worst import worst_case
-    need("PEPit", "worst cases beside it")
+    if not have("PEPit"):
+        raise MissingLibrary(WITHOUT)
     out = []
     for n, steps, counts in WORST:
         def ours(n=n, steps=steps, counts=counts):
@@ -156,5 +159,5 @@ def table(repeats=20) -> str:
         lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
         lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]
     else:
-        lines += ["", "PEPit is not installed: pip install pepit to compare worst cases with it"]
+        lines += ["", WITHOUT]
     return "\n".join(lines)

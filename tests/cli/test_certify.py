@@ -37,8 +37,8 @@ def test_all_claims_of_a_paper_are_certified_if_none_is_named(made):
 
 
 def test_a_paper_without_such_claims_says_so(made, capsys):
-    assert main(["certify", str(ROOT / "verification" / "fednova")]) == 0
-    assert made == [] and "no claim of fednova is certified over function classes" in capsys.readouterr().out
+    assert main(["certify", str(ROOT / "verification" / "engine")]) == 0
+    assert made == [] and "no claim of engine is certified over function classes" in capsys.readouterr().out
 
 
 def test_what_cannot_be_written_is_refused_before_the_work(made, monkeypatch, capsys, tmp_path):

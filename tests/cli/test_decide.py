@@ -320,7 +320,7 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
         (["verify", FEDNOVA, "--only", "thm99"], "'thm99'", "`fltheory list` shows the ids"),
         (["verify", FEDNOVA, "--only", "eq26-29"], "'eq26-29'", "Did you mean eq26-28"),
         (["verify", FEDNOVA, "--only", "focus/eq26-28"], "'focus/eq26-28'", "Did you mean fednova/eq26-28"),
-        (["certify", FEDNOVA, "--only", "eq26-28"], "['eq26-28']", "declared with over="),
+        (["certify", FEDNOVA, "--only", "eq26-28"], "['eq26-28']", "'fednova/eq175'"),
         (["certify", FOCUS, "--only", "eq26-28"], "['eq26-28']", "'focus/eq96'"),
         (["figures", FEDNOVA, "--only", "fig99"], "['fig99']", "'fednova/fig2'"),
         (["verify", "no/such/folder"], "'no/such/folder'", "Give a paper folder"),

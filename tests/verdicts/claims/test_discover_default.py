@@ -105,7 +105,7 @@ def test_figures_by_name_are_looked_for_in_every_paper(empty, capsys):
     assert main(["figures", "elsewhere", "--only", "line"]) == 0
     assert "first-line.png" in capsys.readouterr().out
     assert main(["figures", "elsewhere", "--only", "line", "none"]) == 2
-    assert "['none']: is none of ['line']" in capsys.readouterr().err
+    assert "['none']: is none of ['first/line']" in capsys.readouterr().err
 
 
 def test_installed_papers_and_a_readers_own_of_the_same_name(empty, installed):
