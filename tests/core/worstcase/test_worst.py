@@ -90,6 +90,18 @@ def test_values_are_certified_and_attained(method, given):
     assert found.witness.attained <= float(found.bound)
 
 
+ATTAINED = [(ft.FedAvg("1/5", 1), 1), (ft.FedAvg("1/5", 2), 1), (ft.FedAvg("1/5", 2), 3), (ft.FedProx("1/5", 2, mu="1/2"), 2),
+            (ft.FedProx("1/5", 3, mu=2), 2), (ft.FedNova("1/5", (1, 3)), 2), (ft.FedNova("1/5", (2, 1)), 2),
+            (ft.Focus("1/20", 2), 2), (ft.Focus("1/10", (1, 2)), 2), (ft.Scaffold("1/10", 2), 2)]
+
+
+@pytest.mark.parametrize("measure", ["distance", "gap"])
+@pytest.mark.parametrize(("method", "clients"), ATTAINED, ids=lambda v: type(v).__name__)
+def test_functions_attain_the_value_in_the_float_round(method, clients, measure):
+    found = ft.worst_case(method, KIND, clients=clients, measure=measure, initial=FAR, certify=False)
+    assert found.witness.attained == pytest.approx(found.value, abs=1e-5)
+
+
 def test_a_perturbed_multiplier_is_rejected():
     found = ft.worst_case(ft.FedAvg("1/5", 2), KIND, clients=2, initial=FAR)
     programme, good = found.setting.programme(), found.certificate
