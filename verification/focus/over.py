@@ -1,6 +1,8 @@
 """FOCUS and FedAvg over whole classes of functions with L = 1: settings at the largest steps, and quantities of a round."""
 from types import SimpleNamespace
 
+import numpy as np
+
 import fltheory as ft
 from verification.focus import steps
 
@@ -51,20 +53,48 @@ def certified(i, left, tight, **terms):
     return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, start=tracked, left=left, terms=terms, tight=tight)
 
 
-# ---- FedAvg of Appendix B: everybody takes part, so that q_i = 1/N and delta_q = 0
-def one_step(kind, eta):
-    """The setting of one local step of any number of clients."""
+# ---- FedAvg of Appendix B under uniform laws, so that q_i = 1/N and delta_q = 0; sigma_G^2 = 1
+def averages(kind, eta, n=None, tau=1, law=None):
+    """One setting of FedAvg; without n, of any number of clients that all take part."""
+    law = ft.Full() if law is None else law
     constants = SimpleNamespace(mu=ft.fraction(kind.mu), L=ft.fraction(1))
-    return ft.Instance(f"any N, all take part, eta={eta}", algorithm=ft.FedAvg(eta, 1), law=ft.Full(), classes=kind, q=[1],
-                       constants=constants, delta2=ft.fraction(0), sigma2=ft.fraction(1))
+    size = {} if n is None else {"n": n}
+    who = "all take part" if isinstance(law, ft.Full) else "one client a round"
+    return ft.Instance(f"N={n or 'any'}, tau={tau}, {who}, eta={eta}", algorithm=ft.FedAvg(eta, tau), law=law, classes=kind,
+                       constants=constants, q=[ft.fraction(1) / (n or 1)] * (n or 1), delta2=ft.fraction(0), sigma2=ft.fraction(1),
+                       **size)
 
 
-def stepped(s, i, X):
-    """Every client's coded local step from its own row of X (n, d)."""
-    each = i.algorithm.to(ft.RATIONAL)
-    return each.solver.step(X, X, each.solver.start(X), s.grads(X), each.lr, 1)[0]
+def local_run(s, i, start):
+    """Stacked models (n, d) after 0, 1, ..., tau coded local steps of every client from its own row of `start`."""
+    each, Y = i.algorithm.to(ft.RATIONAL), start
+    buffer, out = each.solver.start(start), [start]
+    for _ in range(i.tau):
+        Y, buffer = each.solver.step(Y, start, buffer, s.grads(Y), each.lr, 1)
+        out.append(Y)
+    return out
+
+
+def round_of(s, i):
+    """The same from the server model."""
+    return local_run(s, i, np.stack([s.x] * i.n))
 
 
 def mean(s, rows):
     """sum_i p_i row_i."""
     return (s.problem.p[..., None] * rows).sum(-2)
+
+
+def variation(s, rows):
+    """sum_i p_i |row_i - mean|^2."""
+    return s.mean_square(rows - mean(s, rows))
+
+
+def heterogeneity(s):
+    """sum_i p_i |grad f_i(x) - grad F(x)|^2 at the server model: at most sigma_G^2, the largest of them."""
+    return variation(s, s.grads(s.x))
+
+
+def everywhere(s, i):
+    """The same at the means of the local models is at most 1 too."""
+    return [variation(s, s.grads(mean(s, Y))) <= 1 for Y in round_of(s, i)[1:-1]]

@@ -7,6 +7,7 @@ import contextvars
 from fltheory.core.errors import BadInput, is_one_of, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.scalars import fraction
+from fltheory.core.worstcase.boundary import certify_at
 from fltheory.core.worstcase.certificate import Certificate, certify, holds
 from fltheory.core.worstcase.forms import Form
 from fltheory.core.worstcase.worst import asked, solved
@@ -52,7 +53,10 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
         if "without limit" not in str(error):
             raise
         return Comparison(relation, "unbounded", coefficient, INCONCLUSIVE, "float", label, detail=str(error))
-    certificate = kept or found.certificate or certify(programme, float(coefficient) * (1 - GIVEN_AWAY))
+    certificate = kept or found.certificate
+    if certificate is None or certificate.bound > coefficient:  # then the given constant itself, if need be with equality
+        near = certify(programme, float(coefficient) * (1 - GIVEN_AWAY))
+        certificate = near if near and near.bound <= coefficient else certify_at(programme, coefficient) or certificate
     if certificate is None:
         return Comparison(relation, found.value, coefficient, INCONCLUSIVE, "float", label,
                           detail=f"no certificate; the solver said {found.status}")

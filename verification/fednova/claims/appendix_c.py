@@ -224,7 +224,19 @@ exact_gradients = surrogate("no noise", scalar([1, 2], [0, 1]), (2, 4), "1/20", 
 large_step = surrogate("tau_eff eta L > 1/2", plane(), (1, 2, 4), "1/5", sigma="1/2", rounds=1, x0=[2, 2])
 
 
-@ft.claim("eq61-64", needs=[server_cap, bounded_below], bound=True,
+def eq64_over(i):
+    """The one-round descent without noise; eq 61 is then an equality, divided by 2."""
+    t = theorem(i)
+    w, step = t["w"], i.eta * t["tau_eff"]
+    factor = c.eq64(i.eta, t["L"], t["sigma2"], t["tau_eff"], [1], [[1]], [1], 0)["drift"]
+    return over.certified(
+        i, lambda s: over.value(s, w, s.next) - over.value(s, w, s.x) + s.square(over.gradient(s, w, s.x)) * (step / 2), "drift",
+        drift=(factor, lambda s: over.bias(s, i, w)))
+
+
+@ft.claim("eq61-64", covers=over.NOISELESS, certify=eq64_over,
+          over=[i for i in over.at_the_cap(over.EVERY, False, ((2, 2), (1, 2, 3))) if i.p[0] != Fraction(1, 4)],
+          needs=[server_cap, bounded_below], bound=True,
           rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, noise_only, drift_only, exact_gradients,
               large_step],

@@ -82,7 +82,7 @@ def lem1_over(i):
     inverse, = ft.Field("inverse").symbols
     mu, L = curvatures(i)
     factors = f.lem1(i.eta, mu, L, 1, 1, i.delta2)
-    sides = {"left": lambda s: s.square(over.mean(s, over.stepped(s, i, s.vectors("X"))) - s.star),
+    sides = {"left": lambda s: s.square(over.mean(s, over.local_run(s, i, s.vectors("X"))[1]) - s.star),
              "terms": {"contraction": (factors["contraction"], lambda s: s.square(over.mean(s, s.vectors("X")) - s.star)),
                        "spread": (factors["spread"], lambda s: s.mean_square(s.vectors("X") - over.mean(s, s.vectors("X"))))}}
     return [ft.certified_between(i.algorithm, i.classes, i.law, symbol="inverse", between=(0, "1/2"), counts=[1 / inverse],
@@ -90,7 +90,8 @@ def lem1_over(i):
             ft.certified_over(i.algorithm, i.classes, i.law, clients=1, tight="spread", label="N = 1", **sides)]
 
 
-@ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all"}, over=[over.one_step(over.CONVEX, Q(1, 3))], certify=lem1_over,
+@ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all"}, over=[over.averages(over.CONVEX, Q(1, 3))],
+          certify=lem1_over,
           on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
           rejects=[known.first_client_twice],
           search=ft.Search((ft.Family("quadratic", stacked_quadratics),
@@ -143,7 +144,18 @@ inside = [
     within("rare client, plane", SLANTED, [[1, 0], [-1, 2], [0, -3]], RARE, "1/40", 4, [1, 1])]
 
 
-@ft.claim("lem2", covers={"d": "all", "values": "2 to 4"},
+def lem2_over(i):
+    """The spread after each local step, by the heterogeneity at the means of the local models."""
+    def after(k):
+        bound = f.lem2(i.eta, i.tau if k == i.tau else i.tau - 1, *heterogeneity(i))
+        return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, initial=lambda s: over.everywhere(s, i),
+                                 left=lambda s: over.variation(s, over.round_of(s, i)[k]), tight="heterogeneity",
+                                 terms={"heterogeneity": (bound, over.heterogeneity)}, label=f"after {k} local steps")
+    return [after(k) for k in range(1, i.tau + 1)]
+
+
+@ft.claim("lem2", over=[over.averages(over.SMOOTH, Q(1, 4 * (tau - 1)), n, tau) for n, tau in ((2, 2), (3, 2), (2, 3))],
+          certify=lem2_over, covers={"d": "all", "values": "2 to 4"},
           on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
           rejects=[bugs.gradients_not_reset],
           search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True)),
@@ -250,6 +262,26 @@ ft.finding("e2", kind="counterexample", breaks="thm3", at=("mu=L=.1, one client 
                    "is .132 and fails too.",
            survives="With 10 delta_q^2/mu^2 (thm3-corrected); as printed where kappa mu^2 >= 1, or for uniform weights.")
 
+UNIFORM_LAWS = [over.averages(over.CONVEX, eta, n, tau, law)
+                for n, tau, eta in ((2, 1, Q(1, 3)), (2, 2, Q(1, 4)), (3, 2, Q(1, 4)), (2, 3, Q(1, 8)))
+                for law in (ft.Full(), ft.Uniform(1))]
+
+
+def floor_over(i):
+    """After k local steps (1 - eta mu/2)^k |x - x*|^2 plus the rest of the bound, so that in the long run the bound is left."""
+    mu, L = curvatures(i)
+    rate, bound = 1 - i.eta * mu / 2, f.thm3(i.eta, i.tau, mu, L, *heterogeneity(i))["local"]
+
+    def after(k):
+        def reached(s):
+            return s.next if k == i.tau else over.mean(s, over.round_of(s, i)[k])
+        return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, initial=lambda s: over.everywhere(s, i),
+                                 left=lambda s: s.square(reached(s) - s.star), tight="heterogeneity",
+                                 terms={"heterogeneity": ((1 - rate**k) * bound, over.heterogeneity),
+                                        "distance": (rate**k, lambda s: s.square(s.x - s.star))}, label=f"after {k} local steps")
+    return [after(k) for k in range(1, i.tau + 1)]
+
+
 CONVERGING = [bugs.last_client_works_longer, known.first_client_twice]
 arbitrary = [
     e2, families.floor("rare client, tau=4", [[1, 0], [0, 4]], [[1, 0], [-1, 2], [0, -3]], RARE, "1/48", 4),
@@ -259,7 +291,8 @@ arbitrary = [
 too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1), "1/2", 1)
 
 
-@ft.claim("thm3-corrected", on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
+@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over,
+          on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5))),
                             ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
                             ft.Family("logistic", families.logistics(families.law_of, (1, 2, 4)))), tries=60))
@@ -313,7 +346,8 @@ UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.un
                      ft.Family("logistic", families.logistics(families.uniform_law, (1, 2, 4)))), tries=60)
 
 
-@ft.claim("cor1-corrected", on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
+@ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over,
+          on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
           search=UNIFORM)
 def cor1_corrected(i):
     r"""Uniform sampling:
