@@ -80,7 +80,8 @@ def solved(setting, programme, certify=True) -> WorstCase:
     solution = programme.solve()
     if solution.status == UNBOUNDED:
         direction = ", ".join(_names(programme, solution)) or "function values"
-        refuse("measure", "unbounded", f"the worst case grows without limit along {direction}", "Add an initial condition on it.")
+        refuse("measure", "unbounded", f"the worst case grows without limit along {direction}",
+               "Add an initial condition on it, for example initial=[\"distance\", lambda s: s.mean_square(s.grads(s.star)) <= 1].")
     content = solution.status == SOLVED
     found = certificates.certify(programme, solution.value) if certify and content else None
     size = tuple(programme.sizes), len(programme.rows)
