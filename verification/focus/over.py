@@ -7,7 +7,7 @@ import fltheory as ft
 from verification.focus import steps
 
 CONVEX, SMOOTH = ft.SmoothConvex(1, "1/10"), ft.Smooth(1)
-SIZES = ((1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (2, 3))  # clients, local steps
+SIZES = [(n, tau) for n in (1, 2, 3) for tau in (1, 2, 3)]  # clients, local steps
 SEVERAL, SEVERAL_STEPS = [v for v in SIZES if v[0] > 1], [v for v in SIZES if v[1] > 1]
 
 

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fltheory.core.arrays import EVERYONE, arange, is_torch, take, to_numpy
-from fltheory.core.errors import refuse
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.problems.base import Rows
 from fltheory.core.scalars import entries, is_count
 
+MOST = 10_000_000  # clients of one draw
 MASKS = 100_000  # entries of the masks of all local steps up to which they are made together
 
 
@@ -90,10 +91,12 @@ class Slots:
 def everyone(n, steps, present=None):
     """A draw over all clients in order. n >= 1; steps: an int >= 1 or (n,) of them; present (..., n) 0/1, default all ones.
 
-    Raises BadInput for other counts and steps.
+    Raises BadInput for other counts and steps, TooLarge for more than 10 million clients.
     """
     if not is_count(n):
         refuse("n", n, "is an int >= 1", "Give the number of clients.")
+    if n > MOST:
+        raise TooLarge(f"{n} clients in one draw, above {MOST}: take fewer")
     if not (isinstance(steps, np.ndarray) and steps.dtype.kind == "i"):
         steps = entries(steps, "steps")
         if steps.shape not in ((), (n,)) or not all(is_count(v) for v in steps.reshape(-1)):

@@ -17,7 +17,7 @@ from fltheory.core.worstcase.certificate import interior, matrices, repaired, ro
 from fltheory.core.worstcase.forms import Form, number
 from fltheory.core.worstcase.programme import Row
 from fltheory.core.worstcase.relation import check_sides
-from fltheory.core.worstcase.setting import of
+from fltheory.core.worstcase.worst import asked
 
 DEPTH = 10  # halvings of a piece before it is given up
 BITS = 256
@@ -44,8 +44,7 @@ def certified_between(algorithm, classes, law=None, *, symbol, between, left, te
 
     def measure(s):
         return left(s) - sum((term(s) * c for c, term in terms.values()), Form())
-    conditions = initial if isinstance(initial, (list, tuple)) else [initial]
-    setting = of(algorithm, classes, law, measure, conditions, domain=field, **given)
+    setting = asked(algorithm, classes, law, measure, initial, domain=field, **given)
     programme = setting.programme()
     if any(row.constant != 0 for row in (*programme.rows, programme.objective)):
         refuse("terms", "a constant", "an inequality over an interval is homogeneous", "Write every term as a multiple of a form.")

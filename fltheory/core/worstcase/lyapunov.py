@@ -175,6 +175,9 @@ def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre
     Both are known for SCAFFOLD, Scaffnew, ProxSkip and FOCUS; other fields stay out of V. Raises BadInput for classes that
     are not convex and rates out of order, TooLarge, MissingLibrary.
     """
+    for what, given in (("centre", centre), ("invariants", invariants)):
+        if given is not None and not callable(given):
+            refuse(what, given, "is a function of the situation", "For example lambda s: {\"ci\": s.grads(s.star)}.")
     known = KNOWN.get(type(algorithm).__name__, (None, None))
     centre, invariants = centre or known[0], invariants or known[1]
     low, high, width = fraction(low), fraction(high), fraction(width)

@@ -25,11 +25,13 @@ def check_sides(left, terms):
 
 
 def certified_over(algorithm, classes, law=None, *, left, terms, tight, label="", initial=(), **given) -> Comparison:
-    """left(s) <= sum_k coefficient_k term_k(s) for every function of the classes, in any dimension, after the rounds.
+    """left(s) <= sum of the other terms + coefficient * bound, for every function of the classes and every bound >= max(0, tight
+    term), in any dimension, after the rounds.
 
     left: a function of the situation (see `worst_case`); terms: {name: (coefficient, function of the situation)}, homogeneous;
-    tight: the name of the term, positive and free of `next`, whose coefficient is compared: the certified smallest one (all
-    others as they are) is the left side of the comparison, the given one its right side. initial: further conditions; given: as
+    tight: the name of the term, free of `next`, whose coefficient is compared (where it is never negative, bound is the term
+    itself): a certified one (all others as they are), the smallest where the solver found it, is the left side of the
+    comparison, the given one its right side. initial: further conditions; given: as
     `worst_case` (clients, counts, rounds, noise, weights, start).
     HOLDS only by a rational certificate; without one, or with a larger constant, it is INCONCLUSIVE: a witness of the programme
     is a float, and what is false needs an exact instance. Speaks of this algorithm, step, law and number of clients alone.
@@ -63,10 +65,12 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
     if shelf is not None:
         shelf.used.append(certificate)
     bound, source = certificate.bound, "kept multipliers checked anew" if kept else f"the solver said {found.status}"
+    as_given = bound >= coefficient * (1 - fraction(2 * GIVEN_AWAY))
     rest = ", ".join(f"{name} {fraction(c)}" for name, (c, _) in terms.items() if name != tight)
-    said = f"smallest certified constant of {tight}: {float(bound):.4g}{f' (beside {rest})' if rest else ''}; {source}"
+    what = "the given constant, no smaller one is," if as_given else "a constant"
+    said = f"certified is {what} of {tight}: {float(bound):.4g}{f' (beside {rest})' if rest else ''}; {source}"
     return Comparison(relation, bound, coefficient, HOLDS if bound <= coefficient else INCONCLUSIVE, "exact", label,
-                      coefficient - bound, coefficient / bound if bound > 0 else None, detail=said)
+                      coefficient - bound, coefficient / bound if bound > 0 and not as_given else None, detail=said)
 
 
 class Shelf:

@@ -58,9 +58,12 @@ def domain(claim, word) -> str:
 
 
 def _certified(settings) -> dict:
-    """What certified settings have: clients, local steps, laws, curvatures and steps in units of L, and every dimension."""
+    """What certified settings have: clients, local steps, solvers, laws, curvatures and steps in units of L, and every
+    dimension."""
     found = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
              "law": _laws([i.law for i in settings if i.law is not None]), "mu/L": set(), "eta L": set()}
+    solvers = {described(i.algorithm.solver) for i in settings if hasattr(i.algorithm, "solver")}
+    found["solver"] = solvers if solvers - {"Vanilla"} else set()
     for i in settings:
         for kind in i.classes if isinstance(i.classes, (list, tuple)) else [i.classes]:
             if isinstance(kind, FunctionClass):

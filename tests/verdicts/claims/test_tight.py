@@ -25,7 +25,8 @@ def test_the_rows_are_those_of_the_kept_certificates(tmp_path):
 
 
 def test_every_row_has_its_mark_and_small_shares_stand_at_the_edge():
-    rows = [{"claim": "a", "share": 0.5}, {"claim": "a", "share": 1e-9}, {"claim": "b", "share": 1.0}]
+    rows = [{"claim": "a", "share": 0.5, "as given": "False"}, {"claim": "a", "share": 1e-9, "as given": "False"},
+            {"claim": "b", "share": 1.0, "as given": "True"}]
     (ax,) = _draw(rows).axes
-    marks = [line.get_xdata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    marks = [line.get_xdata().tolist() for line in ax.lines if line.get_marker() in ("o", "x")]
     assert marks == [[0.5, LEAST], [1.0]] and [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]

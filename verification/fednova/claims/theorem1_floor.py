@@ -201,7 +201,7 @@ below_edges = [over.setting(("proximal", ft.fraction(alpha)), taus, ft.fraction(
                  "smooth functions")
 def e1_edge(i):
     r"""Where FedProx violates the printed bound of Theorem 1: for $T\to\infty$ its floor $12\eta^2L^2\kappa^2C$ is exceeded by two
-    nearly opposite quadratics from $\alpha=.927$ on for steps $(2,2)$, $.906$ for $(5,5)$, $(10,10)$ and $(20,20)$, $.979$ for
+    nearly opposite quadratics at $\alpha=.927$ for steps $(2,2)$, $.906$ for $(5,5)$, $(10,10)$ and $(20,20)$, $.979$ for
     $(5,1)$; with a third client of little weight $.91$ for $(1,5,5)$. The one-round inequality behind the bound is certified at
     $\alpha=.9$, $.87$ and $.93$ for $(2,2)$, $(5,5)$, $(5,1)$ and $\eta=\frac1{10}$."""
     t, bound = s.right_side(i, corrected=False)

@@ -83,7 +83,7 @@ MANY = fourth("64 equal clients, one a round, no noise", [1] * 64, [0] * 64, 1, 
           reading="$\\Gamma_r=E\\|x_r-x^\\star\\|^2+(1-16\\eta L^2N/\\mu)B_{r-1}$ as the proof uses it, from $r=1$ on, since "
                   "$B_{-1}$ does not exist; from one full gradient pass, as Appendix E.1 starts ($y_0=\\nabla f(x_{-1})$), without "
                   "noise, R = 122.",
-          survives="N <= 37 from every state of this family; steps up to q/(18LN^2) (thm4-small-step). What fails is that Gamma "
+          survives="N <= 36 from every state of this family; steps up to q/(18LN^2) (thm4-small-step). What fails is that Gamma "
                    "contracts: the printed floor holds on quadratics (thm4-floor), and from the zero-memory start of Algorithm 1 "
                    "no violation is known.")
 def thm4(i):

@@ -339,7 +339,7 @@ def huber_paths(draw):
 
 def nonconvex_over(i):
     """One round lowers F + w B by enough: summed over R rounds from B_0 = 0 it is the statement."""
-    scale, w = f.nonconvex(i.eta, i.n), 64 * i.L**2 / (i.n * i.q)
+    scale, w = f.nonconvex(i.eta, i.n), (8 if isinstance(i.law, ft.Full) else 64) * i.L**2  # any w > 0 will do
     return over.certified(i, lambda s: s.square(s.grad(s.x)) - (s.F(s.x) - s.F(s.next)) * scale + over.B_next(s) * w, "consensus",
                           consensus=(w, over.B))
 

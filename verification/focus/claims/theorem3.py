@@ -90,7 +90,7 @@ def lem1_over(i):
             ft.certified_over(i.algorithm, i.classes, i.law, clients=1, tight="spread", label="N = 1", **sides)]
 
 
-@ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all"}, over=[over.averages(over.CONVEX, Q(1, 3))],
+@ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all", "delta_q": "0"}, over=[over.averages(over.CONVEX, Q(1, 3))],
           certify=lem1_over,
           on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
           rejects=[known.first_client_twice],
@@ -154,8 +154,8 @@ def lem2_over(i):
     return [after(k) for k in range(1, i.tau + 1)]
 
 
-@ft.claim("lem2", over=[over.averages(over.SMOOTH, Q(1, 4 * (tau - 1)), n, tau) for n, tau in ((2, 2), (3, 2), (2, 3))],
-          certify=lem2_over, covers={"d": "all", "values": "2 to 4"},
+@ft.claim("lem2", over=[over.averages(over.SMOOTH, Q(1, 4 * (tau - 1)), n, tau) for n, tau in ((2, 2), (3, 2), (2, 3), (3, 3))],
+          certify=lem2_over, covers={"d": "all", "delta_q": "0"},
           on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
           rejects=[bugs.gradients_not_reset],
           search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True)),
@@ -263,7 +263,7 @@ ft.finding("e2", kind="counterexample", breaks="thm3", at=("mu=L=.1, one client 
            survives="With 10 delta_q^2/mu^2 (thm3-corrected); as printed where kappa mu^2 >= 1, or for uniform weights.")
 
 UNIFORM_LAWS = [over.averages(over.CONVEX, eta, n, tau, law)
-                for n, tau, eta in ((2, 1, Q(1, 3)), (2, 2, Q(1, 4)), (3, 2, Q(1, 4)), (2, 3, Q(1, 8)))
+                for n in (2, 3) for tau, eta in ((1, Q(1, 3)), (2, Q(1, 4)), (3, Q(1, 8)))
                 for law in (ft.Full(), ft.Uniform(1))]
 
 
@@ -291,7 +291,7 @@ arbitrary = [
 too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1), "1/2", 1)
 
 
-@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over,
+@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, covers={"delta_q": "0"},
           on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5))),
                             ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
