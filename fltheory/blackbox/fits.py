@@ -329,7 +329,8 @@ def _steepest(size, ladder, start):
         here = size(h)
         if here > 20:
             break
-        best = h, here
+        if here > 1e-6 * best[1]:  # an even number of steps with lr h = 2 comes back to where it began
+            best = h, here
     for h in ladder[:start][::-1] if best[0] is None else ():
         here = size(h)
         if here <= 20:

@@ -1,7 +1,7 @@
 """The contract's refusals, the checks before any comparison, and the search without a named algorithm."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fltheory as ft
@@ -195,6 +195,7 @@ def test_the_table_escapes_what_it_shows():
 
 
 @settings(max_examples=12, deadline=None)
+@example(100, [1, 1, 6], 1)
 @given(st.integers(1, 200), st.lists(st.integers(1, 12), min_size=3, max_size=3), st.integers(1, 3))
 def test_the_family_is_recovered_without_a_name(lr, steps, d):
     lr = lr / 400
