@@ -42,7 +42,7 @@ def certify_at(programme: Programme, bound: Fraction) -> Certificate | None:
 
 
 def _scaled(row, constant) -> Row:
-    """The row with its constant as a block of one entry, in units of its largest entry."""
+    """The row with its constant as a further block of one entry: the place of the scale."""
     blocks = [*(b for b in row.blocks if len(b)), np.array([[constant]], dtype=object)]
     return Row(blocks, row.values, number(0))
 
@@ -63,8 +63,6 @@ def _growth(rows, target, less):
         return None
     largest = max(np.linalg.eigvalsh(v.value)[-1] for v in V)
     directions = [*(_range(v.value, largest) for v in V[:-1]), np.array([[Fraction(1)]], dtype=object)]  # the bound is met exactly
-    if any(d is None for d in directions):
-        return None
     return directions, [k for k, side in enumerate(sides) if k >= less or float(side.value) > -SLACK]
 
 
@@ -73,7 +71,7 @@ def _largest(row):
 
 
 def _range(V, largest):
-    """A rational basis (k, r) of the range of V, cut at the widest gap of its eigenvalues; None where no small one fits."""
+    """A rational basis (k, r) of the range of V, cut at the widest gap of its eigenvalues. A guess: `holds` decides."""
     from scipy.linalg import qr
     sizes, vectors = np.linalg.eigh(V)
     sizes = np.maximum(sizes, 1e-12 * largest)

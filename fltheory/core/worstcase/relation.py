@@ -4,13 +4,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 
-from fltheory.core.errors import BadInput, is_one_of, refuse
+from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.scalars import fraction
 from fltheory.core.worstcase.boundary import certify_at
 from fltheory.core.worstcase.certificate import Certificate, certify, holds
 from fltheory.core.worstcase.forms import Form
-from fltheory.core.worstcase.worst import asked, solved
+from fltheory.core.worstcase.worst import Unbounded, asked, solved
 
 GIVEN_AWAY = 1e-5  # relative: a certificate of the given constant itself is looked for a little below it
 
@@ -51,9 +51,7 @@ def certified_over(algorithm, classes, law=None, *, left, terms, tight, label=""
     kept = None if shelf is None else shelf.take(programme, coefficient)
     try:
         found = None if kept else solved(setting, programme)
-    except BadInput as error:
-        if "without limit" not in str(error):
-            raise
+    except Unbounded as error:
         return Comparison(relation, "unbounded", coefficient, INCONCLUSIVE, "float", label, detail=str(error))
     certificate = kept or found.certificate
     if certificate is None or certificate.bound > coefficient:  # then the given constant itself, if need be with equality

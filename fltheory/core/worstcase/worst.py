@@ -7,12 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import refuse
+from fltheory.core.errors import BadInput
 from fltheory.core.worstcase import certificate as certificates
 from fltheory.core.worstcase.programme import SOLVED, UNBOUNDED
 from fltheory.core.worstcase.setting import Setting, of
 from fltheory.core.worstcase.view import measured
 from fltheory.core.worstcase.witness import Witness, attaining
+
+
+class Unbounded(BadInput):
+    """A measure that the initial conditions do not bound."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,8 @@ def solved(setting, programme, certify=True) -> WorstCase:
     solution = programme.solve()
     if solution.status == UNBOUNDED:
         direction = ", ".join(_names(programme, solution)) or "function values"
-        refuse("measure", "unbounded", f"the worst case grows without limit along {direction}",
-               "Add an initial condition on it, for example initial=[\"distance\", lambda s: s.mean_square(s.grads(s.star)) <= 1].")
+        raise Unbounded(f"measure = 'unbounded': the worst case grows without limit along {direction}. Add an initial condition on "
+                        'it, for example initial=["distance", lambda s: s.mean_square(s.grads(s.star)) <= 1].')
     content = solution.status == SOLVED
     found = certificates.certify(programme, solution.value) if certify and content else None
     size = tuple(programme.sizes), len(programme.rows)

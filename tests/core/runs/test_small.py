@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.errors import TooLarge
 from fltheory.core.laws import draw as module
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.problems import rows
@@ -97,3 +98,8 @@ def test_metrics_and_rounds_of_users_may_differentiate():
                    metrics={"slope": lambda x: (3 * x**2).sum(-1)}), 1e-14)
     doubled = ft.run(Differentiates(LR, 1), quadratic()[0], ft.Full(), 3, 2, x0=[3, -2])
     assert doubled.final == pytest.approx([24, -16]) and doubled.audit <= 1e-12
+
+
+def test_more_clients_than_fit_are_refused_at_once():
+    with pytest.raises(TooLarge, match="take fewer"):
+        everyone(10**12, 1)

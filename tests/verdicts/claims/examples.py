@@ -1,13 +1,16 @@
 """Small claims for the tests, built without a paper folder."""
 
+from dataclasses import replace
 from fractions import Fraction as Q
 
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.evidence import Terms
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.relations import at_most, equal
+from fltheory.core.relations import agrees, at_most, equal
 from fltheory.core.scalars import Field
+from fltheory.core.statistics import Interval
+from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Claim, Instance
 
 X, Y = Field("x y").symbols
@@ -43,3 +46,33 @@ def bounded(parts):
         return at_most(i.left, Terms(**parts))
 
     return body
+
+
+TRUE, EXACT, FLOATING = equal(X * Y, Y * X), equal(Q(1, 2), Q(2, 4)), equal(0.1 + 0.2, 0.3)
+RUN = agrees(Interval(0.5, 0.1, 0.999, 256), Q(1, 2))
+WRONG_RUN = agrees(Interval(0.5, 0.1, 0.999, 256), 9)
+FALSE_EXACT, FALSE_FLOAT = equal(Q(1), Q(2)), equal(1.0, 2.0)
+UNDECIDED = at_most(1.0, 1.0 + 1e-12)
+FOUND_NOTHING = {"tries": 10, "in_scope": 10, "families": {"f": 10}, "best": 0.5, "found": None}
+
+
+class Searched:
+    """A search with a given outcome."""
+
+    def __init__(self, verdict=None, **changes):
+        self.outcome = records.Searched(**FOUND_NOTHING | changes), verdict
+
+    def run(self, claim, quick=False):
+        return self.outcome
+
+
+def raising(error):
+    def body(i):
+        raise error
+
+    return body
+
+
+def more_steps(algorithm):
+    """One step too many."""
+    return replace(algorithm, steps=algorithm.steps + 1)

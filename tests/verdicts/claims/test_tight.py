@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from fltheory.core.evidence import HOLDS
+from fltheory.verdicts.claims.certified import comparisons
+from fltheory.verdicts.claims.check import apply_bug
 from fltheory.verdicts.claims.discover import load
 from fltheory.verdicts.claims.tight import LEAST, _draw, tight
 from fltheory.verdicts.report.figures import from_csv
@@ -30,3 +33,24 @@ def test_every_row_has_its_mark_and_small_shares_stand_at_the_edge():
     (ax,) = _draw(rows).axes
     marks = [line.get_xdata().tolist() for line in ax.lines if line.get_marker() in ("o", "x")]
     assert marks == [[0.5, LEAST], [1.0]] and [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("slug", ["fednova", "focus"])
+def test_no_row_is_certified_because_it_compares_nothing(slug):
+    """A left side that vanished would be certified with a constant of about 0 in every setting."""
+    largest = {}
+    for r in from_csv(PAPERS / slug / "data" / "tight.csv"):
+        largest[r["claim"]] = max(r["share"], largest.get(r["claim"], 0))
+    assert {name: share for name, share in largest.items() if share < 1e-3} == {}
+
+
+@pytest.mark.parametrize(("slug", "id", "setting"), [("focus", "eq96", "N=2, tau=3, one client a round"),
+                                                     ("focus", "thm1-nc", "N=2, tau=1, one client a round"),
+                                                     ("focus", "lem3-corrected", "N=2, tau=1, one client a round")])
+def test_a_wrong_round_is_not_certified(slug, id, setting):
+    """The certificate is one of the coded round: a bug that keeps converging takes it away."""
+    claim = load(PAPERS / slug).claims[id]
+    (right,) = (s for s in claim.over if s.name.startswith(setting))
+    wrong = [apply_bug(bug, right) for bug in claim.rejects]
+    assert all(c.status == HOLDS for c in comparisons(claim, right)[0])
+    assert any(c.status != HOLDS for w in wrong if w is not None for c in comparisons(claim, w, anew=True)[0])

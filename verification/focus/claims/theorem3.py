@@ -87,7 +87,8 @@ def lem1_over(i):
                        "spread": (factors["spread"], lambda s: s.mean_square(s.vectors("X") - over.mean(s, s.vectors("X"))))}}
     return [ft.certified_between(i.algorithm, i.classes, i.law, symbol="inverse", between=(0, "1/2"), counts=[1 / inverse],
                                  label="every N >= 2", **sides),
-            ft.certified_over(i.algorithm, i.classes, i.law, clients=1, tight="spread", label="N = 1", **sides)]
+            *(ft.certified_over(i.algorithm, i.classes, i.law, clients=n, tight="spread", label=f"N = {n}", **sides)
+              for n in (1, 2))]
 
 
 @ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all", "delta_q": "0"}, over=[over.averages(over.CONVEX, Q(1, 3))],
