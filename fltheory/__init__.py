@@ -69,6 +69,7 @@ _PUBLIC = {
     "verdicts.claims.claim": ["ASSUMED", "Claim", "Finding", "Hypothesis", "claim", "finding"],
     "verdicts.claims.instance": ["Instance", "illustrate"],
     "core.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
+    "core.proofs.argument": ["Proof"],
     "core.evidence": ["Bounds", "Terms"],
     "verdicts.claims.floors": ["chi_square_floor", "floor_of"],
     "verdicts.claims.proofs": ["local_mass", "local_run", "server_step"],

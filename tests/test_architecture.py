@@ -29,7 +29,7 @@ LAYERS = [
     {"core.algorithms"},
     {"core.mutants"},
     {"core.trace", "core.optima", "core.operators", "core.runs"},
-    {"core.schedules", "core.worstcase"},
+    {"core.schedules", "core.worstcase", "core.proofs"},
     {"pictures"},  # here the core ends
     {"verdicts.folders", "verdicts.records", "verdicts.typed"},
     {"verdicts.report"},

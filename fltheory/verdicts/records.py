@@ -60,6 +60,21 @@ class Mutant(Record):
 
 
 @dataclass
+class ProofStep(Record):
+    """One step of a pencil proof. rule: hypothesis, definition, a standard inequality or how it follows; tested: coded rounds on
+    which the fact was tried."""
+
+    name: str = ""
+    rule: str = ""
+    says: str = ""
+    shown: str = ""
+    status: str = ""
+    uses: list = field(default_factory=list)
+    tested: Count = 0
+    detail: str = ""
+
+
+@dataclass
 class Step(Record):
     """One step of a finding's procedure: status "ok", "failed", "skipped" or "inconclusive"."""
 
@@ -164,6 +179,7 @@ class Claim(Entry):
     looseness: Range = field(default_factory=list)
     search: Searched | None = None
     mutants: list[Mutant] = field(default_factory=list)
+    proof: list[ProofStep] = field(default_factory=list)
     powerless: bool = False
     powerless_reason: str = ""
     dimensional: Outcome | None = None

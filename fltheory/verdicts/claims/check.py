@@ -15,7 +15,7 @@ from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
 from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.verdicts import records
-from fltheory.verdicts.claims import cells, certified
+from fltheory.verdicts.claims import cells, certified, pencil
 from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.covers import covered, domain, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict
@@ -39,6 +39,7 @@ class ClaimVerdict:
     dimensional: records.Outcome | None = None
     seconds: float = 0.0
     over: list = field(default_factory=list)  # the settings of function classes that are certified
+    proof: list = field(default_factory=list)  # the steps of the pencil proof
     powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
 
     @property
@@ -66,6 +67,7 @@ class ClaimVerdict:
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
         out = [f"instance {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.status == ev.ERROR]
+        out += pencil.missing(self.proof)
         named = {self.claim.finding} - {None}
         if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
             wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
@@ -101,7 +103,8 @@ class ClaimVerdict:
         searched = self.search and f"; search of {self.search.tries} tries over {', '.join(self.search.families)}"
         proved = sum(v.status == ev.HOLDS for v in self.over)
         return f"{len(self.instances)} instances" + (searched or "") + (
-            f"; {proved} settings certified for all functions of a class" if proved else "")
+            f"; {proved} settings certified for all functions of a class" if proved else "") + (
+            f"; a proof of {len(self.proof)} steps" if pencil.holds(self.proof) else "")
 
     def describe(self) -> records.Claim:
         """The claim's record."""
@@ -112,7 +115,7 @@ class ClaimVerdict:
             surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
             restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
             counts=dict(Counter(v.status for v in (*self.instances, *self.over))),
-            looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, powerless=self.powerless,
+            looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, proof=self.proof, powerless=self.powerless,
             powerless_reason=c.powerless,
             dimensional=self.dimensional, seconds=round(self.seconds, 3))
 
@@ -157,11 +160,13 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
             instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
     over = [] if mutant else [check_instance(claim, setting, certify=True) for setting in claim.over]
     verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
+    if claim.proof and not mutant:
+        verdict.proof = pencil.decided(claim, [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS])
     if not mutant and not quick:
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word = word_of(claim, instances, found, over)
+    verdict.word = word_of(claim, instances, found, over, pencil.holds(verdict.proof))
     verdict.evidence = evidence_of_word(verdict.word, instances, over)
     verdict.seconds = time.perf_counter() - began
     return verdict
@@ -219,9 +224,12 @@ def _where(claim, error) -> str:
     return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
 
 
-def word_of(claim, instances, found, over=()) -> str:
-    """The word that a claim's instances, what its search found (None without one) and certified settings amount to."""
+def word_of(claim, instances, found, over=(), proved=False) -> str:
+    """The word that a claim's instances, what its search found (None without one), certified settings and a pencil proof amount
+    to."""
     word = _word(claim, instances, found)
+    if proved and word in (ev.SUPPORTED, ev.CERTIFIED):
+        return ev.PROVED
     if not over or word not in (ev.SUPPORTED, ev.SKIPPED, ev.CERTIFIED, ev.PROVED):
         return word
     statuses = {v.status for v in over}

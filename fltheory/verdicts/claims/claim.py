@@ -67,6 +67,8 @@ class Claim:
     claim is FALSE; it stands in no other file and is made from them (see `Finding`), with `reading` and `survives` of the claim.
     over: settings, as instances with an algorithm and `classes`, for each of which `certify` (a function of one, with comparisons
     made by `certified_over`) proves the statement for all functions of the classes; the word is then CERTIFIED for these settings.
+    proof: a function that returns the concluded `Proof` of the statement; the word is then PROVED if every step is checked or cited.
+    meaning: function of an instance, yields (numbers, points) as for `Proof.tested`, read off its coded rounds.
     """
 
     id: str
@@ -90,6 +92,8 @@ class Claim:
     script: str | None = None
     over: tuple = ()
     certify: Callable | None = None
+    proof: Callable | None = None
+    meaning: Callable | None = None
     place: str = ""
     kind: str = ""
     paper: str = ""
@@ -248,6 +252,9 @@ def claim(id, on=(), **options):
     if bool(options["over"]) != callable(options.get("certify")):
         refuse(f"options of claim {id!r}", sorted(options), "over and certify come together",
                "Write over=[settings], certify=a function of one that returns ft.certified_over(...).")
+    for what in ("proof", "meaning"):
+        if not (options.get(what) is None or callable(options[what])):
+            refuse(f"{what} of claim {id!r}", options[what], "is no function", "proof=function that returns an ft.Proof.")
     stray = [k for k in ("at", "step", "script") if options.get(k)]
     if stray and not isinstance(options.get("finding"), str):
         refuse(f"options of claim {id!r}", stray, "say why a claim is FALSE, but no finding is named",

@@ -38,6 +38,9 @@ def covered(claim, word) -> dict:
         return {k: found[k] for k in dict.fromkeys((*KNOWN, *found)) if found.get(k, NONE) != NONE}
     if word != PROVED:
         return {}
+    if claim.proof:   # its symbols stand for any number of clients, dimensions and local steps, unless the claim says otherwise
+        found = dict.fromkeys(KNOWN, ALL) | claim.covers
+        return {k: v for k, v in found.items() if v != NONE}
     symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
     seen = {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
             "d": {i.problem.d for i in symbolic if hasattr(i.problem, "d")},

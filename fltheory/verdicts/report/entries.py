@@ -152,6 +152,15 @@ def _mutants(claim) -> str:
     return fold(title, table(COLUMNS["mutants"], rows, "mutants"), len(rows) <= 6)
 
 
+def _proof(steps) -> str:
+    """The proof line by line: what each step says, on what it rests, how it is known, on how many coded rounds it was tried."""
+    marks = {"HOLDS": "✓ ", "FALSIFIED": "✗ "}
+    rows = [[f"<strong>{symbols(s.name)}</strong>" + says(s.says), f"<code>{escape(cut_digits(s.shown))}</code>",
+             escape(marks.get(s.status, "? ") + s.rule) + says(", ".join(map(str, s.uses))) + says(s.detail),
+             str(s.tested or "")] for s in steps]
+    return fold(f"Proof ({plural(len(steps), 'step')})", table(COLUMNS["proof"], rows, "proof"), True) if steps else ""
+
+
 def _search(search) -> str:
     if search is None:
         return ""
@@ -188,6 +197,7 @@ def claim(book, record, most=None) -> str:
         ("Finding", link(book, record, "finding", record.finding)),
     ])
     out += _fails(instances) + _doubt(record) if false else ""
+    out += _proof(record.proof)
     out += _instances(instances, most) + _unmet(instances) + _hypotheses(instances, most)
     picture = bars(instances[:most])
     out += fold("Terms of each bound", picture, picture.count('class="row"') <= _LONG)

@@ -72,6 +72,7 @@ def named(book, entry) -> str:
 COLUMNS = {
     "instances": ("Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"),
     "hypotheses": ("Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"),
+    "proof": ("Step", "Statement", "Known by", "Coded rounds"),
     "mutants": ("Status", "Mutant", "Kind", "Killed by", "Detail"),
 }
 COLUMN_LABELS = "@media screen and (max-width: 46rem) {\n" + "".join(

@@ -1,0 +1,306 @@
+"""A proof as a chain of facts "expression >= 0" (or = 0) in free symbols, each step of which is checked when it is made.
+
+A step that follows from earlier ones names them with multipliers; the machine checks the identity
+expression = sum multiplier * product of facts + remainder, where multipliers and remainder show their sign: all coefficients
+are >= 0 in symbols that are >= 0. Squared norms of vectors of any dimension enter through their inner products.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fltheory.core.elements import Symbolic, _evaluate
+from fltheory.core.errors import refuse
+from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
+from fltheory.core.proofs.standard import STANDARD
+from fltheory.core.proofs.vectors import Vector, products, values
+from fltheory.core.scalars import Field, fraction
+
+GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """expression >= 0, or = 0 where `equality`. open: induction hypotheses that it still rests on."""
+
+    name: str
+    expression: Symbolic
+    equality: bool = False
+    open: frozenset = frozenset()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a proof: rule is a hypothesis, a definition, the name of a standard inequality or how it was derived."""
+
+    name: str
+    rule: str
+    says: str
+    status: str
+    uses: tuple = ()
+    detail: str = ""
+    shown: str = ""
+
+
+@dataclass
+class Proof:
+    """A proof in the making. positive: parameters > 0, which may stand below a fraction line; nonnegative, signed: further
+    numbers; vectors: free vectors u, v with the numbers u_v for their inner products; all as names in one string.
+
+    Raises BadInput on names that are no identifiers or occur twice, and on steps that use what this proof does not have.
+    """
+
+    positive: str
+    nonnegative: str = ""
+    signed: str = ""
+    vectors: str = ""
+    steps: list = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+    conclusions: tuple = ()
+
+    def __post_init__(self):
+        self._vectors = self.vectors.split()
+        squares = [f"{v}_{v}" for v in self._vectors]
+        self._positive, self._signless = set(self.positive.split()), set(self.signed.split())
+        self._signless |= set(products(self._vectors)) - set(squares)
+        self.field = Field(" ".join([self.positive, self.nonnegative, self.signed, *products(self._vectors)]))
+        self._symbols = dict(zip(self.field.names, self.field.symbols, strict=True))
+
+    # ---- what it speaks of --------------------------------------------------------------------------------
+    def symbol(self, name):
+        if name not in self._symbols:
+            refuse("symbol", name, f"is none of {list(self._symbols)}", "Declare it when the proof is made.")
+        return self._symbols[name]
+
+    def __call__(self, names):
+        """The symbols and free vectors of these names, in order; one alone where one is named."""
+        found = [Vector(self, {n: 1}) if n in self._vectors else self.symbol(n) for n in names.split()]
+        return found if len(found) > 1 else found[0]
+
+    def _read(self, value):
+        return value if isinstance(value, Symbolic) else self.field.scalar(value)
+
+    # ---- what it rests on ---------------------------------------------------------------------------------
+    def given(self, name, expression, says="", equality=False) -> Fact:
+        """A hypothesis of the theorem: expression >= 0."""
+        return self._add(name, expression, GIVEN, says, equality=equality)
+
+    def define(self, name, expression, says="") -> Fact:
+        """What a symbol stands for, or an update of the algorithm: expression = 0."""
+        return self._add(name, expression, DEFINITION, says, equality=True)
+
+    def standard(self, name, expression, cites, says="") -> Fact:
+        """A standard inequality, written for this case: expression >= 0. cites: a name of `standard.STANDARD`."""
+        if cites not in STANDARD:
+            refuse("cites", cites, f"is none of the standard inequalities {sorted(STANDARD)}",
+                   "Prove the step, or state it with `informal`.")
+        return self._add(name, expression, cites, says)
+
+    def informal(self, name, expression, says) -> Fact:
+        """A step that nothing checks: named in the report, it keeps the claim from being PROVED."""
+        return self._add(name, expression, INFORMAL, says, status=INCONCLUSIVE)
+
+    def suppose(self, name, expression, says="") -> Fact:
+        """An induction hypothesis, which `induct` discharges."""
+        fact = self._add(name, expression, "induction hypothesis", says)
+        return self._keep(Fact(name, fact.expression, False, frozenset({name})))
+
+    def lemma(self, name, other, which=0, **at) -> Fact:
+        """The conclusion of another proof, its symbols replaced (default: the same name here).
+
+        Its hypotheses and definitions must be facts here, word for word, but for those of objects that this proof does not name
+        (they are the other's own); its positive and non-negative symbols must show their sign.
+        """
+        known = {n: self._read(at[n]) if n in at else self._symbols.get(n) for n in other.field.names}
+        target = other.conclusions[which]
+        missing = sorted(n for n in other._used(target.expression) if known[n] is None)
+        if missing:
+            refuse("lemma", missing, f"stand in {name!r} and have no meaning here", "Give them as name=expression.")
+        have = {(f.expression, f.equality) for f in self.facts.values()}
+        needed = [other.facts[s.name] for s in other.steps
+                  if s.rule in (GIVEN, DEFINITION) and s.name in other.ancestors(target.name)]
+        shared = [f for f in needed if all(known[n] is not None for n in other._used(f.expression))]
+        unmet = [f.name for f in shared if (self._from(f, known), f.equality) not in have
+                 and not (not f.equality and self.sign(self._from(f, known)))]
+        unmet += [f"sign of {n}" for n in sorted(other._used(target.expression) - other._signless) if not self.sign(known[n])]
+        used = tuple(f.name for f in self.facts.values()
+                     if (f.expression, f.equality) in {(self._from(g, known), g.equality) for g in shared})
+        return self._add(name, self._from(target, known), "lemma", f"{target.name}; its own: {', '.join(f.name for f in needed)}",
+                         used, INCONCLUSIVE if unmet else other.status,
+                         f"not among the facts here: {', '.join(unmet)}" if unmet else "", target.equality)
+
+    def _from(self, fact, known):
+        """The expression of another proof's fact in the symbols of this one."""
+        values = [self._read(0) if v is None else v for v in known.values()]
+        top, bottom = (_evaluate(part, values) for part in fact.expression.terms())
+        return self._read(top) / self._read(bottom)
+
+    # ---- what follows ------------------------------------------------------------------------------------
+    def square(self, name, what, says="") -> Fact:
+        """|vector|^2 >= 0, or the square of a number."""
+        return self._add(name, what.square if isinstance(what, Vector) else self._read(what) ** 2, "a square", says)
+
+    def follows(self, name, expression, *products, says="", equality=False) -> Fact:
+        """expression >= 0 (or = 0), as a sum of products of facts and multipliers plus what shows its sign itself.
+
+        products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (any, beside an equality).
+        """
+        total, uses, faults = self._read(0), [], []
+        for product in products:
+            total = total + self._product(product, uses, faults)
+        left = self._read(expression) - total
+        if equality and any(not f.equality for f in uses):
+            faults.append("an equality rests on an inequality")
+        if left != 0 and (equality or not self.sign(left)):
+            faults.append(f"the remainder {show(left)} does not show its sign")
+        return self._derived(name, expression, "follows", says, uses, faults, equality)
+
+    def cancel(self, name, expression, whole, factor, least, says="") -> Fact:
+        """expression >= 0, since factor * expression >= 0 and factor >= least > 0. whole, factor: facts, the second one
+        `factor - least >= 0`; least: a number > 0 or a product of positive symbols."""
+        least, faults = self._read(least), []
+        if not self.sign(least) or least == 0 or self._used(least) - self._positive:
+            faults.append(f"{show(least)} is not seen to be positive")
+        if whole.expression != (factor.expression + least) * self._read(expression):
+            faults.append("the product is another one")
+        return self._derived(name, expression, "division by a positive factor", says, [whole, factor], faults)
+
+    def expect(self, name, fact, becomes, fixed="", says="") -> Fact:
+        """The expectation of a fact that is affine in random numbers. becomes: {random symbol: symbol or expression of its
+        expectation}; every other symbol is a parameter > 0 or listed as fixed."""
+        faults = self._affine(fact, set(becomes), fixed.split())
+        moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
+        return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
+
+    def total(self, name, fact, becomes, count, fixed="", says="") -> Fact:
+        """The sum over clients of a fact that is affine in numbers of each client. becomes: {symbol: symbol of the sum}; count:
+        number of clients, which multiplies what is common to all."""
+        faults = self._affine(fact, set(becomes), fixed.split())
+        common = fact.expression.substitute(**dict.fromkeys(becomes, self._read(0)))
+        moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
+        return self._derived(name, moved + (self._read(count) - 1) * common, "sum over clients", says, [fact], faults, fact.equality)
+
+    def induct(self, name, hypothesis, step, start, advance, end, says="") -> Fact:
+        """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}; the
+        hypothesis at the start shows its sign, and `step` is the hypothesis advanced."""
+        at = {key: {k: self._named(v) for k, v in values.items()} for key, values in
+              (("start", start), ("advance", advance), ("end", end))}
+        faults = []
+        if not self.sign(hypothesis.expression.substitute(**at["start"])):
+            faults.append("the start does not show its sign")
+        if step.expression != hypothesis.expression.substitute(**at["advance"]):
+            faults.append("the step proves another statement than the next one")
+        others = (step.open | {hypothesis.name}) - {hypothesis.name}
+        return self._derived(name, hypothesis.expression.substitute(**at["end"]), "induction", says, [step, hypothesis], faults,
+                             opened=others)
+
+    def conclude(self, *facts) -> Proof:
+        """What was to be shown. Raises BadInput where an induction hypothesis was never discharged or a step is of no use."""
+        for fact in facts:
+            if fact.open:
+                refuse("conclusion", fact.name, f"still rests on {sorted(fact.open)}", "Discharge it with `induct`.")
+        used = set().union(*(self.ancestors(f.name) for f in facts))
+        idle = [s.name for s in self.steps if s.name not in used]
+        if idle:
+            refuse("proof", idle, "are steps that the conclusion does not need", "Take them out.")
+        self.conclusions = tuple(facts)
+        return self
+
+    # ---- what was shown -----------------------------------------------------------------------------------
+    @property
+    def status(self) -> str:
+        """HOLDS where something is concluded and every step is checked or cited."""
+        return HOLDS if self.conclusions and all(s.status == HOLDS for s in self.steps) else INCONCLUSIVE
+
+    def ancestors(self, name) -> set:
+        """The names of all steps that one rests on, its own included."""
+        uses, found, left = {s.name: s.uses for s in self.steps}, set(), [name]
+        while left:
+            now = left.pop()
+            if now not in found:
+                found.add(now)
+                left += uses[now]
+        return found
+
+    def tested(self, numbers, points=()) -> list:
+        """[(step, value, equality)] of the facts whose symbols all have a value: numbers {symbol: number}, points {free vector:
+        coordinates}. Facts >= 0 that come out negative are wrong, whatever their steps say."""
+        known = {**numbers, **values(dict(points))}
+        out = []
+        for fact in self.facts.values():
+            if self._used(fact.expression) <= set(known) and not fact.open:
+                top, bottom = (_evaluate(part, [known.get(n, 0) for n in self.field.names])
+                               for part in fact.expression.terms())
+                if bottom != 0:
+                    out.append((fact, top / bottom))
+        return out
+
+    # ---- how it is checked --------------------------------------------------------------------------------
+    def sign(self, expression) -> bool:
+        """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the
+        fraction line positive symbols alone."""
+        top, bottom = self._read(expression).terms()
+        signs = {c > 0 for _, c in bottom}
+        if len(signs) != 1 or {n for powers, _ in bottom for n in self._at(powers)} - self._positive:
+            return False
+        odd = [n for powers, _ in top for n, k in zip(self.field.names, powers, strict=True) if k % 2 and n in self._signless]
+        return not odd and all((c > 0) is (True in signs) for _, c in top)
+
+    def _at(self, powers):
+        return [n for n, k in zip(self.field.names, powers, strict=True) if k]
+
+    def _used(self, expression) -> set:
+        return {n for part in expression.terms() for powers, _ in part for n in self._at(powers)}
+
+    def _named(self, value):
+        return self.symbol(value) if isinstance(value, str) else self._read(value)
+
+    def _product(self, product, uses, faults):
+        parts = product if isinstance(product, tuple) else (product,)
+        facts = [p for p in parts if isinstance(p, Fact)]
+        if not facts or any(f is not self.facts.get(f.name) for f in facts):
+            refuse("product", product, "holds no fact of this proof", "Multiply facts that were returned by its steps.")
+        uses += facts
+        factor = self._read(1)
+        for p in parts:
+            factor = factor * (p.expression if isinstance(p, Fact) else self._read(p))
+        multipliers = [p for p in parts if not isinstance(p, Fact)]
+        if not any(f.equality for f in facts) and not all(self.sign(m) for m in multipliers):
+            faults.append(f"a multiplier of {facts[0].name!r} does not show its sign")
+        return factor
+
+    def _affine(self, fact, random, fixed):
+        top, bottom = fact.expression.terms()
+        faults = []
+        if random & {n for powers, _ in bottom for n in self._at(powers)}:
+            faults.append("a random number stands below the fraction line")
+        for powers, _ in top:
+            degree = sum(k for n, k in zip(self.field.names, powers, strict=True) if n in random)
+            if degree > 1:
+                faults.append("it is not linear in what is averaged")
+                break
+        other = self._used(fact.expression) - random - self._positive - set(fixed)
+        if other:
+            faults.append(f"{sorted(other)} are neither averaged nor fixed")
+        if fact.open:
+            faults.append("an induction hypothesis is averaged")
+        return faults
+
+    def _derived(self, name, expression, rule, says, uses, faults, equality=False, opened=None):
+        opened = frozenset().union(*(f.open for f in uses)) if opened is None else frozenset(opened)
+        return self._add(name, expression, rule, says, tuple(dict.fromkeys(f.name for f in uses)),
+                         INCONCLUSIVE if faults else HOLDS, "; ".join(faults), equality, opened)
+
+    def _add(self, name, expression, rule, says, uses=(), status=HOLDS, detail="", equality=False, opened=frozenset()):
+        if not isinstance(name, str) or not name.strip() or name in self.facts:
+            refuse("step", name, "has a name of its own", "Name every step differently.")
+        expression = self._read(expression)
+        shown = f"{show(expression)} {'=' if equality else '>='} 0"
+        self.steps.append(Step(name, rule, says, status, uses, detail, shown))
+        return self._keep(Fact(name, expression, equality, opened))
+
+    def _keep(self, fact):
+        self.facts[fact.name] = fact
+        return fact
+
+
+__all__ = ["Fact", "Proof", "Step"]

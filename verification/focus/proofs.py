@@ -1,0 +1,105 @@
+"""Pencil proofs of FOCUS: local drift, Lemmas 3 and 4 as corrected, Theorem 1.
+
+For every number of clients, dimension, number of local steps and law with independent rounds; of the clients only Lipschitz
+gradients are used, and of F what each statement assumes.
+
+Symbols of one client: b = |x - z| (z the point of its stored gradient), D = |x - u| after its T = tau - 1 moves, I = 1 where it
+takes part, a = x - z' with the new point z', b2 = b^2, D2 = |a|^2. Sums over clients: B of b2, S of D2, B1 of |x' - z'|^2. The
+server moves by -eta y, y the sum of the stored gradients after the round; g = grad F(x), h = grad F(x').
+"""
+import fltheory as ft
+from verification.focus.formulas import lemmas as f
+
+
+def drift(most):
+    """(most - 1)^2 D^2 <= b^2 for a participant, eta L T <= 1/most: by induction (1 - k t) d_t <= k t b with k = eta L."""
+    p = ft.Proof("L eta", "T t d d1 b D v w")
+    L, eta, T, t, d, d1, b, D, v, w = p("L eta T t d d1 b D v w")
+    k = L * eta
+    cap = p.given("local steps", 1 - most * k * T, f"eta <= 1/({most} L (tau - 1))")
+    inside = p.given("index", T - t - 1, "t <= tau - 2")
+    near = p.standard("distance to the stored point", d + b - w, "triangle inequality", "w = |u_t - z|, d = |u_t - x|, b = |x - z|")
+    change = p.given("change of the gradient", L * w - v, "v = |grad f(u_t) - grad f(z)|, Lipschitz gradients")
+    move = p.standard("one move", d + eta * v - d1, "triangle inequality", "u_{t+1} = u_t - eta (grad f(u_t) - grad f(z))")
+    growth = p.follows("growth", d + k * (d + b) - d1, move, (eta, change), (k, near))
+    now = p.suppose("after t moves", k * t * b - (1 - k * t) * d)
+    then = p.follows("after t + 1 moves", k * (t + 1) * b - (1 - k * (t + 1)) * d1, now, (growth, cap),
+                     ((most - 1) * k * T, growth), (k, growth, inside))
+    end = p.induct("after T moves", now, then, {"t": 0, "d": 0}, {"t": t + 1, "d": "d1"}, {"t": "T", "d": "D"})
+    bound = p.follows("drift", b - (most - 1) * D, (most, end), (b + D, cap))
+    return p.conclude(p.follows("drift squared", b**2 - (most - 1) ** 2 * D**2, (b + (most - 1) * D, bound)))
+
+
+def drift_half():
+    """4 b^2 >= 9 D^2 for a participant, eta L T <= 1/2: by induction d_t <= (k t + 2 k^2 t^2/3) b."""
+    p = ft.Proof("L eta", "T t d d1 b D v w")
+    L, eta, T, t, d, d1, b, D, v, w = p("L eta T t d d1 b D v w")
+    k = L * eta
+    cap = p.given("local steps", 1 - 2 * k * T, "eta <= 1/(2L (tau - 1))")
+    inside = p.given("index", T - t - 1, "t <= tau - 2")
+    near = p.standard("distance to the stored point", d + b - w, "triangle inequality", "w = |u_t - z|, d = |u_t - x|, b = |x - z|")
+    change = p.given("change of the gradient", L * w - v, "v = |grad f(u_t) - grad f(z)|, Lipschitz gradients")
+    move = p.standard("one move", d + eta * v - d1, "triangle inequality", "u_{t+1} = u_t - eta (grad f(u_t) - grad f(z))")
+    growth = p.follows("growth", d + k * (d + b) - d1, move, (eta, change), (k, near))
+    third = ft.fraction("1/3")
+    now = p.suppose("after t moves", (k * t + 2 * third * k**2 * t**2) * b - d)
+    then = p.follows("after t + 1 moves", (k * (t + 1) + 2 * third * k**2 * (t + 1) ** 2) * b - d1, growth, (1 + k, now),
+                     (third * k**2 * t * b, cap), (2 * third * k**3 * t * b, inside))
+    end = p.induct("after T moves", now, then, {"t": 0, "d": 0}, {"t": t + 1, "d": "d1"}, {"t": "T", "d": "D"})
+    bound = p.follows("drift", 2 * b - 3 * D, (3, end), (2 * b, cap), (k * T * b, cap))
+    return p.conclude(p.follows("drift squared", 4 * b**2 - 9 * D**2, (2 * b + 3 * D, bound)))
+
+
+THIRD, ELEVENTH, HALF = (3, "1/4", "1/4"), (11, "1/100", "1/100"), (2, "4/9", "1/9")   # eta L T <= 1/m: D^2 <= share b^2
+CLIENT = "B S ES b b2 D D2 ED2 I P T"   # numbers of a proof with clients, beside its parameters
+
+
+def client(p, cap):
+    """(D2 <= (1 - I (1 - share)) b2, share) of one client; cap: how small eta L T is."""
+    (most, share, scale), (b, b2, D, D2, I) = cap, p("b b2 D D2 I")
+    share, scale = ft.fraction(share), ft.fraction(scale)
+    if "local steps" not in p.facts:
+        p.given("local steps", 1 - most * p("L") * p("eta") * p("T"), f"eta <= 1/({most} L (tau - 1))")
+    run = p.lemma("drift of a participant", drift_half() if most == 2 else drift(most))
+    after = p.define("point after the round", D2 - I * D**2 - (1 - I) * b2, "z' = u_{tau-1} of a participant, else z' = z")
+    square = p.define("distance", b2 - b**2)
+    one = p.follows("one client", (1 - I * (1 - share)) * b2 - D2, (-1, after), (share * I, square), (scale * I, run))
+    return one, share
+
+
+def surely(p, cap):
+    """S <= B."""
+    one, _ = client(p, cap)
+    return p.total("sum of distances", p.follows("one client, surely", p("b2") - p("D2"), one), {"b2": "B", "D2": "S"}, p("N"))
+
+
+def in_the_mean(p, cap):
+    """E S <= (1 - q (1 - share)) B."""
+    (one, share), (N, q, b2, P) = client(p, cap), p("N q b2 P")
+    mean = p.expect("one client in the mean", one, {"I": "P", "D2": "ED2"}, fixed="b2")
+    often = p.given("participation", P - q, "q = min q_i, and q_i = E[I_i / sum_j I_j] <= E I_i = P")
+    least = p.follows("rarest client", (1 - q * (1 - share)) * b2 - p("ED2"), mean, ((1 - share) * b2, often))
+    return p.total("sum of distances in the mean", least, {"b2": "B", "ED2": "ES"}, N)
+
+
+def lemma3():
+    """Lemma 3 as corrected: eta <= 1/mu, eta <= 1/(3L(tau-1)), F mu-strongly convex."""
+    p = ft.Proof("L eta N q mu", f"{CLIENT} gap A EA1 V", "A1", "x g e")
+    L, eta, N, mu, B, S, V, gap, A, A1, x, g, e = p("L eta N mu B S V gap A A1 x g e")
+    below = p.given("step below 1/mu", 1 - eta * mu)
+    several = p.given("clients", N - 1)
+    near = surely(p, THIRD)
+    lipschitz = p.given("stale gradients", L**2 * S - V, "V = sum_i |grad f_i(x) - grad f_i(z_i')|^2, Lipschitz gradients")
+    summed = p.standard("mismatch", N * V - e.square, "Cauchy-Schwarz", "e = sum_i (grad f_i(x) - grad f_i(z_i'))")
+    mismatch = p.follows("mismatch against B", L**2 * N * B - e.square, summed, (N, lipschitz), (N * L**2, near))
+    convex = p.standard("descent direction", g.dot(x) - gap - mu / 2 * x.square, "strong convexity", "x stands for x - x*")
+    smooth = p.standard("gradient", 2 * L * gap - g.square, "gradient below the gap")
+    before = p.define("error before", A - x.square)
+    after = p.define("error after", A1 - (x - eta * N * g + eta * e).square, "x' = x - eta sum_i grad f_i(z_i')")
+    s = eta * mu / 7
+    young = p.square("Young", s * (x - eta * N * g) - eta * e)
+    contraction, drop, consensus = f.lemma3(eta, N, L, mu)
+    one = p.follows("one round", contraction * A + consensus * B - drop * gap - A1, (-1, after), (contraction, before), (1 / s, young),
+                    ((1 + 1 / s) * eta**2, mismatch), (2 * eta * N * (1 + s), convex), (eta**2 * N**2 * (1 + s), smooth),
+                    (eta * mu / 2 * x.square, several), (eta * L**2 * N / mu * B, below), (2 * eta**2 * N**2 * L * gap / 7, below))
+    return p.conclude(p.expect("Lemma 3", one, {"A1": "EA1"}, fixed="A B gap"))
