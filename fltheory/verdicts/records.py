@@ -46,6 +46,8 @@ class Condition(Record):
     rhs: str = ""
     holds: Known = None
     margin: str = ""
+    share: Number = None  # of a cap: how much of it is used
+    rare: ClassVar[tuple] = ("share",)
 
 
 @dataclass
@@ -89,6 +91,28 @@ class Outcome(Record):
 
     status: str = ""
     detail: str = ""
+
+
+@dataclass
+class Reached(Record):
+    """One variable of a universal claim: the ends declared, the values tested, and why an end is out of reach."""
+
+    variable: str = ""
+    low: str = ""
+    high: str = ""
+    tested: str = ""
+    beyond: list = field(default_factory=list)
+
+
+@dataclass
+class Tightest(Record):
+    """Where left/right of a bound was largest. at: {variable: value}; data: the instance that a search drew."""
+
+    ratio: Number = None
+    instance: str = ""
+    label: str = ""
+    at: dict = field(default_factory=dict)
+    data: str = ""
 
 
 @dataclass
@@ -166,7 +190,7 @@ class Claim(Entry):
     """A claim's word with everything it rests on, but for its instances."""
 
     type: ClassVar[str] = "claim"
-    rare: ClassVar[tuple] = ("script", "script_source", "script_output")
+    rare: ClassVar[tuple] = ("script", "script_source", "script_output", "reached", "tightest")
     own: ClassVar[tuple] = ("statement", "instead", "finding")
     statement: str = ""
     domain: str = ""
@@ -178,6 +202,8 @@ class Claim(Entry):
     counts: dict = field(default_factory=dict)
     looseness: Range = field(default_factory=list)
     search: Searched | None = None
+    reached: list[Reached] = field(default_factory=list)
+    tightest: Tightest | None = None
     mutants: list[Mutant] = field(default_factory=list)
     proof: list[ProofStep] = field(default_factory=list)
     powerless: bool = False

@@ -20,6 +20,7 @@ from fltheory.verdicts.claims import evidence as ev
 from fltheory.verdicts.claims.covers import covered, domain, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.instance import Instance
+from fltheory.verdicts.claims.reach import Reach
 from fltheory.verdicts.claims.situation import data
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
@@ -41,6 +42,7 @@ class ClaimVerdict:
     over: list = field(default_factory=list)  # the settings of function classes that are certified
     proof: list = field(default_factory=list)  # the steps of the pencil proof
     powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
+    reach: Reach | None = None  # of the variables; None where the search did not go to their ends
 
     @property
     def as_expected(self) -> bool:
@@ -72,6 +74,8 @@ class ClaimVerdict:
         if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
             wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
             out.append(f"FALSE, and {wanted}: a statement is called false with a witness")
+        if self.reach and self.word not in (ev.FALSE, ev.SKIPPED, ev.ERROR):
+            out += self.reach.missed()
         if self.dimensional and self.dimensional.status == "failed":
             out.append(f"dimensional test: {self.dimensional.detail}")
         if self.powerless and not self.claim.powerless:
@@ -115,8 +119,9 @@ class ClaimVerdict:
             surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
             restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
             counts=dict(Counter(v.status for v in (*self.instances, *self.over))),
-            looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, proof=self.proof, powerless=self.powerless,
-            powerless_reason=c.powerless,
+            looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, proof=self.proof,
+            powerless=self.powerless, powerless_reason=c.powerless, reached=self.reach.reached() if self.reach else [],
+            tightest=self.reach.tightest() if self.reach and c.kind in UNIVERSAL else None,
             dimensional=self.dimensional, seconds=round(self.seconds, 3))
 
     def record(self) -> dict:
@@ -141,27 +146,31 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
     mutant: a function instance -> instance applied everywhere (to see a claim fail); search: run the counter-example
     search; quick: a tenth of its tries and no mutants; decided: is called with each instance's verdict at once.
     """
-    began = time.perf_counter()
+    began, reach = time.perf_counter(), Reach(claim)
     on = [mutant(i) for i in claim.on] if mutant else list(claim.on)
     instances = []
     for instance in on:
         instances.append(check_instance(claim, instance))
         if instances[-1].status == ev.FALSIFIED:
             instances[-1].data = data(instance)
+        reach.add(instance, instances[-1])
         decided(instances[-1])
     found = None
     if claim.search_plan is not None and search:
         try:
-            found, refuting = claim.search_plan.run(claim, quick=quick)
+            found, refuting = claim.search_plan.run(claim, quick, reach)
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
             instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
         except Exception as error:
             instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
     over = [] if mutant else [check_instance(claim, setting, certify=True) for setting in claim.over]
+    for setting, proved in zip(claim.over, over, strict=False):
+        reach.add(setting, proved)
     verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
     if claim.proof and not mutant:
         verdict.proof = pencil.decided(claim, [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS])
+    verdict.reach = reach if search and not mutant and not quick else None
     if not mutant and not quick:
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)

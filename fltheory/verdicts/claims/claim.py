@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from fltheory.core.errors import is_one_of, listed, refuse, shown
-from fltheory.core.evidence import Comparison, show
+from fltheory.core.evidence import Comparison, number, show
 from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
 from fltheory.verdicts.claims.cells import claim_html
@@ -20,6 +20,7 @@ from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.covers import check_covers
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.search import look
+from fltheory.verdicts.claims.variables import check_ends
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
 
@@ -30,16 +31,18 @@ ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity
 class Hypothesis:
     """A named inequality left(instance) <= right(instance) (or <) between computed numbers.
 
-    `sides` returns (left, right); (None, ...) if a number does not exist, `ASSUMED` where everything is a symbol.
+    `sides` returns (left, right); (None, ...) if a number does not exist, `ASSUMED` where everything is a symbol. cap: the power
+    to which left/right is the share of the largest step that an instance takes (1, or 2 where both sides are squared); 0: no cap.
     """
 
     name: str
     statement: str
     sides: Callable
     strict: bool = False
+    cap: int = 0
 
     def check(self, instance) -> Condition:
-        sides = self.sides(instance)
+        sides, share = self.sides(instance), None
         if sides is ASSUMED:
             lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
         else:
@@ -50,7 +53,13 @@ class Hypothesis:
             else:
                 holds, margin = at_status(left, right, self.strict)
                 margin = show(margin)
-        return Condition(self.name, self.statement, lhs, rhs, holds, margin)
+                share = _share(number(left), number(right), self.cap)
+        return Condition(self.name, self.statement, lhs, rhs, holds, margin, share)
+
+
+def _share(left, right, power):
+    """The share of a cap that is used, None without one."""
+    return (left / right) ** (1 / power) if power and left is not None and right and left / right >= 0 else None
 
 
 @dataclass
@@ -62,7 +71,8 @@ class Claim:
     decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers, and why; `covers`: {"n", "d", "tau", ..: "all"} as far
     as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
     a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
-    no mutant applies; `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
+    no mutant applies; `ends`: {variable: (low, high)}, between which the variables of its constants are tested
+    (see `variables`); `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
     algorithm; `bound`: the dimensional test applies. at, step, script: where they are given, `finding` says no more than that this
     claim is FALSE; it stands in no other file and is made from them (see `Finding`), with `reading` and `survives` of the claim.
     over: settings, as instances with an algorithm and `classes`, for each of which `certify` (a function of one, with comparisons
@@ -85,6 +95,7 @@ class Claim:
     reading: str = ""
     survives: str = ""
     powerless: str = ""
+    ends: dict = field(default_factory=dict)
     vacuous: Callable | None = None
     bound: bool = False
     at: tuple = ()
@@ -133,7 +144,7 @@ class Claim:
         on: other instances to check it on instead, then without a search. Further options as for `check`:
         mutant (instance -> instance), search (bool), quick (bool). Raises BadInput if `on` holds no instances.
         """
-        claim = self if on is None else replace(self, on=instances_of(on), search_plan=None)
+        claim = self if on is None else replace(self, on=instances_of(on), search_plan=None, ends={})
         return check(claim, **options)
 
     def search(self, seconds=60, tries=None, families=None):
@@ -248,6 +259,7 @@ def claim(id, on=(), **options):
         if what in options:
             options[what] = _listed(id, what, options[what], good, rule, remedy)
     check_covers(options.get("covers", {}), id)
+    check_ends(options.get("ends", {}), id)
     options["over"] = instances_of(options.get("over", ()))
     if bool(options["over"]) != callable(options.get("certify")):
         refuse(f"options of claim {id!r}", sorted(options), "over and certify come together",

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import logging
 import math
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, refuse
@@ -23,14 +24,31 @@ from fltheory.verdicts.records import Searched
 
 _LOG = logging.getLogger(__name__)
 LARGEST = 1_000_000  # tries per family where only a deadline is given
+AT_AN_END = 3        # draws of what a corner leaves free
 
 
 @dataclass(frozen=True)
 class Family:
-    """A named family of instances: `build` takes hypothesis' `draw` and returns an Instance (or None to discard)."""
+    """A named family of instances: `build` takes hypothesis' `draw` and returns an Instance (or None to discard).
+
+    corners: dictionaries of keywords of `build` at which instances are drawn first, so that the ends of the claim's variables
+    are visited for certain (`corners` lists all of several ends); most: draws of the family at most, None for the search's.
+    """
 
     name: str
     build: Callable
+    corners: tuple = ()
+    most: int | None = None
+
+    def parts(self) -> list[Family]:
+        """A family of each corner, then the random one."""
+        at = f"{self.name} at its ends"
+        return [*(Family(at, functools.partial(self.build, **c), most=AT_AN_END) for c in self.corners), replace(self, corners=())]
+
+
+def corners(**ends) -> tuple:
+    """Every combination of ends, as keywords: corners(n=(1, 64), steps=(1, 100)) are four."""
+    return tuple(dict(zip(ends, values, strict=True)) for values in itertools.product(*ends.values()))
 
 
 @dataclass(frozen=True)
@@ -40,13 +58,16 @@ class Search:
     families: tuple
     tries: int = 200
 
-    def run(self, claim, quick=False) -> tuple:
-        """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None)."""
+    def run(self, claim, quick=False, reach=None) -> tuple:
+        """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None).
+
+        reach: a `Reach` that learns what was decided.
+        """
         began, out, refuting = time.perf_counter(), Searched(), None
-        for family in self.families:
-            seen = explore(claim, family, max(10, self.tries // (10 if quick else 1)))
+        for family in (part for f in self.families for part in f.parts()):
+            seen = explore(claim, family, max(10, self.tries // (10 if quick else 1)), reach=reach)
             out.in_scope, out.tries, out.best = out.in_scope + seen.in_scope, out.tries + seen.tries, max(out.best, seen.best)
-            out.families[family.name] = seen.tries
+            out.families[family.name] = out.families.get(family.name, 0) + seen.tries
             refuting = seen.verdict
             if refuting is not None:
                 refuting.instance = f"found by search ({family.name})"
@@ -103,7 +124,7 @@ class Explored:
     crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
 
 
-def explore(claim, family, tries, until=None, end=None, counting=False) -> Explored:
+def explore(claim, family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
     """At most `tries` draws of one family, stopped between two of them once `time.perf_counter()` reaches `until`.
 
     Shrinking a violation stops likewise at `end` (default `until`): what is kept is then the smallest seen so far.
@@ -132,6 +153,8 @@ def explore(claim, family, tries, until=None, end=None, counting=False) -> Explo
             raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
         if verdict.status in (ev.HOLDS, ev.FALSIFIED):
             seen.in_scope += 1
+        if reach is not None:
+            reach.add(instance, verdict, family.name)
         if verdict.looseness:
             seen.best = max(seen.best, 1 / verdict.looseness)
         if verdict.status != ev.FALSIFIED:
@@ -144,7 +167,8 @@ def explore(claim, family, tries, until=None, end=None, counting=False) -> Explo
     last = []
     _LOG.info("searching %s: up to %d tries over %s", claim.id, tries, family.name)
     phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
-    settings = hypothesis.settings(max_examples=tries, derandomize=True, database=None, deadline=None, phases=phases,
+    most = min(tries, family.most or tries)
+    settings = hypothesis.settings(max_examples=most, derandomize=True, database=None, deadline=None, phases=phases,
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
         with no_harvest():
@@ -239,6 +263,7 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
         out.kept, out.unsearched = kept(claim), unsearched(claim)
     makers = _makers(out) if default else ()
     chosen = tuple(m(claim, Family) for m in makers) or _families(declared if families is None else families)
+    chosen = tuple(part for f in chosen for part in f.parts())
     broken = Counter()
     for k, family in enumerate(chosen):
         now = time.perf_counter()

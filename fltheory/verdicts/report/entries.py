@@ -4,7 +4,7 @@ import json
 from html import escape
 
 from fltheory.verdicts.records import INDEX, Claim
-from fltheory.verdicts.report import cite
+from fltheory.verdicts.report import cite, ends
 from fltheory.verdicts.report.parts import (
     COLUMNS,
     bars,
@@ -170,6 +170,16 @@ def _search(search) -> str:
     return escape(search.said) + f"; <strong>a counterexample was found</strong><pre>{escape(shown)}</pre>"
 
 
+def _ends(claim) -> str:
+    said = "".join(f"<li>{inline(text)}</li>" for text in ends.ends(claim))
+    return f"<ul>{said}</ul>" if said else ""
+
+
+def _tightest(claim) -> str:
+    said = inline(ends.tightest(claim))
+    return said + (f": <code>{escape(claim.tightest.data)}</code>" if said and claim.tightest.data else "")
+
+
 def _dimensional(test) -> str:
     return escape(test.status) + (f": {inline(test.detail)}" if test.detail else "") if test else ""
 
@@ -189,6 +199,8 @@ def claim(book, record, most=None) -> str:
         ("Instances", escape(counts)),
         ("Looseness", factors(record.looseness)),
         ("Search", _search(record.search)),
+        ("Tested from end to end", _ends(record)),
+        ("Tightest", _tightest(record)),
         ("Dimensions", _dimensional(record.dimensional)),
         ("Powerless", powerless if record.powerless else ""),
         ("Reading", "" if false else inline(record.reading)),

@@ -2,7 +2,7 @@
 
 import re
 
-from fltheory.verdicts.report import checks
+from fltheory.verdicts.report import checks, ends
 from fltheory.verdicts.report.book import Book, bugs
 from fltheory.verdicts.report.richtext import split
 from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown
@@ -116,6 +116,8 @@ def _claim(book, claim) -> list:
         ("evidence", _cell(claim.evidence)),
         ("scope", _cell(claim.scope)),
         ("looseness", factors(claim.looseness)),
+        *(("tested", _cell(said)) for said in ends.ends(claim)),
+        ("tightest", _cell(ends.tightest(claim))),
         ("how we could be wrong" if claim.word == "FALSE" else "reading", _cell(claim.reading)),
         ("nearest reading that survives", _cell(claim.survives)),
         ("corrected statement", _target(book, claim, "claim", claim.instead)),

@@ -62,7 +62,7 @@ class Searched:
     def __init__(self, verdict=None, **changes):
         self.outcome = records.Searched(**FOUND_NOTHING | changes), verdict
 
-    def run(self, claim, quick=False):
+    def run(self, claim, quick=False, reach=None):
         return self.outcome
 
 
