@@ -132,6 +132,11 @@ def pl_weight(eta, L):
     return 1 - 4 * eta * L**2
 
 
+def weight_of_the_rate(eta, L, q):
+    """Weight of B beside F - F*, in its units."""
+    return 2 * eta * L**2 / q
+
+
 def nonconvex(eta, N):
     """(25): factor of (F(x_1) - F*)/R."""
     return 8 / (eta * N)

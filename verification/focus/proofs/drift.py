@@ -8,7 +8,6 @@ takes part, a = x - z' with the new point z', b2 = b^2, D2 = |a|^2. Sums over cl
 server moves by -eta y, y the sum of the stored gradients after the round; g = grad F(x), h = grad F(x').
 """
 import fltheory as ft
-from verification.focus.formulas import lemmas as f
 
 
 def drift(most):
@@ -27,7 +26,7 @@ def drift(most):
                      ((most - 1) * k * T, growth), (k, growth, inside))
     end = p.induct("after T moves", now, then, {"t": 0, "d": 0}, {"t": t + 1, "d": "d1"}, {"t": "T", "d": "D"})
     bound = p.follows("drift", b - (most - 1) * D, (most, end), (b + D, cap))
-    return p.conclude(p.follows("drift squared", b**2 - (most - 1) ** 2 * D**2, (b + (most - 1) * D, bound)))
+    return p.conclude(p.follows("drift squared", b**2 - (most - 1) ** 2 * D**2, (b + (most - 1) * D, bound)), end)
 
 
 def drift_half():
@@ -80,26 +79,3 @@ def in_the_mean(p, cap):
     often = p.given("participation", P - q, "q = min q_i, and q_i = E[I_i / sum_j I_j] <= E I_i = P")
     least = p.follows("rarest client", (1 - q * (1 - share)) * b2 - p("ED2"), mean, ((1 - share) * b2, often))
     return p.total("sum of distances in the mean", least, {"b2": "B", "ED2": "ES"}, N)
-
-
-def lemma3():
-    """Lemma 3 as corrected: eta <= 1/mu, eta <= 1/(3L(tau-1)), F mu-strongly convex."""
-    p = ft.Proof("L eta N q mu", f"{CLIENT} gap A EA1 V", "A1", "x g e")
-    L, eta, N, mu, B, S, V, gap, A, A1, x, g, e = p("L eta N mu B S V gap A A1 x g e")
-    below = p.given("step below 1/mu", 1 - eta * mu)
-    several = p.given("clients", N - 1)
-    near = surely(p, THIRD)
-    lipschitz = p.given("stale gradients", L**2 * S - V, "V = sum_i |grad f_i(x) - grad f_i(z_i')|^2, Lipschitz gradients")
-    summed = p.standard("mismatch", N * V - e.square, "Cauchy-Schwarz", "e = sum_i (grad f_i(x) - grad f_i(z_i'))")
-    mismatch = p.follows("mismatch against B", L**2 * N * B - e.square, summed, (N, lipschitz), (N * L**2, near))
-    convex = p.standard("descent direction", g.dot(x) - gap - mu / 2 * x.square, "strong convexity", "x stands for x - x*")
-    smooth = p.standard("gradient", 2 * L * gap - g.square, "gradient below the gap")
-    before = p.define("error before", A - x.square)
-    after = p.define("error after", A1 - (x - eta * N * g + eta * e).square, "x' = x - eta sum_i grad f_i(z_i')")
-    s = eta * mu / 7
-    young = p.square("Young", s * (x - eta * N * g) - eta * e)
-    contraction, drop, consensus = f.lemma3(eta, N, L, mu)
-    one = p.follows("one round", contraction * A + consensus * B - drop * gap - A1, (-1, after), (contraction, before), (1 / s, young),
-                    ((1 + 1 / s) * eta**2, mismatch), (2 * eta * N * (1 + s), convex), (eta**2 * N**2 * (1 + s), smooth),
-                    (eta * mu / 2 * x.square, several), (eta * L**2 * N / mu * B, below), (2 * eta**2 * N**2 * L * gap / 7, below))
-    return p.conclude(p.expect("Lemma 3", one, {"A1": "EA1"}, fixed="A B gap"))
