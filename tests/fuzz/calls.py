@@ -150,6 +150,7 @@ CALLS = {
     "Decay": {"gamma": "1/2"},
     "Decay clients": {"gamma": ["1/2", 1]},
     "derive": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None, "start": "init", "domain": ft.FLOAT},
+    "exchangeable": {"algorithm": fedavg(), "problem": ft.Quadratic([[[1]]] * 2, [[1]] * 2), "law": ft.Uniform(1), "noise": None},
     "surrogate_weights": {"algorithm": fedavg(), "law": ft.Full(), "n": 2, "weights": None, "domain": ft.RATIONAL},
     "surrogate_weights mu": {"algorithm": ft.FedProx("1/20", [1, 2], mu=3), "law": ft.Full(), "n": 2,
                              "weights": ["1/3", "2/3"], "domain": ft.RATIONAL},

@@ -216,12 +216,21 @@ class Law(Record):
     def _extra(self, present):
         return {"happens": (present.sum(-1) > 0) * 1} if self.empty == "skip" else None
 
+    def sizes(self, n):
+        """[(k, P(k clients take part))] where all clients are alike to the law (every cohort of k is equally likely and no
+        client stands in it twice) and a round draws nothing but its cohort, else None; k from 0 to n, probabilities > 0, exact."""
+        return None
+
     def inclusion(self, n, mode=None):
         """p_i: probability that client i takes part in a round (n,), in one mode or (None) in the long run."""
-        return list(self._expect(n, mode, np.sign))
+        sizes = self.sizes(n)
+        return list(self._expect(n, mode, np.sign)) if sizes is None else [sum(q * Fraction(k, n) for k, q in sizes)] * n
 
     def averaging_weights(self, n, mode=None):
         """q_i = E[share of client i among the participants]; an empty round contributes 0. mode as in `inclusion`."""
+        sizes = self.sizes(n)
+        if sizes is not None:
+            return [sum(q for k, q in sizes if k) / Fraction(n)] * n
         return list(self._expect(n, mode, lambda places: places * Fraction(1, max(int(places.sum()), 1))))
 
     def pairs(self, n, mode=None):

@@ -21,9 +21,9 @@ class Masks(Law):
 
     law: object = None
 
-    modes, empty, chain, successor, start, stationary, steps_of, cohort_count = (
+    modes, empty, chain, successor, start, stationary, steps_of, cohort_count, sizes = (
         property(operator.attrgetter(f"law.{name}"))
-        for name in ("modes", "empty", "chain", "successor", "start", "stationary", "steps_of", "cohort_count"))
+        for name in ("modes", "empty", "chain", "successor", "start", "stationary", "steps_of", "cohort_count", "sizes"))
 
     def __init__(self, law):
         self.give(law=without_repeats(law), steps=law.steps, noise=law.noise, batch=law.batch)

@@ -28,6 +28,9 @@ class Full(Law):
     def cohort_count(self, n, mode=0):
         return 1
 
+    def sizes(self, n):
+        return [(n, Fraction(1))]
+
     def uniforms_needed(self, n):
         return 0
 
@@ -47,6 +50,9 @@ class Coin(Full):
 
     def __init__(self, p, steps=None, noise=0, batch=None):
         self.give(p=p, steps=steps, noise=noise, batch=batch)
+
+    def sizes(self, n):
+        """None: a round draws its coin as well."""
 
     def support(self, n, mode=0, limit=LARGEST_SUPPORT):
         """[(probability, Draw)], both sides of the coin, exact."""
@@ -86,6 +92,9 @@ class EventClock(Full):
 
     def __init__(self, pace=1, steps=None, noise=0, batch=None):
         self.give(pace=pace, steps=steps, noise=noise, batch=batch)
+
+    def sizes(self, n):
+        """None: the state decides who arrives."""
 
     def cohort_count(self, n, mode=0):
         if isinstance(self.pace, tuple) and len(self.pace) != n:
@@ -140,6 +149,9 @@ class Uniform(OfSize):
 
     def __init__(self, m, steps=None, noise=0, batch=None):
         self.give(m=m, steps=steps, noise=noise, batch=batch)
+
+    def sizes(self, n):
+        return [(self._size(n), Fraction(1))]
 
     def _sets(self, n):
         chance = Fraction(1, self.cohort_count(n))
@@ -231,6 +243,16 @@ class Bernoulli(Law):
 
     def _nobody(self, p):
         return math.prod((1 - v for v in p), start=Fraction(1))
+
+    def sizes(self, n):
+        """Binomial where all p_i are equal numbers."""
+        chances = probabilities(self.p, n, "p")
+        if any(isinstance(v, Symbolic) or v != chances[0] for v in chances):
+            return None
+        p = Fraction(chances[0])
+        nobody = 1 - self._nobody(chances) if self.empty == "redraw" else Fraction(1)
+        found = ((k, math.comb(n, k) * p**k * (1 - p) ** (n - k) / nobody) for k in range(self.empty == "redraw", n + 1))
+        return [(k, q) for k, q in found if q]
 
     def cohorts(self, n, mode=0):
         p = probabilities(self.p, n, "p")

@@ -6,6 +6,7 @@ import functools
 from dataclasses import fields, is_dataclass, replace
 
 from fltheory.core.errors import listed, refuse
+from fltheory.core.operators.exchangeable import exchangeable
 from fltheory.core.operators.operator import derive
 from fltheory.core.operators.traffic import least_traffic
 from fltheory.core.problems.quadratic import Quadratic
@@ -22,8 +23,8 @@ STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")  # nobody has
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
-    Everything derived is lazy: `op` (operator in `domain`), `run` (batched run), `least_traffic` (vectors sent),
-    `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
+    Everything derived is lazy: `op` (operator in `domain`), `crowd` (moments of equal clients, however many), `run` (batched
+    run), `least_traffic` (vectors sent), `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
     algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
     `i.stated`, which mutants leave alone (`i.eta`, `i.taus`, `i.p` and so on for short). illustrates: it shows in numbers what
     other instances of a claim prove in symbols, and a proof does not rest on it (`illustrate` says so of several). Further
@@ -67,6 +68,11 @@ class Instance:
     def op_anywhere(self):
         """The operator on every state, not only those reachable from the start."""
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
+
+    @functools.cached_property
+    def crowd(self):
+        """The moments of equal clients under a law that treats them alike, for any number of them: `ft.exchangeable`."""
+        return exchangeable(self.algorithm, self.problem, self.law, self.noise)
 
     @functools.cached_property
     def least_traffic(self):

@@ -378,6 +378,6 @@ def test_too_many_outcomes_are_counted():
     with pytest.raises(TooLarge, match="1048576"):
         Bernoulli("1/2", steps=1).support(20)
     with pytest.raises(TooLarge, match="1048576"):
-        Bernoulli("1/2", steps=1).inclusion(20)
+        Bernoulli(("1/3", *["1/2"] * 19), steps=1).inclusion(20)
     with pytest.raises(TooLarge, match="6561"):
         WithReplacement(8, steps=1).support(3, limit=100)

@@ -169,3 +169,18 @@ def chains_in_rounds(i):
     seen = [(mean[0], second[0, 0]) for mean, second in i.op.trajectory(5, i.x0)]
     wanted = [chains.after(i.kinds, i.chain, i.start, Q(3), t) for t in range(5)]
     return ft.equal([v for pair in seen for v in pair], [v for pair in wanted for v in pair])
+
+
+@ft.claim("equal-clients", on=on.EQUAL, domain=HERE + ", three rounds; one client at both sides of its limit",
+          rejects=these("deviations-with-replacement", "spread-gains-the-mean"))
+def equal_clients(i):
+    """E x^2 of equal clients from a handful of moments is that of all sequences of cohorts; FOCUS with one client that is
+    there with probability p contracts in mean square exactly below 2p/((2 - p) h)."""
+    seen = rounds.expected(lambda cohorts: rounds.focus([2] * i.n, [1] * i.n, Q(1, 9), i.tau, cohorts, Q(3)),
+                           rounds.sequences(i.cohorts, 3))
+    made = ft.exchangeable(i.algorithm, i.problem, i.law)
+    alone = [ft.exchangeable(ft.Focus(share * Q(2, 5) / 2, 1), ft.Quadratic([[[2]]], [[0]]), ft.Bernoulli("1/3")).certify()
+             for share in (Q(99, 100), Q(101, 100))]
+    return [ft.equal([made.error(i.x0, r, [0]) for r in range(4)], [square for _, square in seen]),
+            ft.at_most(alone[0].mean_square[1], 1, "below the limit", strict=True),
+            ft.at_most(1, alone[1].mean_square[0], "above it", strict=True)]

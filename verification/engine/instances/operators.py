@@ -3,7 +3,7 @@ from fractions import Fraction as Q
 
 import fltheory as ft
 from verification.engine.instances.rounds import C, H, P, quadratic
-from verification.engine.twins import chains, forms
+from verification.engine.twins import chains, forms, laws
 
 H2 = (Q(1), Q(4))
 EVENLY = ft.Quadratic([[[1, 0], [0, 4]]] * 2, [[1, 2]] * 2, ["1/3", "2/3"])
@@ -68,3 +68,11 @@ CHAINS = [chained("in one direction", ((0,), (1, 2), (2,)), _BIASED), chained("i
 STARTED = [chained("in turn, from the first set", ((0, 1), (2,), (1,)), _ROUND, (Q(1), Q(0), Q(0))),
            chained("in one direction, from a corner", ((0,), (1, 2), (2,)), _BIASED, (Q(0), Q(1), Q(0))),
            chained("two cycles", ((0,), (1, 2), (2,), (0, 1)), _TWO, (Q(1, 3), Q(0), Q(2, 3), Q(0)))]
+
+
+EQUAL = [ft.Instance(f"{n} clients, {name}, tau = {tau}", ft.Quadratic([[[2]]] * n, [[1]] * n), ft.Focus("1/9", tau), law, n=n,
+                     tau=tau, cohorts=listed, x0=[3])
+         for n, tau, name, law, listed in (
+             (3, 1, "one a round", ft.Uniform(1), laws.uniform(3, 1)),
+             (4, 2, "two a round", ft.Uniform(2), laws.uniform(4, 2)),
+             (3, 2, "half of the time, redrawn", ft.Bernoulli("1/2", "redraw"), laws.bernoulli((Q(1, 2),) * 3, "redraw")))]
