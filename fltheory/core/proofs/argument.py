@@ -171,13 +171,13 @@ class Proof:
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
         return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
 
-    def total(self, name, fact, becomes, count, fixed="", says="") -> Fact:
-        """The sum over clients of a fact that is affine in numbers of each client. becomes: {symbol: symbol of the sum}; count:
-        number of clients, which multiplies what is common to all."""
+    def total(self, name, fact, becomes, count, fixed="", says="", over="clients") -> Fact:
+        """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol: symbol
+        of the sum}; count: their number, or in a weighted sum the sum of their weights >= 0; it multiplies what is common to all."""
         faults = self._affine(fact, set(becomes), fixed.split())
         common = fact.expression.substitute(**dict.fromkeys(becomes, self._read(0)))
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
-        return self._derived(name, moved + (self._read(count) - 1) * common, "sum over clients", says, [fact], faults, fact.equality)
+        return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults, fact.equality)
 
     def induct(self, name, hypothesis, step, start, advance, end, says="") -> Fact:
         """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}; the

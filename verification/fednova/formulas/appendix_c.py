@@ -11,14 +11,23 @@ def noise_factor(w, vectors):
 
 def eq61(sigma2, w, vectors, mean_square):
     """E|sum w_i d_i|^2 <= 2 sigma^2 sum w_i^2 |a_i|_2^2/|a_i|_1^2 + 2 E|sum w_i h_i|^2; mean_square is the last one."""
-    return {"noise": 2 * sigma2 * noise_factor(w, vectors), "mean": 2 * mean_square}
+    return eq61_terms(sigma2, noise_factor(w, vectors), mean_square)
+
+
+def eq61_terms(sigma2, factor, mean_square):
+    """The same from the variance factor."""
+    return {"noise": 2 * sigma2 * factor, "mean": 2 * mean_square}
 
 
 def eq64(eta, L, sigma2, tau_eff, w, vectors, drifts, gap):
     """E gap(x+) + (eta tau_eff / 2) |grad F~|^2 is at most this; drifts[i] = E|grad F_i(x) - h_i|^2, gap before."""
+    return eq64_terms(eta, L, sigma2, tau_eff, noise_factor(w, vectors), f.dot(w, drifts), gap)
+
+
+def eq64_terms(eta, L, sigma2, tau_eff, factor, drift, gap):
+    """The same from the variance factor and drift = sum w_i E|grad F_i(x) - h_i|^2."""
     step = eta * tau_eff
-    return {"before": gap, "noise": step * step * L * sigma2 * noise_factor(w, vectors),
-            "drift": step / 2 * f.dot(w, drifts)}
+    return {"before": gap, "noise": step * step * L * sigma2 * factor, "drift": step / 2 * drift}
 
 
 # ---- drift inside a round: eqs 68-92 ----------------------------------------------------------------------
@@ -36,14 +45,17 @@ def D(eta, L, C):
 
 def eq85(eta, L, sigma2, a, d, gradient_square):
     """Printed drift bound: 2 eta^2 L^2 sigma^2 (|a|_2^2 - a_{-1}^2)/(1 - D) + D/(1 - D) E|grad F_i(x)|^2."""
-    return {"noise": 2 * eta**2 * L**2 * sigma2 * (f.norm2(a) - a[-1] ** 2) / (1 - d),
-            "gradient": d / (1 - d) * gradient_square}
+    return eq85_terms(eta, L, sigma2, f.norm2(a) - a[-1] ** 2, d, gradient_square)
 
 
 def eq85_corrected(eta, L, sigma2, prefixes, d, gradient_square):
     """The same with max_k sum_s (b_s^(k))^2, and D built from C' = max_k (sum_s b_s^(k))^2 (derived)."""
-    return {"noise": 2 * eta**2 * L**2 * sigma2 * max(f.norm2(b) for b in prefixes) / (1 - d),
-            "gradient": d / (1 - d) * gradient_square}
+    return eq85_terms(eta, L, sigma2, max(f.norm2(b) for b in prefixes), d, gradient_square)
+
+
+def eq85_terms(eta, L, sigma2, squares, d, gradient_square):
+    """Both from what stands beside sigma^2: |a|_2^2 - a_{-1}^2, or the largest squared prefix."""
+    return {"noise": 2 * eta**2 * L**2 * sigma2 * squares / (1 - d), "gradient": d / (1 - d) * gradient_square}
 
 
 def prefix_constant(solver, value, taus):

@@ -1,0 +1,119 @@
+"""Pencil proofs of FedNova, one round of rule (4): (61) and (64), and what Theorem 1 says of one round.
+
+For every number of clients n, weights w >= 0 that sum to 1, dimension, local steps and solver; the noise is independent across
+clients given the model of the round.
+
+Symbols, beside those of one client: s = eta tau_eff; G = grad F~(x), h = sum_i w_i h_i, z = sum_i w_i (d_i - h_i); F, F1 the values
+of F~ before and after; sums over clients with weights w: SG of |grad F_i(x)|^2, SE of |grad F_i(x) - h_i|^2, B of what
+multiplies sigma^2 in (85); R = sum_i w_i^2 |a_i|_2^2 / |a_i|_1^2.
+"""
+import fltheory as ft
+from verification.fednova import formulas as f
+from verification.fednova.formulas import appendix_c as c
+from verification.fednova.proofs import local_run
+from verification.fednova.proofs.local_run import STEPS, noise_of
+
+
+def averaged_noise(p):
+    """E|z|^2 <= sigma^2 R."""
+    run = noise_of(p, "nn", "(a_k)^2", "En")
+    n, nn, rho, sigma2 = p("n nn rho sigma2")
+    ratio = p.define("ratio", rho - nn / n**2, "rho = |a|_2^2 / |a|_1^2")
+    scaled = p.define("noise of one client", p("Ed") - p("En") / n**2, "Ed = E|d_i - h_i|^2, d_i - h_i = noise of the run / |a|_1")
+    one = p.follows("noise of one client, bounded", sigma2 * rho - p("Ed"), (1 / n**2, run), (sigma2, ratio), (-1, scaled))
+    total = p.total("noise of all clients", one, {"rho": "R", "Ed": "SD"}, 0, "sigma2", "weights w_i^2")
+    cross = p.standard("noise of the round", p("SD") - p("Ez"), "variance of a sum", "independent across clients")
+    return p.follows("averaged noise", sigma2 * p("R") - p("Ez"), cross, total)
+
+
+def one_round():
+    """(61) and (64)."""
+    p = ft.Proof("L eta tau_eff n", "sigma2 R nn rho es Es En Ed SD Ez Eh SE Se d2 Ed2", "F F1 EF1 EGz", "G h z")
+    L, eta, tau_eff, sigma2, R, F = p("L eta tau_eff sigma2 R F")
+    (G, h, z), s = p("G h z"), eta * tau_eff
+    noise = averaged_noise(p)
+    apart = p.square("noise and gradients apart", h - z)
+    norm = p.define("direction", p("d2") - (h + z).square, "sum_i w_i d_i = h + z")
+    second = p.follows("second moment of one round", 2 * h.square + 2 * z.square - p("d2"), apart, (-1, norm))
+    mean = p.expect("second moment in the mean", second, {"d2": "Ed2", "h_h": "Eh", "z_z": "Ez"})
+    eq61 = p.follows("(61)", sum(c.eq61_terms(sigma2, R, p("Eh")).values()) - p("Ed2"), mean, (2, noise))
+    smooth = p.standard("descent", F - s * G.dot(h + z) + L / 2 * s**2 * (h + z).square - p("F1"), "descent lemma", "x+ = x - s (h + z)")
+    bias = p.standard("bias of the round", p("Se") - (G - h).square, "Jensen", "G - h = sum_i w_i (grad F_i(x) - h_i)")
+    step = p.given("server step", 1 - 2 * s * L, "tau_eff eta L <= 1/2")
+    path = p.follows("descent of one round", F - s / 2 * G.square + s / 2 * p("Se") - s * G.dot(z) + L * s**2 * z.square - p("F1"), smooth,
+                     (L * s**2 / 2, apart), (s / 2, bias), (s / 2 * h.square, step))
+    average = p.expect("descent in the mean", path, {"F1": "EF1", "Se": "SE", "G_z": "EGz", "z_z": "Ez"}, fixed="F G_G")
+    unbiased = p.given("unbiased noise", p("EGz"), "E<G, z> = 0, G fixed by x", equality=True)
+    bound = sum(c.eq64_terms(eta, L, sigma2, tau_eff, R, p("SE"), F).values())
+    eq64 = p.follows("(64)", bound - s / 2 * G.square - p("EF1"), average, (s, unbiased), (s**2 * L, noise))
+    return p.conclude(eq61, eq64)
+
+
+# ---- Theorem 1, one round ------------------------------------------------------------------------------------
+CONSTANTS = "L eta tau_eff beta2 m T"
+NUMBERS = "sigma2 kappa2 C B B1 Ee g SG SE R A N na la t Gt St S"
+VALUES = "F EF1 Ft Fn F0 FT inf"
+
+
+def hypotheses(p, printed=False):
+    """The caps (101) and what they say of D; `rest`: 1 - D is at least that."""
+    L, eta, beta2, C = p("L eta beta2 C")
+    k = 4 * eta**2 * L**2 * (2 * beta2 + 1)
+    D, rest = c.D(eta, L, C), 2 * beta2 / (2 * beta2 + 1)
+    p.given("beta^2", beta2 - 1)
+    p.given("server step", 1 - 2 * eta * p("tau_eff") * L, "tau_eff eta L <= 1/2")
+    if printed:
+        N, n, l = p("N na la")
+        given = p.given("drift cap", 1 - k * N**2, "(101), squared; N = max_i |a_i|_1")
+        longest = p.given("longest", N - n)
+        product = p.define("largest product", C - n * (n - l), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), attained at na, la")
+        p.follows("cap of D", 1 - D * (2 * beta2 + 1), given, (k * (N + n), longest), (-k, product))
+    else:
+        p.given("cap of D", 1 - D * (2 * beta2 + 1), "4 eta^2 L^2 C' <= 1/(2 beta^2 + 1)")
+    p.follows("D below 1", 1 - D - rest, (1 / (2 * beta2 + 1), p.facts["cap of D"]))
+    return rest
+
+
+def drift_of_all(p, rest, printed=False):
+    """sum_i w_i E|grad F_i(x) - h_i|^2 <= (85) with Assumption 3 inside."""
+    L, eta, sigma2, kappa2, beta2, C, B, g, G = p("L eta sigma2 kappa2 beta2 C B g G")
+    D = c.D(eta, L, C)
+    one = p.lemma("drift of one client", local_run.deviation(printed), rest=rest, g_g=g, B=p("B1"))
+    total = p.total("drift of all clients", one, {"Ee": "SE", "B1": "B", "g": "SG"}, 1, "sigma2 C", "weights w_i")
+    spread = p.given("Assumption 3", beta2 * G.square + kappa2 - p("SG"), "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")
+    below = p.facts["D below 1"]
+    return p.follows("drift of a round", 2 * eta**2 * L**2 * sigma2 * B + D * (beta2 * G.square + kappa2) - (1 - D) * p("SE"),
+                     (total, below), (rest, total), (D, spread))
+
+
+def gain(p, printed=False):
+    """One round of Theorem 1: |grad F~(x)|^2 <= 4 (F - E F1) / (eta tau_eff) + the other terms of (97)."""
+    L, eta, tau_eff, beta2, m, sigma2, kappa2, C, B, A, F, EF1, G = p("L eta tau_eff beta2 m sigma2 kappa2 C B A F EF1 G")
+    s, D = eta * tau_eff, c.D(eta, L, C)
+    rest = hypotheses(p, printed)
+    drift, descent = drift_of_all(p, rest, printed), p.lemma("(64)", one_round(), 1)
+    cap, below, least = (p.facts[name] for name in ("cap of D", "D below 1", "beta^2"))
+    factor = p.define("A", A - m * tau_eff * p("R"), "A = m tau_eff sum_i w_i^2 |a_i|_2^2 / |a_i|_1^2")
+    terms = f.thm1(eta, L, sigma2, kappa2, F - EF1, tau_eff, 1, A, B, C, m)
+    target = sum(terms.values()) - G.square
+    k = 2 * eta**2 * L**2 * (sigma2 * B + 2 * C * kappa2)
+    whole = p.follows("one round, times 1 - D", (1 - D) * target, (4 / s, descent, below), (4 / s * rest, descent), (2, drift),
+                      (4 * eta * L * sigma2 / m * (1 - D), factor), (G.square, cap), (k, cap), (2 * D * k, least))
+    return p.cancel("one round", target, whole, below, rest)
+
+
+def theorem1(printed=False):
+    """Theorem 1 with B', C' from prefix coefficients, or as printed where b^(k) <= a: the mean over T rounds."""
+    p = ft.Proof(CONSTANTS, f"{NUMBERS} gap", VALUES, "G")
+    L, eta, tau_eff, m, T, sigma2, kappa2, A, B, C, t, St, S = p("L eta tau_eff m T sigma2 kappa2 A B C t St S")
+    Ft, Fn, F0, FT, s = *p("Ft Fn F0 FT"), eta * tau_eff
+    each = sum(f.thm1(eta, L, sigma2, kappa2, 0, tau_eff, 1, A, B, C, m).values())
+    one = p.expect("one round in the mean", gain(p, printed), {"F": "Ft", "EF1": "Fn", "G_G": "Gt"}, "sigma2 kappa2 A B C")
+    now = p.suppose("t rounds", 4 / s * (F0 - Ft) + t * each - St, "St = sum over t rounds of E|grad F~|^2, Ft = E F~(x_t)")
+    then = p.follows("t + 1 rounds", 4 / s * (F0 - Fn) + (t + 1) * each - St - p("Gt"), now, one)
+    end = p.induct("T rounds", now, then, {"t": 0, "Ft": "F0", "St": 0}, {"t": t + 1, "Ft": "Fn", "St": St + p("Gt")},
+                   {"t": "T", "Ft": "FT", "St": "S"})
+    below = p.given("bounded below", FT - p("inf"), "inf = inf F~")
+    start = p.define("gap", p("gap") - (F0 - p("inf")))
+    bound = sum(f.thm1(eta, L, sigma2, kappa2, p("gap"), tau_eff, T, A, B, C, m).values())
+    return p.conclude(p.follows("Theorem 1", bound - S / T, (1 / T, end), (4 / (s * T), below), (4 / (s * T), start)))
