@@ -11,6 +11,7 @@ from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import SOLVERS, Local, Symbols, free_clients, plane, scalar, surrogate, theorem
 from verification.fednova.one_round import one_round
+from verification.fednova.proofs import descent, local_run, numbers
 
 SOLVER_BUGS = [bugs.one_step_more, bugs.hidden_proximal, bugs.decayed_step, bugs.dampened_momentum,
                bugs.nesterov_momentum]
@@ -234,7 +235,7 @@ def eq64_over(i):
         drift=(factor, lambda s: over.bias(s, i, w)))
 
 
-@ft.claim("eq61-64", covers=over.NOISELESS, certify=eq64_over,
+@ft.claim("eq61-64", proof=descent.one_round, meaning=numbers.rounds, domain=descent.DOMAIN, certify=eq64_over,
           over=[i for i in over.at_the_cap(over.EVERY, False, ((2, 2), (1, 2, 3))) if i.p[0] != Fraction(1, 4)],
           needs=[server_cap, bounded_below], bound=True,
           rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
@@ -259,7 +260,8 @@ def eq61_64(i):
     return T2, ft.at_most(descent, ft.Terms(**bound), "eq 64, with the gap before the round on both sides"), rule
 
 
-@ft.claim("eq68", needs=[nonnegative_a], bound=True, rejects=[*SOLVER_BUGS, bugs.proximal_squared],
+@ft.claim("eq68", proof=local_run.bias, meaning=lambda i: numbers.local_runs(i, True), domain=local_run.DOMAIN, covers={"n": "none"},
+          needs=[nonnegative_a], bound=True, rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, exact_gradients],
           search=ft.Search(families_of_rounds, tries=120))
 def eq68(i):
@@ -361,7 +363,7 @@ def one_client(solvers, corrected):
     return out
 
 
-ALONE = {"n": "all", **over.NOISELESS}  # a client's local run reads its own gradients alone
+ALONE = {"n": "none"}  # a client's local run reads its own gradients alone
 beyond = surrogate("D >= 1", plane(), (1, 2, 4), 1, sigma="1/2", rounds=1, x0=[2, 2])
 err_eq85_noise = err_eq85.but(name="the same with noise only", noise=Fraction(1), x0=[0],
                               says="gradient 0 at x: both sides are noise, and the printed factor is (1 - alpha)^2")
@@ -384,7 +386,8 @@ def eq85_as_printed(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-restricted", covers=ALONE, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False),
+@ft.claim("eq85-restricted", covers=ALONE, proof=local_run.restricted, meaning=lambda i: numbers.local_runs(i, False),
+          domain=local_run.DOMAIN, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False),
           needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
           on=[*solvers, *kinked, noise_only, exact_gradients, err_eq85, beyond],
           search=ft.Search(families_of_rounds, tries=150))
@@ -397,7 +400,8 @@ def eq85_restricted(i):
     return _drift_legs(i, corrected=False)
 
 
-@ft.claim("eq85-corrected", covers=ALONE, over=one_client(over.EVERY, True), certify=lambda i: eq85_over(i, True),
+@ft.claim("eq85-corrected", covers=ALONE, proof=local_run.drift, meaning=lambda i: numbers.local_runs(i, True),
+          domain=local_run.DOMAIN, over=one_client(over.EVERY, True), certify=lambda i: eq85_over(i, True),
           needs=[nonnegative_a, small_prefix_drift], bound=True,
           rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, err_eq85, err_eq85_noise, noise_only,

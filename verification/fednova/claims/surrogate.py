@@ -7,6 +7,7 @@ from verification import bugs
 from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.instances import Kinked, ManyKinked, plane, scalar, surrogate, theorem, two_clients
+from verification.fednova.proofs import numbers, theorems
 
 
 def left_side(i, t):
@@ -116,7 +117,16 @@ def theorem1_over(i, corrected):
     return over.certified(i, over.descent(i, t["w"], t["tau_eff"]), "drift", drift=(drift, lambda s: over.excess(s, t["w"], beta2)))
 
 
-@ft.claim("thm1-explicit-corrected", needs=needs(True), bound=True, covers=over.NOISELESS,
+def meaning(i, corrected):
+    """What Theorem 1's proof speaks of, on the first coded round."""
+    if numbers.readable(i) and theorem(i)["gap"] is not None:
+        t, A, B, C, beta2 = constants(i, corrected)
+        left = left_side(i, t) if i.rounds else None
+        yield from numbers.bounds(i, corrected, A, B, C, beta2, kappa2(i, t, beta2), left)
+
+
+@ft.claim("thm1-explicit-corrected", needs=needs(True), bound=True, proof=theorems.theorem1,
+          meaning=lambda i: meaning(i, True), domain=theorems.DOMAIN,
           over=over.at_the_cap(over.EVERY, True), certify=lambda i: theorem1_over(i, True),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, too_large],

@@ -13,6 +13,9 @@ from verification.fednova.formulas import appendix_c as c
 from verification.fednova.proofs import local_run
 from verification.fednova.proofs.local_run import STEPS, noise_of
 
+DOMAIN = ("every number of smooth clients, convex or not, in every dimension; all weights, local steps, a >= 0 and tau_eff > 0; noise with "
+          "mean 0 given the past and variance at most sigma^2, independent across clients")
+
 
 def averaged_noise(p):
     """E|z|^2 <= sigma^2 R."""
@@ -50,28 +53,25 @@ def one_round():
 
 
 # ---- Theorem 1, one round ------------------------------------------------------------------------------------
-CONSTANTS = "L eta tau_eff beta2 m T"
-NUMBERS = "sigma2 kappa2 C B B1 Ee g SG SE R A N na la t Gt St S"
+CONSTANTS = "L eta tau_eff beta2 m T"                            # positive
+NUMBERS = "sigma2 kappa2 C B B1 Ee g SG SE R A t Gt St S gap"    # non-negative
 VALUES = "F EF1 Ft Fn F0 FT inf"
 
 
-def hypotheses(p, printed=False):
-    """The caps (101) and what they say of D; `rest`: 1 - D is at least that."""
+def caps(p, printed=False):
+    """(101) and beta^2 >= 1: what a theorem supposes of the step."""
     L, eta, beta2, C = p("L eta beta2 C")
     k = 4 * eta**2 * L**2 * (2 * beta2 + 1)
-    D, rest = c.D(eta, L, C), 2 * beta2 / (2 * beta2 + 1)
     p.given("beta^2", beta2 - 1)
     p.given("server step", 1 - 2 * eta * p("tau_eff") * L, "tau_eff eta L <= 1/2")
-    if printed:
-        N, n, l = p("N na la")
-        given = p.given("drift cap", 1 - k * N**2, "(101), squared; N = max_i |a_i|_1")
-        longest = p.given("longest", N - n)
-        product = p.define("largest product", C - n * (n - l), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), attained at na, la")
-        p.follows("cap of D", 1 - D * (2 * beta2 + 1), given, (k * (N + n), longest), (-k, product))
-    else:
-        p.given("cap of D", 1 - D * (2 * beta2 + 1), "4 eta^2 L^2 C' <= 1/(2 beta^2 + 1)")
-    p.follows("D below 1", 1 - D - rest, (1 / (2 * beta2 + 1), p.facts["cap of D"]))
-    return rest
+    if not printed:
+        p.given("cap of D", 1 - k * C, "4 eta^2 L^2 C' <= 1/(2 beta^2 + 1)")
+        return
+    N, n, l = p("N na la")
+    given = p.given("drift cap", 1 - k * N**2, "eta L max_i |a_i|_1 sqrt(2 beta^2 + 1) <= 1/2, squared; N the largest |a_i|_1")
+    longest = p.given("longest", N - n)
+    product = p.define("largest product", C - n * (n - l), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), attained at na, la")
+    p.follows("cap of D", 1 - k * C, given, (k * (N + n), longest), (-k, product))
 
 
 def drift_of_all(p, rest, printed=False):
@@ -81,39 +81,21 @@ def drift_of_all(p, rest, printed=False):
     one = p.lemma("drift of one client", local_run.deviation(printed), rest=rest, g_g=g, B=p("B1"))
     total = p.total("drift of all clients", one, {"Ee": "SE", "B1": "B", "g": "SG"}, 1, "sigma2 C", "weights w_i")
     spread = p.given("Assumption 3", beta2 * G.square + kappa2 - p("SG"), "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")
-    below = p.facts["D below 1"]
     return p.follows("drift of a round", 2 * eta**2 * L**2 * sigma2 * B + D * (beta2 * G.square + kappa2) - (1 - D) * p("SE"),
-                     (total, below), (rest, total), (D, spread))
+                     (total, p.facts["D below 1"]), (rest, total), (D, spread))
 
 
 def gain(p, printed=False):
     """One round of Theorem 1: |grad F~(x)|^2 <= 4 (F - E F1) / (eta tau_eff) + the other terms of (97)."""
     L, eta, tau_eff, beta2, m, sigma2, kappa2, C, B, A, F, EF1, G = p("L eta tau_eff beta2 m sigma2 kappa2 C B A F EF1 G")
-    s, D = eta * tau_eff, c.D(eta, L, C)
-    rest = hypotheses(p, printed)
+    s, D, rest = eta * tau_eff, c.D(eta, L, C), 2 * beta2 / (2 * beta2 + 1)
+    caps(p, printed)
+    cap, least = p.facts["cap of D"], p.facts["beta^2"]
+    below = p.follows("D below 1", 1 - D - rest, (1 / (2 * beta2 + 1), cap))
     drift, descent = drift_of_all(p, rest, printed), p.lemma("(64)", one_round(), 1)
-    cap, below, least = (p.facts[name] for name in ("cap of D", "D below 1", "beta^2"))
     factor = p.define("A", A - m * tau_eff * p("R"), "A = m tau_eff sum_i w_i^2 |a_i|_2^2 / |a_i|_1^2")
-    terms = f.thm1(eta, L, sigma2, kappa2, F - EF1, tau_eff, 1, A, B, C, m)
-    target = sum(terms.values()) - G.square
+    target = sum(f.thm1(eta, L, sigma2, kappa2, F - EF1, tau_eff, 1, A, B, C, m).values()) - G.square
     k = 2 * eta**2 * L**2 * (sigma2 * B + 2 * C * kappa2)
     whole = p.follows("one round, times 1 - D", (1 - D) * target, (4 / s, descent, below), (4 / s * rest, descent), (2, drift),
                       (4 * eta * L * sigma2 / m * (1 - D), factor), (G.square, cap), (k, cap), (2 * D * k, least))
     return p.cancel("one round", target, whole, below, rest)
-
-
-def theorem1(printed=False):
-    """Theorem 1 with B', C' from prefix coefficients, or as printed where b^(k) <= a: the mean over T rounds."""
-    p = ft.Proof(CONSTANTS, f"{NUMBERS} gap", VALUES, "G")
-    L, eta, tau_eff, m, T, sigma2, kappa2, A, B, C, t, St, S = p("L eta tau_eff m T sigma2 kappa2 A B C t St S")
-    Ft, Fn, F0, FT, s = *p("Ft Fn F0 FT"), eta * tau_eff
-    each = sum(f.thm1(eta, L, sigma2, kappa2, 0, tau_eff, 1, A, B, C, m).values())
-    one = p.expect("one round in the mean", gain(p, printed), {"F": "Ft", "EF1": "Fn", "G_G": "Gt"}, "sigma2 kappa2 A B C")
-    now = p.suppose("t rounds", 4 / s * (F0 - Ft) + t * each - St, "St = sum over t rounds of E|grad F~|^2, Ft = E F~(x_t)")
-    then = p.follows("t + 1 rounds", 4 / s * (F0 - Fn) + (t + 1) * each - St - p("Gt"), now, one)
-    end = p.induct("T rounds", now, then, {"t": 0, "Ft": "F0", "St": 0}, {"t": t + 1, "Ft": "Fn", "St": St + p("Gt")},
-                   {"t": "T", "Ft": "FT", "St": "S"})
-    below = p.given("bounded below", FT - p("inf"), "inf = inf F~")
-    start = p.define("gap", p("gap") - (F0 - p("inf")))
-    bound = sum(f.thm1(eta, L, sigma2, kappa2, p("gap"), tau_eff, T, A, B, C, m).values())
-    return p.conclude(p.follows("Theorem 1", bound - S / T, (1 / T, end), (4 / (s * T), below), (4 / (s * T), start)))

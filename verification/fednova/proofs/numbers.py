@@ -1,0 +1,105 @@
+"""What the symbols of FedNova's proofs are on one coded round: numbers and vectors, exact, on which every fact is tried."""
+import itertools
+
+import fltheory as ft
+from verification.fednova import formulas as f
+from verification.fednova.formulas import appendix_c as c
+from verification.fednova.instances import theorem
+from verification.fednova.one_round import one_round
+
+PATHS = 3   # outcomes of the noise on which what holds for each of them is tried
+
+
+def square(v):
+    return (v * v).sum()
+
+
+def readable(i):
+    """Whether the round of an instance is one that `one_round` runs, in rationals."""
+    return i.problem is not None and i.domain is ft.RATIONAL and not ({"m", "t"} & set(i.extra)) and i.problem.n == len(i.taus)
+
+
+def total(weights, values, zero):
+    return sum((w * v for w, v in zip(weights, values, strict=False)), zero)
+
+
+def local_runs(i, corrected):
+    """One client up to a local step k, and one step s before it: what `drift`, `restricted` and `bias` speak of."""
+    if not readable(i):
+        return
+    r, t = one_round(i), theorem(i)
+    largest = c.prefix_constant(i.solver, i.value, i.taus) if corrected else max(f.norm1(a) * (f.norm1(a) - a[-1]) for a in t["vectors"])
+    for j, a in enumerate(t["vectors"]):
+        G, given = ([v[:, j] for v in steps[:len(a)]] for steps in (r.exact, r.given))
+        noise, drifts, squares = [u - v for u, v in zip(given, G, strict=True)], r.drifts(j, len(a)), [r.square(v) for v in G]
+        n, W, l, D = f.norm1(a), f.dot(a, drifts), a[-1], c.D(i.eta, t["L"], largest)
+        h = total(a, G, 0 * G[0]) / n
+        k = max(range(len(a)), key=lambda k, drifts=drifts: ft.fraction(drifts[k]))
+        b, prefixes = f.prefix(i.solver, k, i.value), [f.prefix(i.solver, q, i.value) for q in range(len(a))]
+        u, v = total(b, noise, 0 * G[0]), total(b, G, 0 * G[0])
+        at = {"L": t["L"], "eta": i.eta, "rest": 1 - D, "n": n, "sigma2": t["sigma2"], "C": largest, "nn": f.norm2(a), "l": l,
+              "N2": max(map(f.norm2, prefixes)), "n1": f.norm1(b), "n2": f.norm2(b), "M": drifts[k], "W": W, "Ed": drifts[k],
+              "Eu": r.square(u), "Ev": r.square(v), "Es": f.dot([q * q for q in b], [r.square(v) for v in noise[:k]]),
+              "ESGs": f.dot(b, squares[:k]), "Q": f.dot(b, squares[:k]), "T": f.dot(a[:k], squares[:k]), "S": f.dot(a, squares),
+              "A1": f.norm1(a[:k]), "A2": f.norm2(a[:k]), "rest1": f.norm1(a[k:-1]), "rest2": f.norm2(a[k:-1]),
+              "rest3": f.dot(a[k:], squares[k:]), "Ee": r.square(h - G[0]), "ESR": f.dot(a, [r.square(v - G[0]) for v in G])}
+        for s, path in itertools.product({0, k - 1} if k else {0}, range(min(PATHS, len(G[0])))):
+            of_step = {"ds": square(r.points[s][path, j] - r.x), "Eds": drifts[s], "Gs": square(G[s][path]), "EGs": squares[s],
+                       "es": r.square(noise[s]), "a": a[s], "a2": a[s] ** 2, "Er": r.square(G[s] - G[0]),
+                       "SR": total(a, [square(v[path] - v0[path]) for v, v0 in zip(G, [G[0]] * len(G), strict=True)], 0)}
+            of_step |= {"b": b[s], "b2": b[s] ** 2} if k else {}
+            yield (at | of_step | {"d": square(r.points[k][path, j] - r.x), "SGs": total(b, [square(v[path]) for v in G], 0)},
+                   {"g": G[0][path], "r": G[s][path] - G[0][path], "u": u[path], "v": v[path], "e": h[path] - G[0][path]})
+
+
+def rounds(i, squares=None):
+    """One round: what `one_round` speaks of, once per client and outcome; squares: the numbers beside sigma^2 in (85)."""
+    if not readable(i) or theorem(i)["gap"] is None:
+        return
+    r, t = one_round(i), theorem(i)
+    w, vectors, target = t["w"], t["vectors"], t["target"].to(ft.RATIONAL)
+    d, h = r.directions(vectors), r.directions(vectors, "exact")
+    G, mean, z = f.dot(w, r.exact[0][0]), mixed(w, h), mixed(w, d - h)
+
+    def value(x):
+        return ft.fraction(target.value(ft.RATIONAL.array(x)))
+    gradients = [square(r.exact[0][0, j]) for j in range(i.n)]
+    biases = [r.square(h[:, j] - r.exact[0][:, j]) for j in range(i.n)]
+    noises = [r.square(d[:, j] - h[:, j]) for j in range(i.n)]
+    at = {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "sigma2": t["sigma2"], "R": c.noise_factor(w, vectors), "F": value(r.x),
+          "EF1": r.value(t["target"]), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean), "SE": f.dot(w, biases),
+          "Ed2": r.square(mixed(w, d)), "SD": f.dot([q * q for q in w], noises), "SG": f.dot(w, gradients), "m": t["m"]}
+    for (j, a), path in itertools.product(enumerate(vectors), range(min(PATHS, len(d)))):
+        noise = [u[:, j] - v[:, j] for u, v in zip(r.given, r.exact, strict=True)][:len(a)]
+        own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "es": r.square(noise[-1]), "Ed": noises[j],
+               "Es": f.dot([q * q for q in a], [r.square(v) for v in noise]), "En": r.square(total(a, noise, 0 * noise[0])),
+               "g": gradients[j], "Ee": biases[j]} | ({"B1": squares[j]} if squares else {})
+        yield (at | own | {"F1": value(r.after[path]), "d2": square(mixed(w, d)[path]),
+                           "Se": f.dot(w, [square(r.exact[0][path, q] - h[path, q]) for q in range(i.n)])},
+               {"G": G, "h": mean[path], "z": z[path]})
+
+
+def mixed(w, directions):
+    """sum_i w_i v_i over clients, for v (batch, n, d)."""
+    return total(w, [directions[:, j] for j in range(directions.shape[1])], 0 * directions[:, 0])
+
+
+def beside_noise(i, prefixes):
+    """max_k |b^(k)|_2^2, or |a|_2^2 - a_{-1}^2, of every client."""
+    if prefixes:
+        return [max(f.norm2(f.prefix(i.solver, k, i.value)) for k in range(t)) for t in i.taus]
+    return [f.norm2(a) - a[-1] ** 2 for a in i.vectors]
+
+
+def bounds(i, prefixes, A, B, C, beta2, kappa2, left=None):
+    """One round with the constants of Theorem 1; left: the mean of |grad F~|^2 over the rounds, where it is known."""
+    if not readable(i) or kappa2 is None:
+        return
+    vectors, gap = i.vectors, theorem(i)["gap"]
+    last = max(vectors, key=lambda a: f.norm1(a) * (f.norm1(a) - a[-1]))
+    at = {"A": A, "B": B, "C": C, "beta2": beta2, "kappa2": kappa2, "N": max(map(f.norm1, vectors)), "na": f.norm1(last), "la": last[-1]}
+    for numbers, points in rounds(i, beside_noise(i, prefixes)):
+        at |= {"Ft": numbers["F"], "Fn": numbers["EF1"], "Gt": square(points["G"])}
+        if i.rounds and left is not None:
+            at |= {"T": i.rounds, "S": left * i.rounds, "gap": gap, "F0": numbers["F"], "inf": numbers["F"] - gap}
+        yield numbers | at, points

@@ -1,0 +1,91 @@
+"""Pencil proofs of FedNova's Theorems 1, 2 and 3: as corrected, and as restricted to prefix coefficients b^(k) <= a.
+
+Symbols, beside those of one round: Ft, Fn, Gt the expectations of F, EF1, |G|^2 after t rounds; St, S sums of Gt over t and over T
+rounds; F0, FT the first and last value, inf the infimum; E.., Z.. expectations and their sums over rounds.
+"""
+import fltheory as ft
+from verification.fednova import formulas as f
+from verification.fednova.formulas import theorem3 as t3
+from verification.fednova.formulas import true_objective as true
+from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, NUMBERS, VALUES, caps, gain
+
+PRINTED = "N na la"   # |a_i|_1: the largest, and where C is attained with the last entry there
+
+
+def theorem1(printed=False):
+    """Theorem 1 with B', C' from prefix coefficients, or as printed where b^(k) <= a: the mean over T rounds."""
+    p = ft.Proof(CONSTANTS, f"{NUMBERS} {PRINTED if printed else ''}", VALUES, "G")
+    L, eta, tau_eff, m, T, sigma2, kappa2, A, B, C, t, St, S = p("L eta tau_eff m T sigma2 kappa2 A B C t St S")
+    Ft, Fn, F0, FT, s = *p("Ft Fn F0 FT"), eta * tau_eff
+    each = sum(f.thm1(eta, L, sigma2, kappa2, 0, tau_eff, 1, A, B, C, m).values())
+    one = p.expect("one round in the mean", gain(p, printed), {"F": "Ft", "EF1": "Fn", "G_G": "Gt"}, "sigma2 kappa2 A B C")
+    now = p.suppose("t rounds", 4 / s * (F0 - Ft) + t * each - St, "St = sum over t rounds of E|grad F~|^2, Ft = E F~(x_t)")
+    then = p.follows("t + 1 rounds", 4 / s * (F0 - Fn) + (t + 1) * each - St - p("Gt"), now, one)
+    end = p.induct("T rounds", now, then, {"t": 0, "Ft": "F0", "St": 0}, {"t": t + 1, "Ft": "Fn", "St": St + p("Gt")},
+                   {"t": "T", "Ft": "FT", "St": "S"})
+    below = p.given("bounded below", FT - p("inf"), "inf = inf F~")
+    start = p.define("gap", p("gap") - (F0 - p("inf")))
+    bound = sum(f.thm1(eta, L, sigma2, kappa2, p("gap"), tau_eff, T, A, B, C, m).values())
+    return p.conclude(p.follows("Theorem 1", bound - S / T, (1 / T, end), (4 / (s * T), below), (4 / (s * T), start)))
+
+
+def theorem2(printed=False):
+    """Lemma 3 and Theorem 2, with the error of Theorem 1 in the same form."""
+    p = ft.Proof(CONSTANTS, "sigma2 kappa2 A B C gap S chi2 SG Q q2 f2 Ef2 Gt SF", "", "g G E")
+    L, eta, tau_eff, beta2, m, T, sigma2, kappa2, A, B, C, gap, S, chi2 = p("L eta tau_eff beta2 m T sigma2 kappa2 A B C gap S chi2")
+    g, G, E, SG, Q = p("g G E SG Q")
+    one = p.define("spread of one client", p("q2") - (g - G).square, "q2 = |grad F_i - grad F~|^2, g = grad F_i, G = grad F~")
+    spread = p.total("spread", one, {"q2": "Q", "g_g": "SG", "G_g": "G_G"}, 1, "G_G", "weights w_i; sum_i w_i grad F_i = grad F~")
+    cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz",
+                        "E = grad F - grad F~ = sum_i (p_i - w_i)/sqrt(w_i) sqrt(w_i) (grad F_i - grad F~)")
+    similar = p.given("Assumption 3", beta2 * G.square + kappa2 - SG, "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")
+    lemma3 = p.follows("Lemma 3", sum(true.lem3(chi2, beta2, kappa2, G.square).values()) - E.square, cauchy, (-chi2, spread), (chi2, similar))
+    apart = p.square("two gradients", E - G)
+    norm = p.define("true gradient", p("f2") - (E + G).square, "f2 = |grad F|^2")
+    point = p.follows("(110)", sum(true.eq110(chi2, beta2, kappa2, G.square).values()) - p("f2"), (2, lemma3), apart, (-1, norm))
+    mean = p.expect("(110) in the mean", point, {"f2": "Ef2", "G_G": "Gt"}, "chi2 kappa2")
+    total = p.total("(112)", mean, {"Ef2": "SF", "Gt": "S"}, T, "chi2 kappa2", over="rounds")
+    caps(p) if not printed else [p.given("beta^2", beta2 - 1), p.given("server step", 1 - 2 * eta * tau_eff * L)]
+    first = p.lemma("Theorem 1", theorem1(printed))
+    error = f.thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m)
+    return p.conclude(p.follows("Theorem 2", sum(true.thm2(chi2, beta2, kappa2, error).values()) - p("SF") / T, (1 / T, total), (2, first),
+                                (2 * chi2, p.facts["beta^2"], first)))
+
+
+def theorem3(printed=False):
+    """Theorem 3 with tau_eff, A, B, C of each round, which earlier rounds may decide: sums weighted with tau_eff, Z their mean."""
+    p = ft.Proof(f"{CONSTANTS} Z", f"{NUMBERS} {PRINTED if printed else ''} tA tB tC tG EA EB EC EG ZA ZB ZC ZG YA YB YC YG", VALUES, "G")
+    L, eta, tau_eff, m, T, Z, sigma2, kappa2, A, B, C, G = p("L eta tau_eff m T Z sigma2 kappa2 A B C G")
+    Ft, Fn, F0, FT = p("Ft Fn F0 FT")
+
+    def bound(start, of_a, of_b, of_c, left):
+        return 4 / eta * start + sum(t3.thm3(eta, L, sigma2, kappa2, 0, 1, 1, of_a, of_b, of_c, m).values()) - left
+    named = [(k, p.define(f"tau_eff {name}", p(f"t{name}") - tau_eff * what)) for k, name, what in
+             ((4 * eta * L * sigma2 / m, "A", A), (6 * eta**2 * L**2 * sigma2, "B", B), (12 * eta**2 * L**2 * kappa2, "C", C),
+              (-1, "G", G.square))]
+    one = p.follows("one round, times tau_eff", bound(p("F") - p("EF1"), *p("tA tB tC tG")), (tau_eff, gain(p, printed)), *named)
+    mean = p.expect("one round in the mean", one, {"F": "Ft", "EF1": "Fn", "tA": "EA", "tB": "EB", "tC": "EC", "tG": "EG"},
+                    "sigma2 kappa2", "tau_eff and the vectors a_i of a round are known before it")
+    now = p.suppose("t rounds", bound(F0 - Ft, *p("YA YB YC YG")), "Y.: sums over t rounds of E[tau_eff .]")
+    then = p.follows("t + 1 rounds", bound(F0 - Fn, *(p(f"Y{k}") + p(f"E{k}") for k in "ABCG")), now, mean)
+    end = p.induct("T rounds", now, then, {"Ft": "F0"} | {f"Y{k}": 0 for k in "ABCG"},
+                   {"Ft": "Fn"} | {f"Y{k}": p(f"Y{k}") + p(f"E{k}") for k in "ABCG"}, {"Ft": "FT"} | {f"Y{k}": f"Z{k}" for k in "ABCG"})
+    below = p.given("bounded below", FT - p("inf"), "inf = inf F")
+    start = p.define("gap", p("gap") - (F0 - p("inf")))
+    terms = t3.thm3(eta, L, sigma2, kappa2, p("gap"), Z / T, T, p("ZA") / Z, p("ZB") / Z, p("ZC") / Z, m)
+    return p.conclude(p.follows("Theorem 3", sum(terms.values()) - p("ZG") / Z, (1 / Z, end), (4 / (eta * Z), below),
+                                (4 / (eta * Z), start)))
+
+
+def theorem3_constant(printed=True):
+    """Theorem 3 with one tau_eff for all rounds: plain averages."""
+    p = ft.Proof("L eta tau_eff beta2 m T", "sigma2 kappa2 gap SA SB SC S")
+    L, eta, tau_eff, m, T, sigma2, kappa2, gap, SA, SB, SC, S = p("L eta tau_eff m T sigma2 kappa2 gap SA SB SC S")
+    p.given("beta^2", p("beta2") - 1)
+    p.given("server step", 1 - 2 * eta * tau_eff * L, "tau_eff eta L <= 1/2")
+    first = p.lemma("weighted sums", theorem3(printed), Z=T * tau_eff, ZA=tau_eff * SA, ZB=tau_eff * SB, ZC=tau_eff * SC, ZG=tau_eff * S)
+    terms = t3.thm3(eta, L, sigma2, kappa2, gap, tau_eff, T, SA / T, SB / T, SC / T, m)
+    return p.conclude(p.follows("Theorem 3, constant tau_eff", sum(terms.values()) - S / T, first))
+
+
+__all__ = ["DOMAIN", "theorem1", "theorem2", "theorem3", "theorem3_constant"]
