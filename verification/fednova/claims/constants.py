@@ -9,7 +9,7 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import families
 from verification.fednova import formulas as f
-from verification.fednova.claims.averaging import coded_averaging, general, linear_losses, whole
+from verification.fednova.claims.averaging import coded_averaging, general, whole
 from verification.fednova.claims.solvers import coded_vector, one_norm, two_norm
 from verification.fednova.formulas import constants as fc
 from verification.fednova.formulas import solvers as fs
@@ -125,12 +125,12 @@ corollary1 = [general("vanilla", 2, uniform=True, more=_symbols), general("vanil
               whole("vanilla", (1, 1, 1), uniform=True, more=_symbols)]
 
 
-@ft.claim("cor1", covers={"d": "none", "tau": "all"},
+@ft.claim("cor1-substitution", covers={"d": "none", "tau": "all"},
           on=corollary1, rejects=[bugs.server_step_two, bugs.one_step_more, bugs.hidden_proximal],
           domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
                  "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
-def cor1(i):
-    r"""FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau
+def cor1_substitution(i):
+    r"""The right side of Corollary 1 is that of Theorem 1. FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau
     T}}\right) +O\left(\frac{m\sigma^2(\bar\tau-1+\mathrm{var}[\tau]/\bar\tau)}{\bar\tau T}\right)
     +O\left(\frac{m\kappa^2\tau_{\max}(\tau_{\max}-1)}{\bar\tau T}\right)$; with $\tau_i=1$ it is $O(1/\sqrt{mT})$."""
     L, sigma2, kappa2, gap, root = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "root"))
@@ -147,52 +147,6 @@ def cor1(i):
         legs.append(ft.equal(sum(eq8.values()), 4 * (gap + L * sigma2) / root,
                              "one local step: only 1/sqrt(mT) is left"))
     return legs
-
-
-def _speedup(name, taus, p, twice, says):
-    """Some clients, and twice as many of them; p and twice: their weights."""
-    base = whole("vanilla", taus, uniform=True, more=_symbols)
-
-    def weighted(weights, steps):
-        return base.but(name=name, problem=linear_losses(len(steps), weights), algorithm=ft.FedAvg(base.eta, steps),
-                        p=[0 * base.eta + v for v in weights], t=[0 * base.eta + t for t in steps], says=says)
-    return weighted(p, taus).but(twice=weighted(twice, taus + taus))
-
-
-_half, _quarter = [Fraction(1, 2)] * 2, [Fraction(1, 4)] * 4
-speedup = [_speedup("tau=(2, 2), then twice", (2, 2), _half, _quarter, "uniform p"),
-           _speedup("tau=(1, 3), then twice", (1, 3), _half, _quarter, "uniform p"),
-           _speedup("one dominant client", (2, 2), [Fraction(9, 10), Fraction(1, 10)],
-                    [Fraction(9, 10), *[Fraction(1, 30)] * 3], "A grows with the number of clients")]
-
-
-@ft.claim("remark-linear-speedup", covers={"n": "all", "d": "none"},
-          on=speedup, rejects=[bugs.one_step_more],
-          domain="every gamma, m, L, sigma, kappa, gap, tau_eff, A, B, C (substitution and limit in T); that coded "
-                 "rounds keep A, B, C when every client is doubled: steps (2, 2) and (1, 3)",
-          needs=[ft.Hypothesis("A bounded", r"$A\le1$ however many clients there are",
-                               lambda i: (_constant(coded_constants(i)[1]), 1))])
-def remark_linear_speedup(i):
-    r"""When $A=O(1)$ and $T$ is so large that the first two terms of (8) dominate, $\gamma$ times more clients need
-    $\gamma$ times fewer rounds: these terms depend on $m$ and $T$ only through $mT$, and the others vanish against them
-    as $T\to\infty$."""
-    L, sigma2, kappa2, gap, gamma, h, W = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "gamma", "h", "W"))
-    tau_eff, A, B, C, m, tau = (i.s[k] for k in ("s0", "s1", "z0", "z1", "r0", "t0"))  # free symbols
-
-    def leading(m):
-        t = fc.eq8(h / W, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C)  # root tends to infinity as W tends to 0
-        return t["start"] + t["noise"], t["drift_noise"] + t["drift"]
-    (first, rest), (more, more_rest) = leading(m), leading(gamma * m)  # gamma m clients, T/gamma rounds: the same root
-    (scale, noise, *drift), (scale_twice, noise_twice, *drift_twice) = coded_constants(i), coded_constants(i.twice)
-    drift_twice = [drift_twice[0], drift_twice[1][:len(i.p)]]
-    return (ft.equal([scale_twice, noise_twice, drift_twice[0], *drift_twice[1]], [scale, noise, drift[0], *drift[1]],
-                     "twice the clients: the coded rounds have the same tau_eff, A, B, C"),
-            ft.equal(scale, fs.mean(i.p, i.t), "coded tau_eff"),
-            ft.equal(first, ft.Terms(start=4 * gap * tau * W / (tau_eff * h), noise=4 * L * sigma2 * A * W / h),
-                     "first terms"),
-            ft.equal(more, first, "gamma m clients and T/gamma rounds: the leading terms stay"),
-            ft.equal(ft.limit(rest / first, "W"), 0 * L, "the others vanish against them as T grows"),
-            ft.equal(ft.limit(more_rest / more, "W"), 0 * L, "also with gamma m clients"))
 
 
 # ---- linear speed-up --------------------------------------------------------------------------------------
@@ -218,12 +172,6 @@ ft.finding("err-speedup", kind="missing-hypothesis", breaks="remark-linear-speed
            reading="A is computed from the clients' weights; root stands for sqrt(m taubar T), which m times more "
                    "clients and m times fewer rounds leave alone.",
            survives="remark-linear-speedup with bounded A, for instance uniform p, where A = 1.")
-
-
-def _constant(value):
-    """A symbol-free element as a Fraction, None if it depends on a symbol."""
-    constant = all(not any(powers) for part in value.terms() for powers, _ in part)
-    return ft.fraction(str(value)) if constant else None
 
 
 relative_variance = [general("proximal", 2, uniform=True), general("proximal", 3, uniform=True),

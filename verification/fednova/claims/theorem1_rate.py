@@ -12,6 +12,7 @@ from verification.fednova import families, over
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as s
 from verification.fednova.claims.appendix_c import dominated
+from verification.fednova.common_noise import independent, shared
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.instances import (
     Kinked,
@@ -29,16 +30,16 @@ from verification.fednova.proofs import theorems
 # ---- the explicit bound, restricted -----------------------------------------------------------------------
 
 
-@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated], bound=True, proof=lambda: theorems.theorem1(printed=True),
+@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated, independent], bound=True, proof=lambda: theorems.theorem1(printed=True),
           meaning=lambda i: s.meaning(i, False), domain=theorems.DOMAIN,
           over=over.at_the_cap(over.DOMINATED, False), certify=lambda i: s.theorem1_over(i, False),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-          on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.too_large],
+          on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.common_noise, s.too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
                             ft.Family("logistic", families.logistics)), tries=100))
 def thm1_restricted(i):
-    r"""Theorem 1 with the printed $A$, $B$, $C$ and step-size cap (101) holds for every solver whose prefix
-    coefficients satisfy $b^{(k)}_{i,s}\le a_{i,s}$: vanilla SGD, step decay and momentum."""
+    r"""With noise independent across clients, Theorem 1 with the printed $A$, $B$, $C$ and step-size cap (101) holds for every
+    solver whose prefix coefficients satisfy $b^{(k)}_{i,s}\le a_{i,s}$: vanilla SGD, step decay and momentum."""
     t, bound = s.right_side(i, corrected=False)
     return ft.at_most(s.left_side(i, t), bound)
 
@@ -164,8 +165,20 @@ rate = [
     eq8("decay", scalar([1, 2], [1, -1]), (1, 2), 6, "decay", "1/2", sigma=1, x0=[2]),
     _long_kinked(),
 ]
+common_noise = shared("noise shared by 64 clients, T=1024", ft.FedAvg(Fraction(1, 4), (1,) * 64), rounds=1024, x0="3/8")
 too_early = eq8("T below the cap", scalar([1, 2], [1, -1]), (1, 2), 1, sigma=1, x0=[2],
                 says="T is too small for the step-size cap")
+
+
+def descent(m, T):
+    """m clients F_i = x^2/2 and one local step: gradient descent at the prescribed eta = sqrt(m/T), which must be rational."""
+    eta = Fraction(math.isqrt(m), math.isqrt(T))
+    group = surrogate(f"gradient descent, m={m}, T={T}", scalar([1], [0]), (1,), eta, rounds=T, x0=[1],
+                      says=f"{m} equal clients, run as one: eta = {eta}")
+    return group.but(m=m, kappa2=Fraction(0), units=False)
+
+
+no_cap = [descent(100, 16), descent(10**4, 100)]
 
 
 def e1_family(j, grouped):
@@ -187,7 +200,7 @@ e1_members = [e1_own_eta, e1_family(13, grouped=True), e1_family(41, grouped=Tru
 
 
 # eq 8 fixes eta as a pure number, so it cannot pass a change of units; the explicit bound does
-@ft.claim("thm1-o-as-printed", on=[*rate, *e1_members, too_early], needs=[prescribed, *s.needs(False)],
+@ft.claim("thm1-o-as-printed", on=[*rate, *e1_members, common_noise, *no_cap, too_early], needs=[prescribed, *s.needs(False)],
           finding="e1-own-eta", at=("E1 with m=216 clients", "E1 with m=1014 clients"), script="witnesses/e1_own_eta.py",
           step="eq (69), as in e1: B = C = 0 at alpha = 1 although the clients drift",
           reading="Hidden constants are those of the paper's own proof; the cap (101) is the condition that T is large "
@@ -204,6 +217,33 @@ def thm1_o_as_printed(i):
     return ft.at_most(gradient_square(i), ft.Terms(**eq8_terms(i, corrected=False)))
 
 
+ft.finding("err-common-noise-o", kind="missing-hypothesis", breaks="thm1-o-as-printed", at=("noise shared by 64 clients, T=1024",),
+           script="witnesses/err_common_noise.py", step=s.NOISE_STEP, reading=s.NOISE_FAIR,
+           survives="With noise independent across clients: thm1-o-restricted.")
+
+
+def _no_constants():
+    """At eta >= 2 the start is the smallest |grad F|^2, while eq 8 is its only term 2 eta/m: the ratio is m/(2 eta)."""
+    legs = []
+    for i, ratio in zip(no_cap, (20, 500), strict=True):
+        right = sum(eq8_terms(i, corrected=False).values())
+        least = min(second[0, 0] for _, second in i.op.trajectory(i.rounds, i.x0))
+        legs += [ft.equal(i.eta**2 * i.rounds, ft.fraction(i.m), f"{i.name}: the prescribed eta"),
+                 ft.equal(least, 1, f"{i.name}: the smallest |grad F|^2 of the coded rounds is that of the start"),
+                 ft.equal(1 / right, ft.fraction(ratio), f"{i.name}: it exceeds eq 8 so many times"),
+                 ft.equal(1 / right, i.m / (2 * i.eta), f"{i.name}: m/(2 eta), so no constants free of m and T repair it")]
+    return legs
+
+
+ft.finding("err-no-cap", kind="missing-hypothesis", breaks="thm1-o-as-printed", at=tuple(i.name for i in no_cap),
+           check=_no_constants, script="witnesses/err_no_cap.py",
+           step="Section 4.2 states Theorem 1 under Assumptions 1 to 3 with eta = sqrt(m/(taubar T)); condition (101), on which its "
+                "proof rests, stands in Appendix C only",
+           reading="'the learning rate eta is small enough eta = sqrt(m/(taubar T))' names a value and no bound on it, so every T is "
+                   "allowed. A reader who takes 'small enough' for (101) finds the hypothesis in this row, and the instance then "
+                   "lies outside of it. All constants are those of the proof; one local step, no noise, equal clients.",
+           survives="Once T is so large that the prescribed eta meets (101): thm1-o-restricted. For fixed clients and steps that is "
+                    "so from some T on.")
 any_eta = Symbols("eta")
 e1_symbolic = Local("E1 at any eta", two_clients(), ft.FedAvg(any_eta.eta, (1, 2), ft.Proximal(alpha=1)), ft.Full(),
                     domain=any_eta.field, says="the two groups of E1's family, alpha = 1, eta a symbol")
@@ -287,7 +327,7 @@ def at_its_own_step(solver, taus):
 
 @ft.claim("thm1-o-restricted", covers=over.NOISELESS, certify=lambda i: s.theorem1_over(i, False),
           over=[at_its_own_step(solver, taus) for solver in over.DOMINATED for taus in over.TAUS],
-          on=[*rate, e1_own_eta, too_early], needs=[prescribed, *s.needs(False), dominated],
+          on=[*rate, e1_own_eta, common_noise, too_early], needs=[prescribed, *s.needs(False), dominated, independent],
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           search=ft.Search(rate_families, tries=40))
 def thm1_o_restricted(i):

@@ -10,7 +10,9 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import families, over
 from verification.fednova import formulas as f
+from verification.fednova.claims import surrogate as thm1
 from verification.fednova.claims.surrogate import many_kinked
+from verification.fednova.common_noise import independent
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import SOLVERS, Local, declared, plane, read, scalar, two_clients
 
@@ -212,11 +214,13 @@ def long_period(M, period, eta, tau_eff=None, name=""):
                     else "constant tau_eff")
 
 
+common_noise = thm1.common_noise.but(algorithm=ft.FedNova(Fraction(1, 10), (1,) * 64, tau_eff=1), blocks=((1, (1,) * 64),),
+                                     tau_eff=Fraction(1), beta2=Fraction(1))
 e4 = long_period(2000, 952, "1/40000")
 e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t}") for t in (1, 2, 500)]
 
 
-@ft.claim("thm3-as-printed", on=[*constant, prox_alpha1, prox_alpha1_finite, e4, *e4_constant, too_large],
+@ft.claim("thm3-as-printed", on=[*constant, prox_alpha1, prox_alpha1_finite, e4, *e4_constant, common_noise, too_large],
           needs=_needs(False), bound=True, finding="e4",
           reading="The explicit form (147) with the constants of its proof, plain averages over rounds, rule (12) with "
                   "its round-wise tau_eff as recommended, and the smallest round on the left. Infinite T, where the "
@@ -238,6 +242,9 @@ ft.finding("e1-thm3", kind="counterexample", breaks="thm3-as-printed",
            reading="alpha = 1 gives |a_i|_1 = 1, so FedNova with tau_eff = sum p_i |a_i|_1 = 1, constant over rounds, "
                    "is FedProx itself; e1-own-eta has the prescribed step.",
            survives="With B', C' from prefix coefficients (thm3-corrected) the instance satisfies the bound.")
+ft.finding("err-common-noise-thm3", kind="missing-hypothesis", breaks="thm3-as-printed", at=("noise shared by 64 clients",),
+           script="witnesses/err_common_noise.py", step=thm1.NOISE_STEP, reading=thm1.NOISE_FAIR,
+           survives="With noise independent across clients: thm3-restricted and thm3-corrected.")
 e4_own_step = long_period(2001, 1000, "1/40000", name="one long round of 2001 in 1000, the theorem's own step")
 
 
@@ -404,15 +411,15 @@ def theorem3_over(i, prefixes):
 
 
 @ft.claim("thm3-restricted", covers=over.NOISELESS, over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
-          certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, too_large],
-          needs=_needs(False, constant=True, solvers=True),
+          certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, common_noise, too_large],
+          needs=[*_needs(False, constant=True, solvers=True), independent],
           bound=True, rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(True)),
                             ft.Family("periodic Huber", hubers(True))),
                            tries=100))
 def thm3_restricted(i):
-    r"""With constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and $a_i(t)$ decided before the
-    gradients of the round are drawn, under (152) in every round,
+    r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and
+    $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under (152) in every round,
     $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C.$$
@@ -433,16 +440,18 @@ varying = [
 
 
 @ft.claim("thm3-corrected", covers=over.NOISELESS, over=rounds_over(at_one_step(over.corrected(KINDS))),
-          certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, too_large],
-          needs=_needs(True), bound=True,
+          certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, common_noise, too_large],
+          needs=[*_needs(True), independent], bound=True,
           rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(False)),
                             ft.Family("periodic Huber", hubers(False))),
                            tries=100))
 def thm3_corrected(i):
-    r"""With steps, $a_i(t)$ and $\tau_{\rm eff}^{(t)}$ decided before the gradients of the round are drawn,
+    r"""With noise independent across clients, steps, $a_i(t)$ and $\tau_{\rm eff}^{(t)}$ fixed in advance,
     $S=\sum_{t<T}\tau_{\rm eff}^{(t)}$, and $B',C'$ from the prefix coefficients for the proximal solver:
     $$\frac1S\sum_{t<T}\tau_{\rm eff}^{(t)}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta S}
     +\frac{4\eta L\sigma^2\overline A}m+6\eta^2L^2\sigma^2\overline B+12\eta^2L^2\kappa^2\overline C$$
-    with $\tau_{\rm eff}^{(t)}$-weighted averages $\overline A,\overline B,\overline C$."""
+    with $\tau_{\rm eff}^{(t)}$-weighted averages $\overline A,\overline B,\overline C$. Where steps follow from earlier rounds
+    the expectations enclose the random numbers, $E[\sum_t\tau_{\rm eff}^{(t)}\|\nabla F(x^{(t,0)})\|^2]$ on the left and
+    $E[S]$, $E[S\,\overline A]$, $E[S\,\overline B]$, $E[S\,\overline C]$ on the right (rem-thm3-product)."""
     return ft.at_most(left_side(i, weighted=True), right_side(i, weighted=True, prefixes=True))

@@ -44,11 +44,13 @@ def eq8(root, L, sigma2, kappa2, gap, tau_eff, tau, m, A, B, C):
             "drift_noise": 6 * L**2 * sigma2 * eta2 * B, "drift": 12 * L**2 * kappa2 * eta2 * C}
 
 
-def corollary1(root, L, sigma2, kappa2, gap, taus, longest):
-    """Corollary 1 with those constants: uniform p; the variance is the plain one over the m clients."""
-    m = len(taus)
-    tau = sum(taus) / m
-    variance = sum((t - tau) * (t - tau) for t in taus) / m
+def corollary1(root, L, sigma2, kappa2, gap, taus, longest, m=None):
+    """Corollary 1 with those constants: uniform p; the variance is the plain one over the m clients.
+
+    m: their number where taus stands for groups of equal size."""
+    n = len(taus)
+    m, tau = m or n, Fraction(1, n) * sum(taus)
+    variance = sum((t - tau) * (t - tau) for t in taus) * Fraction(1, n)
     over = m**2 / root**2  # m/(tau T)
     return {"start": 4 * gap / root, "noise": 4 * L * sigma2 / root,
             "drift_noise": 6 * L**2 * sigma2 * over * (tau - 1 + variance / tau),
