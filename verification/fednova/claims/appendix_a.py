@@ -301,25 +301,3 @@ def r4_equal_tau(i):
     proximal = fa.exact_prox_point(i.problem.H, i.problem.b, i.p, i.mu)
     return (ft.at_most(((coded - proximal) ** 2).sum(), Fraction(1, 10**40), "80 steps reach the exact proximal limit"),
             ft.at_most(Fraction(1, 10**6), ((proximal - target) ** 2).sum(), "its squared bias", strict=True))
-
-
-saddle = ft.Quadratic([[[1, 0], [0, "-1/2"]], [[1, 0], [0, 2]]], [[1, 1], [0, -1]], ["1/3", "2/3"])
-
-
-@ft.claim("susp-eq13-psd", rejects=[bugs.one_step_more, bugs.uniform_weights],
-          on=[prox_quadratic("one saddle", saddle, "1/10", (2, 5),
-                             says="H_1 is invertible and indefinite; F is still convex"),
-              prox_quadratic("one saddle, prox", saddle, "1/10", (2, 5), 1, says="H_1 + mu I is positive definite")],
-          reading="Not decided, because the paper does not say what (13) is needed for. The closed forms (14)-(25) "
-                  "need no more than an invertible H_i + mu I, and a round can contract with an indefinite client. But "
-                  "(13) is then no loss of data: it is unbounded below, its stationary point is no minimiser, and the "
-                  "contraction is no longer automatic for small steps.")
-def susp_eq13_psd(i):
-    r"""In the quadratic setting an invertible $H_i$ is enough, although
-    $F_i(x)=\frac12x^\top H_ix-e_i^\top x+\frac12e_i^\top H_i^{-1}e_i$ (13) is non-negative only for $H_i\succ0$."""
-    (M, c), (matrix, offset) = i.op.mean_map(), paper_map(i)
-    v = np.array([Fraction(0), Fraction(1)], dtype=object)  # a direction of negative curvature of client 1
-    value = (v * fa.times(i.problem.H[0], v)).sum() / 2    # its objective (13) at xi + v
-    return (ft.equal(M, matrix, "eqs 23-25 hold"), ft.equal(c, offset, "offset"),
-            ft.at_most(spectral_norm(i)[0], 1, "and the round contracts", strict=True),
-            ft.at_most(value, 0, f"but F_1(xi_1 + v) is negative at {[str(a) for a in i.problem.c[0] + v]}", strict=True))

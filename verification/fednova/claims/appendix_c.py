@@ -246,7 +246,8 @@ def eq64_over(i):
               large_step],
           search=ft.Search(families_of_rounds, tries=120))
 def eq61_64(i):
-    r"""With noise independent across clients $E\|\sum_iw_id_i\|^2\le2\sigma^2\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}+2E\|\sum_iw_ih_i\|^2$, and if
+    r"""With noise independent across clients
+    $E\|\sum_iw_id_i\|^2\le2\sigma^2\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}+2E\|\sum_iw_ih_i\|^2$, and if
     $\tau_{\rm eff}\eta L\le\frac12$ then
     $$E\widetilde F(x^+)-\widetilde F(x)\le-\frac{\eta\tau_{\rm eff}}2\|\nabla\widetilde F(x)\|^2
     +\eta^2\tau_{\rm eff}^2L\sigma^2\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}

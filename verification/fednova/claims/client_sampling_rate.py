@@ -212,9 +212,10 @@ def cor3_as_printed(i):
     return ft.at_most(left_side(i), right_side(i, corrected=False))
 
 
-ft.finding("err-common-noise-cor3", kind="missing-hypothesis", breaks="cor3-explicit-as-printed", at=("noise shared by 64 clients",),
-           script="witnesses/err_common_noise.py", step="eq (162) adds up the variances of the q runs; runs that share their noise add "
-           "up to q times as much. Not among Assumptions 1 to 3", reading=NOISE_FAIR,
+ft.finding("err-common-noise-cor3", kind="missing-hypothesis", breaks="cor3-explicit-as-printed",
+           at=("noise shared by 64 clients",), script="witnesses/err_common_noise.py",
+           step="eq (162) adds up the variances of the q runs; runs that share their noise add up to q times as much. Not among "
+                "Assumptions 1 to 3", reading=NOISE_FAIR,
            survives="With noise independent across runs: cor3-explicit-restricted and cor3-explicit-corrected.")
 
 
@@ -248,7 +249,8 @@ def cor3_over(i, corrected):
           search=ft.Search((ft.Family("quadratic", cor3_quadratics), ft.Family("Huber", cor3_hubers)),
                            tries=120))
 def cor3_restricted(i):
-    r"""With noise independent across runs, under the conditions of (182), for solvers whose prefixes satisfy $b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay,
+    r"""With noise independent across runs, under the conditions of (182), for solvers whose prefixes satisfy
+    $b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay,
     momentum), (182) holds:
     $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{8[F(x_0)-F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{8\tau_{\rm eff}\eta L(\sigma^2+3\kappa^2)}q+48\eta^2L^2\sigma^2B+96\eta^2L^2\kappa^2C.$$

@@ -130,7 +130,8 @@ corollary1 = [general("vanilla", 2, uniform=True, more=_symbols), general("vanil
           domain="n = 2, 3, uniform p, every integer tau_i by induction on the coded step, every L, sigma, kappa, gap "
                  "and T; the whole coded round for tau = (1, 3, 8) and (1, 1, 1)")
 def cor1_substitution(i):
-    r"""The right side of Corollary 1 is that of Theorem 1. FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$: (8) is $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau
+    r"""The right side of Corollary 1 is that of Theorem 1. FedAvg with $p_i=1/m$ and $\eta=\sqrt{m/(\bar\tau T)}$:
+    (8) is $O\left(\frac{1+\sigma^2}{\sqrt{m\bar\tau
     T}}\right) +O\left(\frac{m\sigma^2(\bar\tau-1+\mathrm{var}[\tau]/\bar\tau)}{\bar\tau T}\right)
     +O\left(\frac{m\kappa^2\tau_{\max}(\tau_{\max}-1)}{\bar\tau T}\right)$; with $\tau_i=1$ it is $O(1/\sqrt{mT})$."""
     L, sigma2, kappa2, gap, root = (i.s[k] for k in ("L", "sigma2", "kappa2", "gap", "root"))

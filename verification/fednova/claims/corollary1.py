@@ -85,7 +85,7 @@ ft.finding("err-no-cap-cor1", kind="missing-hypothesis", breaks="cor1", at=tuple
 def faster(i, gamma, j, A0=1):
     """gamma m_0 clients at the step prescribed for T_0/gamma rounds; compared with the bound's first two terms at m_0, T_0."""
     out = rate.own_eta(i, j)
-    return out.but(gamma=gamma, A0=ft.fraction(A0), m0=Fraction(out.n, gamma), T0=gamma * out.rounds)
+    return out.but(rounds=int(out.rounds), gamma=gamma, A0=ft.fraction(A0), m0=Fraction(out.n, gamma), T0=gamma * out.rounds)
 
 
 def leading(i):
@@ -139,7 +139,8 @@ def bent_speedups(draw):
 @ft.claim("remark-linear-speedup", on=[*speedup, dominant],
           needs=[rate.prescribed, shares, *s.needs(False), independent, bounded, large],
           rejects=[bugs.one_step_more],
-          search=ft.Search((ft.Family("repeated quadratics", speedups), ft.Family("repeated Huber losses", bent_speedups)), tries=20),
+          search=ft.Search((ft.Family("repeated quadratics", speedups), ft.Family("repeated Huber losses", bent_speedups)),
+              tries=20),
           reading="'One can use T/gamma total rounds when using gamma times more clients' is said of the error bound, where it is "
                   "arithmetic: its first two terms depend on m and T through mT alone. What is checked is that rounds of gamma m "
                   "clients do obey it.")

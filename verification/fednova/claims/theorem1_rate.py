@@ -237,12 +237,15 @@ def _no_constants():
 
 ft.finding("err-no-cap", kind="missing-hypothesis", breaks="thm1-o-as-printed", at=tuple(i.name for i in no_cap),
            check=_no_constants, script="witnesses/err_no_cap.py",
-           step="Section 4.2 states Theorem 1 under Assumptions 1 to 3 with eta = sqrt(m/(taubar T)); condition (101), on which its "
+           step="Section 4.2 states Theorem 1 under Assumptions 1 to 3 with eta = sqrt(m/(taubar T)); condition "
+                "(101), on which its "
                 "proof rests, stands in Appendix C only",
-           reading="'the learning rate eta is small enough eta = sqrt(m/(taubar T))' names a value and no bound on it, so every T is "
+           reading="'the learning rate eta is small enough eta = sqrt(m/(taubar T))' names a value and no bound on "
+                   "it, so every T is "
                    "allowed. A reader who takes 'small enough' for (101) finds the hypothesis in this row, and the instance then "
                    "lies outside of it. All constants are those of the proof; one local step, no noise, equal clients.",
-           survives="Once T is so large that the prescribed eta meets (101): thm1-o-restricted. For fixed clients and steps that is "
+           survives="Once T is so large that the prescribed eta meets (101): thm1-o-restricted. For fixed clients and "
+                    "steps that is "
                     "so from some T on.")
 any_eta = Symbols("eta")
 e1_symbolic = Local("E1 at any eta", two_clients(), ft.FedAvg(any_eta.eta, (1, 2), ft.Proximal(alpha=1)), ft.Full(),

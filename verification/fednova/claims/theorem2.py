@@ -201,8 +201,9 @@ def _smallest():
     return legs
 
 
-ft.finding("err-no-cap-thm2", kind="missing-hypothesis", breaks="thm2-as-printed", at=tuple(i.name for i in no_cap), check=_smallest,
-           script="witnesses/err_no_cap.py", step="'Under the same conditions as Theorem 1', among which (101) is not printed",
+ft.finding("err-no-cap-thm2", kind="missing-hypothesis", breaks="thm2-as-printed",
+           at=tuple(i.name for i in no_cap), check=_smallest, script="witnesses/err_no_cap.py",
+           step="'Under the same conditions as Theorem 1', among which (101) is not printed",
            reading="As in err-no-cap: the prescribed step at every T, equal clients, so w = p and (10) is twice eq 8.",
            survives="Once T is so large that the prescribed eta meets (101): thm2-corrected.")
 
@@ -266,15 +267,15 @@ same_sum = agree("two alike of three", scalar([1, 1, 2], [1, 1, -1], ["1/3", "1/
                  says="F_1 = F_2 differs from F_3, w = (1/6, 1/2, 1/3): the surrogate objective is F itself")
 
 
-@ft.claim("disc-only-two-cases", on=[*ordinary, common, same_sum],
-          finding="e10", at=("common minimiser", "two alike of three"), script="witnesses/e10.py",
-          step="w != p moves the minimiser only if sum (p_i - w_i) grad F_i(x_w) != 0; a common minimiser makes it 0 "
-               "for every w",
-          reading="Inconsistency: the surrogate's minimiser is not the true one; kappa^2 = 0 at the common minimiser, "
-                  "so Theorem 2's own floor vanishes. On the last instance, two alike of three clients, the two "
-                  "objectives are even the same function, which refutes the reading F~ = F too. The sentence says "
-                  "that it is absent only if w = p (printed as equal steps with the same solver, which we widen) or "
-                  "all local objectives are the same.",
+@ft.claim("disc-only-two-cases", on=[*ordinary, same_sum, common],
+          finding="e10", at=("two alike of three", "common minimiser"), script="witnesses/e10.py",
+          step="w != p gives another objective only if sum (p_i - w_i) F_i is no constant: two equal clients may share "
+               "one weight as they like",
+          reading="Consistency as Section 1 defines it, the surrogate objective 'equals to the true objective': with two alike "
+                  "of three clients it does, while w != p and the clients are not all identical. In the weaker sense of equal "
+                  "minimisers a common minimiser is a second example, and Theorem 2's own floor vanishes there, kappa^2 = "
+                  "0. The sentence says 'Only in these two special cases', w = p (printed as equal steps with the same "
+                  "solver, which we widen) and identical local functions.",
           survives="Both named cases avoid it; for a given pair w != p almost every choice of clients is "
                    "inconsistent. inconsistency-condition: the minimisers agree exactly when sum (p_i - w_i) grad "
                    "F_i(x_w) = 0.")

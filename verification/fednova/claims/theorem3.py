@@ -419,7 +419,8 @@ def theorem3_over(i, prefixes):
                            tries=100))
 def thm3_restricted(i):
     r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and
-    $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under (152) in every round,
+    $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under
+    (152) in every round,
     $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C.$$
@@ -440,7 +441,8 @@ varying = [
 
 
 @ft.claim("thm3-corrected", covers=over.NOISELESS, over=rounds_over(at_one_step(over.corrected(KINDS))),
-          certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite, common_noise, too_large],
+          certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite,
+              common_noise, too_large],
           needs=[*_needs(True), independent], bound=True,
           rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(False)),

@@ -342,13 +342,50 @@ def vrlsgd_mean(i):
             ft.at_most(high, ft.fraction(i.rate[1]), "spectral radius"))
 
 
-@ft.claim("susp-vr-subsumed",
-          reading="Undecided because 'of this form' has no definition for methods with memories: a correction built "
-                  "from the clients' last rounds is no combination of the current round's gradients G_i, but it is one "
-                  "of earlier rounds' gradients, and Section 4.1 does not say over which columns G_i ranges. The two "
-                  "readings decide the sentence in opposite ways.",
-          powerless="no instance is checked: the sentence has no precise reading that both sides could share")
+def _scaffold_change(i):
+    """(change of client 0 in one coded SCAFFOLD round, its raw gradients, its corrected ones) from the state's memories."""
+    before = state_at(i, i.x, c=i.c, ci=i.memory)
+    point, raw, corrected = np.array(i.x), [], []
+    for _ in range(i.taus[0]):
+        raw.append((i.problem.H[0] * point).sum(-1) - i.problem.b[0])
+        corrected.append(raw[-1] - np.array(i.memory)[0] + np.array(i.c))
+        point = point - i.eta * corrected[-1]
+    return coded_round(i, before), point - np.array(i.x), raw, corrected
+
+
+def _alone():
+    """One client of weight 1 with any memories: what the server keeps is the client's change."""
+    s = Symbols("eta h e x c m")
+    problem = ft.Quadratic.from_linear([[[s.h]]], [[s.e]])
+    return Local("SCAFFOLD, one client with any memories", problem, ft.Scaffold(s.eta, (3,)), ft.Full(), domain=s.field, x=[s.x],
+                 c=[s.c], memory=[[s.m]], says="curvature, e, model, memories and eta are symbols; three steps")
+
+
+def _at_its_minimiser():
+    s = Symbols("eta h x c m")
+    problem = ft.Quadratic([[[s.h]]], [[s.x]])
+    return Local("the same, one step from the client's own minimiser", problem, ft.Scaffold(s.eta, (1,)), ft.Full(), domain=s.field,
+                 x=[s.x], c=[s.c], memory=[[s.m]], says="the raw gradient vanishes")
+
+
+@ft.claim("susp-vr-subsumed", on=[_alone(), _at_its_minimiser()], powerless="one round's local steps from given "
+                                                                            "memories: the bugs of SCAFFOLD change "
+                                                                            "how memories are kept",
+          domain="SCAFFOLD with one client, every quadratic on the line, every memory and eta; three local steps, and one from the "
+                 "client's own minimiser",
+          reading="Section 4 names 'gradient tracking' among the local solvers of its framework and does not say over which "
+                  "columns G_i ranges. Both readings are decided: G_i of the corrected gradients g_i - c_i + c, and "
+                  "G_i of the gradients g_i of "
+                  "the round, as defined below (4). The theorems' proofs need E d_i = h_i, the second reading.")
 def vr_subsumed(i):
-    r"""Gradient tracking and variance-reduced methods (SCAFFOLD, VRL-SGD, Algorithm 2) fit the form
-    $\Delta_i=-\eta G_ia_i$."""
-    return []
+    r"""A round of SCAFFOLD fits $\Delta_i=-\eta G_ia_i$ with $a_i=(1,\dots,1)$ if $G_i$ holds the corrected gradients
+    $g_i-c_i+c$. If $G_i$ holds the gradients $g_i$ of the round, it fits with no $a_i$: where $g_i=0$ the change is
+    $\eta(c_i-c)$."""
+    after, change, raw, corrected = _scaffold_change(i)
+    moved = read(after.x).reshape(-1) - np.array(i.x)
+    legs = [ft.equal(moved, -i.eta * sum(corrected), "coded change = -eta times the sum of corrected gradients"),
+            ft.equal(change, moved, "the run beside it")]
+    if len(raw) == 1:
+        legs += [ft.equal(raw[0], [0 * i.eta], "the only gradient of the round is 0"),
+                 ft.equal(moved, i.eta * (np.array(i.memory)[0] - np.array(i.c)), "and the change is not: eta (c_i - c)")]
+    return legs
