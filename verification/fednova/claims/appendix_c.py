@@ -1,5 +1,4 @@
 """Appendix C: the steps of Theorem 1's proof, each checked on what one coded round really does."""
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -62,109 +61,6 @@ dominated = ft.Hypothesis("prefixes at most a", r"$b^{(k)}_{i,s}\le a_{i,s}$ (va
                           lambda i: (c.prefix_excess(i.solver, i.value, i.taus), ft.fraction(0)))
 
 
-def _signs(slots):
-    return np.array(list(itertools.product((-1, 1), repeat=slots)), dtype=object)[..., None]
-
-
-def _repeated(slots):
-    """One sign for the whole local run: unbiased at every fixed point, but not along the run."""
-    return np.array([[s] * slots for s in (-1, 1)], dtype=object)[..., None]
-
-
-# ---- lem2 -------------------------------------------------------------------------------------------------
-class Multiplicative(ft.Quadratic):
-    """Quadratic clients whose noise depends on the position: martingale differences that are not independent."""
-
-    def _gradient(self, who, y, sample):
-        exact = super()._gradient(who, y, None)
-        return exact if sample is None else exact + sample * (1 + y)
-
-
-def _noisy_client(name, solver, value, outcomes, says):
-    return Local(name, Multiplicative([[[2]]], [[3]]), ft.FedAvg(Fraction(1, 8), (3,), SOLVERS[solver](value)), ft.Full(),
-                 x0=[1], outcomes=outcomes, matrix=None, says=says)
-
-
-def _martingale(atoms):
-    """A sum S so far, and the next difference with `atoms` values whose conditional mean is zero; one entry."""
-    s = Symbols("S past", c=atoms - 1, v=atoms - 1)
-    c = [*s.c, 1 - sum(s.c)]
-    return ft.Instance(f"one more matrix, {atoms} values", domain=s.field, c=c, v=[*s.v, -f.dot(s.c, s.v) / c[-1]],
-                       matrix=True, says="any history, any conditional probabilities and values with conditional mean zero",
-                       **s.these("S past"))
-
-
-on_lem2 = [_martingale(2), _martingale(3), _martingale(4),
-        *(_noisy_client(f"noise along a local run, {s}", s, v, _signs, "noise proportional to 1 + y, independent signs")
-          for s, v in (("vanilla", None), ("proximal", Fraction(1, 2)), ("momentum", Fraction(1, 2)),
-                       ("decay", Fraction(3, 4)))),
-        _noisy_client("one sample for the whole run", "vanilla", None, _repeated,
-                      "the same sign in all three local steps")]
-
-
-@ft.claim("lem2", covers={"d": "all", "values": "2 to 4"},
-          on=on_lem2, rejects=SOLVER_BUGS,
-          needs=[ft.Hypothesis("martingale differences", r"$E[A_k\mid A_{k-1},\dots,A_1]=0$",
-                               lambda i: (_drift_of_noise(i), 0))],
-          domain="every history, conditional laws on 2, 3 and 4 values with any probabilities, every number of matrices "
-                 "by induction, every shape (the Frobenius norm adds up entries); exactly on the listed coded local runs")
-def lem2(i):
-    r"""If $E[A_k\mid A_{k-1},\dots,A_1]=0$, then $E\big\|\sum_{k=1}^\tau A_k\big\|_F^2=\sum_{k=1}^\tau E\|A_k\|_F^2$.
-    In a local run $A_k=a_k[g_i(y_k)-\nabla F_i(y_k)]$."""
-    if i.matrix:
-        # given the history, with sum S so far and E|S|^2 = past: one more difference adds its own second moment
-        value = sum(q * (i.S + v) * (i.S + v) for q, v in zip(i.c, i.v, strict=True))
-        own = sum(q * v * v for q, v in zip(i.c, i.v, strict=True))
-        return ft.induction(base=[(0 * i.past, 0 * i.past)], step=[(i.past + value - i.S * i.S, i.past + own)],
-                            over="number of matrices", label="E|S + A|^2 - |S|^2 is E|A|^2, whatever happened before")
-    r = one_round(i)
-    a = i.vectors[0]
-    exact = sum(v * g[:, 0] for v, g in zip(a, r.exact, strict=False))
-    total = (r.x - r.after) / i.eta - exact  # what the coded round accumulated beyond the exact gradients
-    return ft.equal(r.square(total), sum(map(r.square, _differences(i, r))), "accumulated noise of the coded round")
-
-
-def _one_sample():
-    """One sample for a whole local run: unbiased at every fixed point, so Assumption 2 holds, yet (61) fails."""
-    i = next(v for v in on_lem2 if v.name == "one sample for the whole run").but(problem=scalar([1], [0]), x0=[0])
-    r, a = one_round(i), f.a_vector("vanilla", 3)
-    noise = [g[:, 0] - h[:, 0] for g, h in zip(r.given, r.exact, strict=True)]
-    d, h = r.directions([a]), r.directions([a], "exact")
-    bound = sum(c.eq61(1, [ft.fraction(1)], [a], r.square(h[:, 0])).values())
-    return (ft.equal([abs(r.mean(v)[0]) for v in noise], [0, 0, 0], "each sample is unbiased at every fixed point"),
-            ft.equal([r.square(v) for v in noise], [1, 1, 1], "its variance is sigma^2 = 1"),
-            ft.at_most(3, r.square(sum(noise)), "lem2 would give E|sum of noise|^2 = 3 along the coded local run",
-                       strict=True),
-            ft.at_most(bound, r.square(d[:, 0]), "and eq 61 fails", strict=True))
-
-
-ft.finding("rem-a2-martingale", kind="remark", breaks="lem2", check=_one_sample,
-           reading="Assumption 2 as printed speaks of a fixed point x; it does not say that local steps use fresh "
-                   "samples.",
-           survives="With fresh samples at every local step the noise is a martingale difference and lem2 applies.")
-
-
-def _differences(i, r):
-    """A_k = a_k (g(y_k) - grad F(y_k)) for every listed outcome: (batch, d) per step."""
-    a = i.vectors[0]
-    return [v * (g[:, 0] - h[:, 0]) for v, g, h in zip(a, r.given, r.exact, strict=False)]
-
-
-def _drift_of_noise(i):
-    """Largest |E[A_k | A_1 .. A_{k-1}]| over k and histories; 0 by construction where everything is a symbol."""
-    if i.matrix:
-        mean = f.dot(i.c, i.v)
-        return ft.fraction(0) if mean == 0 else ft.fraction(1)
-    worst, past = ft.fraction(0), {}
-    for A in _differences(i, one_round(i)):
-        groups = {}
-        for at, v in enumerate(A[:, 0]):
-            groups.setdefault(past.get(at, ()), []).append(ft.fraction(v))
-            past[at] = (*past.get(at, ()), ft.fraction(v))
-        worst = max(worst, *(abs(sum(g)) / len(g) for g in groups.values()))
-    return worst
-
-
 ONE_ROUND = {"sigma": "1/2", "rounds": 1, "x0": [2, 2]}
 solvers = [
     surrogate("vanilla", plane(), (1, 2, 4), "1/50", **ONE_ROUND),
@@ -178,7 +74,7 @@ proximal = [surrogate(f"proximal, alpha={alpha}", plane(), (1, 2, 4), "1/50", "p
             for alpha in ("1/2", 1)]
 
 # in numbers what the others prove in symbols
-ft.illustrate([*on_lem2, *proximal, *solvers[:4]])
+ft.illustrate([*proximal, *solvers[:4]])
 
 
 # ---- eq 56, eq 69: everything a symbol --------------------------------------------------------------------

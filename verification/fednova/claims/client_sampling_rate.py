@@ -186,8 +186,12 @@ class CommonSampled(CommonNoise, Sampled):
 
 common_noise = shared("noise shared by 64 clients", ft.FedNova(Fraction(1, 13), (1,) * 64, averaging="plain", tau_eff=1), q=64,
                       law=ft.WithReplacement(64), kind=CommonSampled, shared=0, part="round", gap=Fraction(0))
+over_the_server_condition = sampled("Theorem 1's conditions, one draw", scalar([1, "-9/10"], [0, 0]), (1, 1), "1/100", 1,
+    tau_eff=50,
+                                    rounds=400, x0=[1], kappa2=Fraction(0), says="one client of two in each round, from x0 = 1")
 too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3, x0=[2, 2])
-_everywhere = [*solvers, *one_per_term, many_kinked, half_proximal, e1_crowd, e1_small, common_noise, too_large]
+_everywhere = [*solvers, *one_per_term, many_kinked, half_proximal, e1_crowd, e1_small, common_noise,
+    over_the_server_condition, too_large]
 
 
 @ft.claim("cor3-explicit-as-printed", on=_everywhere,

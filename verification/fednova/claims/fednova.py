@@ -274,7 +274,8 @@ free = Symbols("root q tau tau_eff L sigma2 kappa2 gap B C")
     domain="every q, tau_eff, tau, T, L, sigma, kappa, B, C, gap (substitution as an identity with root^2 = q tau T)")
 def cor3_o_corrected(i):
     r"""Substituting $\eta=\sqrt{q/(\tilde\tau T)}$ into the explicit bound (182) gives the second term
-    $8L(\sigma^2+3\kappa^2)\,\tau_{\rm eff}/\sqrt{q\tilde\tau T}$: local steps do not reduce sampling noise."""
+    $8L(\sigma^2+3\kappa^2)\,\tau_{\rm eff}/\sqrt{q\tilde\tau T}$, in place of the printed
+    $(\tau_{\rm eff}/\tilde\tau)/\sqrt{q\tilde\tau T}$."""
     if i.problem is None:
         explicit = f.cor3_explicit(i.q / i.root, i.L, i.sigma2, i.kappa2, i.gap, i.tau_eff,
                                    i.root * i.root / (i.q * i.tau), i.q, i.B, i.C)

@@ -137,3 +137,8 @@ def cor3(eta, L, sigma2, kappa2, gap, tau_eff, T, q, B, C):
     """Right-hand side of eq 182; T None means T -> infinity."""
     terms = f.cor3_explicit(eta, L, sigma2, kappa2, gap, tau_eff, 1 if T is None else T, q, B, C)
     return terms if T is not None else terms | {"start": 0 * gap}
+
+
+def prescribed_eta_square(q, mean_steps, T):
+    """eta^2 = q/(tau T) of Corollary 3."""
+    return q / (mean_steps * T * Fraction(1))

@@ -60,6 +60,11 @@ def corollary1(root, L, sigma2, kappa2, gap, taus, longest, m=None):
 # ---- Corollary 2 ------------------------------------------------------------------------------------------
 
 
+def eq138(alpha, root, m, taubar, T):
+    """The three terms of (138) with all constants 1; root = sqrt(m taubar T)."""
+    return {"start": alpha * taubar / root, "noise": 1 / root, "drift": m / (alpha**2 * taubar * T)}
+
+
 def relaxed(alpha, u, v, W):
     """The relaxed FedProx bound (138) with m = u^2, tau = v^2, T = W^6, as three terms."""
     root = u * v * W**3
