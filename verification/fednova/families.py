@@ -1,5 +1,6 @@
 """Families of admissible instances for counter-example searches; hypothesis draws, shrinks and stops."""
 from fractions import Fraction
+from math import inf
 
 import fltheory as ft
 from verification.fednova import formulas as f
@@ -15,13 +16,33 @@ def _fraction(draw, low, high):
     return ft.fraction(draw(st.fractions(low, high, max_denominator=8)))
 
 
-def _setting(draw, n):
+MANY, LONG, TINY = 64, 50, Fraction(1, 1000)     # clients, local steps and steps at the ends of a search
+CAP = Fraction(28867, 100000)                    # eta L max |a_i|_1 at the drift part of (101), beta^2 = 1, rounded down
+BASE = ({"n": 1, "tau": 1, "kind": "even", "rounds": 1}, {"n": MANY, "tau": 1, "rounds": None, "kind": "even"},
+        {"n": 2, "tau": LONG, "rounds": 1, "kind": "even"}, {"n": 2, "share": TINY, "kind": "even"},
+        {"n": 2, "tau": 3, "kind": "noise", "rounds": None}, {"n": 2, "kind": "drift", "rounds": None},
+        {"n": 2, "tau": 2, "kind": "concave", "share": Fraction(1, 20)}, {"n": 2, "kind": "uneven", "share": Fraction(1, 8)})
+
+
+def at(share, tau=2, solver="vanilla", **more):
+    """A corner at this eta L max |a_i|_1, with equal steps."""
+    return {"n": 2, "tau": tau, "solver": solver, "share": ft.fraction(share), "kind": "even"} | more
+
+
+CORNERS = (*BASE, {**BASE[1], "share": CAP}, {"n": 2, "share": CAP, "kind": "even"}, at("1/2"))
+ONE_ROUND = tuple({**c, "rounds": 1} for c in (*BASE, at("1/2")))   # rounds from any start
+ENDS = {"clients": (1, MANY), "local steps": (1, LONG), "rounds": (1, inf), "noise against drift": (0, 1), "curvature": (-1, 1),
+        "weight": (Fraction(1, 100), 1)}
+ROUND_ENDS = {k: v for k, v in ENDS.items() if k != "rounds"}
+
+
+def _setting(draw, n, tau=None, solver=None, share=None):
     """Steps, solver with its parameter, and the share of the largest admissible step."""
-    taus = tuple(draw(st.integers(1, 5)) for _ in range(n))
-    solver = draw(st.sampled_from(sorted(SOLVERS)))
+    taus = tuple(tau or draw(st.integers(1, 5)) for _ in range(n))
+    solver = solver or draw(st.sampled_from(sorted(SOLVERS)))
     ranges = {"proximal": (0, 1), "momentum": (0, Fraction(7, 8)), "decay": (Fraction(1, 2), 1)}
     value = _fraction(draw, *ranges[solver]) if solver in ranges else None
-    return taus, solver, value, draw(st.sampled_from([Fraction(1, 8), Fraction(1, 4), Fraction(1, 2)]))
+    return taus, solver, value, share or draw(st.sampled_from([Fraction(1, 8), Fraction(1, 4), CAP, Fraction(1, 2)]))
 
 
 def weights(draw, n):
@@ -29,25 +50,35 @@ def weights(draw, n):
     return [Fraction(v, sum(parts)) for v in parts]
 
 
-def quadratics(draw):
-    """Random quadratics (some with a concave client), any solver, with and without noise."""
-    n, d = draw(st.integers(2, 3)), draw(st.integers(1, 2))
+def clients(draw, n=None, kind=""):
+    """(quadratics, some with a concave client; noise; start; words). kind: "even" (curvatures near 1), "equal" (all 1), "noise" (no
+    drift), "drift" (no noise, curvatures 1 and 1/2), "concave" (curvatures 1 and -1), "uneven" (weights 99 to 1)."""
+    n, d = n or draw(st.integers(2, 3)), 1 if kind else draw(st.integers(1, 2))
     numbers, H = st.integers(-3, 3), []
-    for _ in range(n):
+    for _ in range(0 if kind else n):
         diagonal = [draw(st.integers(-1, 4)) for _ in range(d)]
         off = draw(st.integers(-1, 1))
         H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
-    e = [[draw(numbers) for _ in range(d)] for _ in range(n)]
-    problem = ft.Quadratic.from_linear(H, e, weights(draw, n))
-    taus, solver, value, share = _setting(draw, n)
-    rounds, sigma = draw(st.sampled_from([1, 2, 5, None])), draw(st.sampled_from([0, 1]))
-    x0 = [draw(numbers) for _ in range(d)]
+    last = {"concave": -1, "drift": Fraction(1, 2), "noise": 1, "equal": 1}.get(kind) or Fraction(draw(st.integers(1, 2)), 2)
+    H = H or [[[1]]] * (n - 1) + [[[last]]]
+    e = [[0 if kind == "noise" or k > 3 else draw(numbers) for _ in range(d)] for k in range(n)]
+    p = [Fraction(99, 100), Fraction(1, 100)] if kind == "uneven" else [Fraction(1, n)] * n if kind and kind != "concave" else None
+    p = [Fraction(3, 4), Fraction(1, 4)] if kind == "concave" else p or weights(draw, n)
+    sigma = {"noise": 1, "drift": 0}[kind] if kind in ("noise", "drift") else draw(st.sampled_from([0, 1]))
+    return ft.Quadratic.from_linear(H, e, p), sigma, [0 if kind == "noise" else draw(numbers) for _ in range(d)], f"H={H}, e={e}"
+
+
+def quadratics(draw, n=None, tau=None, solver=None, share=None, rounds=0, kind=""):
+    """Random quadratics, any solver, with and without noise."""
+    problem, sigma, x0, said = clients(draw, n, kind)
+    taus, solver, value, share = _setting(draw, problem.n, tau, solver, share)
+    rounds = draw(st.sampled_from([1, 2, 5, None])) if rounds == 0 else rounds
     L = ft.fraction(problem.constants.L)
     if L == 0:
         return None
     eta = share / (L * max(f.norm1(f.a_vector(solver, t, value)) for t in taus))
     return surrogate("random quadratic", problem, taus, eta, solver, value, sigma, rounds, x0,
-                     says=f"H={H}, e={e}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
+                     says=f"{said}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={rounds}, x0={x0}")
 
 
 def hubers(draw):

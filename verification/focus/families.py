@@ -37,14 +37,24 @@ def share(draw):
     return draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 10), Q(1, 100)]))
 
 
+MANY, LONG, TINY = 20, 100, Q(1, 1000)  # clients, local steps and share of the cap at the ends of a search
+CORNERS = ({"n": MANY, "tau": 1, "pick": lambda draw, n: ft.Uniform(1)}, {"n": 2, "tau": LONG, "size": Q(1)},
+           {"n": 2, "tau": 1, "size": TINY}, {"n": 2, "d": 2, "top": Q(1000)},
+           {"n": 2, "pick": lambda draw, n: ft.Weighted(1, (99, 1))})
+ENDS = {"clients": (2, MANY), "local steps": (1, LONG), "step over its cap": (TINY, 1), "condition number": (1, 1000),
+        "averaging weight": (Q(1, 100), Q(99, 100))}
+EVEN_CORNERS, EVEN_ENDS = CORNERS[:-1], {k: v for k, v in ENDS.items() if k != "averaging weight"}
+
+
 def quadratics(pick, steps, start=False):
     """Equal Hessians on the line or in the plane, random minimisers."""
-    def build(draw):
-        n, d, tau = draw(st.integers(2, 3)), draw(st.integers(1, 2)), draw(st.sampled_from(steps))
-        top = draw(st.sampled_from([Q(1), Q(4), Q(1, 10), Q(40)]))
+    def build(draw, n=None, d=None, tau=None, top=None, size=None, pick=pick):
+        n, d = n or draw(st.integers(2, 3)), d or draw(st.integers(1, 2))
+        tau = tau or draw(st.sampled_from(steps))
+        top = top or draw(st.sampled_from([Q(1), Q(4), Q(1, 10), Q(40)]))
         H = [[[Q(1)]], [[1, 0], [0, top]]][d - 1]
         c = [[draw(st.integers(-5, 5)) for _ in range(d)] for _ in range(n)]
-        eta = largest_step(max(Q(1), top if d == 2 else Q(1)), tau, share(draw))
+        eta = largest_step(max(Q(1), top if d == 2 else Q(1)), tau, size or share(draw))
         extra = {"x0": [draw(st.integers(-5, 5)) for _ in range(d)]} if start else {}
         return floor("random equal Hessians", H, c, pick(draw, n), eta, tau, **extra)
     return build

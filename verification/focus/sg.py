@@ -12,16 +12,16 @@ def square_root_step(i, factor):
 
 
 local = ft.Hypothesis("local steps", r"$\eta\le q_{\min}^{3/2}/(8\sqrt2L(\tau-1))$, squared",
-                      lambda i: square_root_step(i, 128 * i.L ** 2 * (i.tau - 1) ** 2))
+                      lambda i: square_root_step(i, 128 * i.L ** 2 * (i.tau - 1) ** 2), cap=2)
 participation = ft.Hypothesis("participation", r"$\eta\le q_{\min}^{3/2}/(4L\sqrt{6N})$, squared",
-                              lambda i: square_root_step(i, 96 * i.L ** 2 * i.n))
+                              lambda i: square_root_step(i, 96 * i.L ** 2 * i.n), cap=2)
 weights = ft.Hypothesis("smallest averaging weight", r"$q_{\min}$", lambda i: (i.q, min(i.law.averaging_weights(i.n))))
 never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (1, sum(i.law.averaging_weights(i.n))))
 theorem4 = [ft.Hypothesis("strongly convex step", r"$\eta\cdot3N(16L^2/\mu+\mu/2)\le2q_{\min}$",
-                                lambda i: (i.eta * 3 * i.n * (16 * i.L ** 2 / i.mu + i.mu / 2), 2 * i.q)),
+                                lambda i: (i.eta * 3 * i.n * (16 * i.L ** 2 / i.mu + i.mu / 2), 2 * i.q), cap=1),
                   participation, local,
                   ft.Hypothesis("local drift", r"$\eta\cdot128(\tau-1)^2L^2N\le\mu$",
-                                lambda i: (i.eta * 128 * (i.tau - 1) ** 2 * i.L ** 2 * i.n, i.mu)), weights, never_empty]
+                                lambda i: (i.eta * 128 * (i.tau - 1) ** 2 * i.L ** 2 * i.n, i.mu), cap=1), weights, never_empty]
 
 
 def errors(i, rounds):

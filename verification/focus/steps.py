@@ -13,13 +13,13 @@ from verification.focus.instances import line, plane, st
 
 def squared(name, text, bound):
     """A step condition with both sides squared: eta^2 against bound(i)."""
-    return ft.Hypothesis(name, text, lambda i: (ft.fraction(i.eta) ** 2, bound(i)))
+    return ft.Hypothesis(name, text, lambda i: (ft.fraction(i.eta) ** 2, bound(i)), cap=2)
 
 
 convex = ft.Hypothesis("strongly convex clients", r"$0<\mu$", lambda i: (0, i.mu), strict=True)
 smooth = ft.Hypothesis("smooth clients", r"$|\nabla^2f_i|\le L$, both signs", lambda i: (abs(i.mu), i.L))
 participation = ft.Hypothesis("participation", r"$0<q_{\min}$", lambda i: (0, i.q), strict=True)
-half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * i.L * (i.tau - 1) * i.eta, 1))
+half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * i.L * (i.tau - 1) * i.eta, 1), cap=1)
 nonconvex = squared("steps of Theorem 1 (25)", r"$\eta\le\min\{1/(2L(\tau-1)),q^{3/2}/(8L\sqrt N),q/(16L\sqrt{2N}),1/(4LN)\}$, "
                                                "squared",
                     lambda i: f.admissible(f.steps_nonconvex(i.n, i.L, i.q, i.tau)))
@@ -84,22 +84,41 @@ RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k
          "pl-tied": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau)] if k.beta > 0
                                else None),
          "eq123": lambda k: [(1 / (4 * k.L * k.N)) ** 2, None if k.tau == 1 else (1 / (2 * k.L * (k.tau - 1))) ** 2]}
+MANY, LONG, TINY = 20, 100, Q(1, 1000)   # clients, local steps and share of the cap at the ends of a search
+ENDS = {"clients": (1, MANY), "local steps": (1, LONG), "step over its cap": (TINY, 1), "averaging weight": (Q(1, 100), 1)}
+CONVEX_ENDS = ENDS | {"condition number": (1, 1000)}
+CONCAVE_ENDS = ENDS | {"curvature": (-1, 1)}
+
+
+def corners(least=1, many=MANY, **more):
+    """The ends of `quadratics`, one at a time, and many clients of which one takes part at the largest step."""
+    single = [{"n": least, "tau": 1, "law": "all"}, {"n": many, "tau": 1, "law": "one", "share": 1}, {"tau": LONG, "share": 1},
+              {"n": least, "share": TINY, "law": "rare"}]
+    return (*single, *({name: v} for name, values in more.items() for v in values))
+
+
 LAWS = {"all": lambda n: ft.Full(), "one": lambda n: ft.Uniform(1), "all but one": lambda n: ft.Uniform(max(n - 1, 1)),
         "Bernoulli": lambda n: ft.Bernoulli(["1/2", "1/5", "9/10", "1/3"][:n], "redraw"),
-        "with empty rounds": lambda n: ft.Bernoulli(["1/2", "1/5", "9/10", "1/3"][:n])}
+        "with empty rounds": lambda n: ft.Bernoulli(["1/2", "1/5", "9/10", "1/3"][:n]),
+        "rare": lambda n: ft.Bernoulli([Q(1, 100)] * n)}
 
 
-def draw_law(draw, n):
-    return LAWS[draw(st.sampled_from(sorted(LAWS)))](n)
+def draw_law(draw, n, law=None):
+    return LAWS[draw(st.sampled_from(sorted(set(LAWS) - {"rare"}))) if law is None else law](n)
 
 
 def quadratics(rule, curvatures=(1, 6), taus=(1, 2, 5, 12), least=1, started=False, **extra):
     """Random quadratics of dimension 1 (sometimes 2), any law, every state."""
 
-    def build(draw):
-        n, d = draw(st.integers(least, 4)), draw(st.sampled_from([1, 1, 1, 2]))
-        n, whole = (n if d == 1 else 2), st.integers(*curvatures)
-        diagonal = [[draw(whole) for _ in range(d)] for _ in range(n)]
+    def build(draw, n=None, tau=None, law=None, share=None, spread=None):
+        """spread: all curvatures 1 but the last, which is this."""
+        d = 1 if n or spread else draw(st.sampled_from([1, 1, 1, 2]))
+        n, whole = n or (draw(st.integers(least, 4)) if d == 1 else 2), st.integers(*curvatures)
+        diagonal = [[draw(whole) for _ in range(d)] for _ in range(n if n <= 4 else 2)]
+        diagonal = [diagonal[0]] * (n - 2) + diagonal if n > 4 else diagonal
+        if spread:
+            n = max(n, 2 if spread > 0 else 3)
+            diagonal = [[1]] * (n - 1) + [[spread]]
         H = [[[v]] if d == 1 else [[v, 0], [0, w]] for v, *rest in diagonal for w in (rest or [0])]
         if d == 2:  # turn the last client, so that curvatures do not commute
             a, b = diagonal[-1]
@@ -113,8 +132,9 @@ def quadratics(rule, curvatures=(1, 6), taus=(1, 2, 5, 12), least=1, started=Fal
             if s == 0:
                 return None
         start = {"x0": [1] * d} if started else {}
-        return largest(rule, "random quadratic", problem, draw_law(draw, n), draw(st.sampled_from(taus)),
-                                  draw(st.sampled_from(["1", "1/2", "1/20"])), **extra, **start)
+        share = draw(st.sampled_from(["1", "1/2", "1/20"])) if share is None else share
+        return largest(rule, "random quadratic", problem, draw_law(draw, n, law), tau or draw(st.sampled_from(taus)), share,
+                       **extra, **start)
 
     return build
 
@@ -166,7 +186,8 @@ def hubers(rule, reg=("0", "1/4"), taus=(1, 2, 4), least=1):
 
 def searched(rule, curvatures, regs, least=1, tries=120, **options):
     """Quadratics over every state, and Huber clients at random states."""
-    return ft.Search((ft.Family("random quadratics, every state", quadratics(rule, curvatures, least=least, **options)),
+    ends = corners(least, spread=(1, 1000) if curvatures[0] > 0 else (-1, 1))
+    return ft.Search((ft.Family("random quadratics, every state", quadratics(rule, curvatures, least=least, **options), ends),
                       ft.Family("Huber clients, random states", hubers(rule, regs, least=least))), tries=tries)
 
 

@@ -121,7 +121,7 @@ class ClaimVerdict:
             counts=dict(Counter(v.status for v in (*self.instances, *self.over))),
             looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, proof=self.proof,
             powerless=self.powerless, powerless_reason=c.powerless, reached=self.reach.reached() if self.reach else [],
-            tightest=self.reach.tightest() if self.reach and c.kind in UNIVERSAL else None,
+            tightest=self.reach.tightest() if self.reach and (c.ends or c.kind in UNIVERSAL) else None,
             dimensional=self.dimensional, seconds=round(self.seconds, 3))
 
     def record(self) -> dict:

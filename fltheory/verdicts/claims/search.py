@@ -24,7 +24,7 @@ from fltheory.verdicts.records import Searched
 
 _LOG = logging.getLogger(__name__)
 LARGEST = 1_000_000  # tries per family where only a deadline is given
-AT_AN_END = 3        # draws of what a corner leaves free
+AT_AN_END = 2        # draws of what a corner leaves free: the simplest, and one at random
 
 
 @dataclass(frozen=True)

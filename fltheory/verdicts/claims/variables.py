@@ -53,8 +53,19 @@ def _probability(i):
     return Fraction(size, n) if isinstance(size, int) and type(law).__name__ == "Uniform" else law.inclusion(n)
 
 
+def _curvatures(i):
+    """(mu, L) of the stated problem, or as numbers of the instance where it is about a whole class."""
+    return (i.extra["mu"], i.extra["L"]) if i.stated.problem is None else (i.stated.mu, i.stated.L)
+
+
 def _condition(i):
-    return i.L / i.mu if i.mu > 0 else None
+    mu, L = _curvatures(i)
+    return L / mu if mu > 0 else None
+
+
+def _curvature(i):
+    mu, L = _curvatures(i)
+    return mu / L if L else None
 
 
 def _noise_share(i):
@@ -75,7 +86,7 @@ CATALOGUE = {
     "participation": _probability,                              # probability that a client takes part in a round
     "averaging weight": lambda i: i.stated.law.averaging_weights(i.n),
     "condition number": _condition,                             # L/mu, of strongly convex instances
-    "curvature": lambda i: i.mu / i.L if i.L else None,         # mu/L: below 0 where a client is not convex
+    "curvature": _curvature,                                    # mu/L: below 0 where a client is not convex
     "noise": lambda i: i.sigma,
     "noise against drift": _noise_share,                        # 0: no noise; 1: equal gradients at the start
     "weight": lambda i: i.p,                                    # data weights: the least and the largest
@@ -119,7 +130,7 @@ def span(variable, instance, hypotheses=()) -> tuple | None:
     read = variable.read if isinstance(variable, Variable) else CATALOGUE[variable]
     try:
         found = [v for v in map(_plain, _flat(read(instance))) if v is not None]
-    except (AttributeError, TypeError, FLTheoryError):  # the instance has no such part, or holds symbols
+    except (AttributeError, KeyError, TypeError, FLTheoryError):  # the instance has no such part, or holds symbols
         return None
     return (min(found), max(found)) if found else None
 

@@ -24,7 +24,12 @@ def noisy_hubers(draw):
     return i.but(noise=Fraction(1 if noisy else 0), says=f"{i.says}, sigma={int(noisy)}")
 
 
-families_of_rounds = (ft.Family("quadratic", families.quadratics), ft.Family("Huber with noise", noisy_hubers))
+
+def families_of_rounds(*corners):
+    """One round; corners: beside those that every claim visits."""
+    return (ft.Family("quadratic", families.quadratics, (*families.ONE_ROUND, *corners)),
+            ft.Family("Huber with noise", noisy_hubers))
+
 
 
 def mixed(w, directions):
@@ -50,11 +55,11 @@ def _largest_drift_constant(i):
 nonnegative_a = ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(map(min, i.vectors))))
 bounded_below = ft.Hypothesis("bounded below", r"$\widetilde F_{\inf}>-\infty$", lambda i: (0, theorem(i)["gap"]))
 server_cap = ft.Hypothesis("server step", r"$\tau_{\rm eff}\eta L\le\frac12$",
-                           lambda i: (i.eta * theorem(i)["tau_eff"] * i.L, ft.fraction("1/2")))
+                           lambda i: (i.eta * theorem(i)["tau_eff"] * i.L, ft.fraction("1/2")), cap=1)
 small_drift = ft.Hypothesis("D below 1", r"$D=4\eta^2L^2C<1$",
                             lambda i: (c.D(i.eta, i.L, _largest_drift_constant(i)), ft.fraction(1)),
-                            strict=True)
-small_prefix_drift = ft.Hypothesis("D' below 1", r"$D'=4\eta^2L^2C'<1$", strict=True,
+                            strict=True, cap=2)
+small_prefix_drift = ft.Hypothesis("D' below 1", r"$D'=4\eta^2L^2C'<1$", strict=True, cap=2,
                                    sides=lambda i: (c.D(i.eta, i.L,
                                                         c.prefix_constant(i.solver, i.value, i.taus)), ft.fraction(1)))
 dominated = ft.Hypothesis("prefixes at most a", r"$b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay, momentum)",
@@ -140,7 +145,8 @@ def eq64_over(i):
           rejects=[*SOLVER_BUGS, bugs.uniform_weights, bugs.normaliser_missing],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, noise_only, drift_only, exact_gradients, common_noise,
               large_step],
-          search=ft.Search(families_of_rounds, tries=120))
+          search=ft.Search(families_of_rounds(), tries=120),
+          ends=families.ROUND_ENDS | {"step over its cap": (families.TINY * 4, 1)})
 def eq61_64(i):
     r"""With noise independent across clients
     $E\|\sum_iw_id_i\|^2\le2\sigma^2\sum_i\frac{w_i^2\|a_i\|_2^2}{\|a_i\|_1^2}+2E\|\sum_iw_ih_i\|^2$, and if
@@ -170,7 +176,8 @@ ft.finding("err-common-noise-eq61", kind="missing-hypothesis", breaks="eq61-64",
 @ft.claim("eq68", proof=local_run.bias, meaning=lambda i: numbers.local_runs(i, True), domain=local_run.DOMAIN, covers={"n": "none"},
           needs=[nonnegative_a], bound=True, rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, exact_gradients],
-          search=ft.Search(families_of_rounds, tries=120))
+          search=ft.Search(families_of_rounds(), tries=120),
+          ends=families.ROUND_ENDS)
 def eq68(i):
     r"""For every solver with $a_{i,k}\ge0$:
     $E\|\nabla F_i(x)-h_i\|^2\le\frac{L^2}{\|a_i\|_1}\sum_{k<\tau_i}a_{i,k}E\|x-y_k\|^2$."""
@@ -297,7 +304,8 @@ def eq85_as_printed(i):
           domain=local_run.DOMAIN, over=one_client(over.DOMINATED, False), certify=lambda i: eq85_over(i, False),
           needs=[nonnegative_a, dominated, small_drift], bound=True, rejects=SOLVER_BUGS,
           on=[*solvers, *kinked, noise_only, exact_gradients, err_eq85, beyond],
-          search=ft.Search(families_of_rounds, tries=150))
+          search=ft.Search(families_of_rounds(families.at("7068/10000", rounds=1)), tries=150),
+          ends=families.ROUND_ENDS | {"step over its cap": (families.TINY * 4, 1)})
 def eq85_restricted(i):
     r"""For vanilla SGD, step decay and momentum, whose prefix coefficients satisfy $b^{(k)}_{i,s}\le a_{i,s}$, and
     $D<1$:
@@ -313,7 +321,8 @@ def eq85_restricted(i):
           rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, err_eq85, err_eq85_noise, noise_only,
               exact_gradients, beyond],
-          search=ft.Search(families_of_rounds, tries=150))
+          search=ft.Search(families_of_rounds(families.at("9995/10000", rounds=1)), tries=150),
+          ends=families.ROUND_ENDS | {"step over its cap": (families.TINY * 4, 1)})
 def eq85_corrected(i):
     r"""For every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ and
     $D'=4\eta^2L^2\max_{i,k}\big(\sum_sb^{(k)}_{i,s}\big)^2<1$:

@@ -1,5 +1,6 @@
 """Appendix G: Corollary 3's explicit bound under client sampling."""
 from fractions import Fraction
+from math import inf, sqrt
 
 import numpy as np
 
@@ -9,7 +10,10 @@ from verification.fednova import formulas as f
 from verification.fednova import over
 from verification.fednova.claims.client_sampling import Sampled, sampled
 from verification.fednova.claims.client_sampling_round import (
+    CORNERS,
+    ENDS,
     EVERY,
+    STEP,
     drawn_over,
     family,
     finite,
@@ -82,6 +86,17 @@ def right_side(i, corrected):
     _, B, C = abc(i, corrected)
     return ft.Terms(**c.cor3(i.eta, i.L, i.sigma**2, kappa2(i, largest_beta2(i, corrected)), gap(i), i.tau_eff, i.rounds,
                              i.q, B, C))
+
+
+def step_share(corrected):
+    """The largest share that a step uses of the conditions on the server step and on D, at beta^2 = 1."""
+    def read(i):
+        D = 4 * (i.eta * i.L) ** 2 * abc(i, corrected)[2]
+        return max(float(STEP.read(i)), sqrt(13 * D))
+    return ft.Variable(STEP.name, read)
+
+
+COR3_CORNERS = (*CORNERS, *({**CORNERS[k], "T": T} for k, T in ((0, 1), (5, None), (6, None))))
 
 
 def left_side(i):
@@ -250,8 +265,8 @@ def cor3_over(i, corrected):
 @ft.claim("cor3-explicit-restricted", covers=over.NOISELESS, over=drawn_over(cor3_step(False), over.DOMINATED),
           certify=lambda i: cor3_over(i, False), on=[*solvers, *one_per_term, many_kinked, half_proximal, common_noise, too_large],
           needs=[*_needs(False, prefixes=True), independent], bound=True, rejects=_cor3_bugs,
-          search=ft.Search((ft.Family("quadratic", cor3_quadratics), ft.Family("Huber", cor3_hubers)),
-                           tries=120))
+          search=ft.Search((ft.Family("quadratic", cor3_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_hubers)),
+                           tries=120), ends=ENDS | {"rounds": (1, inf), step_share(False): (Fraction(1, 20), 1)})
 def cor3_restricted(i):
     r"""With noise independent across runs, under the conditions of (182), for solvers whose prefixes satisfy
     $b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay,
@@ -268,9 +283,8 @@ cor3_any_quadratics, cor3_any_hubers = family(False, EVERY, [1, 3, None]), famil
 @ft.claim("cor3-explicit-corrected", covers=over.NOISELESS, over=drawn_over(cor3_step(True)),
           certify=lambda i: cor3_over(i, True), on=_everywhere,
           needs=[*_needs(True), independent], bound=True, rejects=_cor3_bugs,
-          search=ft.Search((ft.Family("quadratic", cor3_any_quadratics),
-                            ft.Family("Huber", cor3_any_hubers)),
-                           tries=120))
+          search=ft.Search((ft.Family("quadratic", cor3_any_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_any_hubers)),
+                           tries=120), ends=ENDS | {"rounds": (1, inf), step_share(True): (Fraction(1, 20), 1)})
 def cor3_corrected(i):
     r"""With noise independent across runs, for every linear solver with non-negative prefix coefficients (182) holds with
     $B'=\sum_ip_i\max_k\sum_s(b^{(k)}_{i,s})^2$ and $C'=\max_i\max_k\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$

@@ -13,6 +13,7 @@ from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import plane, scalar
 
 st = families.st
+MANY = 16  # clients at the ends of a search
 
 
 def kappa2(i, beta2):
@@ -65,16 +66,6 @@ class Enumerated(Sampled):
         return total / self.rounds
 
 
-def _quadratic(draw):
-    n, d = draw(st.integers(2, 3)), draw(st.integers(1, 2))
-    H = []
-    for _ in range(n):
-        diagonal, off = [draw(st.integers(-1, 4)) for _ in range(d)], draw(st.integers(-1, 1))
-        H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
-    e = [[draw(st.integers(-3, 3)) for _ in range(d)] for _ in range(n)]
-    return ft.Quadratic.from_linear(H, e, families.weights(draw, n)), None, f"H={H}, e={e}"
-
-
 def _huber(draw):
     """(problem, kappa^2 admissible for every beta^2 >= 1, text): data gradients are at most delta sum |u|."""
     n = draw(st.integers(2, 3))
@@ -90,33 +81,35 @@ RANGES = {"proximal": (Fraction(0), Fraction(1)), "momentum": (Fraction(0), Frac
           "decay": (Fraction(1, 2), Fraction(1))}
 
 
-def _setting(draw, n, names):
+def _setting(draw, n, names, tau=None, solver=None, q=None):
     """Steps, solver with its parameter, sample size."""
-    taus, solver = tuple(draw(st.integers(1, 4)) for _ in range(n)), draw(st.sampled_from(sorted(names)))
+    taus, solver = tuple(tau or draw(st.integers(1, 4)) for _ in range(n)), solver or draw(st.sampled_from(sorted(names)))
     value = ft.fraction(draw(st.fractions(*RANGES[solver], max_denominator=8))) if solver in RANGES else None
-    return taus, solver, value, draw(st.integers(1, 2))
+    return taus, solver, value, q or draw(st.integers(1, 2))
 
 
-def _step(draw, problem, taus, solver, value):
+def _step(draw, problem, taus, solver, value, share=None):
     """(eta, tau_eff) at a drawn share of what the step conditions allow."""
     L = ft.fraction(problem.constants.L)
     longest = max(f.norm1(f.a_vector(solver, t, value)) for t in taus)
-    share = draw(st.sampled_from([Fraction(1, 12), Fraction(1, 30), Fraction(1, 100)]))
-    tau_eff = draw(st.sampled_from([Fraction(1, 1000), Fraction(1), longest]))
+    tau_eff = draw(st.sampled_from([Fraction(1, 1000), Fraction(1), longest])) if share is None else longest
+    share = share or draw(st.sampled_from([Fraction(1, 12), Fraction(1, 30), Fraction(1, 100)]))
     return (share / (L * longest), tau_eff) if L else (None, None)
 
 
-def _build(draw, huber, names, rounds, free_step=False):
-    problem, kappa2, text = (_huber if huber else _quadratic)(draw)
-    taus, solver, value, q = _setting(draw, problem.n, names)
-    eta, tau_eff = _step(draw, problem, taus, solver, value)
+def _build(draw, huber, names, rounds, free_step=False, n=None, kind="", share=None, T=0, beta2=None, **setting):
+    if huber:
+        problem, kappa2, text = _huber(draw)
+    else:
+        problem, noise, start, text = families.clients(draw, n, kind)
+    taus, solver, value, q = _setting(draw, problem.n, names, **setting)
+    eta, tau_eff = _step(draw, problem, taus, solver, value, share)
     if eta is None:
         return None
     eta = draw(st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1)])) if free_step else eta
-    T = draw(st.sampled_from(rounds))
-    sigma = 0 if huber or free_step else draw(st.sampled_from([0, 1]))
-    x0 = [draw(st.integers(-3, 3)) for _ in range(problem.d)]
-    extra = {"beta2": draw(st.sampled_from([Fraction(1), Fraction(3), Fraction(20)]))}
+    T = draw(st.sampled_from(rounds)) if T == 0 else T
+    sigma, x0 = (0, [draw(st.integers(-3, 3)) for _ in range(problem.d)]) if huber else (0 if free_step else noise, start)
+    extra = {"beta2": beta2 or draw(st.sampled_from([Fraction(1), Fraction(3), Fraction(20)]))}
     if huber:
         extra |= {"kappa2": kappa2, "kind": Enumerated}
     return sampled("random " + ("Huber" if huber else "quadratic"), problem, taus, eta, q, tau_eff, solver, value,
@@ -126,9 +119,22 @@ def _build(draw, huber, names, rounds, free_step=False):
 
 
 def family(huber, names, rounds, free_step=False):
-    def build(draw):
-        return _build(draw, huber, names, rounds, free_step)
+    def build(draw, **corner):
+        return _build(draw, huber, names, rounds, free_step, **corner)
     return build
+
+
+DRAWS = ft.Variable("draws", lambda i: i.q)
+CORNERS = ({"n": 1, "tau": 1, "kind": "equal"}, {"n": MANY, "tau": 1, "kind": "equal", "share": Fraction(1, 24), "q": 1},
+           {"n": 2, "tau": families.LONG, "kind": "equal", "share": Fraction(1, 50)}, {"n": 2, "kind": "equal", "q": 8},
+           {"n": 2, "kind": "even", "share": families.TINY}, {"n": 2, "tau": 3, "kind": "noise"}, {"n": 2, "kind": "drift"},
+           {"n": 2, "tau": 2, "kind": "concave", "share": Fraction(1, 400)}, {"n": 2, "kind": "uneven"})
+ENDS = families.ROUND_ENDS | {"clients": (1, MANY), DRAWS: (1, 8)}
+BETA2 = ft.Variable("beta^2", lambda i: i.beta2)
+LEM5_CORNERS = (*({k: v for k, v in corner.items() if k != "share"} for corner in CORNERS), {"kind": "equal", "beta2": Fraction(1)},
+                {"kind": "equal", "beta2": Fraction(20)})
+LEM5_ENDS = {k: v for k, v in ENDS.items() if k != "noise against drift"} | {BETA2: (1, 20)}
+STEP = ft.Variable("step over its cap", lambda i: 12 * i.tau_eff * i.eta * i.L * (1 + Fraction(1, i.q)))
 
 
 EVERY = ("vanilla", *RANGES)
@@ -160,8 +166,8 @@ def lem5_over(i):
 
 @ft.claim("lem5", covers=over.NOISELESS, over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over,
           on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
-          search=ft.Search((ft.Family("quadratic", lem5_quadratics), ft.Family("Huber", lem5_hubers)),
-                           tries=120))
+          search=ft.Search((ft.Family("quadratic", lem5_quadratics, LEM5_CORNERS), ft.Family("Huber", lem5_hubers)),
+                           tries=120), ends=LEM5_ENDS)
 def lem5(i):
     r"""$l_j$ i.i.d. with probabilities $p$, any vectors $z_i$ (here $z_i=h_i$):
     $$E\Big\|\frac1q\sum_jz_{l_j}\Big\|^2\le3\sum_ip_i\|z_i-\nabla F_i(x)\|^2+3\|\nabla F(x)\|^2
@@ -217,9 +223,8 @@ def eq175_over(i):
           needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                                lambda i: (1, _server_beta2(i))),
                  ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],
-          search=ft.Search((ft.Family("quadratic", descent_quadratics),
-                            ft.Family("Huber", descent_hubers)),
-                           tries=120))
+          search=ft.Search((ft.Family("quadratic", descent_quadratics, CORNERS), ft.Family("Huber", descent_hubers)),
+                           tries=120), ends=ENDS | {STEP: (Fraction(1, 20), 1)})
 def eq175(i):
     r"""Scheme (i) under $6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$:
     $$\frac{E[F(x^+)]-F(x)}{\eta\tau_{\rm eff}}\le-\frac14\|\nabla F(x)\|^2+\frac32\sum_ip_iE\|\nabla F_i(x)-h_i\|^2

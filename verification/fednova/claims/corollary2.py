@@ -277,12 +277,18 @@ def _steps(draw, longest=10**6):
     return taus, rounds if rounds <= longest else sum(taus) ** 3
 
 
-def common_hessian(draw):
-    """Clients h (x - xi_i)^2 / 2 with noise: every constant exact, the coded rounds' moments in floats."""
-    taus, T = _steps(draw)
+CORNERS = ({"taus": (1,), "equal": True}, {"taus": (1,) * 16}, {"taus": (10,)}, {"taus": (1, 1), "sigma": 0},
+           {"taus": (2, 2), "sigma": 1, "equal": True}, {"taus": (1, 2)})
+ENDS = {"clients": (1, 16), "local steps": (1, 10), "rounds": (1, 4096), "noise against drift": (0, 1)}
+
+
+def common_hessian(draw, taus=None, sigma=None, equal=False):
+    """Clients h (x - xi_i)^2 / 2 with noise: every constant exact, the coded rounds' moments in floats; equal: no drift."""
+    taus, T = _steps(draw) if taus is None else (taus, sum(taus) ** 3)
     h = draw(families.st.fractions(Fraction(1, 8), 2, max_denominator=8))
-    setting = _pair(h, [draw(families.st.integers(-3, 3)) for _ in taus], draw(families.st.integers(-3, 3)))
-    sigma = draw(families.st.integers(0, 2))
+    far = 0 if equal else draw(families.st.integers(-3, 3))
+    setting = _pair(h, [0 if equal else draw(families.st.integers(-3, 3)) for _ in taus], far)
+    sigma = draw(families.st.integers(0, 2)) if sigma is None else sigma
     return rate("random quadratic", taus=taus, T=T, sigma=sigma, measured=T <= 512, domain=ft.FLOAT, **setting,
                 says=f"h={h}, tau={taus}, T={T}, sigma={sigma}, x0={setting['x0']}")
 
@@ -307,8 +313,8 @@ def logistic(draw):
 
 
 @ft.claim("cor2-rate", on=corollary2_rate, needs=_comparable, bound=True,
-          search=ft.Search((ft.Family("common Hessian", common_hessian), ft.Family("logistic", logistic)),
-                           tries=60))
+          search=ft.Search((ft.Family("common Hessian", common_hessian, CORNERS), ft.Family("logistic", logistic)),
+                           tries=60), ends=ENDS)
 def cor2_rate(i):
     r"""FedProx with $p_i=1/m$, $\tau_{\max}\le2\bar\tau$, $\eta=\sqrt{m/(\bar\tau T)}$,
     $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ and $K=\bar\tau T$: when $\bar\tau\le K^{1/4}m^{-3/4}$ (the condition of

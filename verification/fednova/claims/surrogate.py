@@ -1,6 +1,7 @@
 """Section 4.2 and Appendix C: Theorem 1 with explicit constants."""
 from fractions import Fraction
 from functools import lru_cache
+from math import sqrt
 
 import fltheory as ft
 from verification import bugs
@@ -37,6 +38,17 @@ def right_side(i, corrected):
     t, A, B, C, beta2 = constants(i, corrected)
     return t, ft.Terms(**f.thm1(i.eta, t["L"], t["sigma2"], kappa2(i, t, beta2), t["gap"], t["tau_eff"], i.rounds, A, B, C,
                                 t["m"]))
+
+
+def step_share(corrected):
+    """The largest share that a step uses of the two parts of (101), the drift's at beta^2 = 1."""
+    def read(i):
+        t, *_, beta2 = constants(i, corrected)
+        return max(float(2 * i.eta * t["L"] * t["tau_eff"]), sqrt(3 / (2 * beta2 + 1)))
+    return ft.Variable("step over its cap", read)
+
+
+PRINTED_CAP, PREFIX_CAP = step_share(False), step_share(True)
 
 
 def needs(corrected):
@@ -150,8 +162,9 @@ def meaning(i, corrected):
           over=over.at_the_cap(over.EVERY, True), certify=lambda i: theorem1_over(i, True),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, equal_steps, common_noise, too_large],
-          search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
-                            ft.Family("logistic", families.logistics)), tries=150))
+          search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
+                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics)), tries=150),
+          ends=families.ENDS | {PREFIX_CAP: (families.TINY * 4, 1)})
 def thm1_corrected(i):
     r"""With noise independent across clients, for every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of
     Theorem 1 holds with

@@ -35,8 +35,9 @@ from verification.fednova.proofs import theorems
           over=over.at_the_cap(over.DOMINATED, False), certify=lambda i: s.theorem1_over(i, False),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.common_noise, s.too_large],
-          search=ft.Search((ft.Family("quadratic", families.quadratics), ft.Family("Huber", families.hubers),
-                            ft.Family("logistic", families.logistics)), tries=100))
+          search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
+                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics)), tries=100),
+          ends=families.ENDS | {s.PRINTED_CAP: (families.TINY * 4, 1)})
 def thm1_restricted(i):
     r"""With noise independent across clients, Theorem 1 with the printed $A$, $B$, $C$ and step-size cap (101) holds for every
     solver whose prefix coefficients satisfy $b^{(k)}_{i,s}\le a_{i,s}$: vanilla SGD, step decay and momentum."""
@@ -277,10 +278,17 @@ ft.finding("e1-growth", kind="asymptotic", breaks="thm1-o-as-printed", script="w
            survives="For fixed m and tau the missing term is of order 1/T.")
 
 
-def _clients(draw):
+RATE_CORNERS = ({"n": 1, "tau": 1}, {"n": 8, "tau": 1, "h": 1}, {"tau": 10, "h": Fraction(1, 2)}, {"h": 1, "sigma": 0},
+                {"h": 1, "sigma": 1, "drift": 0}, {"h": Fraction(-1, 8)}, {"tau": 1, "h": 1, "top": 4 * families.CAP},
+                {"rare": Fraction(1, 100)})
+RATE_ENDS = {"clients": (1, 8), "local steps": (1, 10), "noise against drift": (0, 1), "curvature": (Fraction(-1, 8), 1),
+             "weight": (Fraction(1, 100), 1)}
+
+
+def _clients(draw, rare=None):
     """Weights, steps, a solver with its parameter and a share of the largest step for two clients with L = 1."""
     st = families.st
-    p = draw(st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]))
+    p = rare or draw(st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]))
     solver, value = draw(st.sampled_from([("vanilla", None), ("momentum", Fraction(1, 2)), ("decay", Fraction(1, 2)),
                                           ("proximal", Fraction(1, 2)), ("proximal", Fraction(1))]))
     return [p, 1 - p], (draw(st.integers(1, 2)), draw(st.integers(1, 3))), solver, value, draw(st.sampled_from([4, 5]))
@@ -292,12 +300,17 @@ def _prescribed(i, share):
     return out.but(says=f"{i.says}; at eta = {out.eta}, T = {out.rounds}", fit=False)
 
 
-def scalar_quadratics(draw):
-    """Two scalar quadratics with curvatures up to 1 (one may be concave), any solver, with and without noise."""
-    p, taus, solver, value, share = _clients(draw)
-    st = families.st
-    h = [Fraction(1), draw(st.sampled_from([Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(-1, 8)]))]
-    e, x0, sigma = [draw(st.integers(-3, 3)) for _ in h], draw(st.integers(-3, 3)), draw(st.integers(0, 1))
+def scalar_quadratics(draw, n=2, tau=None, h=None, sigma=None, drift=1, rare=None, top=None):
+    """Scalar quadratics with curvatures up to 1 (one may be concave), any solver, with and without noise; h: the last curvature;
+    drift=0: one common minimiser, where the run starts; top: factor of all curvatures, with which the largest step is at the cap."""
+    p, taus, solver, value, share = _clients(draw, rare)
+    share = 4 if top else share
+    p, taus = (p, taus) if n == 2 else ([Fraction(1, n)] * n, (1,) * n)
+    taus, st = taus if tau is None else (tau,) * n, families.st
+    h = [Fraction(1)] * (n - 1) + [h or draw(st.sampled_from([Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(-1, 8)]))]
+    h = [v * (top or 1) for v in h]
+    e, x0 = [drift * draw(st.integers(-3, 3)) if k < 4 else 0 for k in range(n)], drift * draw(st.integers(-3, 3))
+    sigma = draw(st.integers(0, 1)) if sigma is None else sigma
     problem = ft.Quadratic.from_linear([[[v]] for v in h], [[v] for v in e], p)
     return _prescribed(surrogate("random scalar quadratics", problem, taus, 1, solver, value, sigma, 1, [x0],
                                  says=f"h={h}, e={e}, p={p}, tau={taus}, {solver} {value}, sigma={sigma}, x0={x0}"),
@@ -318,7 +331,7 @@ def scalar_hubers(draw):
                                        f"x0={x0}"), share)
 
 
-rate_families = ft.Family("scalar quadratic", scalar_quadratics), ft.Family("Huber", scalar_hubers)
+rate_families = ft.Family("scalar quadratic", scalar_quadratics, RATE_CORNERS), ft.Family("Huber", scalar_hubers)
 
 
 def at_its_own_step(solver, taus):
@@ -332,7 +345,7 @@ def at_its_own_step(solver, taus):
           over=[at_its_own_step(solver, taus) for solver in over.DOMINATED for taus in over.TAUS],
           on=[*rate, e1_own_eta, common_noise, too_early], needs=[prescribed, *s.needs(False), dominated, independent],
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
-          search=ft.Search(rate_families, tries=40))
+          search=ft.Search(rate_families, tries=40), ends=RATE_ENDS | {s.PRINTED_CAP: (Fraction(1, 2), 1)})
 def thm1_o_restricted(i):
     r"""For vanilla SGD, step decay and momentum ($b^{(k)}_{i,s}\le a_{i,s}$) and $\eta=\sqrt{m/(\bar\tau T)}$, once $T$
     meets (101):
@@ -344,7 +357,7 @@ def thm1_o_restricted(i):
 
 
 @ft.claim("thm1-o-slope", on=slope, needs=[prescribed, *s.needs(True)],
-          rejects=[bugs.uniform_weights, bugs.one_step_more], search=ft.Search(rate_families, tries=12))
+          rejects=[bugs.uniform_weights, bugs.one_step_more], search=ft.Search(rate_families, tries=12), ends=RATE_ENDS)
 def thm1_o_slope(i):
     r"""Fixed clients and steps, any of the four solvers, $\eta=\sqrt{m/(\bar\tau T)}$ and $T$ large enough:
     $\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2\le\frac{c_1}{\sqrt T}+\frac{c_2}T$ with $c_1$ from the first

@@ -208,9 +208,9 @@ ft.finding("err-no-cap-thm2", kind="missing-hypothesis", breaks="thm2-as-printed
            survives="Once T is so large that the prescribed eta meets (101): thm2-corrected.")
 
 
-def quadratics(draw):
+def quadratics(draw, **corner):
     """Theorem 1's random quadratics with beta^2 anywhere between 1 and its cap."""
-    i = families.quadratics(draw)
+    i = families.quadratics(draw, **corner)
     return None if i is None else i.but(share=ft.fraction(draw(families.st.sampled_from(["1/100", "1/10", "1/2",
                                                                                          "1"]))))
 
@@ -238,8 +238,9 @@ def theorem2_over(i):
           on=[*solvers, *terms, mismatch, two_prox, same_weights, kinked, prox_alpha1,
               prox_alpha1_limit, common_noise,
               too_large],
-          search=ft.Search((ft.Family("quadratic", quadratics), ft.Family("Huber", families.hubers),
-                            ft.Family("logistic", families.logistics)), tries=100))
+          search=ft.Search((ft.Family("quadratic", quadratics, families.CORNERS), ft.Family("Huber", families.hubers),
+                            ft.Family("logistic", families.logistics)), tries=100),
+          ends=families.ENDS | {thm1.PREFIX_CAP: (families.TINY * 4, 1)})
 def thm2_corrected(i):
     r"""With noise independent across clients Theorem 2 holds in the averaged form $\frac1T\sum_{t<T}E\|\nabla
     F\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}+2\chi^2_{p\|w}\kappa^2$ with the error

@@ -2,6 +2,7 @@
 import itertools
 from fractions import Fraction
 from functools import lru_cache
+from math import inf, sqrt
 
 import numpy as np
 
@@ -278,17 +279,17 @@ ft.finding("e4", kind="missing-hypothesis", breaks="thm3-as-printed", at=("one l
                     "holds for every schedule.")
 
 
-def _schedule(draw, constant):
-    """A random schedule: blocks, solver with its parameter, share of the largest step, tau_eff."""
-    st, n = families.st, draw(families.st.integers(2, 3))
-    blocks = tuple((1, tuple(draw(st.integers(1, 4)) for _ in range(n))) for _ in range(draw(st.integers(1, 3))))
-    solver = draw(st.sampled_from(["vanilla", "momentum", "decay"] + ([] if constant else ["proximal"])))
+def _schedule(draw, constant, n=None, taus=None, period=None, solver=None, share=None, p=None):
+    """A random schedule: blocks, solver with its parameter, tau_eff, weights, share of the largest step."""
+    st, n = families.st, n or draw(families.st.integers(2, 3))
+    blocks = tuple((1, taus or tuple(draw(st.integers(1, 4)) for _ in range(n))) for _ in range(period or draw(st.integers(1, 3))))
+    solver = solver or draw(st.sampled_from(["vanilla", "momentum", "decay"] + ([] if constant else ["proximal"])))
     value = None if solver == "vanilla" else ft.fraction(draw(st.sampled_from(
         ["0", "1/2", "4/5"] if solver == "momentum" else ["1/2", "9/10", "1"])))
     tau_eff = ft.fraction(draw(st.sampled_from(["1/2", "1", "5/2"]))) if constant else None
-    p = [draw(st.integers(1, 5)) for _ in range(n)]
-    return blocks, solver, value, tau_eff, [Fraction(v, sum(p))
-                                            for v in p], ft.fraction(draw(st.sampled_from(["1/16", "1/8", "1/4"])))
+    p = p or [draw(st.integers(1, 5)) for _ in range(n)]
+    return (blocks, solver, value, tau_eff, [Fraction(v, sum(p)) for v in p],
+            ft.fraction(share or draw(st.sampled_from(["1/16", "1/8", "1/4", families.CAP]))))
 
 
 def _step(share, L, solver, value, blocks):
@@ -296,20 +297,40 @@ def _step(share, L, solver, value, blocks):
 
 
 def quadratics(constant):
-    def build(draw):
+    def build(draw, rounds=0, kind="", **corner):
+        """kind: "equal" clients, "noise" without drift, or the "spread" of curvatures from 1/1000 to 1."""
         st = families.st
-        blocks, solver, value, tau_eff, p, share = _schedule(draw, constant)
-        H = [[[draw(st.integers(1, 4))]] for _ in p]
-        b = [[draw(st.integers(-3, 3))] for _ in p]
+        blocks, solver, value, tau_eff, p, share = _schedule(draw, constant, **corner)
+        H = [[[draw(st.integers(1, 4)) if not kind else Fraction(1, 1000) if k and kind == "spread" else 1]] for k in range(len(p))]
+        b = [[0 if kind == "noise" or k > 3 else draw(st.integers(-3, 3))] for k in range(len(p))]
         problem = ft.Quadratic.from_linear(H, b, p)
-        eta, rounds, x0 = _step(share, max(h[0][0] for h in H), solver, value,
-                                blocks), draw(st.sampled_from([3, 6, None])), [draw(st.integers(-3, 3))]
-        sigma = 0 if rounds is None else draw(st.sampled_from([0, 1]))
+        rounds = draw(st.sampled_from([3, 6, None])) if rounds == 0 else rounds
+        eta, x0 = _step(share, max(h[0][0] for h in H), solver, value, blocks), [0 if kind == "noise" else draw(st.integers(-3, 3))]
+        sigma = 0 if rounds is None else 1 if kind == "noise" else draw(st.sampled_from([0, 1]))
         return schedule("random quadratic", problem, blocks, eta, solver, value, sigma, rounds, x0, tau_eff,
-                          share=ft.fraction(draw(st.sampled_from(["1/10", "1/2", "1"]))),
+                          share=Fraction(1) if kind == "spread" else ft.fraction(draw(st.sampled_from(["1/10", "1/2", "1"]))),
                           says=f"H={H}, b={b}, p={p}, {blocks}, {solver} {value}, eta={eta}, tau_eff={tau_eff}, "
                                f"T={rounds}, x0={x0}")
     return build
+
+
+CORNERS = ({"n": 1, "taus": (1,), "period": 1, "rounds": 1}, {"n": 16, "taus": (1,) * 16, "kind": "equal", "share": families.CAP},
+           {"n": 2, "taus": (50, 1), "rounds": 1, "period": 1}, {"n": 2, "period": 6, "rounds": 6},
+           {"n": 2, "share": families.TINY}, {"n": 2, "kind": "equal", "rounds": None}, {"n": 2, "kind": "noise", "rounds": 3},
+           {"n": 2, "kind": "spread", "share": "1/16"}, {"n": 2, "p": [99, 1]},
+           {"n": 2, "taus": (2, 2), "share": "1/2", "period": 1, "solver": "vanilla"},
+           {"n": 2, "taus": (2, 2), "share": families.CAP, "period": 1, "solver": "vanilla", "kind": "equal"})
+PERIOD = ft.Variable("period", lambda i: sum(count for count, _ in i.blocks))
+
+
+def ends(weighted, prefixes):
+    """The ends of Theorem 3's variables; the step against both parts of (152), the drift's at beta^2 = 1."""
+    def read(i):
+        largest = max(tau_eff for *_, tau_eff in rounds_of(i))
+        return max(float(2 * i.eta * i.L * largest), sqrt(3 / (2 * parts(i, weighted, prefixes)["cap"] + 1)))
+    return {"clients": (1, 16), "local steps": (1, 50), PERIOD: (1, 6), "rounds": (1, inf), "noise against drift": (0, 1),
+            "curvature": (Fraction(1, 1000), 1), "weight": (Fraction(1, 100), 1),
+            ft.Variable("step over its cap", read): (families.TINY * 4, 1)}
 
 
 def _start(problem, x0):
@@ -370,9 +391,8 @@ def theorem3_over(i, prefixes):
           certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, common_noise, too_large],
           needs=[*_needs(False, constant=True, solvers=True), independent],
           bound=True, rejects=_REJECTS,
-          search=ft.Search((ft.Family("periodic quadratic", quadratics(True)),
-                            ft.Family("periodic Huber", hubers(True))),
-                           tries=100))
+          search=ft.Search((ft.Family("periodic quadratic", quadratics(True), CORNERS),
+                            ft.Family("periodic Huber", hubers(True))), tries=100), ends=ends(False, False))
 def thm3_restricted(i):
     r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and
     $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under
@@ -401,9 +421,8 @@ varying = [
               common_noise, too_large],
           needs=[*_needs(True), independent], bound=True,
           rejects=_REJECTS,
-          search=ft.Search((ft.Family("periodic quadratic", quadratics(False)),
-                            ft.Family("periodic Huber", hubers(False))),
-                           tries=100))
+          search=ft.Search((ft.Family("periodic quadratic", quadratics(False), CORNERS),
+                            ft.Family("periodic Huber", hubers(False))), tries=100), ends=ends(True, True))
 def thm3_corrected(i):
     r"""With noise independent across clients, steps, $a_i(t)$ and $\tau_{\rm eff}^{(t)}$ fixed in advance,
     $S=\sum_{t<T}\tau_{\rm eff}^{(t)}$, and $B',C'$ from the prefix coefficients for the proximal solver:

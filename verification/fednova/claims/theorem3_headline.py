@@ -43,12 +43,18 @@ def headline(name, problem, blocks, k, R, A0, sigma=0, x0=None, tau_eff=None, sa
                     mean_steps=total / problem.n)
 
 
-def headline_quadratics(draw):
+CORNERS = ({"n": 1, "tau": 1, "k": 16}, {"n": 64, "tau": 1, "k": 4}, {"n": 2, "tau": 20, "k": 24}, {"n": 2, "tau": 1, "k": 48},
+           {"n": 2, "tau": 2, "noise": True})
+ENDS = {"clients": (1, 64), "local steps": (1, 20), "rounds": (128, 4608), "noise against drift": (0, 1)}
+
+
+def headline_quadratics(draw, n=2, tau=None, k=None, noise=False):
+    """noise: no drift, from the optimum."""
     st = families.st
-    taus = tuple(draw(st.integers(1, 2)) for _ in range(2))
-    xi, x0 = [draw(st.integers(-1, 1)) for _ in range(2)], [draw(st.integers(-4, 4))]
-    sigma, k = draw(st.sampled_from([0, 1])), draw(st.integers(6, 10))
-    return headline("random unit quadratic", scalar([1, 1], xi), ((1, taus),), k, 1, 2, sigma, x0,
+    taus = tuple(tau or draw(st.integers(1, 2)) for _ in range(n))
+    xi, x0 = [0 if noise or j > 3 else draw(st.integers(-1, 1)) for j in range(n)], [0 if noise else draw(st.integers(-4, 4))]
+    sigma, k = 1 if noise else draw(st.sampled_from([0, 1])), k or draw(st.integers(6, 10))
+    return headline("random unit quadratic", scalar([1] * n, xi), ((1, taus),), k, 1, 2, sigma, x0,
                       says=f"xi={xi}, tau={taus}, sigma={sigma}, k={k}, x0={x0}")
 
 
@@ -85,8 +91,8 @@ one_dominant = headline("one dominant client of 64", scalar([1] * 64, [0] * 64,
 
 @ft.claim("thm3-headline", on=[*headlines, slow_server, one_dominant], needs=_headline_needs,
           rejects=[bugs.normaliser_missing],
-          search=ft.Search((ft.Family("unit quadratic", headline_quadratics), ft.Family("Huber", headline_hubers)),
-                           tries=40))
+          search=ft.Search((ft.Family("unit quadratic", headline_quadratics, CORNERS), ft.Family("Huber", headline_hubers)),
+                           tries=40), ends=ENDS)
 def thm3_headline(i):
     r"""With $\eta=\sqrt{m/(\tilde\tau T)}$, while $\tilde\tau/\tau_{\rm eff}\le R$, $\widetilde A\le A_0$ and $T$ is so
     large that the last two terms of (149) are no larger than the others: $\frac1T\sum_{t<T}E\|\nabla

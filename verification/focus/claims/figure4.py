@@ -67,7 +67,7 @@ def drawn(draw):
 
 
 @ft.claim("fig4-focus-linear", on=linear, rejects=[other.pushes_averaged, other.server_moves_first, one_step_only],
-          search=ft.Search((ft.Family("ridge regressions", drawn),), tries=40),
+          search=ft.Search((ft.Family("ridge regressions", drawn),), tries=40), ends={"clients": (3, 16), "local steps": (1, 5)},
           reading="The stated sizes with what is not stated chosen; 256 participation seeds; errors above rounding level.")
 def fig4_focus_linear(i):
     r"""In all three panels FOCUS's error falls linearly: the mean square contracts by a factor below 1 per round, runs have the
@@ -128,7 +128,7 @@ def another(kinds):
 
 
 @ft.claim("fig4-focus-fastest", on=fastest, rejects=[other.pushes_averaged],
-          search=ft.Search((ft.Family("other data", another(setups.PANELS[:2])),), tries=10),
+          search=ft.Search((ft.Family("other data", another(setups.PANELS[:2])),), tries=10), ends={"clients": (6, 16)},
           reading="Mean of log10 of the error over 256 participation seeds at equal numbers of vectors sent per participant, 4 "
                   "per round for SCAFFOLD and ProxSkip as the paper counts; ProxSkip with the late update, as in the public "
                   "notebook.",
@@ -148,6 +148,7 @@ fastest_weighted = [race("6 clients, 2 of 6, weighted", small(), setups.SMALL["2
 
 @ft.claim("fig4-focus-fastest-weighted", on=fastest_weighted, rejects=[other.pushes_averaged],
           search=ft.Search((ft.Family("other data and weights", another(setups.PANELS[2:])),), tries=10),
+          ends={"clients": (6, 16)},
           reading="As for the other panels, in the mean of log10 of the error over 256 participation seeds. Single seeds "
                   "differ.",
           survives="Where a client is very rare (p below 2 %) the lead is a few tenths of a decade.")

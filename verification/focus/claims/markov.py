@@ -168,13 +168,13 @@ def _any(name, h, law, q, tau=1):
     return ft.Instance(name, line(h, range(len(h))), ft.Focus(eta, tau), law, h=h, q=q)
 
 
-def random_participation(draw):
+def random_participation(draw, n=None, tau=None, law=None, top=None):
     """Two or three clients, any curvatures, a random law over the non-empty sets, the largest step that is surely admissible."""
-    n = draw(st.integers(2, 3))
-    h = tuple(draw(st.integers(1, 6)) for _ in range(n))
+    n = n or draw(st.integers(2, 3))
+    h = tuple(draw(st.integers(1, 6)) for _ in range(n)) if top is None else (1,) * (n - 1) + (top,)
     p = tuple(draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 4), Q(1, 10)])) for _ in range(n))
-    law = ft.Full() if min(p) == 1 else ft.Bernoulli(p, "redraw")
-    return _any("random law", h, law, min(law.averaging_weights(n)), draw(st.integers(1, 4)))
+    law = law or (ft.Full() if min(p) == 1 else ft.Bernoulli(p, "redraw"))
+    return _any("random law", h, law, min(law.averaging_weights(n)), tau or draw(st.integers(1, 4)))
 
 
 any_participation = [_any("one of three", (1, 3, 10), ft.Uniform(1), Q(1, 3)), _any("all", (1, 3, 10), ft.Full(), Q(1, 3), 3),
@@ -191,7 +191,10 @@ any_participation = [_any("one of three", (1, 3, 10), ft.Uniform(1), Q(1, 3)), _
                                lambda i: (3 * Q(max(i.h)) * (i.algorithm.steps - 1) * i.eta, 1)),
                  ft.Hypothesis("smallest averaging weight", r"$q_{\min}$",
                                lambda i: (i.q, min(i.law.averaging_weights(len(i.h)))))],
-          search=ft.Search((ft.Family("random laws and curvatures", random_participation),), tries=25))
+          search=ft.Search((ft.Family("random laws and curvatures", random_participation,
+                                      ({"n": 8, "law": ft.Uniform(1), "top": 2}, {"n": 2, "tau": 50}, {"n": 2, "top": 1000},
+                                       {"n": 2, "law": ft.Weighted(1, (99, 1))}, {"n": 2, "top": 1})),), tries=25),
+          ends={"clients": (2, 8), "local steps": (1, 50), "condition number": (1, 1000), "averaging weight": (Q(1, 100), Q(1, 2))})
 def sec5_1_any_participation(i):
     r"""Any participation scheme with non-zero probabilities still gives exact convergence, at the steps of Theorem 1: $x^\star$ is
     the fixed point and the mean-square rate is below 1.

@@ -15,29 +15,35 @@ def fourth(name, h, c, tau, law, share=1, sigma="1/2", **extra):
     return noisy(name, h, c, share * theorem4_step(h, min(law.averaging_weights(len(h))), tau), tau, law, sigma, **extra)
 
 
-def smaller_random(draw):
+def smaller_random(draw, **corner):
     """The same at steps up to q/(18 L N^2)."""
-    i = random_noisy(draw)
+    i = random_noisy(draw, **corner)
     return at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2)))
 
 
-def random_noisy(draw):
-    """Two or three clients, random curvatures, minimisers, law and start, the largest step of Theorem 4 or a fraction of it."""
-    n = draw(st.integers(1, 3))
-    h = tuple(draw(st.integers(1, 5)) for _ in range(n))
-    c = tuple(draw(st.integers(-3, 3)) for _ in range(n))
-    law = ft.Bernoulli(tuple(draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 5)])) for _ in range(n)), "redraw")
-    return fourth("random", h, c, draw(st.integers(1, 3)), law, draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 7)])),
-                  draw(st.sampled_from([Q(0), Q(1, 3), Q(5)])), x0=draw(st.integers(-3, 3)))
+def random_noisy(draw, n=None, tau=None, share=None, law=None, top=None, sigma=None):
+    """Two or three clients, random curvatures, minimisers, law and start, the largest step of Theorem 4 or a fraction of it; top:
+    the last curvature, where the others are 1; sigma: the noise of clients without drift."""
+    n = n or draw(st.integers(1, 3))
+    h = tuple(draw(st.integers(1, 5)) for _ in range(n)) if n < 4 and top is None else (1,) * (n - 1) + (top or 2,)
+    c = tuple(draw(st.integers(-3, 3)) for _ in range(n)) if sigma is None else (0,) * n
+    law = law or ft.Bernoulli(tuple(draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 5)])) for _ in range(n)), "redraw")
+    return fourth("random", h, c, tau or draw(st.integers(1, 3)), law, share or draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 7)])),
+                  draw(st.sampled_from([Q(0), Q(1, 3), Q(5)])) if sigma is None else sigma,
+                  x0=draw(st.integers(-3, 3)) if sigma is None else 0)
 
 
-random_noise = ft.Search((ft.Family("random laws, curvatures and starts", random_noisy),), tries=20)
+CORNERS = ({"n": 6, "tau": 1, "law": ft.Uniform(1), "share": 1}, {"n": 1, "tau": 100, "share": 1},
+           {"n": 2, "tau": 1, "share": Q(1, 1000)}, {"n": 2, "top": 1000}, {"n": 2, "law": ft.Weighted(1, (99, 1))}, {"n": 2, "sigma": 1})
+ENDS = {"clients": (1, 6), "local steps": (1, 100), "step over its cap": (Q(1, 1000), 1), "condition number": (1, 1000),
+        "averaging weight": (Q(1, 100), 1), "noise against drift": (0, 1)}
+random_noise = ft.Search((ft.Family("random laws, curvatures and starts", random_noisy, CORNERS),), tries=20)
 theorem4 = [fourth("one of two", (1, 2), (1, -2), 1, ft.Uniform(1), x0=1),
             fourth("all of two, tau=2", (1, 1), (3, -1), 2, ft.Full(), x0=2),
             fourth("three clients, tau=3", THREE, (10, -10, 5), 3, _REDRAWN, sigma="1/10", x0=1)]
 
 
-@ft.claim("thm2", on=theorem4, needs=sg.theorem4, rejects=[wrong.tracking_reset], search=random_noise)
+@ft.claim("thm2", on=theorem4, needs=sg.theorem4, rejects=[wrong.tracking_reset], search=random_noise, ends=ENDS)
 def thm2(i):
     r"""Informal summary of Theorems 4-6, on quadratics at the steps of Theorem 4: the mean-square rate stays below
     $1-\eta\mu N/2$, the stationary error is 0 without noise and falls with $\eta$ with noise.
@@ -91,13 +97,14 @@ def thm4(i):
     return _theorem4(i)
 
 
-small_step = ft.Hypothesis("smaller step", r"$18\eta LN^2\le q$", lambda i: (18 * i.eta * i.L * i.n**2, i.q))
+small_step = ft.Hypothesis("smaller step", r"$18\eta LN^2\le q$", lambda i: (18 * i.eta * i.L * i.n**2, i.q), cap=1)
 small = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))).but(name=f"{i.name}, smaller step")
          for i in (*theorem4, from_every_state[0], MANY)]
 
 
 @ft.claim("thm4-small-step", on=small, needs=[*sg.theorem4, small_step], rejects=[wrong.tracking_reset, wrong.pushes_averaged],
-          search=ft.Search((ft.Family("random clients at smaller steps", smaller_random),), tries=40),
+          search=ft.Search((ft.Family("random clients at smaller steps", smaller_random, CORNERS),), tries=40),
+          ends=ENDS | {"clients": (1, 64)},
           reading="As thm4 with one step condition more; equal curvatures at the ends, quadratics only.")
 def thm4_small_step(i):
     r"""On quadratics, at the printed steps and $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1

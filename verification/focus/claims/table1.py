@@ -93,23 +93,27 @@ scaffold, focus, mifa = (grid(make, "1/50", (1, 3)) for make in (ft.Scaffold, ft
 
 def drawn(make):
     """Random heterogeneous quadratics, a law of each type, a step that is small for the rarest client."""
-    def family(draw):
-        n, d = draw(st.integers(2, 3)), draw(st.integers(1, 2))
-        H = []
+    def family(draw, n=None, tau=None, p=None, top=None):
+        n, d, H = n or draw(st.integers(2, 3)), 1 if top else draw(st.integers(1, 2)), []
         for _ in range(n):
             diagonal, off = [draw(st.integers(1, 4)) for _ in range(d)], draw(st.sampled_from([0, Q(1, 2)]))
             H.append([diagonal] if d == 1 else [[diagonal[0], off], [off, diagonal[1]]])
+        H = H if top is None else [[[1]]] * (n - 1) + [[[top]]]
         c = [[draw(st.integers(-2, 2)) for _ in range(d)] for _ in range(n)]
-        p = tuple(draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 5)])) for _ in range(n))
+        rare, p = p, tuple(draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 5)])) for _ in range(n))
         law = draw(st.sampled_from([ft.Full(), ft.Uniform(1), ft.Bernoulli(p, "redraw") if min(p) < 1 else ft.Full()]))
-        tau = draw(st.integers(1, 4))
-        problem = ft.Quadratic(H, c)
-        return _at(problem, make, "random quadratic", law, tau, min(p) / (20 * n * tau * 5), kind="random")
+        p, law = (p, law) if rare is None else ((rare,), ft.Bernoulli([1] * (n - 1) + [rare], "redraw"))
+        tau, problem = tau or draw(st.integers(1, 4)), ft.Quadratic(H, c)
+        return _at(problem, make, "random quadratic", law, tau, min(p) / (20 * n * tau * max(5, top or 0)), kind="random")
     return family
 
 
+CORNERS = ({"n": 6, "top": 2}, {"n": 2, "tau": 50, "top": 1}, {"n": 2, "p": Q(1, 100)}, {"n": 2, "top": 100})
+ENDS = {"clients": (2, 6), "local steps": (1, 50), "participation": (Q(1, 100), 1), "condition number": (1, 100)}
+
+
 @ft.claim("table1-scaffold", on=scaffold, rejects=[wrong.variates_never_updated],
-          search=ft.Search((ft.Family("random quadratics", drawn(ft.Scaffold)),), tries=25))
+          search=ft.Search((ft.Family("random quadratics", drawn(ft.Scaffold), CORNERS),), tries=25), ends=ENDS)
 def table1_scaffold(i):
     r"""SCAFFOLD converges linearly to $x^\star$ on quadratics under full, uniform and arbitrary participation, for small steps."""
     return ft.equal(i.op.fixed_point().x, x_star(i), "fixed point"), ft.equal(i.op.floor(x_star(i)), 0,
@@ -117,7 +121,7 @@ def table1_scaffold(i):
 
 
 @ft.claim("table1-focus", on=focus, rejects=[wrong.tracking_reset],
-          search=ft.Search((ft.Family("random quadratics", drawn(ft.Focus)),), tries=25))
+          search=ft.Search((ft.Family("random quadratics", drawn(ft.Focus), CORNERS),), tries=25), ends=ENDS)
 def table1_focus(i):
     r"""FOCUS converges linearly to $x^\star$ on quadratics under full, uniform and arbitrary participation, for small steps."""
     return ft.equal(i.op.fixed_point().x, x_star(i), "fixed point"), ft.equal(i.op.floor(x_star(i)), 0,

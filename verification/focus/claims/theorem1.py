@@ -103,7 +103,9 @@ small_sc = steps.squared("smaller step", r"$\eta\le q/(18LN^2)$, squared", lambd
 
 @ft.claim("thm1-sc-small-step", on=[*steps.at_largest("sc-small", steps.CONVEX[:-1], (1, 4)), *crowd("sc-small", 12, 20, 32)],
           needs=[steps.convex, steps.participation, steps_sc, small_sc], bound=True, rejects=BUGS,
-          search=ft.Search((ft.Family("random quadratics, every state", steps.quadratics("sc-small", (1, 6))),), tries=150),
+          search=ft.Search((ft.Family("random quadratics, every state", steps.quadratics("sc-small", (1, 6)),
+                                      steps.corners(many=10, spread=(1, 1000))),), tries=150),
+          ends=steps.CONVEX_ENDS | {"clients": (1, 32)},
           reading="As thm1-sc-corrected with one step condition more; it is what Lemmas 3 and 4 as corrected add up to, since then "
                   "18 eta^2 N^3 L/q <= 2 eta N (1 - 2 eta N L).")
 def thm1_sc_small_step(i):
@@ -244,7 +246,7 @@ ft.finding("pl-units", kind="remark", breaks="thm1-pl", check=_pl_units,
            survives="The strongly convex and the non-convex part, whose conditions are consistent.")
 
 tied = ft.Hypothesis("local steps", r"$\eta\le q^{3/2}/(8L(\tau-1))$, squared",
-                     lambda i: ((8 * i.L * (i.tau - 1) * i.eta) ** 2, i.q**3))
+                     lambda i: ((8 * i.L * (i.tau - 1) * i.eta) ** 2, i.q**3), cap=2)
 
 
 @ft.claim("thm1-pl-corrected", on=[*crowd("pl-tied", 6, h="8/9"), *pl[:4]],
@@ -270,7 +272,9 @@ small_pl = steps.squared("smaller step", r"$\eta\le q/(72N^2)$, squared", lambda
                                     *crowd("pl-small", 20)],
           needs=[steps.smooth, pl_condition, steps.participation, steps_pl, tied, small_pl], bound=True, rejects=BUGS,
           search=ft.Search((ft.Family("random quadratics, concave clients, every state",
-                                      steps.quadratics("pl-small", (-3, 6), units=False)),), tries=150),
+                                      steps.quadratics("pl-small", (-3, 6), units=False),
+                                      steps.corners(many=10, spread=(-1, 1))),), tries=150),
+          ends=steps.CONCAVE_ENDS,
           reading="As thm1-pl-corrected with one step condition more, in units with L near 1; the test of units does not apply.")
 def thm1_pl_small_step(i):
     r"""On quadratics, concave clients included, with $\eta\le q^{3/2}/(8L(\tau-1))$ and $\eta\le q/(72N^2)$ added: $EF(x_R)-F^\star
@@ -348,8 +352,10 @@ def nonconvex_over(i):
           needs=[steps.smooth, pl_condition, steps.participation, steps.nonconvex, full_pass], bound=True,
           rejects=[bugs.slow_server],
           search=ft.Search((ft.Family("random quadratics, concave clients",
-                                      steps.quadratics("nc", (-3, 5), init="warm", started=True)),
+                                      steps.quadratics("nc", (-3, 5), init="warm", started=True),
+                                      steps.corners(many=8, spread=(-1, 1))),
                             ft.Family("Huber clients, all take part, 100 rounds in floats", huber_paths)), tries=50),
+          ends=steps.CONCAVE_ENDS | {"clients": (1, 8)},
           reading="x_1 of the right side is Algorithm 1's x_0; F has a minimum. Quadratics exactly, Huber clients in floats. "
                   "The sum over all rounds bounds the sum over the first R, for every R; every x_0 at once.")
 def thm1_nc(i):

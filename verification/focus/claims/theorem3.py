@@ -30,7 +30,7 @@ def best(i):
 
 never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (Q(1), sum(i.q)))
 convex = ft.Hypothesis("strongly convex", r"$\mu>0$", lambda i: (0, i.constants.mu), strict=True)
-step = ft.Hypothesis("step", r"$\eta\le1/(3L)$", lambda i: (3 * i.eta * i.constants.L, 1))
+step = ft.Hypothesis("step", r"$\eta\le1/(3L)$", lambda i: (3 * i.eta * i.constants.L, 1), cap=1)
 sampling = ft.Hypothesis("sampling heterogeneity", r"$\delta_q^2<\infty$", lambda i: (0, heterogeneity(i)[0]))
 
 
@@ -66,14 +66,15 @@ states = [
 equal_steps = [stacked("all, equal clients apart", line([1, 1], [1, -1]), ft.Full(), "1/10", [[0], [0]])]
 
 
-def stacked_quadratics(draw):
-    """Any Hessians under uniform weights, one Hessian otherwise; any stacked state."""
-    n = draw(st.integers(2, 3))
-    even = draw(st.booleans())
+def stacked_quadratics(draw, n=None, top=None, size=None, law=None):
+    """Any Hessians under uniform weights, one Hessian otherwise; any stacked state. top: the last curvature, the others are 1."""
+    n = n or draw(st.integers(2, 3))
+    even = law is None and (top is not None or draw(st.booleans()))
     h = [draw(st.integers(1, 6)) for _ in range(n)] if even else [draw(st.integers(1, 6))] * n
+    h = h if top is None else [1] * (n - 1) + [top]
     c = [draw(st.integers(-5, 5)) for _ in range(n)]
-    law = families.uniform_law(draw, n) if even else families.law_of(draw, n)
-    return stacked("random quadratic", line(h, c), law, families.largest_step(Q(max(h)), 1, families.share(draw)),
+    law = law or (families.uniform_law(draw, n) if even and n < 4 else ft.Uniform(1) if even else families.law_of(draw, n))
+    return stacked("random quadratic", line(h, c), law, families.largest_step(Q(max(h)), 1, size or families.share(draw)),
                    families.stack(draw, n))
 
 
@@ -95,7 +96,9 @@ def lem1_over(i):
           certify=lem1_over,
           on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
           rejects=[known.first_client_twice],
-          search=ft.Search((ft.Family("quadratic", stacked_quadratics),
+          ends={k: v for k, v in families.ENDS.items() if k != "local steps"},
+          search=ft.Search((ft.Family("quadratic", stacked_quadratics, ({"n": families.MANY, "top": 2}, {"top": 1000},
+                                      {"size": families.TINY}, {"n": 2, "size": 1, "law": ft.Weighted(1, (99, 1))})),
                             ft.Family("Huber", families.hubers(families.law_of, (1,), families.stack)),
                             ft.Family("logistic", families.logistics(families.law_of, (1,), families.stack))), tries=80))
 def lem1(i):
@@ -115,7 +118,7 @@ def lem1(i):
                           "right - left is positive semidefinite: every X")
 
 
-local = ft.Hypothesis("local steps", r"$\eta\le1/(4(\tau-1)L)$", lambda i: (4 * (i.tau - 1) * i.eta * i.constants.L, 1))
+local = ft.Hypothesis("local steps", r"$\eta\le1/(4(\tau-1)L)$", lambda i: (4 * (i.tau - 1) * i.eta * i.constants.L, 1), cap=1)
 bounded = ft.Hypothesis("Assumption 5", r"$\sigma_G^2<\infty$", lambda i: (0, heterogeneity(i)[1]))
 
 
@@ -159,9 +162,11 @@ def lem2_over(i):
           certify=lem2_over, covers={"d": "all", "delta_q": "0"},
           on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
           rejects=[bugs.gradients_not_reset],
-          search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True)),
+          search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True),
+                                      families.CORNERS),
                             ft.Family("Huber", families.hubers(families.law_of, (2, 3, 5), families.start)),
-                            ft.Family("logistic", families.logistics(families.law_of, (2, 3, 5), families.start))), tries=80))
+                            ft.Family("logistic", families.logistics(families.law_of, (2, 3, 5), families.start))), tries=80),
+          ends=families.ENDS)
 def lem2(i):
     r"""(54)-(55), $\eta\le1/(4(\tau-1)L)$, all $k$ of a round:
     $\sum_iq_i\|\bar x_k-x_{k,i}\|^2\le8\eta^2(\tau-1)^2(\delta_q^2+\sigma_G^2)$, and with $\tau^2$ just before averaging.
@@ -294,9 +299,10 @@ too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1
 
 @ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, covers={"delta_q": "0"},
           on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
-          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5))),
+          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5)), families.CORNERS),
                             ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
-                            ft.Family("logistic", families.logistics(families.law_of, (1, 2, 4)))), tries=60))
+                            ft.Family("logistic", families.logistics(families.law_of, (1, 2, 4)))), tries=60),
+          ends=families.ENDS)
 def thm3_corrected(i):
     r"""Under $\eta\le\min\{1/(3L),1/(4(\tau-1)L)\}$, without empty rounds, for every $k$ of a round:
     $\limsup E\|\bar x_k-x^\star\|^2\le80\eta^2\kappa^2(\tau-1)^2(\delta_q^2+\sigma_G^2)+\frac{10}{\mu^2}\delta_q^2
@@ -342,14 +348,15 @@ ft.finding("e2-units", kind="misprint", breaks="cor1", check=_e2_units,
            says="The drift term of Theorem 3 and Corollary 1 carries an extra L^2: 80 eta^2 kappa^2 (tau-1)^2 has the units of "
                 "|x|^2.")
 
-UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1, 2, 3, 5))),
+UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1, 2, 3, 5)),
+                                families.EVEN_CORNERS),
                      ft.Family("Huber", families.hubers(families.uniform_law, (1, 2, 3))),
                      ft.Family("logistic", families.logistics(families.uniform_law, (1, 2, 4)))), tries=60)
 
 
 @ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over,
           on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
-          search=UNIFORM)
+          search=UNIFORM, ends=families.EVEN_ENDS)
 def cor1_corrected(i):
     r"""Uniform sampling:
     $\limsup E\|\bar x_k-x^\star\|^2\le80\eta^2\kappa^2(\tau-1)^2\sigma_G^2+\frac{16\eta\tau^2}\mu\sigma_G^2$.
@@ -364,9 +371,11 @@ single_step = [i for i in uniform if i.tau == 1] + [
 
 
 @ft.claim("cor2", on=[*single_step, small_step], needs=[*THEOREM, even, single], bound=True, rejects=CONVERGING,
-          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1,))),
+          search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1,)),
+                                      [{**c, "tau": 1} for c in families.EVEN_CORNERS]),
                             ft.Family("Huber", families.hubers(families.uniform_law, (1,))),
-                            ft.Family("logistic", families.logistics(families.uniform_law, (1,)))), tries=60))
+                            ft.Family("logistic", families.logistics(families.uniform_law, (1,)))), tries=60),
+          ends={k: v for k, v in families.EVEN_ENDS.items() if k != "local steps"})
 def cor2(i):
     r"""Uniform sampling, $\tau=1$: $\limsup E\|\bar x_K-x^\star\|^2\le\frac{16\eta}\mu\sigma_G^2$."""
     return _against(i, variance=f.cor2(i.eta, curvatures(i)[0], heterogeneity(i)[1]))
