@@ -67,10 +67,18 @@ def mean_square(p, q, points, spreads):
 def lem5(p, z, g, q, beta2, kappa2, sharper=False):
     """Right-hand side of eqs 165-166 as named terms; sharper: beta^2 - 1 in place of beta^2 (derived)."""
     total = _total(w * v for w, v in zip(p, g, strict=True))
-    square = (total * total).sum()
-    return {"drift": 3 * _total(w * ((a - b) ** 2).sum() for w, a, b in zip(p, z, g, strict=True)),
-            "gradient": 3 * square,
-            "sampling": 3 * ((beta2 - 1 if sharper else beta2) * square + kappa2) / q}
+    return lem5_terms(_total(w * ((a - b) ** 2).sum() for w, a, b in zip(p, z, g, strict=True)), (total * total).sum(), q, beta2,
+                      kappa2, sharper)
+
+
+def lem5_terms(drift, square, q, beta2, kappa2, sharper=False):
+    """The same from drift = sum p_i |z_i - grad F_i|^2 and square = |grad F|^2."""
+    return {"drift": 3 * drift, "gradient": 3 * square, "sampling": 3 * ((beta2 - 1 if sharper else beta2) * square + kappa2) / q}
+
+
+def eq163(q, sigma2, share, mean_square):
+    """Right-hand side of eq 163; share = sum p_i |a_i|_2^2 / |a_i|_1^2, mean_square = E|(1/q) sum h_l|^2."""
+    return {"noise": 2 * sigma2 * share / q, "mean": 2 * mean_square}
 
 
 # ---- local runs from prefix coefficients ------------------------------------------------------------------

@@ -11,7 +11,7 @@ import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
 from verification.fednova.proofs import local_run
-from verification.fednova.proofs.local_run import STEPS, noise_of
+from verification.fednova.proofs.local_run import noise_of
 
 DOMAIN = ("every number of smooth clients, convex or not, in every dimension; all weights, local steps, a >= 0 and tau_eff > 0; noise with "
           "mean 0 given the past and variance at most sigma^2, independent across clients")
@@ -58,19 +58,22 @@ NUMBERS = "sigma2 kappa2 C B B1 Ee g SG SE R A t Gt St S gap"    # non-negative
 VALUES = "F EF1 Ft Fn F0 FT inf"
 
 
-def caps(p, printed=False):
-    """(101) and beta^2 >= 1: what a theorem supposes of the step."""
-    L, eta, beta2, C = p("L eta beta2 C")
+def caps(p, printed=False, C=None, named=True):
+    """(101) and beta^2 >= 1: what a theorem supposes of the step. named: that of the drift too, of C or the largest |a_i|_1."""
+    L, eta, beta2 = p("L eta beta2")
     k = 4 * eta**2 * L**2 * (2 * beta2 + 1)
     p.given("beta^2", beta2 - 1)
     p.given("server step", 1 - 2 * eta * p("tau_eff") * L, "tau_eff eta L <= 1/2")
+    if not named:
+        return
+    C = p("C") if C is None else C
     if not printed:
         p.given("cap of D", 1 - k * C, "4 eta^2 L^2 C' <= 1/(2 beta^2 + 1)")
         return
-    N, n, l = p("N na la")
+    N, n, last = p("N na la")
     given = p.given("drift cap", 1 - k * N**2, "eta L max_i |a_i|_1 sqrt(2 beta^2 + 1) <= 1/2, squared; N the largest |a_i|_1")
     longest = p.given("longest", N - n)
-    product = p.define("largest product", C - n * (n - l), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), attained at na, la")
+    product = p.define("largest product", C - n * (n - last), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), attained at na, la")
     p.follows("cap of D", 1 - k * C, given, (k * (N + n), longest), (-k, product))
 
 

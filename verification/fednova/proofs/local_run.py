@@ -77,7 +77,7 @@ def restricted():
     """(85) as printed, for prefix coefficients b^(k) <= a."""
     p = ft.Proof("L eta rest n", "sigma2 C nn l W d Ed ds Eds Gs EGs es Es Eu Ev a b a2 b2 n1 n2 A1 A2 rest1 rest2 rest3 SGs Q S T",
                  "", "g r u v")
-    L, eta, n, sigma2, C, nn, l, W, Ed, a, b, n1, S, Q, T = p("L eta n sigma2 C nn l W Ed a b n1 S Q T")
+    L, eta, n, sigma2, C, nn, last, W, Ed, a, b, n1, S, T = p("L eta n sigma2 C nn l W Ed a b n1 S T")
     g, v, e2, D = p("g"), p("v"), 2 * eta**2, c.D(eta, L, C)
     run, noise, there = displacement(p), noise_of(p, "n2", "(b_s)^2"), gradient_at(p)
     below = p.given("prefix coefficients", a - b, "0 <= b_s <= a_s (vanilla, decay, momentum)")
@@ -86,17 +86,17 @@ def restricted():
                         p.define("square of b", b**2 - p("b2")))
     second = p.total("squares", squares, {"a2": "A2", "b2": "n2"}, 0, says="over s < k", over=STEPS)
     third = p.total("gradients of a prefix", below, {"a": "T", "b": "Q"}, 0, says="over s < k, weights E|grad F_i(y_s)|^2", over=STEPS)
-    end1 = p.define("coefficients but the last", n - l - p("A1") - p("rest1"), "k <= tau - 1: what lies between adds rest1 >= 0")
-    end2 = p.define("squares but the last", nn - l**2 - p("A2") - p("rest2"), "likewise")
+    end1 = p.define("coefficients but the last", n - last - p("A1") - p("rest1"), "k <= tau - 1: what lies between adds rest1 >= 0")
+    end2 = p.define("squares but the last", nn - last**2 - p("A2") - p("rest2"), "likewise")
     end3 = p.define("gradients of the run", S - T - p("rest3"), "S = sum_s a_s E|grad F_i(y_s)|^2 over the whole run")
     jensen = p.standard("sum of gradients", n1 * p("SGs") - v.square, "Jensen", "weights b_s / n1, n1 = sum_s b_s")
     mean = p.expect("sum of gradients in the mean", jensen, {"SGs": "Q", "v_v": "Ev"}, fixed="n1")
-    one = p.follows("displacement after k steps", e2 * (sigma2 * (nn - l**2) + (n - l) * S) - Ed, run, (e2, noise), (e2 * sigma2, second),
+    one = p.follows("displacement after k steps", e2 * (sigma2 * (nn - last**2) + (n - last) * S) - Ed, run, (e2, noise), (e2 * sigma2, second),
                     (e2 * sigma2, end2), (e2, mean), (e2 * n1, third), (e2 * n1, end3), (e2 * S, first), (e2 * S, end1))
     summed = p.total("weighted over k", one, {"Ed": "W"}, n, "sigma2 nn l S", "weights a_k, n = |a|_1", STEPS)
     run_of = p.total("gradients of the run, bounded", there, {"EGs": "S", "Eds": "W"}, n, "g_g", "weights a_s", STEPS)
-    largest = p.given("largest product", C - n * (n - l), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1})")
-    bound, left = sum(c.eq85_terms(eta, L, sigma2, nn - l**2, D, g.square).values()), c.weighted_drift(L, [n], [W / n])
+    largest = p.given("largest product", C - n * (n - last), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1})")
+    bound, left = sum(c.eq85_terms(eta, L, sigma2, nn - last**2, D, g.square).values()), c.weighted_drift(L, [n], [W / n])
     s = e2 * L**2
     whole = p.follows("drift, times 1 - D", (1 - D) * (bound - left), (L**2 / n, summed), (s * (p("A1") + p("rest1")), run_of),
                       (s * run_of.expression, end1), (4 * eta**2 * L**2 * (g.square + left), largest))

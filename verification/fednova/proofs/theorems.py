@@ -5,6 +5,7 @@ rounds; F0, FT the first and last value, inf the infimum; E.., Z.. expectations 
 """
 import fltheory as ft
 from verification.fednova import formulas as f
+from verification.fednova.formulas import appendix_c as c
 from verification.fednova.formulas import theorem3 as t3
 from verification.fednova.formulas import true_objective as true
 from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, NUMBERS, VALUES, caps, gain
@@ -12,44 +13,65 @@ from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, NUMBERS, VALU
 PRINTED = "N na la"   # |a_i|_1: the largest, and where C is attained with the last entry there
 
 
+def mean_of_rounds(p, one, scale, each, square):
+    """The mean over T rounds of a fact scale (F - E F1) + each - square >= 0, with the gap F0 - inf at the start."""
+    t, T, St, S, Ft, Fn, F0, FT = p("t T St S Ft Fn F0 FT")
+    mean = p.expect("one round in the mean", one, {"F": "Ft", "EF1": "Fn", square: "Gt"}, "sigma2 kappa2 A B C")
+    now = p.suppose("t rounds", scale * (F0 - Ft) + t * each - St, "St = sum over t rounds of E|G|^2, Ft = E F(x_t)")
+    then = p.follows("t + 1 rounds", scale * (F0 - Fn) + (t + 1) * each - St - p("Gt"), now, mean)
+    end = p.induct("T rounds", now, then, {"t": 0, "Ft": "F0", "St": 0}, {"t": t + 1, "Ft": "Fn", "St": St + p("Gt")},
+                   {"t": "T", "Ft": "FT", "St": "S"})
+    below = p.given("bounded below", FT - p("inf"), "inf the infimum of F")
+    start = p.define("gap", p("gap") - (F0 - p("inf")))
+    return p.follows("mean of T rounds", scale * p("gap") / T + each - S / T, (1 / T, end), (scale / T, below), (scale / T, start))
+
+
 def theorem1(printed=False):
     """Theorem 1 with B', C' from prefix coefficients, or as printed where b^(k) <= a: the mean over T rounds."""
     p = ft.Proof(CONSTANTS, f"{NUMBERS} {PRINTED if printed else ''}", VALUES, "G")
-    L, eta, tau_eff, m, T, sigma2, kappa2, A, B, C, t, St, S = p("L eta tau_eff m T sigma2 kappa2 A B C t St S")
-    Ft, Fn, F0, FT, s = *p("Ft Fn F0 FT"), eta * tau_eff
+    L, eta, tau_eff, m, T, sigma2, kappa2, A, B, C, S = p("L eta tau_eff m T sigma2 kappa2 A B C S")
     each = sum(f.thm1(eta, L, sigma2, kappa2, 0, tau_eff, 1, A, B, C, m).values())
-    one = p.expect("one round in the mean", gain(p, printed), {"F": "Ft", "EF1": "Fn", "G_G": "Gt"}, "sigma2 kappa2 A B C")
-    now = p.suppose("t rounds", 4 / s * (F0 - Ft) + t * each - St, "St = sum over t rounds of E|grad F~|^2, Ft = E F~(x_t)")
-    then = p.follows("t + 1 rounds", 4 / s * (F0 - Fn) + (t + 1) * each - St - p("Gt"), now, one)
-    end = p.induct("T rounds", now, then, {"t": 0, "Ft": "F0", "St": 0}, {"t": t + 1, "Ft": "Fn", "St": St + p("Gt")},
-                   {"t": "T", "Ft": "FT", "St": "S"})
-    below = p.given("bounded below", FT - p("inf"), "inf = inf F~")
-    start = p.define("gap", p("gap") - (F0 - p("inf")))
+    mean = mean_of_rounds(p, gain(p, printed), 4 / (eta * tau_eff), each, "G_G")
     bound = sum(f.thm1(eta, L, sigma2, kappa2, p("gap"), tau_eff, T, A, B, C, m).values())
-    return p.conclude(p.follows("Theorem 1", bound - S / T, (1 / T, end), (4 / (s * T), below), (4 / (s * T), start)))
+    return p.conclude(p.follows("Theorem 1", bound - S / T, mean))
 
 
-def theorem2(printed=False):
-    """Lemma 3 and Theorem 2, with the error of Theorem 1 in the same form."""
-    p = ft.Proof(CONSTANTS, "sigma2 kappa2 A B C gap S chi2 SG Q q2 f2 Ef2 Gt SF", "", "g G E")
-    L, eta, tau_eff, beta2, m, T, sigma2, kappa2, A, B, C, gap, S, chi2 = p("L eta tau_eff beta2 m T sigma2 kappa2 A B C gap S chi2")
+def theorem2():
+    """Lemma 3 and Theorem 2, with the error of Theorem 1 as corrected (constants Bx, Cx) and as printed where b^(k) <= a."""
+    p = ft.Proof(CONSTANTS, "sigma2 kappa2 A B C Bx Cx gap S chi2 SG Q q2 f2 Ef2 Gt SF", "", "g G E")
+    L, eta, tau_eff, beta2, m, T, sigma2, kappa2, A, gap, chi2 = p("L eta tau_eff beta2 m T sigma2 kappa2 A gap chi2")
     g, G, E, SG, Q = p("g G E SG Q")
     one = p.define("spread of one client", p("q2") - (g - G).square, "q2 = |grad F_i - grad F~|^2, g = grad F_i, G = grad F~")
     spread = p.total("spread", one, {"q2": "Q", "g_g": "SG", "G_g": "G_G"}, 1, "G_G", "weights w_i; sum_i w_i grad F_i = grad F~")
-    cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz",
-                        "E = grad F - grad F~ = sum_i (p_i - w_i)/sqrt(w_i) sqrt(w_i) (grad F_i - grad F~)")
+    cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz", "E = grad F - grad F~ = sum_i (p_i - w_i) (grad F_i - grad F~)")
     similar = p.given("Assumption 3", beta2 * G.square + kappa2 - SG, "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")
-    lemma3 = p.follows("Lemma 3", sum(true.lem3(chi2, beta2, kappa2, G.square).values()) - E.square, cauchy, (-chi2, spread), (chi2, similar))
+    lemma3 = p.follows("Lemma 3", sum(true.lem3(chi2, beta2, kappa2, G.square).values()) - E.square, cauchy, (-chi2, spread),
+                       (chi2, similar))
     apart = p.square("two gradients", E - G)
     norm = p.define("true gradient", p("f2") - (E + G).square, "f2 = |grad F|^2")
     point = p.follows("(110)", sum(true.eq110(chi2, beta2, kappa2, G.square).values()) - p("f2"), (2, lemma3), apart, (-1, norm))
     mean = p.expect("(110) in the mean", point, {"f2": "Ef2", "G_G": "Gt"}, "chi2 kappa2")
     total = p.total("(112)", mean, {"Ef2": "SF", "Gt": "S"}, T, "chi2 kappa2", over="rounds")
-    caps(p) if not printed else [p.given("beta^2", beta2 - 1), p.given("server step", 1 - 2 * eta * tau_eff * L)]
-    first = p.lemma("Theorem 1", theorem1(printed))
-    error = f.thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m)
-    return p.conclude(p.follows("Theorem 2", sum(true.thm2(chi2, beta2, kappa2, error).values()) - p("SF") / T, (1 / T, total), (2, first),
-                                (2 * chi2, p.facts["beta^2"], first)))
+    caps(p, C=p("Cx"))
+    ends = []
+    for name, printed, B, C in (("corrected", False, "Bx", "Cx"), ("printed", True, "B", "C")):
+        first = p.lemma(f"Theorem 1, {name}", theorem1(printed), B=p(B), C=p(C))
+        error = f.thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, p(B), p(C), m)
+        ends.append(p.follows(f"Theorem 2, {name}", sum(true.thm2(chi2, beta2, kappa2, error).values()) - p("SF") / T, (1 / T, total),
+                              (2, first), (2 * chi2, p.facts["beta^2"], first)))
+    return p.conclude(*ends)
+
+
+def theorem1_rate():
+    """Eq 8 where b^(k) <= a: Theorem 1 at the prescribed step."""
+    p = ft.Proof(f"{CONSTANTS} taubar", "sigma2 kappa2 A B C gap S")
+    L, eta, tau_eff, m, T, taubar, sigma2, kappa2, A, B, C, gap = p("L eta tau_eff m T taubar sigma2 kappa2 A B C gap")
+    caps(p, named=False)
+    first = p.lemma("Theorem 1", theorem1(printed=True))
+    step = p.given("step as prescribed", eta**2 * taubar * T - m, "eta = sqrt(m / (taubar T))", equality=True)
+    bound = sum(c.eq8(m / eta, m, taubar, T, L, sigma2, kappa2, gap, tau_eff, A, B, C).values())
+    rest = sum(f.thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m).values())
+    return p.conclude(p.follows("(8)", bound - p("S") / T, first, ((bound - rest) / step.expression, step)))
 
 
 def theorem3(printed=False):
@@ -81,11 +103,10 @@ def theorem3_constant(printed=True):
     """Theorem 3 with one tau_eff for all rounds: plain averages."""
     p = ft.Proof("L eta tau_eff beta2 m T", "sigma2 kappa2 gap SA SB SC S")
     L, eta, tau_eff, m, T, sigma2, kappa2, gap, SA, SB, SC, S = p("L eta tau_eff m T sigma2 kappa2 gap SA SB SC S")
-    p.given("beta^2", p("beta2") - 1)
-    p.given("server step", 1 - 2 * eta * tau_eff * L, "tau_eff eta L <= 1/2")
+    caps(p, named=False)
     first = p.lemma("weighted sums", theorem3(printed), Z=T * tau_eff, ZA=tau_eff * SA, ZB=tau_eff * SB, ZC=tau_eff * SC, ZG=tau_eff * S)
     terms = t3.thm3(eta, L, sigma2, kappa2, gap, tau_eff, T, SA / T, SB / T, SC / T, m)
     return p.conclude(p.follows("Theorem 3, constant tau_eff", sum(terms.values()) - S / T, first))
 
 
-__all__ = ["DOMAIN", "theorem1", "theorem2", "theorem3", "theorem3_constant"]
+__all__ = ["DOMAIN", "mean_of_rounds", "theorem1", "theorem1_rate", "theorem2", "theorem3", "theorem3_constant"]
