@@ -17,16 +17,20 @@ DOMAIN = ("every number of smooth clients, convex or not, in every dimension; al
           "mean 0 given the past and variance at most sigma^2, independent across clients")
 
 
-def averaged_noise(p):
-    """E|z|^2 <= sigma^2 R."""
+def run_noise(p):
+    """E|d_i - h_i|^2 <= sigma^2 |a_i|_2^2 / |a_i|_1^2."""
     run = noise_of(p, "nn", "(a_k)^2", "En")
     n, nn, rho, sigma2 = p("n nn rho sigma2")
     ratio = p.define("ratio", rho - nn / n**2, "rho = |a|_2^2 / |a|_1^2")
     scaled = p.define("noise of one client", p("Ed") - p("En") / n**2, "Ed = E|d_i - h_i|^2, d_i - h_i = noise of the run / |a|_1")
-    one = p.follows("noise of one client, bounded", sigma2 * rho - p("Ed"), (1 / n**2, run), (sigma2, ratio), (-1, scaled))
-    total = p.total("noise of all clients", one, {"rho": "R", "Ed": "SD"}, 0, "sigma2", "weights w_i^2")
+    return p.follows("noise of one client, bounded", sigma2 * rho - p("Ed"), (1 / n**2, run), (sigma2, ratio), (-1, scaled))
+
+
+def averaged_noise(p):
+    """E|z|^2 <= sigma^2 R."""
+    total = p.total("noise of all clients", run_noise(p), {"rho": "R", "Ed": "SD"}, 0, "sigma2", "weights w_i^2")
     cross = p.standard("noise of the round", p("SD") - p("Ez"), "variance of a sum", "independent across clients")
-    return p.follows("averaged noise", sigma2 * p("R") - p("Ez"), cross, total)
+    return p.follows("averaged noise", p("sigma2") * p("R") - p("Ez"), cross, total)
 
 
 def one_round():
