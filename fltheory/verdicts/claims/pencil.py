@@ -5,6 +5,7 @@ one of the claim's instances says so.
 """
 from __future__ import annotations
 
+from fltheory.core.errors import refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, show
 from fltheory.core.proofs.argument import INFORMAL
 from fltheory.verdicts.records import ProofStep
@@ -13,23 +14,35 @@ TOLERANCE = 1e-9   # relative to 1, for facts whose numbers are floats
 
 
 def decided(claim, instances) -> list[ProofStep]:
-    """The steps of a claim's proof, tried at the numbers that `meaning` reads off the coded rounds of these instances."""
-    proof = claim.proof()
-    least, tried = {}, {}
+    """The steps of a claim's proof, or of its proofs one after the other, tried at the numbers that `meaning` reads off the coded
+    rounds of these instances. Raises BadInput where one concludes nothing."""
+    proofs = claim.proof()
+    proofs = proofs if isinstance(proofs, (list, tuple)) else [proofs]
+    for proof in proofs:
+        if not proof.conclusions:
+            refuse(f"proof of claim {claim.id!r}", proof.steps[-1].name if proof.steps else "", "concludes nothing",
+                   "Return proof.conclude(fact).")
+    seen = [({}, {}) for _ in proofs]
     for instance in instances if claim.meaning else ():
         for numbers, points in claim.meaning(instance):
-            for fact, value in proof.tested(numbers, points):
-                worst = -abs(value) if fact.equality else value
-                tried[fact.name] = tried.get(fact.name, 0) + 1
-                if worst < least.get(fact.name, (float("inf"),))[0]:
-                    least[fact.name] = (worst, instance.name)
-    steps = []
-    for s in proof.steps:
-        status, detail = s.status, s.detail
-        if s.name in least and _negative(*least[s.name][:1]):
-            status, detail = FALSIFIED, f"{show(least[s.name][0])} on {least[s.name][1]}"
-        steps.append(ProofStep(s.name, s.rule, s.says, s.shown, status, list(s.uses), tried.get(s.name, 0), detail))
-    return steps
+            for proof, at in zip(proofs, seen, strict=True):
+                _try(proof, numbers, points, instance.name, *at)
+    return [_told(s, *at) for proof, at in zip(proofs, seen, strict=True) for s in proof.steps]
+
+
+def _try(proof, numbers, points, name, least, tried):
+    for fact, value in proof.tested(numbers, points):
+        worst = -abs(value) if fact.equality else value
+        tried[fact.name] = tried.get(fact.name, 0) + 1
+        if worst < least.get(fact.name, (float("inf"),))[0]:
+            least[fact.name] = (worst, name)
+
+
+def _told(s, least, tried) -> ProofStep:
+    status, detail = s.status, s.detail
+    if s.name in least and _negative(*least[s.name][:1]):
+        status, detail = FALSIFIED, f"{show(least[s.name][0])} on {least[s.name][1]}"
+    return ProofStep(s.name, s.rule, s.says, s.shown, status, list(s.uses), tried.get(s.name, 0), detail)
 
 
 def _negative(value) -> bool:

@@ -154,7 +154,7 @@ def meaning(i, corrected):
     if numbers.readable(i) and theorem(i)["gap"] is not None:
         t, A, B, C, beta2 = constants(i, corrected)
         left = left_side(i, t) if i.rounds else None
-        yield from numbers.bounds(i, corrected, A, B, C, beta2, kappa2(i, t, beta2), left)
+        yield from numbers.bounds(i, corrected, {"A": A, "B": B, "C": C, "beta2": beta2, "kappa2": kappa2(i, t, beta2)}, left)
 
 
 @ft.claim("thm1-explicit-corrected", needs=[*needs(True), independent], bound=True, proof=theorems.theorem1,

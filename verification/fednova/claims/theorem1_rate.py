@@ -341,7 +341,14 @@ def at_its_own_step(solver, taus):
     return over.setting(solver, taus, Fraction(1, S * j), rounds=len(taus) ** 2 * S * j * j)
 
 
-@ft.claim("thm1-o-restricted", covers=over.NOISELESS, certify=lambda i: s.theorem1_over(i, False),
+def rate_meaning(i):
+    """What Theorem 1's proof speaks of on the first coded round, at the prescribed step."""
+    for numbers, points in s.meaning(i, False):
+        yield numbers | {"taubar": mean_steps(i)}, points
+
+
+@ft.claim("thm1-o-restricted", proof=lambda: (theorems.theorem1_rate(), theorems.theorem1(printed=True)),
+          meaning=rate_meaning, domain=theorems.DOMAIN, certify=lambda i: s.theorem1_over(i, False),
           over=[at_its_own_step(solver, taus) for solver in over.DOMINATED for taus in over.TAUS],
           on=[*rate, e1_own_eta, common_noise, too_early], needs=[prescribed, *s.needs(False), dominated, independent],
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],

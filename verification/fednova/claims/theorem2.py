@@ -36,6 +36,7 @@ from verification.fednova.instances import (
     theorem,
     two_clients,
 )
+from verification.fednova.proofs import numbers, theorems
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level
 

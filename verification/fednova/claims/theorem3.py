@@ -1,5 +1,6 @@
 """Appendix F: Theorem 3 on periodic schedules."""
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, sqrt
@@ -15,6 +16,7 @@ from verification.fednova.claims.surrogate import many_kinked
 from verification.fednova.common_noise import independent
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import SOLVERS, Local, declared, plane, read, scalar, two_clients
+from verification.fednova.proofs import numbers, theorems
 
 
 def rounds_of(i):
@@ -387,7 +389,28 @@ def theorem3_over(i, prefixes):
                           drift=(drift, lambda s: over.excess(s, i.p, v["beta2"])))
 
 
-@ft.claim("thm3-restricted", covers=over.NOISELESS, over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
+def meaning(i, prefixes):
+    """What the proof of Theorem 3 speaks of: from the start, once for every kind of round of the schedule."""
+    if not numbers.readable(i) or gap(i) is None:
+        return
+    v, kinds, prefixes = parts(i, True, prefixes), rounds_of(i), prefixes and i.solver == "proximal"
+    whole, count = sum(c * t for c, _, t in kinds), sum(c for c, _, _ in kinds)
+    left = {"ZG": left_side(i, weighted=True) * whole, "S": left_side(i) * count} if i.rounds else {}
+    sums = [sum(c * g.constants(i.solver, i.value, taus, i.p, t, prefixes)[k] for c, taus, t in kinds) for k in range(3)]
+    at = left | {"beta2": v["beta2"], "kappa2": v["kappa2"], "Z": whole, "ZA": v["A"] * whole, "ZB": v["B"] * whole, "ZC": v["C"] * whole,
+                 "SA": sums[0], "SB": sums[1], "SC": sums[2], "T": count}
+    for _, taus, tau_eff in kinds:
+        A, B, C = g.constants(i.solver, i.value, taus, i.p, tau_eff, prefixes)
+        kind = i.but(algorithm=replace(i.algorithm, steps=taus), law=ft.Full(), rounds=None)
+        for known, points in numbers.bounds(kind, prefixes, at | {"A": A, "B": B, "C": C}, tau_eff=tau_eff):
+            square = known["Gt"]
+            yield known | {"gap": gap(i), "F0": known["F"], "inf": known["F"] - gap(i), "tA": tau_eff * A, "tB": tau_eff * B,
+                           "tC": tau_eff * C, "tG": tau_eff * square, "EA": tau_eff * A, "EB": tau_eff * B, "EC": tau_eff * C,
+                           "EG": tau_eff * square}, points
+
+
+@ft.claim("thm3-restricted", proof=lambda: (theorems.theorem3_constant(), theorems.theorem3(printed=True)),
+          meaning=lambda i: meaning(i, False), domain=theorems.DOMAIN, over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
           certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, common_noise, too_large],
           needs=[*_needs(False, constant=True, solvers=True), independent],
           bound=True, rejects=_REJECTS,
@@ -416,7 +439,8 @@ varying = [
 ]
 
 
-@ft.claim("thm3-corrected", covers=over.NOISELESS, over=rounds_over(at_one_step(over.corrected(KINDS))),
+@ft.claim("thm3-corrected", proof=lambda: (theorems.theorem3(), theorems.theorem3(printed=True)),
+          meaning=lambda i: meaning(i, True), domain=theorems.DOMAIN, over=rounds_over(at_one_step(over.corrected(KINDS))),
           certify=lambda i: theorem3_over(i, True), on=[*varying, *constant, e4, prox_alpha1, prox_alpha1_finite,
               common_noise, too_large],
           needs=[*_needs(True), independent], bound=True,

@@ -4,6 +4,7 @@ import itertools
 import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
+from verification.fednova.formulas import client_sampling as sc
 from verification.fednova.instances import theorem
 from verification.fednova.one_round import one_round
 
@@ -16,7 +17,7 @@ def square(v):
 
 def readable(i):
     """Whether the round of an instance is one that `one_round` runs, in rationals."""
-    return i.problem is not None and i.domain is ft.RATIONAL and not ({"m", "t"} & set(i.extra)) and i.problem.n == len(i.taus)
+    return i.problem is not None and i.domain is ft.RATIONAL and "m" not in i.extra
 
 
 def total(weights, values, zero):
@@ -52,11 +53,12 @@ def local_runs(i, corrected):
                    {"g": G[0][path], "r": G[s][path] - G[0][path], "u": u[path], "v": v[path], "e": h[path] - G[0][path]})
 
 
-def rounds(i, squares=None):
+def rounds(i, squares=None, tau_eff=None):
     """One round: what `one_round` speaks of, once per client and outcome; squares: the numbers beside sigma^2 in (85)."""
     if not readable(i) or theorem(i)["gap"] is None:
         return
     r, t = one_round(i), theorem(i)
+    t = t if tau_eff is None else t | {"tau_eff": tau_eff}
     w, vectors, target = t["w"], t["vectors"], t["target"].to(ft.RATIONAL)
     d, h = r.directions(vectors), r.directions(vectors, "exact")
     G, mean, z = f.dot(w, r.exact[0][0]), mixed(w, h), mixed(w, d - h)
@@ -68,15 +70,18 @@ def rounds(i, squares=None):
     noises = [r.square(d[:, j] - h[:, j]) for j in range(i.n)]
     at = {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "sigma2": t["sigma2"], "R": c.noise_factor(w, vectors), "F": value(r.x),
           "EF1": r.value(t["target"]), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean), "SE": f.dot(w, biases),
+          "Q": f.dot(w, [square(r.exact[0][0, j] - G) for j in range(i.n)]), "chi2": f.chi2(i.p, w),
           "Ed2": r.square(mixed(w, d)), "SD": f.dot([q * q for q in w], noises), "SG": f.dot(w, gradients), "m": t["m"]}
+    E = f.dot([p - q for p, q in zip(i.p, w, strict=True)], r.exact[0][0])
+    at |= {"f2": square(E + G), "Ef2": square(E + G)}
     for (j, a), path in itertools.product(enumerate(vectors), range(min(PATHS, len(d)))):
         noise = [u[:, j] - v[:, j] for u, v in zip(r.given, r.exact, strict=True)][:len(a)]
         own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "es": r.square(noise[-1]), "Ed": noises[j],
                "Es": f.dot([q * q for q in a], [r.square(v) for v in noise]), "En": r.square(total(a, noise, 0 * noise[0])),
-               "g": gradients[j], "Ee": biases[j]} | ({"B1": squares[j]} if squares else {})
+               "g": gradients[j], "Ee": biases[j], "q2": square(r.exact[0][0, j] - G)} | ({"B1": squares[j]} if squares else {})
         yield (at | own | {"F1": value(r.after[path]), "d2": square(mixed(w, d)[path]),
                            "Se": f.dot(w, [square(r.exact[0][path, q] - h[path, q]) for q in range(i.n)])},
-               {"G": G, "h": mean[path], "z": z[path]})
+               {"G": G, "h": mean[path], "z": z[path], "E": E, "g": r.exact[0][0, j]})
 
 
 def mixed(w, directions):
@@ -91,15 +96,39 @@ def beside_noise(i, prefixes):
     return [f.norm2(a) - a[-1] ** 2 for a in i.vectors]
 
 
-def bounds(i, prefixes, A, B, C, beta2, kappa2, left=None):
-    """One round with the constants of Theorem 1; left: the mean of |grad F~|^2 over the rounds, where it is known."""
-    if not readable(i) or kappa2 is None:
+def bounds(i, prefixes, constants, left=None, tau_eff=None):
+    """One round with the constants of Theorem 1, {symbol: number}; left: the mean of |grad F~|^2 over the rounds, where known."""
+    if not readable(i) or constants["kappa2"] is None:
         return
-    vectors, gap = i.vectors, theorem(i)["gap"]
-    last = max(vectors, key=lambda a: f.norm1(a) * (f.norm1(a) - a[-1]))
-    at = {"A": A, "B": B, "C": C, "beta2": beta2, "kappa2": kappa2, "N": max(map(f.norm1, vectors)), "na": f.norm1(last), "la": last[-1]}
-    for numbers, points in rounds(i, beside_noise(i, prefixes)):
+    last = max(i.vectors, key=lambda a: f.norm1(a) * (f.norm1(a) - a[-1]))
+    at = constants | ({} if prefixes else {"N": max(map(f.norm1, i.vectors)), "na": f.norm1(last), "la": last[-1]})
+    for numbers, points in rounds(i, beside_noise(i, prefixes), tau_eff):
         at |= {"Ft": numbers["F"], "Fn": numbers["EF1"], "Gt": square(points["G"])}
         if i.rounds and left is not None:
+            gap = theorem(i)["gap"]
             at |= {"T": i.rounds, "S": left * i.rounds, "gap": gap, "F0": numbers["F"], "inf": numbers["F"] - gap}
         yield numbers | at, points
+
+
+def draws(i, constants, prefixes, square_of_move, rise):
+    """One round of q draws; square_of_move: E|(x - x+)/(eta tau_eff)|^2 of the coded round, rise: E F(x+) - F(x) of it."""
+    if i.problem is None or i.domain is not ft.RATIONAL or not isinstance(i.problem, ft.Quadratic) or "m" in i.extra:
+        return
+    x, q, p, sigma2 = ft.declare(i.x0), i.q, i.p, i.sigma**2
+    g = [(H * x).sum(-1) - b for H, b in zip(i.problem.H, i.problem.b, strict=True)]
+    G = f.dot(p, g)
+    response = [sc.noise_response(H, i.eta, i.solver, t, i.value) for H, t in zip(i.problem.H, i.taus, strict=True)]
+    spreads = [[sc.spread(v, sigma2) for v in (a, b, [u - w for u, w in zip(a, b, strict=True)])] for a, b in response]
+    h = [sc.averaged_gradient(lambda y, H=H, b=b: (H * y).sum(-1) - b, x, i.eta, i.solver, t, i.value)
+         for H, b, t in zip(i.problem.H, i.problem.b, i.taus, strict=True)]
+    bias = [square(u - v) + s[0] for u, v, s in zip(h, g, spreads, strict=True)]
+    mean, SG, noises = f.dot(p, h), f.dot(p, list(map(square, g))), [s[2] for s in spreads]
+    V, along = SG - square(G), (G * mean).sum()
+    at = {"L": i.L, "eta": i.eta, "tau_eff": i.tau_eff, "q": q, "sigma2": sigma2, "R": sc.noise_share(p, i.vectors), "SZ": f.dot(p, bias),
+          "SG": SG, "V": V, "Ec": V / q, "Ee": sc.mean_square(p, q, [u - v for u, v in zip(h, g, strict=True)], [s[0] for s in spreads]),
+          "Ey": sc.mean_square(p, q, h, [s[0] for s in spreads]), "Eu": sc.fresh_variance(p, noises, q), "SD": f.dot(p, noises),
+          "Ed2": square_of_move, "F": 0, "EF1": rise, "EGy": along, "EGh": along, "EGu": 0, "Ft": 0, "Fn": rise, "Gt": square(G)}
+    for a, v, b, e, s in zip(i.vectors, g, beside_noise(i, prefixes), bias, noises, strict=True):
+        own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "v2": square(v - G), "g": square(v), "B1": b,
+               "En": s * f.norm1(a) ** 2, "Ed": s}
+        yield at | own | constants, {"G": G, "g": v}
