@@ -8,7 +8,7 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova import over
-from verification.fednova.claims.client_sampling import Sampled, sampled
+from verification.fednova.claims.client_sampling import Sampled, round_square, sampled
 from verification.fednova.claims.client_sampling_round import (
     CORNERS,
     ENDS,
@@ -18,6 +18,7 @@ from verification.fednova.claims.client_sampling_round import (
     family,
     finite,
     kappa2,
+    rise,
     server_step,
 )
 from verification.fednova.claims.surrogate import NOISE_FAIR
@@ -25,6 +26,7 @@ from verification.fednova.common_noise import CommonNoise, independent, shared
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.formulas.appendix_c import prefix_excess
 from verification.fednova.instances import Kinked, ManyKinked, Symbols, plane, scalar, two_clients
+from verification.fednova.proofs import numbers, sampling
 
 algebra = Symbols("b s a S Q")
 
@@ -262,7 +264,17 @@ def cor3_over(i, corrected):
                           kappa2=(sum(terms.values()), lambda s: over.excess(s, i.p, beta2)))
 
 
-@ft.claim("cor3-explicit-restricted", covers=over.NOISELESS, over=drawn_over(cor3_step(False), over.DOMINATED),
+def meaning(i, corrected):
+    """What the proof of (182) speaks of, at the start."""
+    if numbers.readable(i) and isinstance(i.problem, ft.Quadratic) and gap(i) is not None:
+        (_, B, C), beta2 = abc(i, corrected), largest_beta2(i, corrected)
+        at = {"B": B, "C": C, "beta2": beta2, "kappa2": kappa2(i, beta2), "gap": gap(i), "F0": 0, "inf": -gap(i)}
+        at |= {"T": i.rounds, "S": left_side(i) * i.rounds} if i.rounds else {}
+        yield from numbers.draws(i, at, corrected, round_square(i), rise(i))
+
+
+@ft.claim("cor3-explicit-restricted", proof=lambda: (sampling.corollary3(printed=True), sampling.norms()),
+          meaning=lambda i: meaning(i, False), domain=sampling.DOMAIN, over=drawn_over(cor3_step(False), over.DOMINATED),
           certify=lambda i: cor3_over(i, False), on=[*solvers, *one_per_term, many_kinked, half_proximal, common_noise, too_large],
           needs=[*_needs(False, prefixes=True), independent], bound=True, rejects=_cor3_bugs,
           search=ft.Search((ft.Family("quadratic", cor3_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_hubers)),
@@ -280,7 +292,8 @@ def cor3_restricted(i):
 cor3_any_quadratics, cor3_any_hubers = family(False, EVERY, [1, 3, None]), family(True, EVERY, [1, 2])
 
 
-@ft.claim("cor3-explicit-corrected", covers=over.NOISELESS, over=drawn_over(cor3_step(True)),
+@ft.claim("cor3-explicit-corrected", proof=lambda: (sampling.corollary3(), sampling.norms()),
+          meaning=lambda i: meaning(i, True), domain=sampling.DOMAIN, over=drawn_over(cor3_step(True)),
           certify=lambda i: cor3_over(i, True), on=_everywhere,
           needs=[*_needs(True), independent], bound=True, rejects=_cor3_bugs,
           search=ft.Search((ft.Family("quadratic", cor3_any_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_any_hubers)),

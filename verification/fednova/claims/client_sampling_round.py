@@ -11,6 +11,7 @@ from verification.fednova import formulas as f
 from verification.fednova.claims.client_sampling import Sampled, coded_square, round_square, runs, sampled, scheme_i
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import plane, scalar
+from verification.fednova.proofs import numbers, sampling
 
 st = families.st
 MANY = 16  # clients at the ends of a search
@@ -164,7 +165,14 @@ def lem5_over(i):
             for less, label in ((0, "as printed"), (1, "with beta^2 - 1"))]
 
 
-@ft.claim("lem5", covers=over.NOISELESS, over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over,
+def meaning(i, beta2):
+    """What the proofs of Lemma 5 and (175) speak of, at the start."""
+    if numbers.readable(i) and isinstance(i.problem, ft.Quadratic):
+        yield from numbers.draws(i, {"beta2": beta2, "kappa2": kappa2(i, beta2)}, True, round_square(i), rise(i))
+
+
+@ft.claim("lem5", proof=sampling.lemma5, meaning=lambda i: meaning(i, i.beta2), domain=sampling.DOMAIN, covers={"tau": "none"},
+          over=drawn_over(lambda *_: Fraction(1, 2)), certify=lem5_over,
           on=on_lem5, needs=[dissimilar], bound=True, rejects=[bugs.normaliser_missing],
           search=ft.Search((ft.Family("quadratic", lem5_quadratics, LEM5_CORNERS), ft.Family("Huber", lem5_hubers)),
                            tries=120), ends=LEM5_ENDS)
@@ -218,7 +226,8 @@ def eq175_over(i):
         sampling=(terms["sampling"], lambda s: over.excess(s, i.p, beta2)))
 
 
-@ft.claim("eq175", covers=over.NOISELESS, over=drawn_over(server_step), certify=eq175_over,
+@ft.claim("eq175", proof=lambda: (sampling.descent(), sampling.second_moment()), meaning=lambda i: meaning(i, _server_beta2(i)),
+          domain=sampling.DOMAIN, over=drawn_over(server_step), certify=eq175_over,
           on=descent, bound=True, rejects=[bugs.normaliser_missing],
           needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                                lambda i: (1, _server_beta2(i))),
