@@ -7,13 +7,15 @@ are >= 0 in symbols that are >= 0. Squared norms of vectors of any dimension ent
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
 
 from fltheory.core.elements import Symbolic, _evaluate
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
 from fltheory.core.proofs.standard import STANDARD
 from fltheory.core.proofs.vectors import Vector, products, values
-from fltheory.core.scalars import Field, fraction
+from fltheory.core.scalars import Field
 
 GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
 
@@ -63,6 +65,7 @@ class Proof:
         self._positive, self._signless = set(self.positive.split()), set(self.signed.split())
         self._signless |= set(products(self._vectors)) - set(squares)
         self.field = Field(" ".join([self.positive, self.nonnegative, self.signed, *products(self._vectors)]))
+        self._sparse = {}
         self._symbols = dict(zip(self.field.names, self.field.symbols, strict=True))
 
     # ---- what it speaks of --------------------------------------------------------------------------------
@@ -224,15 +227,21 @@ class Proof:
     def tested(self, numbers, points=()) -> list:
         """[(step, value, equality)] of the facts whose symbols all have a value: numbers {symbol: number}, points {free vector:
         coordinates}. Facts >= 0 that come out negative are wrong, whatever their steps say."""
-        known = {**numbers, **values(dict(points))}
+        known = {**numbers, **values({k: v for k, v in dict(points).items() if k in self._vectors})}
         out = []
         for fact in self.facts.values():
-            if self._used(fact.expression) <= set(known) and not fact.open:
-                top, bottom = (_evaluate(part, [known.get(n, 0) for n in self.field.names])
-                               for part in fact.expression.terms())
-                if bottom != 0:
-                    out.append((fact, top / bottom))
+            if fact.open:
+                continue
+            used, top, bottom = self._sparse.get(fact.name) or self._written(fact)
+            if used <= known.keys() and (below := _value(bottom, known)) != 0:
+                out.append((fact, _value(top, known) / below))
         return out
+
+    def _written(self, fact):
+        """(symbols, numerator, denominator) of a fact, terms as (coefficient, names with their powers); kept for the next round."""
+        parts = [[(c, self._at(powers, repeated=True)) for powers, c in part] for part in fact.expression.terms()]
+        self._sparse[fact.name] = ({n for part in parts for _, names in part for n in names}, *parts)
+        return self._sparse[fact.name]
 
     # ---- how it is checked --------------------------------------------------------------------------------
     def sign(self, expression) -> bool:
@@ -245,8 +254,8 @@ class Proof:
         odd = [n for powers, _ in top for n, k in zip(self.field.names, powers, strict=True) if k % 2 and n in self._signless]
         return not odd and all((c > 0) is (True in signs) for _, c in top)
 
-    def _at(self, powers):
-        return [n for n, k in zip(self.field.names, powers, strict=True) if k]
+    def _at(self, powers, repeated=False):
+        return [n for n, k in zip(self.field.names, powers, strict=True) for _ in range(k if repeated else bool(k))]
 
     def _used(self, expression) -> set:
         return {n for part in expression.terms() for powers, _ in part for n in self._at(powers)}
@@ -301,6 +310,10 @@ class Proof:
     def _keep(self, fact):
         self.facts[fact.name] = fact
         return fact
+
+
+def _value(terms, known):
+    return sum((prod((known[n] for n in names), start=c) for c, names in terms), Fraction(0))
 
 
 __all__ = ["Fact", "Proof", "Step"]

@@ -8,7 +8,7 @@ from verification.fednova.formulas import client_sampling as sc
 from verification.fednova.instances import theorem
 from verification.fednova.one_round import one_round
 
-PATHS = 3   # outcomes of the noise on which what holds for each of them is tried
+PATHS = 2   # outcomes of the noise on which what holds for each of them is tried
 
 
 def square(v):
