@@ -145,7 +145,7 @@ class Proof:
     def follows(self, name, expression, *products, says="", equality=False) -> Fact:
         """expression >= 0 (or = 0), as a sum of products of facts and multipliers plus what shows its sign itself.
 
-        products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (any, beside an equality).
+        products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (beside an equality any without pole).
         """
         total, uses, faults = self._read(0), [], []
         for product in products:
@@ -175,12 +175,14 @@ class Proof:
         return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
 
     def total(self, name, fact, becomes, count, fixed="", says="", over="clients") -> Fact:
-        """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol: symbol
-        of the sum}; count: their number, or in a weighted sum the sum of their weights >= 0; it multiplies what is common to all."""
+        """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol:
+        symbol of the sum}; count: their number, or in a weighted sum the sum of the weights >= 0, which multiplies what is common.
+        """
         faults = self._affine(fact, set(becomes), fixed.split())
         common = fact.expression.substitute(**dict.fromkeys(becomes, self._read(0)))
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
-        return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults, fact.equality)
+        return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults,
+                             fact.equality)
 
     def induct(self, name, hypothesis, step, start, advance, end, says="") -> Fact:
         """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}; the
@@ -248,11 +250,17 @@ class Proof:
         """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the
         fraction line positive symbols alone."""
         top, bottom = self._read(expression).terms()
-        signs = {c > 0 for _, c in bottom}
-        if len(signs) != 1 or {n for powers, _ in bottom for n in self._at(powers)} - self._positive:
+        signs = self._below(bottom)
+        if not signs:
             return False
         odd = [n for powers, _ in top for n, k in zip(self.field.names, powers, strict=True) if k % 2 and n in self._signless]
         return not odd and all((c > 0) is (True in signs) for _, c in top)
+
+    def _below(self, bottom) -> set:
+        """{whether a denominator is positive}, of positive symbols and coefficients of one sign alone; else empty."""
+        signs = {c > 0 for _, c in bottom}
+        named = {n for powers, _ in bottom for n in self._at(powers)}
+        return signs if len(signs) == 1 and named <= self._positive else set()
 
     def _at(self, powers, repeated=False):
         return [n for n, k in zip(self.field.names, powers, strict=True) for _ in range(k if repeated else bool(k))]
@@ -275,6 +283,8 @@ class Proof:
         multipliers = [p for p in parts if not isinstance(p, Fact)]
         if not any(f.equality for f in facts) and not all(self.sign(m) for m in multipliers):
             faults.append(f"a multiplier of {facts[0].name!r} does not show its sign")
+        elif not all(self._below(self._read(m).terms()[1]) for m in multipliers):   # 0 times a pole is no 0
+            faults.append(f"a multiplier of {facts[0].name!r} may have a pole")
         return factor
 
     def _affine(self, fact, random, fixed):

@@ -77,7 +77,8 @@ class Claim:
     claim is FALSE; it stands in no other file and is made from them (see `Finding`), with `reading` and `survives` of the claim.
     over: settings, as instances with an algorithm and `classes`, for each of which `certify` (a function of one, with comparisons
     made by `certified_over`) proves the statement for all functions of the classes; the word is then CERTIFIED for these settings.
-    proof: a function that returns the concluded `Proof` of the statement, or several; the word is then PROVED if every step is checked or cited.
+    proof: a function that returns the concluded `Proof` of the statement, or several; the word is then PROVED if every step is
+    checked or cited.
     meaning: function of an instance, yields (numbers, points) as for `Proof.tested`, read off its coded rounds.
     """
 

@@ -173,7 +173,8 @@ ft.finding("err-common-noise-eq61", kind="missing-hypothesis", breaks="eq61-64",
            survives="With noise independent across clients: eq61-64.")
 
 
-@ft.claim("eq68", proof=local_run.bias, meaning=lambda i: numbers.local_runs(i, True), domain=local_run.DOMAIN, covers={"n": "none"},
+@ft.claim("eq68", proof=local_run.bias, meaning=lambda i: numbers.local_runs(i, True), domain=local_run.DOMAIN,
+          covers={"n": "none"},
           needs=[nonnegative_a], bound=True, rejects=[*SOLVER_BUGS, bugs.proximal_squared],
           on=[*solvers, *proximal, *kinked, *kinked_proximal, exact_gradients],
           search=ft.Search(families_of_rounds(), tries=120),

@@ -30,7 +30,8 @@ from verification.fednova.proofs import theorems
 # ---- the explicit bound, restricted -----------------------------------------------------------------------
 
 
-@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated, independent], bound=True, proof=lambda: theorems.theorem1(printed=True),
+@ft.claim("thm1-explicit-restricted", needs=[*s.needs(False), dominated, independent], bound=True,
+          proof=lambda: theorems.theorem1(printed=True),
           meaning=lambda i: s.meaning(i, False), domain=theorems.DOMAIN,
           over=over.at_the_cap(over.DOMINATED, False), certify=lambda i: s.theorem1_over(i, False),
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],

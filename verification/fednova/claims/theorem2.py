@@ -240,13 +240,15 @@ def meaning(i):
     t, A, B, C, _, beta2 = theorem2(i, True)
     prefixes = i.solver == "proximal"
     kappa2 = i.kappa2 if "kappa2" in i.extra else i.problem.dissimilarity(t["w"], beta2)
-    constants = {"A": A, "beta2": beta2, "kappa2": kappa2} | dict(zip(("Bx", "Cx") if prefixes else ("B", "C"), (B, C), strict=True))
+    constants = {"A": A, "beta2": beta2, "kappa2": kappa2} | dict(zip(("Bx", "Cx") if prefixes else ("B", "C"), (B, C),
+                                                                      strict=True))
     left, rest = (thm1.left_side(i, t), {"SF": true_side(i) * i.rounds}) if i.rounds else (None, {})
     for known, points in numbers.bounds(i, prefixes, constants, left):
         yield known | rest, points
 
 
-@ft.claim("thm2-corrected", needs=[*_needs(True), independent], bound=True, proof=theorems.theorem2, meaning=meaning, domain=theorems.DOMAIN, certify=theorem2_over,
+@ft.claim("thm2-corrected", needs=[*_needs(True), independent], bound=True, proof=theorems.theorem2, meaning=meaning,
+          domain=theorems.DOMAIN, certify=theorem2_over,
           over=[i.but(beta2=ft.fraction(4)) for i in over.corrected()],
           rejects=[bugs.normaliser_missing, bugs.uniform_weights, bugs.proximal_missing],
           on=[*solvers, *terms, mismatch, two_prox, same_weights, kinked, prox_alpha1,

@@ -397,7 +397,8 @@ def meaning(i, prefixes):
     whole, count = sum(c * t for c, _, t in kinds), sum(c for c, _, _ in kinds)
     left = {"ZG": left_side(i, weighted=True) * whole, "S": left_side(i) * count} if i.rounds else {}
     sums = [sum(c * g.constants(i.solver, i.value, taus, i.p, t, prefixes)[k] for c, taus, t in kinds) for k in range(3)]
-    at = left | {"beta2": v["beta2"], "kappa2": v["kappa2"], "Z": whole, "ZA": v["A"] * whole, "ZB": v["B"] * whole, "ZC": v["C"] * whole,
+    at = left | {"beta2": v["beta2"], "kappa2": v["kappa2"], "Z": whole, "ZA": v["A"] * whole, "ZB": v["B"] * whole,
+                 "ZC": v["C"] * whole,
                  "SA": sums[0], "SB": sums[1], "SC": sums[2], "T": count}
     for _, taus, tau_eff in kinds:
         A, B, C = g.constants(i.solver, i.value, taus, i.p, tau_eff, prefixes)
@@ -410,7 +411,8 @@ def meaning(i, prefixes):
 
 
 @ft.claim("thm3-restricted", proof=lambda: (theorems.theorem3_constant(), theorems.theorem3(printed=True)),
-          meaning=lambda i: meaning(i, False), domain=theorems.DOMAIN, over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
+          meaning=lambda i: meaning(i, False), domain=theorems.DOMAIN,
+          over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
           certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, common_noise, too_large],
           needs=[*_needs(False, constant=True, solvers=True), independent],
           bound=True, rejects=_REJECTS,

@@ -13,8 +13,8 @@ from verification.fednova.formulas import appendix_c as c
 from verification.fednova.proofs import local_run
 from verification.fednova.proofs.local_run import noise_of
 
-DOMAIN = ("every number of smooth clients, convex or not, in every dimension; all weights, local steps, a >= 0 and tau_eff > 0; noise with "
-          "mean 0 given the past and variance at most sigma^2, independent across clients")
+DOMAIN = ("every number of smooth clients, convex or not, in every dimension; all weights, local steps, a >= 0 and tau_eff > 0; "
+          "noise with mean 0 given the past and variance at most sigma^2, independent across clients")
 
 
 def run_noise(p):
@@ -44,10 +44,12 @@ def one_round():
     second = p.follows("second moment of one round", 2 * h.square + 2 * z.square - p("d2"), apart, (-1, norm))
     mean = p.expect("second moment in the mean", second, {"d2": "Ed2", "h_h": "Eh", "z_z": "Ez"})
     eq61 = p.follows("(61)", sum(c.eq61_terms(sigma2, R, p("Eh")).values()) - p("Ed2"), mean, (2, noise))
-    smooth = p.standard("descent", F - s * G.dot(h + z) + L / 2 * s**2 * (h + z).square - p("F1"), "descent lemma", "x+ = x - s (h + z)")
+    smooth = p.standard("descent", F - s * G.dot(h + z) + L / 2 * s**2 * (h + z).square - p("F1"), "descent lemma",
+                        "x+ = x - s (h + z)")
     bias = p.standard("bias of the round", p("Se") - (G - h).square, "Jensen", "G - h = sum_i w_i (grad F_i(x) - h_i)")
     step = p.given("server step", 1 - 2 * s * L, "tau_eff eta L <= 1/2")
-    path = p.follows("descent of one round", F - s / 2 * G.square + s / 2 * p("Se") - s * G.dot(z) + L * s**2 * z.square - p("F1"), smooth,
+    path = p.follows("descent of one round", F - s / 2 * G.square + s / 2 * p("Se") - s * G.dot(z) + L * s**2 * z.square - p("F1"),
+                     smooth,
                      (L * s**2 / 2, apart), (s / 2, bias), (s / 2 * h.square, step))
     average = p.expect("descent in the mean", path, {"F1": "EF1", "Se": "SE", "G_z": "EGz", "z_z": "Ez"}, fixed="F G_G")
     unbiased = p.given("unbiased noise", p("EGz"), "E<G, z> = 0, G fixed by x", equality=True)

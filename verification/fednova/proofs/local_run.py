@@ -10,15 +10,15 @@ import fltheory as ft
 from verification.fednova.formulas import appendix_c as c
 
 STEPS = "local steps"
-DOMAIN = ("every smooth client, convex or not, in every dimension; every number of local steps, a >= 0 and b^(k) >= 0; noise with mean 0 "
-          "given the past and variance at most sigma^2")
+DOMAIN = ("every smooth client, convex or not, in every dimension; every number of local steps, a >= 0 and b^(k) >= 0; noise with "
+          "mean 0 given the past and variance at most sigma^2")
 
 
 def displacement(p):
     """E|x - y_k|^2 <= 2 eta^2 (E|u|^2 + E|v|^2), u the noise and v the gradients of k steps, weighted with b^(k)."""
     eta, D, u, v = p("eta d u v")
-    where = p.define("model after k steps", D - (eta * (u + v)).square, "x - y_k = eta (u + v), u = sum_s b_s (g(y_s) - grad F_i(y_s)), "
-                     "v = sum_s b_s grad F_i(y_s), d = |x - y_k|^2")
+    where = p.define("model after k steps", D - (eta * (u + v)).square,
+                     "x - y_k = eta (u + v), u = sum_s b_s (g(y_s) - grad F_i(y_s)), v = sum_s b_s grad F_i(y_s), d = |x - y_k|^2")
     apart = p.square("noise and gradients apart", u - v)
     path = p.follows("displacement", 2 * eta**2 * (u.square + v.square) - D, (-1, where), (eta**2, apart))
     return p.expect("mean displacement", path, {"d": "Ed", "u_u": "Eu", "v_v": "Ev"})
@@ -75,31 +75,34 @@ def drift():
 
 def restricted():
     """(85) as printed, for prefix coefficients b^(k) <= a."""
-    p = ft.Proof("L eta rest n", "sigma2 C nn l W d Ed ds Eds Gs EGs es Es Eu Ev a b a2 b2 n1 n2 A1 A2 rest1 rest2 rest3 SGs Q S T",
+    p = ft.Proof("L eta rest n", "sigma2 C N2 nn l W d Ed ds Eds Gs EGs es Es Eu Ev a b a2 b2 n1 n2 A1 A2 rest1 rest2 rest3 SGs Q S T",
                  "", "g r u v")
     L, eta, n, sigma2, C, nn, last, W, Ed, a, b, n1, S, T = p("L eta n sigma2 C nn l W Ed a b n1 S T")
     g, v, e2, D = p("g"), p("v"), 2 * eta**2, c.D(eta, L, C)
     run, noise, there = displacement(p), noise_of(p, "n2", "(b_s)^2"), gradient_at(p)
     below = p.given("prefix coefficients", a - b, "0 <= b_s <= a_s (vanilla, decay, momentum)")
     first = p.total("coefficients", below, {"a": "A1", "b": "n1"}, 0, says="over s < k", over=STEPS)
-    squares = p.follows("one square", p("a2") - p("b2"), (a + b, below), p.define("square of a", p("a2") - a**2),
+    square = p.follows("one square", p("a2") - p("b2"), (a + b, below), p.define("square of a", p("a2") - a**2),
                         p.define("square of b", b**2 - p("b2")))
-    second = p.total("squares", squares, {"a2": "A2", "b2": "n2"}, 0, says="over s < k", over=STEPS)
-    third = p.total("gradients of a prefix", below, {"a": "T", "b": "Q"}, 0, says="over s < k, weights E|grad F_i(y_s)|^2", over=STEPS)
+    second = p.total("squares of a prefix", square, {"a2": "A2", "b2": "n2"}, 0, says="over s < k", over=STEPS)
+    third = p.total("gradients of a prefix", below, {"a": "T", "b": "Q"}, 0, says="over s < k, weights E|grad F_i(y_s)|^2",
+                    over=STEPS)
     end1 = p.define("coefficients but the last", n - last - p("A1") - p("rest1"), "k <= tau - 1: what lies between adds rest1 >= 0")
     end2 = p.define("squares but the last", nn - last**2 - p("A2") - p("rest2"), "likewise")
     end3 = p.define("gradients of the run", S - T - p("rest3"), "S = sum_s a_s E|grad F_i(y_s)|^2 over the whole run")
     jensen = p.standard("sum of gradients", n1 * p("SGs") - v.square, "Jensen", "weights b_s / n1, n1 = sum_s b_s")
     mean = p.expect("sum of gradients in the mean", jensen, {"SGs": "Q", "v_v": "Ev"}, fixed="n1")
-    one = p.follows("displacement after k steps", e2 * (sigma2 * (nn - last**2) + (n - last) * S) - Ed, run, (e2, noise), (e2 * sigma2, second),
+    one = p.follows("displacement after k steps", e2 * (sigma2 * (nn - last**2) + (n - last) * S) - Ed, run, (e2, noise),
+                    (e2 * sigma2, second),
                     (e2 * sigma2, end2), (e2, mean), (e2 * n1, third), (e2 * n1, end3), (e2 * S, first), (e2 * S, end1))
     summed = p.total("weighted over k", one, {"Ed": "W"}, n, "sigma2 nn l S", "weights a_k, n = |a|_1", STEPS)
     run_of = p.total("gradients of the run, bounded", there, {"EGs": "S", "Eds": "W"}, n, "g_g", "weights a_s", STEPS)
     largest = p.given("largest product", C - n * (n - last), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1})")
-    bound, left = sum(c.eq85_terms(eta, L, sigma2, nn - last**2, D, g.square).values()), c.weighted_drift(L, [n], [W / n])
+    squares = p.define("squares", p("N2") - (nn - last**2), "N2 = |a|_2^2 - a_{-1}^2")
+    bound, left = sum(c.eq85_terms(eta, L, sigma2, p("N2"), D, g.square).values()), c.weighted_drift(L, [n], [W / n])
     s = e2 * L**2
     whole = p.follows("drift, times 1 - D", (1 - D) * (bound - left), (L**2 / n, summed), (s * (p("A1") + p("rest1")), run_of),
-                      (s * run_of.expression, end1), (4 * eta**2 * L**2 * (g.square + left), largest))
+                      (s * run_of.expression, end1), (s * sigma2, squares), (4 * eta**2 * L**2 * (g.square + left), largest))
     return p.conclude(divided(p, bound, left, whole))
 
 
@@ -108,7 +111,8 @@ def bias():
     p = ft.Proof("L n", "W ds Eds Er SR ESR Ee", "", "e r")
     L, n, W, r, e = p("L n W r e")
     lipschitz = p.given("Lipschitz gradient", L**2 * p("ds") - r.square, "r = grad F_i(y_k) - grad F_i(x), ds = |x - y_k|^2")
-    summed = p.total("weighted over k", p.expect("in the mean", lipschitz, {"ds": "Eds", "r_r": "Er"}), {"Eds": "W", "Er": "ESR"}, n,
+    summed = p.total("weighted over k", p.expect("in the mean", lipschitz, {"ds": "Eds", "r_r": "Er"}), {"Eds": "W", "Er": "ESR"},
+                     n,
                      says="weights a_k, n = |a|_1", over=STEPS)
     jensen = p.standard("mean of the run", p("SR") / n - e.square, "Jensen", "e = h_i - grad F_i(x) = sum_k a_k r_k / n")
     mean = p.expect("mean of the run, in the mean", jensen, {"SR": "ESR", "e_e": "Ee"})
@@ -124,9 +128,10 @@ def deviation(printed=False):
     near = p.lemma("(68)", bias())
     if printed:
         p.given("largest product", C - p("n") * (p("n") - p("l")), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1})")
-        squares = p.define("squares", B - (p("nn") - p("l") ** 2))
-        parts = [p.lemma("(85)", restricted()), (2 * eta**2 * L**2 * sigma2 / (1 - D), squares)]
+        p.define("squares", B - (p("nn") - p("l") ** 2), "B = |a|_2^2 - a_{-1}^2")
+        parts = [p.lemma("(85)", restricted(), N2=B)]
     else:
         run = drift()
         parts = [p.lemma("largest drift", run, N2=B), p.lemma("weighted drift", run, 1)]
-    return p.conclude(p.follows("bias and drift", sum(c.eq85_terms(eta, L, sigma2, B, D, g.square).values()) - p("Ee"), near, *parts))
+    return p.conclude(p.follows("bias and drift", sum(c.eq85_terms(eta, L, sigma2, B, D, g.square).values()) - p("Ee"), near,
+                                *parts))

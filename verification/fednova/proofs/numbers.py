@@ -1,6 +1,8 @@
 """What the symbols of FedNova's proofs are on one coded round: numbers and vectors, exact, on which every fact is tried."""
 import itertools
 
+import numpy as np
+
 import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
@@ -29,17 +31,18 @@ def local_runs(i, corrected):
     if not readable(i):
         return
     r, t = one_round(i), theorem(i)
-    largest = c.prefix_constant(i.solver, i.value, i.taus) if corrected else max(f.norm1(a) * (f.norm1(a) - a[-1]) for a in t["vectors"])
+    largest = max(f.norm1(a) * (f.norm1(a) - a[-1]) for a in t["vectors"])
+    largest = c.prefix_constant(i.solver, i.value, i.taus) if corrected else largest
     for j, a in enumerate(t["vectors"]):
         G, given = ([v[:, j] for v in steps[:len(a)]] for steps in (r.exact, r.given))
         noise, drifts, squares = [u - v for u, v in zip(given, G, strict=True)], r.drifts(j, len(a)), [r.square(v) for v in G]
-        n, W, l, D = f.norm1(a), f.dot(a, drifts), a[-1], c.D(i.eta, t["L"], largest)
+        n, W, last, D = f.norm1(a), f.dot(a, drifts), a[-1], c.D(i.eta, t["L"], largest)
         h = total(a, G, 0 * G[0]) / n
         k = max(range(len(a)), key=lambda k, drifts=drifts: ft.fraction(drifts[k]))
         b, prefixes = f.prefix(i.solver, k, i.value), [f.prefix(i.solver, q, i.value) for q in range(len(a))]
         u, v = total(b, noise, 0 * G[0]), total(b, G, 0 * G[0])
-        at = {"L": t["L"], "eta": i.eta, "rest": 1 - D, "n": n, "sigma2": t["sigma2"], "C": largest, "nn": f.norm2(a), "l": l,
-              "N2": max(map(f.norm2, prefixes)), "n1": f.norm1(b), "n2": f.norm2(b), "M": drifts[k], "W": W, "Ed": drifts[k],
+        at = {"L": t["L"], "eta": i.eta, "rest": 1 - D, "n": n, "sigma2": t["sigma2"], "C": largest, "nn": f.norm2(a), "l": last,
+              "N2": max(map(f.norm2, prefixes)) if corrected else f.norm2(a) - last**2, "n1": f.norm1(b), "n2": f.norm2(b), "M": drifts[k], "W": W, "Ed": drifts[k],
               "Eu": r.square(u), "Ev": r.square(v), "Es": f.dot([q * q for q in b], [r.square(v) for v in noise[:k]]),
               "ESGs": f.dot(b, squares[:k]), "Q": f.dot(b, squares[:k]), "T": f.dot(a[:k], squares[:k]), "S": f.dot(a, squares),
               "A1": f.norm1(a[:k]), "A2": f.norm2(a[:k]), "rest1": f.norm1(a[k:-1]), "rest2": f.norm2(a[k:-1]),
@@ -47,7 +50,7 @@ def local_runs(i, corrected):
         for s, path in itertools.product({0, k - 1} if k else {0}, range(min(PATHS, len(G[0])))):
             of_step = {"ds": square(r.points[s][path, j] - r.x), "Eds": drifts[s], "Gs": square(G[s][path]), "EGs": squares[s],
                        "es": r.square(noise[s]), "a": a[s], "a2": a[s] ** 2, "Er": r.square(G[s] - G[0]),
-                       "SR": total(a, [square(v[path] - v0[path]) for v, v0 in zip(G, [G[0]] * len(G), strict=True)], 0)}
+                       "SR": total(a, [square(v[path] - G[0][path]) for v in G], 0)}
             of_step |= {"b": b[s], "b2": b[s] ** 2} if k else {}
             yield (at | of_step | {"d": square(r.points[k][path, j] - r.x), "SGs": total(b, [square(v[path]) for v in G], 0)},
                    {"g": G[0][path], "r": G[s][path] - G[0][path], "u": u[path], "v": v[path], "e": h[path] - G[0][path]})
@@ -68,8 +71,9 @@ def rounds(i, squares=None, tau_eff=None):
     gradients = [square(r.exact[0][0, j]) for j in range(i.n)]
     biases = [r.square(h[:, j] - r.exact[0][:, j]) for j in range(i.n)]
     noises = [r.square(d[:, j] - h[:, j]) for j in range(i.n)]
-    at = {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "sigma2": t["sigma2"], "R": c.noise_factor(w, vectors), "F": value(r.x),
-          "EF1": r.value(t["target"]), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean), "SE": f.dot(w, biases),
+    at = {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "sigma2": t["sigma2"], "R": c.noise_factor(w, vectors),
+          "F": value(r.x), "EF1": r.value(t["target"]), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean),
+          "SE": f.dot(w, biases),
           "Q": f.dot(w, [square(r.exact[0][0, j] - G) for j in range(i.n)]), "chi2": f.chi2(i.p, w),
           "Ed2": r.square(mixed(w, d)), "SD": f.dot([q * q for q in w], noises), "SG": f.dot(w, gradients), "m": t["m"]}
     E = f.dot([p - q for p, q in zip(i.p, w, strict=True)], r.exact[0][0])
@@ -124,11 +128,22 @@ def draws(i, constants, prefixes, square_of_move, rise):
     bias = [square(u - v) + s[0] for u, v, s in zip(h, g, spreads, strict=True)]
     mean, SG, noises = f.dot(p, h), f.dot(p, list(map(square, g))), [s[2] for s in spreads]
     V, along = SG - square(G), (G * mean).sum()
-    at = {"L": i.L, "eta": i.eta, "tau_eff": i.tau_eff, "q": q, "sigma2": sigma2, "R": sc.noise_share(p, i.vectors), "SZ": f.dot(p, bias),
-          "SG": SG, "V": V, "Ec": V / q, "Ee": sc.mean_square(p, q, [u - v for u, v in zip(h, g, strict=True)], [s[0] for s in spreads]),
+    at = {"L": i.L, "eta": i.eta, "tau_eff": i.tau_eff, "q": q, "sigma2": sigma2, "R": sc.noise_share(p, i.vectors),
+          "SZ": f.dot(p, bias), "SG": SG, "V": V, "Ec": V / q,
+          "Ee": sc.mean_square(p, q, [u - v for u, v in zip(h, g, strict=True)], [s[0] for s in spreads]),
           "Ey": sc.mean_square(p, q, h, [s[0] for s in spreads]), "Eu": sc.fresh_variance(p, noises, q), "SD": f.dot(p, noises),
           "Ed2": square_of_move, "F": 0, "EF1": rise, "EGy": along, "EGh": along, "EGu": 0, "Ft": 0, "Fn": rise, "Gt": square(G)}
-    for a, v, b, e, s in zip(i.vectors, g, beside_noise(i, prefixes), bias, noises, strict=True):
+    for a, v, b, noise in zip(i.vectors, g, beside_noise(i, prefixes), noises, strict=True):
         own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "v2": square(v - G), "g": square(v), "B1": b,
-               "En": s * f.norm1(a) ** 2, "Ed": s}
+               "En": noise * f.norm1(a) ** 2, "Ed": noise}
         yield at | own | constants, {"G": G, "g": v}
+    problem, algorithm = i.problem.to(ft.RATIONAL), i.algorithm.to(ft.RATIONAL)
+    F = ft.fraction(problem.value(ft.RATIONAL.array(x)))
+    for _, draw in itertools.islice(i.law.with_steps(i.algorithm.steps).support(problem.n), PATHS):   # a coded round without noise
+        after = np.array([ft.fraction(v) for v in algorithm.round(problem, algorithm.init(problem, ft.RATIONAL.array(x)), draw).x])
+        y, who = (x - after) / (i.eta * i.tau_eff), np.arange(problem.n)[draw.who]
+        e = sum(h[k] - g[k] for k in who) / q
+        own = {"y2": square(y), "d2": square(y), "F": F, "F1": ft.fraction(problem.value(ft.RATIONAL.array(after))),
+               "J": sum(square(h[k] - g[k]) for k in who) / q, "Se": f.dot(p, [square(a - b) for a, b in zip(h, g, strict=True)])}
+        yield {k: at[k] for k in ("L", "eta", "tau_eff", "q")} | own, {"G": G, "h": mean, "y": y, "u": 0 * y, "e": e,
+                                                                      "c": sum(g[k] for k in who) / q - G}

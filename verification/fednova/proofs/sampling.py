@@ -62,7 +62,8 @@ def descent():
     p.given("Assumption 3", beta2 * G.square + kappa2 - p("SG"), "sum_i p_i |grad F_i|^2 <= beta^2 |grad F|^2 + kappa^2")
     step = p.given("server step", 1 - 12 * s * L * (1 + beta2 / q), "6 tau_eff eta L (1 + beta^2/q) <= 1/2")
     norm = p.define("direction", p("d2") - (y + u).square, "(1/q) sum_j d_{l_j} = y + u")
-    smooth = p.standard("descent", F - s * G.dot(y + u) + L / 2 * s**2 * (y + u).square - p("F1"), "descent lemma", "x+ = x - s (y + u)")
+    smooth = p.standard("descent", F - s * G.dot(y + u) + L / 2 * s**2 * (y + u).square - p("F1"), "descent lemma",
+                        "x+ = x - s (y + u)")
     path = p.follows("descent of one round", F - s * G.dot(y + u) + L / 2 * s**2 * p("d2") - p("F1"), smooth, (L / 2 * s**2, norm))
     mean = p.expect("descent in the mean", path, {"F1": "EF1", "G_y": "EGy", "G_u": "EGu", "d2": "Ed2"}, "F")
     noise = p.given("unbiased noise", p("EGu"), "E<G, u> = 0, G fixed by x", equality=True)
@@ -75,7 +76,8 @@ def descent():
     def bound(factor):
         terms = c.eq175(p("SZ"), eta, L, tau_eff, q, sigma2, R, kappa2) | {"drift": ft.fraction(factor) * p("SZ")}
         return F - s / 4 * G.square + s * sum(terms.values()) - p("EF1")
-    sharp = p.follows("with 3/4", bound("3/4"), mean, (s, noise), (s, draws), (s, align), (L * s**2 / 2, square), (L * s**2, sampled),
+    sharp = p.follows("with 3/4", bound("3/4"), mean, (s, noise), (s, draws), (s, align), (L * s**2 / 2, square),
+                      (L * s**2, sampled),
                       (s / 4 * (G.square + p("SZ")), step))
     printed = F - s / 4 * G.square + s * sum(c.eq175(p("SZ"), eta, L, tau_eff, q, sigma2, R, kappa2).values()) - p("EF1")
     return p.conclude(sharp, p.follows("(175)", printed, sharp))
@@ -109,7 +111,8 @@ def corollary3(printed=False):
     k = 12 * D * kappa2 + 24 * eta**2 * L**2 * sigma2 * B
     each = sum(c.cor3(eta, L, sigma2, kappa2, 0, tau_eff, 1, q, B, C).values())
     target = 8 / s * (F - EF1) + each - G.square
-    whole = p.follows("one round, times 1 - D", (1 - D) * target, (8 / s, descends, below), (8 / s * rest, descends), (12, drift, below),
+    whole = p.follows("one round, times 1 - D", (1 - D) * target, (8 / s, descends, below), (8 / s * rest, descends),
+                      (12, drift, below),
                       (12 * rest, drift), (12 * D, similar), (8 * tau_eff * eta * L * sigma2 / q, share, below),
                       (8 * tau_eff * eta * L * sigma2 / q * rest, share), (G.square, cap), (k, cap), (12 * k * D, least))
     mean = mean_of_rounds(p, p.cancel("one round", target, whole, below, rest), 8 / s, each, "G_G")

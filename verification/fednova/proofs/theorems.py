@@ -43,7 +43,8 @@ def theorem2():
     g, G, E, SG, Q = p("g G E SG Q")
     one = p.define("spread of one client", p("q2") - (g - G).square, "q2 = |grad F_i - grad F~|^2, g = grad F_i, G = grad F~")
     spread = p.total("spread", one, {"q2": "Q", "g_g": "SG", "G_g": "G_G"}, 1, "G_G", "weights w_i; sum_i w_i grad F_i = grad F~")
-    cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz", "E = grad F - grad F~ = sum_i (p_i - w_i) (grad F_i - grad F~)")
+    cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz",
+                        "E = grad F - grad F~ = sum_i (p_i - w_i) (grad F_i - grad F~)")
     similar = p.given("Assumption 3", beta2 * G.square + kappa2 - SG, "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")
     lemma3 = p.follows("Lemma 3", sum(true.lem3(chi2, beta2, kappa2, G.square).values()) - E.square, cauchy, (-chi2, spread),
                        (chi2, similar))
@@ -57,7 +58,8 @@ def theorem2():
     for name, printed, B, C in (("corrected", False, "Bx", "Cx"), ("printed", True, "B", "C")):
         first = p.lemma(f"Theorem 1, {name}", theorem1(printed), B=p(B), C=p(C))
         error = f.thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, p(B), p(C), m)
-        ends.append(p.follows(f"Theorem 2, {name}", sum(true.thm2(chi2, beta2, kappa2, error).values()) - p("SF") / T, (1 / T, total),
+        ends.append(p.follows(f"Theorem 2, {name}", sum(true.thm2(chi2, beta2, kappa2, error).values()) - p("SF") / T,
+                              (1 / T, total),
                               (2, first), (2 * chi2, p.facts["beta^2"], first)))
     return p.conclude(*ends)
 
@@ -76,7 +78,8 @@ def theorem1_rate():
 
 def theorem3(printed=False):
     """Theorem 3 with tau_eff, A, B, C of each round, which earlier rounds may decide: sums weighted with tau_eff, Z their mean."""
-    p = ft.Proof(f"{CONSTANTS} Z", f"{NUMBERS} {PRINTED if printed else ''} tA tB tC tG EA EB EC EG ZA ZB ZC ZG YA YB YC YG", VALUES, "G")
+    p = ft.Proof(f"{CONSTANTS} Z", f"{NUMBERS} {PRINTED if printed else ''} tA tB tC tG EA EB EC EG ZA ZB ZC ZG YA YB YC YG",
+                 VALUES, "G")
     L, eta, tau_eff, m, T, Z, sigma2, kappa2, A, B, C, G = p("L eta tau_eff m T Z sigma2 kappa2 A B C G")
     Ft, Fn, F0, FT = p("Ft Fn F0 FT")
 
@@ -91,7 +94,8 @@ def theorem3(printed=False):
     now = p.suppose("t rounds", bound(F0 - Ft, *p("YA YB YC YG")), "Y.: sums over t rounds of E[tau_eff .]")
     then = p.follows("t + 1 rounds", bound(F0 - Fn, *(p(f"Y{k}") + p(f"E{k}") for k in "ABCG")), now, mean)
     end = p.induct("T rounds", now, then, {"Ft": "F0"} | {f"Y{k}": 0 for k in "ABCG"},
-                   {"Ft": "Fn"} | {f"Y{k}": p(f"Y{k}") + p(f"E{k}") for k in "ABCG"}, {"Ft": "FT"} | {f"Y{k}": f"Z{k}" for k in "ABCG"})
+                   {"Ft": "Fn"} | {f"Y{k}": p(f"Y{k}") + p(f"E{k}") for k in "ABCG"},
+                   {"Ft": "FT"} | {f"Y{k}": f"Z{k}" for k in "ABCG"})
     below = p.given("bounded below", FT - p("inf"), "inf = inf F")
     start = p.define("gap", p("gap") - (F0 - p("inf")))
     terms = t3.thm3(eta, L, sigma2, kappa2, p("gap"), Z / T, T, p("ZA") / Z, p("ZB") / Z, p("ZC") / Z, m)
@@ -104,7 +108,8 @@ def theorem3_constant(printed=True):
     p = ft.Proof("L eta tau_eff beta2 m T", "sigma2 kappa2 gap SA SB SC S")
     L, eta, tau_eff, m, T, sigma2, kappa2, gap, SA, SB, SC, S = p("L eta tau_eff m T sigma2 kappa2 gap SA SB SC S")
     caps(p, named=False)
-    first = p.lemma("weighted sums", theorem3(printed), Z=T * tau_eff, ZA=tau_eff * SA, ZB=tau_eff * SB, ZC=tau_eff * SC, ZG=tau_eff * S)
+    first = p.lemma("weighted sums", theorem3(printed), Z=T * tau_eff, ZA=tau_eff * SA, ZB=tau_eff * SB, ZC=tau_eff * SC,
+                    ZG=tau_eff * S)
     terms = t3.thm3(eta, L, sigma2, kappa2, gap, tau_eff, T, SA / T, SB / T, SC / T, m)
     return p.conclude(p.follows("Theorem 3, constant tau_eff", sum(terms.values()) - S / T, first))
 

@@ -1,0 +1,47 @@
+"""FedNova's proofs: every step holds, and a smaller constant in a formula of the paper breaks the proof that speaks of it."""
+import pytest
+
+import fltheory as ft
+from verification.fednova import formulas as f
+from verification.fednova.formulas import appendix_c, client_sampling, true_objective
+from verification.fednova.formulas import theorem3 as t3
+from verification.fednova.proofs import descent, local_run, sampling, theorems
+
+pytest.importorskip("flint")
+OURS = {
+    "drift": local_run.drift, "restricted": local_run.restricted, "bias": local_run.bias, "one round": descent.one_round,
+    "theorem 1": theorems.theorem1, "theorem 1 printed": lambda: theorems.theorem1(printed=True), "eq 8": theorems.theorem1_rate,
+    "theorem 2": theorems.theorem2, "theorem 3": theorems.theorem3, "theorem 3 printed": lambda: theorems.theorem3(printed=True),
+    "theorem 3 constant": theorems.theorem3_constant, "lemma 5": sampling.lemma5, "eq 163": sampling.second_moment,
+    "eq 175": sampling.descent, "eq 180": sampling.norms, "corollary 3": sampling.corollary3,
+    "corollary 3 printed": lambda: sampling.corollary3(printed=True),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_step_of_a_proof_holds(name):
+    proof = OURS[name]()
+    assert [s.name for s in proof.steps if s.status != "HOLDS"] == []
+    assert proof.status == "HOLDS"
+
+
+@pytest.mark.parametrize(("module", "formula", "terms", "names"), [
+    (appendix_c, "eq85_terms", ("noise", "gradient"), ("drift", "restricted")),
+    (appendix_c, "eq61_terms", ("noise", "mean"), ("one round",)),
+    (appendix_c, "eq64_terms", ("noise", "drift"), ("one round",)),
+    (f, "thm1", ("start", "noise", "drift_noise", "drift"), ("theorem 1", "theorem 1 printed", "theorem 2")),
+    (appendix_c, "eq8", ("start", "noise", "drift_noise", "drift"), ("eq 8",)),
+    (true_objective, "thm2", ("start", "noise", "drift_noise", "drift", "mismatch"), ("theorem 2",)),
+    (t3, "thm3", ("start", "noise", "drift_noise", "drift"), ("theorem 3", "theorem 3 constant")),
+    (client_sampling, "lem5_terms", ("drift", "gradient", "sampling"), ("lemma 5",)),
+    (client_sampling, "eq163", ("noise", "mean"), ("eq 163",)),
+    (client_sampling, "eq175", ("noise", "sampling"), ("eq 175",)),
+    (client_sampling, "cor3", ("start", "sampling"), ("corollary 3", "corollary 3 printed")),
+])
+def test_a_smaller_constant_breaks_the_proof(module, formula, terms, names, monkeypatch):
+    right = getattr(module, formula)
+    for term in terms:
+        monkeypatch.setattr(module, formula,
+                            lambda *a, term=term, **k: (found := right(*a, **k)) | {term: found[term] * ft.fraction("9/10")})
+        for name in names:
+            assert OURS[name]().status != "HOLDS", (formula, term, name)
