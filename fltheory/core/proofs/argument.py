@@ -145,7 +145,7 @@ class Proof:
     def follows(self, name, expression, *products, says="", equality=False) -> Fact:
         """expression >= 0 (or = 0), as a sum of products of facts and multipliers plus what shows its sign itself.
 
-        products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (beside an equality any without pole).
+        products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (any without pole, by equalities).
         """
         total, uses, faults = self._read(0), [], []
         for product in products:

@@ -75,7 +75,8 @@ def drift():
 
 def restricted():
     """(85) as printed, for prefix coefficients b^(k) <= a."""
-    p = ft.Proof("L eta rest n", "sigma2 C N2 nn l W d Ed ds Eds Gs EGs es Es Eu Ev a b a2 b2 n1 n2 A1 A2 rest1 rest2 rest3 SGs Q S T",
+    p = ft.Proof("L eta rest n",
+                 "sigma2 C N2 nn l W d Ed ds Eds Gs EGs es Es Eu Ev a b a2 b2 n1 n2 A1 A2 rest1 rest2 rest3 SGs Q S T",
                  "", "g r u v")
     L, eta, n, sigma2, C, nn, last, W, Ed, a, b, n1, S, T = p("L eta n sigma2 C nn l W Ed a b n1 S T")
     g, v, e2, D = p("g"), p("v"), 2 * eta**2, c.D(eta, L, C)

@@ -42,7 +42,8 @@ def local_runs(i, corrected):
         b, prefixes = f.prefix(i.solver, k, i.value), [f.prefix(i.solver, q, i.value) for q in range(len(a))]
         u, v = total(b, noise, 0 * G[0]), total(b, G, 0 * G[0])
         at = {"L": t["L"], "eta": i.eta, "rest": 1 - D, "n": n, "sigma2": t["sigma2"], "C": largest, "nn": f.norm2(a), "l": last,
-              "N2": max(map(f.norm2, prefixes)) if corrected else f.norm2(a) - last**2, "n1": f.norm1(b), "n2": f.norm2(b), "M": drifts[k], "W": W, "Ed": drifts[k],
+              "N2": max(map(f.norm2, prefixes)) if corrected else f.norm2(a) - last**2, "n1": f.norm1(b), "n2": f.norm2(b),
+              "M": drifts[k], "W": W, "Ed": drifts[k],
               "Eu": r.square(u), "Ev": r.square(v), "Es": f.dot([q * q for q in b], [r.square(v) for v in noise[:k]]),
               "ESGs": f.dot(b, squares[:k]), "Q": f.dot(b, squares[:k]), "T": f.dot(a[:k], squares[:k]), "S": f.dot(a, squares),
               "A1": f.norm1(a[:k]), "A2": f.norm2(a[:k]), "rest1": f.norm1(a[k:-1]), "rest2": f.norm2(a[k:-1]),
