@@ -6,6 +6,7 @@ STANDARD = {
     "triangle inequality": ("the norm of a sum is at most the sum of the norms", ""),
     "Cauchy-Schwarz": ("|v_1 + ... + v_n|^2 <= n (|v_1|^2 + ... + |v_n|^2), and |<u, v>| <= |u| |v|", ""),
     "Jensen": ("|sum w_i v_i|^2 <= sum w_i |v_i|^2 for weights w_i >= 0 that sum to 1, and |E V|^2 <= E|V|^2", ""),
+    "mean as nearest point": ("sum w_i |v_i - c|^2 is smallest at the mean c = sum w_i v_i", ""),
     "descent lemma": ("f(y) <= f(x) + <grad f(x), y - x> + L/2 |y - x|^2 for a gradient with Lipschitz constant L",
                       f"{NESTEROV}, Lemma 1.2.3"),
     "gradient below the gap": ("|grad f(x)|^2 <= 2L (f(x) - inf f) for a gradient with Lipschitz constant L",

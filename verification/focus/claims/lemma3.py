@@ -9,6 +9,8 @@ from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, st
 from verification.focus.one_round import Numbers, one_round, within
+from verification.focus.proofs import lemmas as proofs
+from verification.focus.proofs import meaning
 
 third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * i.L * (i.tau - 1) * i.eta, 1))
 
@@ -53,7 +55,8 @@ def lemma3_over(i):
 
 
 @ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far], needs=[steps.convex, steps.participation, third, below_mu], bound=True,
-          over=over.settings("lem3", over.CONVEX), certify=lemma3_over,
+          over=over.settings("lem3", over.CONVEX), certify=lemma3_over, proof=proofs.lemma3, meaning=meaning.rounds,
+          domain=proofs.EVERY,
           rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1")))
 def lem3_corrected(i):
     r"""For $\eta\le\min\{1/\mu,1/(3L(\tau-1))\}$ and every state: $EA_{r+1}+2\eta N(1-2\eta NL)(F(x_r)-F^\star)\le
@@ -164,7 +167,7 @@ def small_changes(draw):
 
 @ft.claim("eq94-corrected", on=[*inside, *huber_states], needs=[steps.smooth, steps.half], bound=True,
           rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
-          over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))),
+          over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))), proof=proofs.eq94,
           search=ft.Search((ft.Family("concave and convex clients", small_changes),
                             ft.Family("Huber clients", steps.hubers("eq123"))), tries=80))
 def eq94_corrected(i):
@@ -210,7 +213,8 @@ def eq96_over(i):
 
 
 @ft.claim("eq95", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True,
-          over=over.settings("eq96", over.SMOOTH, sizes=over.SEVERAL_STEPS), certify=eq95_over,
+          over=over.settings("eq96", over.SMOOTH, sizes=over.SEVERAL_STEPS), certify=eq95_over, proof=proofs.eq95,
+          meaning=meaning.rounds, domain=proofs.EVERY,
           rejects=[wrong.tracking_reset, bugs.moves_by_gradient], search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
 def eq95(i):
     r"""For $\eta\le1/(3L(\tau-1))$, concave clients included: $E\|\sum_i\nabla f_i(x_r)-\sum_i\nabla f_i(z_i^{(r+1)})\|^2\le
@@ -222,7 +226,8 @@ def eq95(i):
 
 
 @ft.claim("eq96", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True, rejects=[wrong.tracking_reset],
-          over=over.settings("eq96", over.SMOOTH), certify=eq96_over,
+          over=over.settings("eq96", over.SMOOTH), certify=eq96_over, proof=proofs.eq96, meaning=meaning.rounds,
+          domain=proofs.EVERY,
           search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
 def eq96(i):
     r"""For $\eta\le1/(3L(\tau-1))$: the same mismatch is at most $3L^2NB_r$."""

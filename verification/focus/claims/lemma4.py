@@ -7,6 +7,8 @@ from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line
 from verification.focus.one_round import one_round, semidefinite, state_vector, value, within, worst
+from verification.focus.proofs import lemmas as proofs
+from verification.focus.proofs import meaning
 
 steps4 = steps.squared("steps of Lemma 4", r"$\eta\le\min\{q^{3/2}/(8L\sqrt N),q^{3/2}/(8L(\tau-1))\}$, squared",
                        lambda i: f.admissible(f.steps_lemma4(i.n, i.L, i.q, i.tau)))
@@ -92,6 +94,7 @@ def lemma4_over(i):
 
 @ft.claim("lem4-corrected", on=[*lemma4, *lemma4_smaller],
           over=over.settings("lem4-corrected", over.SMOOTH, sizes=over.SEVERAL), certify=lemma4_over,
+          proof=proofs.lemma4, meaning=meaning.after, covers={"n": "at least 2"}, domain=proofs.EVERY,
           needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2))
 def lem4_corrected(i):
@@ -236,7 +239,8 @@ def eq123_over(i):
                           consensus=(consensus, over.B))
 
 
-@ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over,
+@ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over, proof=proofs.eq123,
+          meaning=meaning.rounds, domain=proofs.EVERY,
           needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
           rejects=steps.BUGS, search=steps.searched("eq123", (-3, 5), ("0", "1/4")))
 def eq123(i):
@@ -286,6 +290,7 @@ corrected_long = steps.largest("lem4-corrected", "8 equal clients, one a round",
           needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change],
           search=ft.Search((ft.Family("random quadratics", steps.quadratics("lem4-corrected", (-3, 5), least=2)),), tries=20),
+          proof=proofs.eq128, covers={"n": "at least 2"}, domain=proofs.EVERY,
           reading="lem4-corrected summed over the rounds from B_0 = 0.")
 def eq128_corrected(i):
     r"""For $N\ge2$ at the steps of Lemma 4 as corrected, from a start with $B_0=0$: $\frac1R\sum_{r<R}EB_r\le

@@ -46,7 +46,7 @@ def drift_half():
                      (third * k**2 * t * b, cap), (2 * third * k**3 * t * b, inside))
     end = p.induct("after T moves", now, then, {"t": 0, "d": 0}, {"t": t + 1, "d": "d1"}, {"t": "T", "d": "D"})
     bound = p.follows("drift", 2 * b - 3 * D, (3, end), (2 * b, cap), (k * T * b, cap))
-    return p.conclude(p.follows("drift squared", 4 * b**2 - 9 * D**2, (2 * b + 3 * D, bound)))
+    return p.conclude(p.follows("drift squared", 4 * b**2 - 9 * D**2, (2 * b + 3 * D, bound)), bound)
 
 
 THIRD, ELEVENTH, HALF = (3, "1/4", "1/4"), (11, "1/100", "1/100"), (2, "4/9", "1/9")   # eta L T <= 1/m: D^2 <= share b^2

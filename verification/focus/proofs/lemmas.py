@@ -1,7 +1,10 @@
 """Lemmas 3 and 4 as corrected, (95), (96), (123), (128)."""
 import fltheory as ft
 from verification.focus.formulas import lemmas as f
-from verification.focus.proofs.drift import CLIENT, ELEVENTH, HALF, THIRD, drift, in_the_mean, surely
+from verification.focus.proofs.drift import CLIENT, ELEVENTH, HALF, THIRD, drift, drift_half, in_the_mean, surely
+
+EVERY = ("every state, all functions with L-Lipschitz gradients under the hypotheses, every law with independent rounds; the coded "
+         "round is held against each step of the proof on the listed instances")
 
 
 def lemma3():
@@ -152,3 +155,20 @@ def eq128():
                    {"sumG": sumG + EG, "sumB": sumB + EB, "EB0": "EB"}, {"sumG": "totalG", "sumB": "totalB", "EB0": "last"})
     rest = p.follows("contraction", contraction, (ft.fraction("1/3"), share), (q / 3, several))
     return p.conclude(p.follows("(128)", f.eq128_corrected(eta, N, q) * p("totalG") - p("totalB"), (3 / q, end), (3 / q * p("last"), rest)))
+
+
+def eq94():
+    """(94) without convexity, eta <= 1/(2L(tau-1)): every change is at most 5/3 L b, so tau - 1 of them are summed."""
+    p = ft.Proof("L eta", "T k r b y far Y2 Y")
+    L, eta, T, k, r, b, y, far, Y2, Y = p("L eta T k r b y far Y2 Y")
+    cap = p.given("local steps", 1 - 2 * L * eta * T, "eta <= 1/(2L (tau - 1))")
+    inside = p.given("index", T - k, "k <= tau - 1")
+    p.follows("local steps so far", 1 - 2 * L * eta * k, cap, (2 * L * eta, inside))
+    run = p.lemma("drift of a participant", drift_half(), which=1, T=k, D=r)
+    near = p.standard("distance to the stored point", r + b - far, "triangle inequality", "far = |u_k - z|, r = |u_k - x|, b = |x - z|")
+    change = p.given("change of the gradient", L * far - y, "y = |grad f(u_k) - grad f(z)|, Lipschitz gradients")
+    short = p.follows("length of a change", 5 * L * b - 3 * y, (3, change), (3 * L, near), (L, run))
+    square = p.define("its square", Y2 - y**2)
+    one = p.follows("one change", 4 * L**2 * b**2 - Y2, (ft.fraction("1/9") * (5 * L * b + 3 * y), short), (-1, square))
+    every = p.total("all changes", one, {"Y2": "Y"}, T, fixed="b", says="sum over t < tau - 1")
+    return p.conclude(p.follows("(94)", f.eq94(L, T + 1) * b**2 - Y, every))
