@@ -4,7 +4,8 @@ from fractions import Fraction
 import fltheory as ft
 from verification import bugs
 from verification.fednova import families
-from verification.fednova.claims.theorem3 import _needs, _start, gap, left_side, parts, schedule
+from verification.fednova.claims.theorem3 import _needs, gap, left_side, parts, schedule
+from verification.fednova.claims.theorem3_corrected import _start
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import scalar
 
