@@ -10,6 +10,7 @@ from verification.fednova.claims.theorem2 import _smallest
 from verification.fednova.common_noise import independent
 from verification.fednova.formulas import constants as fc
 from verification.fednova.instances import descending, scalar, surrogate, theorem
+from verification.fednova.proofs import theorems
 
 plain = ft.Hypothesis("FedAvg with uniform weights", r"$\max_i|p_i-1/m|\le0$, vanilla steps, plain averaging",
                       lambda i: (max(abs(p - Fraction(1, i.n)) for p in i.p) if i.solver == "vanilla" and not i.fednova else 1, 0))
@@ -57,8 +58,18 @@ fedavg = [
 ]
 
 
+def meaning(i):
+    """What the proof speaks of, once per client."""
+    for known, points in rate.rate_meaning(i):
+        tau = known["nn"]   # |a_i|_2^2 of vanilla steps
+        mean, squares = known["taubar"], sum(ft.fraction(t) ** 2 for t in i.taus)
+        yield known | {"ti": tau, "t2": tau**2, "r": tau / (i.n * mean) ** 2, "b": (tau**2 - tau) / (i.n * mean), "St": i.n * mean,
+                       "S2": squares, "var": squares / i.n - mean**2, "longest": max(i.taus)}, points
+
+
 # eta is prescribed as a pure number, so the bound lives in fixed units
-@ft.claim("cor1", on=[*fedavg, *rate.no_cap], needs=NEEDS, rejects=[bugs.one_step_more],
+@ft.claim("cor1", proof=lambda: (theorems.corollary1(), theorems.theorem1_rate()), meaning=meaning, domain=theorems.DOMAIN,
+          on=[*fedavg, *rate.no_cap], needs=NEEDS, rejects=[bugs.one_step_more],
           search=ft.Search((ft.Family("quadratic", quadratics), ft.Family("Huber", hubers)), tries=60),
           reading="The hidden constants are 4, 4 L, 6 L^2 and 12 L^2 of the proof of Theorem 1, whose conditions (101) and "
                   "independent noise are hypotheses here. That the right side is eq 8 with FedAvg's constants is "

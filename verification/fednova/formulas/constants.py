@@ -51,6 +51,11 @@ def corollary1(root, L, sigma2, kappa2, gap, taus, longest, m=None):
     n = len(taus)
     m, tau = m or n, Fraction(1, n) * sum(taus)
     variance = sum((t - tau) * (t - tau) for t in taus) * Fraction(1, n)
+    return corollary1_terms(root, L, sigma2, kappa2, gap, m, tau, variance, longest)
+
+
+def corollary1_terms(root, L, sigma2, kappa2, gap, m, tau, variance, longest):
+    """The same from the mean and the variance of the steps."""
     over = m**2 / root**2  # m/(tau T)
     return {"start": 4 * gap / root, "noise": 4 * L * sigma2 / root,
             "drift_noise": 6 * L**2 * sigma2 * over * (tau - 1 + variance / tau),

@@ -6,6 +6,7 @@ rounds; F0, FT the first and last value, inf the infimum; E.., Z.. expectations 
 import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
+from verification.fednova.formulas import constants as fc
 from verification.fednova.formulas import theorem3 as t3
 from verification.fednova.formulas import true_objective as true
 from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, NUMBERS, VALUES, caps, gain
@@ -76,6 +77,40 @@ def theorem1_rate():
     return p.conclude(p.follows("(8)", bound - p("S") / T, first, ((bound - rest) / step.expression, step)))
 
 
+def fedavg(p):
+    """A = 1, B = taubar - 1 + var/taubar and C of FedAvg with uniform weights and vanilla steps."""
+    m, taubar, longest, A, B, C, ti = p("m taubar longest A B C ti")
+    k = 1 / (m * taubar)
+    steps = p.define("mean", p("St") - m * taubar, "taubar = sum_i tau_i / m, St = sum_i tau_i")
+    spread = p.define("variance", p("S2") - m * (p("var") + taubar**2), "var = sum_i tau_i^2 / m - taubar^2")
+    one = p.define("noise of one client", p("r") - k**2 * ti, "w_i^2 |a_i|_2^2 / |a_i|_1^2, w_i = tau_i / (m taubar)")
+    noise = p.total("noise of all clients", one, {"r": "R", "ti": "St"}, 1)
+    first = p.define("A", A - m * taubar * p("R"), "A = m tau_eff sum_i w_i^2 |a_i|_2^2 / |a_i|_1^2")
+    square = p.define("square", p("t2") - ti**2)
+    own = p.define("drift noise of one client", p("b") - k * (ti**2 - ti), "w_i (|a_i|_2^2 - a_{i,-1}^2)")
+    plain = p.follows("the same, apart", p("b") - k * (p("t2") - ti), own, (-k, square), equality=True)
+    drift = p.total("drift noise of all clients", plain, {"b": "B", "t2": "S2", "ti": "St"}, 1)
+    return (p.follows("A = 1", A - 1, first, (m * taubar, noise), (k, steps), equality=True),
+            p.follows("B", B - (taubar - 1 + p("var") / taubar), drift, (k, spread), (-k, steps), equality=True),
+            p.define("C", C - longest * (longest - 1), "C = max_i |a_i|_1 (|a_i|_1 - a_{i,-1}), longest = max_i tau_i"))
+
+
+def corollary1():
+    """Corollary 1: eq 8 with the constants of FedAvg."""
+    p = ft.Proof(CONSTANTS.replace("tau_eff", "taubar"), "sigma2 kappa2 A B C gap S R r b ti t2 St S2 var longest")
+    L, eta, m, T, taubar, sigma2, kappa2, B, C, gap = p("L eta m T taubar sigma2 kappa2 B C gap")
+    p.given("beta^2", p("beta2") - 1)
+    p.given("server step", 1 - 2 * eta * taubar * L, "tau_eff = taubar for uniform weights and vanilla steps")
+    step = p.given("step as prescribed", eta**2 * taubar * T - m, "eta = sqrt(m / (taubar T))", equality=True)
+    rate = p.lemma("(8)", theorem1_rate(), tau_eff=taubar)
+    is_a, is_b, is_c = fedavg(p)
+    bound = sum(fc.corollary1_terms(m / eta, L, sigma2, kappa2, gap, m, taubar, p("var"), p("longest")).values())
+    noise, drift = 6 * L**2 * sigma2, 12 * L**2 * kappa2
+    return p.conclude(p.follows("Corollary 1", bound - p("S") / T, rate, (-4 * L * sigma2 * eta / m, is_a),
+                                (-(eta**2) * noise, is_b),
+                                (-(eta**2) * drift, is_c), ((noise * B + drift * C) / (taubar * T), step)))
+
+
 def theorem3(printed=False):
     """Theorem 3 with tau_eff, A, B, C of each round, which earlier rounds may decide: sums weighted with tau_eff, Z their mean."""
     p = ft.Proof(f"{CONSTANTS} Z", f"{NUMBERS} {PRINTED if printed else ''} tA tB tC tG EA EB EC EG ZA ZB ZC ZG YA YB YC YG",
@@ -114,4 +149,4 @@ def theorem3_constant(printed=True):
     return p.conclude(p.follows("Theorem 3, constant tau_eff", sum(terms.values()) - S / T, first))
 
 
-__all__ = ["DOMAIN", "mean_of_rounds", "theorem1", "theorem1_rate", "theorem2", "theorem3", "theorem3_constant"]
+__all__ = ["DOMAIN", "corollary1", "mean_of_rounds", "theorem1", "theorem1_rate", "theorem2", "theorem3", "theorem3_constant"]
