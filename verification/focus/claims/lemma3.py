@@ -12,7 +12,7 @@ from verification.focus.one_round import Numbers, one_round, within
 from verification.focus.proofs import lemmas as proofs
 from verification.focus.proofs import meaning
 
-third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * i.L * (i.tau - 1) * i.eta, 1))
+third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * i.L * (i.tau - 1) * i.eta, 1), cap=1)
 
 
 def _lemma3(i):
@@ -44,7 +44,7 @@ def lem3(i):
     return _lemma3(i)
 
 
-below_mu = ft.Hypothesis("step", r"$\eta\le1/\mu$", lambda i: (i.eta * i.mu, 1))
+below_mu = ft.Hypothesis("step", r"$\eta\le1/\mu$", lambda i: (i.eta * i.mu, 1), cap=1)
 lemma3_far = [steps.make("N=2, full, eta=1/mu, tau=1", line((1, 1), (1, -1)), ft.Full(), 1, 1)]
 
 
@@ -57,7 +57,8 @@ def lemma3_over(i):
 @ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far], needs=[steps.convex, steps.participation, third, below_mu], bound=True,
           over=over.settings("lem3", over.CONVEX), certify=lemma3_over, proof=proofs.lemma3, meaning=meaning.rounds,
           domain=proofs.EVERY,
-          rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1")))
+          rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1")),
+          ends=steps.CONVEX_ENDS)
 def lem3_corrected(i):
     r"""For $\eta\le\min\{1/\mu,1/(3L(\tau-1))\}$ and every state: $EA_{r+1}+2\eta N(1-2\eta NL)(F(x_r)-F^\star)\le
     (1-\eta\mu N/2)A_r+\frac{8\eta L^2N}\mu B_r$.
@@ -66,7 +67,7 @@ def lem3_corrected(i):
 
 
 half_root = ft.Hypothesis("local steps", r"$\eta\le1/(2L\sqrt{\tau-1})$, squared",
-                          lambda i: (4 * i.L ** 2 * (i.tau - 1) * i.eta**2, 1))
+                          lambda i: (4 * i.L ** 2 * (i.tau - 1) * i.eta**2, 1), cap=2)
 
 
 def summed_changes(i):
@@ -108,11 +109,14 @@ huber_states = [steps.huber("Huber, N=2, tau=3", [[1, 2], [1]], [[0, 3], [-1]], 
                             "eq123", 1, Q(-1), [Q(3)] * 3)]
 
 
-def convex_changes(draw):
-    """Random convex quadratic clients at steps up to 1/(2L sqrt(tau-1)), which is rational where tau - 1 is a square."""
-    n, root = draw(st.integers(1, 3)), draw(st.integers(1, 5))
+def convex_changes(draw, n=None, root=None, share=None, least=None):
+    """Random convex quadratic clients at steps up to 1/(2L sqrt(tau-1)), which is rational where tau - 1 is a square; least: the
+    curvature of the first client, where the others have 1."""
+    n, root = n or draw(st.integers(1, 3)), root or draw(st.integers(1, 5))
     h = [draw(st.sampled_from([Q(1, 20), Q(1, 3), Q(1), Q(2), Q(4)])) for _ in range(n)]
-    eta = draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 10)])) / (2 * max(h) * root)
+    h = h if least is None else [least] + [Q(1)] * n
+    n = len(h)
+    eta = (share or draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 10)]))) / (2 * max(h) * root)
     points = [draw(st.integers(-5, 5)) for _ in range(2 * n + 1)]
     return pulled("random convex clients", line(h, points[n + 1 :]), root**2 + 1, eta, points[0], points[1 : n + 1])
 
@@ -120,8 +124,12 @@ def convex_changes(draw):
 @ft.claim("eq94", on=[*convex_pulls, *huber_states], needs=[steps.convex, steps.smooth, half_root], bound=True,
           rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
           over=over.settings("eq94", over.CONVEX, sizes=((1, 2), (1, 5), (1, 10))),
-          search=ft.Search((ft.Family("convex clients", convex_changes), ft.Family("Huber clients", steps.hubers("eq123"))),
-                           tries=80),
+          search=ft.Search((ft.Family("convex clients", convex_changes,
+                                      ({"n": 20, "root": 1}, {"root": 10, "share": 1}, {"share": steps.TINY},
+                                       {"least": Q(1, 1000)})),
+                            ft.Family("Huber clients", steps.hubers("eq123"))), tries=80),
+          ends={"clients": (1, 20), "local steps": (2, 101), "step over its cap": (steps.TINY, 1),
+                "condition number": (1, 1000)},
           reading="Where it is printed: in the proof of Lemma 3, whose clients are strongly convex.")
 def eq94(i):
     r"""As printed, for strongly convex clients and $\eta\le1/(2L\sqrt{\tau-1})$: $\sum_{k=r\tau+2}^{(r+1)\tau}\|y_{k,i}\|^2
@@ -154,13 +162,13 @@ def eq94_without_convexity(i):
     return _eq94(i)
 
 
-def small_changes(draw):
-    """Random quadratic clients, concave ones among them, that pull a model far from their stored points."""
-    n, tau = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 3, 6, 15]))
-    h = [draw(st.integers(-4, 4)) for _ in range(n)]
+def small_changes(draw, n=None, tau=None, share=None, sign=None):
+    """Random quadratic clients, concave ones among them, far from their stored points; sign: of all curvatures."""
+    n, tau = n or draw(st.integers(1, 3)), tau or draw(st.sampled_from([1, 2, 3, 6, 15]))
+    h = [draw(st.integers(-4, 4)) for _ in range(n)] if sign is None else [sign] * n
     if 0 in h:
         return None
-    eta = Q(1, 2 * max(map(abs, h)) * max(tau - 1, 1)) * draw(st.sampled_from([Q(1), Q(1, 3)]))
+    eta = Q(1, 2 * max(map(abs, h)) * max(tau - 1, 1)) * (share or draw(st.sampled_from([Q(1), Q(1, 3)])))
     points = [draw(st.integers(-5, 5)) for _ in range(2 * n + 1)]
     return pulled("random clients", line(h, points[n + 1 :]), tau, eta, points[0], points[1 : n + 1])
 
@@ -168,8 +176,11 @@ def small_changes(draw):
 @ft.claim("eq94-corrected", on=[*inside, *huber_states], needs=[steps.smooth, steps.half], bound=True,
           rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
           over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))), proof=proofs.eq94,
-          search=ft.Search((ft.Family("concave and convex clients", small_changes),
-                            ft.Family("Huber clients", steps.hubers("eq123"))), tries=80))
+          search=ft.Search((ft.Family("concave and convex clients", small_changes,
+                                      ({"n": 20, "tau": 2, "sign": 1}, {"n": 1, "tau": 101, "share": 1, "sign": -1},
+                                       {"tau": 2, "share": steps.TINY, "sign": 1})),
+                            ft.Family("Huber clients", steps.hubers("eq123"))), tries=80),
+          ends={"clients": (1, 20), "local steps": (1, 101), "step over its cap": (steps.TINY, 1), "curvature": (-1, 1)})
 def eq94_corrected(i):
     r"""The same bound for $\eta\le1/(2L(\tau-1))$, concave clients included."""
     return _eq94(i)
@@ -215,7 +226,8 @@ def eq96_over(i):
 @ft.claim("eq95", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True,
           over=over.settings("eq96", over.SMOOTH, sizes=over.SEVERAL_STEPS), certify=eq95_over, proof=proofs.eq95,
           meaning=meaning.rounds, domain=proofs.EVERY,
-          rejects=[wrong.tracking_reset, bugs.moves_by_gradient], search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
+          rejects=[wrong.tracking_reset, bugs.moves_by_gradient], search=steps.searched("eq96", (-3, 5), ("0", "1/4")),
+          ends=steps.CONCAVE_ENDS)
 def eq95(i):
     r"""For $\eta\le1/(3L(\tau-1))$, concave clients included: $E\|\sum_i\nabla f_i(x_r)-\sum_i\nabla f_i(z_i^{(r+1)})\|^2\le
     2L^2N\sum_i(1-p_i)\|x_r-z_i\|^2+8\eta^2(\tau-1)^2L^4N\sum_ip_i\|x_r-z_i\|^2$.
@@ -228,7 +240,8 @@ def eq95(i):
 @ft.claim("eq96", on=mismatch, needs=[steps.smooth, steps.participation, third], bound=True, rejects=[wrong.tracking_reset],
           over=over.settings("eq96", over.SMOOTH), certify=eq96_over, proof=proofs.eq96, meaning=meaning.rounds,
           domain=proofs.EVERY,
-          search=steps.searched("eq96", (-3, 5), ("0", "1/4")))
+          search=steps.searched("eq96", (-3, 5), ("0", "1/4")),
+          ends=steps.CONCAVE_ENDS)
 def eq96(i):
     r"""For $\eta\le1/(3L(\tau-1))$: the same mismatch is at most $3L^2NB_r$."""
     s = one_round(i)

@@ -96,7 +96,8 @@ def lemma4_over(i):
           over=over.settings("lem4-corrected", over.SMOOTH, sizes=over.SEVERAL), certify=lemma4_over,
           proof=proofs.lemma4, meaning=meaning.after, covers={"n": "at least 2"}, domain=proofs.EVERY,
           needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
-          rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2))
+          rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2),
+          ends=steps.CONCAVE_ENDS | {"clients": (2, steps.MANY), "averaging weight": (Q(1, 100), Q(1, 2))})
 def lem4_corrected(i):
     r"""For $N\ge2$ and $\eta\le\min\{q^{3/2}/(8LN),q^{3/2}/(8\sqrt2L(\tau-1))\}$, every state, concave clients included:
     $EB_r\le(1-q/3)B_{r-1}+\frac{9\eta^2N^3}qE\|\nabla F(x_r)\|^2$.
@@ -229,7 +230,7 @@ ft.finding("e10", kind="gap", breaks="eq113-corrected", check=_e10,
            step="(113) continues -(eta N/2 - eta^2 N^2 L)|grad F|^2 <= -eta N |grad F|^2", reading="As printed, with eta > 0.",
            survives="-eta N/4 for eta <= 1/(4LN) (eq113-corrected); the same in Theorem 5's proof.")
 
-small_step = ft.Hypothesis("step", r"$\eta\le1/(4LN)$", lambda i: (4 * i.L * i.n * i.eta, 1))
+small_step = ft.Hypothesis("step", r"$\eta\le1/(4LN)$", lambda i: (4 * i.L * i.n * i.eta, 1), cap=1)
 descent = steps.at_largest("eq123", steps.CONVEX + steps.CONCAVE, (1, 3), (1, "1/10"))
 
 
@@ -242,7 +243,7 @@ def eq123_over(i):
 @ft.claim("eq123", on=descent, over=over.settings("eq123", over.SMOOTH), certify=eq123_over, proof=proofs.eq123,
           meaning=meaning.rounds, domain=proofs.EVERY,
           needs=[steps.smooth, steps.participation, small_step, steps.half], bound=True,
-          rejects=steps.BUGS, search=steps.searched("eq123", (-3, 5), ("0", "1/4")))
+          rejects=steps.BUGS, search=steps.searched("eq123", (-3, 5), ("0", "1/4")), ends=steps.CONCAVE_ENDS)
 def eq123(i):
     r"""For $\eta\le\min\{1/(4LN),1/(2L(\tau-1))\}$, no convexity: $\|\nabla F(x_r)\|^2\le\frac4{\eta N}(F(x_r)-EF(x_{r+1}))
     +\frac{16L^2}NB_r$.
@@ -281,6 +282,7 @@ def _averages(i, factor):
     return out + within(i, B, "all rounds,", gradients=factor * G)
 
 
+ROUNDS = ft.Variable("rounds", lambda i: (2, i.extra.get("rounds", 8)))
 corrected_averages = steps.at_largest("lem4-corrected", [p for p in (*steps.CONVEX[:3], *steps.CONCAVE[:2]) if p[1].n > 1], (1, 3))
 corrected_long = steps.largest("lem4-corrected", "8 equal clients, one a round", line((1,) * 8, (0,) * 8), ft.Uniform(1), 1,
                                rounds=93)
@@ -289,7 +291,9 @@ corrected_long = steps.largest("lem4-corrected", "8 equal clients, one a round",
 @ft.claim("eq128-corrected", on=[*corrected_averages, corrected_long],
           needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change],
-          search=ft.Search((ft.Family("random quadratics", steps.quadratics("lem4-corrected", (-3, 5), least=2)),), tries=20),
+          search=ft.Search((ft.Family("random quadratics", steps.quadratics("lem4-corrected", (-3, 5), least=2),
+                                      steps.corners(2, many=10, spread=(-1, 1))),), tries=20),
+          ends=steps.CONCAVE_ENDS | {"clients": (2, 10), "averaging weight": (Q(1, 100), Q(1, 2)), ROUNDS: (2, 93)},
           proof=proofs.eq128, covers={"n": "at least 2"}, domain=proofs.EVERY,
           reading="lem4-corrected summed over the rounds from B_0 = 0.")
 def eq128_corrected(i):
