@@ -192,6 +192,12 @@ def thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m):
             "drift": 12 * eta**2 * L**2 * kappa2 * C}
 
 
+def thm1_smaller(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m):
+    """The same with constants 3, 3, 6, 6, under the same caps, B and C from prefix coefficients (derived)."""
+    share = {"start": Fraction(3, 4), "noise": Fraction(3, 4), "drift": Fraction(1, 2)}
+    return {k: v * share.get(k, 1) for k, v in thm1(eta, L, sigma2, kappa2, gap, tau_eff, T, A, B, C, m).items()}
+
+
 # ---- Section 5: FedNova and sampling ----------------------------------------------------------------------
 
 
