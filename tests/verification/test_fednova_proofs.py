@@ -3,9 +3,9 @@ import pytest
 
 import fltheory as ft
 from verification.fednova import formulas as f
-from verification.fednova.formulas import appendix_c, client_sampling, true_objective
+from verification.fednova.formulas import appendix_c, client_sampling, constants, true_objective
 from verification.fednova.formulas import theorem3 as t3
-from verification.fednova.proofs import descent, local_run, sampling, theorems
+from verification.fednova.proofs import descent, local_run, sampling, smaller, theorems
 
 pytest.importorskip("flint")
 OURS = {
@@ -14,6 +14,7 @@ OURS = {
     "theorem 2": theorems.theorem2, "theorem 3": theorems.theorem3, "theorem 3 printed": lambda: theorems.theorem3(printed=True),
     "theorem 3 constant": theorems.theorem3_constant, "lemma 5": sampling.lemma5, "eq 163": sampling.second_moment,
     "eq 175": sampling.descent, "eq 180": sampling.norms, "corollary 3": sampling.corollary3,
+    "corollary 1": theorems.corollary1, "smaller drift": smaller.drift, "smaller": smaller.theorem1,
     "corollary 3 printed": lambda: sampling.corollary3(printed=True),
 }
 
@@ -30,6 +31,8 @@ def test_every_step_of_a_proof_holds(name):
     (appendix_c, "eq61_terms", ("noise", "mean"), ("one round",)),
     (appendix_c, "eq64_terms", ("noise", "drift"), ("one round",)),
     (f, "thm1", ("start", "noise", "drift_noise", "drift"), ("theorem 1", "theorem 1 printed", "theorem 2")),
+    (f, "thm1_smaller", ("start", "noise", "drift_noise", "drift"), ("smaller",)),
+    (constants, "corollary1_terms", ("start", "noise", "drift_noise", "drift"), ("corollary 1",)),
     (appendix_c, "eq8", ("start", "noise", "drift_noise", "drift"), ("eq 8",)),
     (true_objective, "thm2", ("start", "noise", "drift_noise", "drift", "mismatch"), ("theorem 2",)),
     (t3, "thm3", ("start", "noise", "drift_noise", "drift"), ("theorem 3", "theorem 3 constant")),

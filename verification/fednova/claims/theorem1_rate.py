@@ -303,7 +303,7 @@ def _prescribed(i, share):
 
 def scalar_quadratics(draw, n=2, tau=None, h=None, sigma=None, drift=1, rare=None, top=None):
     """Scalar quadratics with curvatures up to 1 (one may be concave), any solver, with or without noise; h: the last curvature;
-    drift=0: one common minimiser, where the run starts; top: factor of all curvatures, with which the largest step is at the cap."""
+    drift=0: one common minimiser, where the run starts; top: factor of all curvatures, at which the largest step is at the cap."""
     p, taus, solver, value, share = _clients(draw, rare)
     share = 4 if top else share
     p, taus = (p, taus) if n == 2 else ([Fraction(1, n)] * n, (1,) * n)

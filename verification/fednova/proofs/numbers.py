@@ -1,5 +1,6 @@
 """What the symbols of FedNova's proofs are on one coded round: numbers and vectors, exact, on which every fact is tried."""
 import itertools
+import math
 
 import numpy as np
 
@@ -46,7 +47,8 @@ def local_runs(i, corrected):
               "M": drifts[k], "W": W, "Ed": drifts[k],
               "Eu": r.square(u), "Ev": r.square(v), "Es": f.dot([q * q for q in b], [r.square(v) for v in noise[:k]]),
               "ESGs": f.dot(b, squares[:k]), "Q": f.dot(b, squares[:k]), "T": f.dot(a[:k], squares[:k]), "S": f.dot(a, squares),
-              "A1": f.norm1(a[:k]), "A2": f.norm2(a[:k]), "rest1": f.norm1(a[k:-1]), "rest2": f.norm2(a[k:-1]),
+              "Sr": sum(b_s * math.sqrt(v) for b_s, v in zip(b, squares, strict=False)), "A1": f.norm1(a[:k]),
+              "A2": f.norm2(a[:k]), "rest1": f.norm1(a[k:-1]), "rest2": f.norm2(a[k:-1]),
               "rest3": f.dot(a[k:], squares[k:]), "Ee": r.square(h - G[0]), "ESR": f.dot(a, [r.square(v - G[0]) for v in G])}
         for s, path in itertools.product({0, k - 1} if k else {0}, range(min(PATHS, len(G[0])))):
             of_step = {"ds": square(r.points[s][path, j] - r.x), "Eds": drifts[s], "Gs": square(G[s][path]), "EGs": squares[s],
@@ -55,6 +57,15 @@ def local_runs(i, corrected):
             of_step |= {"b": b[s], "b2": b[s] ** 2} if k else {}
             yield (at | of_step | {"d": square(r.points[k][path, j] - r.x), "SGs": total(b, [square(v[path]) for v in G], 0)},
                    {"g": G[0][path], "r": G[s][path] - G[0][path], "u": u[path], "v": v[path], "e": h[path] - G[0][path]})
+
+
+def norms(i):
+    """The same by norms instead of squares, in floats, for `smaller.drift`."""
+    for known, points in local_runs(i, True):
+        roots = {"rM": "M", "rd": "Eds", "rs": "EGs", "ru": "Eu", "rv": "Ev"}
+        known |= {k: math.sqrt(known[v]) for k, v in roots.items()} | {"g": square(points["g"]),
+                                                                       "r0": math.sqrt(square(points["g"]))}
+        yield known | {"c1": max(f.norm1(f.prefix(i.solver, k, i.value)) for t in i.taus for k in range(t))}, {}
 
 
 def rounds(i, squares=None, tau_eff=None):
@@ -81,7 +92,9 @@ def rounds(i, squares=None, tau_eff=None):
     at |= {"f2": square(E + G), "Ef2": square(E + G)}
     for (j, a), path in itertools.product(enumerate(vectors), range(min(PATHS, len(d)))):
         noise = [u[:, j] - v[:, j] for u, v in zip(r.given, r.exact, strict=True)][:len(a)]
+        drifts = r.drifts(j, len(a))
         own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "es": r.square(noise[-1]), "Ed": noises[j],
+               "M": max(map(ft.fraction, drifts)), "W": f.dot(a, drifts),
                "Es": f.dot([q * q for q in a], [r.square(v) for v in noise]), "En": r.square(total(a, noise, 0 * noise[0])),
                "g": gradients[j], "Ee": biases[j], "q2": square(r.exact[0][0, j] - G)} | ({"B1": squares[j]} if squares else {})
         yield (at | own | {"F1": value(r.after[path]), "d2": square(mixed(w, d)[path]),

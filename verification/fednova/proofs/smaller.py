@@ -14,22 +14,24 @@ from verification.fednova.proofs.theorems import mean_of_rounds
 
 def drift():
     """(1 - q)^2 L^2 E|x - y_k|^2 <= 2 eta^2 L^2 sigma^2 N2 + 2 q^2 |grad F_i(x)|^2, for every k and q <= 1."""
-    p = ft.Proof("L eta", "sigma2 N2 c1 n1 n2 es Es Eu M g r0 rM rd rs ru rv SGs")
+    p = ft.Proof("L eta", "sigma2 N2 c1 n1 n2 es Es Eu M g r0 rM rd rs ru rv Sr")
     L, eta, sigma2, N2, c1, n1, M, g, r0, rM, rd, rs, ru, rv = p("L eta sigma2 N2 c1 n1 M g r0 rM rd rs ru rv")
     q = eta * L * c1
     below = p.given("q below 1", 1 - q, "q = eta L c1")
     noise = noise_of(p, "n2", "(b_s)^2")
     root = p.define("root of the noise", ru**2 - p("Eu"))
-    split = p.standard("noise and gradients", eta * (ru + rv) - rM, "triangle inequality", "of the norm (E|.|^2)^(1/2); k attains M")
-    sums = p.standard("gradients of the run", p("SGs") - rv, "triangle inequality", "SGs = sum_s b_s rs")
+    split = p.standard("noise and gradients", eta * (ru + rv) - rM, "triangle inequality",
+                       "of the norm (E|.|^2)^(1/2); k attains M")
+    sums = p.standard("gradients of the run", p("Sr") - rv, "triangle inequality", "Sr = sum_s b_s rs")
     there = p.standard("gradient at y_s", r0 + L * rd - rs, "triangle inequality", "and Lipschitz gradients")
     largest = p.given("largest", rM - rd, "rM = max_k")
     near = p.follows("gradient at y_s against M", r0 + L * rM - rs, there, (L, largest))
-    summed = p.total("gradients, weighted", near, {"rs": "SGs"}, n1, "r0 rM", "weights b_s", STEPS)
+    summed = p.total("gradients, weighted", near, {"rs": "Sr"}, n1, "r0 rM", "weights b_s", STEPS)
     prefix = p.given("largest prefix", c1 - n1, "c1 = max_{i,k} sum_s b_s^(k)")
     squares = p.given("largest squares", N2 - p("n2"), "N2 = max_k sum_s (b_s^(k))^2")
     x = eta * L * ru + q * r0
-    line = p.follows("norms", x - (1 - q) * L * rM, (L, split), (eta * L, sums), (eta * L, summed), (eta * L * (r0 + L * rM), prefix))
+    line = p.follows("norms", x - (1 - q) * L * rM, (L, split), (eta * L, sums), (eta * L, summed),
+                     (eta * L * (r0 + L * rM), prefix))
     square = p.follows("norms, squared", x**2 - ((1 - q) * L * rM) ** 2, (line, x), (line, below, L * rM))
     young = p.square("Young", eta * L * ru - q * r0)
     mean, size = p.define("root of the drift", M - rM**2), p.define("root of the gradient", g - r0**2)
@@ -50,12 +52,13 @@ def theorem1():
     given = p.given("cap of D", 1 - 4 * eta**2 * L**2 * (2 * beta2 + 1) * C, "4 eta^2 L^2 C' <= 1/(2 beta^2 + 1)")
     cap = p.follows("cap of q", 1 - 4 * q**2 * (2 * beta2 + 1), given, (4 * eta**2 * L**2 * (2 * beta2 + 1), root))
     third, quarter = p.square("1 - 3q", 1 - 3 * q), p.square("1 - 4q", 1 - 4 * q)
-    half = p.follows("(1 - q)^2 above 1/2", (1 - q) ** 2 - ft.fraction("1/2"), (ft.fraction("1/3"), third), (ft.fraction("1/6"), cap),
+    half = p.follows("(1 - q)^2 above 1/2", (1 - q) ** 2 - ft.fraction("1/2"), (ft.fraction("1/3"), third),
+                     (ft.fraction("1/6"), cap),
                      (ft.fraction("4/3") * q**2, least))
     factor = p.square("1 - q", 1 - q)
     p.follows("q below 1", 1 - q, (ft.fraction("1/2"), factor), (ft.fraction("1/2"), cap))
     one = p.lemma("drift of one client", drift(), N2=p("B1"))
-    run = local_run.drift()
+    run = local_run.drift()   # for the a-weighted drift, which is at most the largest one
     near = p.follows("bias of one client", k * sigma2 * p("B1") + 2 * q**2 * g - (1 - q) ** 2 * p("Ee"), one,
                      (factor, p.lemma("weighted drift", run, 1)), (factor, p.lemma("(68)", local_run.bias())))
     total = p.total("drift of all clients", near, {"Ee": "SE", "B1": "B", "g": "SG"}, 1, "sigma2 c1", "weights w_i")
