@@ -18,6 +18,7 @@ _PUBLIC = {
     "core.problems.table": ["read_ridge"],
     "core.problems.logistic": ["Logistic"],
     "core.problems.huber": ["HuberLoss"],
+    "core.problems.piecewise": ["PiecewiseQuadratic"],
     "core.problems.residual": ["Residual"],
     "core.problems.network": ["Network"],
     "core.laws.base": ["RandomSteps"],

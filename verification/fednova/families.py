@@ -1,10 +1,14 @@
 """Families of admissible instances for counter-example searches; hypothesis draws, shrinks and stops."""
+import itertools
 from fractions import Fraction
 from math import inf
 
+import numpy as np
+
 import fltheory as ft
+from verification import piecewise
 from verification.fednova import formulas as f
-from verification.fednova.instances import SOLVERS, descending, surrogate
+from verification.fednova.instances import SOLVERS, Local, descending, surrogate, theorem
 
 try:
     import hypothesis.strategies as st
@@ -117,3 +121,45 @@ def logistics(draw):
 
 def _exact(problem):
     return [ft.fraction(v) for v in problem.weights]
+
+
+class Listed(Local):
+    """Rounds of clients on the line with independent signs as noise: every outcome of every round is run."""
+
+    def left_side(self):
+        problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
+        target, taus, most = self.problem.surrogate(theorem(self)["w"]).to(ft.RATIONAL), np.array(self.taus), max(self.taus)
+        slots = sum(self.taus) * (self.rounds - 1) if self.sigma else 0  # the last round is not looked at
+        signs = self.sigma * np.array(list(itertools.product((-1, 1), repeat=slots)), dtype=object).reshape(2**slots, slots)
+        state, total, used = None, 0, 0
+        for t in range(self.rounds):
+            x = ft.RATIONAL.array(np.array([self.x0] * len(signs), dtype=object)) if state is None else state.x
+            total = total + (target.gradient(x) ** 2).sum()
+            if t + 1 == self.rounds:
+                return ft.fraction(total) / len(signs) / self.rounds
+            xi = np.zeros((len(signs), most, self.n, 1), dtype=object)
+            for j, k in [(j, k) for j, tau in enumerate(self.taus) for k in range(tau)] if slots else []:
+                xi[:, k, j, 0], used = signs[:, used], used + 1
+            noise = ft.RATIONAL.array(xi)
+            state = algorithm.init(problem, x) if state is None else state
+            state = algorithm.round(problem, state, ft.everyone(self.n, taus)._replace(xi=lambda k, noise=noise: noise[:, k]))
+        return None
+
+
+def nonconvex(draw, rounds=(1, 2, 3)):
+    """Non-convex clients and surrogates, with and without noise, some of it quiet near a point; constants exact."""
+    n = draw(st.integers(1, 2))
+    problem = piecewise.either(draw, n, **({} if draw(st.booleans()) else {"weights": weights(draw, n)}))
+    if problem is None:
+        return None
+    taus, solver, value, share = _setting(draw, n)
+    taus, sigma, T = tuple(min(t, 3) for t in taus), draw(st.sampled_from([0, 1])), draw(st.sampled_from(rounds))
+    T = min(T, 1 + 6 // sum(taus)) if sigma else T
+    longest, x0 = max(f.norm1(f.a_vector(solver, t, value)) for t in taus), draw(st.integers(-4, 4))
+    eta = share / (ft.fraction(problem.constants.L) * longest)
+    made = Listed("random non-convex clients", problem, ft.FedAvg(eta, taus, SOLVERS[solver](value)), ft.Full(), noise=sigma,
+                  x0=[x0], rounds=T, gap=Fraction(0), units=False,
+                  says=f"{piecewise.words(problem)}, tau={taus}, {solver} {value}, eta={eta}, sigma={sigma}, T={T}, x0={x0}")
+    target = problem.surrogate(theorem(made)["w"])
+    least = target.least()
+    return None if least is None else made.but(gap=ft.fraction(target.value([Fraction(x0)])) - least[1])

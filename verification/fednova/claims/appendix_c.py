@@ -28,7 +28,7 @@ def noisy_hubers(draw):
 def families_of_rounds(*corners):
     """One round; corners: beside those that every claim visits."""
     return (ft.Family("quadratic", families.quadratics, (*families.ONE_ROUND, *corners)),
-            ft.Family("Huber with noise", noisy_hubers))
+            ft.Family("Huber with noise", noisy_hubers), ft.Family("non-convex", lambda draw: families.nonconvex(draw, (1,))))
 
 
 

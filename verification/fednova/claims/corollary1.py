@@ -107,6 +107,9 @@ def leading(i):
 
 
 def _vanishing(i):
+    t, *_, beta2 = s.constants(i, False)
+    if s.kappa2(i, t, beta2) is None:
+        return None, None
     terms = rate.eq8_terms(i, corrected=False)
     return terms["drift_noise"] + terms["drift"], sum(leading(i).values()) / 2
 
@@ -131,11 +134,18 @@ dominant = faster(surrogate("one dominant client", scalar([1] * 64, [0] * 64, _S
                             says="A = m sum p_i^2 is about 56"), 64, Fraction(1, 8))
 
 
-def speedups(draw):
+CORNERS = ({"gamma": 1, "taus": (1, 1), "noisy": 0}, {"gamma": 8, "j": 2, "taus": (1, 1), "noisy": 1, "far": 0},
+           {"gamma": 2, "j": 6, "taus": (1, 5)})
+ENDS = {"clients": (2, 16), "local steps": (1, 5), "noise against drift": (0, 1), ft.Variable("gamma", lambda i: i.gamma): (1, 8)}
+
+
+def speedups(draw, gamma=None, j=None, taus=None, noisy=None, far=6):
+    """noisy: the noise; far=0: one common minimiser, where the run starts."""
     st = families.st
-    gamma, sigma, x0 = draw(st.sampled_from([1, 2, 3])), draw(st.integers(0, 1)), draw(st.integers(-6, 6))
-    taus = draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    return crowd(gamma, draw(st.integers(2, 4)), draw(st.integers(-1, 1)), taus, sigma, x0).but(domain=ft.FLOAT)
+    gamma, sigma = gamma or draw(st.sampled_from([1, 2, 3])), draw(st.integers(0, 1)) if noisy is None else noisy
+    taus, x0 = taus or (draw(st.integers(1, 2)), draw(st.integers(1, 2))), draw(st.integers(-far, far))
+    xi = draw(st.integers(-1, 1)) if far else 0
+    return crowd(gamma, j or draw(st.integers(2, 4)), xi, taus, sigma, x0).but(domain=ft.FLOAT)
 
 
 def bent_speedups(draw):
@@ -150,8 +160,8 @@ def bent_speedups(draw):
 @ft.claim("remark-linear-speedup", on=[*speedup, dominant],
           needs=[rate.prescribed, shares, *s.needs(False), independent, bounded, large],
           rejects=[bugs.one_step_more],
-          search=ft.Search((ft.Family("repeated quadratics", speedups), ft.Family("repeated Huber losses", bent_speedups)),
-              tries=20),
+          search=ft.Search((ft.Family("repeated quadratics", speedups, CORNERS), ft.Family("repeated Huber losses", bent_speedups)),
+              tries=20), ends=ENDS,
           reading="'One can use T/gamma total rounds when using gamma times more clients' is said of the error bound, where it is "
                   "arithmetic: its first two terms depend on m and T through mT alone. What is checked is that rounds of gamma m "
                   "clients do obey it.")

@@ -163,7 +163,8 @@ def meaning(i, corrected):
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, equal_steps, common_noise, too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
-                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics)), tries=150),
+                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics),
+                            ft.Family("non-convex", families.nonconvex)), tries=150),
           ends=families.ENDS | {PREFIX_CAP: (families.TINY * 4, 1)})
 def thm1_corrected(i):
     r"""With noise independent across clients, for every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of

@@ -37,7 +37,8 @@ from verification.fednova.proofs import theorems
           rejects=[bugs.uniform_weights, bugs.one_step_more, bugs.normaliser_missing],
           on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.common_noise, s.too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
-                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics)), tries=100),
+                            ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics),
+                            ft.Family("non-convex", families.nonconvex)), tries=100),
           ends=families.ENDS | {s.PRINTED_CAP: (families.TINY * 4, 1)})
 def thm1_restricted(i):
     r"""With noise independent across clients, Theorem 1 with the printed $A$, $B$, $C$ and step-size cap (101) holds for every

@@ -34,7 +34,8 @@ def random_noisy(draw, n=None, tau=None, share=None, law=None, top=None, sigma=N
 
 
 CORNERS = ({"n": 6, "tau": 1, "law": ft.Uniform(1), "share": 1}, {"n": 1, "tau": 100, "share": 1},
-           {"n": 2, "tau": 1, "share": Q(1, 1000)}, {"n": 2, "top": 1000}, {"n": 2, "law": ft.Weighted(1, (99, 1))}, {"n": 2, "sigma": 1})
+           {"n": 2, "tau": 1, "share": Q(1, 1000)}, {"n": 2, "top": 1000}, {"n": 2, "law": ft.Weighted(1, (99, 1))},
+           {"n": 2, "sigma": 1})
 ENDS = {"clients": (1, 6), "local steps": (1, 100), "step over its cap": (Q(1, 1000), 1), "condition number": (1, 1000),
         "averaging weight": (Q(1, 100), 1), "noise against drift": (0, 1)}
 random_noise = ft.Search((ft.Family("random laws, curvatures and starts", random_noisy, CORNERS),), tries=20)
