@@ -157,7 +157,16 @@ def bent_speedups(draw):
     return faster(base, gamma, draw(families.st.sampled_from([4, 5]))).but(domain=ft.FLOAT)
 
 
-@ft.claim("remark-linear-speedup", on=[*speedup, dominant],
+def speedup_meaning(i):
+    """The constants of a run and the mean of |grad F~|^2 in floats."""
+    t, A, B, C, beta2 = s.constants(i, False)
+    yield {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "beta2": beta2, "m": t["m"], "T": i.rounds,
+           "taubar": rate.mean_steps(i),
+           "sigma2": t["sigma2"], "kappa2": s.kappa2(i, t, beta2), "gap": t["gap"], "A": A, "B": B, "C": C, "A0": i.A0,
+           "S": float(rate.gradient_square(i)) * i.rounds}, {}
+
+
+@ft.claim("remark-linear-speedup", proof=theorems.speedup, meaning=speedup_meaning, domain=theorems.DOMAIN, on=[*speedup, dominant],
           needs=[rate.prescribed, shares, *s.needs(False), independent, bounded, large],
           rejects=[bugs.one_step_more],
           search=ft.Search((ft.Family("repeated quadratics", speedups, CORNERS), ft.Family("repeated Huber losses", bent_speedups)),

@@ -8,6 +8,7 @@ from verification.fednova.claims.theorem3 import _needs, gap, left_side, parts, 
 from verification.fednova.claims.theorem3_corrected import _start
 from verification.fednova.formulas import theorem3 as g
 from verification.fednova.instances import scalar
+from verification.fednova.proofs import theorems
 
 
 # ---- the headline rate (eta is prescribed as a pure number, so the rate lives in fixed units: no dimensional test)
@@ -90,7 +91,16 @@ one_dominant = headline("one dominant client of 64", scalar([1] * 64, [0] * 64,
                                                             "term")
 
 
-@ft.claim("thm3-headline", on=[*headlines, slow_server, one_dominant], needs=_headline_needs,
+def meaning(i):
+    """The constants of a run and the mean of |grad F|^2 in floats: what the last steps of the proof speak of."""
+    v, T = parts(i, False, False), i.rounds
+    yield {"L": v["L"], "eta": i.eta, "tau_eff": v["tau_eff"], "beta2": v["beta2"], "m": v["m"], "T": T, "tau": i.mean_steps,
+           "sigma2": v["sigma2"], "kappa2": v["kappa2"], "gap": gap(i), "SA": v["A"] * T, "SB": v["B"] * T, "SC": v["C"] * T,
+           "S": float(left_side(i)) * T, "R": i.R, "A0": i.A0}, {}
+
+
+@ft.claim("thm3-headline", proof=theorems.headline, meaning=meaning, domain=theorems.DOMAIN,
+          on=[*headlines, slow_server, one_dominant], needs=_headline_needs,
           rejects=[bugs.normaliser_missing],
           search=ft.Search((ft.Family("unit quadratic", headline_quadratics, CORNERS), ft.Family("Huber", headline_hubers)),
                            tries=40), ends=ENDS)

@@ -149,4 +149,35 @@ def theorem3_constant(printed=True):
     return p.conclude(p.follows("Theorem 3, constant tau_eff", sum(terms.values()) - S / T, first))
 
 
-__all__ = ["DOMAIN", "corollary1", "mean_of_rounds", "theorem1", "theorem1_rate", "theorem2", "theorem3", "theorem3_constant"]
+# ---- what the first terms say --------------------------------------------------------------------------------
+def headline():
+    """The short rate of Theorem 3: at most twice its first two terms, with bounds R of tau/tau_eff and A0 of A."""
+    p = ft.Proof(f"{CONSTANTS} tau", "sigma2 kappa2 gap SA SB SC S R A0")
+    L, eta, tau_eff, m, T, tau, sigma2, kappa2, gap, R, A0 = p("L eta tau_eff m T tau sigma2 kappa2 gap R A0")
+    caps(p, named=False)
+    first = p.lemma("Theorem 3", theorem3_constant())
+    step = p.given("step as prescribed", eta**2 * tau * T - m, "eta = sqrt(m / (tau T))", equality=True)
+    ratio = p.given("bounded tau/tau_eff", R - tau / tau_eff)
+    noise = p.given("bounded A", A0 - p("SA") / T)
+    leading = sum(t3.headline(m / eta, gap, L, sigma2, R, A0, m).values())
+    large = p.given("large T", leading - t3.remainder(m / eta, m, L, sigma2, kappa2, p("SB") / T, p("SC") / T))
+    return p.conclude(p.follows("short rate", 2 * leading - p("S") / T, first, large, (4 * eta * L * sigma2 / m, noise),
+                                (4 * gap * eta / m, ratio), (4 * gap / (eta * tau_eff * m * T), step)))
+
+
+def speedup():
+    """The linear speed-up: eq 8 is at most twice its first two terms, with a bound A0 of A for every number of clients."""
+    p = ft.Proof(f"{CONSTANTS} taubar", "sigma2 kappa2 A B C gap S A0")
+    L, eta, tau_eff, m, T, taubar, sigma2, kappa2, A, B, C, gap, A0 = p("L eta tau_eff m T taubar sigma2 kappa2 A B C gap A0")
+    caps(p, named=False)
+    p.given("step as prescribed", eta**2 * taubar * T - m, "eta = sqrt(m / (taubar T))", equality=True)
+    rate = p.lemma("(8)", theorem1_rate())
+    noise = p.given("bounded A", A0 - A)
+    terms = c.eq8(m / eta, m, taubar, T, L, sigma2, kappa2, gap, tau_eff, A0, B, C)
+    leading = terms["start"] + terms["noise"]
+    large = p.given("large T", leading - terms["drift_noise"] - terms["drift"])
+    return p.conclude(p.follows("speed-up", 2 * leading - p("S") / T, rate, large, (4 * L * sigma2 * eta / m, noise)))
+
+
+__all__ = ["DOMAIN", "corollary1", "headline", "mean_of_rounds", "speedup", "theorem1", "theorem1_rate", "theorem2", "theorem3",
+           "theorem3_constant"]
