@@ -14,7 +14,8 @@ OURS = {
     "theorem 2": theorems.theorem2, "theorem 3": theorems.theorem3, "theorem 3 printed": lambda: theorems.theorem3(printed=True),
     "theorem 3 constant": theorems.theorem3_constant, "lemma 5": sampling.lemma5, "eq 163": sampling.second_moment,
     "eq 175": sampling.descent, "eq 180": sampling.norms, "corollary 3": sampling.corollary3,
-    "corollary 1": theorems.corollary1, "headline": theorems.headline, "speed-up": theorems.speedup, "smaller drift": smaller.drift, "smaller": smaller.theorem1,
+    "corollary 1": theorems.corollary1, "headline": theorems.headline, "speed-up": theorems.speedup,
+        "smaller drift": smaller.drift, "smaller": smaller.theorem1,
     "corollary 3 printed": lambda: sampling.corollary3(printed=True),
 }
 

@@ -65,7 +65,7 @@ class Proof:
         self._positive, self._signless = set(self.positive.split()), set(self.signed.split())
         self._signless |= set(products(self._vectors)) - set(squares)
         self.field = Field(" ".join([self.positive, self.nonnegative, self.signed, *products(self._vectors)]))
-        self._sparse = {}
+        self._sparse, self._own = {}, {}   # facts read for numbers; hypotheses that lemmas bring along
         self._symbols = dict(zip(self.field.names, self.field.symbols, strict=True))
 
     # ---- what it speaks of --------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Proof:
         """The conclusion of another proof, its symbols replaced (default: the same name here).
 
         Its hypotheses and definitions must be facts here, word for word, but for those of objects that this proof does not name
-        (they are the other's own); its positive and non-negative symbols must show their sign.
+        (they are the other's own, and told); its positive and non-negative symbols must show their sign.
         """
         known = {n: self._read(at[n]) if n in at else self._symbols.get(n) for n in other.field.names}
         target = other.conclusions[which]
@@ -119,15 +119,20 @@ class Proof:
         if missing:
             refuse("lemma", missing, f"stand in {name!r} and have no meaning here", "Give them as name=expression.")
         have = {(f.expression, f.equality) for f in self.facts.values()}
-        needed = [other.facts[s.name] for s in other.steps
-                  if s.rule in (GIVEN, DEFINITION) and s.name in other.ancestors(target.name)]
+        ancestors = other.ancestors(target.name)
+        needed = [other.facts[s.name] for s in other.steps if s.rule in (GIVEN, DEFINITION) and s.name in ancestors]
         shared = [f for f in needed if all(known[n] is not None for n in other._used(f.expression))]
         unmet = [f.name for f in shared if (self._from(f, known), f.equality) not in have
                  and not (not f.equality and self.sign(self._from(f, known)))]
-        unmet += [f"sign of {n}" for n in sorted(other._used(target.expression) - other._signless) if not self.sign(known[n])]
+        signed = set().union(*(other._used(f.expression) for f in [target, *shared])) - other._signless
+        unmet += [f"sign of {n}" for n in sorted(signed) if not self.sign(known[n], strict=n in other._positive)]
+        hypotheses = {s.name for s in other.steps if s.rule == GIVEN}
+        own = [f.name for f in needed if f not in shared and f.name in hypotheses]
+        self._own[name] = list(dict.fromkeys(own + [h for s in other._own if s in ancestors for h in other._own[s]]))
         used = tuple(f.name for f in self.facts.values()
                      if (f.expression, f.equality) in {(self._from(g, known), g.equality) for g in shared})
-        return self._add(name, self._from(target, known), "lemma", f"{target.name}; its own: {', '.join(f.name for f in needed)}",
+        return self._add(name, self._from(target, known), "lemma",
+                         f"{target.name}; it supposes: {', '.join(self._own[name]) or 'no more'}",
                          used, INCONCLUSIVE if unmet else other.status,
                          f"not among the facts here: {', '.join(unmet)}" if unmet else "", target.equality)
 
@@ -246,15 +251,16 @@ class Proof:
         return self._sparse[fact.name]
 
     # ---- how it is checked --------------------------------------------------------------------------------
-    def sign(self, expression) -> bool:
-        """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the
-        fraction line positive symbols alone."""
+    def sign(self, expression, strict=False) -> bool:
+        """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the fraction
+        line positive symbols alone. strict: that it is > 0, by a term in positive symbols alone."""
         top, bottom = self._read(expression).terms()
         signs = self._below(bottom)
         if not signs:
             return False
         odd = [n for powers, _ in top for n, k in zip(self.field.names, powers, strict=True) if k % 2 and n in self._signless]
-        return not odd and all((c > 0) is (True in signs) for _, c in top)
+        shown = not odd and all((c > 0) is (True in signs) for _, c in top)
+        return shown and (not strict or any(set(self._at(powers)) <= self._positive for powers, _ in top))
 
     def _below(self, bottom) -> set:
         """{whether a denominator is positive}, of positive symbols and coefficients of one sign alone; else empty."""
