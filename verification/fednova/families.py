@@ -126,9 +126,11 @@ def _exact(problem):
 class Listed(Local):
     """Rounds of clients on the line with independent signs as noise: every outcome of every round is run."""
 
-    def left_side(self):
+    def left_side(self, target=None):
+        """(1/T) sum E|grad|^2 of the surrogate, or of another objective."""
         problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
-        target, taus, most = self.problem.surrogate(theorem(self)["w"]).to(ft.RATIONAL), np.array(self.taus), max(self.taus)
+        target = (target or self.problem.surrogate(theorem(self)["w"])).to(ft.RATIONAL)
+        taus, most = np.array(self.taus), max(self.taus)
         slots = sum(self.taus) * (self.rounds - 1) if self.sigma else 0  # the last round is not looked at
         signs = self.sigma * np.array(list(itertools.product((-1, 1), repeat=slots)), dtype=object).reshape(2**slots, slots)
         state, total, used = None, 0, 0

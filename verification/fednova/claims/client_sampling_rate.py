@@ -242,6 +242,7 @@ ft.finding("err-common-noise-cor3", kind="missing-hypothesis", breaks="cor3-expl
 
 SMALLER = ("vanilla", "momentum", "decay")  # solvers whose prefix coefficients are at most a_i
 cor3_quadratics, cor3_hubers = family(False, SMALLER, [1, 3, None]), family(True, SMALLER, [1, 2])
+cor3_bents = [ft.Family("non-convex", family("bent", names, [1, 2, 3]), most=60) for names in (SMALLER, EVERY)]
 
 
 def cor3_step(corrected):
@@ -277,8 +278,8 @@ def meaning(i, corrected):
           meaning=lambda i: meaning(i, False), domain=sampling.DOMAIN, over=drawn_over(cor3_step(False), over.DOMINATED),
           certify=lambda i: cor3_over(i, False), on=[*solvers, *one_per_term, many_kinked, half_proximal, common_noise, too_large],
           needs=[*_needs(False, prefixes=True), independent], bound=True, rejects=_cor3_bugs,
-          search=ft.Search((ft.Family("quadratic", cor3_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_hubers)),
-                           tries=120), ends=ENDS | {"rounds": (1, inf), step_share(False): (Fraction(1, 20), 1)})
+          search=ft.Search((ft.Family("quadratic", cor3_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_hubers), cor3_bents[0]),
+                           tries=100), ends=ENDS | {"rounds": (1, inf), step_share(False): (Fraction(1, 20), 1)})
 def cor3_restricted(i):
     r"""With noise independent across runs, under the conditions of (182), for solvers whose prefixes satisfy
     $b^{(k)}_{i,s}\le a_{i,s}$ (vanilla, decay,
@@ -296,8 +297,8 @@ cor3_any_quadratics, cor3_any_hubers = family(False, EVERY, [1, 3, None]), famil
           meaning=lambda i: meaning(i, True), domain=sampling.DOMAIN, over=drawn_over(cor3_step(True)),
           certify=lambda i: cor3_over(i, True), on=_everywhere,
           needs=[*_needs(True), independent], bound=True, rejects=_cor3_bugs,
-          search=ft.Search((ft.Family("quadratic", cor3_any_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_any_hubers)),
-                           tries=120), ends=ENDS | {"rounds": (1, inf), step_share(True): (Fraction(1, 20), 1)})
+          search=ft.Search((ft.Family("quadratic", cor3_any_quadratics, COR3_CORNERS), ft.Family("Huber", cor3_any_hubers),
+                            cor3_bents[1]), tries=100), ends=ENDS | {"rounds": (1, inf), step_share(True): (Fraction(1, 20), 1)})
 def cor3_corrected(i):
     r"""With noise independent across runs, for every linear solver with non-negative prefix coefficients (182) holds with
     $B'=\sum_ip_i\max_k\sum_s(b^{(k)}_{i,s})^2$ and $C'=\max_i\max_k\big(\sum_sb^{(k)}_{i,s}\big)^2$ in place of $B$

@@ -6,7 +6,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families, over
+from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
 from verification.fednova.claims.client_sampling import Sampled, coded_square, round_square, runs, sampled, scheme_i
 from verification.fednova.formulas import client_sampling as c
@@ -98,8 +98,18 @@ def _step(draw, problem, taus, solver, value, share=None):
     return (share / (L * longest), tau_eff) if L else (None, None)
 
 
+NAMES = {True: "Huber", False: "quadratic", "bent": "non-convex clients"}
+
+
 def _build(draw, huber, names, rounds, free_step=False, n=None, kind="", share=None, T=0, beta2=None, **setting):
-    if huber:
+    gap = None
+    if huber == "bent":
+        drawn = nonconvex.clients(draw)
+        if drawn is None:
+            return None
+        (problem, x0, gap, text), noise = drawn, 0
+        start = [x0]
+    elif huber:
         problem, kappa2, text = _huber(draw)
     else:
         problem, noise, start, text = families.clients(draw, n, kind)
@@ -109,11 +119,11 @@ def _build(draw, huber, names, rounds, free_step=False, n=None, kind="", share=N
         return None
     eta = draw(st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1)])) if free_step else eta
     T = draw(st.sampled_from(rounds)) if T == 0 else T
-    sigma, x0 = (0, [draw(st.integers(-3, 3)) for _ in range(problem.d)]) if huber else (0 if free_step else noise, start)
+    sigma, x0 = (0, [draw(st.integers(-3, 3)) for _ in range(problem.d)]) if huber is True else (0 if free_step else noise, start)
     extra = {"beta2": beta2 or draw(st.sampled_from([Fraction(1), Fraction(3), Fraction(20)]))}
     if huber:
-        extra |= {"kappa2": kappa2, "kind": Enumerated}
-    return sampled("random " + ("Huber" if huber else "quadratic"), problem, taus, eta, q, tau_eff, solver, value,
+        extra |= {"kind": Enumerated} | ({"kappa2": kappa2} if gap is None else {"gap": gap})
+    return sampled("random " + NAMES[huber], problem, taus, eta, q, tau_eff, solver, value,
                    sigma, T, x0,
                    says=f"{text}, tau={taus}, {solver} {value}, q={q}, eta={eta}, tau_eff={tau_eff}, sigma={sigma}, "
                         f"T={T}, x0={x0}", **extra)

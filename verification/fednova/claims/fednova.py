@@ -157,6 +157,26 @@ def r2_stability(i):
                      "coded server step"))
 
 
+def _outside_the_cap():
+    """Where FedNova diverges the caps of Theorem 3 are exceeded; under the server's cap its factor lies within (1/2, 1)."""
+    i = next(v for v in stability if v.name == "tau=(1,100), eta=0.0695")
+    eta, longest, mean = ft.fraction(i.eta), max(i.taus), sum(p * t for p, t in zip(i.p, i.taus, strict=True))
+    s, legs = ft.Field("s").symbols[0], []
+    for tau in (2, 3, 10):  # (1 - (1 - eta)^tau)/tau <= eta, so the factor is at least 1 - tau_eff eta >= 1/2
+        small = 1 / (1 + s)
+        legs.append(ft.nonnegative(small * tau - 1 + (1 - small) ** tau, f"1 - (1 - eta)^{tau} <= {tau} eta for 0 < eta <= 1"))
+    return [ft.at_most(1, abs(ft.fraction(i.op.mean_map()[0][0, 0])), "the coded round expands", strict=True),
+            ft.at_most(24**2, (2 * eta * longest) ** 2 * 3, "cap (152), squared: the step is more than 24 times above it"),
+            ft.at_most(7, 2 * eta * mean, "and 7 times above the server's cap"), *legs]
+
+
+ft.finding("r2-outside-cap", kind="remark", breaks="r2-stability", check=_outside_the_cap,
+           reading="Theorem 3 claims nothing at such steps: with tau_eff eta L <= 1/2 and unit Hessians the factor of "
+                   "r2-stability is at "
+                   "most 1/2, so FedNova contracts.",
+           survives="r2-stability is about FedNova as printed in Algorithm 1, at any step.")
+
+
 def scheme_i(name, xi, q, tau, eta, probabilities=None, simulate=None, says=""):
     """Scheme (i): q i.i.d. draws proportional to p, averaged plainly; unit Hessians, tau equal steps."""
     problem, eta = scalar([1] * len(xi), xi, probabilities), ft.fraction(eta)

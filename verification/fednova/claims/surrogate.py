@@ -5,7 +5,7 @@ from math import sqrt
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families, over
+from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
 from verification.fednova.common_noise import independent, shared
 from verification.fednova.instances import Kinked, ManyKinked, plane, scalar, surrogate, theorem, two_clients
@@ -164,7 +164,7 @@ def meaning(i, corrected):
           on=[*solvers, *one_per_term, many_kinked, prox_alpha1, prox_alpha1_limit, equal_steps, common_noise, too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
                             ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics),
-                            ft.Family("non-convex", families.nonconvex)), tries=150),
+                            *nonconvex.FAMILIES, nonconvex.AT_THE_PREFIX_CAP), tries=100),
           ends=families.ENDS | {PREFIX_CAP: (families.TINY * 4, 1)})
 def thm1_corrected(i):
     r"""With noise independent across clients, for every linear solver with prefix coefficients $b^{(k)}_{i,s}\ge0$ the bound of

@@ -8,7 +8,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families, over
+from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as s
 from verification.fednova.claims.appendix_c import dominated
@@ -38,7 +38,7 @@ from verification.fednova.proofs import theorems
           on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.common_noise, s.too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS),
                             ft.Family("Huber", families.hubers), ft.Family("logistic", families.logistics),
-                            ft.Family("non-convex", families.nonconvex)), tries=100),
+                            *nonconvex.FAMILIES), tries=80),
           ends=families.ENDS | {s.PRINTED_CAP: (families.TINY * 4, 1)})
 def thm1_restricted(i):
     r"""With noise independent across clients, Theorem 1 with the printed $A$, $B$, $C$ and step-size cap (101) holds for every
@@ -304,7 +304,7 @@ def _prescribed(i, share):
 
 def scalar_quadratics(draw, n=2, tau=None, h=None, sigma=None, drift=1, rare=None, top=None):
     """Scalar quadratics with curvatures up to 1 (one may be concave), any solver, with or without noise; h: the last curvature;
-    drift=0: one common minimiser, where the run starts; top: factor of all curvatures, at which the largest step is at the cap."""
+    drift=0: one common minimiser, where the run starts; top: factor of all curvatures, at which the largest step meets the cap."""
     p, taus, solver, value, share = _clients(draw, rare)
     share = 4 if top else share
     p, taus = (p, taus) if n == 2 else ([Fraction(1, n)] * n, (1,) * n)

@@ -5,7 +5,7 @@ import numpy as np
 
 import fltheory as ft
 from verification import bugs
-from verification.fednova import families, over
+from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
 from verification.fednova.claims import surrogate as thm1
 from verification.fednova.claims import theorem1_rate as rate
@@ -139,6 +139,8 @@ def true_side(i):
     problem."""
     if isinstance(i, (ManyKinked, CommonNoise)):
         return i.left_side()  # one objective, so F = F~
+    if isinstance(i, families.Listed):
+        return i.left_side(i.problem)
     if not isinstance(i, Descending):
         return i.op.mean_gradient_square(i.problem, i.rounds, i.x0)
     problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
@@ -255,7 +257,7 @@ def meaning(i):
               prox_alpha1_limit, common_noise,
               too_large],
           search=ft.Search((ft.Family("quadratic", quadratics, families.CORNERS), ft.Family("Huber", families.hubers),
-                            ft.Family("logistic", families.logistics)), tries=100),
+                            ft.Family("logistic", families.logistics), *nonconvex.FAMILIES), tries=80),
           ends=families.ENDS | {thm1.PREFIX_CAP: (families.TINY * 4, 1)})
 def thm2_corrected(i):
     r"""With noise independent across clients Theorem 2 holds in the averaged form $\frac1T\sum_{t<T}E\|\nabla

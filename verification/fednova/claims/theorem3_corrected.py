@@ -6,7 +6,7 @@ from math import inf, sqrt
 import numpy as np
 
 import fltheory as ft
-from verification.fednova import families, over
+from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
 from verification.fednova.claims.theorem3 import (
     _REJECTS,
@@ -114,6 +114,21 @@ def hubers(constant):
     return build
 
 
+def bents(constant):
+    """Non-convex clients with piecewise-linear gradients; kappa^2 and the gap are exact."""
+    def build(draw):
+        drawn = nonconvex.clients(draw)
+        if drawn is None:
+            return None
+        problem, x0, start, clients = drawn
+        blocks, solver, value, tau_eff, _, share = _schedule(draw, constant, problem.n)
+        eta, rounds = _step(share, ft.fraction(problem.constants.L), solver, value, blocks), draw(families.st.sampled_from([2, 4]))
+        return schedule("random non-convex clients", problem, blocks, eta, solver, value, 0, rounds, [x0], tau_eff,
+                        share=ft.fraction(draw(families.st.sampled_from(["1/10", "1"]))), units=False, gap=start,
+                        says=f"{clients}, {blocks}, {solver} {value}, eta={eta}, tau_eff={tau_eff}, x0={x0}")
+    return build
+
+
 def at_one_step(settings):
     """The settings of one solver all at the smallest of their steps, so that a schedule may mix their rounds."""
     least = {}
@@ -169,7 +184,8 @@ def meaning(i, prefixes):
           needs=[*_needs(False, constant=True, solvers=True), independent],
           bound=True, rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(True), CORNERS),
-                            ft.Family("periodic Huber", hubers(True))), tries=100), ends=ends(False, False))
+                            ft.Family("periodic Huber", hubers(True)),
+                            ft.Family("non-convex", bents(True), most=60)), tries=80), ends=ends(False, False))
 def thm3_restricted(i):
     r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and
     $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under
@@ -200,7 +216,8 @@ varying = [
           needs=[*_needs(True), independent], bound=True,
           rejects=_REJECTS,
           search=ft.Search((ft.Family("periodic quadratic", quadratics(False), CORNERS),
-                            ft.Family("periodic Huber", hubers(False))), tries=100), ends=ends(True, True))
+                            ft.Family("periodic Huber", hubers(False)),
+                            ft.Family("non-convex", bents(False), most=60)), tries=80), ends=ends(True, True))
 def thm3_corrected(i):
     r"""With noise independent across clients, steps, $a_i(t)$ and $\tau_{\rm eff}^{(t)}$ fixed in advance,
     $S=\sum_{t<T}\tau_{\rm eff}^{(t)}$, and $B',C'$ from the prefix coefficients for the proximal solver:
