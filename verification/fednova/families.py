@@ -20,7 +20,7 @@ def _fraction(draw, low, high):
     return ft.fraction(draw(st.fractions(low, high, max_denominator=8)))
 
 
-MANY, LONG, TINY = 64, 50, Fraction(1, 1000)     # clients, local steps and steps at the ends of a search
+MANY, LONG, TINY = 64, 30, Fraction(1, 1000)     # clients, local steps and steps at the ends of a search
 CAP = Fraction(28867, 100000)                    # eta L max |a_i|_1 at the drift part of (101), beta^2 = 1, rounded down
 BASE = ({"n": 1, "tau": 1, "kind": "even", "rounds": 1}, {"n": MANY, "tau": 1, "rounds": None, "kind": "even"},
         {"n": 2, "tau": LONG, "rounds": 1, "kind": "even"}, {"n": 2, "share": TINY, "kind": "even"},

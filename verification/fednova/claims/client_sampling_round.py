@@ -137,10 +137,10 @@ def family(huber, names, rounds, free_step=False):
 
 DRAWS = ft.Variable("draws", lambda i: i.q)
 CORNERS = ({"n": 1, "tau": 1, "kind": "equal"}, {"n": MANY, "tau": 1, "kind": "equal", "share": Fraction(1, 24), "q": 1},
-           {"n": 2, "tau": families.LONG, "kind": "equal", "share": Fraction(1, 50)}, {"n": 2, "kind": "equal", "q": 8},
+           {"n": 2, "tau": families.LONG, "kind": "equal", "share": Fraction(1, 50)}, {"n": 2, "kind": "equal", "q": 6},
            {"n": 2, "kind": "even", "share": families.TINY}, {"n": 2, "tau": 3, "kind": "noise"}, {"n": 2, "kind": "drift"},
            {"n": 2, "tau": 2, "kind": "concave", "share": Fraction(1, 400)}, {"n": 2, "kind": "uneven"})
-ENDS = families.ROUND_ENDS | {"clients": (1, MANY), DRAWS: (1, 8)}
+ENDS = families.ROUND_ENDS | {"clients": (1, MANY), DRAWS: (1, 6)}
 BETA2 = ft.Variable("beta^2", lambda i: i.beta2)
 LEM5_CORNERS = (*({k: v for k, v in corner.items() if k != "share"} for corner in CORNERS), {"kind": "equal", "beta2": Fraction(1)},
                 {"kind": "equal", "beta2": Fraction(20)})

@@ -69,7 +69,7 @@ def quadratics(constant):
 
 
 CORNERS = ({"n": 1, "taus": (1,), "period": 1, "rounds": 1}, {"n": 16, "taus": (1,) * 16, "kind": "equal", "share": families.CAP},
-           {"n": 2, "taus": (50, 1), "rounds": 1, "period": 1}, {"n": 2, "period": 6, "rounds": 6},
+           {"n": 2, "taus": (families.LONG, 1), "rounds": 1, "period": 1}, {"n": 2, "period": 6, "rounds": 6},
            {"n": 2, "share": families.TINY}, {"n": 2, "kind": "equal", "rounds": None}, {"n": 2, "kind": "noise", "rounds": 3},
            {"n": 2, "kind": "spread", "share": "1/16"}, {"n": 2, "p": [99, 1]},
            {"n": 2, "taus": (2, 2), "share": "1/2", "period": 1, "solver": "vanilla"},
@@ -82,8 +82,8 @@ def ends(weighted, prefixes):
     def read(i):
         largest = max(tau_eff for *_, tau_eff in rounds_of(i))
         return max(float(2 * i.eta * i.L * largest), sqrt(3 / (2 * parts(i, weighted, prefixes)["cap"] + 1)))
-    return {"clients": (1, 16), "local steps": (1, 50), PERIOD: (1, 6), "rounds": (1, inf), "noise against drift": (0, 1),
-            "curvature": (Fraction(1, 1000), 1), "weight": (Fraction(1, 100), 1),
+    return {"clients": (1, 16), "local steps": (1, families.LONG), PERIOD: (1, 6), "rounds": (1, inf),
+            "noise against drift": (0, 1), "curvature": (Fraction(1, 1000), 1), "weight": (Fraction(1, 100), 1),
             ft.Variable("step over its cap", read): (families.TINY * 4, 1)}
 
 

@@ -45,9 +45,9 @@ def headline(name, problem, blocks, k, R, A0, sigma=0, x0=None, tau_eff=None, sa
                     mean_steps=total / problem.n)
 
 
-CORNERS = ({"n": 1, "tau": 1, "k": 16}, {"n": 64, "tau": 1, "k": 4}, {"n": 2, "tau": 20, "k": 24}, {"n": 2, "tau": 1, "k": 48},
+CORNERS = ({"n": 1, "tau": 1, "k": 16}, {"n": 64, "tau": 1, "k": 4}, {"n": 2, "tau": 10, "k": 12}, {"n": 2, "tau": 1, "k": 32},
            {"n": 2, "tau": 2, "noise": True})
-ENDS = {"clients": (1, 64), "local steps": (1, 20), "rounds": (128, 4608), "noise against drift": (0, 1)}
+ENDS = {"clients": (1, 64), "local steps": (1, 10), "rounds": (128, 2048), "noise against drift": (0, 1)}
 
 
 def headline_quadratics(draw, n=2, tau=None, k=None, noise=False):
