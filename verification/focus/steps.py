@@ -19,10 +19,23 @@ def squared(name, text, bound):
 convex = ft.Hypothesis("strongly convex clients", r"$0<\mu$", lambda i: (0, i.mu), strict=True)
 smooth = ft.Hypothesis("smooth clients", r"$|\nabla^2f_i|\le L$, both signs", lambda i: (abs(i.mu), i.L))
 participation = ft.Hypothesis("participation", r"$0<q_{\min}$", lambda i: (0, i.q), strict=True)
+weights = ft.Hypothesis("smallest weight", r"$q_{\min}\le1/N$", lambda i: (i.q * i.n, 1))
+several = ft.Hypothesis("several clients", r"$N\ge2$", lambda i: (2, i.n))
 half = ft.Hypothesis("local steps", r"$\eta\le1/(2L(\tau-1))$", lambda i: (2 * i.L * (i.tau - 1) * i.eta, 1), cap=1)
 nonconvex = squared("steps of Theorem 1 (25)", r"$\eta\le\min\{1/(2L(\tau-1)),q^{3/2}/(8L\sqrt N),q/(16L\sqrt{2N}),1/(4LN)\}$, "
                                                "squared",
                     lambda i: f.admissible(f.steps_nonconvex(i.n, i.L, i.q, i.tau)))
+
+
+def pl_constant(i):
+    """beta of F: the least curvature of a quadratic F, the common strong convexity otherwise."""
+    if isinstance(i.problem, ft.Quadratic):
+        return ft.linalg.smallest_eigenvalue_bound(i.problem.H.sum(0)) / i.n
+    return i.mu
+
+
+pl_condition = ft.Hypothesis("PL condition", r"$0<\beta$", strict=True,
+                             sides=lambda i: ft.ASSUMED if i.problem is None else (0, pl_constant(i)))
 BUGS = [bugs.slow_server, wrong.tracking_reset]
 
 
@@ -76,8 +89,8 @@ RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k
          "nc": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau) if k.beta > 0 else None,
          "any": lambda k: f.steps_nonconvex(k.N, k.L, k.q, k.tau),
          "sc": lambda k: f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau) if k.mu > 0 else None,
-         "sc-small": lambda k: [*f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau), (k.q / (18 * k.L * k.N**2)) ** 2]
-         if k.mu > 0 else None,
+         "sc-small": lambda k: f.steps_proved(k.N, k.L, k.mu, k.q, k.tau) if k.mu > 0 else None,
+         "rate": lambda k: f.steps_of_the_rate(k.N, k.L, k.q, k.tau) if k.beta > 0 else None,
          "pl-small": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau), (k.q / (72 * k.N**2)) ** 2]
                                 if k.beta > 0 else None),
          "pl": lambda k: f.steps_pl(k.N, k.L, k.beta, k.q) if k.beta > 0 else None,

@@ -79,8 +79,6 @@ ft.finding("e13-causes", kind="gap", breaks="lem4", check=_e13_causes,
            reading="f_i = x^2/2, one uniform client, tau = 1, every state: the printed bound fails for N = 4 and 10 and holds "
                    "for N = 3; with the factor N it holds for all three.", survives="lem4-corrected.")
 
-weights = ft.Hypothesis("smallest weight", r"$q_{\min}\le1/N$", lambda i: (i.q * i.n, 1))
-several = ft.Hypothesis("several clients", r"$N\ge2$", lambda i: (2, i.n))
 steps_corrected = steps.squared("corrected steps", r"$\eta\le\min\{q^{3/2}/(8LN),q^{3/2}/(8\sqrt2L(\tau-1))\}$, squared",
                                 lambda i: f.admissible(f.steps_lemma4_corrected(i.n, i.L, i.q, i.tau)))
 lemma4 = steps.at_largest("lem4-corrected", [p for p in steps.CONVEX + steps.CONCAVE if p[1].n > 1], (1, 3))
@@ -95,7 +93,7 @@ def lemma4_over(i):
 @ft.claim("lem4-corrected", on=[*lemma4, *lemma4_smaller],
           over=over.settings("lem4-corrected", over.SMOOTH, sizes=over.SEVERAL), certify=lemma4_over,
           proof=proofs.lemma4, meaning=meaning.after, covers={"n": "at least 2"}, domain=proofs.EVERY,
-          needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
+          needs=[steps.smooth, steps.participation, steps.weights, steps.several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2),
           ends=steps.CONCAVE_ENDS | {"clients": (2, steps.MANY), "averaging weight": (Q(1, 100), Q(1, 2))})
 def lem4_corrected(i):
@@ -289,7 +287,7 @@ corrected_long = steps.largest("lem4-corrected", "8 equal clients, one a round",
 
 
 @ft.claim("eq128-corrected", on=[*corrected_averages, corrected_long],
-          needs=[steps.smooth, steps.participation, weights, several, steps_corrected], bound=True,
+          needs=[steps.smooth, steps.participation, steps.weights, steps.several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change],
           search=ft.Search((ft.Family("random quadratics", steps.quadratics("lem4-corrected", (-3, 5), least=2),
                                       steps.corners(2, many=10, spread=(-1, 1))),), tries=20),

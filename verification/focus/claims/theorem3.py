@@ -12,6 +12,7 @@ from verification.focus.coded import law_mean, one_step, read, rounds
 from verification.focus.formulas import fedavg as f
 from verification.focus.formulas import limits
 from verification.focus.instances import RARE, line, make, plane, st
+from verification.focus.proofs import fedavg as proofs
 
 
 def heterogeneity(i):
@@ -92,8 +93,27 @@ def lem1_over(i):
               for n in (1, 2))]
 
 
-@ft.claim("lem1", covers={"n": "all", "d": "all", "tau": "all", "delta_q": "0"}, over=[over.averages(over.CONVEX, Q(1, 3))],
-          certify=lem1_over,
+def one_step_from(i):
+    """What Lemma 1's symbols stand for at the stacked state, exactly."""
+    if i.domain is not ft.RATIONAL or not isinstance(i.problem, ft.Quadratic):
+        return
+    X, (mu, L) = np.array([[ft.fraction(v) for v in row] for row in i.x0], dtype=object), curvatures(i)
+    H, b = ft.linalg.to_fractions(i.problem.H), ft.linalg.to_fractions(i.problem.b)
+    centre, at = f.weighted_mean(i.q, X), best(i)
+
+    def grads(points):
+        return np.stack([h.dot(x) - c for h, c, x in zip(H, b, points, strict=True)])
+    here = grads([centre] * len(X))
+    g, missed = here.sum(0) / len(X), grads(X) - here
+    numbers = {"L": L, "eta": ft.fraction(i.eta), "mu": mu, "A": f.square(centre - at), "A1": f.square(_moved(i, X) - at),
+               "D": f.spread(i.q, X, centre), "V": sum(w * f.square(v) for w, v in zip(i.q, missed, strict=True)),
+               "delta2": heterogeneity(i)[0], "gap": (centre - at).dot(H.sum(0).dot(centre - at)) / (2 * len(X))}
+    yield numbers, {"x": list(centre - at), "g": list(g), "e": list(f.weighted_mean(i.q, missed)),
+                    "d": list(f.weighted_mean(i.q, here) - g)}
+
+
+@ft.claim("lem1", over=[over.averages(over.CONVEX, Q(1, 3))],
+          certify=lem1_over, proof=proofs.lemma1, meaning=one_step_from, domain=proofs.EVERY,
           on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
           rejects=[known.first_client_twice],
           ends={k: v for k, v in families.ENDS.items() if k != "local steps"},
@@ -148,6 +168,13 @@ inside = [
     within("rare client, plane", SLANTED, [[1, 0], [-1, 2], [0, -3]], RARE, "1/40", 4, [1, 1])]
 
 
+def lemma2_round(i):
+    """What Lemma 2's symbols stand for in one round."""
+    if isinstance(i.problem, ft.Quadratic):
+        yield from proofs.round_of(i, local_models(i, np.array([ft.fraction(v) for v in i.x0], dtype=object), i.tau),
+                                   heterogeneity(i)[1])
+
+
 def lem2_over(i):
     """The spread after each local step, by the heterogeneity at the means of the local models."""
     def after(k):
@@ -159,7 +186,7 @@ def lem2_over(i):
 
 
 @ft.claim("lem2", over=[over.averages(over.SMOOTH, Q(1, 4 * (tau - 1)), n, tau) for n, tau in ((2, 2), (3, 2), (2, 3), (3, 3))],
-          certify=lem2_over, covers={"d": "all", "delta_q": "0"},
+          certify=lem2_over, proof=lambda: [proofs.lemma2(), proofs.lemma2_end()], meaning=lemma2_round, domain=proofs.EVERY,
           on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
           rejects=[bugs.gradients_not_reset],
           search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True),
@@ -297,7 +324,7 @@ arbitrary = [
 too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1), "1/2", 1)
 
 
-@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, covers={"delta_q": "0"},
+@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.theorem3, domain=proofs.EVERY,
           on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5)), families.CORNERS),
                             ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
@@ -354,7 +381,7 @@ UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.un
                      ft.Family("logistic", families.logistics(families.uniform_law, (1, 2, 4)))), tries=60)
 
 
-@ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over,
+@ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.corollary, domain=proofs.EVERY,
           on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
           search=UNIFORM, ends=families.EVEN_ENDS)
 def cor1_corrected(i):
@@ -370,7 +397,8 @@ single_step = [i for i in uniform if i.tau == 1] + [
     families.floor("two of three, tau=1", [[1]], [[1], [-1], [3]], ft.Uniform(2), "1/20000", 1)]
 
 
-@ft.claim("cor2", on=[*single_step, small_step], needs=[*THEOREM, even, single], bound=True, rejects=CONVERGING,
+@ft.claim("cor2", on=[*single_step, small_step], proof=lambda: proofs.corollary(alone=True), domain=proofs.EVERY,
+          needs=[*THEOREM, even, single], bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1,)),
                                       [{**c, "tau": 1} for c in families.EVEN_CORNERS]),
                             ft.Family("Huber", families.hubers(families.uniform_law, (1,))),

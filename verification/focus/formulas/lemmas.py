@@ -172,6 +172,17 @@ def steps_lemma4_corrected(N, L, q, tau):
     return [q**3 / (64 * L**2 * N**2), None if tau == 1 else q**3 / (128 * L**2 * (tau - 1) ** 2)]
 
 
+def steps_proved(N, L, mu, q, tau):
+    """The steps of Lemmas 3 and 4 and of (110), all as corrected, and q/(18LN^2)."""
+    return [None if tau == 1 else (1 / (3 * L * (tau - 1))) ** 2, (1 / mu) ** 2, *steps_lemma4_corrected(N, L, q, tau),
+            (eq110_step(N, L, mu, q) / 2) ** 2, (q / (18 * L * N**2)) ** 2]
+
+
+def steps_of_the_rate(N, L, q, tau):
+    """q/(5LN) and 1/(3L(tau-1))."""
+    return [(q / (5 * L * N)) ** 2, None if tau == 1 else (1 / (3 * L * (tau - 1))) ** 2]
+
+
 def admissible(bounds):
     """The smallest of squared bounds, None if there is none."""
     return min((b for b in bounds if b is not None), default=None)

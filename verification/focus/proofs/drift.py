@@ -3,7 +3,7 @@
 For every number of clients, dimension, number of local steps and law with independent rounds; of the clients only Lipschitz
 gradients are used, and of F what each statement assumes.
 
-Symbols of one client: b = |x - z| (z the point of its stored gradient), D = |x - u| after its T = tau - 1 moves, I = 1 where it
+Symbols of one client: b = |x - z| (z the point of its stored gradient), D = |x - u| after its T = tau - 1 moves, J = 1 where it
 takes part, a = x - z' with the new point z', b2 = b^2, D2 = |a|^2. Sums over clients: B of b2, S of D2, B1 of |x' - z'|^2. The
 server moves by -eta y, y the sum of the stored gradients after the round; g = grad F(x), h = grad F(x').
 """
@@ -50,19 +50,19 @@ def drift_half():
 
 
 THIRD, ELEVENTH, HALF = (3, "1/4", "1/4"), (11, "1/100", "1/100"), (2, "4/9", "1/9")   # eta L T <= 1/m: D^2 <= share b^2
-CLIENT = "B S ES b b2 D D2 ED2 I P T"   # numbers of a proof with clients, beside its parameters
+CLIENT = "B S ES b b2 D D2 ED2 J P T"   # numbers of a proof with clients, beside its parameters
 
 
 def client(p, cap):
-    """(D2 <= (1 - I (1 - share)) b2, share) of one client; cap: how small eta L T is."""
-    (most, share, scale), (b, b2, D, D2, I) = cap, p("b b2 D D2 I")
+    """(D2 <= (1 - J (1 - share)) b2, share) of one client; cap: how small eta L T is."""
+    (most, share, scale), (b, b2, D, D2, J) = cap, p("b b2 D D2 J")
     share, scale = ft.fraction(share), ft.fraction(scale)
     if "local steps" not in p.facts:
         p.given("local steps", 1 - most * p("L") * p("eta") * p("T"), f"eta <= 1/({most} L (tau - 1))")
     run = p.lemma("drift of a participant", drift_half() if most == 2 else drift(most))
-    after = p.define("point after the round", D2 - I * D**2 - (1 - I) * b2, "z' = u_{tau-1} of a participant, else z' = z")
+    after = p.define("point after the round", D2 - J * D**2 - (1 - J) * b2, "z' = u_{tau-1} of a participant, else z' = z")
     square = p.define("distance", b2 - b**2)
-    one = p.follows("one client", (1 - I * (1 - share)) * b2 - D2, (-1, after), (share * I, square), (scale * I, run))
+    one = p.follows("one client", (1 - J * (1 - share)) * b2 - D2, (-1, after), (share * J, square), (scale * J, run))
     return one, share
 
 
@@ -75,7 +75,7 @@ def surely(p, cap):
 def in_the_mean(p, cap):
     """E S <= (1 - q (1 - share)) B."""
     (one, share), (N, q, b2, P) = client(p, cap), p("N q b2 P")
-    mean = p.expect("one client in the mean", one, {"I": "P", "D2": "ED2"}, fixed="b2")
+    mean = p.expect("one client in the mean", one, {"J": "P", "D2": "ED2"}, fixed="b2")
     often = p.given("participation", P - q, "q = min q_i, and q_i = E[I_i / sum_j I_j] <= E I_i = P")
     least = p.follows("rarest client", (1 - q * (1 - share)) * b2 - p("ED2"), mean, ((1 - share) * b2, often))
     return p.total("sum of distances in the mean", least, {"b2": "B", "ED2": "ES"}, N)

@@ -3,8 +3,17 @@
 R is the root of sum_i q_i |x_i - xbar|^2 with xbar = sum_i q_i x_i; a norm of stacked vectors (v_1, ..., v_N) is the root of
 sum_i q_i |v_i|^2. sigma bounds sum_i q_i |grad f_i(x) - grad F(x)|^2 by its square (Assumption 5).
 """
+from itertools import pairwise
+from math import sqrt
+
+import numpy as np
+
 import fltheory as ft
 from verification.focus.formulas import fedavg as f
+
+EVERY = ("all functions with L-Lipschitz gradients under the hypotheses (F strongly convex but for Lemma 2), every law with "
+         "independent "
+         "rounds of which none is empty, every delta_q")
 
 
 def lemma2():
@@ -39,7 +48,8 @@ def lemma2_end():
     nearest = p.standard("centred gradients", w - v, "mean as nearest point")
     split = p.standard("gradients", L * R + sigma - w, "triangle inequality", "Lipschitz gradients and Assumption 5")
     move = p.standard("last local step", R + eta * v - R1, "triangle inequality")
-    bound = p.follows("spread", 4 * eta * (T + 1) * sigma - 3 * R1, (3, move), (3 * eta, nearest), (3 * eta, split), (1 + L * eta, before),
+    bound = p.follows("spread", 4 * eta * (T + 1) * sigma - 3 * R1, (3, move), (3 * eta, nearest), (3 * eta, split),
+                      (1 + L * eta, before),
                       (eta * sigma, cap))
     return p.conclude(p.follows("Lemma 2, just before averaging", f.lem2(eta, T + 1, delta2, sigma**2) - R1**2,
                                 (ft.fraction("1/9") * (4 * eta * (T + 1) * sigma + 3 * R1), bound)))
@@ -53,7 +63,8 @@ def lemma1():
     curved = p.given("curvatures", L - mu)
     convex = p.standard("descent direction", g.dot(x) - gap - mu / 2 * x.square, "strong convexity", "x stands for xbar - x*")
     smooth = p.standard("gradient", 2 * L * gap - g.square, "gradient below the gap", "g = grad F(xbar)")
-    lipschitz = p.given("local gradients", L**2 * D - V, "V = sum_i q_i |grad f_i(x_i) - grad f_i(xbar)|^2, D = sum_i q_i |x_i - xbar|^2")
+    lipschitz = p.given("local gradients", L**2 * D - V, "V = sum_i q_i |grad f_i(x_i) - grad f_i(xbar)|^2, D = sum_i q_i "
+                                                         "|x_i - xbar|^2")
     mean = p.standard("their mean", V - e.square, "Jensen", "e = sum_i q_i (grad f_i(x_i) - grad f_i(xbar))")
     drawn = p.given("sampling", delta2 - d.square, "(37) at consensus: d = sum_i (q_i - 1/N) grad f_i(xbar)")
     before = p.define("error before", A - x.square)
@@ -75,15 +86,18 @@ def theorem3():
     L, eta, mu, T, R, R1, sigma, delta2, A0, A, D, W, z = p("L eta mu T R R1 sigma delta2 A0 A D W z")
     p.given("local steps", 1 - 4 * L * eta * T, "eta <= 1/(4L (tau - 1))")
     p.given("step", 1 - 3 * L * eta, "eta <= 1/(3L)")
-    within, curved = p.given("inside the round", T - p("k"), "k <= tau - 1"), p.given("curvatures", L - mu)
+    p.given("inside the round", T - p("k"), "k <= tau - 1")
+    curved = p.given("curvatures", L - mu)
     spread = p.define("spread of the local models", D - R**2)
     one = p.lemma("Lemma 1", lemma1(), A1=p("M"))
     inside, before = p.lemma("Lemma 2", lemma2()), p.lemma("Lemma 2 before averaging", lemma2_end())
-    drawn = p.standard("who is averaged", R1**2 - W, "Jensen", "W = E|mean over S - q'Y|^2, 0 in a step that does not average; no empty rounds")
+    drawn = p.standard("who is averaged", R1**2 - W, "Jensen", "W = E|mean over S - q'Y|^2, 0 in a step that does not "
+                                                               "average; no empty rounds")
     after = p.standard("the mean and its variance", p("M") + W - p("A1"), "variance of a sum", "E over S; q' Y is the mean over S")
     constants = (eta, T + 1, mu, L, delta2, sigma**2)
     floor, rate = sum(f.thm3(*constants).values()), 1 - eta * mu / 2
-    step = p.follows("one step", rate * A + eta * mu / 2 * floor - p("A1"), one, after, drawn, before, (5 * eta * L**2 / mu, inside),
+    step = p.follows("one step", rate * A + eta * mu / 2 * floor - p("A1"), one, after, drawn, before, (5 * eta * L**2 / mu,
+                                                                                                        inside),
                      (-5 * eta * L**2 / mu, spread))
     mean = p.expect("in the mean", step, {"A": "EA", "A1": "EA1"}, fixed="T sigma delta2", says="tower property")
     left = p.follows("the rate is not negative", rate, (ft.fraction("1/6"), p.facts["step"]), (eta / 2, curved))
@@ -92,3 +106,37 @@ def theorem3():
     end = p.induct("after all steps", held, then, {"z": 1, "EA": "A0"}, {"z": rate * z, "EA": "EA1"}, {"z": "Z", "EA": "last"},
                    "Z = (1 - eta mu/2)^K tends to 0")
     return p.conclude(end)
+
+
+def corollary(alone=False):
+    """Theorem 3 for uniform weights, so that delta_q = 0: Corollary 1; with one local step alone: Corollary 2."""
+    p = ft.Proof("L eta mu", "T sigma A0 Z last")
+    L, eta, mu, T, sigma, A0, Z, last = p("L eta mu T sigma A0 Z last")
+    if not alone:
+        p.given("local steps", 1 - 4 * L * eta * T, "eta <= 1/(4L (tau - 1))")
+    p.given("step", 1 - 3 * L * eta, "eta <= 1/(3L)")
+    p.given("curvatures", L - mu)
+    floor = f.cor2(eta, mu, sigma**2) if alone else f.thm3(eta, T + 1, mu, L, 0, sigma**2)["local"]
+    whole = p.lemma("Theorem 3", theorem3(), delta2=0, T=0 if alone else T)
+    return p.conclude(p.follows("Corollary", Z * A0 + floor - last, whole))
+
+
+def _norm(q, rows):
+    return sqrt(sum(float(w) * float((v * v).sum()) for w, v in zip(q, rows, strict=True)))
+
+
+def round_of(i, models, sigma2):
+    """What Lemma 2's symbols stand for along the local steps of one round, in floats. models: stacked points after each step."""
+    H, b = np.array(i.problem.H, dtype=float), np.array(i.problem.b, dtype=float)
+    q, eta, L = np.array([float(v) for v in i.q]), float(i.eta), float(i.constants.L)
+    Ys = [np.array(Y, dtype=float) for Y in models]
+
+    def apart(Y):
+        return _norm(q, Y - q @ Y)
+    for t, (Y, after) in enumerate(pairwise(Ys)):
+        g = np.einsum("nij,nj->ni", H, Y) - b
+        F = (np.einsum("nij,j->ni", H, q @ Y) - b).mean(0)
+        numbers = {"L": L, "eta": eta, "T": i.tau - 1, "R1": apart(after), "v": _norm(q, g - q @ g), "w": _norm(q, g - F),
+                   "sigma": sqrt(float(sigma2)), "delta2": 0.0}
+        inside = {"t": t, "k": i.tau - 1, "R0": apart(Y), "R": apart(Ys[-2])}
+        yield numbers | (inside if t < i.tau - 1 else {"R": apart(Y)}), {}

@@ -24,7 +24,8 @@ def lemma3():
     s = eta * mu / 7
     young = p.square("Young", s * (x - eta * N * g) - eta * e)
     contraction, drop, consensus = f.lemma3(eta, N, L, mu)
-    one = p.follows("one round", contraction * A + consensus * B - drop * gap - A1, (-1, after), (contraction, before), (1 / s, young),
+    one = p.follows("one round", contraction * A + consensus * B - drop * gap - A1, (-1, after), (contraction, before), (1 / s,
+                                                                                                                         young),
                     ((1 + 1 / s) * eta**2, mismatch), (2 * eta * N * (1 + s), convex), (eta**2 * N**2 * (1 + s), smooth),
                     (eta * mu / 2 * x.square, several), (eta * L**2 * N / mu * B, below), (2 * eta**2 * N**2 * L * gap / 7, below))
     return p.conclude(p.expect("Lemma 3", one, {"A1": "EA1"}, fixed="A B gap"))
@@ -61,7 +62,8 @@ def lemma4():
     lemma = contraction * B + factor * EG - EB1
     small = p.follows("what the step leaves", (q + 2) * q**2 / 32 - X, ((q + 2) / (32 * q), step))
     whole = p.follows("the same, undivided", (1 - X) * lemma, later, (1 + s, mean), (B, small, half), (B * q * 5 / 3, small),
-                      (B * q**2 / 32, half), (eta**2 * N**3 / q * EG * 9, small), (2 * (1 + q + q**2) * eta**2 * N**3 / q * EG, half))
+                      (B * q**2 / 32, half), (eta**2 * N**3 / q * EG * 9, small), (2 * (1 + q + q**2) * eta**2 * N**3 / q * EG,
+                                                                                   half))
     least = p.follows("a factor >= 1/2", ft.fraction("1/2") - X, small, ((1 + q + q**2) / 10, half))
     return p.conclude(p.cancel("Lemma 4", lemma, whole, least, ft.fraction("1/2")))
 
@@ -88,17 +90,17 @@ def eq96():
 def eq95():
     """(95), with 1 and 9/4 in place of 2 and 8."""
     p = ft.Proof("L eta N", f"{CLIENT} EV E EE V absent present Absent Present", "", "e")
-    L, eta, N, T, b, b2, D, D2, I, P, S, E, EE, e = p("L eta N T b b2 D D2 I P S E EE e")
+    L, eta, N, T, b, b2, D, D2, J, P, S, E, EE, e = p("L eta N T b b2 D D2 J P S E EE e")
     k = L * eta
     cap = p.given("local steps", 1 - 3 * k * T, "eta <= 1/(3L (tau - 1))")
     run = p.lemma("drift of a participant", drift(3), which=1)
     square = p.define("distance", b2 - b**2)
-    after = p.define("point after the round", D2 - I * D**2 - (1 - I) * b2, "z' = u_{tau-1} of a participant, else z' = z")
+    after = p.define("point after the round", D2 - J * D**2 - (1 - J) * b2, "z' = u_{tau-1} of a participant, else z' = z")
     short = p.follows("drift by local steps", 3 * k * T * b - 2 * D, (3, run), (D, cap))
     squared = p.follows("the same, squared", 9 * k**2 * T**2 * b**2 - 4 * D**2, (3 * k * T * b + 2 * D, short))
-    one = p.follows("one client", (1 - I) * b2 + I * 9 * k**2 * T**2 * b2 / 4 - D2, (-1, after), (I / 4, squared),
-                    (9 * k**2 * T**2 * I / 4, square))
-    mean = p.expect("one client in the mean", one, {"I": "P", "D2": "ED2"}, fixed="b2 T")
+    one = p.follows("one client", (1 - J) * b2 + J * 9 * k**2 * T**2 * b2 / 4 - D2, (-1, after), (J / 4, squared),
+                    (9 * k**2 * T**2 * J / 4, square))
+    mean = p.expect("one client in the mean", one, {"J": "P", "D2": "ED2"}, fixed="b2 T")
     away = p.define("absent", p("absent") - (1 - P) * b2)
     here = p.define("present", p("present") - P * b2)
     split = p.follows("one client by participation", p("absent") + 9 * k**2 * T**2 / 4 * p("present") - p("ED2"), mean, away,
@@ -113,9 +115,10 @@ def eq95():
 
 def descent(p):
     """(F(x) - F(x') >= eta N/2 |g|^2 + eta/(2N) (1 - eta L N) |y|^2 - eta L^2/2 S, y = N g - e): Lipschitz gradients alone."""
-    L, eta, N, S, V, F, F1, g, e = p("L eta N S V F F1 g e")
+    L, eta, N, S, F, F1, g, e = p("L eta N S F F1 g e")
     y = N * g - e
-    lower = p.standard("one step", F - F1 - eta * g.dot(y) + L * eta**2 / 2 * y.square, "descent lemma", "x' = x - eta y, y = N g - e")
+    lower = p.standard("one step", F - F1 - eta * g.dot(y) + L * eta**2 / 2 * y.square, "descent lemma", "x' = x - eta y, y = "
+                                                                                                         "N g - e")
     near = mismatch(p)
     return p.follows("descent", F - F1 - eta * N / 2 * g.square - eta / (2 * N) * (1 - eta * L * N) * y.square + eta * L**2 / 2 * S,
                      lower, (eta / (2 * N), near)), y
@@ -130,7 +133,8 @@ def eq123():
     down, y = descent(p)
     gradient = p.define("gradient", G - g.square)
     push = p.square("push", y)
-    sharp = p.follows("sharper", 2 / (eta * N) * (F - F1) + L**2 / N * B - G, (2 / (eta * N), down), (L**2 / N, near), (-1, gradient),
+    sharp = p.follows("sharper", 2 / (eta * N) * (F - F1) + L**2 / N * B - G, (2 / (eta * N), down), (L**2 / N, near), (-1,
+                                                                                                                        gradient),
                       (1 / N**2, push, small), (3 * L * eta / N, push))
     mean = p.expect("sharper in the mean", sharp, {"F1": "EF1"}, fixed="F B G")
     scale, consensus = f.eq123(eta, N, L)
@@ -149,12 +153,14 @@ def eq128():
     lemma = p.expect("Lemma 4 in the mean", p.lemma("Lemma 4", lemma4(), B=p("B0"), EB1=B, EG=p("G")),
                      {"B0": "EB0", "B": "EB", "G": "EG"}, says="tower property")
     contraction, factor = f.lemma4_corrected(eta, N, q)
-    held = p.suppose("after r rounds", factor * sumG - q / 3 * sumB - contraction * EB0, "EB0 the last B of sumB; sums over rounds < r")
+    held = p.suppose("after r rounds", factor * sumG - q / 3 * sumB - contraction * EB0, "EB0 the last B of sumB; sums over "
+                                                                                         "rounds < r")
     then = p.follows("after r + 1 rounds", factor * (sumG + EG) - q / 3 * (sumB + EB) - contraction * EB, held, lemma)
     end = p.induct("after all rounds", held, then, {"sumG": p("EG"), "sumB": 0, "EB0": 0},
                    {"sumG": sumG + EG, "sumB": sumB + EB, "EB0": "EB"}, {"sumG": "totalG", "sumB": "totalB", "EB0": "last"})
     rest = p.follows("contraction", contraction, (ft.fraction("1/3"), share), (q / 3, several))
-    return p.conclude(p.follows("(128)", f.eq128_corrected(eta, N, q) * p("totalG") - p("totalB"), (3 / q, end), (3 / q * p("last"), rest)))
+    return p.conclude(p.follows("(128)", f.eq128_corrected(eta, N, q) * p("totalG") - p("totalB"), (3 / q, end),
+                                (3 / q * p("last"), rest)))
 
 
 def eq94():
@@ -165,7 +171,8 @@ def eq94():
     inside = p.given("index", T - k, "k <= tau - 1")
     p.follows("local steps so far", 1 - 2 * L * eta * k, cap, (2 * L * eta, inside))
     run = p.lemma("drift of a participant", drift_half(), which=1, T=k, D=r)
-    near = p.standard("distance to the stored point", r + b - far, "triangle inequality", "far = |u_k - z|, r = |u_k - x|, b = |x - z|")
+    near = p.standard("distance to the stored point", r + b - far, "triangle inequality", "far = |u_k - z|, r = |u_k - x|, b "
+                                                                                          "= |x - z|")
     change = p.given("change of the gradient", L * far - y, "y = |grad f(u_k) - grad f(z)|, Lipschitz gradients")
     short = p.follows("length of a change", 5 * L * b - 3 * y, (3, change), (3 * L, near), (L, run))
     square = p.define("its square", Y2 - y**2)

@@ -8,7 +8,7 @@ from verification.focus.proofs.lemmas import descent, lemma3, lemma4
 def theorem1():
     """Theorem 1, strongly convex: the steps of Lemmas 3 and 4 and of (110) as corrected, and eta <= q/(18 L N^2)."""
     p = ft.Proof("L eta N q mu", "T A EA A1 EA1 B EB B0 EB0 gap Egap G EG Psi Psi_1 Psi_next z Z")
-    L, eta, N, q, mu, T, EA, EA1, EB, EB0, Egap, EG, A, B = p("L eta N q mu T EA EA1 EB EB0 Egap EG A B")
+    L, eta, N, q, mu, T, EA, EA1, EB, EB0, Egap, EG, B = p("L eta N q mu T EA EA1 EB EB0 Egap EG B")
     k = L * eta
     p.given("step below 1/mu", 1 - eta * mu)
     several = p.given("several clients", N - 2)
@@ -53,7 +53,7 @@ PARTS = f"{CLIENT} C2 B1 EB1 V F EF1 G"
 def one_round(p, cap, C, step, short):
     """F - E F' - eta N/2 G + (eta L^2/2 + w (1 + q/4)) (1 - q (1 - share)) B - w E B' >= 0 with w = 2 eta L^2/q, by the
     facts step: q >= C eta L N, and short: q <= 1. What the push gains pays for the consensus error that it makes."""
-    L, eta, N, q, S, B, D2, C2, B1, F, F1, G, a, g, e = p("L eta N q S B D2 C2 B1 F F1 G a g e")
+    L, eta, N, q, S, B, D2, C2, B1, F, F1, G, a, g = p("L eta N q S B D2 C2 B1 F F1 G a g")
     k, s, w, share = L * eta, q / 4, f.weight_of_the_rate(eta, L, q), ft.fraction(cap[1])
     mean = in_the_mean(p, cap)
     down, y = descent(p)
