@@ -91,12 +91,13 @@ class Proof:
         """What a symbol stands for, or an update of the algorithm: expression = 0."""
         return self._add(name, expression, DEFINITION, says, equality=True)
 
-    def standard(self, name, expression, cites, says="") -> Fact:
-        """A standard inequality, written for this case: expression >= 0. cites: a name of `standard.STANDARD`."""
+    def standard(self, name, expression, cites, says="", equality=False) -> Fact:
+        """A standard inequality or identity, written for this case: expression >= 0 (or = 0). cites: a name of
+        `standard.STANDARD`."""
         if cites not in STANDARD:
             refuse("cites", cites, f"is none of the standard inequalities {sorted(STANDARD)}",
                    "Prove the step, or state it with `informal`.")
-        return self._add(name, expression, cites, says)
+        return self._add(name, expression, cites, says, equality=equality)
 
     def informal(self, name, expression, says) -> Fact:
         """A step that nothing checks: named in the report, it keeps the claim from being PROVED."""

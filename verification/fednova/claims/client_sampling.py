@@ -8,6 +8,7 @@ from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import SOLVERS, Local, Symbols, declared, free_clients, plane, read
+from verification.fednova.proofs import numbers, sampling
 
 
 class Sampled(Local):
@@ -209,13 +210,19 @@ fresh_runs = ft.illustrate([
     sampled("momentum with noise", plane(), (1, 2, 3), "1/10", 2, solver="momentum", value="1/2", sigma=1, x0=[1, -1])])
 
 
-@ft.claim("eq163-fresh-runs", covers={"tau": "all"},
+def meaning(i):
+    """What the proof of (163) speaks of, on one coded round."""
+    if i.part == "round" and numbers.readable(i):
+        yield from numbers.draws(i, {}, True, round_square(i), 0)
+
+
+@ft.claim("eq163-fresh-runs", proof=sampling.second_moment, meaning=meaning,
           on=fresh_runs, needs=[ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)",
                                               lambda i: (i.shared, 0))],
           rejects=[*_law_bugs, bugs.one_step_more], bound=True,
-          domain="sampling: n = 2 with q = 2, 3 and n = 3 with q = 2, every p and |a_i|_1, uncorrelated runs of any "
-                 "variances, any dependence of h on the noise; whole coded round: every pair of scalar quadratics, p, "
-                 "eta, tau_eff, x, steps (1,2) with q = 2 and (2,2) with q = 1")
+          domain=f"{sampling.DOMAIN}; the coded server and round in symbols: n = 2 with q = 1, 2, 3, n = 3 with q = 2, "
+                 f"quadratics with "
+                 "steps (1,2) and (2,2)")
 def eq163(i):
     r"""With fresh runs for repeated draws
     $E\Big\|\frac1q\sum_j(d_{l_j}-h_{l_j})\Big\|^2=\frac1q\sum_ip_iE\|d_i-h_i\|^2$, hence

@@ -40,18 +40,19 @@ def lemma5():
 
 
 def second_moment():
-    """(163): the noise of fresh runs is divided by q."""
+    """(162) and (163): the noise of fresh runs is divided by q."""
     p = ft.Proof("n q", "sigma2 R nn rho es Es En Ed SD Eu Ey d2 Ed2", "", "y u")
     q, sigma2, y, u = p("q sigma2 y u")
     one = run_noise(p)
     total = p.total("noise of all clients", one, {"rho": "R", "Ed": "SD"}, 0, "sigma2", "weights p_i")
-    cross = p.standard("noise of the draws", p("SD") / q - p("Eu"), "variance of a sum", "independent draws, fresh runs")
+    cross = p.standard("noise of the draws", p("SD") / q - p("Eu"), "variance of a sum", "independent draws, fresh runs",
+                       equality=True)
     apart = p.square("noise and gradients apart", y - u)
     norm = p.define("direction", p("d2") - (y + u).square, "(1/q) sum_j d_{l_j} = y + u")
     second = p.follows("second moment of one round", 2 * y.square + 2 * u.square - p("d2"), apart, (-1, norm))
     mean = p.expect("second moment in the mean", second, {"d2": "Ed2", "y_y": "Ey", "u_u": "Eu"})
     bound = sum(c.eq163(q, sigma2, p("R"), p("Ey")).values())
-    return p.conclude(p.follows("(163)", bound - p("Ed2"), mean, (2, cross), (2 / q, total)))
+    return p.conclude(cross, p.follows("(163)", bound - p("Ed2"), mean, (2, cross), (2 / q, total)))
 
 
 def descent():
@@ -71,7 +72,7 @@ def descent():
     bias = p.standard("bias of the round", p("Se") - (G - h).square, "Jensen", "G - h = sum_i p_i (grad F_i(x) - h_i)")
     along = p.follows("alignment", G.dot(h) - G.square / 2 + p("Se") / 2, (ft.fraction("1/2"), bias))
     align = p.expect("alignment in the mean", along, {"G_h": "EGh", "Se": "SZ"}, "G_G")
-    square, sampled = p.lemma("(163)", second_moment()), p.lemma("Lemma 5", lemma5(), 1)
+    square, sampled = p.lemma("(163)", second_moment(), 1), p.lemma("Lemma 5", lemma5(), 1)
 
     def bound(factor):
         terms = c.eq175(p("SZ"), eta, L, tau_eff, q, sigma2, R, kappa2) | {"drift": ft.fraction(factor) * p("SZ")}
