@@ -23,7 +23,7 @@ def meaning(i):
           on=[*s.solvers, *s.one_per_term, s.many_kinked, s.prox_alpha1, s.prox_alpha1_limit, s.equal_steps, s.common_noise,
               s.too_large],
           search=ft.Search((ft.Family("quadratic", families.quadratics, families.CORNERS), ft.Family("Huber", families.hubers)),
-                           tries=60))
+                           tries=24))
 def thm1_smaller(i):
     r"""Under the hypotheses of thm1-explicit-corrected the constants 4, 4, 6, 12 may be 3, 3, 6, 6:
     $$\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2
