@@ -74,8 +74,7 @@ def _equal():
 
 
 @ft.claim("eq138-equal-steps", on=[_equal()], covers={"tau": "all"},
-          domain="every alpha in (0, 1] and every integer tau, by induction on tau",
-          powerless="an inequality between formulas; that tau_eff is the coded one is eq7")
+          domain="every alpha in (0, 1] and every integer tau, by induction on tau; that tau_eff is the coded one is eq7")
 def eq138_equal_steps(i):
     r"""With equal steps $\tau/\tau_{\rm eff}=\frac{\alpha\tau}{1-(1-\alpha)^\tau}\le1+\alpha\tau$, so the first term of (97) is at
     most $4\Delta\frac{1+\alpha\tau}{\sqrt{m\tau T}}$: the first two terms of (138) up to constants."""
@@ -83,6 +82,8 @@ def eq138_equal_steps(i):
     # (1 - alpha)^tau (1 + alpha tau) <= 1: true for tau = 0, and a step multiplies it by less than 1
     step = (1 - alpha) * (1 + alpha * (i.tau + 1))
     left = i.tau * alpha / (1 - i.z)
-    return (ft.nonnegative((1 + alpha * i.tau) - step, "a step: (1 - alpha)(1 + alpha (tau + 1)) <= 1 + alpha tau"),
+    rest = alpha * alpha * (i.tau + 1)
+    return (ft.equal(1 + alpha * i.tau, ft.Terms(step=step, rest=rest), "a step: (1 - alpha)(1 + alpha (tau + 1)) and a rest"),
+            ft.nonnegative(rest, "the rest, so that a step does not pass 1 + alpha tau"),
             ft.equal((1 + alpha * i.tau - left) * (1 - i.z), 1 - i.z * (1 + alpha * i.tau),
                      "so 1 + alpha tau exceeds alpha tau/(1 - z) by (1 - z (1 + alpha tau))/(1 - z)"))
