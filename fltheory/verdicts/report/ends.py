@@ -10,9 +10,9 @@ def ends(claim) -> list[str]:
     out = []
     for r in claim.reached:
         both = [end for end in (r.low, r.high) if end != "out of reach"]
-        aim = f", both ends of {r.low} to {r.high}" if len(both) == 2 else f", the end {both[0]}" if both else ""
+        aim = f" (declared end{'s' * (len(both) == 2)} {' and '.join(both)})" if both else ""
         why = f"; beyond: {'; '.join(r.beyond)}" if r.beyond else ""
-        out.append(f"{r.variable}: tested {r.tested}{aim}{why}")
+        out.append(f"{r.variable} {r.tested}{aim}{why}")
     return out
 
 

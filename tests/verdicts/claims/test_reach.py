@@ -135,7 +135,7 @@ def test_only_what_lies_inside_the_hypotheses_reaches_an_end():
 def test_an_end_out_of_reach_has_its_reason_on_the_page():
     record = check(below(1000, integers(), ends={"clients": (0, "a round of 64 takes minutes")})).describe()
     assert record.surprises == []
-    assert written.ends(record) == ["clients: tested 0 to 9, the end 0; beyond: a round of 64 takes minutes"]
+    assert written.ends(record) == ["clients 0 to 9 (declared end 0); beyond: a round of 64 takes minutes"]
 
 
 def test_quick_searches_and_those_on_other_instances_owe_no_ends():
