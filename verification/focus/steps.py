@@ -5,6 +5,7 @@ from math import isqrt
 from types import SimpleNamespace
 
 import fltheory as ft
+from verification import piecewise
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
 from verification.focus.formulas import lemmas as f
@@ -197,11 +198,28 @@ def hubers(rule, reg=("0", "1/4"), taus=(1, 2, 4), least=1):
     return build
 
 
+def nonconvex_clients(rule, taus=(1, 2, 4), least=1):
+    """Clients that are not convex, and neither is their sum, at a random state."""
+
+    def build(draw):
+        n = draw(st.integers(least, 3))
+        problem = piecewise.either(draw, n, calm=False)
+        if problem is None:
+            return None
+        return largest(rule, "random non-convex clients", problem, draw_law(draw, n), draw(st.sampled_from(taus)),
+                       draw(st.sampled_from(["1", "1/4"])), state=piecewise.state(draw, n), best=[problem.least()[0]], units=False,
+                       says=piecewise.words(problem))
+
+    return build
+
+
 def searched(rule, curvatures, regs, least=1, tries=120, **options):
     """Quadratics over every state, and Huber clients at random states."""
     ends = corners(least, spread=(1, 1000) if curvatures[0] > 0 else (-1, 1))
     return ft.Search((ft.Family("random quadratics, every state", quadratics(rule, curvatures, least=least, **options), ends),
-                      ft.Family("Huber clients, random states", hubers(rule, regs, least=least))), tries=tries)
+                      ft.Family("Huber clients, random states", hubers(rule, regs, least=least)),
+                      *((ft.Family("non-convex clients, random states", nonconvex_clients(rule, least=least)),)
+                        if curvatures[0] < 0 else ())), tries=tries)
 
 
 NO_EMPTY = ft.Bernoulli(("9/10", "1/2", "1/5"), "redraw")
