@@ -13,7 +13,6 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.evidence import Terms
 from fltheory.core.laws.draw import Draw, everyone
-from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most
 from fltheory.core.scalars import FLOAT, RATIONAL, fraction
 from verification.focus.formulas import lemmas as f
@@ -119,13 +118,14 @@ class Forms:
         """x - x* -> v of a start with one full gradient pass: every z_i = x."""
         return np.concatenate([linalg.identity(self.d, self.H[0])] * (self.N + 1))
 
-    def sums(self, start, rounds, *forms):
-        """[(R, sum over rounds r < R of each form, pulled back to the start)] for R in 1..rounds."""
+    def sums(self, start, at, *forms):
+        """[(R, sum over rounds r < R of each form, pulled back to the start)] for the R in `at`, numbers of rounds."""
         now, total, out = list(forms), [0 * V for V in forms], []
-        for R in range(1, rounds + 1):
+        for R in range(1, max(at) + 1):
             total = [t + V for t, V in zip(total, now, strict=True)]
             now = [self.after(V) for V in now]
-            out.append((R, *(linalg.matmul(start.T, linalg.matmul(t, start)) for t in total)))
+            if R in at:
+                out.append((R, *(linalg.matmul(start.T, linalg.matmul(t, start)) for t in total)))
         return out
 
 
@@ -211,11 +211,6 @@ def along_one_path(i):
         total += float((problem.gradient(state.x) ** 2).sum())
         state = algorithm.round(problem, state, everyone(i.n, i.tau))
     return total, float(problem.value(start) - problem.value(FLOAT.array(np.array(i.best, dtype=object))))
-
-
-def one_round(i):
-    """`Forms` on quadratics, else `Numbers` at the instance's state."""
-    return Forms(i) if isinstance(i.problem, Quadratic) else Numbers(i)
 
 
 def within(i, left, label="", **terms):

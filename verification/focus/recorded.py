@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from fltheory.core import linalg
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.arrays import put
 from fltheory.core.scalars import Numbers
@@ -69,7 +71,9 @@ def recorded(instance):
     """The instance with its algorithm, in whatever variant, recorded; z_i starts at client i's minimiser, where its
     gradient is the 0 that the literal start stores."""
     a = instance.algorithm
-    return instance.but(algorithm=Recorded(a.lr, a.steps, a, instance.problem.c.tolist()))
+    p = instance.problem
+    points = [linalg.solve(h, b).tolist() for h, b in zip(p.H, p.b, strict=True)]
+    return instance.but(algorithm=Recorded(a.lr, a.steps, a, points))
 
 
 def spread_form(names):
@@ -81,3 +85,26 @@ def spread_form(names):
             V[k, k] += 1
             V[x, k] = V[k, x] = -1
     return V
+
+
+class Path:
+    """Equal clients along their rounds from x0, points noted: E|x - x*|^2, B and eta^2 E|y|^2 of any round, however many clients.
+
+    Minimisers at 0.
+    """
+
+    def __init__(self, i):
+        j, n = recorded(i), i.problem.n
+        self.crowd, self.X, self.seen = j.exchangeable, j.exchangeable.begin(i.x0), 0
+        names = self.crowd.names
+        x, y, mean, apart = (names.index(v) for v in ("x[0]", "y[0]", "mean z[0][0]", "deviation z[0][0]"))
+        self.forms = [0 * self.X for _ in range(3)]
+        A, B, move = self.forms
+        A[x, x], move[y, y] = Fraction(1), Fraction(i.eta) ** 2
+        B[x, x] = B[mean, mean] = B[apart, apart] = Fraction(n)
+        B[x, mean] = B[mean, x] = Fraction(-n)
+
+    def at(self, r):
+        """[E|x - x*|^2, B, eta^2 E|y|^2] before round r; r must not fall."""
+        self.X, self.seen = self.crowd.after(self.X, r - self.seen), r
+        return [self.crowd.value(V, self.X) for V in self.forms]

@@ -83,6 +83,33 @@ def lemma3_steps(k):
     return [None if k.tau == 1 else (1 / (3 * k.L * (k.tau - 1))) ** 2, (1 / k.mu) ** 2] if k.mu > 0 else None
 
 
+ONE_A_ROUND = "{} equal clients, one a round"
+CROWDS = (1, 2, 16, 32, 64, 256, 1000)
+
+
+def crowd(rule, *sizes, h=1, m=1, tau=1, **extra):
+    """Equal clients of which m take part in each round, at the largest step of a rule."""
+    name = ONE_A_ROUND if (m, tau) == (1, 1) else f"{{}} equal clients, {m} a round, tau={tau}"
+    return [largest(rule, name.format(n), line((h,) * n, (0,) * n), ft.Uniform(m), tau, units=False, **extra) for n in sizes]
+
+
+def crowds(rule, least=1, **extra):
+    """One a round of 1 to 1000, and half of 64 with four local steps."""
+    return [*crowd(rule, *(n for n in CROWDS if n >= least), **extra), *crowd(rule, 64, tau=4, m=32, **extra)]
+
+
+def equals(rule, **extra):
+    """A family of 6 to 80 equal clients, every state, of which a fixed number or a random one takes part."""
+
+    def build(draw):
+        n, h, tau = draw(st.integers(6, 80)), draw(st.sampled_from(["1/3", "8/9", 1, 2])), draw(st.sampled_from([1, 1, 2, 5]))
+        law = ft.Uniform(draw(st.integers(1, n))) if draw(st.booleans()) else ft.Bernoulli(draw(st.sampled_from(CHANCES)), "redraw")
+        return largest(rule, "equal clients", line((h,) * n, (0,) * n), law, tau, draw(st.sampled_from(SHARES)), **extra)
+
+    return ft.Family("6 to 80 equal clients, every state", build, most=15)
+
+
+CHANCES, SHARES = ("1/50", "1/5", "1/2", "9/10"), ("1", "1", "1/2", "1/20")
 RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k.tau),
          "lem4-corrected": lambda k: f.steps_lemma4_corrected(k.N, k.L, k.q, k.tau),
          "half": lambda k: [(1 / (2 * k.L * (k.tau - 1))) ** 2], "eq94": lambda k: [1 / (4 * k.L ** 2 * (k.tau - 1))],
@@ -97,10 +124,12 @@ RULES = {"lem3": lemma3_steps, "lem4": lambda k: f.steps_lemma4(k.N, k.L, k.q, k
          "pl": lambda k: f.steps_pl(k.N, k.L, k.beta, k.q) if k.beta > 0 else None,
          "pl-tied": lambda k: ([*f.steps_pl(k.N, k.L, k.beta, k.q), f.step_lemma4_tau(k.L, k.q, k.tau)] if k.beta > 0
                                else None),
+         "rates": lambda k: [*f.steps_strongly_convex(k.N, k.L, k.mu, k.q, k.tau), *f.steps_pl(k.N, k.L, k.beta, k.q)],
          "eq123": lambda k: [(1 / (4 * k.L * k.N)) ** 2, None if k.tau == 1 else (1 / (2 * k.L * (k.tau - 1))) ** 2]}
 MANY, LONG, TINY = 20, 100, Q(1, 1000)   # clients, local steps and share of the cap at the ends of a search
 ENDS = {"clients": (1, MANY), "local steps": (1, LONG), "step over its cap": (TINY, 1), "averaging weight": (Q(1, 100), 1)}
 CONVEX_ENDS = ENDS | {"condition number": (1, 1000)}
+CROWDED = {"clients": (1, CROWDS[-1])}   # where the instances hold `crowds`
 CONCAVE_ENDS = ENDS | {"curvature": (-1, 1)}
 
 
@@ -213,11 +242,12 @@ def nonconvex_clients(rule, taus=(1, 2, 4), least=1):
     return build
 
 
-def searched(rule, curvatures, regs, least=1, tries=120, **options):
-    """Quadratics over every state, and Huber clients at random states."""
+def searched(rule, curvatures, regs, least=1, tries=120, many=False, **options):
+    """Quadratics over every state, and Huber clients at random states; many: also up to 80 equal clients, every state."""
     ends = corners(least, spread=(1, 1000) if curvatures[0] > 0 else (-1, 1))
+    equal = (equals(rule),) if many else ()
     return ft.Search((ft.Family("random quadratics, every state", quadratics(rule, curvatures, least=least, **options), ends),
-                      ft.Family("Huber clients, random states", hubers(rule, regs, least=least)),
+                      ft.Family("Huber clients, random states", hubers(rule, regs, least=least)), *equal,
                       *((ft.Family("non-convex clients, random states", nonconvex_clients(rule, least=least)),)
                         if curvatures[0] < 0 else ())), tries=tries)
 

@@ -81,8 +81,9 @@ class Quadratic(Problem):
     @functools.cached_property
     def _cached_constants(self):
         if self.native is RATIONAL:
-            top = [linalg.largest_eigenvalue_bound(h) for h in self.H]
-            low = [linalg.smallest_eigenvalue_bound(h) for h in self.H]
+            different = {tuple(h.reshape(-1)): h for h in self.H}.values()   # many clients are often alike
+            top = [linalg.largest_eigenvalue_bound(h) for h in different]
+            low = [linalg.smallest_eigenvalue_bound(h) for h in different]
             return Constants(L=max(max(top), -min(low)), mu=min(low), exact=True)
         eigenvalues = np.linalg.eigvalsh(FLOAT.array(self.H))
         return Constants(L=float(np.abs(eigenvalues).max()), mu=float(eigenvalues.min()), exact=False)

@@ -23,7 +23,7 @@ STATED = ("n", "d", "p", "L", "mu", "eta", "tau", "taus", "sigma")  # nobody has
 class Instance:
     """One set of hyper-parameters on which a claim is checked; owns problem, algorithm and law.
 
-    Everything derived is lazy: `op` (operator in `domain`), `crowd` (moments of equal clients, however many), `run` (batched
+    Everything derived is lazy: `op` (operator in `domain`), `exchangeable` (moments of equal clients, however many), `run` (batched
     run), `least_traffic` (vectors sent), `worst_schedule` (all schedules of its `windows`), `constants`. Claims take the
     algorithm from here and never construct one, so that mutants can be swapped in, and the paper's side reads its numbers from
     `i.stated`, which mutants leave alone (`i.eta`, `i.taus`, `i.p` and so on for short). illustrates: it shows in numbers what
@@ -70,7 +70,7 @@ class Instance:
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
 
     @functools.cached_property
-    def crowd(self):
+    def exchangeable(self):
         """The moments of equal clients under a law that treats them alike, for any number of them: `ft.exchangeable`."""
         return exchangeable(self.algorithm, self.problem, self.law, self.noise)
 

@@ -6,9 +6,10 @@ import fltheory as ft
 from verification.focus import over, steps
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
+from verification.focus.crowd import one_round
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, st
-from verification.focus.one_round import Numbers, one_round, within
+from verification.focus.one_round import Numbers, within
 from verification.focus.proofs import lemmas as proofs
 from verification.focus.proofs import meaning
 
@@ -54,11 +55,12 @@ def lemma3_over(i):
                           server=(contraction, lambda s: s.square(s.x - s.star)), consensus=(consensus, over.B))
 
 
-@ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far], needs=[steps.convex, steps.participation, third, below_mu], bound=True,
+@ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far, *steps.crowds("lem3")], bound=True,
+          needs=[steps.convex, steps.participation, third, below_mu],
           over=over.settings("lem3", over.CONVEX), certify=lemma3_over, proof=proofs.lemma3, meaning=meaning.rounds,
           domain=proofs.EVERY,
-          rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1")),
-          ends=steps.CONVEX_ENDS)
+          rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1"), many=True),
+          ends=steps.CONVEX_ENDS | steps.CROWDED)
 def lem3_corrected(i):
     r"""For $\eta\le\min\{1/\mu,1/(3L(\tau-1))\}$ and every state: $EA_{r+1}+2\eta N(1-2\eta NL)(F(x_r)-F^\star)\le
     (1-\eta\mu N/2)A_r+\frac{8\eta L^2N}\mu B_r$.

@@ -92,14 +92,14 @@ def new_sg_floor_full(i):
 
 
 @ft.claim("thm5-corrected", on=[*small_symbols, *SMALL], rejects=SMALL_BUGS,
-          reading="Any law that draws its rounds independently.")
+          reading="Any law that draws its rounds independently. Asymptotics for small steps, no corrected theorem.")
 def thm5_corrected(i):
     r"""Equal Hessians, small $\eta$: $E\,F(x)-F^\star\to\frac{\eta\sigma^2}4\cdot\frac1N\sum_i(\frac2{p_i}-1)$."""
     return _first_order(i, sg.gap, lambda e: f.small_step_gap(e, _p(i), i.sigma**2), "E F(x) - F*")
 
 
 @ft.claim("thm6-corrected", on=[*small_symbols, *SMALL], rejects=SMALL_BUGS,
-          reading="Any law that draws its rounds independently.")
+          reading="Any law that draws its rounds independently. Asymptotics for small steps, no corrected theorem.")
 def thm6_corrected(i):
     r"""Equal Hessians $h$, small $\eta$: $E\|\nabla F(x)\|^2\to\frac{\eta h\sigma^2}2\cdot\frac1N\sum_i(\frac2{p_i}-1)$: first
     order in $\eta$.

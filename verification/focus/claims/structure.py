@@ -1,5 +1,6 @@
 """Section 3 and Appendix C: stochastic matrices, their means, and what they preserve."""
 import itertools
+import math
 from fractions import Fraction as Q
 
 import numpy as np
@@ -257,7 +258,25 @@ def _e3_weights():
 
 ft.finding("e3-weights", kind="remark", breaks="case3a-weights", check=_e3_weights,
            reading="Case 3 samples m = 2 of 3 clients in turn with the weights (.7, .2, .1).",
-           survives="m = 1, or sampling with replacement: then the averaging weights are the sampling weights.")
+           survives="m = 1, or m draws with replacement averaged draw by draw (a client counts as often as it is drawn). With "
+                    "Assumption 1's weights, in which it counts once, replacement does not help (case3-draw-weight).")
+
+
+def _case3_draw_weight():
+    """Three draws with replacement, weights (.7, .2, .1): p_i, and q_i with every participant counted once."""
+    w = [Q(7, 10), Q(1, 5), Q(1, 10)]
+    found = [(math.prod(w[k] for k in drawn), set(drawn)) for drawn in itertools.product(range(3), repeat=3)]
+    p, q = ([sum(c * Q(1, size(S)) for c, S in found if i in S) for i in range(3)] for size in (lambda S: 1, len))
+    return (ft.equal(p, [1 - (1 - v) ** 3 for v in w], "p_i = 1 - (1 - w_i)^m with the draw weights w"),
+            ft.equal(q[0], Q(161, 250), "but the averaging weight is q_1 = .644, not w_1 = .7"),
+            ft.at_most(1 - (1 - q[0]) ** 3, p[0], "so 1 - (1 - q_1)^3 with Assumption 1's q_1 is too small", strict=True),
+            ft.equal(ft.WithReplacement(3, w).inclusion(3), p, "p_i of the law"))
+
+
+ft.finding("case3-draw-weight", kind="remark", breaks="case3a-weights", check=_case3_draw_weight,
+           step="Case 3 writes p_i = 1 - (1 - q_i)^m with q as draw weight, Assumption 1 makes q_i an averaging weight",
+           reading="Three draws with replacement, weights (.7, .2, .1).",
+           survives="m = 1 and m = 2 (every pair of draws averages to the weights), or equal weights.")
 
 
 def _uniform_symbol():

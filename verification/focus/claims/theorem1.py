@@ -8,9 +8,10 @@ import fltheory as ft
 from verification.focus import over, steps
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
+from verification.focus.crowd import one_round
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line
-from verification.focus.one_round import along_one_path, one_round, semidefinite, state_vector, value, within
+from verification.focus.one_round import along_one_path, semidefinite, state_vector, value, within
 from verification.focus.proofs import meaning
 from verification.focus.proofs import theorem1 as proofs
 from verification.focus.proofs.lemmas import EVERY
@@ -78,16 +79,10 @@ def _strongly_convex(i):
 
 strongly_convex = [*steps.at_largest("sc", steps.CONVEX[:-1], (1, 4)),
                    *steps.at_largest("sc", steps.CONVEX[1:3], (1, 20), ("1/10",))]
-ONE_A_ROUND = "{} equal clients, one a round"
 
-
-def crowd(rule, *sizes, h=1):
-    """Equal clients of which one takes part in each round, at the largest step of a rule."""
-    return [steps.largest(rule, ONE_A_ROUND.format(n), line((h,) * n, (0,) * n), ft.Uniform(1), 1, units=False) for n in sizes]
-
-
-@ft.claim("thm1-sc-corrected", on=[*crowd("sc", 12), *strongly_convex[:4]], needs=[steps.convex, steps.participation, steps_sc],
-          rejects=BUGS, finding="sc-many-clients", instead="thm1-sc-small-step", at=(ONE_A_ROUND.format(12),),
+@ft.claim("thm1-sc-corrected", on=[*steps.crowd("sc", 12), *strongly_convex[:4]],
+          needs=[steps.convex, steps.participation, steps_sc], rejects=BUGS, finding="sc-many-clients",
+          instead="thm1-sc-small-step", at=(steps.ONE_A_ROUND.format(12),),
           script="witnesses/sc_many_clients.py",
           step="Lemma 4 drops a factor N (e13-causes), so that 16 eta^2 N^2/(3q) E|grad F|^2 outgrows the descent for many clients",
           reading="B_{r-1} as in (110), tested from Psi_1 = A_1 + w B_0, since B_{-1} does not exist, from the state x = 1, z_i = "
@@ -108,11 +103,11 @@ proved_steps = steps.squared("steps of the proof", r"the steps of Lemmas 3 and 4
                              "squared", lambda i: f.admissible(f.steps_proved(i.n, i.L, i.mu, i.q, i.tau)))
 
 
-@ft.claim("thm1-sc-small-step", on=[*steps.at_largest("sc-small", steps.CONVEX[:-1], (1, 4)), *crowd("sc-small", 12, 20, 32)],
+@ft.claim("thm1-sc-small-step", on=[*steps.at_largest("sc-small", steps.CONVEX[:-1], (1, 4)), *steps.crowds("sc-small", 2)],
           needs=[steps.convex, steps.participation, steps.several, steps.weights, proved_steps], bound=True, rejects=BUGS,
           search=ft.Search((ft.Family("random quadratics, every state", steps.quadratics("sc-small", (1, 6), least=2),
-                                      steps.corners(many=10, spread=(1, 1000), least=2)),), tries=150),
-          ends=steps.CONVEX_ENDS | {"clients": (2, 32), "averaging weight": (Q(1, 100), Q(1, 2))},
+                                      steps.corners(many=5, spread=(1, 1000), least=2)), steps.equals("sc-small")), tries=150),
+          ends=steps.CONVEX_ENDS | {"clients": (2, 1000), "averaging weight": (Q(1, 100), Q(1, 2))},
           proof=proofs.theorem1, meaning=meaning.two_rounds,
           covers={"n": "at least 2"}, domain=EVERY,
           reading="What Lemmas 3 and 4 as corrected add up to, with the printed Psi of (110); then 18 eta^2 N^3 L/q <= 2 eta "
@@ -261,9 +256,12 @@ tied = ft.Hypothesis("local steps", r"$\eta\le q^{3/2}/(8L(\tau-1))$, squared",
                      lambda i: ((8 * i.L * (i.tau - 1) * i.eta) ** 2, i.q**3), cap=2)
 
 
-@ft.claim("thm1-pl-corrected", on=[*crowd("pl-tied", 6, h="8/9"), *pl[:4]],
+PASSED = steps.crowd("pl-tied", 12)[0].but(name="12 equal clients, one a round, after one full gradient pass", rounds=11)
+
+
+@ft.claim("thm1-pl-corrected", on=[*steps.crowd("pl-tied", 6, h="8/9"), PASSED, *pl[:4]],
           needs=[steps.smooth, steps.pl_condition, steps.participation, steps_pl, tied], rejects=BUGS,
-          finding="pl-many-clients", instead="thm1-rate", at=(ONE_A_ROUND.format(6),),
+          finding="pl-many-clients", instead="thm1-rate", at=(steps.ONE_A_ROUND.format(6),),
           script="witnesses/pl_many_clients.py",
           step="Lemma 4 drops a factor N (e13-causes), as for sc-many-clients",
           reading="Index r-1 of B as in the appendix, from Phi_1, from the state x = 1, z_i = 11/10. The conditions are not "
@@ -274,19 +272,37 @@ def thm1_pl_corrected(i):
     r"""On quadratics, concave clients included, with $\eta\le q^{3/2}/(8L(\tau-1))$ added: $EF(x_R)-F^\star\le\Phi_R\le
     (1-\eta\beta N)^{R-1}\Phi_1$ from every state before round 0.
     """
+    if "rounds" in i.extra:
+        return _after_a_pass(i)
     return _contracts(i, "gap", *_potential(i))
 
+
+def _after_a_pass(i):
+    """Phi of equal clients, every z_i = x_0 = 1: (24) at the last of `rounds` rounds."""
+    s, (rate, weight), R = one_round(i), _potential(i), i.rounds
+    gap, B, X = s.within(s.gap), s.within(s.B), s.moments(s.warm[:, 0])
+
+    def phi(r):
+        return s.round.value(gap, s.round.after(X, r)) + weight * s.round.value(B, s.round.after(X, r - 1))
+    return ft.at_most(phi(R), ft.Terms(start=rate ** (R - 1) * phi(1)), f"R={R}, after a full gradient pass")
+
+
+ft.finding("pl-full-pass", kind="counterexample", breaks="thm1-pl-corrected", at=(PASSED.name,), script="witnesses/pl_full_pass.py",
+           step="as for pl-many-clients",
+           reading="From Appendix E.1's own past, one full gradient pass at x_0 (y_0 = grad f(x_{-1})): N = 12, eta = 1/1728, "
+                   "R = 11.",
+           survives="R <= 10 on this instance; steps up to q/(72N^2) (thm1-pl-small-step).")
 
 small_pl = steps.squared("smaller step", r"$\eta\le q/(72N^2)$, squared", lambda i: (i.q / (72 * i.n**2)) ** 2)
 
 
-@ft.claim("thm1-pl-small-step", on=[*steps.at_largest("pl-small", PL, (1, 4), units=False), *crowd("pl-small", 6, 12, h="8/9"),
-                                    *crowd("pl-small", 20)],
+@ft.claim("thm1-pl-small-step", on=[*steps.at_largest("pl-small", PL, (1, 4), units=False),
+                                    *steps.crowd("pl-small", 6, 12, h="8/9"), *steps.crowds("pl-small")],
           needs=[steps.smooth, steps.pl_condition, steps.participation, steps_pl, tied, small_pl], bound=True, rejects=BUGS,
           search=ft.Search((ft.Family("random quadratics, concave clients, every state",
                                       steps.quadratics("pl-small", (-3, 6), units=False),
-                                      steps.corners(many=10, spread=(-1, 1))),), tries=150),
-          ends=steps.CONCAVE_ENDS,
+                                      steps.corners(many=5, spread=(-1, 1))), steps.equals("pl-small", units=False)), tries=150),
+          ends=steps.CONCAVE_ENDS | steps.CROWDED,
           reading="As thm1-pl-corrected with one step condition more, in units with L near 1; the test of units does not "
                   "apply. No proof: "
                   "the argument spends the descent on the rate and on Lemma 4, which leaves the rate 1 - 3 eta beta N/4; thm1-rate "
@@ -344,7 +360,8 @@ def warm(problems, taus, shares=(1,)):
 
 
 warm_starts = [*warm(SMALL, (1, 5)), *warm(SMALL[5:7], (40,)),
-               *warm([("two equal clients", line((1, 1), (0, 1)), ft.Full())], (2,), ("1/10",))]
+               *warm([("two equal clients", line((1, 1), (0, 1)), ft.Full())], (2,), ("1/10",)),
+               *(i.but(x0=[1]) for i in steps.crowds("nc", init="warm"))]
 e22 = steps.make("N=8, c=(1,-1,..), one at a time, eta=1/512, literal start at x*", line((1,) * 8, (1, -1) * 4), ft.Uniform(1),
                  1, "1/512", x0=[0])
 
@@ -366,7 +383,7 @@ def nonconvex_over(i):
                           consensus=(w, over.B))
 
 
-@ft.claim("thm1-nc", on=[*warm_starts, e22], over=over.settings("any", over.SMOOTH), certify=nonconvex_over,
+@ft.claim("thm1-nc", on=warm_starts, over=over.settings("any", over.SMOOTH), certify=nonconvex_over,
           proof=proofs.nonconvex, meaning=meaning.long_run, domain=EVERY,
           needs=[steps.smooth, steps.pl_condition, steps.participation, steps.nonconvex, full_pass], bound=True,
           rejects=[bugs.slow_server],
@@ -374,7 +391,7 @@ def nonconvex_over(i):
                                       steps.quadratics("nc", (-3, 5), init="warm", started=True),
                                       steps.corners(many=8, spread=(-1, 1))),
                             ft.Family("Huber clients, all take part, 100 rounds in floats", huber_paths)), tries=50),
-          ends=steps.CONCAVE_ENDS | {"clients": (1, 8)},
+          ends=steps.CONCAVE_ENDS | steps.CROWDED,
           reading="x_1 of the right side is Algorithm 1's x_0; F has a minimum. Quadratics exactly, Huber clients in floats. "
                   "The sum over all rounds bounds the sum over the first R, for every R; every x_0 at once.")
 def thm1_nc(i):
@@ -385,15 +402,30 @@ def thm1_nc(i):
         left, gap = along_one_path(i)
         return ft.at_most(left, ft.Terms(gap=float(f.nonconvex(i.eta, i.n)) * gap),
                           f"first {i.rounds} rounds, everybody takes part")
+    return _all_rounds(i)
+
+
+def _all_rounds(i):
     left, gap, S = summed(i)
     return [semidefinite(S, "the sum over all rounds exists and bounds every partial sum:"),
             *within(i, left, "all rounds,", gap=f.nonconvex(i.eta, i.n) * gap)]
 
 
-ft.finding("e22", kind="missing-hypothesis", breaks="thm1-nc", at=(e22.name,), script="witnesses/e22.py",
-           step="E.7 notes C_0 = 0, F.5 says that a common start gives it",
-           reading="Algorithm 1's own start, x_1 of the statement its x_0; also with F taken after the first round.",
-           survives="A start with one full gradient pass, which is the fair reading of the statement (thm1-nc).")
+literal = [i.but(algorithm=ft.Focus(i.eta, i.tau)) for i in warm([("one client, start beside x*", line((1,), (0,)), ft.Full())],
+                                                                 (1,))]
+
+
+@ft.claim("eq25", on=[e22, *literal], needs=[steps.smooth, steps.pl_condition, steps.participation, steps.nonconvex],
+          rejects=[bugs.slow_server], finding="e22", instead="thm1-nc", at=(e22.name,), script="witnesses/e22.py",
+          step="E.7 notes C_0 = 0, F.5 says that a common start gives it",
+          reading="Algorithm 1's own start, x_1 of the statement its x_0; also with F taken after the first round (the script).",
+          survives="A start with one full gradient pass, which is the fair reading of the statement (thm1-nc).")
+def eq25(i):
+    r"""(25) as printed, from the zero memories of Algorithm 1: $\frac1R\sum_{r<R}E\|\nabla F(x_r)\|^2\le
+    \frac{8(F(x_0)-F^\star)}{\eta NR}$ for every $R$.
+    """
+    return _all_rounds(i)
+
 
 CONSTANT = [p for p in SMALL if p[1].d == 1][:4]
 small_steps = [i.but(smaller=i.but(algorithm=ft.Focus(i.eta / 100, i.tau, "warm"))) for i in warm(CONSTANT, (3,), ("1/10",))]

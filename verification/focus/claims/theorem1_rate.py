@@ -5,9 +5,9 @@ import fltheory as ft
 from verification.focus import steps
 from verification.focus.bugs import structure as wrong
 from verification.focus.bugs import theorem1 as bugs
+from verification.focus.crowd import one_round
 from verification.focus.formulas import lemmas as f
-from verification.focus.instances import line
-from verification.focus.one_round import one_round, within
+from verification.focus.one_round import within
 from verification.focus.proofs import meaning
 from verification.focus.proofs import theorem1 as proofs
 from verification.focus.proofs.lemmas import EVERY
@@ -17,11 +17,6 @@ step = steps.squared("step", r"$\eta\le\min\{q/(5LN),1/(3L(\tau-1))\}$, squared"
 PL = [p for p in steps.CONVEX + steps.CONCAVE if "concave F" not in p[0]]
 
 
-def equal(n, share, rule="rate"):
-    """n equal clients of which one takes part in each round."""
-    return steps.largest(rule, f"{n} equal clients, one a round", line((1,) * n, (0,) * n), ft.Uniform(1), 1, share)
-
-
 hubers = [steps.huber(f"Huber, {name}", U, offsets, delta, "1/4", law, tau, "rate", 1, x, z) for name, U, offsets, delta, law,
           tau, x, z in (
     ("one of two, tau=3", [[1, 2], [1]], [[0, 3], [-1]], Q(1), ft.Uniform(1), 3, Q(4), [Q(-2), Q(1, 2)]),
@@ -29,13 +24,13 @@ hubers = [steps.huber(f"Huber, {name}", U, offsets, delta, "1/4", law, tau, "rat
     ("rare clients", [[1], [2]], [[1], [-2]], Q(1), ft.Bernoulli(("1/10", "1/2")), 1, Q(7), [Q(1), Q(-3)]))]
 
 
-@ft.claim("thm1-rate", on=[*steps.at_largest("rate", PL, (1, 4)), *(equal(n, 1) for n in (1, 12, 32)), *hubers],
+@ft.claim("thm1-rate", on=[*steps.at_largest("rate", PL, (1, 4)), *steps.crowds("rate"), *hubers],
           needs=[steps.smooth, steps.pl_condition, steps.participation, steps.weights, step], bound=True,
           rejects=[bugs.slow_server, wrong.tracking_reset], proof=proofs.rate, meaning=meaning.long_run, domain=EVERY,
           search=ft.Search((ft.Family("random quadratics, concave clients, every state", steps.quadratics("rate", (-3, 6)),
                                       steps.corners(many=10, spread=(1, 1000))),
                             ft.Family("Huber clients, random states", steps.hubers("rate", reg=("1/4", "1")))), tries=150),
-          ends=steps.CONVEX_ENDS | {"clients": (1, 32)},
+          ends=steps.CONVEX_ENDS | steps.CROWDED,
           reading="F has the PL constant beta (for strongly convex clients beta >= mu), clients need not be convex. The "
                   "printed steps of "
                   "(23) and (25) imply it for beta = mu, since q <= 1/N gives q^{3/2}/(8L sqrt N) <= q/(8LN); those of (24) "
@@ -45,9 +40,8 @@ hubers = [steps.huber(f"Huber, {name}", U, offsets, delta, "1/4", law, tau, "rat
                    "mu N)^R "
                    "Phi_0 for strongly convex clients.")
 def thm1_rate(i):
-    r"""For $\eta\le\min\{q/(5LN),1/(3L(\tau-1))\}$ and $F$ with the PL constant $\beta$: $E\Phi_{r+1}\le(1-\eta\beta "
-       "N)E\Phi_r$ with
-    $\Phi_r=F(x_r)-F^\star+\frac{2\eta L^2}q\sum_i\|x_r-z_i\|^2$, from every state.
+    r"""For $\eta\le\min\{q/(5LN),1/(3L(\tau-1))\}$ and $F$ with the PL constant $\beta$: $E\Phi_{r+1}\le(1-\eta\beta N)E\Phi_r$
+    with     $\Phi_r=F(x_r)-F^\star+\frac{2\eta L^2}q\sum_i\|x_r-z_i\|^2$, from every state.
     """
     s, rate, weight = one_round(i), f.pl_rate(i.eta, steps.pl_constant(i), i.n), f.weight_of_the_rate(i.eta, i.L, i.q)
     return within(i, s.gap1 + weight * s.B1, server=rate * s.gap, consensus=rate * weight * s.B)
@@ -66,8 +60,8 @@ def crowd(n, least, holds):
               crowd(1000, 1, False)],
           reading="How far the step of thm1-rate is from the largest one: its proof asks for q/(5LN).")
 def thm1_rate_step(i):
-    r"""Equal quadratic clients, one a round, $\tau=1$: the mean-square rate is at most $1-\eta\beta N$ for 2 clients at "
-       "$\eta=q/(1.5LN)$,
+    r"""Equal quadratic clients, one a round, $\tau=1$: the mean-square rate is at most $1-\eta\beta N$ for 2 clients at
+    $\eta=q/(1.5LN)$,
     not at $q/(1.4LN)$; for 64 at $q/(1.2LN)$ and for 1,000 at $q/(1.1LN)$, for neither at $q/(LN)$.
     """
     found = ft.Bounds(*ft.exchangeable(i.algorithm, i.problem, i.law).certify(width=Q(1, 10**8)).mean_square)

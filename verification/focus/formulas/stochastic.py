@@ -64,6 +64,11 @@ def lemma6_generous(eta, N, q, spread, gradient, sigma2):
     return (1 - q / 3) * spread + 9 * eta**2 * N**3 / q * gradient + 8 * eta**2 * N / q * sigma2
 
 
+def lemma6_corrected(eta, N, q, tau, spread, gradient, sigma2):
+    """The three terms with the corrected coefficient of Lemma 4 and noise of stale gradients and of local moves."""
+    return (1 - q / 3) * spread, 9 * eta**2 * N**3 / q * gradient, 24 * eta**2 * (N**2 / q + N * (tau - 1) ** 2) * sigma2
+
+
 # ---- exact second moments of Algorithm 2 ------------------------------------------------------------------
 def round_maps(h, eta, tau, law):
     """[(chance, M, G)]: one round of Algorithm 2 as s' = M s + G xi with s = (x, z_1..z_N, n_1..n_N) and unit noises xi.
