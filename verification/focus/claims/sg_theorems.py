@@ -106,8 +106,10 @@ small = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))).but(name=f"{i.name}, 
 @ft.claim("thm4-small-step", on=small, needs=[*sg.theorem4, small_step], rejects=[wrong.tracking_reset, wrong.pushes_averaged],
           search=ft.Search((ft.Family("random clients at smaller steps", smaller_random, CORNERS),), tries=40),
           ends=ENDS | {"clients": (1, 64)},
-          reading="As thm4 with one step condition more; equal curvatures at the ends, quadratics only. No proof: the stored noises are "
-                  "correlated with the model, which they have moved, so that they do not average out of the descent as fresh ones do.")
+          reading="As thm4 with one step condition more; equal curvatures at the ends, quadratics only. No proof: the stored "
+                  "noises are "
+                  "correlated with the model, which they have moved, so that they do not average out of the descent as fresh "
+                  "ones do.")
 def thm4_small_step(i):
     r"""On quadratics, at the printed steps and $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1
     +\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
