@@ -2,11 +2,13 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.focus import exchangeable, sg
+from verification.focus import recorded, sg
 from verification.focus.bugs import structure as wrong
 from verification.focus.coded import centres, curvatures
+from verification.focus.crowd import Crowd, crowded
 from verification.focus.formulas import stochastic as f
 from verification.focus.instances import _REDRAWN, THREE, at_step, noisy, participation_list, st, theorem4_step
+from verification.focus.one_round import semidefinite
 
 
 def fourth(name, h, c, tau, law, share=1, sigma="1/2", **extra):
@@ -80,7 +82,7 @@ from_every_state = [
     for name, law in (("all of two", ft.Full()), ("one of two", ft.Uniform(1)))]
 
 
-MANY = fourth("64 equal clients, one a round, no noise", [1] * 64, [0] * 64, 1, ft.Uniform(1), sigma=0, crowd=122)
+MANY = fourth("64 equal clients, one a round, no noise", [1] * 64, [0] * 64, 1, ft.Uniform(1), sigma=0, rounds=122)
 
 
 @ft.claim("thm4", on=[MANY, *theorem4, *from_every_state], needs=sg.theorem4,
@@ -101,11 +103,17 @@ def thm4(i):
 small_step = ft.Hypothesis("smaller step", r"$18\eta LN^2\le q$", lambda i: (18 * i.eta * i.L * i.n**2, i.q), cap=1)
 small = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))).but(name=f"{i.name}, smaller step")
          for i in (*theorem4, from_every_state[0], MANY)]
+CROWDS = [fourth(f"{n} equal clients, {m} a round, tau={tau}", [1] * n, [0] * n, tau, ft.Uniform(m), x0=1, sigma=sigma,
+                 rounds=(1, 2, 3, 4, *later))
+          for n, m, tau, sigma, later in ((16, 1, 1, 1, (16, 64)), (64, 1, 1, "1/100", (64, 256)), (64, 32, 4, 1, (16, 64)),
+                                          (256, 1, 1, 1, ()), (1000, 1, 1, 1, ()))]
+crowds = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))) for i in CROWDS]
 
 
-@ft.claim("thm4-small-step", on=small, needs=[*sg.theorem4, small_step], rejects=[wrong.tracking_reset, wrong.pushes_averaged],
+@ft.claim("thm4-small-step", on=[*small, *crowds], needs=[*sg.theorem4, small_step],
+          rejects=[wrong.tracking_reset, wrong.pushes_averaged],
           search=ft.Search((ft.Family("random clients at smaller steps", smaller_random, CORNERS),), tries=40),
-          ends=ENDS | {"clients": (1, 64)},
+          ends=ENDS | {"clients": (1, 1000)},
           reading="As thm4 with one step condition more; equal curvatures at the ends, quadratics only. No proof: the stored "
                   "noises are "
                   "correlated with the model, which they have moved, so that they do not average out of the descent as fresh "
@@ -118,10 +126,8 @@ def thm4_small_step(i):
 
 def _theorem4(i):
     rate, weight, best = 1 - i.eta * i.mu * i.n / 2, 1 - 16 * i.eta * i.L ** 2 * i.n / i.mu, sg.minimiser(i)
-    if "crowd" in i.extra:  # second moments of equal clients, no noise
-        seen = exchangeable.path(i, i.crowd)
-        first, last = (seen[r][0] + weight * seen[r - 1][1] for r in (1, i.crowd))
-        return ft.at_most(last, ft.Terms(start=rate ** (i.crowd - 1) * first), f"R={i.crowd}, after a full gradient pass")
+    if crowded(i):
+        return _of_many(i, rate, weight)
     maps = f.round_maps(curvatures(i), i.eta, i.tau, participation_list(i))
     if i.extra.get("every_state"):
         return _from_every_state(i, maps, rate, weight)
@@ -134,6 +140,26 @@ def _theorem4(i):
     return (ft.equal(sg.errors(i, 5), error, "E|x - x*|^2: coded round and formula"),
             *(ft.at_most(gamma[R], rate ** (R - 1) * gamma[1] + floor4(i), f"R={R}") for R in (2, 3, 4)),
             ft.at_most(i.op.floor(), floor4(i), "R to infinity"))
+
+
+def _of_many(i, rate, weight):
+    """Gamma of many equal clients: after one full gradient pass where there is no noise, else one round without noise from
+    every state, and from the literal start with noise."""
+    s = Crowd(i)
+    if not i.sigma:
+        R, X = i.rounds, s.moments(s.warm[:, 0])
+        before, last = (s.round.after(X, r) for r in (R - 1, R))
+        A, B = s.within(s.A), s.within(s.B)
+        first = s.round.value(A, s.round.second(X)) + weight * s.round.value(B, X)
+        return ft.at_most(s.round.value(A, last) + weight * s.round.value(B, before), ft.Terms(start=rate ** (R - 1) * first),
+                          f"R={R}, after a full gradient pass")
+    ahead, spread, later = s.potential("A", weight)
+    path = recorded.Path(i)
+    seen = {r: path.at(r) for R in i.rounds for r in (R - 1, R)}
+    gamma = {R: seen[R][0] + weight * seen[R - 1][1] for R in i.rounds}
+    return (semidefinite(rate * (ahead + spread) - later, "one round without noise, every state:"),
+            *(ft.at_most(gamma[R], ft.Terms(start=rate ** (R - 1) * gamma[1], noise=floor4(i)), f"R={R}") for R in i.rounds[1:]),
+            ft.at_most(i.exchangeable.floor(), ft.Terms(noise=floor4(i)), "R to infinity"))
 
 
 def _e21():
