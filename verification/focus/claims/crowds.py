@@ -6,7 +6,10 @@ from verification.focus.claims.theorem1 import steps_sc
 from verification.focus.formulas import lemmas as f
 
 
-@ft.claim("thm1-rate-many-clients", on=[*steps.crowds("sc"), *steps.crowd("rates", *steps.CROWDS, h="8/9")],
+equal = [*steps.crowds("sc"), *(i.but(name=f"{i.name}, h=8/9") for i in steps.crowd("rates", *steps.CROWDS, h="8/9"))]
+
+
+@ft.claim("thm1-rate-many-clients", on=equal,
           needs=[steps.convex, steps.participation, steps_sc], rejects=[bugs.slow_server], bound=True,
           search=ft.Search((steps.equals("sc"), steps.equals("rates", units=False))), ends=steps.CROWDED,
           reading="Where the potentials of thm1-sc-corrected and thm1-pl-corrected no longer contract, the second moments of the "
