@@ -5,7 +5,6 @@ from verification.focus.bugs import theorem1 as bugs
 from verification.focus.claims.theorem1 import steps_sc
 from verification.focus.formulas import lemmas as f
 
-
 equal = [*steps.crowds("sc"), *(i.but(name=f"{i.name}, h=8/9") for i in steps.crowd("rates", *steps.CROWDS, h="8/9"))]
 
 
