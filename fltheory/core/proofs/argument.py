@@ -14,7 +14,7 @@ from fltheory.core.elements import Symbolic, _evaluate
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
 from fltheory.core.proofs.standard import STANDARD
-from fltheory.core.proofs.vectors import Vector, products, values
+from fltheory.core.proofs.vectors import Vector, products, values, written
 from fltheory.core.scalars import Field
 
 GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
@@ -320,7 +320,7 @@ class Proof:
         if not isinstance(name, str) or not name.strip() or name in self.facts:
             refuse("step", name, "has a name of its own", "Name every step differently.")
         expression = self._read(expression)
-        shown = f"{show(expression)} {'=' if equality else '>='} 0"
+        shown = f"{written(show(expression), self._vectors)} {'=' if equality else '>='} 0"
         self.steps.append(Step(name, rule, says, status, uses, detail, shown))
         return self._keep(Fact(name, expression, equality, opened))
 

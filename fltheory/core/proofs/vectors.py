@@ -1,6 +1,7 @@
 """Vectors of any dimension in a proof: linear combinations of free vectors, known by their inner products alone."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -53,4 +54,12 @@ def values(points) -> dict:
             for k, u in enumerate(names) for v in names[k:]}
 
 
-__all__ = ["Vector", "product", "products", "values"]
+def written(text, names) -> str:
+    """An expression as a reader writes it: <u, v> and |u|^2 for the symbols of inner products, powers with ^, no asterisks."""
+    for k, u in enumerate(names):
+        for v in names[k:]:
+            text = re.sub(rf"\b{product(u, v)}\b", f"|{u}|^2" if u == v else f"<{u}, {v}>", text)
+    return text.replace("**", "^").replace("*", " ")
+
+
+__all__ = ["Vector", "product", "products", "values", "written"]
