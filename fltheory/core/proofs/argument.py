@@ -6,7 +6,7 @@ are >= 0 in symbols that are >= 0. Squared norms of vectors of any dimension ent
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 
@@ -14,8 +14,8 @@ from fltheory.core.elements import Symbolic, _evaluate
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
 from fltheory.core.proofs.standard import STANDARD
-from fltheory.core.proofs.vectors import Vector, products, values, written
-from fltheory.core.scalars import Field
+from fltheory.core.proofs.symbols import Symbols
+from fltheory.core.proofs.vectors import Vector, values, written
 
 GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
 
@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass
-class Proof:
+class Proof(Symbols):
     """A proof in the making. positive: parameters > 0, which may stand below a fraction line; nonnegative, signed: further
     numbers; vectors: free vectors u, v with the numbers u_v for their inner products; all as names in one string.
 
@@ -60,13 +60,9 @@ class Proof:
     conclusions: tuple = ()
 
     def __post_init__(self):
-        self._vectors = self.vectors.split()
-        squares = [f"{v}_{v}" for v in self._vectors]
-        self._positive, self._signless = set(self.positive.split()), set(self.signed.split())
-        self._signless |= set(products(self._vectors)) - set(squares)
-        self.field = Field(" ".join([self.positive, self.nonnegative, self.signed, *products(self._vectors)]))
-        self._sparse, self._own = {}, {}   # facts read for numbers; hypotheses that lemmas bring along
-        self._symbols = dict(zip(self.field.names, self.field.symbols, strict=True))
+        self._declare()
+        self._sparse, self._own = {}, {}   # facts read for numbers; {lemma: hypotheses that it brings along}
+        self._within, self._counts = {}, {}   # index of a fact, number of terms of a sum
 
     # ---- what it speaks of --------------------------------------------------------------------------------
     def symbol(self, name):
@@ -83,13 +79,20 @@ class Proof:
         return value if isinstance(value, Symbolic) else self.field.scalar(value)
 
     # ---- what it rests on ---------------------------------------------------------------------------------
-    def given(self, name, expression, says="", equality=False) -> Fact:
-        """A hypothesis of the theorem: expression >= 0."""
-        return self._add(name, expression, GIVEN, says, equality=equality)
+    def given(self, name, expression, says="", equality=False, within=None) -> Fact:
+        """A hypothesis of the theorem: expression >= 0. within: an index, for what holds only while an induction over it lasts,
+        such as end - index - 1 >= 0; no conclusion may rest on it beyond."""
+        if within is not None:
+            self._within[name] = within
+        return self._add(name, expression, GIVEN, says, equality=equality, opened=frozenset({name} if within else ()))
 
     def define(self, name, expression, says="") -> Fact:
-        """What a symbol stands for, or an update of the algorithm: expression = 0."""
-        return self._add(name, expression, DEFINITION, says, equality=True)
+        """What a symbol stands for, or an update of the algorithm: expression = 0, which gives one symbol in terms of others.
+
+        A symbol is defined once and not through itself, so that definitions are no hypotheses."""
+        target = self._target(self._read(expression))
+        return self._add(name, expression, DEFINITION, says, equality=True, status=HOLDS if target else INCONCLUSIVE,
+                         detail="" if target else "it defines no symbol that is not defined yet")
 
     def standard(self, name, expression, cites, says="", equality=False) -> Fact:
         """A standard inequality or identity, written for this case: expression >= 0 (or = 0). cites: a name of
@@ -114,33 +117,48 @@ class Proof:
         Its hypotheses and definitions must be facts here, word for word, but for those of objects that this proof does not name
         (they are the other's own, and told); its positive and non-negative symbols must show their sign.
         """
+        strange = sorted(set(at) - set(other.field.names))
+        if strange:
+            refuse("lemma", strange, f"are none of the symbols {list(other.field.names)} of the other proof", "Correct the names.")
         known = {n: self._read(at[n]) if n in at else self._symbols.get(n) for n in other.field.names}
         target = other.conclusions[which]
         missing = sorted(n for n in other._used(target.expression) if known[n] is None)
         if missing:
             refuse("lemma", missing, f"stand in {name!r} and have no meaning here", "Give them as name=expression.")
-        have = {(f.expression, f.equality) for f in self.facts.values()}
+        have = {(f.expression, f.equality) for f in self.facts.values() if not f.open}
         ancestors = other.ancestors(target.name)
-        needed = [other.facts[s.name] for s in other.steps if s.rule in (GIVEN, DEFINITION) and s.name in ancestors]
+        needed = [other.facts[s.name] for s in other.steps
+                  if s.rule in (GIVEN, DEFINITION) and s.name in ancestors & set(other.facts) and s.name not in other._within]
         shared = [f for f in needed if all(known[n] is not None for n in other._used(f.expression))]
         unmet = [f.name for f in shared if (self._from(f, known), f.equality) not in have
                  and not (not f.equality and self.sign(self._from(f, known)))]
         signed = set().union(*(other._used(f.expression) for f in [target, *shared])) - other._signless
         unmet += [f"sign of {n}" for n in sorted(signed) if not self.sign(known[n], strict=n in other._positive)]
-        hypotheses = {s.name for s in other.steps if s.rule == GIVEN}
-        own = [f.name for f in needed if f not in shared and f.name in hypotheses]
-        self._own[name] = list(dict.fromkeys(own + [h for s in other._own if s in ancestors for h in other._own[s]]))
-        used = tuple(f.name for f in self.facts.values()
-                     if (f.expression, f.equality) in {(self._from(g, known), g.equality) for g in shared})
+        cited = set().union(*(other._used(other.facts[s.name].expression) for s in other.steps
+                              if s.rule in STANDARD and s.name in ancestors)) & set(at)
+        unmet += [f"{n}, which a cited inequality speaks of" for n in sorted(cited) if known[n] not in self.field.symbols]
+        aside = {f.name for f in needed if f not in shared}
+        own = {s.name: s for s in other.steps if s.rule == GIVEN and s.name in aside}
+        self._own[name] = own | {h: s for at in other._own if at in ancestors for h, s in other._own[at].items()}
+        brought = [replace(s, name=f"{name}: {h}") for h, s in self._own[name].items()]   # hypotheses on what is not named here
+        self.steps += brought
+        for factor in other._cleared:   # a lemma that does not hold here is INCONCLUSIVE, whatever it divides by
+            if all(known[n] is not None for n in other._used(factor)):
+                self._clear(self._in(factor, known))
+        used = tuple(f.name for f in self.facts.values() if not f.open
+                     and (f.expression, f.equality) in {(self._from(g, known), g.equality) for g in shared})
         return self._add(name, self._from(target, known), "lemma",
                          f"{target.name}; it supposes: {', '.join(self._own[name]) or 'no more'}",
-                         used, INCONCLUSIVE if unmet else other.status,
+                         (*used, *(s.name for s in brought)), INCONCLUSIVE if unmet else other.status,
                          f"not among the facts here: {', '.join(unmet)}" if unmet else "", target.equality)
 
     def _from(self, fact, known):
         """The expression of another proof's fact in the symbols of this one."""
+        return self._in(fact.expression, known)
+
+    def _in(self, expression, known):
         values = [self._read(0) if v is None else v for v in known.values()]
-        top, bottom = (_evaluate(part, values) for part in fact.expression.terms())
+        top, bottom = (_evaluate(part, values) for part in expression.terms())
         return self._read(top) / self._read(bottom)
 
     # ---- what follows ------------------------------------------------------------------------------------
@@ -169,14 +187,16 @@ class Proof:
         least, faults = self._read(least), []
         if not self.sign(least) or least == 0 or self._used(least) - self._positive:
             faults.append(f"{show(least)} is not seen to be positive")
+        elif not factor.open:
+            self._clear(factor.expression + least)
         if whole.expression != (factor.expression + least) * self._read(expression):
             faults.append("the product is another one")
         return self._derived(name, expression, "division by a positive factor", says, [whole, factor], faults)
 
     def expect(self, name, fact, becomes, fixed="", says="") -> Fact:
-        """The expectation of a fact that is affine in random numbers. becomes: {random symbol: symbol or expression of its
-        expectation}; every other symbol is a parameter > 0 or listed as fixed."""
-        faults = self._affine(fact, set(becomes), fixed.split())
+        """The expectation of a fact that is affine in random numbers. becomes: {random symbol: symbol of its expectation}; every
+        other symbol is a parameter > 0 or listed as fixed."""
+        faults = self._affine(fact, set(becomes), fixed.split()) + self._renamed(becomes)
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
         return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
 
@@ -184,28 +204,52 @@ class Proof:
         """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol:
         symbol of the sum}; count: their number, or in a weighted sum the sum of the weights >= 0, which multiplies what is common.
         """
-        faults = self._affine(fact, set(becomes), fixed.split())
+        faults = self._affine(fact, set(becomes), fixed.split()) + self._renamed(becomes)
         common = fact.expression.substitute(**dict.fromkeys(becomes, self._read(0)))
+        if not self.sign(self._named(count)) or (self._named(count) == 0 and common != 0):
+            faults.append(f"{count} is not seen to be a number of terms")
+        for target in becomes.values():
+            if self._counts.setdefault(target, self._named(count)) != self._named(count):
+                faults.append(f"{target} is another sum, of {show(self._counts[target])} terms")
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
         return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults,
                              fact.equality)
 
-    def induct(self, name, hypothesis, step, start, advance, end, says="") -> Fact:
-        """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}; the
-        hypothesis at the start shows its sign, and `step` is the hypothesis advanced."""
-        at = {key: {k: self._named(v) for k, v in values.items()} for key, values in
-              (("start", start), ("advance", advance), ("end", end))}
-        faults = []
-        if not self.sign(hypothesis.expression.substitute(**at["start"])):
+    def induct(self, name, hypothesis, step, start, advance, end, says="", keeps=None) -> Fact:
+        """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}, with the same
+        symbols; the hypothesis at the start shows its sign, and `step` is the hypothesis advanced.
+
+        Values keep the sign declared of their symbol. An index, which advances by 1, may end anywhere; another symbol ends as a new
+        symbol. keeps: {symbol: product of facts and multipliers} for next values that do not show their sign. Facts `within` an
+        index are discharged where it ends above them.
+        """
+        at = [{k: self._named(v) for k, v in values.items()} for values in (start, advance, end)]
+        faults, uses = [], [step, hypothesis]
+        if not set(start) == set(advance) == set(end) or not start:
+            refuse("induction", [sorted(v) for v in (start, advance, end)], "start, advance and end speak of the same symbols",
+                   "Leave out of all three what does not change.")
+        seen = set().union(*(self._used(f.expression) for f in self.facts.values()))
+        for k in start:
+            index = at[1][k] - self.symbol(k) == 1
+            if not index and (not isinstance(end[k], str) or end[k] in seen):
+                faults.append(f"{k} ends at {end[k]}, which is no new symbol")
+            kept = self._product(keeps[k], uses, faults) if k in (keeps or {}) else None
+            signed = (k in self._signless or v[k] == kept or self.sign(v[k], strict=k in self._positive) for v in at)
+            if not all(signed):
+                faults.append(f"a value of {k} does not show the sign that {k} has")
+        if not self.sign(hypothesis.expression.substitute(**at[0])):
             faults.append("the start does not show its sign")
-        if step.expression != hypothesis.expression.substitute(**at["advance"]):
+        if step.expression != hypothesis.expression.substitute(**at[1]):
             faults.append("the step proves another statement than the next one")
-        others = (step.open | {hypothesis.name}) - {hypothesis.name}
-        return self._derived(name, hypothesis.expression.substitute(**at["end"]), "induction", says, [step, hypothesis], faults,
-                             opened=others)
+        inside = {f.name for f in self.facts.values() if f.name in self._within and (k := self._within[f.name]) in end
+                  and f.expression == at[2][k] - self.symbol(k) - 1}
+        others = step.open - {hypothesis.name} - inside
+        return self._derived(name, hypothesis.expression.substitute(**at[2]), "induction",
+                             says or "from " + ", ".join(f"{k} = {v}" for k, v in start.items()), uses, faults, opened=others)
 
     def conclude(self, *facts) -> Proof:
         """What was to be shown. Raises BadInput where an induction hypothesis was never discharged or a step is of no use."""
+        self._mine(facts)
         for fact in facts:
             if fact.open:
                 refuse("conclusion", fact.name, f"still rests on {sorted(fact.open)}", "Discharge it with `induct`.")
@@ -252,36 +296,22 @@ class Proof:
         return self._sparse[fact.name]
 
     # ---- how it is checked --------------------------------------------------------------------------------
-    def sign(self, expression, strict=False) -> bool:
-        """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the fraction
-        line positive symbols alone. strict: that it is > 0, by a term in positive symbols alone."""
-        top, bottom = self._read(expression).terms()
-        signs = self._below(bottom)
-        if not signs:
-            return False
-        odd = [n for powers, _ in top for n, k in zip(self.field.names, powers, strict=True) if k % 2 and n in self._signless]
-        shown = not odd and all((c > 0) is (True in signs) for _, c in top)
-        return shown and (not strict or any(set(self._at(powers)) <= self._positive for powers, _ in top))
-
-    def _below(self, bottom) -> set:
-        """{whether a denominator is positive}, of positive symbols and coefficients of one sign alone; else empty."""
-        signs = {c > 0 for _, c in bottom}
-        named = {n for powers, _ in bottom for n in self._at(powers)}
-        return signs if len(signs) == 1 and named <= self._positive else set()
-
-    def _at(self, powers, repeated=False):
-        return [n for n, k in zip(self.field.names, powers, strict=True) for _ in range(k if repeated else bool(k))]
-
-    def _used(self, expression) -> set:
-        return {n for part in expression.terms() for powers, _ in part for n in self._at(powers)}
 
     def _named(self, value):
         return self.symbol(value) if isinstance(value, str) else self._read(value)
 
+    def _renamed(self, becomes):
+        """Faults of a map to symbols of means or sums: they are different symbols, and signless where what they stand for is."""
+        values = list(becomes.values())
+        if len(set(map(str, values))) < len(values) or any(not isinstance(v, str) for v in values):
+            return [f"{values} are not different symbols"]
+        return [f"{v} has a sign, which {k} does not have" for k, v in becomes.items()
+                if self._symbols.get(k) is not None and k in self._signless and v not in self._signless]
+
     def _product(self, product, uses, faults):
         parts = product if isinstance(product, tuple) else (product,)
         facts = [p for p in parts if isinstance(p, Fact)]
-        if not facts or any(f is not self.facts.get(f.name) for f in facts):
+        if not facts:
             refuse("product", product, "holds no fact of this proof", "Multiply facts that were returned by its steps.")
         uses += facts
         factor = self._read(1)
@@ -312,6 +342,7 @@ class Proof:
         return faults
 
     def _derived(self, name, expression, rule, says, uses, faults, equality=False, opened=None):
+        self._mine(uses)
         opened = frozenset().union(*(f.open for f in uses)) if opened is None else frozenset(opened)
         return self._add(name, expression, rule, says, tuple(dict.fromkeys(f.name for f in uses)),
                          INCONCLUSIVE if faults else HOLDS, "; ".join(faults), equality, opened)
@@ -320,9 +351,16 @@ class Proof:
         if not isinstance(name, str) or not name.strip() or name in self.facts:
             refuse("step", name, "has a name of its own", "Name every step differently.")
         expression = self._read(expression)
+        if not self._below(expression.terms()[1]):
+            refuse("step", name, "divides by what may be 0 or negative", "Divide by products of positive symbols, or use `cancel`.")
         shown = f"{written(show(expression), self._vectors)} {'=' if equality else '>='} 0"
         self.steps.append(Step(name, rule, says, status, uses, detail, shown))
         return self._keep(Fact(name, expression, equality, opened))
+
+    def _mine(self, facts):
+        for f in facts:
+            if f is not self.facts.get(f.name):
+                refuse("fact", f.name, "holds no fact of this proof", "Use facts that were returned by its steps.")
 
     def _keep(self, fact):
         self.facts[fact.name] = fact

@@ -237,11 +237,12 @@ def word_of(claim, instances, found, over=(), proved=False) -> str:
     """The word that a claim's instances, what its search found (None without one), certified settings and a pencil proof amount
     to."""
     word = _word(claim, instances, found)
-    if proved and word in (ev.SUPPORTED, ev.CERTIFIED):
+    statuses = {v.status for v in over}
+    settled = not statuses & {ev.ERROR, ev.SKIPPED, ev.FALSIFIED}   # a proof never hides that a certified setting failed
+    if proved and settled and word in (ev.SUPPORTED, ev.CERTIFIED):
         return ev.PROVED
     if not over or word not in (ev.SUPPORTED, ev.SKIPPED, ev.CERTIFIED, ev.PROVED):
         return word
-    statuses = {v.status for v in over}
     if ev.ERROR in statuses or ev.SKIPPED in statuses:
         return ev.ERROR if ev.ERROR in statuses else ev.SKIPPED
     if word == ev.SKIPPED:

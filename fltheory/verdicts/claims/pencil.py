@@ -34,7 +34,8 @@ def _try(proof, numbers, points, name, least, tried):
     for fact, value in proof.tested(numbers, points):
         worst = -abs(value) if fact.equality else value
         tried[fact.name] = tried.get(fact.name, 0) + 1
-        if worst < least.get(fact.name, (float("inf"),))[0]:
+        before = least.get(fact.name, (float("inf"),))[0]
+        if (_negative(worst), -worst) > (_negative(before), -before):   # an exact failure counts before a larger rounding error
             least[fact.name] = (worst, name)
 
 

@@ -77,12 +77,12 @@ def test_an_expectation_is_taken_of_what_is_affine_only():
 
 def growing(rate):
     """A number that starts at most at 1 and is at most doubled in each round."""
-    p = Proof("z", "x x1 Z end")
+    p = Proof("z Z", "x x1 end")
     z, x, x1 = p("z x x1")
     doubled = p.given("round", 2 * x - x1)
     now = p.suppose("now", z - x)
     then = p.follows("then", rate * z - x1, (2, now), doubled)
-    return p, p.induct("end", now, then, {"z": 1, "x": 0}, {"z": 2 * z, "x": "x1"}, {"z": "Z", "x": "end"})
+    return p, p.induct("end", now, then, {"z": 1, "x": 0}, {"z": 2 * z, "x": x1}, {"z": "Z", "x": "end"})
 
 
 def test_induction_discharges_its_hypothesis_and_must_prove_the_next_statement():
@@ -134,3 +134,115 @@ def test_a_wrong_inequality_is_seen_on_numbers():
     wrong = p.standard("wrong", u.square - (u + v).square, "triangle inequality")
     assert [value for _, value in p.tested({"a": 1}, {"u": [1, 0], "v": [1, 0]})] == [-3]
     assert wrong.name == "wrong"
+
+
+def leaks():
+    """Ways to smuggle in what was not shown, by what they abuse: each returns a proof, or is refused."""
+    def start_of_a_constant():
+        p = Proof("", "", "x")
+        held = p.suppose("held", p("x"))
+        return p, p.induct("end", held, p.follows("step", p("x"), held), {"x": 0}, {}, {})
+
+    def another_constant():
+        p = Proof("", "b d d1 D")
+        b, d, d1 = p("b d d1")
+        bound, held = p.given("bound", b - d1), p.suppose("held", b - d)
+        step = p.follows("step", b - d1, bound)
+        return p, p.induct("end", held, step, {"d": 0, "b": b}, {"d": "d1", "b": b}, {"d": "D", "b": 0})
+
+    def a_sign_that_is_lost():
+        p = Proof("", "z", "a A")
+        a, z = p("a z")
+        held = p.suppose("held", a)
+        step = p.follows("step", a + z, held)
+        return p, p.induct("end", held, step, {"a": 0, "z": 1}, {"a": a + z, "z": z - 1}, {"a": "A", "z": "z"})
+
+    def an_index_below_0():
+        p = Proof("", "t", "x")
+        held = p.suppose("held", p("t"))
+        return p, p.induct("end", held, p.follows("step", p("t") + 1, held), {"t": 0}, {"t": p("t") + 1}, {"t": "x"})
+
+    def a_negative_number_of_terms():
+        p = Proof("x")
+        return p, p.total("sum", p.follows("sign", p("x")), {}, -1)
+
+    def an_empty_sum():
+        p = Proof("", "b d S")
+        return p, p.total("sum", p.given("bound", p("b") - p("d")), {"d": "S"}, 0, "b")
+
+    def two_means_in_one():
+        p = Proof("", "a b E")
+        return p, p.expect("mean", p.given("apart", p("a") - p("b") - 1), {"a": "E", "b": "E"})
+
+    def a_mean_at_will():
+        p = Proof("x", "d")
+        return p, p.expect("mean", p.follows("sign", p("d")), {"d": -p("x")})
+
+    def a_sign_for_a_mean():
+        p = Proof("", "E", "d")
+        return p, p.expect("mean", p.given("fact", 1 - p("d")), {"d": "E"})
+
+    def an_open_hypothesis():
+        other = Proof("", "", "x")
+        other.conclude(other.follows("turned", -other("x"), other.given("negative", -other("x"))))
+        p = Proof("", "", "x")
+        p.suppose("held", -p("x"))
+        return p, p.lemma("lemma", other)
+
+    def contradicting_definitions():
+        p = Proof("x", "", "y")
+        p.define("first", p("y") - p("x"))
+        return p, p.define("second", p("y") + p("x"))
+
+    def a_cited_constant():
+        other = Proof("L", "gap", "", "g")
+        L, gap, g = other("L gap g")
+        other.conclude(other.standard("smooth", 2 * L * gap - g.square, "gradient below the gap"))
+        p = Proof("L", "gap", "", "g")
+        return p, p.lemma("lemma", other, L=p("L") / 1000)
+
+    def a_pole():
+        p = Proof("", "", "x")
+        return p, p.square("square", 1 / p("x"))
+
+    def a_fact_of_another_proof():
+        other, p = Proof("x"), Proof("x")
+        return p, p.expect("mean", other.informal("wrong", -other("x"), ""), {})
+
+    def a_misspelt_symbol():
+        other, p = Proof("a"), Proof("a")
+        other.conclude(other.follows("sign", other("a")))
+        return p, p.lemma("lemma", other, aa=p("a"))
+
+    return list(locals().values())
+
+
+@pytest.mark.parametrize("leak", leaks(), ids=lambda f: f.__name__)
+def test_nothing_is_smuggled_in(leak):
+    try:
+        p, _ = leak()
+    except BadInput:
+        return
+    assert p.steps[-1].status == "INCONCLUSIVE"
+
+
+def test_a_fact_within_an_induction_does_not_leave_it():
+    p = Proof("", "T t d d1 D")
+    T, t, d, d1 = p("T t d d1")
+    inside = p.given("index", T - t - 1, within="t")
+    with pytest.raises(BadInput, match="still rests on"):
+        p.conclude(p.follows("several", T - 1, inside))
+    p = Proof("", "T t d d1 D")
+    T, t, d, d1 = p("T t d d1")
+    inside = p.given("index", T - t - 1, within="t")
+    grows, held = p.given("grows", T * (d + 1) - T * d1), p.suppose("held", T * (t - d))
+    step = p.follows("step", T * (t + 1 - d1), held, grows, (0, inside))
+    assert p.conclude(p.induct("end", held, step, {"t": 0, "d": 0}, {"t": t + 1, "d": d1}, {"t": "T", "d": "D"})).status == "HOLDS"
+
+
+def test_a_lemma_shows_the_hypotheses_on_what_is_its_own():
+    other = Proof("x", "y")
+    other.conclude(other.follows("turned", -other("x"), other.given("small", -other("x") - other("y"))))
+    p = Proof("x")
+    p.conclude(p.lemma("lemma", other))
+    assert next((s.name, s.rule, s.shown) for s in p.steps) == ("lemma: small", "hypothesis", "-x - y >= 0")

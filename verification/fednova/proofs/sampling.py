@@ -20,7 +20,7 @@ DOMAIN = ("every number of smooth clients, convex or not, and of draws, in every
 
 def lemma5():
     """Lemma 5 with beta^2 - 1, and as printed."""
-    p = ft.Proof("q", "beta2 kappa2 y2 Ey J SZ Ee Ec v2 V SG", "", "G g e c")
+    p = ft.Proof("q", "beta2 kappa2 y2 Ey J SZ Ee Ec v2 V SG", "mean", "G g e c")
     q, beta2, kappa2, G, g, e, mean = p("q beta2 kappa2 G g e c")
     norm = p.define("sampled mean", p("y2") - (e + mean + G).square, "y = e + c + G, y2 = |y|^2")
     apart = [p.square(f"apart {k}", v) for k, v in enumerate((e - mean, e - G, mean - G))]
@@ -29,7 +29,9 @@ def lemma5():
     jensen = p.standard("mean of the draws", p("J") - e.square, "Jensen", "J = (1/q) sum_j |z - grad F_l|^2")
     drift = p.expect("deviation of the draws", jensen, {"J": "SZ", "e_e": "Ee"}, says="a draw is client i with probability p_i")
     own = p.define("spread of one client", p("v2") - (g - G).square, "v2 = |grad F_i - grad F|^2, g = grad F_i, G = grad F")
-    spread = p.total("spread", own, {"v2": "V", "g_g": "SG", "G_g": "G_G"}, 1, "G_G", "weights p_i; sum_i p_i grad F_i = grad F")
+    centred = p.given("mean of the gradients", p("mean") - G.square, "sum_i p_i <G, grad F_i> = |G|^2", equality=True)
+    summed = p.total("spread about the mean", own, {"v2": "V", "g_g": "SG", "G_g": "mean"}, 1, "G_G", "weights p_i")
+    spread = p.follows("spread", p("V") - p("SG") + G.square, summed, (-2, centred), equality=True)
     sum_ = p.standard("gradients of the draws", p("V") / q - p("Ec"), "variance of a sum", "independent draws")
     similar = p.given("Assumption 3", beta2 * G.square + kappa2 - p("SG"), "sum_i p_i |grad F_i|^2 <= beta^2 |grad F|^2 + kappa^2")
 
@@ -90,7 +92,7 @@ def norms():
     a, s1, s2, n, nn = p("a s1 s2 n nn")
     now = p.suppose("first entries", s1**2 - s2, "s1, s2: sums of the first entries and of their squares")
     then = p.follows("one entry more", (s1 + a) ** 2 - s2 - a**2, now)
-    whole = p.induct("all entries", now, then, {"s1": 0, "s2": 0}, {"s1": s1 + a, "s2": s2 + a**2}, {"s1": n, "s2": nn})
+    whole = p.induct("all entries", now, then, {"s1": 0, "s2": 0}, {"s1": s1 + a, "s2": s2 + a**2}, {"s1": "n", "s2": "nn"})
     ratio = p.define("ratio", p("rho") - nn / n**2, "rho = |a|_2^2 / |a|_1^2")
     return p.conclude(p.follows("(180)", 1 - p("rho"), (1 / n**2, whole), (-1, ratio)))
 

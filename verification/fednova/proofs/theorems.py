@@ -39,11 +39,13 @@ def theorem1(printed=False):
 
 def theorem2():
     """Lemma 3 and Theorem 2, with the error of Theorem 1 as corrected (constants Bx, Cx) and as printed where b^(k) <= a."""
-    p = ft.Proof(CONSTANTS, "sigma2 kappa2 A B C Bx Cx gap S chi2 SG Q q2 f2 Ef2 Gt SF", "", "g G E")
+    p = ft.Proof(CONSTANTS, "sigma2 kappa2 A B C Bx Cx gap S chi2 SG Q q2 f2 Ef2 Gt SF", "mean", "g G E")
     L, eta, tau_eff, beta2, m, T, sigma2, kappa2, A, gap, chi2 = p("L eta tau_eff beta2 m T sigma2 kappa2 A gap chi2")
     g, G, E, SG, Q = p("g G E SG Q")
     one = p.define("spread of one client", p("q2") - (g - G).square, "q2 = |grad F_i - grad F~|^2, g = grad F_i, G = grad F~")
-    spread = p.total("spread", one, {"q2": "Q", "g_g": "SG", "G_g": "G_G"}, 1, "G_G", "weights w_i; sum_i w_i grad F_i = grad F~")
+    centred = p.given("mean of the gradients", p("mean") - G.square, "sum_i w_i <G, grad F_i> = |G|^2", equality=True)
+    summed = p.total("spread about the mean", one, {"q2": "Q", "g_g": "SG", "G_g": "mean"}, 1, "G_G", "weights w_i")
+    spread = p.follows("spread", Q - SG + G.square, summed, (-2, centred), equality=True)
     cauchy = p.standard("mismatch", chi2 * Q - E.square, "Cauchy-Schwarz",
                         "E = grad F - grad F~ = sum_i (p_i - w_i) (grad F_i - grad F~)")
     similar = p.given("Assumption 3", beta2 * G.square + kappa2 - SG, "sum_i w_i |grad F_i|^2 <= beta^2 |grad F~|^2 + kappa^2")

@@ -16,7 +16,7 @@ def drift(most):
     L, eta, T, t, d, d1, b, D, v, w = p("L eta T t d d1 b D v w")
     k = L * eta
     cap = p.given("local steps", 1 - most * k * T, f"eta <= 1/({most} L (tau - 1))")
-    inside = p.given("index", T - t - 1, "t <= tau - 2")
+    inside = p.given("index", T - t - 1, "t <= tau - 2", within="t")
     near = p.standard("distance to the stored point", d + b - w, "triangle inequality", "w = |u_t - z|, d = |u_t - x|, b = |x - z|")
     change = p.given("change of the gradient", L * w - v, "v = |grad f(u_t) - grad f(z)|, Lipschitz gradients")
     move = p.standard("one move", d + eta * v - d1, "triangle inequality", "u_{t+1} = u_t - eta (grad f(u_t) - grad f(z))")
@@ -35,7 +35,7 @@ def drift_half():
     L, eta, T, t, d, d1, b, D, v, w = p("L eta T t d d1 b D v w")
     k = L * eta
     cap = p.given("local steps", 1 - 2 * k * T, "eta <= 1/(2L (tau - 1))")
-    inside = p.given("index", T - t - 1, "t <= tau - 2")
+    inside = p.given("index", T - t - 1, "t <= tau - 2", within="t")
     near = p.standard("distance to the stored point", d + b - w, "triangle inequality", "w = |u_t - z|, d = |u_t - x|, b = |x - z|")
     change = p.given("change of the gradient", L * w - v, "v = |grad f(u_t) - grad f(z)|, Lipschitz gradients")
     move = p.standard("one move", d + eta * v - d1, "triangle inequality", "u_{t+1} = u_t - eta (grad f(u_t) - grad f(z))")

@@ -22,7 +22,7 @@ def lemma2():
     L, eta, T, t, k, R, R0, R1, v, w, sigma, delta2 = p("L eta T t k R R0 R1 v w sigma delta2")
     cap = p.given("local steps", 1 - 4 * L * eta * T, "eta <= 1/(4L (tau - 1))")
     within = p.given("inside the round", T - k, "k <= tau - 1")
-    inside = p.given("index", k - t - 1, "t < k")
+    inside = p.given("index", k - t - 1, "t < k", within="t")
     nearest = p.standard("centred gradients", w - v, "mean as nearest point",
                          "v, w: norms of grad f_i(x_i) less their mean, less grad F(xbar)")
     split = p.standard("gradients", L * R0 + sigma - w, "triangle inequality",
@@ -104,7 +104,7 @@ def theorem3():
     held = p.suppose("after k steps", z * A0 + floor - p("EA"))
     then = p.follows("after k + 1 steps", rate * z * A0 + floor - p("EA1"), mean, (held, left))
     end = p.induct("after all steps", held, then, {"z": 1, "EA": "A0"}, {"z": rate * z, "EA": "EA1"}, {"z": "Z", "EA": "last"},
-                   "Z = (1 - eta mu/2)^K tends to 0")
+                   "Z = (1 - eta mu/2)^K tends to 0", keeps={"z": (left, z)})
     return p.conclude(end)
 
 

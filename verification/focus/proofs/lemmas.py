@@ -9,7 +9,7 @@ EVERY = ("every state, all functions with L-Lipschitz gradients under the hypoth
 
 def lemma3():
     """Lemma 3 as corrected: eta <= 1/mu, eta <= 1/(3L(tau-1)), F mu-strongly convex."""
-    p = ft.Proof("L eta N q mu", f"{CLIENT} gap A EA1 V", "A1", "x g e")
+    p = ft.Proof("L eta N q mu", f"{CLIENT} gap A A1 EA1 V", "", "x g e")
     L, eta, N, mu, B, S, V, gap, A, A1, x, g, e = p("L eta N mu B S V gap A A1 x g e")
     below = p.given("step below 1/mu", 1 - eta * mu)
     several = p.given("clients", N - 1)

@@ -7,7 +7,7 @@ from verification.focus.proofs.lemmas import descent, lemma3, lemma4
 
 def theorem1():
     """Theorem 1, strongly convex: the steps of Lemmas 3 and 4 and of (110) as corrected, and eta <= q/(18 L N^2)."""
-    p = ft.Proof("L eta N q mu", "T A EA A1 EA1 B EB B0 EB0 gap Egap G EG Psi Psi_1 Psi_next z Z")
+    p = ft.Proof("L eta N q mu", "T A EA A1 EA1 B EB B0 EB0 gap Egap G EG Psi Psi_1 Psi_next Psi_R z Z V_R B_R")
     L, eta, N, q, mu, T, EA, EA1, EB, EB0, Egap, EG, B = p("L eta N q mu T EA EA1 EB EB0 Egap EG B")
     k = L * eta
     p.given("step below 1/mu", 1 - eta * mu)
@@ -32,22 +32,23 @@ def theorem1():
     left = p.follows("the rate is not negative", rate, (ft.fraction("1/3"), weighted), (ft.fraction("1/3"), share),
                      (q / 3, several))
     weighs = p.follows("nor the weight", weight, (ft.fraction("1/3"), weighted), (ft.fraction("1/3"), share), (q / 3, several))
-    return p.conclude(rounds(p, one, left, rate, now, later, p("EA1"), (p("EB"), weighs)), one)
+    return p.conclude(rounds(p, one, left, rate, now, later, weight, weighs), one)
 
 
-def rounds(p, one, left, rate, now, later, ahead, *rest):
-    """ahead <= rate^{R-1} Psi_1 where later = ahead + rest: by induction from E Psi_{r+1} <= rate E Psi_r."""
-    Psi, Psi_1, next_, z, Z = p("Psi Psi_1 Psi_next z Z")
+def rounds(p, one, left, rate, now, later, weight, weighs):
+    """V_R <= rate^{R-1} Psi_1 where Psi = V + weight B, by induction from E Psi_{r+1} <= rate E Psi_r."""
+    Psi, Psi_1, next_, Psi_R, z, Z = p("Psi Psi_1 Psi_next Psi_R z Z")
     here = p.define("potential", Psi - now)
     there = p.define("potential after the round", next_ - later)
     held = p.suppose("after r rounds", z * Psi_1 - Psi)
     then = p.follows("after r + 1 rounds", rate * z * Psi_1 - next_, one, (held, left), (rate, here), (-1, there))
     end = p.induct("after all rounds", held, then, {"z": 1, "Psi": "Psi_1"}, {"z": rate * z, "Psi": "Psi_next"},
-                   {"z": Z, "Psi": "Psi_next"}, "Z is the rate to the number of rounds since Psi_1")
-    return p.follows("after R rounds", Z * Psi_1 - ahead, end, (1, there), *rest)
+                   {"z": "Z", "Psi": "Psi_R"}, "Z is the rate to the number of rounds since Psi_1", keeps={"z": (left, z)})
+    last = p.define("potential at the end", Psi_R - p("V_R") - weight * p("B_R"), "V_R, B_R: both parts after R rounds")
+    return p.follows("after R rounds", Z * Psi_1 - p("V_R"), end, last, (p("B_R"), weighs))
 
 
-PARTS = f"{CLIENT} C2 B1 EB1 V F EF1 G"
+PARTS = f"{CLIENT} C2 B1 EB1 V F F1 EF1 G"
 
 
 def one_round(p, cap, C, step, short):
@@ -82,7 +83,7 @@ def q_below_1(p):
 
 def rate():
     """E Phi' <= (1 - eta beta N) Phi for Phi = F - F* + 2 eta L^2/q B: eta <= q/(5LN), eta <= 1/(3L(tau-1)), the PL condition."""
-    p = ft.Proof("L eta N q beta", f"{PARTS} EG Psi Psi_1 Psi_next z Z EB EF EB2 EF2", "F1", "a g e")
+    p = ft.Proof("L eta N q beta", f"{PARTS} EG Psi Psi_1 Psi_next Psi_R z Z V_R B_R EB EF EB2 EF2", "", "a g e")
     L, eta, N, q, beta, B, F, EF1, EB1, G, EF, EB, EF2, EB2 = p("L eta N q beta B F EF1 EB1 G EF EB EF2 EB2")
     short = q_below_1(p)
     step = p.given("step", q - 5 * L * eta * N, "eta <= q/(5 L N)")
@@ -94,12 +95,12 @@ def rate():
                     (w * eta * N * B, curved), (w * B / 5, step))
     total = p.expect("in the mean", one, {"F": "EF", "B": "EB", "EF1": "EF2", "EB1": "EB2"}, says="tower property")
     left = p.follows("the rate is not negative", share, (eta * N, curved), (ft.fraction("1/5"), step), (ft.fraction("1/5"), short))
-    return p.conclude(rounds(p, total, left, share, EF + w * EB, EF2 + w * EB2, EF2), one)
+    return p.conclude(rounds(p, total, left, share, EF + w * EB, EF2 + w * EB2, w, p.follows("the weight is not negative", w)), one)
 
 
 def nonconvex():
     """(25) with 2 in place of 8, from B_0 = 0, at the printed steps."""
-    p = ft.Proof("L eta N q", f"{PARTS} F0 EF EB EF2 EB2 EG sumG totalG endF endB", "F1", "a g e")
+    p = ft.Proof("L eta N q", f"{PARTS} F0 EF EB EF2 EB2 EG sumG totalG endF endB", "", "a g e")
     L, eta, N, q, B, F, EF1, EB1, G, EF, EB, EG, EF2, EB2, sumG = p("L eta N q B F EF1 EB1 G EF EB EG EF2 EB2 sumG")
     k, w, F0 = L * eta, f.weight_of_the_rate(eta, L, q), p("F0")
     short = q_below_1(p)
