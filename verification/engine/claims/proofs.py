@@ -30,7 +30,7 @@ def proof_inequality(i):
 @ft.claim("proof-induction", on=GROWTH, domain=LISTED, rejects=these("induction-step-unchecked"))
 def proof_induction(i):
     """From x' <= 2x the bound z >= x is kept by z' = 2z; a step that proves the bound for another z' is refused."""
-    p = ft.Proof("z", "x x1 Z end")
+    p = ft.Proof("z Z", "x x1 end")
     z, x, x1 = p("z x x1")
     now = p.suppose("now", z - x)
     then = p.follows("then", 2 * z - x1, (2, now), p.given("round", 2 * x - x1))
