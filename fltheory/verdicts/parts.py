@@ -63,6 +63,7 @@ class ProofStep(Record):
     uses: list = field(default_factory=list)
     tested: Count = 0
     detail: str = ""
+    concludes: Known = False
 
 
 @dataclass

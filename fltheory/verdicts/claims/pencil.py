@@ -27,7 +27,8 @@ def decided(claim, instances) -> list[ProofStep]:
         for numbers, points in claim.meaning(instance):
             for proof, at in zip(proofs, seen, strict=True):
                 _try(proof, numbers, points, instance.name, *at)
-    return [_told(s, *at) for proof, at in zip(proofs, seen, strict=True) for s in proof.steps]
+    return [_told(s, *at, s.name in {c.name for c in proof.conclusions})
+            for proof, at in zip(proofs, seen, strict=True) for s in proof.steps]
 
 
 def _try(proof, numbers, points, name, least, tried):
@@ -39,11 +40,11 @@ def _try(proof, numbers, points, name, least, tried):
             least[fact.name] = (worst, name)
 
 
-def _told(s, least, tried) -> ProofStep:
+def _told(s, least, tried, concludes) -> ProofStep:
     status, detail = s.status, s.detail
     if s.name in least and _negative(*least[s.name][:1]):
         status, detail = FALSIFIED, f"{show(least[s.name][0])} on {least[s.name][1]}"
-    return ProofStep(s.name, s.rule, s.says, s.shown, status, list(s.uses), tried.get(s.name, 0), detail)
+    return ProofStep(s.name, s.rule, s.says, s.shown, status, list(s.uses), tried.get(s.name, 0), detail, concludes)
 
 
 def _negative(value) -> bool:

@@ -155,7 +155,7 @@ def _mutants(claim) -> str:
 def _proof(steps) -> str:
     """The proof line by line: what each step says, on what it rests, how it is known, on how many coded rounds it was tried."""
     marks = {"HOLDS": "✓ ", "FALSIFIED": "✗ "}
-    rows = [[f"<strong>{symbols(s.name)}</strong>" + says(s.says), symbols(cut_digits(s.shown)),
+    rows = [[f"<strong>{symbols(s.name)}</strong>{' (concludes)' * bool(s.concludes)}" + says(s.says), symbols(cut_digits(s.shown)),
              escape(marks.get(s.status, "? ") + s.rule) + says(", ".join(map(str, s.uses))) + says(s.detail),
              str(s.tested or "")] for s in steps]
     return fold(f"Proof ({plural(len(steps), 'step')})", table(COLUMNS["proof"], rows, "proof"),
