@@ -1,5 +1,6 @@
-"""Noise that every client shares: Assumption 2 holds at each of them, and averaging over clients removes nothing."""
+"""Noise that every client shares, or every run of one client: Assumption 2 holds, and averaging removes nothing."""
 import itertools
+from math import comb
 
 import numpy as np
 
@@ -19,6 +20,7 @@ def covariance(i):
     return max((abs(sum(v[j] * v[k] for v in drawn)) / ft.fraction(len(drawn)) for j, k in pairs), default=ft.fraction(0))
 
 
+fresh = ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)", lambda i: (i.shared, 0))
 independent = ft.Hypothesis("noise independent across clients", r"$|E\langle\xi_i,\xi_j\rangle|\le0$ for clients $i\ne j$",
                             lambda i: (ft.fraction(0) if i.problem is None else covariance(i), 0))
 
@@ -26,15 +28,20 @@ independent = ft.Hypothesis("noise independent across clients", r"$|E\langle\xi_
 class CommonNoise(Local):
     """Scalar clients that make one local step each and share its noise: the left side from the coded round itself."""
 
+    def cohorts(self):
+        """[(probability, who)] of a round."""
+        return [(ft.fraction(1), np.arange(self.n))]
+
     def maps(self):
-        """[(slope, push)] of the coded round x -> slope x + push under each noise value."""
+        """[(probability, slope, push)] of the coded round x -> slope x + push for each cohort under each noise value."""
         problem, algorithm = self.problem.to(ft.RATIONAL), self.algorithm.to(ft.RATIONAL)
 
-        def moved(x, noise):
-            draw = ft.everyone(self.n, np.array(self.taus))._replace(xi=lambda k: ft.RATIONAL.array(noise))
+        def moved(x, who, noise):
+            draw = ft.everyone(len(who), np.array(self.taus)[who])._replace(who=who, xi=lambda k: ft.RATIONAL.array(noise[who]))
             return ft.fraction(algorithm.round(problem, algorithm.init(problem, ft.RATIONAL.array(np.array([x]))), draw).x[0])
-        ends = [(moved(0, v), moved(1, v)) for v in self.outcomes(self.n)]
-        return [(far - near, near) for near, far in ends]
+        drawn = self.outcomes(self.n)
+        ends = [(q / len(drawn), moved(0, who, v), moved(1, who, v)) for q, who in self.cohorts() for v in drawn]
+        return [(q, far - near, near) for q, near, far in ends]
 
     def moments(self):
         """Yield (E x, E x^2) of every round from x0 on."""
@@ -42,20 +49,29 @@ class CommonNoise(Local):
         square = mean * mean
         while True:
             yield mean, square
-            mean, square = (sum(a * mean + b for a, b in maps) / len(maps),
-                            sum(a * a * square + 2 * a * b * mean + b * b for a, b in maps) / len(maps))
+            mean, square = (sum(q * (a * mean + b) for q, a, b in maps),
+                            sum(q * (a * a * square + 2 * a * b * mean + b * b) for q, a, b in maps))
 
     def left_side(self):
         """(1/T) sum E|grad F|^2 for F = x^2/2; for infinite T the stationary value, where the round contracts."""
         if self.rounds is not None:
             return read(sum(square for _, square in itertools.islice(self.moments(), self.rounds))) / self.rounds
         maps = self.maps()
-        slope, push = sum(a for a, _ in maps) / len(maps), sum(b for _, b in maps) / len(maps)
-        shrink = sum(a * a for a, _ in maps) / len(maps)
+        slope, push, shrink = sum(q * a for q, a, _ in maps), sum(q * b for q, _, b in maps), sum(q * a * a for q, a, _ in maps)
         if not shrink < 1:
             raise ArithmeticError("the round does not contract")
         mean = push / (1 - slope)
-        return sum(2 * a * b * mean + b * b for a, b in maps) / len(maps) / (1 - shrink)
+        return sum(q * (2 * a * b * mean + b * b) for q, a, b in maps) / (1 - shrink)
+
+
+class SharedRuns(CommonNoise):
+    """Independent draws from two kinds of clients that differ in their noise alone; all draws of the first kind are one run."""
+
+    def cohorts(self):
+        """One cohort for every number of draws of the first kind."""
+        first, q = self.p[0], self.q
+        chances = [(comb(q, k) * first**k * (1 - first) ** (q - k), k) for k in range(q + 1)]
+        return [(chance, np.array([0] * k + [1] * (q - k))) for chance, k in chances if chance]
 
 
 def shared(name, algorithm, m=64, law=None, kind=CommonNoise, rounds=None, x0=0, **extra):

@@ -1,4 +1,5 @@
 """Section 5 footnote 1, Appendix G up to eq 180 and Algorithm 1: FedNova under client sampling."""
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -6,6 +7,7 @@ import numpy as np
 import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
+from verification.fednova.common_noise import CommonNoise, SharedRuns, fresh, independent, shared
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import SOLVERS, Local, Symbols, declared, free_clients, plane, read
 from verification.fednova.proofs import numbers, sampling
@@ -21,6 +23,20 @@ class Sampled(Local):
     @property
     def m(self):
         return self.extra.get("m", self.n)
+
+
+class CommonSampled(CommonNoise, Sampled):
+    """Noise shared by all: the clients are alike, so that every sample of them makes the same round."""
+
+
+class SharedSampled(SharedRuns, Sampled):
+    """Noise shared by the draws of the first client."""
+
+
+def common(eta, rounds=None):
+    """64 equal clients with one noise, 64 draws."""
+    return shared("noise shared by 64 clients", ft.FedNova(ft.fraction(eta), (1,) * 64, averaging="plain", tau_eff=1), q=64,
+                  law=ft.WithReplacement(64), kind=CommonSampled, shared=0, part="round", rounds=rounds, gap=ft.fraction(0))
 
 
 # ---- what the coded server and the coded round do with a sample -------------------------------------------
@@ -56,10 +72,19 @@ def run_variance(i):
     return total / (i.eta * i.tau_eff) ** 2
 
 
+def after_one_round(i):
+    """(E x+ (d,), E x+ x+^T (d, d)) of one coded round from x0."""
+    if isinstance(i, CommonNoise):
+        _, (mean, square) = itertools.islice(i.moments(), 2)
+        return i.domain.array(np.array([mean])), i.domain.array(np.array([[square]]))
+    _, found = i.op.trajectory(2, i.x0)
+    return found
+
+
 def round_square(i):
     """E|(x - x+)/(tau_eff eta)|^2 of one coded round from x0: exact second moments of the operator."""
     x = i.domain.array(np.array(i.x0, dtype=object))
-    _, (mean, second) = i.op.trajectory(2, i.x0)
+    mean, second = after_one_round(i)
     return read([ft.linalg.trace(second) - 2 * (mean * x).sum() + (x * x).sum()])[0] / (i.tau_eff * i.eta) ** 2
 
 
@@ -208,6 +233,7 @@ fresh_runs = ft.illustrate([
     variances("dominant client, shared runs", ["9/10", "1/10"], [1, 0], 3, 1, says="here the bound (163) itself fails"),
     sampled("plane with noise", plane(), (1, 3, 4), "1/10", 2, sigma="1/2", x0=[2, 2]),
     sampled("momentum with noise", plane(), (1, 2, 3), "1/10", 2, solver="momentum", value="1/2", sigma=1, x0=[1, -1])])
+common_noise = common("1/13")
 
 
 def meaning(i):
@@ -217,14 +243,13 @@ def meaning(i):
 
 
 @ft.claim("eq163-fresh-runs", proof=sampling.second_moment, meaning=meaning,
-          on=fresh_runs, needs=[ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)",
-                                              lambda i: (i.shared, 0))],
+          on=[*fresh_runs, common_noise], needs=[fresh, independent],
           rejects=[*_law_bugs, bugs.one_step_more], bound=True,
           domain=f"{sampling.DOMAIN}; the coded server and round in symbols: n = 2 with q = 1, 2, 3, n = 3 with q = 2, "
                  f"quadratics with "
                  "steps (1,2) and (2,2)")
 def eq163(i):
-    r"""With fresh runs for repeated draws
+    r"""With fresh runs for repeated draws, independent across clients,
     $E\Big\|\frac1q\sum_j(d_{l_j}-h_{l_j})\Big\|^2=\frac1q\sum_ip_iE\|d_i-h_i\|^2$, hence
     $$E\Big\|\frac1q\sum_jd_{l_j}\Big\|^2\le\frac{2\sigma^2}q\sum_ip_i\frac{\|a_i\|_2^2}{\|a_i\|_1^2}
     +2E\Big\|\frac1q\sum_jh_{l_j}\Big\|^2.$$
@@ -257,8 +282,12 @@ ft.finding("e8", kind="missing-hypothesis", breaks="eq163-fresh-runs",
            at=("listed, shared runs", "dominant client, shared runs"),
            check=_holds_with_fresh_runs, step="(162) treats the draws of one client as independent runs",
            reading="A client drawn twice does its local work once and its update counts twice.",
-           survives="eq163-fresh-runs with fresh runs; eq162-shared-runs for shared ones. No violation of (182) itself "
-                    "is known.")
+           survives="eq163-fresh-runs with fresh runs; eq162-shared-runs for shared ones. (175) and (182) fail with shared "
+                    "runs too: e8-eq175, e8-cor3.")
+ft.finding("err-common-noise-eq163", kind="missing-hypothesis", breaks="eq163-fresh-runs", at=("noise shared by 64 clients",),
+           script="witnesses/e8.py", step="(162) adds up the variances of the q runs, which takes their noise to be uncorrelated",
+           reading="Fresh runs of different clients under one noise value for all: Assumption 2 bounds one client's noise.",
+           survives="With fresh runs and noise independent across clients: eq163-fresh-runs.")
 
 
 def _split(i):

@@ -8,7 +8,7 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova import over
-from verification.fednova.claims.client_sampling import Sampled, round_square, sampled
+from verification.fednova.claims.client_sampling import Sampled, SharedSampled, common, round_square, sampled
 from verification.fednova.claims.client_sampling_round import (
     CORNERS,
     ENDS,
@@ -22,7 +22,7 @@ from verification.fednova.claims.client_sampling_round import (
     server_step,
 )
 from verification.fednova.claims.surrogate import NOISE_FAIR
-from verification.fednova.common_noise import CommonNoise, independent, shared
+from verification.fednova.common_noise import fresh, independent, one_sign
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.formulas.appendix_c import prefix_excess
 from verification.fednova.instances import Kinked, ManyKinked, Symbols, plane, scalar, two_clients
@@ -110,7 +110,7 @@ def _needs(corrected, prefixes=False):
     drift = r"D=4\eta^2L^2C'" if corrected else r"D=4\eta^2L^2C"
     needs = [ft.Hypothesis("non-negative a", r"$a_{i,k}\ge0$", lambda i: (0, min(map(min, i.vectors)))),
              ft.Hypothesis("sample size", r"$q\le m$", lambda i: (i.q, i.m)),
-             ft.Hypothesis("fresh runs", "every draw makes a run of its own", lambda i: (i.shared, 0)),
+             fresh,
              ft.Hypothesis("step size", r"$2\tau_{\rm eff}\eta L\le1$",
                            lambda i: (2 * i.tau_eff * i.eta * i.L, 1)),
              ft.Hypothesis("server step and drift", rf"$6\tau_{{\rm eff}}\eta L(1+\beta^2/q)\le\frac12$, "
@@ -197,17 +197,18 @@ many_kinked = ManySampled("a billion kinked clients", Kinked(1, "1/2"),
                           noise=1, x0=[0], rounds=2, m=10**9, q=10**9, gap=Fraction(0), kappa2=Fraction(0), shared=0,
                           part="round",
                           says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
-class CommonSampled(CommonNoise, Sampled):
-    """The same under sampling: the clients are alike, so that every sample of them makes the same round."""
-
-
-common_noise = shared("noise shared by 64 clients", ft.FedNova(Fraction(1, 13), (1,) * 64, averaging="plain", tau_eff=1), q=64,
-                      law=ft.WithReplacement(64), kind=CommonSampled, shared=0, part="round", gap=Fraction(0))
+common_noise = common("1/13")
+shared_run = SharedSampled("one noisy client in nine draws of ten, one run", ft.Quadratic([[[1]]] * 2, [[0]] * 2, ["9/10", "1/10"]),
+                           ft.FedNova(Fraction(1, 13), (1, 1), averaging="plain", tau_eff=1),
+                           ft.WithReplacement(64, [Fraction(9, 10), Fraction(1, 10)]), noise=1, x0=[0], rounds=None, units=False,
+                           q=64, m=64, shared=1, part="round", gap=Fraction(0), outcomes=lambda n: one_sign(n) * np.array([[1], [0]]),
+                           says="64 clients F_i = x^2/2, 63 of them without noise and together of weight 1/10; 64 draws, all "
+                                "those of the first client one run")
 over_the_server_condition = sampled("Theorem 1's conditions, one draw", scalar([1, "-9/10"], [0, 0]), (1, 1), "1/100", 1,
     tau_eff=50,
                                     rounds=400, x0=[1], kappa2=Fraction(0), says="one client of two in each round, from x0 = 1")
 too_large = sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, rounds=3, x0=[2, 2])
-_everywhere = [*solvers, *one_per_term, many_kinked, half_proximal, e1_crowd, e1_small, common_noise,
+_everywhere = [*solvers, *one_per_term, many_kinked, half_proximal, e1_crowd, e1_small, common_noise, shared_run,
     over_the_server_condition, too_large]
 
 
@@ -238,6 +239,12 @@ ft.finding("err-common-noise-cor3", kind="missing-hypothesis", breaks="cor3-expl
            step="eq (162) adds up the variances of the q runs; runs that share their noise add up to q times as much. Not among "
                 "Assumptions 1 to 3", reading=NOISE_FAIR,
            survives="With noise independent across runs: cor3-explicit-restricted and cor3-explicit-corrected.")
+ft.finding("e8-cor3", kind="missing-hypothesis", breaks="cor3-explicit-as-printed",
+           at=("one noisy client in nine draws of ten, one run",), script="witnesses/e8.py",
+           step="(162) treats the draws of one client as independent runs",
+           reading="A client drawn twice does its local work once and its update counts twice, which the paper does not exclude; "
+                   "the rows ask for fresh runs.",
+           survives="With fresh runs: cor3-explicit-restricted and cor3-explicit-corrected.")
 
 
 SMALLER = ("vanilla", "momentum", "decay")  # solvers whose prefix coefficients are at most a_i

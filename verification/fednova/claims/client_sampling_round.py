@@ -8,7 +8,19 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import families, nonconvex, over
 from verification.fednova import formulas as f
-from verification.fednova.claims.client_sampling import Sampled, coded_square, round_square, runs, sampled, scheme_i
+from verification.fednova.claims.client_sampling import (
+    Sampled,
+    SharedSampled,
+    after_one_round,
+    coded_square,
+    common,
+    round_square,
+    runs,
+    sampled,
+    scheme_i,
+)
+from verification.fednova.claims.surrogate import NOISE_FAIR
+from verification.fednova.common_noise import fresh, independent, one_sign
 from verification.fednova.formulas import client_sampling as c
 from verification.fednova.instances import plane, scalar
 from verification.fednova.proofs import numbers, sampling
@@ -192,7 +204,7 @@ def lem5(i):
     +\frac3q(\beta^2\|\nabla F(x)\|^2+\kappa^2);$$
     it also holds with $\beta^2-1$ in place of $\beta^2$."""
     h, g, *_ = runs(i)
-    left = coded_square(i) if hasattr(i, "outcomes") else round_square(i)
+    left = coded_square(i) if isinstance(i, Enumerated) else round_square(i)
     return [ft.at_most(left, ft.Terms(**c.lem5(i.p, h, g, i.q, i.beta2, kappa2(i, i.beta2), sharper)), label)
             for sharper, label in ((False, "as printed"), (True, "with beta^2 - 1"))]
 
@@ -218,6 +230,11 @@ descent = [sampled("plane with noise", plane(), (1, 2, 4), "1/100", 2, sigma="1/
            sampled("tiny tau_eff", scalar([1, 1], [1, -1]), (2, 5), "1/40", 1, tau_eff="1/1000",
                    says="from the optimum"),
            sampled("step above the cap", plane(), (1, 2, 4), "1/4", 2, x0=[2, 2])]
+common_noise = common("1/13")
+shared_run = SharedSampled("three draws of one client, one run", ft.Quadratic([[[1]]], [[0]]),
+                           ft.FedNova(Fraction(1, 16), (1,), averaging="plain", tau_eff=1), ft.WithReplacement(3), noise=1, x0=[0],
+                           units=False, q=3, shared=1, part="round", outcomes=one_sign,
+                           says="F = x^2/2 at its minimiser, one noisy step, +1 or -1, which counts three times")
 descent_quadratics, descent_hubers = (family(huber, EVERY, [1]) for huber in (False, True))
 
 
@@ -238,14 +255,16 @@ def eq175_over(i):
 
 @ft.claim("eq175", proof=lambda: (sampling.descent(), sampling.second_moment()), meaning=lambda i: meaning(i, _server_beta2(i)),
           domain=sampling.DOMAIN, over=drawn_over(server_step), certify=eq175_over,
-          on=descent, bound=True, rejects=[bugs.normaliser_missing],
-          needs=[ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
+          on=[*descent, common_noise, shared_run], bound=True, rejects=[bugs.normaliser_missing],
+          needs=[fresh, independent,
+                 ft.Hypothesis("server step", r"$6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$ leaves $\beta^2\ge1$",
                                lambda i: (1, _server_beta2(i))),
                  ft.Hypothesis("Assumption 3", r"$\kappa^2(\beta^2)<\infty$", lambda i: finite(i, _server_beta2(i)))],
           search=ft.Search((ft.Family("quadratic", descent_quadratics, CORNERS), ft.Family("Huber", descent_hubers)),
                            tries=120), ends=ENDS | {STEP: (Fraction(1, 20), 1)})
 def eq175(i):
-    r"""Scheme (i) under $6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$:
+    r"""Scheme (i) with fresh runs for repeated draws, independent across clients, under
+    $6\tau_{\rm eff}\eta L(1+\beta^2/q)\le\frac12$:
     $$\frac{E[F(x^+)]-F(x)}{\eta\tau_{\rm eff}}\le-\frac14\|\nabla F(x)\|^2+\frac32\sum_ip_iE\|\nabla F_i(x)-h_i\|^2
     +\frac{\tau_{\rm eff}\eta L}q\Big(\sigma^2\sum_ip_i\frac{\|a_i\|_2^2}{\|a_i\|_1^2}+3\kappa^2\Big).$$
     """
@@ -258,13 +277,25 @@ def eq175(i):
     return ft.at_most(rise(i) / (i.eta * i.tau_eff) + (total * total).sum() / 4, ft.Terms(**terms))
 
 
+ft.finding("e8-eq175", kind="missing-hypothesis", breaks="eq175", at=("three draws of one client, one run",),
+           script="witnesses/e8.py", step="(162) treats the draws of one client as independent runs, and (175) rests on it",
+           reading="A client drawn three times does its local work once and its update counts three times; the paper does not say "
+                   "which of the two is meant.",
+           survives="With fresh runs: eq175. The corollary, (182), fails with shared runs as well: e8-cor3.")
+ft.finding("err-common-noise-eq175", kind="missing-hypothesis", breaks="eq175", at=("noise shared by 64 clients",),
+           script="witnesses/e8.py",
+           step="(162) adds up the variances of the q runs; runs that share their noise add up to q times as much. Not among "
+                "Assumptions 1 to 3",
+           reading=NOISE_FAIR, survives="With fresh runs and noise independent across clients: eq175.")
+
+
 def rise(i):
     """E F(x+) - F(x) over one coded round."""
     problem = i.problem.to(ft.RATIONAL)
-    if hasattr(i, "outcomes"):
+    if isinstance(i, Enumerated):
         return sum(p * (ft.fraction(problem.value(ft.RATIONAL.array(x))) - ft.fraction(problem.value(ft.RATIONAL.array(i.start()))))
                    for p, x in i.outcomes())
-    _, (mean, second) = i.op.trajectory(2, i.x0)
+    mean, second = after_one_round(i)
     H, b = ((problem.p.reshape(-1, *[1] * k) * part).sum(0) for k, part in ((2, problem._H), (1, problem._b)))
     x = ft.RATIONAL.array(np.array([ft.fraction(v) for v in i.x0], dtype=object))
     before = (x * (H * x).sum(-1)).sum() / 2 - (b * x).sum()
