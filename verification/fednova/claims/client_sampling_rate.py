@@ -198,10 +198,17 @@ many_kinked = ManySampled("a billion kinked clients", Kinked(1, "1/2"),
                           part="round",
                           says="identical non-quadratic clients; noise turns into drift that averaging does not remove")
 common_noise = common("1/13")
+
+
+def first_alone(clients):
+    """+1 or -1 for the first client, no noise for the others."""
+    return one_sign(clients) * np.array([[k == 0] for k in range(clients)], dtype=int)
+
+
 shared_run = SharedSampled("one noisy client in nine draws of ten, one run", ft.Quadratic([[[1]]] * 2, [[0]] * 2, ["9/10", "1/10"]),
                            ft.FedNova(Fraction(1, 13), (1, 1), averaging="plain", tau_eff=1),
                            ft.WithReplacement(64, [Fraction(9, 10), Fraction(1, 10)]), noise=1, x0=[0], rounds=None, units=False,
-                           q=64, m=64, shared=1, part="round", gap=Fraction(0), outcomes=lambda n: one_sign(n) * np.array([[1], [0]]),
+                           q=64, m=64, shared=1, part="round", gap=Fraction(0), outcomes=first_alone,
                            says="64 clients F_i = x^2/2, 63 of them without noise and together of weight 1/10; 64 draws, all "
                                 "those of the first client one run")
 over_the_server_condition = sampled("Theorem 1's conditions, one draw", scalar([1, "-9/10"], [0, 0]), (1, 1), "1/100", 1,
