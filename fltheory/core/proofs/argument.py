@@ -55,9 +55,9 @@ class Proof(Symbols):
     nonnegative: str = ""
     signed: str = ""
     vectors: str = ""
-    steps: list = field(default_factory=list)
-    facts: dict = field(default_factory=dict)
-    conclusions: tuple = ()
+    steps: list = field(default_factory=list, init=False)
+    facts: dict = field(default_factory=dict, init=False)
+    conclusions: tuple = field(default=(), init=False)
 
     def __post_init__(self):
         self._declare()

@@ -1,6 +1,7 @@
 """The symbols of a proof and their signs: which expressions show that they are >= 0, by what may be divided, what is defined."""
 from __future__ import annotations
 
+from fltheory.core.errors import refuse
 from fltheory.core.proofs.vectors import products
 from fltheory.core.scalars import Field
 
@@ -9,6 +10,9 @@ class Symbols:
     """Symbols declared positive, non-negative or signed, and inner products of free vectors."""
 
     def _declare(self):
+        for what in ("positive", "nonnegative", "signed", "vectors"):
+            if not isinstance(getattr(self, what), str):
+                refuse(what, getattr(self, what), "names stand in one string", 'For example Proof("L eta", vectors="g").')
         self._vectors = self.vectors.split()
         squares = [f"{v}_{v}" for v in self._vectors]
         self._positive, self._signless = set(self.positive.split()), set(self.signed.split())

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from fltheory.core import errors
-from fltheory.core.errors import FLTheoryError, refuse
+from fltheory.core.errors import FLTheoryError, listed, refuse
 from fltheory.core.scalars import need
 from fltheory.verdicts.claims import cells
 from fltheory.verdicts.claims import evidence as ev
@@ -47,7 +47,10 @@ class Family:
 
 
 def corners(**ends) -> tuple:
-    """Every combination of ends, as keywords: corners(n=(1, 64), steps=(1, 100)) are four."""
+    """Every combination of ends, as keywords: corners(n=(1, 64), steps=(1, 100)) are four. Raises BadInput on an end that is no
+    list of values."""
+    for name, values in ends.items():
+        listed(values, name, "the values of a variable at its ends are listed", "For example corners(n=(1, 64)).")
     return tuple(dict(zip(ends, values, strict=True)) for values in itertools.product(*ends.values()))
 
 

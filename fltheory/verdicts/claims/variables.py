@@ -28,6 +28,12 @@ class Variable:
     name: str
     read: Callable
 
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name.strip():
+            refuse("name", self.name, "a variable is named by a string", 'For example ft.Variable("delay", read).')
+        if not callable(self.read):
+            refuse("read", self.read, "is no function of an instance", 'For example ft.Variable("delay", lambda i: i.delay).')
+
 
 def _steps(i):
     """Local steps of the algorithm or its law: of every client, every mode and every outcome."""
