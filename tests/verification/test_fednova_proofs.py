@@ -3,9 +3,10 @@ import pytest
 
 import fltheory as ft
 from verification.fednova import formulas as f
+from verification.fednova.claims.client_sampling_round import descent as rounds
 from verification.fednova.formulas import appendix_c, client_sampling, constants, true_objective
 from verification.fednova.formulas import theorem3 as t3
-from verification.fednova.proofs import descent, local_run, sampling, smaller, theorems
+from verification.fednova.proofs import descent, local_run, numbers, sampling, smaller, theorems
 
 pytest.importorskip("flint")
 OURS = {
@@ -49,3 +50,20 @@ def test_a_smaller_constant_breaks_the_proof(module, formula, terms, names, monk
                             lambda *a, term=term, **k: (found := right(*a, **k)) | {term: found[term] * ft.fraction("9/10")})
         for name in names:
             assert OURS[name]().status != "HOLDS", (formula, term, name)
+
+
+def failing(i, *proofs):
+    """Names of the facts that are wrong at what the coded rounds of an instance are."""
+    return {fact.name for known, points in numbers.draws(i, {}, True) for proof in proofs
+            for fact, value in proof.tested(known, points) if value < 0 or (fact.equality and value != 0)}
+
+
+@pytest.mark.parametrize(("law", "wrong"), [
+    (None, set()),
+    (ft.WithReplacement(2, ["1/10", "1/10", "4/5"]), {"gradients of the draws", "noise of the draws", "unbiased draws"}),
+    (ft.Uniform(2), {"noise of the draws", "unbiased draws"}),
+])
+def test_what_the_proofs_say_of_the_draws_is_read_off_the_coded_rounds(law, wrong):
+    i = rounds[0] if law is None else rounds[0].but(law=law)
+    found = failing(i, sampling.lemma5(), sampling.second_moment(), sampling.descent())
+    assert wrong <= found if wrong else found == set()

@@ -77,17 +77,22 @@ class Round:
         return np.stack(sums, 1)
 
 
-def one_round(i) -> Round:
-    """Run the instance's coded round once from its x0, for every noise value that matters."""
+SIGNS = 4   # scalar noise values of a round of which all outcomes are listed
+
+
+def one_round(i, draw=None) -> Round:
+    """Run the instance's coded round once from its x0, for every noise value that matters. draw: who makes it, a fresh run at each
+    place; default every client once. In what it returns clients are places."""
     domain = i.domain
     problem, algorithm = Recorder(i.problem.to(domain)), i.algorithm.to(domain)
-    draw = ft.everyone(problem.n, np.array(algorithm.steps))
+    draw = ft.everyone(problem.n, np.array(algorithm.steps)) if draw is None else draw
+    places = len(draw.present)
     noise = domain.scalar(i.noise)
-    slots = [(k, n) for n, tau in enumerate(np.broadcast_to(draw.steps, problem.n)) for k in range(int(tau))]
+    slots = [(k, n) for n, tau in enumerate(np.broadcast_to(draw.steps, places)) for k in range(int(tau))]
     variance, samples = None, np.zeros((1, len(slots), problem.d), dtype=object)
     if "outcomes" in i.extra:
         samples = np.array(i.outcomes(len(slots)), dtype=object)
-    elif noise != 0 and isinstance(i.problem, ft.Quadratic):
+    elif noise != 0 and isinstance(i.problem, ft.Quadratic) and (problem.d > 1 or len(slots) > SIGNS or domain is not ft.RATIONAL):
         size = len(slots) * problem.d
         variance = noise * noise / problem.d
         units = np.concatenate([np.zeros((1, size), dtype=object), np.eye(size, dtype=object)])
@@ -95,7 +100,7 @@ def one_round(i) -> Round:
     elif noise != 0:  # all outcomes of independent signs; one dimension
         samples = np.array(list(itertools.product((-1, 1), repeat=len(slots))), dtype=object)[..., None]
         samples = samples * noise
-    xi = np.zeros((len(samples), int(draw.steps.max()), problem.n, problem.d), dtype=object)
+    xi = np.zeros((len(samples), int(draw.steps.max()), places, problem.d), dtype=object)
     for at, (k, n) in enumerate(slots):
         xi[:, k, n] = samples[:, at]
     xi = domain.array(xi)

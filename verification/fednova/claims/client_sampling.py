@@ -239,7 +239,7 @@ common_noise = common("1/13")
 def meaning(i):
     """What the proof of (163) speaks of, on one coded round."""
     if i.part == "round" and numbers.readable(i):
-        yield from numbers.draws(i, {}, True, round_square(i), 0)
+        yield from numbers.draws(i, {}, True)
 
 
 @ft.claim("eq163-fresh-runs", proof=sampling.second_moment, meaning=meaning,

@@ -8,7 +8,7 @@ import fltheory as ft
 from verification import bugs
 from verification.fednova import formulas as f
 from verification.fednova import over
-from verification.fednova.claims.client_sampling import Sampled, SharedSampled, common, round_square, sampled
+from verification.fednova.claims.client_sampling import Sampled, SharedSampled, common, sampled
 from verification.fednova.claims.client_sampling_round import (
     CORNERS,
     ENDS,
@@ -18,7 +18,6 @@ from verification.fednova.claims.client_sampling_round import (
     family,
     finite,
     kappa2,
-    rise,
     server_step,
 )
 from verification.fednova.claims.surrogate import NOISE_FAIR
@@ -283,9 +282,9 @@ def meaning(i, corrected):
     """What the proof of (182) speaks of, at the start."""
     if numbers.readable(i) and isinstance(i.problem, ft.Quadratic) and gap(i) is not None:
         (_, B, C), beta2 = abc(i, corrected), largest_beta2(i, corrected)
-        at = {"B": B, "C": C, "beta2": beta2, "kappa2": kappa2(i, beta2), "gap": gap(i), "F0": 0, "inf": -gap(i)}
-        at |= {"T": i.rounds, "S": left_side(i) * i.rounds} if i.rounds else {}
-        yield from numbers.draws(i, at, corrected, round_square(i), rise(i))
+        at = {"B": B, "C": C, "beta2": beta2, "kappa2": kappa2(i, beta2), "gap": gap(i)}
+        at |= {"T": i.rounds, "S": left_side(i) * i.rounds} | numbers.last_value(i, i.problem) if i.rounds else {}
+        yield from numbers.draws(i, at, corrected)
 
 
 @ft.claim("cor3-explicit-restricted", proof=lambda: (sampling.corollary3(printed=True), sampling.norms()),

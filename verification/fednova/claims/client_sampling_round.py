@@ -190,7 +190,7 @@ def lem5_over(i):
 def meaning(i, beta2):
     """What the proofs of Lemma 5 and (175) speak of, at the start."""
     if numbers.readable(i) and isinstance(i.problem, ft.Quadratic):
-        yield from numbers.draws(i, {"beta2": beta2, "kappa2": kappa2(i, beta2)}, True, round_square(i), rise(i))
+        yield from numbers.draws(i, {"beta2": beta2, "kappa2": kappa2(i, beta2)}, True)
 
 
 @ft.claim("lem5", proof=sampling.lemma5, meaning=lambda i: meaning(i, i.beta2), domain=sampling.DOMAIN, covers={"tau": "none"},

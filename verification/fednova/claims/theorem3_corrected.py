@@ -163,6 +163,7 @@ def meaning(i, prefixes):
     v, kinds, prefixes = parts(i, True, prefixes), rounds_of(i), prefixes and i.solver == "proximal"
     whole, count = sum(c * t for c, _, t in kinds), sum(c for c, _, _ in kinds)
     left = {"ZG": left_side(i, weighted=True) * whole, "S": left_side(i) * count} if i.rounds else {}
+    left |= numbers.last_value(i, i.problem)
     sums = [sum(c * g.constants(i.solver, i.value, taus, i.p, t, prefixes)[k] for c, taus, t in kinds) for k in range(3)]
     at = left | {"beta2": v["beta2"], "kappa2": v["kappa2"], "Z": whole, "ZA": v["A"] * whole, "ZB": v["B"] * whole,
                  "ZC": v["C"] * whole,

@@ -7,11 +7,11 @@ import numpy as np
 import fltheory as ft
 from verification.fednova import formulas as f
 from verification.fednova.formulas import appendix_c as c
-from verification.fednova.formulas import client_sampling as sc
 from verification.fednova.instances import theorem
 from verification.fednova.one_round import one_round
 
 PATHS = 2   # outcomes of the noise on which what holds for each of them is tried
+FEW = 20    # rounds whose last value is computed
 
 
 def square(v):
@@ -74,32 +74,49 @@ def rounds(i, squares=None, tau_eff=None):
         return
     r, t = one_round(i), theorem(i)
     t = t if tau_eff is None else t | {"tau_eff": tau_eff}
-    w, vectors, target = t["w"], t["vectors"], t["target"].to(ft.RATIONAL)
+    w, vectors, target = t["w"], t["vectors"], t["target"]
     d, h = r.directions(vectors), r.directions(vectors, "exact")
     G, mean, z = f.dot(w, r.exact[0][0]), mixed(w, h), mixed(w, d - h)
-
-    def value(x):
-        return ft.fraction(target.value(ft.RATIONAL.array(x)))
     gradients = [square(r.exact[0][0, j]) for j in range(i.n)]
     biases = [r.square(h[:, j] - r.exact[0][:, j]) for j in range(i.n)]
     noises = [r.square(d[:, j] - h[:, j]) for j in range(i.n)]
     at = {"L": t["L"], "eta": i.eta, "tau_eff": t["tau_eff"], "sigma2": t["sigma2"], "R": c.noise_factor(w, vectors),
-          "F": value(r.x), "EF1": r.value(t["target"]), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean),
+          "F": value(target, r.x), "EF1": r.value(target), "EGz": (G * r.mean(z)).sum(), "Ez": r.square(z), "Eh": r.square(mean),
           "SE": f.dot(w, biases),
           "Q": f.dot(w, [square(r.exact[0][0, j] - G) for j in range(i.n)]), "chi2": f.chi2(i.p, w),
-          "Ed2": r.square(mixed(w, d)), "SD": f.dot([q * q for q in w], noises), "SG": f.dot(w, gradients), "m": t["m"]}
+          "Ed2": r.square(mixed(w, d)), "SD": f.dot([q * q for q in w], noises), "SG": f.dot(w, gradients), "m": t["m"],
+          "mean": f.dot(w, [(G * r.exact[0][0, j]).sum() for j in range(i.n)])}
     E = f.dot([p - q for p, q in zip(i.p, w, strict=True)], r.exact[0][0])
     at |= {"f2": square(E + G), "Ef2": square(E + G)}
     for (j, a), path in itertools.product(enumerate(vectors), range(min(PATHS, len(d)))):
-        noise = [u[:, j] - v[:, j] for u, v in zip(r.given, r.exact, strict=True)][:len(a)]
         drifts = r.drifts(j, len(a))
-        own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "es": r.square(noise[-1]), "Ed": noises[j],
-               "M": max(map(ft.fraction, drifts)), "W": f.dot(a, drifts),
-               "Es": f.dot([q * q for q in a], [r.square(v) for v in noise]), "En": r.square(total(a, noise, 0 * noise[0])),
-               "g": gradients[j], "Ee": biases[j], "q2": square(r.exact[0][0, j] - G)} | ({"B1": squares[j]} if squares else {})
-        yield (at | own | {"F1": value(r.after[path]), "d2": square(mixed(w, d)[path]),
+        own = own_noise(r, j, a) | {"Ed": noises[j], "M": max(map(ft.fraction, drifts)), "W": f.dot(a, drifts), "Ee": biases[j],
+                                    "g": gradients[j], "q2": square(r.exact[0][0, j] - G)} | ({"B1": squares[j]} if squares else {})
+        yield (at | own | {"F1": value(target, r.after[path]), "d2": square(mixed(w, d)[path]),
                            "Se": f.dot(w, [square(r.exact[0][path, q] - h[path, q]) for q in range(i.n)])},
                {"G": G, "h": mean[path], "z": z[path], "E": E, "g": r.exact[0][0, j]})
+
+
+def own_noise(r, j, a):
+    """The vector of one client and the noise of its run, in a recorded round."""
+    noise = [u[:, j] - v[:, j] for u, v in zip(r.given, r.exact, strict=True)][:len(a)]
+    return {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "es": r.square(noise[-1]),
+            "Es": f.dot([q * q for q in a], [r.square(v) for v in noise]), "En": r.square(total(a, noise, 0 * noise[0]))}
+
+
+def value(problem, x):
+    """The value of a problem at x, exact."""
+    return ft.fraction(problem.to(ft.RATIONAL).value(ft.RATIONAL.array(x)))
+
+
+def last_value(i, target):
+    """{"FT": E F(x_T)} of a quadratic, from the exact moments of the coded rounds; {} where that is dear."""
+    if not isinstance(target, ft.Quadratic) or not i.rounds or i.rounds > FEW:
+        return {}
+    *_, (mean, second) = i.op.trajectory(i.rounds + 1, i.x0)
+    mean, spread = ft.linalg.to_fractions(mean), ft.linalg.to_fractions(second)
+    H = f.dot([ft.fraction(v) for v in target.weights], target.H)
+    return {"FT": value(target, mean) + (H * (spread - mean[:, None] * mean)).sum() / 2}
 
 
 def mixed(w, directions):
@@ -120,44 +137,61 @@ def bounds(i, prefixes, constants, left=None, tau_eff=None):
         return
     last = max(i.vectors, key=lambda a: f.norm1(a) * (f.norm1(a) - a[-1]))
     at = constants | ({} if prefixes else {"N": max(map(f.norm1, i.vectors)), "na": f.norm1(last), "la": last[-1]})
+    last = last_value(i, theorem(i)["target"]) if left is not None else {}
     for numbers, points in rounds(i, beside_noise(i, prefixes), tau_eff):
         at |= {"Ft": numbers["F"], "Fn": numbers["EF1"], "Gt": square(points["G"])}
         if i.rounds and left is not None:
             gap = theorem(i)["gap"]
-            at |= {"T": i.rounds, "S": left * i.rounds, "gap": gap, "F0": numbers["F"], "inf": numbers["F"] - gap}
+            at |= {"T": i.rounds, "S": left * i.rounds, "gap": gap, "F0": numbers["F"], "inf": numbers["F"] - gap} | last
         yield numbers | at, points
 
 
-def draws(i, constants, prefixes, square_of_move, rise):
-    """One round of q draws; square_of_move: E|(x - x+)/(eta tau_eff)|^2 of the coded round, rise: E F(x+) - F(x) of it."""
-    if i.problem is None or i.domain is not ft.RATIONAL or not isinstance(i.problem, ft.Quadratic) or "m" in i.extra:
+def cohorts(i):
+    """[(probability, clients of the draws, the coded round they make)], over every cohort of the law."""
+    law = i.law.with_steps(i.algorithm.steps)
+    return [(chance, np.arange(i.problem.n)[draw.who], one_round(i, draw)) for chance, draw in law.support(i.problem.n)]
+
+
+def draws(i, constants, prefixes):
+    """One round of q draws, read off the coded round of every cohort, the noise averaged exactly; constants may hold the gap."""
+    if not readable(i) or not isinstance(i.problem, ft.Quadratic):
         return
-    x, q, p, sigma2 = ft.declare(i.x0), i.q, i.p, i.sigma**2
-    g = [(H * x).sum(-1) - b for H, b in zip(i.problem.H, i.problem.b, strict=True)]
-    G = f.dot(p, g)
-    response = [sc.noise_response(H, i.eta, i.solver, t, i.value) for H, t in zip(i.problem.H, i.taus, strict=True)]
-    spreads = [[sc.spread(v, sigma2) for v in (a, b, [u - w for u, w in zip(a, b, strict=True)])] for a, b in response]
-    h = [sc.averaged_gradient(lambda y, H=H, b=b: (H * y).sum(-1) - b, x, i.eta, i.solver, t, i.value)
-         for H, b, t in zip(i.problem.H, i.problem.b, i.taus, strict=True)]
-    bias = [square(u - v) + s[0] for u, v, s in zip(h, g, spreads, strict=True)]
-    mean, SG, noises = f.dot(p, h), f.dot(p, list(map(square, g))), [s[2] for s in spreads]
-    V, along = SG - square(G), (G * mean).sum()
-    at = {"L": i.L, "eta": i.eta, "tau_eff": i.tau_eff, "q": q, "sigma2": sigma2, "R": sc.noise_share(p, i.vectors),
-          "SZ": f.dot(p, bias), "SG": SG, "V": V, "Ec": V / q,
-          "Ee": sc.mean_square(p, q, [u - v for u, v in zip(h, g, strict=True)], [s[0] for s in spreads]),
-          "Ey": sc.mean_square(p, q, h, [s[0] for s in spreads]), "Eu": sc.fresh_variance(p, noises, q), "SD": f.dot(p, noises),
-          "Ed2": square_of_move, "F": 0, "EF1": rise, "EGy": along, "EGh": along, "EGu": 0, "Ft": 0, "Fn": rise, "Gt": square(G)}
-    for a, v, b, noise in zip(i.vectors, g, beside_noise(i, prefixes), noises, strict=True):
-        own = {"n": f.norm1(a), "nn": f.norm2(a), "rho": f.norm2(a) / f.norm1(a) ** 2, "v2": square(v - G), "g": square(v), "B1": b,
-               "En": noise * f.norm1(a) ** 2, "Ed": noise}
-        yield at | own | constants, {"G": G, "g": v}
-    problem, algorithm = i.problem.to(ft.RATIONAL), i.algorithm.to(ft.RATIONAL)
-    F = ft.fraction(problem.value(ft.RATIONAL.array(x)))
-    for _, draw in itertools.islice(i.law.with_steps(i.algorithm.steps).support(problem.n), PATHS):   # a coded round without noise
-        after = np.array([ft.fraction(v) for v in algorithm.round(problem, algorithm.init(problem, ft.RATIONAL.array(x)), draw).x])
-        y, who = (x - after) / (i.eta * i.tau_eff), np.arange(problem.n)[draw.who]
-        e = sum(h[k] - g[k] for k in who) / q
-        own = {"y2": square(y), "d2": square(y), "F": F, "F1": ft.fraction(problem.value(ft.RATIONAL.array(after))),
-               "J": sum(square(h[k] - g[k]) for k in who) / q, "Se": f.dot(p, [square(a - b) for a, b in zip(h, g, strict=True)])}
-        yield {k: at[k] for k in ("L", "eta", "tau_eff", "q")} | own, {"G": G, "h": mean, "y": y, "u": 0 * y, "e": e,
-                                                                      "c": sum(g[k] for k in who) / q - G}
+    r, p, vectors, made, s = one_round(i), i.p, i.vectors, cohorts(i), i.eta * i.tau_eff
+    g, h, d = r.exact[0][0], r.directions(vectors, "exact"), r.directions(vectors)
+    G, noises = f.dot(p, g), [r.square(d[:, j] - h[:, j]) for j in range(i.n)]
+    parts = [sampled(one, [vectors[k] for k in who], [g[k] for k in who], G) for _, who, one in made]
+
+    def mean(of):
+        return sum(chance * of(one, v) for (chance, _, one), v in zip(made, parts, strict=True))
+
+    def squared(name):
+        return mean(lambda one, v: one.square(v[name]))
+
+    def along(name):
+        return mean(lambda one, v: (G * one.mean(v[name])).sum())
+
+    F, SG = value(i.problem, r.x), f.dot(p, [square(v) for v in g])
+    at = {"L": i.L, "eta": i.eta, "tau_eff": i.tau_eff, "q": i.q, "sigma2": i.sigma**2, "SG": SG, "Gt": square(G),
+          "R": f.dot(p, [f.norm2(a) / f.norm1(a) ** 2 for a in vectors]), "V": f.dot(p, [square(v - G) for v in g]),
+          "SZ": f.dot(p, [r.square(h[:, j] - g[j]) for j in range(i.n)]), "SD": f.dot(p, noises),
+          "mean": f.dot(p, [(G * v).sum() for v in g]),
+          "EGh": (G * r.mean(mixed(p, h))).sum(), "EGy": along("y"), "EGu": along("u"), "Ey": squared("y"), "Eu": squared("u"),
+          "Ee": squared("e"), "Ec": mean(lambda one, v: square(v["c"])), "F": F, "Ft": F,
+          "Ed2": mean(lambda one, v: one.square((one.x - one.after) / s)), "EF1": mean(lambda one, v: one.value(i.problem))}
+    at |= {"Fn": at["EF1"]} | ({"F0": F, "inf": F - constants["gap"]} if "gap" in constants else {}) | constants
+    for j, (a, b) in enumerate(zip(vectors, beside_noise(i, prefixes), strict=True)):
+        yield at | own_noise(r, j, a) | {"v2": square(g[j] - G), "g": square(g[j]), "B1": b, "Ed": noises[j]}, {"G": G, "g": g[j]}
+    for (_, _, one), v in itertools.islice(zip(made, parts, strict=True), PATHS):
+        for k in {0, len(v["y"]) - 1}:
+            own = {"y2": square(v["y"][k]), "d2": square((one.x - one.after[k]) / s), "F1": value(i.problem, one.after[k]),
+                   "J": v["J"][k], "Se": f.dot(p, [square(h[0, j] - g[j]) for j in range(i.n)])}
+            yield ({n: at[n] for n in ("L", "eta", "tau_eff", "q", "F")} | own,
+                   {"G": G, "h": mixed(p, h)[0], "c": v["c"]} | {n: v[n][k] for n in "yue"})
+
+
+def sampled(one, vectors, gradients, G):
+    """y, u, e and J over the noise, and c, of one cohort: the symbols of `sampling`."""
+    q, h, d = len(vectors), one.directions(vectors, "exact"), one.directions(vectors)
+    g, y = np.stack(gradients), h.sum(1) / q
+    mean = g.sum(0) / q
+    return {"y": y, "u": d.sum(1) / q - y, "e": y - mean, "c": mean - G, "J": ((h - g) ** 2).sum(-1).sum(-1) / q}
