@@ -35,6 +35,8 @@ def pl_constant(i):
     return i.mu
 
 
+attained = ft.Hypothesis("F has a minimum", r"$F^\star>-\infty$; for quadratics no negative curvature of F",
+                         lambda i: ft.ASSUMED if i.problem is None else (0, pl_constant(i)))
 pl_condition = ft.Hypothesis("PL condition", r"$0<\beta$", strict=True,
                              sides=lambda i: ft.ASSUMED if i.problem is None else (0, pl_constant(i)))
 BUGS = [bugs.slow_server, wrong.tracking_reset]

@@ -182,7 +182,7 @@ def _e9_step():
 ft.finding("e9-step", kind="gap", breaks="eq110", check=_e9_step,
            step="the condition on eta that (110) uses contains q_min, the first step condition of Theorem 1 does not",
            reading="Theorem 1 (23) as printed, eta <= 3 mu/(27 N L^2).",
-           survives="The statement itself with the appendix Psi on quadratics (thm1-sc-small-step); the step under "
+           survives="The statement with the appendix Psi at smaller steps (thm1-sc-small-step); the step under "
                     "eq110-corrected.")
 
 

@@ -187,20 +187,6 @@ def tracking(i):
     return out
 
 
-def _eq9_range():
-    """(9) and Appendix B sum over i = 0..N; with f_0 = x^2/2 in row 0 another point would be the minimiser."""
-    k = ft.Field("x f0")
-    x, f0 = k.symbols
-    rest = (x - 1) + (x - 2)
-    return (ft.equal((f0 + rest).substitute(f0=0 * x), rest, "with f_0 = 0, as Section 4 says of the server, the sums agree"),
-            ft.equal(rest.substitute(x=Q(3, 2)), 0 * x, "c = (1, 2): the clients' minimiser is 3/2"),
-            ft.at_most(Q(1), abs(Q(3, 2) + (Q(3, 2) - 1) + (Q(3, 2) - 2)), "and f_0 = x^2/2 would move it", strict=True))
-
-
-ft.finding("eq9-range", kind="misprint", breaks="tracking", check=_eq9_range,
-           step="the sums of (9) and Appendix B run from i = 0, where f_0 = 0 is only implied",
-           reading="The range of the sums as printed.", survives="f_0 = 0, the reading of every claim here.")
-
 frozen = symbolic_rounds
 
 

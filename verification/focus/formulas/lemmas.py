@@ -142,6 +142,11 @@ def nonconvex(eta, N):
     return 8 / (eta * N)
 
 
+def nonconvex_proved(eta, N):
+    """The same with 2 in place of 8."""
+    return 2 / (eta * N)
+
+
 def steps_strongly_convex(N, L, mu, q, tau):
     """Largest eta of Theorem 1 (23), each bound squared (None: no bound)."""
     return [(mu / (9 * N * L**2)) ** 2, None if tau == 1 else (1 / (3 * L * (tau - 1))) ** 2, q**3 / (64 * L**2 * N)]

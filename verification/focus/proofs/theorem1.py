@@ -114,4 +114,5 @@ def nonconvex():
     then = p.follows("after r + 1 rounds", F0 - eta * N / 2 * (sumG + EG) - EF2 - w * EB2, held, total)
     end = p.induct("after R rounds", held, then, {"sumG": 0, "EF": F0, "EB": 0},
                    {"sumG": sumG + EG, "EF": "EF2", "EB": "EB2"}, {"sumG": "totalG", "EF": "endF", "EB": "endB"})
-    return p.conclude(p.follows("(25)", f.nonconvex(eta, N) * F0 - p("totalG"), (2 / (eta * N), end)))
+    sharp = p.follows("(25) with 2", f.nonconvex_proved(eta, N) * F0 - p("totalG"), (2 / (eta * N), end))
+    return p.conclude(p.follows("(25)", f.nonconvex(eta, N) * F0 - p("totalG"), sharp), sharp)
