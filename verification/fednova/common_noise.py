@@ -21,6 +21,16 @@ def covariance(i):
 
 
 fresh = ft.Hypothesis("fresh runs", "every draw makes a run of its own (number of shared runs is 0)", lambda i: (i.shared, 0))
+FAIR = ("No numbered assumption asks for noise that is independent across clients, but the paper says so: Section 2 prints 'each "
+        "client independently runs' its local solver, Appendix C.1, before (48), 'since workers are independent to each other, we "
+        "have E<d_i - h_i, d_j - h_j> = 0'. The rows ask for it; this is what it is worth.")
+
+
+def exceeded(left, right, label):
+    """What noise that all clients share does to a bound: its left side is above the right one."""
+    return ft.at_most(right, left, label, strict=True)
+
+
 independent = ft.Hypothesis("noise independent across clients", r"$|E\langle\xi_i,\xi_j\rangle|\le0$ for clients $i\ne j$",
                             lambda i: (ft.fraction(0) if i.problem is None else covariance(i), 0))
 

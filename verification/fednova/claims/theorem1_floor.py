@@ -97,14 +97,16 @@ slack = [_chain(), *(floor(f"steps (1,{M}), FedNova", two_clients(), (1, M), ft.
          floor("one concave client", ft.Quadratic.from_linear([[[2]], [["-1/4"]]], [[1], [0]]), (2, 3))]
 
 
-@ft.claim("thm1-floor-slack", covers={"n": "all", "d": "all", "tau": "all"},
+@ft.claim("thm1-floor-slack", covers={"n": "2", "d": "1", "tau": "all"},
           on=slack, bound=True, rejects=[bugs.one_step_more, bugs.normaliser_missing],
-          domain="every number of clients (Lagrange's identity is a sum over pairs), every dimension (|H g| <= L |g| "
-                 "by the definition of L), all weights, integer steps and Hessians between -L and L; the leading order "
-                 "is thm1-first-order-floor")
+          domain="that the floor has this leading order is thm1-first-order-floor: two scalar quadratics with every number a "
+                 "symbol, and the listed instances. Between the two formulas the inequality holds for every number of clients "
+                 "(Lagrange's identity is a sum over pairs), every dimension (|H g| <= L |g| by the definition of L), all "
+                 "weights, integer steps and Hessians between -L and L")
 def floor_slack(i):
-    r"""Vanilla SGD, no noise, to leading order in $\eta$: the floor is at most $\frac1{48}$ of the printed
-    $12\eta^2L^2\kappa^2C$, and at most $\frac1{192}$ of it for unit Hessians, which steps $(1,M)$ with equal weights
+    r"""Quadratics, vanilla SGD, no noise, to leading order in $\eta$: the floor
+    $\frac{\eta^2}4\big\|\sum_iw_i(\tau_i-1)H_i\nabla F_i(x_w)\big\|^2$ (thm1-first-order-floor) is at most $\frac1{48}$ of the
+    printed $12\eta^2L^2\kappa^2C$, and at most $\frac1{192}$ of it for unit Hessians, which steps $(1,M)$ with equal weights
     approach as $M\to\infty$."""
     if i.chain:
         return _slack_chain(i)

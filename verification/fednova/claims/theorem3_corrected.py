@@ -179,7 +179,7 @@ def meaning(i, prefixes):
 
 
 @ft.claim("thm3-restricted", proof=lambda: (theorems.theorem3_constant(), theorems.theorem3(printed=True)),
-          meaning=lambda i: meaning(i, False), domain=theorems.DOMAIN,
+          meaning=lambda i: meaning(i, False), domain=theorems.DOMINATED,
           over=rounds_over(over.at_the_cap(over.DOMINATED, False, KINDS), tau_eff=2),
           certify=lambda i: theorem3_over(i, False), on=[*constant, *e4_constant, e4, prox_alpha1, common_noise, too_large],
           needs=[*_needs(False, constant=True, solvers=True), independent],
@@ -188,8 +188,8 @@ def meaning(i, prefixes):
                             ft.Family("periodic Huber", hubers(True)),
                             ft.Family("non-convex", bents(True), most=60)), tries=80), ends=ends(False, False))
 def thm3_restricted(i):
-    r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum solvers, steps and
-    $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under
+    r"""With noise independent across clients, constant $\tau_{\rm eff}$, vanilla, step decay or momentum ($0\le\rho<1$) solvers,
+    steps and $a_i(t)$ decided before the gradients of the round are drawn and without regard to those of earlier rounds, under
     (152) in every round,
     $$\frac1T\sum_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2\widetilde A}m

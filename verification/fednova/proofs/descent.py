@@ -15,6 +15,9 @@ from verification.fednova.proofs.local_run import noise_of
 
 DOMAIN = ("every number of smooth clients, convex or not, in every dimension; all weights, local steps, a >= 0 and tau_eff > 0; "
           "noise with mean 0 given the past and variance at most sigma^2, independent across clients")
+DOMINATED = DOMAIN.replace("a >= 0", "b^(k) <= a (vanilla steps, step decay, momentum with 0 <= rho < 1)")
+FEDAVG = DOMAIN.replace("all weights, local steps, a >= 0 and tau_eff > 0",
+                        "uniform weights, vanilla steps and plain averaging, all local steps")
 
 
 def run_noise(p):

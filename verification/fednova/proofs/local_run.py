@@ -12,6 +12,7 @@ from verification.fednova.formulas import appendix_c as c
 STEPS = "local steps"
 DOMAIN = ("every smooth client, convex or not, in every dimension; every number of local steps, a >= 0 and b^(k) >= 0; noise with "
           "mean 0 given the past and variance at most sigma^2")
+DOMINATED = DOMAIN.replace("a >= 0 and b^(k) >= 0", "b^(k) <= a (vanilla steps, step decay, momentum with 0 <= rho < 1)")
 
 
 def displacement(p):

@@ -17,6 +17,7 @@ from verification.fednova.proofs.theorems import mean_of_rounds
 DOMAIN = ("every number of smooth clients, convex or not, and of draws, in every dimension; all weights, local steps, a >= 0 and "
           "tau_eff > 0; noise with mean 0 given the past and variance at most sigma^2, a fresh run for every draw, "
           "independent across clients")
+DOMINATED = DOMAIN.replace("a >= 0", "b^(k) <= a (vanilla steps, step decay, momentum with 0 <= rho < 1)")
 
 
 def lemma5():

@@ -9,7 +9,7 @@ from verification.fednova.formulas import appendix_c as c
 from verification.fednova.formulas import constants as fc
 from verification.fednova.formulas import theorem3 as t3
 from verification.fednova.formulas import true_objective as true
-from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, NUMBERS, VALUES, caps, gain
+from verification.fednova.proofs.descent import CONSTANTS, DOMAIN, DOMINATED, FEDAVG, NUMBERS, VALUES, caps, gain
 
 PRINTED = "N na la"   # |a_i|_1: the largest, and where C is attained with the last entry there
 
@@ -181,5 +181,5 @@ def speedup():
     return p.conclude(p.follows("speed-up", 2 * leading - p("S") / T, rate, large, (4 * L * sigma2 * eta / m, noise)))
 
 
-__all__ = ["DOMAIN", "corollary1", "headline", "mean_of_rounds", "speedup", "theorem1", "theorem1_rate", "theorem2", "theorem3",
-           "theorem3_constant"]
+__all__ = ["DOMAIN", "DOMINATED", "FEDAVG", "corollary1", "headline", "mean_of_rounds", "speedup", "theorem1", "theorem1_rate",
+           "theorem2", "theorem3", "theorem3_constant"]
