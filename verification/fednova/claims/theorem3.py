@@ -237,8 +237,8 @@ e4_constant = [long_period(2000, 952, "1/40000", t, f"the same with tau_eff = {t
           survives="With constant tau_eff, as the proof in Appendix F assumes without saying so, and vanilla, step "
                    "decay or momentum solvers.")
 def thm3_as_printed(i):
-    r"""For any $\tau_i(t)$ and $a_i(t)\ge0$, with noise independent across clients, under (152) in every round, FedNova with rule (12)
-    obeys
+    r"""For any $\tau_i(t)$ and $a_i(t)\ge0$, with noise independent across clients, under (152) in every round, FedNova with
+    rule (12) obeys
     $$\min_{t<T}E\|\nabla F(x^{(t,0)})\|^2\le\frac{4[F(x^{(0,0)})-F_{\inf}]}{\eta\tau_{\rm eff}T}
     +\frac{4\eta L\sigma^2\widetilde A}m
     +6\eta^2L^2\sigma^2\widetilde B+12\eta^2L^2\kappa^2\widetilde C$$
