@@ -93,8 +93,8 @@ MANY = fourth("64 equal clients, one a round, no noise", [1] * 64, [0] * 64, 1, 
                   "$B_{-1}$ does not exist; from one full gradient pass, as Appendix E.1 starts ($y_0=\\nabla f(x_{-1})$), without "
                   "noise, R = 122.",
           survives="N <= 36 from every state of this family; steps up to q/(18LN^2) (thm4-small-step). What fails is that Gamma "
-                   "contracts: the printed floor holds on quadratics (thm4-floor), and from the zero-memory start of Algorithm 1 "
-                   "no violation is known.")
+                   "contracts: the printed floor holds on quadratics (thm4-floor), and from the zero-memory start of Algorithm 2 "
+                   "(y_0 = 0) no violation is known; Appendix E.1, whose start is used here, is where the proof begins.")
 def thm4(i):
     r"""$\Gamma_R\le(1-\frac{\eta\mu N}2)^R\Gamma_0+\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
     return _theorem4(i)
@@ -119,7 +119,9 @@ crowds = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))) for i in CROWDS]
                   "correlated with the model, which they have moved, so that they do not average out of the descent as fresh "
                   "ones do.")
 def thm4_small_step(i):
-    r"""On quadratics, at the printed steps and $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1
+    r"""On quadratics, from Algorithm 2's own start or one full gradient pass (noises independent of the state), at the "
+       "printed steps and
+    $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1
     +\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
     return _theorem4(i)
 
