@@ -71,6 +71,22 @@ def law_mean(i, Y, centre):
     return sum(chance * x for chance, x in rounds(i, Y, centre))
 
 
+def moved(i, X):
+    """Mean over the law after one coded local step of every client from its own point."""
+    return law_mean(i, one_step(i, X), sum(w * x for w, x in zip(i.q, X, strict=True)))
+
+
+def local_models(i, x, tau):
+    """Stacked points (n, d) of all clients after 0, 1, ..., tau coded local steps from the server model x (d,)."""
+    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
+    anchor = i.domain.array(np.stack([x] * problem.n))
+    Y, buffer, out = anchor, algorithm.solver.start(anchor), []
+    for _ in range(tau):
+        out.append(read(i, Y))
+        Y, buffer = algorithm.solver.step(Y, anchor, buffer, problem.grad(Y), algorithm.lr, 1)
+    return [*out, read(i, Y)]
+
+
 ALARM = 1e-4  # each statistical comparison's false-alarm level
 
 

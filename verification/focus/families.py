@@ -6,7 +6,22 @@ import numpy as np
 
 import fltheory as ft
 from verification.focus.formulas import fedavg as f
+from verification.focus.formulas import limits
 from verification.focus.instances import make, st
+
+
+def heterogeneity(i):
+    """(delta_q^2, sigma_G^2): computed on quadratics (None where infinite), declared by the other instances."""
+    return (i.delta2, i.sigma2) if "sigma2" in i.extra else f.constants(i.problem.H, i.problem.b, i.q)
+
+
+def curvatures(i):
+    """(mu, L) over the clients."""
+    return ft.fraction(i.constants.mu), ft.fraction(i.constants.L)
+
+
+def best(i):
+    return i.best if "best" in i.extra else limits.minimiser(i.problem.H, i.problem.b)
 
 
 def floor(name, H, c, law, eta, tau, **extra):

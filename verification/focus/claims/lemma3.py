@@ -10,8 +10,8 @@ from verification.focus.crowd import one_round
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line, st
 from verification.focus.one_round import Numbers, within
+from verification.focus.proofs import drift, meaning
 from verification.focus.proofs import lemmas as proofs
-from verification.focus.proofs import meaning
 
 third = ft.Hypothesis("local steps", r"$\eta\le1/(3L(\tau-1))$", lambda i: (3 * i.L * (i.tau - 1) * i.eta, 1), cap=1)
 
@@ -57,7 +57,8 @@ def lemma3_over(i):
 
 @ft.claim("lem3-corrected", on=[*lemma3, *lemma3_far, *steps.crowds("lem3")], bound=True,
           needs=[steps.convex, steps.participation, third, below_mu],
-          over=over.settings("lem3", over.CONVEX), certify=lemma3_over, proof=proofs.lemma3, meaning=meaning.rounds,
+          over=over.settings("lem3", over.CONVEX), certify=lemma3_over, proof=lambda: [proofs.lemma3(), drift.drift(3)],
+          meaning=meaning.before_and_runs,
           domain=proofs.EVERY,
           rejects=[bugs.slow_server, wrong.tracking_reset], search=steps.searched("lem3", (1, 6), ("1/4", "1"), many=True),
           ends=steps.CONVEX_ENDS | steps.CROWDED)
@@ -177,7 +178,8 @@ def small_changes(draw, n=None, tau=None, share=None, sign=None):
 
 @ft.claim("eq94-corrected", on=[*inside, *huber_states], needs=[steps.smooth, steps.half], bound=True,
           rejects=[bugs.moves_by_gradient], covers={"n": "all"}, domain=ALONE, certify=eq94_over,
-          over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))), proof=proofs.eq94,
+          over=over.settings("half", over.SMOOTH, sizes=((1, 2), (1, 3), (1, 5), (1, 10))), meaning=meaning.local_runs,
+          proof=lambda: [proofs.eq94(), drift.drift_half()],
           search=ft.Search((ft.Family("concave and convex clients", small_changes,
                                       ({"n": 20, "tau": 2, "sign": 1}, {"n": 1, "tau": 101, "share": 1, "sign": -1},
                                        {"tau": 2, "share": steps.TINY, "sign": 1})),

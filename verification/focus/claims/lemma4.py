@@ -8,8 +8,8 @@ from verification.focus.crowd import crowded, one_round
 from verification.focus.formulas import lemmas as f
 from verification.focus.instances import line
 from verification.focus.one_round import semidefinite, state_vector, value, within, worst
+from verification.focus.proofs import drift, meaning
 from verification.focus.proofs import lemmas as proofs
-from verification.focus.proofs import meaning
 
 steps4 = steps.squared("steps of Lemma 4", r"$\eta\le\min\{q^{3/2}/(8L\sqrt N),q^{3/2}/(8L(\tau-1))\}$, squared",
                        lambda i: f.admissible(f.steps_lemma4(i.n, i.L, i.q, i.tau)))
@@ -93,7 +93,8 @@ def lemma4_over(i):
 
 @ft.claim("lem4-corrected", on=[*lemma4, *lemma4_smaller, *steps.crowds("lem4-corrected", 2)],
           over=over.settings("lem4-corrected", over.SMOOTH, sizes=over.SEVERAL), certify=lemma4_over,
-          proof=proofs.lemma4, meaning=meaning.after, covers={"n": "at least 2"}, domain=proofs.EVERY,
+          proof=lambda: [proofs.lemma4(), drift.drift(11)], meaning=meaning.after_and_runs,
+          covers={"n": "at least 2"}, domain=proofs.EVERY,
           needs=[steps.smooth, steps.participation, steps.weights, steps.several, steps_corrected], bound=True,
           rejects=[bugs.tenth_of_the_change], search=steps.searched("lem4-corrected", (-3, 5), ("0", "1/4"), least=2, many=True),
           ends=steps.CONCAVE_ENDS | {"clients": (2, 1000), "averaging weight": (Q(1, 100), Q(1, 2))})
@@ -293,7 +294,7 @@ corrected_long = [i.but(rounds=max(93, 4 * i.n)) for i in steps.crowd("lem4-corr
           search=ft.Search((ft.Family("random quadratics", steps.quadratics("lem4-corrected", (-3, 5), least=2),
                                       steps.corners(2, many=5, spread=(-1, 1))), steps.equals("lem4-corrected")), tries=20),
           ends=steps.CONCAVE_ENDS | {"clients": (2, 1000), "averaging weight": (Q(1, 100), Q(1, 2)), ROUNDS: (2, 4000)},
-          proof=proofs.eq128, covers={"n": "at least 2"}, domain=proofs.EVERY,
+          proof=proofs.eq128, meaning=meaning.from_a_full_pass, covers={"n": "at least 2"}, domain=proofs.EVERY,
           reading="lem4-corrected summed over the rounds from B_0 = 0.")
 def eq128_corrected(i):
     r"""For $N\ge2$ at the steps of Lemma 4 as corrected, from a start with $B_0=0$: $\frac1R\sum_{r<R}EB_r\le

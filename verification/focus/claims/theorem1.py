@@ -384,7 +384,7 @@ def nonconvex_over(i):
 
 
 @ft.claim("thm1-nc", on=warm_starts, over=over.settings("any", over.SMOOTH), certify=nonconvex_over,
-          proof=proofs.nonconvex, meaning=meaning.long_run, domain=EVERY,
+          proof=proofs.nonconvex, meaning=meaning.descent_along, domain=EVERY,
           needs=[steps.smooth, steps.attained, steps.participation, steps.nonconvex, full_pass], bound=True,
           rejects=[bugs.slow_server],
           search=ft.Search((ft.Family("random quadratics, concave clients",

@@ -26,12 +26,14 @@ hubers = [steps.huber(f"Huber, {name}", U, offsets, delta, "1/4", law, tau, "rat
 
 @ft.claim("thm1-rate", on=[*steps.at_largest("rate", PL, (1, 4)), *steps.crowds("rate"), *hubers],
           needs=[steps.smooth, steps.pl_condition, steps.participation, steps.weights, step], bound=True,
-          rejects=[bugs.slow_server, wrong.tracking_reset], proof=proofs.rate, meaning=meaning.long_run, domain=EVERY,
+          rejects=[bugs.slow_server, wrong.tracking_reset], proof=proofs.rate, meaning=meaning.rate_along, domain=EVERY,
           search=ft.Search((ft.Family("random quadratics, concave clients, every state", steps.quadratics("rate", (-3, 6)),
                                       steps.corners(many=10, spread=(1, 1000))),
                             ft.Family("Huber clients, random states", steps.hubers("rate", reg=("1/4", "1")))), tries=150),
           ends=steps.CONVEX_ENDS | steps.CROWDED,
-          reading="F has the PL constant beta (for strongly convex clients beta >= mu), clients need not be convex. The "
+          reading="F has the PL constant beta (for strongly convex clients beta >= mu), clients need not be convex. "
+                  "The proof uses beta <= L, which fails only "
+                  "for a constant F with clients that are not constant. The "
                   "printed steps of "
                   "(23) and (25) imply it for beta = mu, since q <= 1/N gives q^{3/2}/(8L sqrt N) <= q/(8LN); those of (24) "
                   "with eta "

@@ -8,26 +8,12 @@ import fltheory as ft
 from verification import bugs as known
 from verification.focus import families, over
 from verification.focus.bugs import fedavg as bugs
-from verification.focus.coded import law_mean, one_step, read, rounds
+from verification.focus.coded import law_mean, local_models, moved, read, rounds
+from verification.focus.families import best, curvatures, heterogeneity
 from verification.focus.formulas import fedavg as f
-from verification.focus.formulas import limits
 from verification.focus.instances import RARE, line, make, plane, st
 from verification.focus.proofs import fedavg as proofs
-
-
-def heterogeneity(i):
-    """(delta_q^2, sigma_G^2): computed on quadratics (None where infinite), declared by the other instances."""
-    return (i.delta2, i.sigma2) if "sigma2" in i.extra else f.constants(i.problem.H, i.problem.b, i.q)
-
-
-def curvatures(i):
-    """(mu, L) over the clients."""
-    return ft.fraction(i.constants.mu), ft.fraction(i.constants.L)
-
-
-def best(i):
-    return i.best if "best" in i.extra else limits.minimiser(i.problem.H, i.problem.b)
-
+from verification.focus.proofs import meaning_fedavg as meaning
 
 never_empty = ft.Hypothesis("no empty round", r"$\sum_iq_i=1$", lambda i: (Q(1), sum(i.q)))
 convex = ft.Hypothesis("strongly convex", r"$\mu>0$", lambda i: (0, i.constants.mu), strict=True)
@@ -35,17 +21,12 @@ step = ft.Hypothesis("step", r"$\eta\le1/(3L)$", lambda i: (3 * i.eta * i.consta
 sampling = ft.Hypothesis("sampling heterogeneity", r"$\delta_q^2<\infty$", lambda i: (0, heterogeneity(i)[0]))
 
 
-def _moved(i, X):
-    """Mean over the law after one coded local step of every client from its own point."""
-    return law_mean(i, one_step(i, X), f.weighted_mean(i.q, X))
-
-
 def _affine_move(i):
-    """`_moved` as a matrix (d, 1 + n d), read off at the basis of stacked states."""
+    """`coded.moved` as a matrix (d, 1 + n d), read off at the basis of stacked states."""
     n, d = i.problem.n, i.problem.d
     basis = ft.linalg.identity(n * d, np.array([[Q(0)]])).reshape(n * d, n, d)
-    shift = _moved(i, 0 * basis[0])
-    return np.stack([shift, *(_moved(i, X) - shift for X in basis)], axis=1)
+    shift = moved(i, 0 * basis[0])
+    return np.stack([shift, *(moved(i, X) - shift for X in basis)], axis=1)
 
 
 SLANTED = [[2, "1/2"], ["1/2", 1]]
@@ -93,27 +74,8 @@ def lem1_over(i):
               for n in (1, 2))]
 
 
-def one_step_from(i):
-    """What Lemma 1's symbols stand for at the stacked state, exactly."""
-    if i.domain is not ft.RATIONAL or not isinstance(i.problem, ft.Quadratic):
-        return
-    X, (mu, L) = np.array([[ft.fraction(v) for v in row] for row in i.x0], dtype=object), curvatures(i)
-    H, b = ft.linalg.to_fractions(i.problem.H), ft.linalg.to_fractions(i.problem.b)
-    centre, at = f.weighted_mean(i.q, X), best(i)
-
-    def grads(points):
-        return np.stack([h.dot(x) - c for h, c, x in zip(H, b, points, strict=True)])
-    here = grads([centre] * len(X))
-    g, missed = here.sum(0) / len(X), grads(X) - here
-    numbers = {"L": L, "eta": ft.fraction(i.eta), "mu": mu, "A": f.square(centre - at), "A1": f.square(_moved(i, X) - at),
-               "D": f.spread(i.q, X, centre), "V": sum(w * f.square(v) for w, v in zip(i.q, missed, strict=True)),
-               "delta2": heterogeneity(i)[0], "gap": (centre - at).dot(H.sum(0).dot(centre - at)) / (2 * len(X))}
-    yield numbers, {"x": list(centre - at), "g": list(g), "e": list(f.weighted_mean(i.q, missed)),
-                    "d": list(f.weighted_mean(i.q, here) - g)}
-
-
 @ft.claim("lem1", over=[over.averages(over.CONVEX, Q(1, 3))],
-          certify=lem1_over, proof=proofs.lemma1, meaning=one_step_from, domain=proofs.EVERY,
+          certify=lem1_over, proof=proofs.lemma1, meaning=meaning.one_step_from, domain=proofs.EVERY,
           on=[*states, *equal_steps], needs=[never_empty, convex, step, sampling], bound=True,
           rejects=[known.first_client_twice],
           ends={k: v for k, v in families.ENDS.items() if k != "local steps"},
@@ -130,7 +92,7 @@ def lem1(i):
                                   dtype=object), curvatures(i), heterogeneity(i)[0]
     centre = f.weighted_mean(i.q, X)
     terms = f.lem1(i.eta, mu, L, f.square(centre - best(i)), f.spread(i.q, X, centre), delta2)
-    here = ft.at_most(f.square(_moved(i, X) - best(i)), ft.Terms(**terms), "at this X")
+    here = ft.at_most(f.square(moved(i, X) - best(i)), ft.Terms(**terms), "at this X")
     if i.domain is not ft.RATIONAL or "best" in i.extra:
         return here
     form = f.lem1_form(_affine_move(i), best(i), i.q, i.eta, mu, L, delta2)
@@ -140,17 +102,6 @@ def lem1(i):
 
 local = ft.Hypothesis("local steps", r"$\eta\le1/(4(\tau-1)L)$", lambda i: (4 * (i.tau - 1) * i.eta * i.constants.L, 1), cap=1)
 bounded = ft.Hypothesis("Assumption 5", r"$\sigma_G^2<\infty$", lambda i: (0, heterogeneity(i)[1]))
-
-
-def local_models(i, x, tau):
-    """Stacked points (n, d) of all clients after 0, 1, ..., tau coded local steps from the server model x (d,)."""
-    problem, algorithm = i.problem.to(i.domain), i.algorithm.to(i.domain)
-    anchor = i.domain.array(np.stack([x] * problem.n))
-    Y, buffer, out = anchor, algorithm.solver.start(anchor), []
-    for _ in range(tau):
-        out.append(read(i, Y))
-        Y, buffer = algorithm.solver.step(Y, anchor, buffer, problem.grad(Y), algorithm.lr, 1)
-    return [*out, read(i, Y)]
 
 
 unequal = make("unequal Hessians", line([1, 3], [2, -1]), ft.Uniform(1), "1/20", 2)
@@ -168,13 +119,6 @@ inside = [
     within("rare client, plane", SLANTED, [[1, 0], [-1, 2], [0, -3]], RARE, "1/40", 4, [1, 1])]
 
 
-def lemma2_round(i):
-    """What Lemma 2's symbols stand for in one round."""
-    if isinstance(i.problem, ft.Quadratic):
-        yield from proofs.round_of(i, local_models(i, np.array([ft.fraction(v) for v in i.x0], dtype=object), i.tau),
-                                   heterogeneity(i)[1])
-
-
 def lem2_over(i):
     """The spread after each local step, by the heterogeneity at the means of the local models."""
     def after(k):
@@ -186,7 +130,8 @@ def lem2_over(i):
 
 
 @ft.claim("lem2", over=[over.averages(over.SMOOTH, Q(1, 4 * (tau - 1)), n, tau) for n, tau in ((2, 2), (3, 2), (2, 3), (3, 3))],
-          certify=lem2_over, proof=lambda: [proofs.lemma2(), proofs.lemma2_end()], meaning=lemma2_round, domain=proofs.EVERY,
+          certify=lem2_over, proof=lambda: [proofs.lemma2(), proofs.lemma2_end()], meaning=meaning.lemma2_round,
+          domain=proofs.EVERY,
           on=[*inside, unequal.but(x0=[Q(0)])], needs=[never_empty, local, sampling, bounded], bound=True,
           rejects=[bugs.gradients_not_reset],
           search=ft.Search((ft.Family("quadratic", families.quadratics(families.law_of, (1, 2, 3, 5), start=True),
@@ -324,7 +269,8 @@ arbitrary = [
 too_large = families.floor("step above 1/(3L)", [[1]], [[1], [-1]], ft.Uniform(1), "1/2", 1)
 
 
-@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.theorem3, domain=proofs.EVERY,
+@ft.claim("thm3-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.theorem3, meaning=meaning.two_rounds,
+          domain=proofs.EVERY,
           on=[*arbitrary, *uniform, unequal, too_large], needs=THEOREM, bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.law_of, (1, 2, 3, 5)), families.CORNERS),
                             ft.Family("Huber", families.hubers(families.law_of, (1, 2, 3))),
@@ -381,7 +327,8 @@ UNIFORM = ft.Search((ft.Family("equal Hessians", families.quadratics(families.un
                      ft.Family("logistic", families.logistics(families.uniform_law, (1, 2, 4)))), tries=60)
 
 
-@ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.corollary, domain=proofs.EVERY,
+@ft.claim("cor1-corrected", over=UNIFORM_LAWS, certify=floor_over, proof=proofs.corollary, meaning=meaning.two_rounds,
+          domain=proofs.EVERY,
           on=[*uniform, unequal, e2], needs=[*THEOREM, even], bound=True, rejects=CONVERGING,
           search=UNIFORM, ends=families.EVEN_ENDS)
 def cor1_corrected(i):
@@ -397,7 +344,8 @@ single_step = [i for i in uniform if i.tau == 1] + [
     families.floor("two of three, tau=1", [[1]], [[1], [-1], [3]], ft.Uniform(2), "1/20000", 1)]
 
 
-@ft.claim("cor2", on=[*single_step, small_step], proof=lambda: proofs.corollary(alone=True), domain=proofs.EVERY,
+@ft.claim("cor2", on=[*single_step, small_step], proof=lambda: proofs.corollary(alone=True), meaning=meaning.two_rounds,
+          domain=proofs.EVERY,
           needs=[*THEOREM, even, single], bound=True, rejects=CONVERGING,
           search=ft.Search((ft.Family("equal Hessians", families.quadratics(families.uniform_law, (1,)),
                                       [{**c, "tau": 1} for c in families.EVEN_CORNERS]),

@@ -3,11 +3,6 @@
 R is the root of sum_i q_i |x_i - xbar|^2 with xbar = sum_i q_i x_i; a norm of stacked vectors (v_1, ..., v_N) is the root of
 sum_i q_i |v_i|^2. sigma bounds sum_i q_i |grad f_i(x) - grad F(x)|^2 by its square (Assumption 5).
 """
-from itertools import pairwise
-from math import sqrt
-
-import numpy as np
-
 import fltheory as ft
 from verification.focus.formulas import fedavg as f
 
@@ -119,24 +114,3 @@ def corollary(alone=False):
     floor = f.cor2(eta, mu, sigma**2) if alone else f.thm3(eta, T + 1, mu, L, 0, sigma**2)["local"]
     whole = p.lemma("Theorem 3", theorem3(), delta2=0, T=0 if alone else T)
     return p.conclude(p.follows("Corollary", Z * A0 + floor - last, whole))
-
-
-def _norm(q, rows):
-    return sqrt(sum(float(w) * float((v * v).sum()) for w, v in zip(q, rows, strict=True)))
-
-
-def round_of(i, models, sigma2):
-    """What Lemma 2's symbols stand for along the local steps of one round, in floats. models: stacked points after each step."""
-    H, b = np.array(i.problem.H, dtype=float), np.array(i.problem.b, dtype=float)
-    q, eta, L = np.array([float(v) for v in i.q]), float(i.eta), float(i.constants.L)
-    Ys = [np.array(Y, dtype=float) for Y in models]
-
-    def apart(Y):
-        return _norm(q, Y - q @ Y)
-    for t, (Y, after) in enumerate(pairwise(Ys)):
-        g = np.einsum("nij,nj->ni", H, Y) - b
-        F = (np.einsum("nij,j->ni", H, q @ Y) - b).mean(0)
-        numbers = {"L": L, "eta": eta, "T": i.tau - 1, "R1": apart(after), "v": _norm(q, g - q @ g), "w": _norm(q, g - F),
-                   "sigma": sqrt(float(sigma2)), "delta2": 0.0}
-        inside = {"t": t, "k": i.tau - 1, "R0": apart(Y), "R": apart(Ys[-2])}
-        yield numbers | (inside if t < i.tau - 1 else {"R": apart(Y)}), {}

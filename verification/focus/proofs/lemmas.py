@@ -3,8 +3,8 @@ import fltheory as ft
 from verification.focus.formulas import lemmas as f
 from verification.focus.proofs.drift import CLIENT, ELEVENTH, HALF, THIRD, drift, drift_half, in_the_mean, surely
 
-EVERY = ("every state, all functions with L-Lipschitz gradients under the hypotheses, every law with independent rounds; the coded "
-         "round is held against each step of the proof on the listed instances")
+EVERY = ("every state, all functions with L-Lipschitz gradients under the hypotheses, every law with independent rounds; each step "
+         "of the proof but the induction hypotheses is held against coded rounds on listed clients on the line, at most five")
 
 
 def lemma3():
