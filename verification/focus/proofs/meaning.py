@@ -106,12 +106,12 @@ def two_rounds(i):
         for r in (1, 2):
             now = path[r]
             means = {"EA": now["A"], "EB0": path[r - 1]["B"], "EB": now["B"], "Egap": now["gap"], "EG": now["grad2"],
-                     "EA1": path[r + 1]["A"]}
+                     "EA1": path[r + 1]["A"], "V_R": path[r + 1]["A"], "B_R": now["B"]}
             yield fixed | means | _potential(psi, r - 1, rate), {}
 
 
 def _potential(psi, r, rate):
-    return {"Psi": psi[r], "Psi_next": psi[r + 1], "Psi_1": psi[0], "z": rate**r, "Z": rate ** (r + 1)}
+    return {"Psi": psi[r], "Psi_next": psi[r + 1], "Psi_R": psi[r + 1], "Psi_1": psi[0], "z": rate**r, "Z": rate ** (r + 1)}
 
 
 def rate_along(i):
@@ -122,7 +122,8 @@ def rate_along(i):
     for path in _paths(i):
         psi = [now["gap"] + weight * now["B"] for now in path]
         for r in (0, 1, 2):
-            yield _parameters(i) | {"beta": beta} | _means(path, r) | _potential(psi, r, rate), {}
+            ends = {"V_R": path[r + 1]["gap"], "B_R": path[r + 1]["B"]}
+            yield _parameters(i) | {"beta": beta} | _means(path, r) | _potential(psi, r, rate) | ends, {}
 
 
 def descent_along(i):
