@@ -10,6 +10,7 @@ from verification.fednova import families
 from verification.fednova import formulas as f
 from verification.fednova.claims.solvers import coded_vector, one_norm
 from verification.fednova.claims.surrogate import left_side
+from verification.fednova.common_noise import independent
 from verification.fednova.formulas import constants as fc
 from verification.fednova.formulas import solvers as fs
 from verification.fednova.instances import Descending
@@ -312,13 +313,13 @@ def logistic(draw):
                 kind=Descending, domain=ft.FLOAT, says=f"A={A}, labels={labels}, tau={taus}, T={T}, x0={x0}")
 
 
-@ft.claim("cor2-rate", on=corollary2_rate, needs=_comparable, bound=True,
+@ft.claim("cor2-rate", on=corollary2_rate, needs=[*_comparable, independent], bound=True,
           search=ft.Search((ft.Family("common Hessian", common_hessian, CORNERS), ft.Family("logistic", logistic)),
                            tries=60), ends=ENDS)
 def cor2_rate(i):
-    r"""FedProx with $p_i=1/m$, $\tau_{\max}\le2\bar\tau$, $\eta=\sqrt{m/(\bar\tau T)}$,
-    $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ and $K=\bar\tau T$: when $\bar\tau\le K^{1/4}m^{-3/4}$ (the condition of
-    FedAvg) the exact bound (97), and what the rounds do, are at most
+    r"""FedProx with $p_i=1/m$, noise independent across clients, $\tau_{\max}\le2\bar\tau$, $\eta=\sqrt{m/(\bar\tau T)}$,
+    $\alpha=m^{1/2}\bar\tau^{-1/2}T^{-1/6}$ and $K=\bar\tau T$: when $\bar\tau\le K^{1/4}m^{-3/4}$ (the condition of FedAvg)
+    the exact bound (97), and what the rounds do, are at most
     $\frac{12\Delta+4L\sigma^2+12L^2\sigma^2+48L^2\kappa^2}{\sqrt{mK}}$."""
     exact = i.but(domain=ft.RATIONAL, s={"x": ft.RATIONAL.scalar(0)})
     vectors = [[ft.fraction(v) for v in coded_vector(exact, t)] for t in i.algorithm.steps]

@@ -372,13 +372,13 @@ def thm1_o_restricted(i):
     return ft.at_most(gradient_square(i), ft.Terms(**eq8_terms(i, corrected=False)))
 
 
-@ft.claim("thm1-o-slope", on=slope, needs=[prescribed, *s.needs(True)],
+@ft.claim("thm1-o-slope", on=slope, needs=[prescribed, *s.needs(True), independent],
           rejects=[bugs.uniform_weights, bugs.one_step_more], search=ft.Search(rate_families, tries=12), ends=RATE_ENDS)
 def thm1_o_slope(i):
-    r"""Fixed clients and steps, any of the four solvers, $\eta=\sqrt{m/(\bar\tau T)}$ and $T$ large enough:
-    $\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2\le\frac{c_1}{\sqrt T}+\frac{c_2}T$ with $c_1$ from the first
-    two terms of eq 8 as printed and $c_2$ from its last two with $B'$, $C'$: for FedProx the printed bound misses only
-    a term of order $1/T$."""
+    r"""Fixed clients and steps, noise independent across clients, any of the four solvers, $\eta=\sqrt{m/(\bar\tau T)}$ and
+    $T$ large enough: $\frac1T\sum_{t<T}E\|\nabla\widetilde F(x^{(t,0)})\|^2\le\frac{c_1}{\sqrt T}+\frac{c_2}T$ with $c_1$
+    from the first two terms of eq 8 as printed and $c_2$ from its last two with $B'$, $C'$: for FedProx the printed bound
+    misses only a term of order $1/T$."""
     first = eq8_terms(i, corrected=True)
     later = {k: v / (2 if k in ("start", "noise") else 4) for k, v in first.items()}  # c_1/sqrt(4T) and c_2/(4T)
     longer = i.but(algorithm=replace(i.algorithm, lr=i.eta / 2), rounds=4 * i.rounds)

@@ -265,8 +265,8 @@ def meaning(i):
 def thm2_corrected(i):
     r"""With noise independent across clients Theorem 2 holds in the averaged form $\frac1T\sum_{t<T}E\|\nabla
     F\|^2\le2[\chi^2_{p\|w}(\beta^2-1)+1]\,\epsilon_{\rm opt}+2\chi^2_{p\|w}\kappa^2$ with the error
-    $\epsilon_{\rm opt}$ of Theorem 1 for vanilla, step decay and momentum, and with $B',C'$ from the prefix
-    coefficients in $\epsilon_{\rm opt}$ and in its step-size cap for the proximal solver."""
+    $\epsilon_{\rm opt}$ of Theorem 1 for vanilla, step decay and momentum ($0\le\rho<1$), and with $B',C'$ from the
+    prefix coefficients in $\epsilon_{\rm opt}$ and in its step-size cap for the proximal solver."""
     return ft.at_most(true_side(i), bound2(i, corrected=True))
 
 
