@@ -53,8 +53,8 @@ ENDS = {"clients": (2, 1000), "local steps": (1, 100), "noise against drift": (0
                   "quadratics. Stale noise alone leaves about 2 eta^2 N^4 sigma^2 in B for one of N clients a round, of which this "
                   "bound allows 72.")
 def lem6_corrected(i):
-    r"""For $N\ge2$ at the steps of Lemma 4 as corrected, from Algorithm 2's own start: $E\,B_r\le(1-\frac "
-       "q3)E\,B_{r-1}+\frac{9\eta^2N^3}qE\|\nabla F(x_r)\|^2
+    r"""For $N\ge2$ at the steps of Lemma 4 as corrected, from Algorithm 2's own start: $E\,B_r\le(1-\frac
+    q3)E\,B_{r-1}+\frac{9\eta^2N^3}qE\|\nabla F(x_r)\|^2
     +24\eta^2\left(\frac{N^2}q+N(\tau-1)^2\right)\sigma^2$.
     """
     seen, slope = moments(i), sum(curvatures(i)) / i.n

@@ -119,8 +119,8 @@ crowds = [at_step(i, min(i.eta, i.q / (18 * i.L * i.n**2))) for i in CROWDS]
                   "correlated with the model, which they have moved, so that they do not average out of the descent as fresh "
                   "ones do.")
 def thm4_small_step(i):
-    r"""On quadratics, from Algorithm 2's own start or one full gradient pass (noises independent of the state), at the "
-       "printed steps and
+    r"""On quadratics, from Algorithm 2's own start or one full gradient pass (noises independent of the state), at the
+    printed steps and
     $\eta\le q/(18LN^2)$: $\Gamma_R\le(1-\frac{\eta\mu N}2)^{R-1}\Gamma_1
     +\frac{4(q+N^2)}{\mu Nq}\eta\sigma^2$."""
     return _theorem4(i)

@@ -42,8 +42,8 @@ def crowd(rule, sizes, rounds, h=1):
                   "for F - F*, "
                   "which costs a factor L/mu for the distance.")
 def thm1_sc_outer(i):
-    r"""On quadratics at the printed steps of (23), from every state before round 0: $E\|x_R-x^\star\|^2\le(1-\eta\mu "
-       "N/2)^{R-1}\Psi_1$ with
+    r"""On quadratics at the printed steps of (23), from every state before round 0: $E\|x_R-x^\star\|^2\le(1-\eta\mu
+    N/2)^{R-1}\Psi_1$ with
     $\Psi_1=EA_1+(1-8\eta L^2N/\mu)B_0$, the potential at the start alone.
     """
     return _outer(i, "A", f.strongly_convex_rate(i.eta, i.mu, i.n), f.weight_of_the_appendix(i.eta, i.L, i.n, i.mu))
@@ -62,8 +62,8 @@ PL = [p for p in steps.CONVEX + steps.CONCAVE if "concave F" not in p[0]]
           ends=steps.CONVEX_ENDS | {"clients": (1, 256), "rounds": (40, 40)},
           reading="As thm1-sc-outer for F - F*, in units with L near 1, with the step tied to the number of local steps (e5).")
 def thm1_pl_outer(i):
-    r"""On quadratics, concave clients included, at the printed steps of (24) and $\eta\le q^{3/2}/(8L(\tau-1))$: "
-       "$EF(x_R)-F^\star\le
+    r"""On quadratics, concave clients included, at the printed steps of (24) and $\eta\le q^{3/2}/(8L(\tau-1))$:
+    $EF(x_R)-F^\star\le
     (1-\eta\beta N)^{R-1}\Phi_1$ with $\Phi_1=EF(x_1)-F^\star+(1-4\eta L^2)B_0$.
     """
     return _outer(i, "gap", f.pl_rate(i.eta, steps.pl_constant(i), i.n), f.pl_weight(i.eta, i.L))
