@@ -37,7 +37,7 @@ def test_list_shows_what_is_stated_and_what_is_written(capsys):
     out = capsys.readouterr().out
     assert "fednova/eq26-28" in out
     waiting = [line.split()[0] for line in out.splitlines() if "not yet written" in line]
-    assert waiting == ["fednova/fig6", "fednova/fig7", "fednova/fig8"]
+    assert waiting == ["fednova/susp-eq13-psd", "fednova/fig6", "fednova/fig7", "fednova/fig8"]
     assert out.count("nothing to check") == 2
     rows = {line.split()[0] for line in out.splitlines()}
     from fltheory.verdicts.claims.discover import read_ledger
@@ -61,7 +61,7 @@ def test_show_prints_hypotheses_mutants_search_witness_and_correction(capsys):
     assert "mutant uniform_weights: killed by drift dominates" in out
     assert "1/49 at most 0, margin" in out
     assert "witness: witnesses/e1.py (`fltheory witness fednova/e1` prints it)" in out
-    assert "corrected statement: thm1-explicit-corrected: For every linear solver" in out
+    assert "corrected statement: thm1-explicit-corrected: With noise independent across clients, for every linear" in out
     assert "finding: e1" in out
 
 

@@ -240,8 +240,7 @@ def test_a_table_that_is_a_device_is_refused(monkeypatch, tmp_path):
         ft.read_ridge(tmp_path / "t.csv", "c", "t")
 
 
-@pytest.mark.parametrize("ask", [lambda law: law.inclusion(200), lambda law: law.support(200),
-                                 lambda law: ft.Ages(law, 2, 200).chain()], ids=["inclusion", "support", "ages"])
+@pytest.mark.parametrize("ask", [lambda law: law.support(200), lambda law: ft.Ages(law, 2, 200).chain()], ids=["support", "ages"])
 def test_a_law_of_many_clients_is_named_briefly(ask):
     """The message held the numbers of all of them."""
     with pytest.raises(ft.TooLarge) as error:

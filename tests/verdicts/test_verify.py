@@ -92,7 +92,7 @@ def test_a_lost_factor_in_a_term_of_the_bound_is_noticed(monkeypatch, term, fact
     records, code = verify([FEDNOVA], only=["thm1-explicit-corrected", "appb-momentum"], quick=True, on_record=quiet)
     wrong = terminal.summary(records).split("not as expected")[1]
     assert code == 1
-    assert "claim fednova/thm1-explicit-corrected: FALSE != expected CERTIFIED" in wrong
+    assert "claim fednova/thm1-explicit-corrected: FALSE != expected PROVED" in wrong
     assert "appb-momentum" not in wrong
 
 

@@ -286,8 +286,8 @@ def test_the_corrected_theorem_survives_a_short_search_that_any_process_repeats(
     claim = fednova["thm1-explicit-corrected"]
     found, _ = claim.search_plan.run(claim, quick=True)
     assert found.found is None
-    assert set(found.families) == {"quadratic", "Huber", "logistic"}
-    assert all(10 <= n <= 30 for n in found.families.values())
+    assert {"quadratic", "Huber", "logistic", "non-convex", "sines"} <= set(found.families)
+    assert all(n > 0 for n in found.families.values()) and found.tries == sum(found.families.values()) <= 100
     again = subprocess.run(
         [sys.executable, "-c", REPEAT, str(FEDNOVA)],
         capture_output=True,
