@@ -1,7 +1,7 @@
 """Figure 1's system in closed form: L_1 = (w + theta_1)^2/10 + 10 w, L_2 = theta_2^2/10 - 10 w, N = 2 (eqs 11, 12).
 
-u = w + theta_1 and theta_2 alone enter F = (u^2 + theta_2^2)/20. K: local steps; eta, lam, alpha: step sizes. A power with exponent K
-may be handed in, which makes K any integer: `power` of the factor that the docstring names, q = (1 - lam/5)^K.
+u = w + theta_1 and theta_2 alone enter F = (u^2 + theta_2^2)/20. K: local steps; eta, lam, alpha: step sizes. A power with exponent
+K may be handed in, which makes K any integer: `power` of the factor that the docstring names, q = (1 - lam/5)^K.
 """
 
 
