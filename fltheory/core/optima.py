@@ -59,7 +59,10 @@ def optimum(problem) -> Optimum:
 
 
 def float_optimum(problem):
-    """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data."""
+    """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data. With personal
+    parameters its shared part, at the joint optimum."""
+    if problem.personal:
+        return problem.split(float_optimum(problem.joint()))[0]
     if isinstance(problem, Quadratic) and not have("flint"):
         return _float_quadratic(problem).x
     return FLOAT.array(optimum(problem).x)

@@ -109,7 +109,8 @@ class Law(Record):
     """Base of all laws. Fields shared by every law:
 
     steps: local steps (int, one per client, or `RandomSteps`); None lets the algorithm's shorthand fill it.
-    noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2).
+    noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2);
+    with personal parameters over both parts of the gradient, d counting both).
     batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
 
     A law says which modes follow each other (unless told otherwise they act in turn: one mode is a memoryless law), and

@@ -391,7 +391,7 @@ def _built(algorithm, problem, law, noise, start, domain, reach):
     if reach.dimension < lay.size:
         mixes = [reduced(mix, reach, J, z0, domain) for mix in mixes]
     origin = z0 if reach.dimension < lay.size else 0 * z0
-    variance = domain.scalar(fraction(noise) ** 2 / problem.d)
+    variance = domain.scalar(fraction(noise) ** 2 / problem.drawn)
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
 

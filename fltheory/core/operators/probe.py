@@ -143,7 +143,7 @@ def probe_round(algorithm, problem, lay: Layout, draw: Draw, noise=False, plain=
     pieces = [_per(scale, np.swapaxes(out[..., 1:, :] - out[..., :1, :], -1, -2)), out[..., 0, :, None]]
     if noise:
         places = masks.shape[-1]
-        shape = (slots_used(algorithm, problem, lay, draw), places, problem.d)
+        shape = (slots_used(algorithm, problem, lay, draw), places, problem.drawn)
         unit = basis(problem.domain, math.prod(shape))[1:].reshape((-1,) + shape)
         unit = unit if scale == 1 else scale * unit
         zero = problem.domain.array(np.zeros((1, lay.size), dtype=np.int64))

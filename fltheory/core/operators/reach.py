@@ -288,11 +288,11 @@ class _Explorer:
         return lambda k: own
 
     def _sample(self, shape):
-        return Residues(self.random.integers(0, self.prime, (*shape, self.problem.d)), self.prime)
+        return Residues(self.random.integers(0, self.prime, (*shape, self.problem.drawn)), self.prime)
 
     def _starts(self):
         """init(0) for random linear terms, of methods whose start takes gradients."""
-        count, n = self.problem.n * self.problem.d, self.problem.n
+        count, n = self.problem.n * self.problem.drawn, self.problem.n
         draw = everyone(n, 1, np.ones((count, n), dtype=np.int64))
         zero = Residues(np.zeros((count, self.problem.d)), self.prime)
         out = self.lay.flatten(self.algorithm.init(self.problem, zero, draw._replace(xi=self._linear_terms(draw))))

@@ -119,7 +119,7 @@ def sheets(algorithm, problem, lay, law, draws, features, noise, after=None):
     count, share = features.split(single, rest)
     width = base.shape[1]
     columns = [np.concatenate([np.flatnonzero(own < 0), np.flatnonzero(own == i), [D],
-                               D + 1 + _noise_columns(i, slots, n, problem.d)]) for i in range(n)]
+                               D + 1 + _noise_columns(i, slots, n, problem.drawn)]) for i in range(n)]
     parts = [sparse.csr_array(base)]
     for block in (count, share):
         block = np.where(np.abs(block) > 1e-15 * max(1.0, np.abs(block).max()), block, 0.0)
@@ -154,7 +154,7 @@ def after_round(algorithm, problem, lay, draw, states, after=None):
 
 def _responses(algorithm, problem, lay, draw, states, slots, after):
     """(k, D, marks + 1 + slots d): columns of the marked coordinates, the constant, and the noise of every client at once."""
-    d, out = problem.d, []
+    d, out = problem.drawn, []
     zero = np.zeros((1, lay.size))
 
     def run(z, xi=None):
@@ -169,7 +169,7 @@ def _responses(algorithm, problem, lay, draw, states, slots, after):
 
 def _holds(algorithm, problem, lay, law, draws, parts, features, slots, after):
     """Whether rounds of other cohorts, from random states with random noise, are what the parts say."""
-    n, D, d = problem.n, lay.size, problem.d
+    n, D, d = problem.n, lay.size, problem.drawn
     rng = np.random.Generator(np.random.Philox(n))
     masks = features.tested(law)
     z, xi = rng.normal(size=(len(masks), D)), rng.normal(size=(slots, len(masks), n, d))

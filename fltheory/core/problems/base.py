@@ -60,6 +60,11 @@ class Problem:
     def __repr__(self):
         return f"{type(self).__name__}(n={self.n}, d={self.d})"
 
+    @property
+    def drawn(self) -> int:
+        """Coordinates of one stochastic gradient: of the model, and of a client's own parameters."""
+        return self.d + self.personal
+
     def to(self, domain: Domain) -> Problem:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
         if not isinstance(domain, Domain):

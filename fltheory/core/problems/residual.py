@@ -49,6 +49,23 @@ class Residual(Problem):
         """The problem in w alone (theta_i = 0), for algorithms without personal parameters."""
         return Quadratic.from_linear(self.A, self.bw, self.weights, name=self.name)
 
+    def joint(self) -> Quadratic:
+        """The clients as functions of (w, t_1, ..., t_n) together, formulation (1): coordinates in this order, unpadded."""
+        H = np.concatenate([np.concatenate([self.A, self.B], axis=2), np.concatenate([self.B.swapaxes(1, 2), self.C], axis=2)],
+                           axis=1)
+        whole = Quadratic.from_linear(H, np.concatenate([self.bw, self.btheta], axis=1), self.weights, name=self.name)
+        ends = np.cumsum([self.d, *self.dims])
+        at = [np.r_[:self.d, end - size:end] for end, size in zip(ends[1:], self.dims, strict=True)]
+        kept = [np.r_[:self.d, self.d:self.d + size] for size in self.dims]
+        return embedded(whole, at, int(ends[-1]), kept)
+
+    def split(self, z):
+        """(w (d,), t (n, personal), padded) of a point z of `joint`."""
+        theta = np.stack([np.repeat(0 * z[:1], self.personal)] * self.n)
+        for row, size, end in zip(theta, self.dims, np.cumsum([self.d, *self.dims])[1:], strict=True):
+            row[:size] = z[end - size:end]
+        return z[:self.d], theta
+
     def joint_optimum(self):
         """(w (d,), theta (n, personal) padded): stationary point of the weighted sum, in the declared arithmetic.
 
@@ -102,3 +119,16 @@ class Residual(Problem):
         if sample.shape[-1] == self.d:
             return gw + sample, gtheta
         return gw + sample[..., :self.d], gtheta + self._real[who] * sample[..., self.d:]
+
+
+def embedded(problem, places, size, kept):
+    """Quadratic clients in `size` coordinates: of client i those kept[i] (or kept) of its own, at places[i]."""
+    b = np.repeat(0 * problem.b[:, :1], size, axis=1)
+    H = np.repeat(0 * problem.H[:, :1, :1] + 0 * b[:, None], size, axis=1)
+    for i, at in enumerate(places):
+        own = kept[i] if isinstance(kept, list) else kept
+        H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(own, own)], problem.b[i][own]
+    return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
+
+
+__all__ = ["Residual", "embedded"]

@@ -51,8 +51,8 @@ def _replay(alg, problem, before, after, draw, replicate):
     made = {} if draw.xi is None else draw.xi.made()
     size, places = sum(math.prod(leaf.shape[1:]) for leaf in after), draw.present.shape[-1]
     own = own_bytes(problem, places, draw.who)
-    full = size <= LARGEST_PROBE and own + full_bytes(size, places, problem.d, len(made)) <= AUDIT_BYTES
-    if not full and own + split_bytes(size, places, problem.d) > AUDIT_BYTES:
+    full = size <= LARGEST_PROBE and own + full_bytes(size, places, problem.drawn, len(made)) <= AUDIT_BYTES
+    if not full and own + split_bytes(size, places, problem.drawn) > AUDIT_BYTES:
         return None
     alg, problem = alg.to(FLOAT), problem.to(FLOAT)
     lay = Layout.of(alg.init(problem, np.zeros(problem.d)))
@@ -89,7 +89,7 @@ def _split(alg, problem, lay, one, z0, samples, noisy):
 
     def sample(k):
         if k not in samples:  # torch never asked for it: another round
-            return np.full((3, one.present.shape[-1], problem.d), np.nan)
+            return np.full((3, one.present.shape[-1], problem.drawn), np.nan)
         part = _shares(samples[k].size, k + 1).reshape(samples[k].shape) * samples[k]
         return np.stack([part, samples[k] - part, 0 * part])
     out = lay.flatten(advance(alg, problem, lay.unflatten(points), one._replace(xi=sample if noisy else None)))

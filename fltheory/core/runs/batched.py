@@ -212,7 +212,7 @@ def _draw(law, problem, streams, sizes, t, mode, domain):
         a = torch.from_numpy(a)
         return a if domain.device == "cpu" else a.to(domain.device)
     if fraction(law.noise):
-        made = [gaussian_slots(s.child("round", t), law.noise, (k, places, problem.d), lambda a: a)
+        made = [gaussian_slots(s.child("round", t), law.noise, (k, places, problem.drawn), lambda a: a)
                 for s, k in zip(streams, sizes, strict=True)]
         slots = Slots(lambda k: convert(_stacked([m(k) for m in made])))
     elif law.batch is not None:
