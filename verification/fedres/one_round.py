@@ -213,28 +213,29 @@ def block_constant2(H, shared):
 
 @lru_cache(512)
 def gamma2(problem):
-    """gamma^2 of an `ft.Personal` over Huber sums (all subsets of rows that can be in their quadratic zone) or quadratics."""
-    inner, shared = problem.problem, problem.shared
-    if isinstance(inner, ft.Quadratic):
-        return max(block_constant2(H, shared) for H in ft.linalg.to_fractions(ft.RATIONAL.array(inner.H)))
-    return max(block_constant2(sum((s * np.outer(u, u) for s, u in chosen), np.zeros((inner.d, inner.d), dtype=object)), shared)
-               for rows in client_rows(inner) for size in range(1, len(rows) + 1)
-               for chosen in itertools.combinations([(s, u) for s, u, _ in rows], size))
+    """gamma^2 of `ft.Residual`, or of `ft.Personal` over quadratics or Huber sums (every set of rows in their quadratic zone)."""
+    if isinstance(problem, ft.Residual):
+        return max(block_constant2(ft.linalg.to_fractions(np.block([[A, B], [B.T, C]])), problem.d)
+                   for A, B, C in zip(problem.A, problem.B, problem.C, strict=True))
+    if hasattr(problem, "H"):
+        return max(block_constant2(H, problem.d) for H in ft.linalg.to_fractions(problem.H))
+    return max(block_constant2(sum(s * np.outer(u, u) for s, u, _ in chosen), problem.d)
+               for rows in client_rows(problem) for size in range(1, len(rows) + 1)
+               for chosen in itertools.combinations(rows, size))
 
 
 @lru_cache(512)
 def G2(problem):
-    """G^2 of an `ft.Personal` over Huber sums: the largest |sum_j +-s_j delta_j u_j|^2; None where gradients are unbounded."""
-    inner = problem.problem
-    if isinstance(inner, ft.Quadratic):
+    """G^2 of Huber sums: the largest |sum_j +-s_j delta_j u_j|^2; None for quadratics, whose gradients are unbounded."""
+    if not hasattr(problem, "targets"):
         return None
     return max(square(sum(sign * s * delta * u for sign, (s, u, delta) in zip(signs, rows, strict=True)))
-               for rows in client_rows(inner) for signs in itertools.product((1, -1), repeat=len(rows)))
+               for rows in client_rows(problem) for signs in itertools.product((1, -1), repeat=len(rows)))
 
 
 def client_rows(huber):
-    """Per client [(s_j, u_j, delta_j)] of a Huber sum, as Fractions."""
-    U, targets, scale = (_fractions(_rational(v)) for v in (huber.rows, huber.targets, huber.scale))
+    """Per client [(s_j, (u_j, v_j), delta_j)] of a Huber sum, as Fractions."""
+    U, targets, scale = (_fractions(v) for v in (huber.rows, huber.targets, huber.scale))
     return [[(scale[j][m], U[j][m], targets[j][m][1]) for m in range(size)] for j, size in enumerate(huber.sizes)]
 
 

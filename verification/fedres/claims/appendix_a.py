@@ -1,6 +1,7 @@
 """Appendix A: Lemmas 1 to 4, on functions with exact values and on listed sequences."""
 from dataclasses import dataclass, replace
 from fractions import Fraction as Q
+from itertools import pairwise
 from math import floor
 
 import numpy as np
@@ -63,7 +64,7 @@ PLANE = ft.Quadratic.from_linear([[[2, "1/2"], ["1/2", 1]]], [[1, -1]])
 LINE = ft.Quadratic.from_linear([[[2]]], [[1]])
 HUBER = ft.HuberLoss([[[1], [2]]], [[0, 1]], [[1, "1/2"]])
 FAR_HUBER = ft.HuberLoss([[[1, 1], [0, 2]]], [[0, 3]], 2)
-on_lem1 = [three("a far, c at the minimum", LINE, [3], ["1/2"], ["1/2"]), three("steep, b below", LINE, [3], ["1/2"], [3]),
+on_lem1 = [three("a far, c at the minimum", LINE, [3], ["1/2"], ["1/2"]), three("b just below", LINE, [3], [2], [3]),
            three("b = c: equality", LINE, [-2], [5], [5]), three("plane", PLANE, [1, 2], [0, -3], ["1/2", 4]),
            three("Huber", HUBER, [-3], [2], ["1/2"]), three("Huber in the plane", FAR_HUBER, [4, -1], [0, 1], [1, 1])]
 
@@ -81,7 +82,8 @@ def quadratic(draw, least):
 def huber(draw, reg=0, centred=False):
     """One client, a sum of at most three Huber losses on the line."""
     size = draw(st.integers(1, 3))
-    U, offsets = [[draw(st.integers(-3, 3))] for _ in range(size)], [0 if centred else draw(st.integers(-3, 3)) for _ in range(size)]
+    U = [[draw(st.integers(-3, 3))] for _ in range(size)]
+    offsets = [0 if centred else draw(st.integers(-3, 3)) for _ in range(size)]
     return ft.HuberLoss([U], [offsets], draw(st.sampled_from([Q(1, 2), Q(1), Q(3)])), 1, reg)
 
 
@@ -156,7 +158,7 @@ class Recursion:
     first: Q
     power: int
 
-    def run(self, rounds):
+    def values(self, rounds):
         """[B_1, .., B_rounds]."""
         out = [self.first]
         while len(out) < rounds:
@@ -187,10 +189,10 @@ def sequence(power, c, root, first, rounds, **extra):
 
 
 def largest(i):
-    return max(i.declared.run(i.rounds))
+    return max(i.declared.values(i.rounds))
 
 
-nonnegative = ft.Hypothesis("non-negative", r"$B_r\ge0$", lambda i: (0, min(i.declared.run(i.rounds))))
+nonnegative = ft.Hypothesis("non-negative", r"$B_r\ge0$", lambda i: (0, min(i.declared.values(i.rounds))))
 recursion3 = ft.Hypothesis("below the cap", r"$B_r\le\frac1{2c}$", lambda i: (largest(i), 1 / (2 * i.c)))
 fraction4 = ft.Hypothesis("rate", r"$c<1$", lambda i: (i.c, 1), strict=True)
 positive = ft.Hypothesis("positive", r"$c,d>0$", lambda i: (0, min(i.c, i.d_)), strict=True)
@@ -198,8 +200,8 @@ positive = ft.Hypothesis("positive", r"$c,d>0$", lambda i: (0, min(i.c, i.d_)), 
 
 def recurs(i):
     """The largest excess of B_{r+1} over the recursion's right side."""
-    B = i.declared.run(i.rounds)
-    return max((new - (old - i.c * old**i.declared.power + i.d_) for old, new in zip(B, B[1:], strict=False)), default=Q(-1))
+    B = i.declared.values(i.rounds)
+    return max((new - (old - i.c * old**i.declared.power + i.d_) for old, new in pairwise(B)), default=Q(-1))
 
 
 follows = ft.Hypothesis("recursion", r"$B_{r+1}\le B_r-cB_r^p+d$, $p=2$ in Lemma 3, $1$ in Lemma 4", lambda i: (recurs(i), 0))
@@ -217,7 +219,7 @@ def drawn_lem3(draw, rounds=None, share=None):
 
 
 def lem3_numbers(i):
-    B, c = i.declared.run(min(i.rounds, 40)), i.c
+    B, c = i.declared.values(min(i.rounds, 40)), i.c
     small = 2 * c * i.floor <= 1
     at = {"c": c, "d": i.d_, ("e" if small else "E"): i.floor}
     for r, (now, new) in enumerate(zip(B, [*B[1:], None], strict=True), 1):
@@ -234,7 +236,7 @@ def lem3_numbers(i):
 def lem3(i):
     r"""If $B_r\ge0$, $B_{r+1}\le B_r-cB_r^2+d$ and $B_r\le\frac1{2c}$ for all $r$, then $B_r\le\frac1{cr}+\sqrt{d/c}$. By the
     repaired induction even $B_r\le\frac{1-2\sqrt{cd}}{c(r+1)}+\sqrt{d/c}$ where $2\sqrt{cd}\le1$."""
-    B = i.rule.run(i.rounds)
+    B = i.rule.values(i.rounds)
     bounds = [f.lemma3(i.c, i.floor, r) for r in range(1, i.rounds + 1)]
     sharper = [f.lemma3_sharper(i.c, i.floor, r) for r in range(1, i.rounds + 1)] if 2 * i.c * i.floor <= 1 else bounds
     return (ft.at_most(max(b - sum(t.values()) for b, t in zip(B, bounds, strict=True)), 0, "every round"),
@@ -247,28 +249,27 @@ def printed_induction():
     c, root, r, B = Q(1), Q(1, 2), 1, Q(1, 2)
     said, bound = f.induction_of_lemma3(c, root, r), sum(f.lemma3(c, root, r).values())
     return (ft.at_most(1 / (2 * c), bound, "the bound at r = 1 lies above 1/(2c), where B - cB^2 falls", strict=True),
-            ft.at_most(said, Recursion(c, c * root**2, B, 2).run(2)[1], "what the induction says of B_2", strict=True),
+            ft.at_most(said, Recursion(c, c * root**2, B, 2).values(2)[1], "what the induction says of B_2", strict=True),
             ft.at_most(B, sum(f.lemma3(c, root, r + 1).values()), "the lemma at r = 2"))
 
 
 ft.finding("err-12", kind="gap", breaks="lem3", check=printed_induction,
-           reading="The induction step puts the bound at r into B - cB^2 + d, which increases up to 1/(2c) alone; at small r the bound "
-                   "lies beyond.",
+           reading="The induction step puts the bound at r into B - cB^2 + d, which increases up to 1/(2c) alone; at small r the "
+                   "bound lies beyond.",
            survives="The lemma holds, by an induction on a smaller bound that never leaves the increasing part: lem3.")
 
-on_sharp = [ft.Instance("c=1, d=1/4, B=1/2", rule=Recursion(Q(1), Q(1, 4), Q(1, 2), 2), says="a stationary sequence")]
+SYMBOL = ft.Field("r")
+on_sharp = [ft.Instance("c=1, d=1/4, B=1/2, every r", rule=Recursion(Q(1), Q(1, 4), Q(1, 2), 2), domain=SYMBOL, r=SYMBOL.symbols[0],
+                        says="a stationary sequence; r is a symbol")]
 
 
-@ft.claim("lem3-sharp", on=on_sharp, rejects=[decrease_halved, noise_doubled],
-          domain="the one sequence that it names, every r: symbols for r and the stationary point, the recursion's own step beside")
+@ft.claim("lem3-sharp", on=on_sharp, rejects=[decrease_halved], domain="the one sequence that it names, every r")
 def lem3_sharp(i):
     r"""Lemma 3 cannot be improved by a factor: for $c=1$, $d=\frac14$ the sequence $B_r=\frac12$ obeys its hypotheses and is
     $\frac r{r+2}$ of the bound, which tends to 1."""
-    (r,) = ft.Field("r").symbols
-    rule, B = i.rule, i.rule.first
-    share = B / sum(f.lemma3(Q(1), Q(1, 2), r).values())
-    return (ft.equal(rule.run(2)[1], B, "stationary"), ft.equal(2 * rule.c * B, 1, "at the cap 1/(2c)"),
-            ft.equal(share, r / (r + 2), "share of the bound"))
+    B = i.rule.first
+    return (ft.equal(i.rule.values(2)[1], B, "stationary"), ft.equal(2 * i.rule.c * B, 1, "at the cap 1/(2c)"),
+            ft.equal(B / sum(f.lemma3(Q(1), Q(1, 2), i.r).values()), i.r / (i.r + 2), "share of the bound"))
 
 
 on_lem4 = [sequence(1, *v) for v in (("1/2", 1, 8, 20), ("1/1000", 1, 50, 1000), ("99/100", 2, 0, 5), ("1/10", "1/100", 100, 200))]
@@ -281,8 +282,8 @@ def drawn_lem4(draw, rounds=None, c=None):
 
 
 def lem4_numbers(i):
-    B = i.declared.run(min(i.rounds, 40))
-    for r, (old, new) in enumerate(zip(B, B[1:], strict=False)):
+    B = i.declared.values(min(i.rounds, 40))
+    for r, (old, new) in enumerate(pairwise(B)):
         q = (1 - i.c) ** r
         yield {"c": i.c, "d": i.d_, "B": old, "B2": new, "B1": B[0], "q": q, "Q": q, "BR": old}, {}
 
@@ -293,7 +294,7 @@ def lem4_numbers(i):
           search=ft.Search((ft.Family("recursion", drawn_lem4, [*ROUNDS, {"c": Q(1, 1000)}, {"c": Q(99, 100)}]),), tries=40))
 def lem4(i):
     r"""If $B_r\ge0$ and $B_{r+1}\le(1-c)B_r+d$ with $0<c<1$, $d>0$, then $B_r\le(1-c)^{r-1}B_1+\frac dc$."""
-    B = i.rule.run(i.rounds)
+    B = i.rule.values(i.rounds)
     bounds = [f.lemma4((1 - i.c) ** (r - 1), i.c, i.d_, B[0]) for r in range(1, i.rounds + 1)]
     return (ft.at_most(max(b - sum(t.values()) for b, t in zip(B, bounds, strict=True)), 0, "every round"),
             ft.at_most(B[0], ft.Terms(**bounds[0]), "r = 1"), ft.at_most(B[-1], ft.Terms(**bounds[-1]), f"r = {i.rounds}"))
