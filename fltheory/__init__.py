@@ -51,6 +51,7 @@ _PUBLIC = {
     "core.algorithms.asyncfeded": ["AsyncFedED"],
     "core.algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay"],
     "core.operators.operator": ["derive"],
+    "core.operators.adversarial": ["adversarial"],
     "core.operators.exchangeable": ["exchangeable"],
     "core.operators.surrogates": ["step_weights", "surrogate_weights"],
     "core.operators.forms": ["worst_ratio"],
