@@ -35,9 +35,10 @@ def _equal_features():
                        says="two clients with two samples each; features, labels, w and theta_i are symbols; 3 classes in (3)")
 
 
-@ft.claim("eq5-special-case", on=[_equal_features()], rejects=[local_features_reversed], covers={"tau": "none", "d": "all", "n": "all"},
-          domain="(2) and (3) depend on w'x + theta'x and W x + Theta x alone, identically in w, theta and x; the objective of (2) in "
-                 "all symbols for two clients with two samples in the plane, the logits of (3) for three classes; sums over more "
+@ft.claim("eq5-special-case", on=[_equal_features()], rejects=[local_features_reversed],
+          covers={"tau": "none", "d": "all", "n": "all"},
+          domain="(2) and (3) depend on w'x + theta'x and W x + Theta x alone, identically in w, theta and x; the objective of (2) "
+                 "in all symbols for two clients with two samples in the plane, the logits of (3) for three classes; sums over more "
                  "coordinates, samples and clients are of the same terms")
 def eq5_special_case(i):
     r"""With the linear models (2), (3) and equal features $x_g=x_l$, $L_i(w,\theta_i)=L_i(w+\theta_i,0)$: (5) without its penalty
@@ -98,13 +99,13 @@ def meaning(i):
 
 @ft.claim("footnote2", on=[_any_losses(2), _any_losses(3)], rejects=[from_the_first, penalty_not_halved], covers={"tau": "none"},
           proof=proofs.footnote2, meaning=meaning,
-          domain="every number of clients, dimension and losses (the losses are the same on both sides, the penalties are the step of "
-                 "the proof); in all symbols for two and three quadratic clients in the plane")
+          domain="every number of clients, dimension and losses (the losses are the same on both sides, the penalties are the step "
+                 "of the proof); in all symbols for two and three quadratic clients in the plane")
 def footnote2(i):
     r"""With $w_i=w+\theta_i$ the objective of (5) is $\frac1N\sum_i\big(L_i(w_i)+\frac\lambda2\|w_i-\bar w\|^2\big)+
-    \frac\lambda2\|\bar\theta\|^2$: equal to that of footnote 2 where $\sum_i\theta_i=0$, and larger by the last term elsewhere. Every
-    $(w_i)$ is met by $w=\bar w$, $\theta_i=w_i-\bar w$, so for $\lambda>0$ both problems have the same solutions, with the
-    constraint or without."""
+    \frac\lambda2\|\bar\theta\|^2$: equal to that of footnote 2 where $\sum_i\theta_i=0$, and larger by the last term elsewhere.
+    Every $(w_i)$ is met by $w=\bar w$, $\theta_i=w_i-\bar w$, so for $\lambda>0$ both problems have the same solutions, with
+    the constraint or without."""
     n, models = len(i.t), [i.w + t for t in i.t]
     losses = sum(i.problem.surrogate(list(row)).value(u) for row, u in zip(np.eye(n, dtype=int), models, strict=True)) * Q(1, n)
     mean = i.t.sum(0) * Q(1, n)
@@ -126,15 +127,16 @@ weights_squared.of = "problem"
 
 def _far_client():
     field, s = symbols("q M w")
-    return ft.Instance("N - 1 clients at 0, one at M", ft.Quadratic([[[2]], [[2]]], [[0], [s["M"]]], [1 - s["q"], s["q"]]), domain=field,
-                       **s, says="q = 1/N is the weight of the last client, the others are one client of weight 1 - q")
+    problem = ft.Quadratic([[[2]], [[2]]], [[0], [s["M"]]], [1 - s["q"], s["q"]])
+    return ft.Instance("N - 1 clients at 0, one at M", problem, domain=field, **s,
+                       says="q = 1/N is the weight of the last client, the others are one client of weight 1 - q")
 
 
 @ft.claim("remark-eq4-bad", on=[_far_client()], rejects=[weights_squared], covers={"n": "all", "d": "1", "tau": "none"},
           domain="every N >= 2 (q = 1/N) and every M")
 def remark_eq4_bad(i):
-    r"""$L_i(w)=(w-m_i)^2$ with $m=(0,..,0,M)$: the minimiser $w^*=M/N$ of (4) leaves the last client the loss $M^2(1-1/N)^2$, beyond
-    every bound as $M\to\infty$; under (1), with $L_i(w+\theta_i)$, every client has loss 0."""
+    r"""$L_i(w)=(w-m_i)^2$ with $m=(0,..,0,M)$: the minimiser $w^*=M/N$ of (4) leaves the last client the loss $M^2(1-1/N)^2$,
+    beyond every bound as $M\to\infty$; under (1), with $L_i(w+\theta_i)$, every client has loss 0."""
     best = ft.optimum(i.problem)
     last = i.problem.surrogate([0, 1]).value(best.x)
     joint = ft.Residual([[[2]]] * 2, [[[2]]] * 2, [[[2]]] * 2, [[0], [2 * i.M]], [[0], [2 * i.M]], i.problem.weights)

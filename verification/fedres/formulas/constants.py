@@ -1,4 +1,4 @@
-"""Constants of Assumptions 1 to 3: of quadratics, of sums of Huber losses and of softmax losses. Squares, so that they are exact."""
+"""Constants of Assumptions 1 to 3: of quadratics, of sums of Huber losses (squared, so exact) and of softmax losses."""
 from itertools import product
 
 import numpy as np

@@ -17,12 +17,12 @@ def gamma_block():
 
 
 def gamma_smallest():
-    """No smaller g does: at v = 0 and the u at which |H_w| is attained, |H (u, 0)| = |H_w| |u|."""
-    p = ft.Proof("U", "g M_w a")
-    U, g, M_w, a = p("U g M_w a")
-    attained = p.given("where the norm is attained", a - M_w * U, f"a = |H_w u|, U = |u| > 0; {NORM}", equality=True)
-    valid = p.given("a constant of Assumption 1", g * U - a, "at v = 0")
-    return p.conclude(p.follows("g >= |H_w|", g - M_w, (1 / U, valid), (1 / U, attained)))
+    """No smaller g does: at v = 0 and the u0 at which |H_w| is attained, |H (u0, 0)| = |H_w| |u0|."""
+    p = ft.Proof("U0", "g M_w a0")
+    U0, g, M_w, a0 = p("U0 g M_w a0")
+    attained = p.given("where the norm is attained", a0 - M_w * U0, f"a0 = |H_w u0|, U0 = |u0| > 0; {NORM}", equality=True)
+    valid = p.given("a constant of Assumption 1", g * U0 - a0, "at v = 0")
+    return p.conclude(p.follows("g >= |H_w|", g - M_w, (1 / U0, valid), (1 / U0, attained)))
 
 
 def gamma_sqrt2():
@@ -54,12 +54,11 @@ def huber_ends():
 
 def softmax_slope():
     """|p - e_y|^2 <= 2, p_y = 1 - r: the others sum to r."""
-    p = ft.Proof("", "r others2 s2 py")
-    r, others2, s2, py = p("r others2 s2 py")
-    rest = p.define("probability of the label", py - 1 + r)
+    p = ft.Proof("", "r others2 s2")
+    r, others2, s2 = p("r others2 s2")
     slope = p.define("slope", s2 - r**2 - others2, "|p - e_y|^2 = (1 - p_y)^2 + sum of the other p_z^2")
     below = p.given("the others", r**2 - others2, "sum p_z^2 <= (sum p_z)^2 for p_z >= 0")
-    least = p.given("r at most 1", 1 - r, "p_y >= 0")
+    least = p.given("r at most 1", 1 - r, "r = 1 - p_y and p_y >= 0")
     return p.conclude(p.follows("slope at most sqrt 2", 2 - s2, (-1, slope), below, (2 + 2 * r, least)))
 
 
