@@ -228,8 +228,8 @@ def huber_meaning(i):
 @ft.claim("huber-constants", on=on_huber, rejects=[full_set_alone, signs_alike], covers=NONE, proof=proofs.huber_ends,
           meaning=huber_meaning, search=ft.Search((ft.Family("Huber", hubers, ({"m": 1}, {"m": 6})),), tries=40),
           domain="sums of any number of Huber losses in every dimension, s_j > 0: a gradient is sum c_j s_j d_j a_j with c_j in "
-                 "[-1, 1], and a difference of two sum t_j s_j a_j a_j' with t_j in [0, 1] times the move; norms are largest at the ends of "
-                 "c_j, t_j, one row after the other")
+                 "[-1, 1], and a difference of two sum t_j s_j a_j a_j' with t_j in [0, 1] times the move; norms are largest at "
+                 "the ends of c_j, t_j, one row after the other")
 def huber_constants(i):
     r"""$L_i=\sum_js_j\,\mathrm{Huber}_{d_j}(a_j^\top(w,\theta)-o_j)$, $s_j>0$, satisfies Assumptions 1 and 2 everywhere with
     $\gamma=\max_J\gamma\big(\sum_{j\in J}s_ja_ja_j^\top\big)$ over subsets (block columns, as for quadratics) and
@@ -306,7 +306,7 @@ def softmax_meaning(i):
           proof=lambda: (proofs.softmax_slope(), proofs.softmax_curvature()), meaning=softmax_meaning,
           search=ft.Search((ft.Family("softmax", softmaxes, ({"m": 1},)),), tries=40),
           domain="any number of classes, features and samples: a sample's gradient is (p - e_y) x' with |p - e_y|^2 <= 2, its "
-                 "Hessian (diag p - p p') x x' with eigenvalues of the first factor at most 1/2, and largest eigenvalue bounds gamma")
+                 "Hessian (diag p - p p') x x' with eigenvalues of the first factor at most 1/2; its largest one bounds gamma")
 def softmax_constants(i):
     r"""The softmax loss (3) with $\mathbb E\|x\|^2<\infty$, $x=(x_g,x_l)$, satisfies Assumptions 1 to 3 with
     $\gamma=\frac12\lambda_{\max}(\mathbb Exx^\top)$, $G=\sqrt2\,\mathbb E\|x\|$ and $\sigma^2=2\,\mathbb E\|x\|^2/b$ for

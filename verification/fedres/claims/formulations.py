@@ -38,8 +38,8 @@ def _equal_features():
 @ft.claim("eq5-special-case", on=[_equal_features()], rejects=[local_features_reversed],
           covers={"tau": "none", "d": "all", "n": "all"},
           domain="(2) and (3) depend on w'x + theta'x and W x + Theta x alone, identically in w, theta and x; the objective of (2) "
-                 "in all symbols for two clients with two samples in the plane, the logits of (3) for three classes; sums over more "
-                 "coordinates, samples and clients are of the same terms")
+                 "in all symbols for two clients with two samples in the plane, the logits of (3) for three classes; sums over "
+                 "more coordinates, samples and clients are of the same terms")
 def eq5_special_case(i):
     r"""With the linear models (2), (3) and equal features $x_g=x_l$, $L_i(w,\theta_i)=L_i(w+\theta_i,0)$: (5) without its penalty
     and its constraint is the joint problem (1)."""
