@@ -134,8 +134,8 @@ def optimal(i):
 
 @ft.claim("ex1-printed-w", on=[single_models(PRINTED)], instead="ex1-w-corrected", finding="err-11",
           at=("w=(1, 1, 0, 0)",), script="witnesses/err-11.py", step="Appendix B, optimal solutions under (1) and (4)",
-          reading="Ratings as printed in Example 1, mu_A = (1, -1, 1, -1) and mu_B = (1, -1, -1, 1). Appendix B writes (1, 1, 0, 0) "
-                  "as optimum of (4) and inside that of (1), and mu_A as (1, 1, 1, -1): one sign is lost three times, a misprint.",
+          reading="Ratings as printed in Example 1, mu_A = (1, -1, 1, -1) and mu_B = (1, -1, -1, 1). Appendix B has (1, 1, 0, 0) "
+                  "as optimum of (4) and inside that of (1), and mu_A as (1, 1, 1, -1): a sign is lost three times, a misprint.",
           survives="The losses of Example 1: ex1-eq1, ex1-eq4, ex1-eq5. With the sign restored Appendix B's models are optimal.")
 def ex1_printed_w(i):
     r"""As printed: the optimum of the single-model problem (4) for the two users is $w=(1,1,0,0)$."""

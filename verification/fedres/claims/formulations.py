@@ -145,3 +145,59 @@ def remark_eq4_bad(i):
             ft.equal(last, i.M * i.M * (1 - i.q) ** 2, "loss of the last client"),
             ft.equal(ft.limit((1 / last).substitute(M=1 / i.M), "M"), 0, "it grows beyond every bound"),
             ft.equal(joint.joint_value([i.w], [[-i.w], [i.M - i.w]]) + constant, 0, "under (1), theta_i = m_i - w"))
+
+
+# ---- the joint optimum of quadratics --------------------------------------------------------------------
+def coupling_halved(problem):
+    """The coupling w'B theta is taken once where its gradient is asked for twice: B_i/2."""
+    return ft.Residual(problem.A, problem.B * Q(1, 2), problem.C, problem.bw, problem.btheta)
+
+
+coupling_halved.of = "problem"
+
+
+def _own_blocks(problem):
+    """Lists of A_i, B_i, C_i, bw_i, btheta_i, without padding."""
+    cut = list(enumerate(problem.dims))
+    return (problem.A, [problem.B[j][:, :k] for j, k in cut], [problem.C[j][:k, :k] for j, k in cut], problem.bw,
+            [problem.btheta[j][:k] for j, k in cut])
+
+
+def _scalar_blocks():
+    field, s = symbols(A=(2, 1, 1), B=(2, 1, 1), C=(2, 1, 1), u=(2, 1), v=(2, 1))
+    problem = ft.Residual(s["A"], list(s["B"]), list(s["C"]), s["u"], list(s["v"]))
+    return ft.Instance("two clients, all symbols", problem, domain=field, says="every entry of the blocks a symbol")
+
+
+def many(n):
+    return ft.Residual([[[2 + k % 3]] for k in range(n)], [[[1 - k % 2]] for k in range(n)], [[[1 + k % 5]] for k in range(n)],
+                       [[k % 7 - 3] for k in range(n)], [[k % 4] for k in range(n)])
+
+
+on_optimum = [
+    _scalar_blocks(),
+    ft.Instance("one client", ft.Residual([[[3]]], [[[1]]], [[[2]]], [[1]], [[1]]), illustrates=True),
+    ft.Instance("unequal sizes", ft.Residual(
+        [[[4, 1], [1, 3]], [[5, 0], [0, 2]], [[3, -1], [-1, 3]]], [[[1], [0]], [[1, 0], [-1, 1]], [[0], [2]]],
+        [[[2]], [[3, 1], [1, 2]], [[4]]], [[1, 0], [0, 2], [-1, 1]], [[1], [0, 3], [-2]]), illustrates=True,
+        says="theta_2 in the plane, the others on the line"),
+    ft.Instance("40 clients", many(40), illustrates=True),
+    ft.Instance("a concave client", ft.Residual([[[-1]], [[5]]], [[[1]], [[1]]], [[[2]], [[1]]], [[1], [0]], [[0], [3]]),
+                illustrates=True, says="A_1 < 0; F is strictly convex"),
+]
+
+
+@ft.claim("quad-joint-optimum", on=on_optimum, rejects=[coupling_halved], covers={"tau": "none", "n": "all", "d": "all"},
+          domain="block elimination, the same for every number of clients and every size: each theta_i is eliminated by its own "
+                 "equation; in all symbols for two clients on the line, exactly on listed blocks of unequal sizes and 40 clients")
+def quad_joint_optimum(i):
+    r"""On quadratics with $C_i\succ0$ and strictly convex $F$ the joint optimum is $w^*=(\sum_iS_i)^{-1}\sum_is_i$,
+    $\theta_i^*=C_i^{-1}(b_{\theta,i}-B_i^\top w^*)$ with $S_i=A_i-B_iC_i^{-1}B_i^\top$, $s_i=b_{w,i}-B_iC_i^{-1}b_{\theta,i}$."""
+    w, theta = f.joint_optimum(*_own_blocks(i.stated.problem))
+    padded = np.array([[*t, *[0] * (i.problem.personal - len(t))] for t in theta], dtype=object)
+    found = i.problem.joint_optimum()
+    domain, coded = i.domain, i.problem.to(i.domain)
+    gw, gtheta = coded.at().grad_pair(domain.array(w)[None], domain.array(padded))
+    return (ft.equal(found[0], w, "w of the engine's solve"), ft.equal(found[1], padded, "its theta_i"),
+            ft.equal(gw.sum(0), 0 * gw[0], "sum of grad_w L_i"), ft.equal(gtheta, 0 * gtheta, "every grad_theta L_i"),
+            ft.equal(ft.optimum(i.problem.joint()).x[:i.problem.d], w, "w of the joint problem's minimiser"))

@@ -1,6 +1,4 @@
 """Constants of Assumptions 1 to 3: of quadratics, of sums of Huber losses (squared, so exact) and of softmax losses."""
-from itertools import product
-
 import numpy as np
 
 from fltheory.core import linalg
@@ -23,7 +21,7 @@ def _sum(scales, rows):
 def huber_gamma2(rows, scales, shared):
     """gamma^2 of sum_j s_j Huber(a_j'z - o_j): the largest over subsets of rows. rows a_j (m, d), of which `shared` belong to w."""
     found = []
-    for kept in product((0, 1), repeat=len(rows)):
+    for kept in np.ndindex((2,) * len(rows)):
         H = _sum([s * k for s, k in zip(scales, kept, strict=True)], [np.multiply.outer(a, a) for a in rows])
         found.append(gamma2(H[:shared, :shared], H[:shared, shared:], H[shared:, shared:]))
     return max(found)
@@ -31,8 +29,8 @@ def huber_gamma2(rows, scales, shared):
 
 def huber_G2(rows, scales, deltas):
     """G^2 of the same: the largest |sum_j +-s_j d_j a_j|^2 over signs."""
-    ends = [_sum([e * s * d for e, s, d in zip(signs, scales, deltas, strict=True)], rows)
-            for signs in product((1, -1), repeat=len(rows))]
+    ends = [_sum([(1 - 2 * e) * s * d for e, s, d in zip(signs, scales, deltas, strict=True)], rows)
+            for signs in np.ndindex((2,) * len(rows))]
     return max((v * v).sum() for v in ends)
 
 
