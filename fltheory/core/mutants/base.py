@@ -76,10 +76,11 @@ def variants(kind, base, rows):
     return {name: variant(kind, base, name, says, when, **parts) for name, (says, when, parts) in rows.items()}
 
 
-def option(field, value, name, says):
-    """The mutant that sets a declared field to another of its values."""
+def option(field, value, name, says, kind=None):
+    """The mutant that sets a declared field to another of its values, of exactly one kind of algorithm if one is given."""
     def mutant(algorithm):
-        return None if getattr(algorithm, field, value) == value else replace(algorithm, **{field: value})
+        fits = kind is None or type(algorithm) is kind
+        return replace(algorithm, **{field: value}) if fits and getattr(algorithm, field, value) != value else None
     return _named(mutant, name, says)
 
 

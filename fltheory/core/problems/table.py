@@ -1,4 +1,4 @@
-"""A user's CSV file as a federated ridge regression: one client per value, or quantile band, of a column."""
+"""A user's CSV file as federated ridge regressions: one client per value, or quantile band, of a column."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import math
 import os
 import shlex
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
+from fltheory.core.problems.residual import Residual
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.records import count, flag, one_of
 from fltheory.core.scalars import FLOAT
@@ -21,16 +23,17 @@ from fltheory.core.scalars import FLOAT
 STANDARDISE = ("features", "all", "short", "none")
 LARGEST = 1e100  # of a cell; its reciprocal counts as 0
 LISTED = 10  # bad cells that are listed
+CONSTANT = "1"  # the name of a column of ones
 MANY = 1000  # clients beyond which a column is more likely a measurement than a label
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table became a problem: `Ridge.reading` of what `read_ridge` returns.
+    """How a table became a problem: `reading` of what `read_ridge` and `read_residual` return.
 
-    features: names of the columns of A, in order; labels: one text per client; rows: rows per client (n,);
-    scaling: {column: (shift, scale)}, the numbers used are (value - shift)/scale; notes: what a user should know before
-    reading results. No row is ever dropped.
+    features: names of the columns of A, in order; local: those of the personal part; labels: one text per client; rows:
+    rows per client (n,); scaling: {column: (shift, scale)}, the numbers used are (value - shift)/scale; notes: what a user
+    should know before reading results. No row is ever dropped.
     """
 
     target: str
@@ -41,6 +44,7 @@ class Reading:
     standardise: str
     scaling: dict
     notes: tuple
+    local: tuple = ()
 
 
 def read_ridge(path, client, target, features=None, reg="1/10", standardise="features", weights="rows", convention="half-mean",
@@ -61,6 +65,74 @@ def read_ridge(path, client, target, features=None, reg="1/10", standardise="fea
     one message), rows of another length, another delimiter, repeated headers, a constant feature that is to be
     standardised, the client column among the features.
     """
+    table = _table(path, client, target, features, standardise, bands, delimiter)
+    columns = [table.columns[name] for name in table.features] + [[Fraction(1)] * len(table.group)] * flag(intercept, "intercept")
+    names = (*table.features, CONSTANT) if intercept else table.features
+    if not columns:
+        refuse("features", list(table.features), "a model has at least one coefficient", "Name a feature or keep the intercept.")
+    return table.ridge(columns, names, reg, weights, convention)
+
+
+def read_residual(path, client, target, shared, local, reg="1/10", standardise="features", weights="rows", bands=None,
+                  delimiter=",") -> Residual:
+    """Clients with shared and personal coefficients from a CSV file: Federated Residual Learning of least squares.
+
+    The loss of a client with m rows is |A w + Z theta - y|^2/(2 m) + reg/2 (|w|^2 + |theta|^2), less what is constant: A holds
+    the `shared` columns, Z the `local` ones, which may be equal, overlap or be disjoint; "1" among them is a column of ones.
+    reg = 0 leaves the joint optimum undetermined where a column is in both. The other arguments are those of `read_ridge`.
+
+    Raises BadInput as `read_ridge` does, and for a list without a column: without a shared one nothing is federated, without
+    a local one it is a ridge regression.
+    """
+    said = {"shared": "Without a shared column each client learns alone: name one.",
+            "local": "Without a local column nothing is personal: use read_ridge."}
+    lists = {what: listed(given, what, "is a list of column names", 'For example ["age", "dose"].')
+             for what, given in (("shared", shared), ("local", local))}
+    for what, given in lists.items():
+        if not given:
+            refuse(what, given, "has at least one column", said[what])
+        for name in given:
+            if not isinstance(name, str) or given.count(name) > 1:
+                refuse(what, name, "a column is named by a text, and once", "Name columns of the file.")
+    both = [*lists["shared"], *lists["local"]]
+    table = _table(path, client, target, [name for name in dict.fromkeys(both) if name != CONSTANT], standardise, bands, delimiter)
+    ones = {CONSTANT: [Fraction(1)] * len(table.group)}
+    joint = table.ridge([(ones | table.columns)[name] for name in both], both, reg, weights, "half-mean")
+    d, H, b = len(lists["shared"]), joint.H, joint.b
+    problem = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], joint.weights, joint.name)
+    problem.reading = replace(joint.reading, features=tuple(lists["shared"]), local=tuple(lists["local"]))
+    return problem
+
+
+class _Table(NamedTuple):
+    """What was read: names and scaled columns, the group of each row, and what `Reading` holds of it."""
+
+    path: object
+    features: tuple
+    columns: dict
+    answers: list
+    group: list
+    read: tuple
+
+    def ridge(self, columns, names, reg, weights, convention):
+        """The ridge regression of these columns, with its `reading`."""
+        target, client, labels, standardise, scaling = self.read
+        A, y, rows = by_client(columns, self.answers, self.group)
+        if standardise in ("features", "all"):
+            A, y = ([FLOAT.array(np.array(part, dtype=object)) for part in parts] for parts in (A, y))
+        problem = Ridge(A, y, reg, by_rows(weights, rows), convention, name=Path(self.path).name)
+        few, notes = [label for label, k in zip(labels, rows, strict=True) if k < len(columns)], []
+        if few:
+            notes.append(f"{len(few)} of {len(labels)} clients have fewer rows than the {len(columns)} coefficients: {_some(few)}")
+        if len(labels) == 1:
+            notes.append("there is one client only: nothing is federated here")
+        problem.reading = Reading(target, client, tuple(names), tuple(labels), tuple(rows), standardise,
+                                  {k: (float(a), float(b)) for k, (a, b) in scaling.items()}, tuple(notes))
+        return problem
+
+
+def _table(path, client, target, features, standardise, bands, delimiter):
+    """The table with these features (None: all other columns), scaled, and its rows grouped into clients."""
     file = read_cells(path, delimiter)
     features = _chosen(file, client, target, features)
     one_of(*STANDARDISE, remedy="Say how columns are scaled.")(standardise, "standardise")
@@ -70,22 +142,7 @@ def read_ridge(path, client, target, features=None, reg="1/10", standardise="fea
     labels, group = _groups(file, client, bands, table.get(client))
     scaling = _scaling(file, table, features, target, standardise)
     table |= {name: [(v - shift) / scale for v in table[name]] for name, (shift, scale) in scaling.items()}
-    columns = [table[name] for name in features] + [[Fraction(1)] * len(group)] * flag(intercept, "intercept")
-    if not columns:
-        refuse("features", list(features), "a model has at least one coefficient", "Name a feature or keep the intercept.")
-    A, y, rows = by_client(columns, table[target], group)
-    if standardise in ("features", "all"):
-        A, y = ([FLOAT.array(np.array(part, dtype=object)) for part in parts] for parts in (A, y))
-    problem = Ridge(A, y, reg, by_rows(weights, rows), convention, name=Path(path).name)
-    few = [label for label, k in zip(labels, rows, strict=True) if k < len(columns)]
-    notes = []
-    if few:
-        notes.append(f"{len(few)} of {len(labels)} clients have fewer rows than the {len(columns)} coefficients: {_some(few)}")
-    if len(labels) == 1:
-        notes.append("there is one client only: nothing is federated here")
-    problem.reading = Reading(target, client, (*features, "1") if intercept else tuple(features), tuple(labels), tuple(rows),
-                              standardise, {k: (float(a), float(b)) for k, (a, b) in scaling.items()}, tuple(notes))
-    return problem
+    return _Table(path, tuple(features), table, table[target], group, (target, client, labels, standardise, scaling))
 
 
 # ---- cells -----------------------------------------------------------------------------------------------
@@ -313,4 +370,5 @@ def short_scale(column):
     return round(100 * mean / scale) * scale / 100, scale
 
 
-__all__ = ["Cells", "Reading", "banded", "by_client", "by_rows", "numbers", "quantiles", "read_cells", "read_ridge", "short_scale"]
+__all__ = ["Cells", "Reading", "banded", "by_client", "by_rows", "numbers", "quantiles", "read_cells", "read_residual",
+           "read_ridge", "short_scale"]

@@ -10,7 +10,7 @@ import pytest
 import fltheory as ft
 from fltheory.core.errors import BadInput
 from fltheory.core.problems import instances
-from fltheory.core.problems.table import quantiles, read_ridge
+from fltheory.core.problems.table import quantiles, read_residual, read_ridge
 from fltheory.core.scalars import FLOAT, RATIONAL
 
 TABLE = """# where it comes from
@@ -246,3 +246,51 @@ def test_a_written_table_is_read_back(tmp_path):
     for i in range(4):
         own = X[who == i]
         assert problem._H[i] == pytest.approx(own.T @ own / len(own)) and math.isclose(problem.p[i], len(own) / 30)
+
+
+# ---- shared and local columns -----------------------------------------------------------------------------
+@pytest.mark.parametrize("shared,local", [(["x"], ["z"]), (["x", "z"], ["x", "z"]), (["x", "1"], ["1", "z"]), (["z"], ["1"])])
+def test_residual_clients_are_the_least_squares_of_their_rows(write, shared, local):
+    """The loss beside |A w + Z theta - y|^2/(2 m) + reg/2 (|w|^2 + |theta|^2), computed row by row."""
+    problem = read_residual(write(TABLE), "city", "y", shared, local, reg="1/7", standardise="none")
+    rows = {"A": [(2, Q(3, 2), 1), (4, Q(9, 2), -1)], "B": [(1, Q(1, 2), 2), (3, Q(5, 2), 0), (5, 8, 3)]}
+
+    def loss(w, theta):
+        total = sum(v * v for v in w) / 14
+        for own, t in zip(rows.values(), theta, strict=True):
+            total += Q(len(own), 5) * sum(v * v for v in t) / 14
+            for x, z, y in own:
+                cells = [{"x": x, "z": z, "1": 1}[name] for name in (*shared, *local)]
+                total += Q(1, 5) * (sum(c * v for c, v in zip(cells, [*w, *t], strict=True)) - y) ** 2 / 2
+        return total
+
+    d, k = len(shared), len(local)
+    places = [([Q(s + j, 3) for j in range(d)], [[Q(2 * s + i - j, 5) for j in range(k)] for i in range(2)]) for s in (0, 1, 4)]
+    gaps = {loss(*at) - ft.fraction(problem.joint_value(*at)) for at in places}
+    assert gaps == {loss([0] * d, [[0] * k] * 2)}
+    assert (problem.n, problem.d, problem.dims) == (2, d, (k, k)) and list(problem.weights) == [Q(2, 5), Q(3, 5)]
+    r = problem.reading
+    assert (r.features, r.local, r.labels, r.rows) == (tuple(shared), tuple(local), ("A", "B"), (2, 3))
+
+
+def test_columns_in_both_lists_have_a_joint_optimum_by_the_ridge_term_alone(write):
+    path = write(TABLE)
+    with pytest.raises(ft.NoMinimiser):
+        read_residual(path, "city", "y", ["x"], ["x"], reg=0, standardise="none").joint_optimum()
+    assert read_residual(path, "city", "y", ["x"], ["x"]).native is FLOAT
+
+
+RESIDUAL = {"client": "city", "target": "y", "shared": ["x"], "local": ["z"]}
+
+
+@pytest.mark.parametrize("text,options,says", [
+    (TABLE, {"local": []}, "use read_ridge"), (TABLE, {"shared": []}, "learns alone"), (TABLE, {"shared": "x"}, "list of column"),
+    (TABLE, {"local": ["z", "z"]}, "and once"), (TABLE, {"local": [3]}, "by a text"), (TABLE, {"local": ["w"]}, "which has city"),
+    (TABLE, {"local": ["city"]}, "says who owns a row"), (TABLE, {"shared": ["y"]}, "is what is predicted"),
+    (TABLE, {"reg": -1}, ">= 0"), (TABLE, {"client": "town"}, "which has city"), (TABLE, {"bands": 3}, "no decimal"),
+    (TABLE.replace("1.5", "nan"), {}, "no decimal"), (TABLE.replace("1.5", ""), {}, "the cell is empty"),
+    (TABLE.replace("A,2", ",2"), {}, "has no owner"), ("", {}, "is empty"), (b"\xff\xfe\x00", {}, "cannot be read"),
+])
+def test_what_is_refused_of_residual_clients(write, text, options, says):
+    with pytest.raises(BadInput, match=f"(?s){says}"):
+        read_residual(write(text), **RESIDUAL | options)
