@@ -9,11 +9,13 @@ import textwrap
 from fractions import Fraction
 
 from fltheory.cli.arguments import check_output, positive
-from fltheory.core.errors import BadInput, FLTheoryError, refuse, shown
+from fltheory.core.errors import BadInput, FLTheoryError, NoMinimiser, refuse, shown
 from fltheory.core.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
 DEFAULT = ("FedAvg", "FedProx", "FedNova", "Scaffold", "Focus")
+PERSONAL = {"FedResNaive": ("FedResNaive", {}), "FedResNaive-sim": ("FedResNaive", {"order": "sim"}),
+            "FedResSgd": ("FedResSgd", {}), "FedResAvg": ("FedResAvg", {}), "FedResAvg-I": ("FedResAvg", {"option": 1})}
 SAFE = 0.5  # fraction of the smallest first crossing that is the default step size
 
 
@@ -24,11 +26,17 @@ def add(command):
     sub.add_argument("--client", required=True, metavar="COLUMN", help="whose row it is")
     sub.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted (ridge regression)")
     sub.add_argument("--features", type=_list, metavar="A,B,..", help="columns to predict from; default all others")
+    sub.add_argument("--shared", type=_list, metavar="A,B,..", help="with --local: columns of the shared coefficients; 1: constant")
+    sub.add_argument("--local", type=_list, metavar="C,D,..",
+                     help="columns of each client's own coefficients (residual learning); may be those of --shared")
     sub.add_argument("--delimiter", type=_delimiter, default=",", metavar="C", help="between cells; tab for a tab")
     sub.add_argument("--bands", type=positive, metavar="K", help="cut a numeric client column into K quantile bands")
-    sub.add_argument("--algorithms", type=_list, default=list(DEFAULT), metavar="A,B,..",
-                     help=f"of {', '.join(METHODS)}; default {','.join(DEFAULT)}")
-    sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing")
+    sub.add_argument("--algorithms", type=_list, metavar="A,B,..", help=f"of {', '.join(METHODS)}; default {','.join(DEFAULT)}; "
+                     f"with --local of {', '.join(PERSONAL)}; default all")
+    sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing, "
+                     "with --local 1/(2 L K)")
+    sub.add_argument("--personal-lr", type=_number, help="step size of the clients' own coefficients; default --lr")
+    sub.add_argument("--alpha", type=_number, default="1", help="server step of FedResAvg; default 1")
     sub.add_argument("--steps", type=_steps, default=5, metavar="K|K1,K2,..", help="local steps; default 5")
     sub.add_argument("--mu", type=_number, default="1", help="proximal weight of FedProx; default 1")
     sub.add_argument("--reg", type=_number, default="1/10", help="ridge weight; default 1/10")
@@ -85,16 +93,23 @@ def _steps(text):
 
 
 def _predict(args):
-    from fltheory.core.problems.table import read_ridge
+    from fltheory.core.problems.table import read_residual, read_ridge
     from fltheory.workbench.comparison import compare
 
     _check_outputs(args)
-    problem = read_ridge(args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights,
-                         bands=args.bands, delimiter=args.delimiter)
+    if (args.local is None) != (args.shared is None) or (args.local is not None and args.features is not None):
+        refuse("--local, --shared, --features", [args.local, args.shared, args.features], "columns are given by --features, or by "
+               "--shared and --local together", "Residual learning takes the last two.")
+    if args.local is None:
+        problem = read_ridge(args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights,
+                             bands=args.bands, delimiter=args.delimiter)
+    else:
+        problem = read_residual(args.data, args.client, args.target, args.shared, args.local, args.reg, args.standardise,
+                                args.weights, args.bands, args.delimiter)
     law, make = _law(args.participation), _makers(args)
-    print(*map(plain, _description(problem, args)), sep="\n")
-    found = _stable(make, problem, law, args)
-    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found, problem, args)
+    print(*map(plain, _description(problem, args, make)), sep="\n")
+    found = _stable(make, problem, law, args) if args.local is None else False
+    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, _curvature(problem), args)
     steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
     print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
     table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
@@ -120,15 +135,21 @@ def _makers(args):
     """{name: lr -> algorithm} of the methods asked for."""
     import fltheory as ft
 
-    out = {}
-    for name in args.algorithms:
-        known = {m.lower(): m for m in METHODS}.get(name.lower())
+    all_of, out = {m: (m, {}) for m in METHODS} if args.local is None else PERSONAL, {}
+    asked = args.algorithms if args.algorithms is not None else DEFAULT if args.local is None else PERSONAL
+    for name in asked:
+        known = {m.lower(): m for m in all_of}.get(name.lower())
         if known is None:
-            refuse("--algorithms", name, f"is none of {', '.join(METHODS)}", "Separate several by commas.")
-        extra = {"mu": args.mu} if known == "FedProx" else {}
-        out[known] = lambda lr, known=known, extra=extra: getattr(ft, known)(lr, args.steps, **extra)
+            refuse("--algorithms", name, f"is none of {', '.join(all_of)}", "Separate several by commas.")
+        kind, extra = all_of[known]
+        extra = extra | ({"mu": args.mu} if kind == "FedProx" else {"alpha": args.alpha} if kind == "FedResAvg" else {})
+
+        def build(lr, kind=kind, extra=extra):
+            own = {} if args.local is None else {"personal_lr": lr if args.personal_lr is None else args.personal_lr}
+            return getattr(ft, kind)(lr, args.steps, **own, **extra)
+        out[known] = build
     if not out:
-        refuse("--algorithms", args.algorithms, "names at least one method", f"Of {', '.join(METHODS)}.")
+        refuse("--algorithms", args.algorithms, "names at least one method", f"Of {', '.join(all_of)}.")
     return out
 
 
@@ -166,12 +187,13 @@ def _stable(make, problem, law, args):
     return found
 
 
-def _step_size(found, problem, args):
-    """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
+def _step_size(found, curvature, args):
+    """A short decimal at most SAFE times the smallest first crossing, and where it comes from; curvature: the largest."""
     crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
     if not crossings:
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
-        return _rounded_down(Fraction(1 / (2 * float(problem.constants.L) * longest))), "1/(2 L tau): no first crossing"
+        unknown = ": no first crossing" if args.local is None else ""
+        return _rounded_down(Fraction(1 / (2 * curvature * longest))), f"1/(2 L tau){unknown}"
     name = min(crossings, key=crossings.get)
     why = f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits"
     return _rounded_down(Fraction(SAFE * crossings[name])), why
@@ -183,26 +205,59 @@ def _rounded_down(value):
     return value // unit * unit
 
 
-def _description(problem, args):
+def _curvature(problem):
+    """Largest curvature L of a client, in all its coefficients."""
+    return float(_joined(problem).constants.L)
+
+
+def _joined(problem):
+    """The clients as quadratics in all their coefficients, shared ones first; a ridge regression is one already."""
+    import numpy as np
+
+    from fltheory.core.problems.quadratic import Quadratic
+    from fltheory.core.scalars import FLOAT
+
+    if not problem.personal:
+        return problem
+    A, B, C, bw, bt = (FLOAT.array(v) for v in (problem.A, problem.B, problem.C, problem.bw, problem.btheta))
+    H = np.concatenate([np.concatenate([A, B], 2), np.concatenate([B.swapaxes(1, 2), C], 2)], 1)
+    return Quadratic.from_linear(H, np.concatenate([bw, bt], 1), list(problem.weights))
+
+
+def _description(problem, args, make):
     """Lines about the data: clients, weights, constants, scales."""
     from fltheory.core.scalars import FLOAT
 
     def wrapped(text):
         return textwrap.wrap(text, 120, subsequent_indent="  ")
 
-    r, p, c = problem.reading, FLOAT.array(problem.weights), problem.constants
+    r, p, c = problem.reading, FLOAT.array(problem.weights), _joined(problem).constants
     yield f"{args.data}: {sum(r.rows)} rows, {problem.n} clients by {r.client}, target {r.target}"
     clients = [f"{label} ({k} rows, p {w:.3g})" for label, k, w in zip(r.labels, r.rows, p, strict=True)]
     yield from wrapped(f"clients: {', '.join(clients[:12])}{', ..' if problem.n > 12 else ''}")
-    yield from wrapped(f"coefficients ({problem.d}): {', '.join(r.features)}")
+    yield from wrapped(f"{'shared ' if r.local else ''}coefficients ({problem.d}): {', '.join(r.features)}")
+    if r.local:
+        yield from wrapped(f"local coefficients ({problem.personal} of each client): {', '.join(r.local)}")
     scales = ", ".join(f"{k} ({a:.4g}, {b:.4g})" for k, (a, b) in r.scaling.items())
     yield from wrapped(f"standardised ({r.standardise}) by (shift, scale): {scales}" if scales else "standardised: nothing")
     mu = "~0" if abs(c.mu) <= 1e-12 * c.L else f"{float(c.mu):.4g}"  # what rounding leaves of 0 may be negative
-    yield f"curvature: L = {float(c.L):.4g}, mu = {mu}; ridge {args.reg}; {_dissimilarity(problem, p)}"
+    further = _joint(problem) if r.local else _dissimilarity(problem, p)
+    yield from wrapped(f"curvature: L = {float(c.L):.4g}, mu = {mu}; ridge {args.reg}; {further}")
     for note in r.notes:
         yield f"note: {note}"
-    if problem.n > 1 and "focus" in map(str.lower, args.algorithms) and len(set(problem.weights)) > 1:
+    if problem.n > 1 and "Focus" in make and len(set(problem.weights)) > 1:
         yield "note: Focus weighs clients equally, whatever p is, so that its limit is not the minimiser of sum p_i f_i"
+
+
+def _joint(problem):
+    """What is shared at the joint optimum."""
+    from fltheory.core.scalars import FLOAT
+
+    try:
+        w, _ = problem.joint_optimum()
+    except NoMinimiser:
+        return "no unique joint optimum"
+    return f"joint optimum: shared {', '.join(f'{v:.4g}' for v in FLOAT.array(w))}"
 
 
 def _dissimilarity(problem, p):

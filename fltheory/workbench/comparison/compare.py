@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
 from fltheory.core.operators.setting import prepare
 from fltheory.core.operators.stability import StableSteps
 from fltheory.core.optima import optimum
 from fltheory.core.problems.base import Problem
+from fltheory.core.problems.residual import Residual
 from fltheory.core.records import count
 from fltheory.core.runs import _device
 from fltheory.core.scalars import FLOAT, RATIONAL, declare, have
@@ -29,7 +32,8 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     (or a dict name -> `StableSteps` of those found before).
 
     Predictions come from `derive` on quadratics (exact moments of the very rounds that are run) and from `linearise` on
-    other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. A number that does
+    other smooth problems (where a run ends); x is the shared parameter of a `Residual` problem, x* that of its joint optimum,
+    F its joint objective; measurements only from `run`, with 99.9 % intervals. A number that does
     not exist is shown with its reason, and one method that fails does not hide the others. The intervals are Student's
     over replicates, widened for skewness; they know only what happened in the sample. A prediction that lies outside
     although, were it right, so small a sample could miss enough rare events is left undecided
@@ -55,7 +59,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         _device(device)
     _usable(methods, problem, law, noise)
     try:
-        best = optimum(problem)
+        best = Joint(*problem.joint_optimum()) if isinstance(problem, Residual) else optimum(problem)
     except (NoMinimiser, NotImplementedError, CertificateFailed):
         best = None
     entries = []
@@ -67,6 +71,13 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
             seen = _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
         entries.append(Entry(name, algorithm, said, seen))
     return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)
+
+
+class Joint(NamedTuple):
+    """The joint optimum of a problem with personal parameters: x (d,) shared, theta (n, personal)."""
+
+    x: object
+    theta: object
 
 
 _measured = measure  # the argument of `compare` has the same name

@@ -7,11 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.algorithms.asyncfeded import AsyncFedED
+from fltheory.core.arrays import matvec
 from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.operators.fourth import spread
 from fltheory.core.operators.linearise import linearise
 from fltheory.core.operators.operator import derive
+from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.operators.stability import stable_steps
 from fltheory.core.operators.surrogates import surrogate_weights
@@ -163,6 +165,8 @@ def _traffic(out, algorithm, problem, law):
 
 def _surrogate(out, algorithm, problem, law):
     """Weights w of the small-step limit and chi^2(p||w) = sum (p_i - w_i)^2/w_i (FedNova, Theorem 2, eq 10)."""
+    if algorithm.personal:
+        return out.without("methods with personal parameters have no surrogate weights", "weights", "chi_square")
     try:
         if problem.n > LARGEST_SURROGATE:
             raise TooLarge(f"{problem.n} clients exceed {LARGEST_SURROGATE}, above which a table leaves them to "
@@ -181,21 +185,25 @@ def _surrogate(out, algorithm, problem, law):
     return None
 
 
-def _gap(problem, best, x):
-    """F(x) - F*, without cancellation on quadratics."""
+def _gap(problem, best, x, theta=None):
+    """F(x) - F*, without cancellation on quadratics; theta (n, personal): the clients' own parameters, where they have some."""
     p, at = problem.to(FLOAT), FLOAT.array(best.x)
+    if isinstance(problem, Residual):
+        w, t = x - at, theta - FLOAT.array(best.theta)
+        bent = (matvec(p._A, w[None]) / 2 + matvec(p._B, t)) @ w + (matvec(p._C, t) * t).sum(-1) / 2
+        return max(float((p.p * bent).sum()), 0.0)
     if isinstance(problem, Quadratic):
         step = x - at
         return step @ ((p.p[:, None, None] * p._H).sum(0) @ step) / 2
     return max(float(p.value(x) - p.value(at)), 0.0)
 
 
-def _bias(out, problem, best, x):
+def _bias(out, problem, best, x, theta=None):
     out.point = np.asarray(x, dtype=float)
     if best is None:
         return out.without(UNKNOWN, "distance", "loss_gap")
     out.put("distance", lambda: np.linalg.norm(out.point - FLOAT.array(best.x)))
-    out.put("loss_gap", lambda: _gap(problem, best, out.point))
+    out.put("loss_gap", lambda: _gap(problem, best, out.point, theta))
     return None
 
 
@@ -207,7 +215,9 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
         return out.without(reason(error), *NAMES)
     out.put("rate", op.rate)
     try:
-        _bias(out, problem, best, op.fixed_point().x)
+        end = op.fixed_point()
+        theta = layout(algorithm.to(FLOAT), problem.to(FLOAT)).unflatten(end.state).theta if algorithm.personal else None
+        _bias(out, problem, best, end.x, theta)
         if (out.numbers["rate"] or 0) >= 1:
             out.reasons |= dict.fromkeys(("distance", "loss_gap"), DIVERGES[0])
     except FLTheoryError as error:
