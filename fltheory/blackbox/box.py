@@ -37,15 +37,16 @@ class BlackBox:
     """The contract with the user's code.
 
     `run` makes rounds from a start and returns the models; `joint` makes one round of the whole state. Inputs and
-    outputs are multiplied by `scale`, which lies below any clipping threshold once the checks have found one.
+    outputs are multiplied by `scale`, which lies below any clipping threshold once the checks have found one. depth: rounds
+    from the start until every part of the state has acted on the model.
     """
 
-    def __init__(self, round_fn, n, d, state=None, reset=None):
+    def __init__(self, round_fn, n, d, state=None, reset=None, depth=1):
         if not callable(round_fn):
             refuse("round_fn", type(round_fn).__name__, "must be callable", "Give round(x, clients) -> x_new.")
         if reset is not None and not callable(reset):
             refuse("reset", type(reset).__name__, "must be callable", "Give a function that forgets all memories.")
-        self._round, self._reset, self.n, self.d = round_fn, reset, n, d
+        self._round, self._reset, self.n, self.d, self.depth = round_fn, reset, n, d, depth
         self.takes_cohort = _takes_cohort(round_fn)
         self.template = None if state is None else self._check_template(state)
         self.calls, self.dtypes, self.notes, self._seen = 0, set(), [], set()

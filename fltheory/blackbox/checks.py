@@ -66,9 +66,9 @@ def check(box, problems, height, tolerance):
     a, b, kept = 0.75, -1.5, box.scale
 
     def corners(scale):
-        """The model after one round from u, and the departure from affinity, with everything at this scale."""
+        """The model after a round (`depth` of them) from u, and the departure from affinity, with everything at this scale."""
         inst, box.scale = problems.generic(height, scale), scale
-        f0, fu, fv, fw = (box.first(inst, p) for p in (0 * u, u, v, a * u + b * v))
+        f0, fu, fv, fw = (box.run(inst, p, (None,) * box.depth)[-1] for p in (0 * u, u, v, a * u + b * v))
         box.scale = kept
         return fu, float(np.abs(fw - a * fu - b * fv - (1 - a - b) * f0).max())
 

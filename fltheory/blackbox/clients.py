@@ -24,16 +24,15 @@ class Client:
     Z (m, k), and the loss is |X w + Z theta - y|^2/(2 m).
     """
 
-    def __init__(self, rows, y, weight, d):
-        self._rows, self.y, self.weight, self.size = rows, y, float(weight), len(y)
-        self.X, self.Z = rows[:, :d], rows[:, d:]
+    def __init__(self, X, y, weight, Z=None):
+        self.X, self.y, self.Z, self.weight, self.size = X, y, Z, float(weight), len(y)
 
     def _parts(self, given):
         """(rows, residuals) of the parameters, w alone or w and theta."""
-        if len(given) != 1 + bool(self.Z.shape[1]):
+        parts = [self.X] if self.Z is None else [self.X, self.Z]
+        if len(given) != len(parts):
             refuse("parameters", len(given), "a client's loss takes w, and theta where there are personal parameters",
                    "Call loss(w), or loss(w, theta) with personal=.")
-        parts = [self.X, self.Z][:len(given)]
         y, w = self.y, given[0]
         if is_torch(w):
             import torch
@@ -73,13 +72,14 @@ class Instance:
         self.clients = self._fresh()
         H = np.stack([X.T @ X / D for X, _ in self._rows])
         H, b = (H + H.swapaxes(-1, -2)) / 2, np.stack([X.T @ y / D for X, y in self._rows])
-        if D == d:
+        if d == D:
             self.problem = Quadratic.from_linear(H, b, list(weights)).to(FLOAT)
         else:
             self.problem = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], list(weights)).to(FLOAT)
 
     def _fresh(self):
-        return [Client(np.tile(X, (k, 1)), np.tile(y, k), w, self.d)
+        d = self.d
+        return [Client(np.tile(X[:, :d], (k, 1)), np.tile(y, k), w, np.tile(X[:, d:], (k, 1)) if X.shape[1] > d else None)
                 for (X, y), k, w in zip(self._rows, self.copies, self.weights, strict=True)]
 
     def spoilt(self) -> bool:

@@ -21,7 +21,7 @@ MOST_ROUNDS, MOST_TRIALS = 1000, 10**7
 
 
 def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None, reset=None, rounds=3, bugs=(),
-             tolerance=None, seed=0, trials=TRIALS) -> Identification:
+             tolerance=None, seed=0, trials=TRIALS, personal=0) -> Identification:
     """Probe a federated round as a black box on quadratics, compare it with an algorithm, and name its fault.
 
     round_fn(x, clients) -> x_new, or round_fn(x, clients, cohort) with the list of participants. x: float64 numpy (d,);
@@ -35,11 +35,15 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     compared (more where participation is counted).
     bugs: functions algorithm -> wrong algorithm or None (law -> law where `bug.of == "law"`), named if they fit.
     tolerance: largest relative deviation; by default 1e-9, 1e-4 where float32 is met. trials: rounds for own draws.
+    personal: dimension k of each client's own parameters, for algorithms that have some (ft.FedResAvg): clients then hold Z (m, k)
+    too, and loss(w, theta), grad(w, theta) -> (d,), (k,) are those of |X w + Z theta - y|^2/(2 m). The code keeps the theta_i
+    itself (reset= forgets them, they start at 0), or maps them with its state, {"x": (d,), "theta": (n, k), ..}.
     Raises BadInput for bad arguments, and for user code that raises or returns something else than (d,) finite numbers.
     """
-    problems = Problems(n, d, weights, seed)
-    box = BlackBox(round_fn, problems.n, problems.d, state, reset)
+    problems = Problems(n, d, weights, seed, personal)
+    box = BlackBox(round_fn, problems.n, problems.d, state, reset, 2 if personal else 1)
     _check_arguments(algorithm, law, rounds, tolerance, trials)
+    _check_personal(algorithm, law, problems.personal, box)
     bugs = listed(bugs, "bugs", "is a list of functions", "Give functions algorithm -> wrong algorithm.")
     for bug in bugs:
         if not callable(bug):
@@ -82,7 +86,7 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
     if algorithm is not None and not isinstance(algorithm, Algorithm):
         refuse("algorithm", type(algorithm).__name__, "is an algorithm of fltheory or None", 'Give ft.FedAvg("1/20", 5).')
     # counters depend on who took part alone, so the models along a schedule are affine maps of the first one
-    if algorithm is not None and (not (algorithm.affine or algorithm.counters) or algorithm.personal):
+    if algorithm is not None and not (algorithm.affine or algorithm.counters):
         refuse("algorithm", type(algorithm).__name__, "has no affine map of the model", "Compare an affine algorithm.")
     if law is not None and not isinstance(law, Law):
         refuse("law", type(law).__name__, "is a law of participation or None", "Give ft.Uniform(2), or leave it out.")
@@ -91,3 +95,16 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
             refuse(what, value, f"is a whole number from 1 to {most}", "Give an int.")
     if tolerance is not None and not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
         refuse("tolerance", tolerance, "lies between 0 and 1", "Leave it out: it follows the arithmetic met.")
+
+
+def _check_personal(algorithm, law, personal, box):
+    """Personal parameters: where the reference has some, and nowhere else."""
+    if algorithm is None and personal:
+        refuse("algorithm", None, "codes with personal parameters are compared with a named algorithm: single clients do not show "
+               "their local steps there", 'Give one, for example ft.FedResSgd("1/20", 3, personal_lr="1/20").')
+    if algorithm is not None and algorithm.personal != bool(personal):
+        refuse("personal", personal, f"{type(algorithm).__name__} has {'' if algorithm.personal else 'no '}personal parameters",
+               "Give their dimension, for example personal=2." if algorithm.personal else "Leave it out.")
+    if personal and law is not None and (isinstance(law.steps, RandomSteps) or not (box.takes_cohort or isinstance(law, Full))):
+        refuse("law", law, "draws of the code's own are tested without personal parameters",
+               "Give the round a parameter cohort, or leave the law out.")

@@ -10,13 +10,16 @@ from fltheory.core.algorithms.fedau import FedAu
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.fednova import FedNova
 from fltheory.core.algorithms.fednova_vr import FedNovaVR
+from fltheory.core.algorithms.fedresavg import FedResAvg
+from fltheory.core.algorithms.fedresnaive import FedResNaive
+from fltheory.core.algorithms.fedressgd import FedResSgd
 from fltheory.core.algorithms.fedvarp import FedVarp
 from fltheory.core.algorithms.focus import Focus
 from fltheory.core.algorithms.mifa import Mifa
 from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.algorithms.vrlsgd import VRLSGD
-from fltheory.core.mutants import local, memories
+from fltheory.core.mutants import local, memories, residual
 from fltheory.core.mutants.averages import WEIGHTS
 from fltheory.core.mutants.base import clause
 from fltheory.core.scalars import fraction
@@ -29,6 +32,8 @@ OPTIONS = {   # other values of declared fields
                 for v, text in (("own", "client's own steps"), ("mean", "clients' mean steps"))},
     "start": {"zero": "the stored gradients and their sum start at 0: there is no warm start",
               "warm": "the start is warm: gradients at the first model are stored and summed before the first round"},
+    "over": {"all": "the server's c is the mean of all clients' variates, not of the participants'",
+             "present": "the server's c is the mean of the participants' variates, not of all clients'"},
     "averaging": {rule: WEIGHTS[rule][0] for rule in ("weighted", "plain", "unbiased")},
 }
 MUTANTS = (   # of those that fit equally well the first is named first
@@ -36,7 +41,12 @@ MUTANTS = (   # of those that fit equally well the first is named first
     memories.mifa_ascent, memories.mifa_previous_local_model, *memories.INTERVALS.values(), *memories.VARIATES.values(),
     memories.pushes_averaged, memories.pushes_averaged_over_cohort, memories.tracking_reset, memories.server_moves_first,
     memories.stores_first_gradient, memories.gradients_forgotten, memories.tracker_kept, memories.models_averaged,
-    memories.momentum_missing, memories.momentum_on_clients, memories.nesterov_server, local.one_step_more, local.one_step_less,
+    memories.momentum_missing, memories.momentum_on_clients, memories.nesterov_server, residual.sequential_for_simultaneous,
+    residual.simultaneous_for_sequential, residual.personal_step_with_lr, residual.personal_averaged, residual.personal_reset,
+    residual.personal_step_fewer, residual.old_theta_in_step_two, residual.large_step_not_multiplied,
+    residual.local_steps_for_large_step, residual.alpha_dropped, residual.variates_dropped, residual.variates_kept,
+    residual.mean_not_divided, residual.variates_not_averaged, residual.local_prox_missing, residual.local_prox_halved,
+    residual.local_prox_squared, residual.own_copy_is_anchor, residual.own_copy_goes_on, local.one_step_more, local.one_step_less,
 )
 
 
@@ -46,7 +56,7 @@ def neighbours(reference, memory):
     names = {f.name for f in fields(algorithm)} if type(algorithm).__module__.startswith("fltheory.") else ()
     if algorithm.stateful or "averaging" not in names:   # else its averaging is tried below
         yield clause(memories.data_weights_dropped), reference.like(memories.data_weights_dropped(algorithm))
-    for name in (name for name in OPTIONS if name in names):
+    for name in (name for name in OPTIONS if name in names and not (name == "option" and algorithm.personal)):
         for value, says in OPTIONS[name].items():
             if getattr(algorithm, name) != value:
                 yield says, reference.like(replace(algorithm, **{name: value}))
@@ -57,7 +67,9 @@ def neighbours(reference, memory):
             if mutant is memories.momentum_on_clients:
                 says = says.replace("momentum", f"momentum {number(float(fraction(algorithm.beta)))}", 1)
             yield says, reference.like(wrong)
-    for says, other in catalogue(algorithm.lr, reference.tau):
+    others = residuals(algorithm.lr, reference.tau, algorithm.personal_lr) if algorithm.personal else \
+        catalogue(algorithm.lr, reference.tau)
+    for says, other in others:
         if type(other) is not type(algorithm) and (memory or not other.stateful):
             yield f"the code is {says}", reference.like(other)
 
@@ -89,7 +101,7 @@ def numbers(reference, memory):
     if memory and not algorithm.stateful and not hasattr(algorithm, "beta"):
         yield lambda v: f"the step size is multiplied by {number(v)} after every round (a schedule that runs on)", \
             lambda v: like(local.Decaying(algorithm.lr, tau, algorithm, v)), (0.9, 0.5)
-    for name in ("lr", "beta", "tau_eff", "alpha", "server_lr"):
+    for name in ("lr", "personal_lr", "beta", "tau_eff", "alpha", "mu", "server_lr"):
         value = getattr(algorithm, name, None)
         if value is not None and fraction(value):
             stated = float(fraction(value))
@@ -134,3 +146,12 @@ def catalogue(lr, steps):
             ("FedNova with variance reduction", FedNovaVR(lr, steps)),
             ("FedNova with variance reduction as printed", FedNovaVR(lr, steps, variant="printed")),
             ("FedAU", FedAu(lr, steps)), ("FedVARP", FedVarp(lr, steps))]
+
+
+def residuals(lr, steps, personal_lr):
+    """(name, algorithm) of the methods with personal parameters."""
+    return [("FedResAvg, option II", FedResAvg(lr, steps, personal_lr=personal_lr)),
+            ("FedResAvg, option I", FedResAvg(lr, steps, personal_lr=personal_lr, option=1)),
+            ("FedResSGD", FedResSgd(lr, steps, personal_lr=personal_lr)),
+            ("FedResNaive, in sequence", FedResNaive(lr, steps, personal_lr=personal_lr, order="seq")),
+            ("FedResNaive, simultaneous", FedResNaive(lr, steps, personal_lr=personal_lr, order="sim"))]

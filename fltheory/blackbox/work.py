@@ -8,6 +8,7 @@ import numpy as np
 from fltheory.blackbox.fits import SOLVERS, expected, recover
 from fltheory.blackbox.result import Fault, number
 from fltheory.core.algorithms.focus import Focus
+from fltheory.core.algorithms.localprox import LocalProx
 from fltheory.core.scalars import FLOAT
 
 CURVATURE = "fit of the responses to curvature"
@@ -30,6 +31,8 @@ def declared(algorithm):
     solver, lr = getattr(record, "solver", None), float(record.lr)
     if isinstance(algorithm, Focus):
         return "last gradient", lr, {}
+    if isinstance(algorithm, LocalProx):
+        return "proximal", lr, {"alpha": lr * float(record.mu)}
     kind = next((kind for kind, (base, mutant) in SOLVERS.items() if type(solver) is base and mutant is None), "plain")
     extra = {} if kind == "plain" else {k: v for k, v in vars(solver).items() if v is not None}
     if "mu" in extra:
@@ -40,6 +43,8 @@ def declared(algorithm):
 def observe(box, problems, height, tolerance, reference=None) -> Work:
     """The local work of the code beside the reference's."""
     wanted = None
+    if problems.personal:   # one client's responses mix the steps on its own parameters with those on the model
+        return Work([None] * problems.n, None, None)
     if reference is not None:
         wanted = expected(reference, problems, *declared(reference.algorithm))
         if max(f.residual for f in wanted) > 1e-6:   # such as a warm start
