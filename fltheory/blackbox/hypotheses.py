@@ -45,8 +45,9 @@ MUTANTS = (   # of those that fit equally well the first is named first
     residual.simultaneous_for_sequential, residual.personal_step_with_lr, residual.personal_averaged, residual.personal_reset,
     residual.personal_step_fewer, residual.old_theta_in_step_two, residual.large_step_not_multiplied,
     residual.local_steps_for_large_step, residual.alpha_dropped, residual.variates_dropped, residual.variates_kept,
-    residual.mean_not_divided, residual.variates_not_averaged, residual.local_prox_missing, residual.local_prox_halved,
-    residual.local_prox_squared, residual.own_copy_is_anchor, residual.own_copy_goes_on, local.one_step_more, local.one_step_less,
+    residual.mean_not_divided, residual.variates_not_averaged, residual.mean_is_late, residual.local_prox_missing,
+    residual.local_prox_halved, residual.local_prox_squared, residual.own_copy_is_anchor, residual.own_copy_goes_on,
+    local.one_step_more, local.one_step_less,
 )
 
 

@@ -109,7 +109,7 @@ def _predict(args):
     law, make = _law(args.participation), _makers(args)
     print(*map(plain, _description(problem, args, make)), sep="\n")
     found = _stable(make, problem, law, args) if args.local is None else False
-    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, _curvature(problem), args)
+    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, problem, args)
     steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
     print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
     table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
@@ -187,13 +187,13 @@ def _stable(make, problem, law, args):
     return found
 
 
-def _step_size(found, curvature, args):
-    """A short decimal at most SAFE times the smallest first crossing, and where it comes from; curvature: the largest."""
+def _step_size(found, problem, args):
+    """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
     crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
     if not crossings:
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
-        unknown = ": no first crossing" if args.local is None else ""
-        return _rounded_down(Fraction(1 / (2 * curvature * longest))), f"1/(2 L tau){unknown}"
+        unknown = "" if problem.personal else ": no first crossing"
+        return _rounded_down(Fraction(1 / (2 * float(_joined(problem).constants.L) * longest))), f"1/(2 L tau){unknown}"
     name = min(crossings, key=crossings.get)
     why = f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits"
     return _rounded_down(Fraction(SAFE * crossings[name])), why
@@ -203,11 +203,6 @@ def _rounded_down(value):
     """The largest number of two significant digits that is <= value > 0."""
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
     return value // unit * unit
-
-
-def _curvature(problem):
-    """Largest curvature L of a client, in all its coefficients."""
-    return float(_joined(problem).constants.L)
 
 
 def _joined(problem):

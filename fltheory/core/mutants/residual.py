@@ -107,8 +107,16 @@ def mean_not_divided(self, right, problem, s, draw):
 
 @changed(FedResAvg, "round", _option_two)
 def variates_not_averaged(self, right, problem, s, draw):
-    """The server never averages the clients' variates: c stays as it was."""
-    return right(problem, s, draw)._replace(c=s.c)
+    """The variates are not averaged: each client uses its own c_i where the mean c belongs, and the correction cancels."""
+    new = right(problem, s._replace(ci=0 * s.ci + s.c[..., None, :]), draw)
+    ci = put(s.ci, draw.who, take(new.ci, draw.who), draw.present)
+    return new._replace(c=(problem.p[..., None] * ci).sum(-2), ci=ci)
+
+
+@changed(FedResAvg, "round", _option_two)
+def mean_is_late(self, right, problem, s, draw):
+    """The server averages the variates that the clients had before the round: its c is one round late."""
+    return right(problem, s, draw)._replace(c=(problem.p[..., None] * s.ci).sum(-2))
 
 
 # ---- local proximal steps ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ FITS = {
     wrong.personal_reset: [AVG, ONE, SGD, SEQ, SIM], wrong.personal_step_fewer: [AVG, ONE, SGD],
     wrong.old_theta_in_step_two: [AVG, ONE, SGD], wrong.large_step_not_multiplied: [SGD, FLAT],
     wrong.local_steps_for_large_step: [SGD, FLAT], wrong.alpha_dropped: [AVG], wrong.variates_dropped: [AVG],
-    wrong.variates_kept: [ONE], wrong.mean_not_divided: [AVG], wrong.variates_not_averaged: [AVG],
+    wrong.variates_kept: [ONE], wrong.mean_not_divided: [AVG], wrong.variates_not_averaged: [AVG], wrong.mean_is_late: [AVG],
     wrong.local_prox_missing: [PROX], wrong.local_prox_halved: [PROX], wrong.local_prox_squared: [PROX],
     wrong.own_copy_is_anchor: [PROX], wrong.own_copy_goes_on: [PROX],
 }
