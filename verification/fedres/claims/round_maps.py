@@ -1,0 +1,151 @@
+"""Section 3: one round of every algorithm on quadratics, as an affine map in closed form."""
+import numpy as np
+
+import fltheory as ft
+from fltheory.core.mutants import residual as bugs
+from verification.fedres.formulas import round_maps as f
+from verification.fedres.free import Answers, Free, Symbols, array, listed, numbers, same, symbolic
+
+DOMAIN = ("every K by induction on the coded local step (blocks of size 2, all entries free); the whole coded round for one to "
+          "three clients, K = 1 to 3 and personal parts of unequal size in symbols, and from a free state on every listed instance")
+COVERS = {"n": "1 to 3", "d": "1, 2", "tau": "all"}
+
+
+def maker(cls, **options):
+    """(eta, lambda, K, alpha) -> the algorithm."""
+    averaged = {"alpha"} if cls is ft.FedResAvg else set()
+    return lambda eta, lam, K, alpha=1: cls(eta, K, personal_lr=lam, **options, **({"alpha": alpha} if averaged else {}))
+
+
+def rounds(make):
+    """All symbols: unequal personal parts, blocks of size 2, several K; in numbers: N = 1 to 5, K = 1 to 200, condition 1e8."""
+    free = [symbolic(f"{len(dims)} clients, d={d}, personal {dims}, K={K}, all symbols",
+                     lambda s, K=K: make(s.eta, s.lam, K, s.al), d, dims)
+            for d, dims, K in ((1, (1,), 3), (1, (1, 2), 1), (2, (1, 2), 2), (1, (1, 1, 2), 3))]
+    shown = [listed(name, problem, make(eta, lam, K, alpha), says) for name, problem, eta, lam, K, alpha, says in (
+        ("three clients", numbers(3, 2, (1, 2, 3)), "1/50", "1/30", 20, "3/2", "blocks that do not commute, alpha = 3/2"),
+        ("five clients", numbers(5, 2, (1, 2, 3, 1, 2), 10**4), "1/100", "1/30", 30, 2, "condition number 1e8"),
+        ("one client, long", numbers(1, 2, (1,)), "1/100", "1/100", 200, 1, "one client, 200 local steps"))]
+    return [*free, *ft.illustrate(shown, symbols=True)]
+
+
+def every_K(make):
+    """One client and one local step: P, R, Q, G are the matrices that K steps have made, free symbols."""
+    return symbolic("every K", lambda s: make(s.eta, s.lam, 1), 2, (2,), induced=True,
+                    says="one more coded local step after any number of them", more=dict(P=4, R=4, Q=4, G=16, k=1))
+
+
+def square(entries):
+    size = int(len(entries) ** 0.5)
+    return array(entries).reshape(size, size)
+
+
+def next_step(M, G, lr=1):
+    """lr sum_{k<K+1} (I - M)^k from G, the same to K."""
+    return lr * f.eye(M) + G - f.linalg.matmul(M, G)
+
+
+def personal_steps(i):
+    """Step 1 for every K: theta' = P theta + R (bt - B'w)."""
+    (client,), s, C = i.clients, i.s, i.clients[0][2]
+    P, R = square(s.P), square(s.R)
+    one = f.eye(C)
+    after = i.personal(i.coded(i.w, [f.personal(client, i.w, i.theta[0], P, R)]))[0]
+    later = f.personal(client, i.w, i.theta[0], P - i.lam * f.linalg.matmul(C, P), next_step(i.lam * C, R, i.lam))
+    return ft.induction([(f.personal(client, i.w, i.theta[0], one, 0 * one), i.theta[0])], [(after, later)], "Step 1", over="K")
+
+
+def shared_steps(i):
+    """Step 2 of A4 for every K: w_i and the sum of the local gradients, with theta' the result of Step 1."""
+    (client,), s, (A, B, C, _, bt), w, theta = i.clients, i.s, i.clients[0], i.w, i.theta[0]
+    Q, k, offset = square(s.Q), s.k[0], i.c - i.cs[0]
+
+    def here(Q, k):  # where K = k steps lead, and the sum of their gradients
+        move = f.shared(client, w, theta, offset, i.eta, Q)
+        return np.concatenate([w + move, -move / i.eta - k * offset])
+    at = here(Q, k)
+    before = f.linalg.solve(f.eye(C) - i.lam * C, theta - i.lam * (bt - f.times(B.T, at[:2])))  # Step 1 makes it theta
+    state = i.coded(at[:2], [before], i.c, i.cs)
+    step = [(state.x, here(next_step(i.eta * A, Q), k + 1)[:2])]
+    if i.option == 2:
+        step.append((at[2:] + state.ci[0], here(next_step(i.eta * A, Q), k + 1)[2:]))
+    return ft.induction([(here(0 * Q, 0 * k), np.concatenate([w, 0 * w]))], step, "Step 2", over="K")
+
+
+on_a3 = [every_K(maker(ft.FedResSgd)), *rounds(maker(ft.FedResSgd))]
+
+
+@ft.claim("a3-round-map", on=on_a3, covers=COVERS, domain=DOMAIN,
+          rejects=[bugs.old_theta_in_step_two, bugs.personal_step_fewer, bugs.large_step_not_multiplied,
+                   bugs.local_steps_for_large_step, bugs.personal_averaged, bugs.personal_step_with_lr])
+def a3_round_map(i):
+    r"""A round of FedResSGD on quadratics is $\theta_i'=P_i\theta_i+R_i(b_{\theta,i}-B_i^\top w)$,
+    $w^+=w-\eta K\frac1N\sum_i(A_iw+B_i\theta_i'-b_{w,i})$ with $P_i=(I-\lambda C_i)^K$ and
+    $R_i=\lambda\sum_{k<K}(I-\lambda C_i)^k$."""
+    if "induced" in i.extra:
+        return personal_steps(i)
+    return same(i, i.coded(i.w, i.theta), *f.a3(i.clients, i.w, i.theta, *i.rates))
+
+
+on_a4 = [v.but(name=f"Option {'I' * k}: {v.name}") for k in (1, 2)
+         for v in (every_K(maker(ft.FedResAvg, option=k)), *rounds(maker(ft.FedResAvg, option=k)))]
+
+
+@ft.claim("a4-round-map", on=on_a4, covers=COVERS, domain=DOMAIN,
+          rejects=[bugs.old_theta_in_step_two, bugs.personal_step_fewer, bugs.alpha_dropped, bugs.variates_dropped,
+                   bugs.variates_kept, bugs.mean_not_divided, bugs.variates_not_averaged, bugs.personal_averaged])
+def a4_round_map(i):
+    r"""A round of FedResAvg on quadratics: Step 1 as FedResSGD; with $r_i=A_iw+B_i\theta_i'-b_{w,i}$, $o_i=c-c_i$ and
+    $Q_i=\sum_{k<K}(I-\eta A_i)^k$ then $w^+=w-\frac{\alpha\eta}N\sum_iQ_i(r_i+o_i)$ and
+    $c_i^+=\frac1KQ_i(r_i+o_i)-o_i$ (Option II) or $0$ (Option I), $c^+=\frac1N\sum_ic_i^+$."""
+    if "induced" in i.extra:
+        return personal_steps(i), shared_steps(i)
+    return same(i, i.coded(i.w, i.theta, i.c, i.cs),
+                *f.a4(i.clients, i.w, i.theta, i.c, i.cs, *i.rates, i.alpha, i.option))
+
+
+on_a2 = [every_K(maker(ft.FedResNaive, order="sim")), *rounds(maker(ft.FedResNaive, order="sim"))]
+
+
+@ft.claim("a2-round-map", on=on_a2, covers=COVERS, domain=DOMAIN,
+          rejects=[bugs.sequential_for_simultaneous, bugs.personal_averaged, bugs.personal_step_with_lr, bugs.personal_reset])
+def a2_round_map(i):
+    r"""A simultaneous round of FedResNaive on quadratics takes $z=(w,\theta_i)$ to
+    $z-\sum_{k<K}(I-\mathcal DH_i)^k\mathcal D(H_iz-b_i)$, $\mathcal D={\rm diag}(\eta I,\lambda I)$, and averages the shared
+    parts."""
+    if "induced" not in i.extra:
+        return same(i, i.coded(i.w, i.theta), *f.a2(i.clients, i.w, i.theta, *i.rates))
+    H, b = f.joined(i.clients[0])
+    DH, z = f.scaled(H, 2, i.eta, i.lam), np.concatenate([i.w, i.theta[0]])
+    push = f.scaled(H, 2, i.eta, i.lam).dot(z) - np.concatenate([i.eta * b[:2], i.lam * b[2:]])
+
+    def here(G):
+        return z - f.times(G, push)
+    G = square(i.s.G)
+    at = here(G)
+    return ft.induction([(here(0 * G), z)], [(i.moved(at[:2], [at[2:]]), here(next_step(DH, G)))], "local steps", over="K")
+
+
+# ---- one local step ---------------------------------------------------------------------------------------
+def answered(n, option):
+    """n clients that answer every question with free symbols; one step of FedResAvg, and of FedResSGD as `other`."""
+    s = Symbols("eta lam", g=2 * n * 2, h=2 * n * 2, w=2, t=2 * n, v=2 * n)
+    problem = Answers(np.array(s.g, dtype=object).reshape(2, n, 2), np.array(s.h, dtype=object).reshape(2, n, 2))
+    theta, cs = (np.array(v, dtype=object).reshape(n, 2) for v in (s.t, s.v))
+    return Free(f"Option {'I' * option}, {n} clients", problem, ft.FedResAvg(s.eta, 1, personal_lr=s.lam, option=option),
+                ft.Full(), domain=s.field, other=ft.FedResSgd(s.eta, 1, personal_lr=s.lam), w=array(s.w), theta=theta,
+                c=f.mean(list(cs)), cs=cs, says="every stochastic gradient is a free vector")
+
+
+@ft.claim("remark-k1", on=[answered(n, option) for option in (1, 2) for n in (1, 2, 3)], covers={"n": "1 to 3", "d": "all"},
+          rejects=[bugs.old_theta_in_step_two, bugs.variates_not_averaged, bugs.personal_averaged],
+          domain="every loss and every noise, as the gradients are free vectors and asked at the same points; every coordinate "
+                 "is treated alike; any c_i of which c is the mean")
+def remark_k1(i):
+    r"""With $K=1$, $\alpha=1$ and $c=\frac1N\sum_ic_i$, FedResSGD and FedResAvg (both options) make the same round of
+    $(w,\theta)$, stochastic gradients included."""
+    first, second = i, i.but(algorithm=i.other)
+    (one, asked), (two, also) = first.noted(i.w, i.theta, i.c, i.cs), second.noted(i.w, i.theta)
+    following = first.noted(i.w, i.theta, one.c, one.ci)[0]
+    return (ft.equal(one.x, two.x, "w"), ft.equal(one.theta, two.theta, "theta"), ft.equal(asked, also, "asked at the same points"),
+            ft.equal(following.x, one.x, "the variates of the round serve as well"))
