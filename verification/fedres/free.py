@@ -6,7 +6,14 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.problems.base import Problem, check_weights
-from verification.fednova.instances import Symbols, read
+from fltheory.core.scalars import is_rational
+from verification.fedres.instances import Symbols
+
+
+def read(values):
+    """Exact numbers of the engine as Fractions, which the formulas speak; symbols stay."""
+    values = np.asarray(values, dtype=object)
+    return array([ft.fraction(v) if is_rational(v) else v for v in values.reshape(-1)]).reshape(values.shape)
 
 
 def array(values):
@@ -60,7 +67,7 @@ class Free(ft.Instance):
         """(the state after the round, the points (slots, n, d + personal) at which it asked): clients that are `Answers`."""
         asked = self.algebra[0].asked
         asked.clear()
-        return self.coded(*start, noise=lambda k: k), np.stack(asked)
+        return self.coded(*start, noise=lambda k: k), np.stack([asked[k] for k in sorted(asked)])
 
     def personal(self, state):
         """[theta_i] of a state, without padding."""
@@ -78,18 +85,37 @@ class Free(ft.Instance):
 
 class Answers(Problem):
     """Clients of which nothing is known: gradient slot k is answered by gw[k] (n, d) and gt[k] (n, personal), whatever is asked;
-    `asked` lists where."""
+    `asked` says where it was first."""
 
     _data = ("gw", "gt")
 
     def __init__(self, gw, gt):
-        self.gw, self.gt, self.asked = gw, gt, []
+        self.gw, self.gt, self.asked = gw, gt, {}
         self.n, self.d, self.personal = *gw.shape[1:], gt.shape[2]
         self.dims, self.weights = (self.personal,) * self.n, check_weights(None, self.n)
 
     def _gradient_pair(self, who, w, theta, sample):
-        self.asked.append(np.concatenate([np.broadcast_to(w, (self.n, self.d)), theta], axis=-1))
+        self.asked.setdefault(sample, np.concatenate([np.broadcast_to(w, (self.n, self.d)), theta], axis=-1))
         return self._gw[sample], self._gt[sample]
+
+
+def any_loss(name, make, n=3, K=3):
+    """n clients of which only the optimum (w, theta) is known: there grad_w L_i = g_i, summing to zero, and grad_theta L_i = 0."""
+    s = Symbols("eta lam al", g=2 * n - 2, w=2, t=2 * n)
+    g = np.array(s.g, dtype=object).reshape(n - 1, 2)
+    g = np.concatenate([g, -g.sum(0)[None]])
+    theta = np.array(s.t, dtype=object).reshape(n, 2)
+    return Free(name, Answers(np.stack([g] * 2 * K), 0 * np.stack([theta] * 2 * K)), make(s.eta, s.lam, K, s.al), ft.Full(),
+                domain=s.field, w=array(s.w), theta=theta, c=0 * g[0], g=g, loss=True,
+                says="answers with the gradients at the optimum, and says where it was asked")
+
+
+def rests(i):
+    """The round from the optimum (with c_i = g_i, c = 0) asks nowhere else and ends there: then so for every loss."""
+    state, asked = i.noted(i.w, i.theta, i.c, i.g) if hasattr(i.algorithm, "option") else i.noted(i.w, i.theta)
+    here = np.concatenate([np.stack([i.w] * i.n), i.theta], axis=1)
+    return (ft.equal(state.x, i.w, "w rests"), ft.equal(state.theta, i.theta, "theta rests"),
+            ft.equal(asked, np.stack([here] * len(asked)), "every gradient is asked at the optimum"))
 
 
 def declared(value):
@@ -124,10 +150,19 @@ def symbolic(name, make, d=1, dims=(1, 1), says="every entry of the blocks, the 
                 w=array(s.w), theta=cut(s.t, dims), c=array(s.c), cs=cut(s.v, [d] * n), **extra)
 
 
-def numbers(n, d, dims, scale=1, tie=False):
-    """n strictly convex clients in rationals whose blocks do not commute: H_i = M'M/4 + I/2 from small integers, both off scale.
+def placed(i, ws, thetas, g):
+    """The instance with linear terms that give client k the gradient (g_k, 0) at (ws[k], thetas[k])."""
+    p, (_, B, C, _, _) = i.problem, zip(*i.clients, strict=True)
+    pulls = [(A.dot(w) + b.dot(t) - v, b.T.dot(w) + c.dot(t)) for A, b, c, w, t, v in zip(p.A, B, C, ws, thetas, g, strict=True)]
+    bw = np.array([list(v) for v, _ in pulls], dtype=object)
+    return i.but(problem=ft.Residual(p.A, B, C, bw, [v for _, v in pulls]), g=g)
 
-    scale: the last coordinate of every block is divided by it, so that condition numbers grow with its square; tie: equal A_i (their sum).
+
+def numbers(n, d, dims, scale=1, tie=False):
+    """n strictly convex clients in rationals whose blocks do not commute: H_i = M'M/4 + I/2 from small integers.
+
+    scale: the last coordinate of every client is divided by it, so that condition numbers grow with its square; tie: equal
+    A_i (their sum).
     """
     parts = []
     for i in range(n):

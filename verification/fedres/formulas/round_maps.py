@@ -58,12 +58,40 @@ def a3(clients, w, thetas, eta, lam, K):
     return w - eta * K * mean([gradients(v, w, t)[0] for v, t in zip(clients, new, strict=True)]), new
 
 
-def a4(clients, w, thetas, c, cs, eta, lam, K, alpha, option):
-    """FedResAvg: (w, [theta_i], c, [c_i]) after a round."""
-    new = [personal(v, w, t, *personal_map(v, lam, K)) for v, t in zip(clients, thetas, strict=True)]
-    moves = [shared(v, w, t, c - own, eta, geometric(eta * v[0], K)) for v, t, own in zip(clients, new, cs, strict=True)]
+def a4(clients, w, thetas, c, cs, eta, lam, K, alpha, option, maps=None):
+    """FedResAvg: (w, [theta_i], c, [c_i]) after a round; maps: (P_i, R_i, Q_i) of every client, which make K any number."""
+    maps = maps or [(*personal_map(v, lam, K), geometric(eta * v[0], K)) for v in clients]
+    new = [personal(v, w, t, P, R) for v, t, (P, R, _) in zip(clients, thetas, maps, strict=True)]
+    moves = [shared(v, w, t, c - own, eta, Q) for v, t, own, (_, _, Q) in zip(clients, new, cs, maps, strict=True)]
     after = [-move / (eta * K) - c + own if option == 2 else 0 * own for move, own in zip(moves, cs, strict=True)]
     return w + alpha * mean(moves), new, mean(after), after
+
+
+def injected(clients, eta, lam, K, sw, st):
+    """Covariance that a round of FedResSGD adds, with independent noise of variances sw, st per coordinate in every mini-batch.
+
+    (eta^2 K / N) sw I on w, and lam^2 st sum_{k<K} (I - lam C_i)^{2k} on theta_i', pushed through Step 2.
+    """
+    d, N = len(clients[0][0]), len(clients)
+    sizes = [len(v[2]) for v in clients]
+    total = np.full((d + sum(sizes),) * 2, 0 * eta, dtype=object)
+    total[:d, :d] = eta**2 * K * sw / N * eye(clients[0][0])
+    at = d
+    for (_, B, C, _, _), k in zip(clients, sizes, strict=True):
+        one = eye(C)
+        own = lam**2 * st * geometric(one - linalg.power(one - lam * C, 2), K)
+        push = np.concatenate([-eta * K / N * B, one])
+        rows = [*range(d), *range(at, at + k)]
+        total[np.ix_(rows, rows)] = total[np.ix_(rows, rows)] + linalg.matmul(linalg.matmul(push, own), push.T)
+        at += k
+    return total
+
+
+def lyapunov(T, Q):
+    """S with S = T S T' + Q."""
+    D = len(T)
+    kron = (T[:, None, :, None] * T[None, :, None, :]).reshape(D * D, D * D)
+    return linalg.solve(linalg.identity(D * D, T) - kron, Q.reshape(-1)).reshape(D, D)
 
 
 def joined(client):
