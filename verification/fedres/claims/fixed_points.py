@@ -79,6 +79,9 @@ SINGULAR = (("Figure 1", figure1(), "1/100", "1/100", 5, 1),
             ("lambda c = 2, K even", numbers(2, 1, (1, 1)), "1/50", 2 / ft.fraction(numbers(2, 1, (1, 1)).C[0][0, 0]), 2, 1))
 
 
+sgd, avg = maker(ft.FedResSgd), maker(ft.FedResAvg)
+
+
 def any_K(make):
     return symbolic("every K", lambda s: make(s.eta, s.lam, 1), 2, (2,), more={"R": 4}, induced=True,
                     says="R is what any number of personal steps has made, a free matrix")
@@ -94,7 +97,7 @@ def descends(i):
 
 
 @ft.claim("a3-fixed-point", needs=[strictly_convex, stable_steps], covers=COVERS | {"tau": "all"},
-          on=[any_loss("any loss", maker(ft.FedResSgd)), any_K(maker(ft.FedResSgd)), *free_points(maker(ft.FedResSgd)), *shown(maker(ft.FedResSgd), *SINGULAR)],
+          on=[any_loss("any loss", sgd), any_K(sgd), *free_points(sgd), *shown(sgd, *SINGULAR)],
           rejects=[bugs.old_theta_in_step_two, bugs.local_steps_for_large_step, bugs.personal_averaged],
           domain="the optimum rests for every loss: all gradients are asked there. On quadratics x - x+ = U grad F(x) for free x, "
                  "Step 1 for every K by induction; R_i has the eigenvalues (1 - (1 - lambda c)^K)/c, not 0 for 0 < lambda c < 2")
@@ -151,7 +154,6 @@ def coded_variates(i):
     return round_
 
 
-avg = maker(ft.FedResAvg)
 scalars = symbolic("every K", lambda s: avg(s.eta, s.lam, 1, s.al), 1, (1, 1), more={"R": 2, "Q": 2, "k": 1}, every=True,
                    says="two scalar clients; R_i, Q_i and K are free symbols")
 
@@ -159,9 +161,9 @@ scalars = symbolic("every K", lambda s: avg(s.eta, s.lam, 1, s.al), 1, (1, 1), m
 @ft.claim("a4ii-fixed-point", needs=[strictly_convex, stable_steps], covers=COVERS | {"tau": "all"},
           on=[any_loss("any loss", avg), scalars, *balanced(avg), *shown(avg, *SINGULAR)],
           rejects=[bugs.variates_dropped, bugs.mean_not_divided, bugs.personal_averaged],
-          domain="the optimum rests: for every loss, as all gradients are asked there (so for every K: each local step is the "
-                 "identity); the only one: det(I - T) of a4-round-map for two scalar clients with R_i, Q_i and K free, in numbers on the listed "
-                 "instances; for 0 < lambda c, eta a < 2 all R_i and Q_i are nonsingular")
+          domain="the optimum rests: for every loss, as all gradients are asked there (so for every K: each local step is "
+                 "the identity); the only one: det(I - T) of a4-round-map for two scalar clients with R_i, Q_i and K free, in "
+                 "numbers on the listed instances; for 0 < lambda c, eta a < 2 all R_i and Q_i are nonsingular")
 def a4ii_fixed_point(i):
     r"""The joint optimum with $c_i=\nabla_wL_i(w^*,\theta_i^*)$, $c=0$ is a fixed point of FedResAvg Option II for every
     $\eta,\lambda,K,\alpha$. For strictly convex quadratics, $\lambda<2/\max_i\lambda_{\max}(C_i)$ and
