@@ -4,7 +4,7 @@ from math import prod
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.mutants import residual as bugs
+from verification.fedres import bugs
 from verification.fedres.claims.round_maps import linear, maker, next_step, square
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Free, any_loss, cut, numbers, placed, read, rests, same, symbolic
@@ -44,16 +44,17 @@ def coordinates(i):
     return i.d + sum(i.problem.dims)
 
 
-def free_points(make, **more):
-    """All symbols, in the sizes above."""
+def free_points(make, steps=None, **more):
+    """All symbols, in the sizes above; steps: other K."""
+    sizes = [(d, dims, K if steps is None else steps) for d, dims, K in SIZES]
     return [symbolic(f"{len(dims)} clients, d={d}, personal {dims}, K={K}, all symbols",
-                     lambda s, K=K: make(s.eta, s.lam, K, s.al), d, dims, **more) for d, dims, K in SIZES]
+                     lambda s, K=K: make(s.eta, s.lam, K, s.al), d, dims, **more) for d, dims, K in sizes]
 
 
-def balanced(make):
+def balanced(make, steps=None):
     """All symbols, with (w, theta) the joint optimum: there the client gradients are free vectors that sum to zero."""
     out = []
-    for i in free_points(make, says="blocks, optimum, client gradients there and step sizes are symbols"):
+    for i in free_points(make, steps, says="blocks, optimum, client gradients there and step sizes are symbols"):
         last = -sum(i.cs[:-1], 0 * i.c)
         out.append(placed(i, [i.w] * i.n, i.theta, [*i.cs[:-1], last]))
     return out

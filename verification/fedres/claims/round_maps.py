@@ -2,7 +2,7 @@
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.mutants import residual as bugs
+from verification.fedres import bugs
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Answers, Free, array, cut, listed, numbers, read, same, symbolic
 from verification.fedres.instances import Symbols
