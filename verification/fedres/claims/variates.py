@@ -1,0 +1,142 @@
+"""Option II's control variates (Section 3.2), SCAFFOLD's and FedProx's steps (Appendix E.2): identities for any losses.
+
+Gradients are samples here: clients without curvature, to whose gradients 0 a free symbol is added in every local step.
+"""
+from fractions import Fraction as Q
+
+import numpy as np
+
+import fltheory as ft
+from fltheory.core.mutants.base import altered
+from verification import bugs
+from verification.fedres.instances import figure1, scalar, unequal
+from verification.fedres.proofs import variates as proofs
+from verification.fedres.symbols import symbols
+
+
+def flat(n):
+    """n clients on the line whose gradients are 0: their samples alone count."""
+    return ft.Quadratic.from_linear([[[0]]] * n, [[0]] * n)
+
+
+def flat_residual(n):
+    return scalar([0] * n, [0] * n, [0] * n, [0] * n, [0] * n)
+
+
+def after(i, algorithm=None, problem=None, slots=(), **state):
+    """One coded round on all clients from a state (x and the fields given), with samples by slot (n, d)."""
+    algorithm, problem = (v.to(i.domain) for v in (algorithm or i.algorithm, problem or i.problem))
+    values = {k: i.domain.array(np.array(v, dtype=object)) for k, v in state.items()}
+    start = algorithm.init(problem, values["x"])._replace(**values)
+    slots = [i.domain.array(np.array(v, dtype=object)) for v in slots]
+    draw = ft.everyone(problem.n, algorithm.steps)._replace(xi=slots.__getitem__ if slots else None)
+    return algorithm.round(problem, start, draw)
+
+
+# ---- SCAFFOLD ---------------------------------------------------------------------------------------------
+def _scaffold(n, K):
+    field, s = symbols("eta x c", ci=(n, 1), g=(K, n, 1))
+    return ft.Instance(f"N={n}, K={K}", flat(n), ft.Scaffold(s["eta"], K), domain=field, **{k: v for k, v in s.items() if k != "eta"},
+                       says="every gradient, w, c and c_i a symbol: any losses, any state")
+
+
+def _one_step():
+    field, s = symbols("eta x c ci G g k")
+    return ft.Instance("every K", flat(1), ft.Scaffold(s["eta"], 1), domain=field, **{k: v for k, v in s.items() if k != "eta"},
+                       says="one more local step of one client after k of them, whose gradients sum to G")
+
+
+@ft.claim("scaffold-identity", on=[_one_step(), _scaffold(1, 1), _scaffold(1, 3), _scaffold(3, 2)], rejects=[bugs.control_wrong_steps],
+          covers={"n": "all", "d": "all", "tau": "all"},
+          domain="every losses, states and numbers of local steps by induction on the coded local step; clients do not mix before the "
+                 "server's step and coordinates never do; the whole coded round for N = 1, 3 and K = 1, 2, 3")
+def scaffold_identity(i):
+    r"""SCAFFOLD's control variate $c_i-c+(w-w_i)/(\eta K)$ is the mean $\frac1K\sum_kg_i^{(k)}$ of the local gradients, as in
+    Option II of FedResAvg."""
+    if "k" not in i.extra:
+        new = after(i, x=[i.x], c=[i.c], ci=i.ci, slots=i.g)
+        return ft.equal(new.ci, i.g.sum(0) * Q(1, len(i.g)), "the coded variate after the round")
+    def local(G, k):
+        return i.x - i.eta * (G + k * (i.c - i.ci))
+    coded = after(i, x=[local(i.G, i.k)], c=[i.c], ci=[[i.ci]], slots=[[[i.g]]]).x[0]   # one client: the server takes its w_i
+    return (ft.induction(base=[(local(0 * i.G, 0 * i.k), i.x)], step=[(coded, local(i.G + i.g, i.k + 1))], over="K",
+                         label="w_i = w - eta (sum of gradients + k (c - c_i))"),
+            ft.equal(i.ci - i.c + (i.x - local(i.G, i.k)) / (i.eta * i.k), i.G / i.k, "the printed expression at K = k"))
+
+
+# ---- FedProx ----------------------------------------------------------------------------------------------
+def _prox(K):
+    field, s = symbols("eta mu x", g=(K, 1, 1))
+    return ft.Instance(f"K={K}", flat(1), ft.FedProx(s["eta"], K, mu=s["mu"]), domain=field, x=s["x"], g=s["g"], mu=s["mu"],
+                       scaffold=ft.Scaffold(s["eta"], 1), says="every gradient, eta, mu and w a symbol; one client, which shows its w_i")
+
+
+@ft.claim("fedprox-as-scaffold", on=[_prox(2), _prox(4)], rejects=[bugs.proximal_missing, bugs.proximal_repelling, bugs.hidden_proximal],
+          covers={"n": "all", "d": "all", "tau": "all"},
+          domain="every losses: after one free step the local model is any w_i, and the next coded step is SCAFFOLD's; further steps "
+                 "repeat it, carried out for K = 2 and 4; clients and coordinates do not mix")
+def fedprox_as_scaffold(i):
+    r"""FedProx's step $w_i-\eta(\nabla\ell(w_i)+\mu w_i-\mu\bar w)$ is SCAFFOLD's step $w_i-\eta(\nabla\ell(w_i)-c_i+c)$ with
+    $c_i=-\mu w_i$ (renewed in every step) and $c=-\mu\bar w$."""
+    w = np.array([i.x])
+    for g in i.g:
+        w = after(i, i.scaffold, x=w, c=[-i.mu * i.x], ci=[-i.mu * w], slots=[g]).x
+    return ft.equal(after(i, x=[i.x], slots=i.g).x, w, "K coded FedProx steps = K coded SCAFFOLD steps")
+
+
+# ---- the mean of the variates -------------------------------------------------------------------------------
+def _option_two(n, K):
+    field, s = symbols("eta lam alpha x off", t=(n, 1), ci=(n, 1), g=(2 * K, n, 1))
+    algorithm = ft.FedResAvg(s["eta"], K, personal_lr=s["lam"], alpha=s["alpha"])
+    return ft.Instance(f"N={n}, K={K}", flat_residual(n), algorithm, domain=field,
+                       **{k: v for k, v in s.items() if k not in ("eta", "lam")}, K=K,
+                       says="every gradient, w, theta_i, c_i, eta, alpha a symbol; c is the mean of the c_i, or off by `off`")
+
+
+def _listed(name, problem, alpha, K):
+    n = problem.n
+    return ft.Instance(name, problem, ft.FedResAvg("1/20", K, personal_lr="1/30", alpha=alpha), K=K, alpha=ft.fraction(alpha),
+                       x=[ft.fraction(k + 1) for k in range(problem.d)], off=ft.fraction("1/7"), illustrates=True,
+                       t=[[k - 1] * problem.personal for k in range(n)], ci=[[ft.fraction(k * k - j) for j in range(problem.d)]
+                                                                           for k in range(n)])
+
+
+def from_state(i, off=0):
+    """(state after a coded round, c of before) with c the mean of the c_i plus `off`."""
+    ci = np.array(i.ci, dtype=object)
+    c = ci.sum(0) * Q(1, len(ci)) + off
+    x = [i.x] if np.ndim(i.x) == 0 else i.x
+    samples = {} if "g" not in i.extra else {"slots": np.concatenate([i.g, 0 * i.g], axis=-1) if False else i.g}
+    return after(i, x=x, theta=i.t, c=c, ci=ci, **samples), c, np.array(x, dtype=object)
+
+
+def identity_meaning(i):
+    """Coordinates of one coded round on listed clients."""
+    if isinstance(i.domain, ft.Field):
+        return
+    new, c, x = from_state(i)
+    n, K = Q(i.problem.n), Q(i.K)
+    read = ft.linalg.to_fractions
+    for j in range(i.problem.d):
+        g, ci = K * read(new.ci)[:, j], np.array(i.ci, dtype=object)[:, j]
+        m = -i.eta * (g - K * ci + K * c[j])
+        sums = {"M": sum(m), "G": sum(g), "Ci": sum(ci), "w": x[j], "w1": ft.fraction(new.x[j]), "c": c[j], "c1": ft.fraction(new.c[j])}
+        for one in range(i.problem.n):
+            yield sums | {"N": n, "K": K, "eta": ft.fraction(i.eta), "alpha": i.alpha, "m": m[one], "g": g[one], "ci": ci[one]}, {}
+
+
+@ft.claim("identity-c", on=[_option_two(1, 1), _option_two(2, 2), _option_two(3, 1), _option_two(2, 3),
+                            _listed("Figure 1", figure1(), 1, 10), _listed("unequal sizes", unequal(), "5/2", 4),
+                            _listed("one client, K=300", scalar([1], [1], [2], [1], [0]), 3, 300)],
+          rejects=[bugs.alpha_dropped, bugs.mean_not_divided, bugs.variates_not_averaged, bugs.mean_is_late],
+          proof=proofs.identity_c, meaning=identity_meaning,
+          domain="all losses, numbers of clients and local steps, dimensions and server steps alpha, all clients in every round")
+def identity_c(i):
+    r"""Option II, any losses, all clients in every round, $c=\frac1N\sum_ic_i$ before it: the variates cancel in the server's move,
+    $w'-w=-\frac{\alpha\eta}N\sum_{i,k}g_i^{(k)}=-\alpha\eta K\,c'$. If $c$ is off by $e$, the move is off by $-\alpha\eta Ke$."""
+    new, _, x = from_state(i)
+    moved, _, _ = from_state(i, i.off)
+    return (ft.equal(new.x, x - i.alpha * i.eta * i.K * new.c, "w' = w - alpha eta K c'"),
+            ft.equal(new.c, np.array(new.ci).sum(0) * Q(1, len(i.ci)), "c' is the mean of the c_i'"),
+            *([ft.equal(new.x, x - i.alpha * i.eta * Q(1, len(i.ci)) * i.g[i.K:].sum((0, 1)), "the mean of all gradients"),
+               ft.equal(moved.x, new.x - i.alpha * i.eta * i.K * i.off, "c off by e")] if "g" in i.extra else ()))
