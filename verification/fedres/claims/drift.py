@@ -1,6 +1,6 @@
 """Adversarial gradients: the exact supremum of the drifts that the proofs bound, attained by coded rounds."""
 import fltheory as ft
-from verification import bugs
+from verification.fedres import bugs
 from verification.fedres.formulas import drift as f
 
 SIZES = [(1, 1), (1, 6), (2, 1), (2, 5), (3, 4), (9, 2), (40, 1)]
@@ -27,7 +27,7 @@ def alone(i, rounds=1):
 
 @ft.claim("adv-step1", on=[ft.Instance(f"{type(a).__name__}, N={N}, K={K}", None, a, N=N, K=K)
                            for N, K in SIZES for a in (residual()(K), ft.FedResSgd("1/10", K, personal_lr="1/7"))],
-          rejects=[bugs.one_personal_step_fewer, bugs.personal_step_of_shared],
+          rejects=[bugs.personal_step_fewer, bugs.personal_step_with_lr],
           domain="one round of FedResSGD and FedResAvg, all gradient sequences of norm at most G in any dimension, at the listed "
                  "numbers of clients and steps")
 def adv_step1(i):
@@ -36,7 +36,7 @@ def adv_step1(i):
     return found.compared(f.personal(ft.fraction("1/7"), i.K), "drift of theta, in units of G")
 
 
-@ft.claim("adv-step2", on=rounds_of(residual()), rejects=[bugs.variates_not_averaged, bugs.mean_not_divided],
+@ft.claim("adv-step2", on=rounds_of(residual()), rejects=[bugs.variates_not_averaged, bugs.mean_not_divided, bugs.variates_dropped],
           domain="the second round of FedResAvg, Option II, all gradient sequences of norm at most G in any dimension, at the "
                  "listed numbers of clients and steps")
 def adv_step2(i):
@@ -46,7 +46,7 @@ def adv_step2(i):
     return found.compared(ft.fraction(alpha) * f.corrected(ft.fraction("1/10"), i.K, i.N), "drift of w_i times alpha, in units of G")
 
 
-@ft.claim("adv-step2-plain", on=rounds_of(residual(option=1)), rejects=[bugs.one_step_more],
+@ft.claim("adv-step2-plain", on=rounds_of(residual(option=1)), rejects=[bugs.variates_kept],
           domain="one round of FedResAvg, Option I, all gradient sequences of norm at most G in any dimension, at the listed numbers "
                  "of clients and steps")
 def adv_step2_plain(i):
