@@ -43,17 +43,17 @@ def adv_step2(i):
     r"""From round 2 on the largest $\|w_i-w\|$ after the $K$ local steps of Option II, over all gradients of norm at most $G$, is
     $(3-2/N)\,\eta GK$, attained: the local step is $g_i-c_i+c$, whose parts may all push the same way."""
     found, alpha = alone(i, rounds=2)
-    return found.compared(ft.fraction(alpha) * f.corrected(ft.fraction("1/10"), i.K, i.N), "drift of w_i times alpha, in units of G")
+    return found.compared(ft.fraction(alpha) * f.corrected(ft.fraction("1/10"), i.K, i.N), "alpha times the drift, in units of G")
 
 
 @ft.claim("adv-step2-plain", on=rounds_of(residual(option=1)), rejects=[bugs.variates_kept],
-          domain="one round of FedResAvg, Option I, all gradient sequences of norm at most G in any dimension, at the listed numbers "
-                 "of clients and steps")
+          domain="one round of FedResAvg, Option I, all gradient sequences of norm at most G in any dimension, at the listed "
+                 "numbers of clients and steps")
 def adv_step2_plain(i):
     r"""With Option I the largest $\|w_i-w\|$ after the $K$ local steps, over all gradients of norm at most $G$, is $\eta GK$,
     attained."""
     found, alpha = alone(i, rounds=2)
-    return found.compared(ft.fraction(alpha) * f.printed(ft.fraction("1/10"), i.K), "drift of w_i times alpha, in units of G")
+    return found.compared(ft.fraction(alpha) * f.printed(ft.fraction("1/10"), i.K), "alpha times the drift, in units of G")
 
 
 def _longer_than_printed():
@@ -64,5 +64,5 @@ def _longer_than_printed():
 
 
 ft.finding("gap-lem8-drift", kind="gap", breaks="adv-step2", check=_longer_than_printed,
-           reading="The proof of Lemma 8 bounds the displacement of a local iterate by eta G K, as if the local step were g_i alone.",
+           reading="The proof of Lemma 8 bounds the displacement of a local model by eta G K, as if the local step were g_i.",
            survives="The term that rests on it is not needed: lem8-corrected has none.")
