@@ -101,9 +101,9 @@ on_present = [*(free(3, law, over="present") for law in LAWS[:2]), listed(ft.Uni
           domain="all losses at their joint optimum, cohorts and local steps; in all symbols for quadratics with two local steps, "
                  "two laws; the error exactly on three listed clients")
 def remark_sampling_present(i):
-    r"""The same with $c$ over the present clients alone: at the joint optimum a round moves $c$ to $\frac1{|S|}\sum_{i\in S}\nabla_wL_i$,
-    which later rounds add to $w$. Over uniform cohorts the optimum is a fixed point of the mean round, but the stationary error is
-    positive without any gradient noise."""
+    r"""The same with $c$ over the present clients alone: at the joint optimum a round moves $c$ to the mean of
+    $\nabla_wL_i$ over $S$, which later rounds add to $w$. Over uniform cohorts the optimum is a fixed point of the mean round, but
+    the stationary error is positive without any gradient noise."""
     if not isinstance(i.domain, ft.Field):
         return ft.at_most(ft.fraction("1/10"), error(i), "stationary E|w - w*|^2")
     found = list(outcomes(i))
