@@ -21,8 +21,8 @@ def gradient_steps(kind, K, lr):
 
 def large_step(kind, n, K, lr):
     """One step of size K lr of the mean of n functions: Step 2 of FedResSGD."""
-    return ft.Instance(f"{words(kind)}, N={n}, K={K}, eta={lr}", algorithm=ft.FedAvg(K * Q(lr), 1), law=ft.Full(), classes=kind, n=n,
-                       K=K, eta=Q(lr), gamma=Q(1))
+    return ft.Instance(f"{words(kind)}, N={n}, K={K}, eta={lr}", algorithm=ft.FedAvg(K * Q(lr), 1), law=ft.Full(),
+                       classes=kind, n=n, K=K, eta=Q(lr), gamma=Q(1))
 
 
 def variates(kind, n, K, alpha, lr):
@@ -77,7 +77,7 @@ STEP1 += [gradient_steps(CONVEX, 5, lr) for lr in (Q(1, 5), 1)]
 
 
 def lemma5(i, descent, drift):
-    """F(theta') - F(theta) + descent |grad|^2 <= drift G^2, with |grad| <= G at every point of Step 1. descent, drift: coefficients."""
+    """F(theta') - F(theta) + descent |grad|^2 <= drift G^2, with |grad| <= G at every point of Step 1; two coefficients."""
     def bounded(s):
         return [s.square(g[0]) <= 1 for _, g in points(s, i)[1:]]
     return certified(i, lambda s: change(s) + slope(s) * descent, "drift", bounded, drift=(drift, slope))
@@ -112,7 +112,7 @@ def lemma8(i, share, scale):
 
 
 def lemma8_old(i, share, scale, personal, lam):
-    """The same with the gradient at the old theta, whose parts differ by e_i from those at the new one: |e_i| <= gamma lambda G K."""
+    """The same with the gradient at the old theta, whose parts are e_i off those at the new one: |e_i| <= gamma lambda G K."""
     e2 = (i.gamma * lam * i.K) ** 2   # at G = 1
     def old(s):
         g = s.grads(s.x) + s.vectors("e")

@@ -87,6 +87,27 @@ def fedprox_as_scaffold(i):
     return ft.equal(after(i, x=[i.x], slots=i.g).own[0], w, "K coded FedProx steps = K coded SCAFFOLD steps")
 
 
+# ---- FedProx with mu = 0 ------------------------------------------------------------------------------------
+def _copies(K):
+    field, s = symbols("eta", m=(3,))
+    return ft.Instance(f"K={K}", ft.Quadratic([[[1]]] * 3, [[v] for v in s["m"]]), ft.LocalProx(s["eta"], K), domain=field, K=K,
+                       **s, says="L_i = (w - m_i)^2/2 for three clients, every m_i and eta a symbol")
+
+
+@ft.claim("fedprox-mu0-similar", on=[_copies(1), _copies(5)], rejects=[own.own_copy_goes_on, own.one_step_more])
+def fedprox_mu0_similar(i):
+    r"""As printed: with $\mu=0$ FedProx becomes very similar to residual learning, $w_i-\bar w$ being the local model. What it is:
+    on $L_i=\frac12(w-m_i)^2$ the copies $w_i$ of converged rounds keep $(1-\eta)^{2K}$ of the loss of the best single model, since
+    they start from $\bar w$ in every round. Residual learning reaches 0; how near is similar, the paper does not say."""
+    mean = i.m.sum() / 3
+    found = after(i, x=[mean], own=after(i, x=[mean]).own)   # the second round from there
+    losses = [sum((v - m) ** 2 for v, m in zip(at, i.m, strict=True)) / 6 for at in (found.own[:, 0], [mean] * 3)]
+    best = ft.Residual(*([[[1]]] * 3 for _ in "ABC"), i.m[:, None], i.m[:, None])
+    reached = best.joint_value([mean], i.m[:, None] - mean) + (i.m * i.m).sum() / 6
+    return (ft.equal(found.x, [mean], "the rounds have converged"), ft.equal(reached, 0, "(1) has loss 0, at theta_i = m_i - w"),
+            ft.equal(losses[0], (1 - i.eta) ** (2 * i.K) * losses[1], "mean loss of the copies"))
+
+
 # ---- the mean of the variates -------------------------------------------------------------------------------
 def _option_two(n, K):
     field, s = symbols("eta lam alpha x off", t=(n, 1), ci=(n, 1), g=(2 * K, n, 1))
