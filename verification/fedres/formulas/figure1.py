@@ -21,6 +21,21 @@ def local_factor(eta, lam, order):
     return 1 - (eta + lam) / 5 if order == "sim" else (1 - lam / 5) * (1 - eta / 5)
 
 
+def naive_path(k, eta, lam, order, u, power):
+    """(change of w_1, of theta_1, of w_2) after k local steps from u; power: local_factor^k."""
+    b = local_factor(eta, lam, order)
+    centre = -10 * eta * (1 if order == "sim" else 1 - lam / 5) / (1 - b)
+    total = k * centre + (u - centre) * (1 - power) / (1 - b)    # sum of the k values of u
+    seen = total if order == "sim" else (1 - eta / 5) * total - 10 * eta * k    # what theta_1 sees of them
+    return -eta * (total / 5 + 10 * k), -lam * seen / 5, 10 * eta * k
+
+
+def lag(k, b, power):
+    """(S, D, E): S = sum_{j<k} b^j, D = S - k b^k and E = k - S; power: b^k."""
+    total = (1 - power) / (1 - b)
+    return total, total - k * power, k - total
+
+
 def naive_factor(K, eta, lam, order, power=None):
     """Factor of u - u* by one round; power: local_factor^K."""
     b = local_factor(eta, lam, order)
@@ -40,9 +55,14 @@ def naive_seq(K, eta, lam, power=None):
     """u* of sequential steps, b = (1 - lam/5)(1 - eta/5); power: b^K."""
     b = local_factor(eta, lam, "seq")
     power = b**K if power is None else power
-    centre = -10 * eta * (1 - lam / 5) / (1 - b)    # where client 1 alone would end
-    mean = 20 * lam * eta / (eta + 2 * lam * (1 - eta / 5))    # of the K local u at the fixed point
+    centre, mean = seq_levels(eta, lam)
     return centre + K * (1 - b) / (1 - power) * (mean - centre)
+
+
+def seq_levels(eta, lam):
+    """Where client 1 alone would take u, and the mean of its K local values of u at the fixed point: sequential steps."""
+    centre = -10 * eta * (1 - lam / 5) / (1 - local_factor(eta, lam, "seq"))
+    return centre, 20 * lam * eta / (eta + 2 * lam * (1 - eta / 5))
 
 
 def naive_seq_drift(K, eta, lam):
@@ -51,6 +71,11 @@ def naive_seq_drift(K, eta, lam):
 
 
 # ---- FedResSGD, FedResAvg ---------------------------------------------------------------------------------
+def gamma2(k):
+    """gamma^2 where the curvature 1/5 of both clients is k: the block column (k, k)' of client 1."""
+    return 2 * k * k
+
+
 def sgd_factor(K, eta, lam, q=None):
     """Factor of u by one round of FedResSGD."""
     q = shrink(lam, K) if q is None else q
@@ -61,6 +86,11 @@ def work(K, eta, power=None):
     """m = sum_{k<K} (1 - eta/5)^k; power: (1 - eta/5)^K."""
     power = (1 - eta / 5) ** K if power is None else power
     return 5 * (1 - power) / eta
+
+
+def shared_path(k, eta, u, offset, power):
+    """(change of w_1, of w_2) after k local steps of Step 2 from u, w_i <- w_i - eta (g - c_i + c); offset = c - c_1 = c_2 - c."""
+    return -eta * work(k, eta, power) * (u / 5 + 10 + offset), eta * k * (10 + offset)
 
 
 def option1_factor(K, eta, lam, alpha=1, power=None, q=None):
