@@ -246,6 +246,19 @@ def signed(huber, scales):
     return huber
 
 
+def loudest(i):
+    """The largest variance of one mini-batch, both blocks, at the points of the instance's coded round."""
+    noise = noise_of(i)
+    if not (noise.w or noise.theta):
+        return Q(0)
+    found = []
+    for w, theta in one_round(i).points:
+        problem = i.problem.to(ft.RATIONAL)
+        parts = Noisy(problem, noise)._amplitudes(_rational(w), _rational(theta))
+        found.append(np.max(sum(square(_fractions(v)) for v in parts)))
+    return max(found)
+
+
 def gamma(i):
     """gamma of an instance, a rational at least as large as the smallest one."""
     return root_above(gamma2(i.stated.problem))
