@@ -16,7 +16,7 @@ from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Cohort
 
-MOST = 2**14   # outcomes of one round
+MOST, FEW = 2**14, 6   # outcomes of one round; draws of which all outcomes are listed in any case
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Noise:
         total = sum(ft.fraction(v) ** 2 for v in (*self.w, *self.theta))
         return total if self.variance is None else ft.fraction(self.variance)
 
-    def outcomes(self, slots, n, sums=False):
-        """(draws (m, slots, n), chances (m,)) of these slots. sums: nothing but the sum of all draws matters, so one outcome
-        stands for each number of high ones."""
-        loud = [k for k in slots if (self.w or self.theta) and (self.slots is None or k in self.slots)]
+    def outcomes(self, slots, n, amplitude, sums=False):
+        """(draws (m, slots, n), chances (m,)) of slots whose noise has this amplitude. sums: nothing but the sum of all draws
+        matters, so that where these are many one outcome stands for each number of high ones."""
+        loud = [k for k in slots if any(amplitude) and (self.slots is None or k in self.slots)]
         places = [(k, j) for k in loud for j in ([slice(None)] if self.common else range(n))]
         M, high = len(places), ft.fraction(self.skew)
         p = 1 / (1 + high * high)
-        if sums and self.where is None:
+        if sums and self.where is None and M > FEW:
             picks = [(True,) * j + (False,) * (M - j) for j in range(M + 1)]
             chances = [comb(M, j) * p**j * (1 - p) ** (M - j) for j in range(M + 1)]
         elif 2**M > MOST:
@@ -175,8 +175,8 @@ def one_round(i) -> Round:
     """The instance's coded round from its state, over every outcome of its noise. Raises BadInput on too many outcomes."""
     problem, algorithm, noise = Noisy(i.problem.to(ft.RATIONAL), noise_of(i)), i.algorithm.to(ft.RATIONAL), noise_of(i)
     K, n = algorithm.steps, problem.n
-    first, chance1 = noise.outcomes(range(K), n)
-    second, chance2 = noise.outcomes(range(K, 2 * K), n, sums=isinstance(algorithm, ft.FedResSgd))   # one large batch
+    first, chance1 = noise.outcomes(range(K), n, noise.theta)
+    second, chance2 = noise.outcomes(range(K, 2 * K), n, noise.w, isinstance(algorithm, ft.FedResSgd))   # one large batch
     if len(chance1) * len(chance2) > MOST:
         refuse("noise", (len(chance1), len(chance2)), f"more than {MOST} outcomes of one round", "Give fewer slots noise.")
     first, second = _rational(first)[:, None], _rational(second)[None]   # (m1, 1, K, n), (1, m2, K, n)

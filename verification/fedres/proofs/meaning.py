@@ -3,6 +3,7 @@ import itertools
 
 import numpy as np
 
+from verification.fedres.one_round import FEW as SLOTS
 from verification.fedres.one_round import one_round, root_above, square
 
 FEW = 3   # clients and outcomes that are looked at
@@ -55,7 +56,7 @@ def step1(i):
 
 def step2(i):
     """(6) and Lemma 6: Step 2 after every outcome of Step 1."""
-    if i.n * i.K > 12:
+    if i.n * i.K > SLOTS:
         return
     r = one_round(i)
     m1, m2 = (len(v) for v in r.chances)
