@@ -2,8 +2,6 @@
 from dataclasses import dataclass
 from fractions import Fraction as Q
 
-import numpy as np
-
 import fltheory as ft
 from verification.fedres.one_round import G2, Noise, gamma2, loudest, noise_of, root_above, signed
 
@@ -47,13 +45,14 @@ def clients(U, offsets=0, deltas=1, scales=None, n=None):
 
 
 def round_of(name, problem, K, lam, eta, w=0, theta=1, noise=0, kind=ft.FedResSgd, says="", **extra):
-    """lam, eta: shares of 1/gamma and 1/(gamma K) where given as texts, else step sizes. theta: a number for all clients, or lists."""
+    """lam, eta: shares of 1/gamma and 1/(gamma K) where given as texts, else step sizes. theta: a number for all, or lists."""
     gamma = root_above(gamma2(problem))
     lam = ft.fraction(lam) / gamma if isinstance(lam, str) else lam
     eta = ft.fraction(eta) / (gamma * K) if isinstance(eta, str) else eta
     theta = theta if isinstance(theta, list) else [[theta] + [0] * (problem.personal - 1)] * problem.n
-    return OneRound(name, problem, kind(lr=eta, steps=K, personal_lr=lam), ft.Full(), noise=noise, x0=[w], theta0=theta,
-                    says=says or f"w={w}, theta={[[str(v) for v in t] for t in theta[:4]]}, K={K}, lambda={lam}, eta={eta}", **extra)
+    says = says or f"w={w}, theta={[[str(v) for v in t] for t in theta[:4]]}, K={K}, lambda={lam}, eta={eta}"
+    return OneRound(name, problem, kind(lr=eta, steps=K, personal_lr=lam), ft.Full(), noise=noise, x0=[w], theta0=theta, says=says,
+                    **extra)
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,18 @@ class Beyond:
 
 
 # ---- what the paper supposes --------------------------------------------------------------------------------
+def listed(sides):
+    """Of an instance; a class of functions without noise has it by its declaration."""
+    return lambda i: ft.ASSUMED if i.problem is None else sides(i)
+
+
 personal_cap = ft.Hypothesis("personal step", r"$\lambda\le1/\gamma$", lambda i: (i.lam * i.gamma, 1), cap=1)
 server_cap = ft.Hypothesis("step", r"$\eta\le1/(\gamma K)$", lambda i: (i.eta * i.gamma * i.K, 1), cap=1)
-convex = ft.Hypothesis("Assumption 1", r"every $L_i$ convex", lambda i: (0, min(i.stated.problem.scale.flat)))
-bounded = ft.Hypothesis("Assumption 2", r"$\|\nabla L_i\|\le G<\infty$", lambda i: (0, i.G2))
-variance = ft.Hypothesis("Assumption 3", r"variance of a mini-batch $\le\sigma^2$", lambda i: (loudest(i), i.sigma2))
+convex = ft.Hypothesis("Assumption 1", r"every $L_i$ convex", listed(lambda i: (0, min(i.stated.problem.scale.flat))))
+bounded = ft.Hypothesis("Assumption 2", r"$\|\nabla L_i\|\le G<\infty$", listed(lambda i: (0, i.G2)))
+variance = ft.Hypothesis("Assumption 3", r"variance of a mini-batch $\le\sigma^2$", listed(lambda i: (loudest(i), i.sigma2)))
 independent = ft.Hypothesis("independent noise", r"number of clients that share a draw is at most 1",
-                            lambda i: (i.n if noise_of(i.stated).common else 1, 1))
+                            listed(lambda i: (i.n if noise_of(i.stated).common else 1, 1)))
 
 
 # ---- families -----------------------------------------------------------------------------------------------
@@ -113,6 +117,6 @@ def hubers(draw, n=None, K=None, lam=None, eta=None, bent=False, step1=True, ste
         U, offsets, scales, thetas = U * n, offsets * n, scales * n, thetas * n
         common = True if common is None else common
     problem, noise = clients(U, offsets, deltas, scales), drawn_noise(draw, K, step1, step2, common)
+    says = f"U={U[:4]}, offsets={offsets[:4]}, deltas={deltas}, scales={scales[:4]}, K={K}, noise={noise}"
     return round_of("drawn Huber sums", problem, K, lam or draw(st.sampled_from(SHARES)), eta or draw(st.sampled_from(SHARES)),
-                    Q(draw(halves), 2), thetas, noise, says=f"U={U[:4]}, offsets={offsets[:4]}, deltas={deltas}, scales={scales[:4]}, "
-                    f"K={K}, noise={noise}")
+                    Q(draw(halves), 2), thetas, noise, says=says)

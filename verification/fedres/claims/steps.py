@@ -2,8 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.mutants import residual as bugs
-from verification.fedres import rounds
+from verification.fedres import bugs, over, rounds
 from verification.fedres.formulas import steps as f
 from verification.fedres.one_round import Noise, one_round, square
 from verification.fedres.proofs import meaning
@@ -57,7 +56,8 @@ def lem5(i):
           survives="With K^3: a misprint (lem5-corrected, which holds for both algorithms).")
 def lem7(i):
     r"""Step 1 of FedResAvg, for $\lambda\le1/\gamma$: $E\frac1N\sum_iL_i(w,\theta_i')-\frac1N\sum_iL_i(w,\theta_i)
-    \le-\frac{\lambda K}4\frac1N\sum_i\|\nabla_\theta L_i(w,\theta_i)\|^2+\frac{\gamma\lambda^2\sigma^2K+\gamma^2\lambda^3G^2K^2}2$."""
+    \le-\frac{\lambda K}4\frac1N\sum_i\|\nabla_\theta L_i(w,\theta_i)\|^2
+    +\frac{\gamma\lambda^2\sigma^2K+\gamma^2\lambda^3G^2K^2}2$."""
     return step1(i, f.lemma5)
 
 
@@ -79,8 +79,13 @@ BENT = clients([[[1, 1], [0, 1]], [[1, 1], [1, -1]]], [[0, 0], [1, 0]], scales=[
 bent1 = round_of("not convex", BENT, 2, "1/2", "1", theta=[[2], [Q(1, 2)]], noise=Noise(theta=(1,), skew=3))
 
 
-@ft.claim("lem5-corrected", on=[misprint(ft.FedResSgd), *on_step1, *LEM7, bent1], needs=STEP1[1:], rejects=STEP1_BUGS, proof=proofs.lemma5,
-          meaning=meaning.step1, domain=proofs.STEP1, ends=STEP1_ENDS, search=ft.Search((*STEP1_FAMILIES, BENT1), tries=40))
+def lem5_over(i):
+    return over.lemma5(i, f.step1_descent(i.lam, i.K, 1), sum(f.lemma5_corrected(i.gamma, i.lam, i.K, 1, 0).values()))
+
+
+@ft.claim("lem5-corrected", on=[misprint(ft.FedResSgd), *on_step1, *LEM7, bent1], needs=STEP1[1:], rejects=STEP1_BUGS,
+          proof=proofs.lemma5, meaning=meaning.step1, domain=proofs.STEP1, over=over.STEP1, certify=lem5_over, ends=STEP1_ENDS,
+          search=ft.Search((*STEP1_FAMILIES, BENT1), tries=40))
 def lem5_corrected(i):
     r"""Lemmas 5 and 7 with $\frac{\gamma^2\lambda^3G^2K^3}3+\frac{\gamma^2\lambda^3\sigma^2K^2}2$ for the last term: it bounds the
     drift of $K$ steps by gradients and by noise. Convexity and independence across clients are not needed."""
@@ -95,8 +100,8 @@ STEP2_BUGS = [bugs.old_theta_in_step_two, bugs.large_step_not_multiplied]
 
 
 def step2(i, descent, before="new", at="new", **bound):
-    """Given Step 1: E F(w', theta') plus the descent, against F(w, theta) plus a bound. before, at: the "old" theta or the "new" one in
-    the first loss and in the gradient. The worst outcome of Step 1 is told."""
+    """Given Step 1: E F(w', theta') plus the descent, against F(w, theta) plus a bound, at the worst outcome of Step 1. before, at:
+    the "old" theta or the "new" one, in the first loss and in the gradient."""
     r = one_round(i)
     theta = {"old": r.theta, "new": r.theta1}
     after, start, g2 = r.given_step1(r.F(r.w1, r.theta1)), r.F(r.w, theta[before]), square(r.shared(r.w, theta[at]))
@@ -114,14 +119,14 @@ def lemma6_bound(i):
 
 def shared_noise(n, common=False, K=1):
     """n clients Huber(w) at their minimiser, noise +-1 in w."""
-    return round_of(f"noise alone, N={n}, K={K}{', one draw for all' * common}", clients([[1, 0]], deltas=9, n=n), K, "1/1000", "1/2", 0, 0,
-                    Noise(w=(1,), common=common))
+    name = f"noise alone, N={n}, K={K}{', one draw for all' * common}"
+    return round_of(name, clients([[1, 0]], deltas=9, n=n), K, "1/1000", "1/2", 0, 0, Noise(w=(1,), common=common))
 
 
 QUADRATIC = ft.Personal(ft.Quadratic.from_linear([[[2, 1], [1, -1]], [[-1, 0], [0, 1]]], [[1, 0], [0, 2]]), 1)
 on_step2 = [shared_noise(1), shared_noise(5, K=2),
             round_of("mean gradient alone, largest step", SUM, 8, "1/1000", "1", 5, 1),
-            round_of("Step 1 makes the mean gradient", clients([[[1, 1]], [[1, 0]]], [[1], [-1]]), 2, "1/2", "1/1000", 0, [[0], [0]]),
+            round_of("Step 1 makes the mean gradient", clients([[[1, 1]], [[1, 0]]], [[1], [-1]]), 2, "1/2", "1/1000", 0, 0),
             round_of("two clients, noise in both steps", PAIR, 2, "1/2", "1", 1, [[2], [-1]], Noise((1,), (Q(1, 2),), skew=2)),
             round_of("not convex, noise", BENT, 2, "1/2", "1", 0, [[2], [Q(1, 2)]], Noise((1,), (1,), skew=3))]
 unbounded = round_of("indefinite quadratics", QUADRATIC, 2, "1/2", "1", 1, [[1], [2]], Noise((1,)))
@@ -133,11 +138,14 @@ def second(draw, n=None, **at):
     return rounds.hubers(draw, n, step1=n is None, step2=True, common=False, **at)
 
 
-STEP2_FAMILIES = (ft.Family("Huber with noise", second, CORNERS2), ft.Family("non-convex Huber sums", lambda draw: second(draw, bent=True)))
+STEP2_FAMILIES = (ft.Family("Huber with noise", second, CORNERS2),
+                  ft.Family("non-convex Huber sums", lambda draw: second(draw, bent=True)))
 
 
 @ft.claim("eq6", on=[*on_step2, unbounded, shared_noise(2, True)], needs=[*STEP2, rounds.independent], rejects=STEP2_BUGS,
-          proof=proofs.eq6, meaning=meaning.step2, domain=proofs.STEP2, ends=STEP1_ENDS, search=ft.Search(STEP2_FAMILIES, tries=40))
+          proof=proofs.eq6, meaning=meaning.step2, domain=proofs.STEP2, over=over.STEP2,
+          certify=lambda i: over.descent(i, f.step2_descent(i.eta, i.K, 1) / (i.eta * i.K)), ends=STEP1_ENDS,
+          search=ft.Search(STEP2_FAMILIES, tries=40))
 def eq6(i):
     r"""For $\eta\le1/(\gamma K)$, given the past before Step 2: $E\frac1N\sum_iL_i(w',\theta_i')-\frac1N\sum_iL_i(w,\theta_i')
     \le-\frac{\eta K}2\big\|\frac1N\sum_i\nabla_wL_i(w,\theta_i')\big\|^2+\frac{\gamma\eta^2\sigma^2K}{2N}$, without convexity and
@@ -151,8 +159,8 @@ err2 = round_of("Huber(theta), noise 1/2 in theta", ONE, 1, "1", Q(1, 100), 0, 0
 @ft.claim("lem6", on=[err2, shared_noise(1)], needs=[rounds.convex, rounds.bounded, *STEP2, rounds.independent], rejects=STEP2_BUGS,
           instead="lem6-corrected", finding="err-2", at=(err2.name,), script="witnesses/err-2.py",
           step="(6) subtracts the loss at theta', the statement the loss at theta: Step 1's noise has raised it",
-          reading="One client whose loss does not see w, lambda = 1/gamma, noise +-1/2 in theta, theta at the minimiser; no condition on "
-                  "lambda is printed, and conditioning on the past before Step 2 fixes theta'.",
+          reading="One client whose loss does not see w, lambda = 1/gamma, noise +-1/2 in theta, theta at the minimiser; no "
+                  "condition on lambda is printed, and conditioning on the past before Step 2 fixes theta'.",
           survives="With the loss at the new theta subtracted: a misprint (lem6-corrected).")
 def lem6(i):
     r"""As printed, for $\eta\le1/(\gamma K)$: $E\frac1N\sum_iL_i(w',\theta_i')-\frac1N\sum_iL_i(w,\theta_i)
@@ -162,10 +170,11 @@ def lem6(i):
 
 
 @ft.claim("lem6-corrected", on=[err2, *on_step2], needs=[rounds.bounded, *STEP2, rounds.independent], rejects=STEP2_BUGS,
-          proof=proofs.lemma6, meaning=meaning.step2, domain=proofs.STEP2, ends=STEP1_ENDS, search=ft.Search(STEP2_FAMILIES, tries=40))
+          proof=proofs.lemma6, meaning=meaning.step2, domain=proofs.STEP2, ends=STEP1_ENDS,
+          search=ft.Search(STEP2_FAMILIES, tries=40))
 def lem6_corrected(i):
-    r"""Lemma 6 with $L_i(w,\theta_i')$ for $L_i(w,\theta_i)$ on its left side. It is (6) with half the descent; its last term is not
-    needed."""
+    r"""Lemma 6 with $L_i(w,\theta_i')$ for $L_i(w,\theta_i)$ on its left side. It is (6) with half the descent; its last term is
+    not needed."""
     bound = lemma6_bound(i)
     return step2(i, f.lemma6_descent, noise=bound["noise"]), step2(i, f.lemma6_descent, **{"as printed": sum(bound.values())})
 
@@ -178,9 +187,12 @@ def quiet(draw, n=None, **at):
     return rounds.hubers(draw, n, step1=False, step2=True, common=False, **at)
 
 
-@ft.claim("lem6-old-theta-noiseless", on=[*on_step2[:4], round_of("the old gradient is far from the new one", SUM, 1, "1", "1/100", 0, 1)],
-          needs=[rounds.bounded, *STEP2, rounds.independent, quiet1], rejects=[bugs.large_step_not_multiplied], proof=proofs.lemma6_old_theta,
-          meaning=meaning.step2, domain=proofs.STEP2.replace("per mini-batch", "per mini-batch of Step 2, none in Step 1"),
+far_gradients = round_of("the old gradient is far from the new one", SUM, 1, "1", "1/100", 0, 1)
+
+
+@ft.claim("lem6-old-theta-noiseless", on=[*on_step2[:4], far_gradients], needs=[rounds.bounded, *STEP2, rounds.independent, quiet1],
+          rejects=[bugs.large_step_not_multiplied], proof=proofs.lemma6_old_theta, meaning=meaning.step2,
+          domain=proofs.STEP2.replace("per mini-batch", "per mini-batch of Step 2, none in Step 1"),
           ends=STEP1_ENDS, search=ft.Search((ft.Family("Huber sums", quiet, CORNERS2),), tries=40))
 def lem6_old_theta(i):
     r"""Where Step 1 has no noise: $E\frac1N\sum_iL_i(w',\theta_i')-\frac1N\sum_iL_i(w,\theta_i')

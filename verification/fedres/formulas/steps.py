@@ -1,4 +1,4 @@
-"""Appendices C and D, Lemmas 5 to 7 and (6): what one step of a round adds to F, as terms {name: value}; squares of G, sigma, norms.
+"""Appendices C and D, Lemmas 5 to 7 and (6): what one step of a round adds to F, as terms {name: value}; G2, sigma2: squares.
 
 The descent, a multiple of a squared gradient, is a function of its own: it stands on the left, so that no term is negative.
 """

@@ -69,8 +69,9 @@ def step2(i):
     for a in range(min(FEW, m1)):
         h = new[a, 0]
         variances = [(r.chances[1] * square(v[a, :, j])).sum() for v in noise for j in range(i.n)]
-        at = _constants(i) | {"F": start[a, 0], "EF1": (r.chances[1] * after[a]).sum(), "En": (r.chances[1] * square(mean_noise[a])).sum(),
-                              "Ehn": (r.chances[1] * (mean_noise[a] * h).sum(-1)).sum(), "Se": sum(variances) / (i.n * i.K) ** 2}
+        at = _constants(i) | {"F": start[a, 0], "EF1": (r.chances[1] * after[a]).sum(), "Se": sum(variances) / (i.n * i.K) ** 2,
+                              "En": (r.chances[1] * square(mean_noise[a])).sum(),
+                              "Ehn": (r.chances[1] * (mean_noise[a] * h).sum(-1)).sum()}
         changed = square(two[a, 0] - one[0, 0])
         moved = square(r.theta1[a, 0] - r.theta[0, 0])
         at |= {"SD": (r.p() * changed).sum()}

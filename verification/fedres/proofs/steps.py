@@ -1,16 +1,17 @@
 """Pencil proofs of what one step of a round adds to F: Lemma 5 as corrected, (6), Lemma 6 as corrected.
 
-Symbols: L, L1 the loss of one client before and after a local step, EL, .. their means given the past; g its gradient in theta there,
-g0 at the start of Step 1, n the noise; S, M the sums of gradients and of noise so far, so that theta_k - theta_0 = -lam (S + M);
-F the objective. In Step 2: h the mean gradient in w at the new theta, q at the old one, n the noise of the server's step.
+Symbols: L, L1 the loss of one client before and after a local step, EL, .. their means given the past; g its gradient in theta
+there, g0 at the start of Step 1, n the noise; S, M the sums of gradients and of noise so far, so that theta_k - theta_0 =
+-lam (S + M); F the objective. In Step 2: h the mean gradient in w at the new theta, q at the old one, n the server's noise.
 """
 import fltheory as ft
 from verification.fedres.formulas import steps as f
 
-STEP1 = ("every number of clients and local steps, every dimension, smooth losses, convex or not; noise with mean 0 given the past and "
-         "variance at most sigma^2 per mini-batch, dependent across clients or not; the steps are held against coded rounds")
-STEP2 = ("every number of clients and local steps, every dimension, smooth losses, convex or not; noise with mean 0 given the past and "
-         "variance at most sigma^2 per mini-batch, uncorrelated across clients and mini-batches; the steps are held against coded rounds")
+STEP1 = ("every number of clients and local steps, every dimension, smooth losses, convex or not; noise with mean 0 given the past "
+         "and variance at most sigma^2 per mini-batch, dependent across clients or not; the steps are held against coded rounds")
+STEP2 = ("every number of clients and local steps, every dimension, smooth losses, convex or not; noise with mean 0 given the past "
+         "and variance at most sigma^2 per mini-batch, uncorrelated across clients and mini-batches; the steps are held against "
+         "coded rounds")
 STEPS = "local steps"
 
 
@@ -101,5 +102,5 @@ def lemma6_old_theta():
     back = p.square("from the old theta", 2 * h - q)
     bound = sum(f.lemma6(gamma, eta, lam, K, N, G**2, sigma2).values()) - f.lemma6_descent(eta, K, q.square)
     s = eta * K / 2
-    return p.conclude(p.follows("Lemma 6 at the old theta", p("F") + bound - p("EF1"), _hypotheses_of_eq6(p), (s, every), (s, jensen),
-                                (s / 2, back)))
+    return p.conclude(p.follows("Lemma 6 at the old theta", p("F") + bound - p("EF1"), _hypotheses_of_eq6(p), (s, every),
+                                (s, jensen), (s / 2, back)))
