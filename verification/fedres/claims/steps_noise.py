@@ -1,0 +1,35 @@
+"""Appendix C: what noise does to Lemma 6's proof, and what noise that clients share does to (6)."""
+from fractions import Fraction as Q
+
+import fltheory as ft
+from verification.fedres.claims import steps
+from verification.fedres.formulas import steps as f
+from verification.fedres.one_round import Noise, one_round, square
+from verification.fedres.rounds import round_of
+
+conditional = round_of("Huber(w + theta), noise 9 in theta", steps.SUM, 1, Q(1, 10), Q(1, 1000), 0, 1, Noise(theta=(9,)))
+
+
+def last_display():
+    """The last display of Lemma 6's proof (gradient at the old theta), given each outcome of Step 1 and in the mean."""
+    i, r = conditional, one_round(conditional)
+    change = r.given_step1(r.F(r.w1, r.theta1)) - r.F(r.w, r.theta1)[:, 0]
+    right = sum(steps.lemma6_bound(i).values()) - f.lemma6_descent(i.eta, i.K, square(r.shared(r.w, r.theta))[0, 0])
+    lucky = [k for k, theta in enumerate(r.theta1[:, 0, 0, 0]) if theta == 0][0]
+    moved = max(square(r.theta1[:, 0, 0] - r.theta[:, 0, 0]))
+    return (ft.at_most(i.lam * i.gamma, 1, "lambda <= 1/gamma"), ft.at_most(i.eta * i.gamma * i.K, 1, "eta <= 1/(gamma K)"),
+            ft.at_most((i.lam * i.K) ** 2 * i.G2, moved, "(lambda G K)^2 < |theta' - theta|^2", strict=True),
+            ft.at_most(right, change[lucky], "given theta' = 0 the right side is below the left one", strict=True),
+            ft.at_most((r.chances[0] * change).sum(), right, "in the mean over both outcomes it is not"))
+
+
+ft.finding("err-3", kind="gap", breaks="lem6", check=last_display, script="witnesses/err-3.py",
+           reading="The lemma conditions on the past before Step 2, which fixes theta'; its last display needs |theta' - theta| <= "
+                   "lambda G K, but the steps of Step 1 carry noise. Lemmas 5, 8 and 9 use the same bound.",
+           survives="Without noise in Step 1 for every lambda (lem6-old-theta-noiseless); at lambda = eta/N in full expectation up "
+                    "to constants, which is all that Theorem 1 needs (eq8-gfree).")
+
+ft.finding("hyp-independence", kind="missing-hypothesis", breaks="eq6", at=("noise alone, N=2, K=1, one draw for all",),
+           reading="Assumption 3 bounds the variance of each client's mini-batch. That the clients sample independently is said in "
+                   "passing, in the proof after (6).",
+           survives="With noise that is uncorrelated across clients (6) is proved: eq6.")
