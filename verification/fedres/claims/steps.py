@@ -170,7 +170,8 @@ def lem6(i):
 
 
 @ft.claim("lem6-corrected", on=[err2, *on_step2], needs=[rounds.bounded, *STEP2, rounds.independent], rejects=STEP2_BUGS,
-          proof=proofs.lemma6, meaning=meaning.step2, domain=proofs.STEP2, ends=STEP1_ENDS,
+          proof=proofs.lemma6, meaning=meaning.step2, domain=proofs.STEP2, over=over.STEP2,
+          certify=lambda i: over.descent(i, f.lemma6_descent(i.eta, i.K, 1) / (i.eta * i.K)), ends=STEP1_ENDS,
           search=ft.Search(STEP2_FAMILIES, tries=40))
 def lem6_corrected(i):
     r"""Lemma 6 with $L_i(w,\theta_i')$ for $L_i(w,\theta_i)$ on its left side. It is (6) with half the descent; its last term is
