@@ -1,6 +1,7 @@
 """Figure 1 (Appendix E.1): the two-client system, FedResNaive and FedResSGD on it."""
 import fltheory as ft
 from verification.fedres import bugs
+from verification.fedres.claims.constants import wrong
 from verification.fedres.claims.round_maps import maker
 from verification.fedres.formulas import figure1 as f
 from verification.fedres.formulas import round_maps as maps
@@ -52,20 +53,22 @@ def along(i, limit, factor, q):
 # ---- the system -------------------------------------------------------------------------------------------
 k = Symbols("k")
 curvature = Free("curvature k for 1/5", ft.Residual([[[k.k]], [[0 * k.k]]], [[[k.k]], [[0 * k.k]]], [[[k.k]], [[k.k]]],
-                                                    [[-10], [10]], [[0], [0]]), domain=k.field, k=k.k,
+                                                    [[-10], [10]], [[0], [0]]), domain=k.field, k=k.k, constant=f.gamma2,
                  says="the system with any curvature k; its cap in numbers")
+diagonal_blocks = wrong("diagonal_blocks", "The coupling of w and theta_1 is left out: gamma = k.", lambda right: lambda k: k * k)
+whole_hessian = wrong("whole_hessian", "The spectral norm 2k of the whole Hessian.", lambda right: lambda k: 4 * k * k)
 
 
 @ft.claim("fig1-constants", on=[curvature], covers={"n": "2", "d": "1", "tau": "all"},
-          powerless="the constants of the system and the theorem's cap have no algorithm in them",
+          rejects=[diagonal_blocks, whole_hessian],
           domain="any curvature k; the cap grows with K, so it is decided by K = 2 and K = 3")
 def fig1_constants(i):
     r"""The Figure 1 system has $\gamma=0.2\sqrt2$ and $\beta=0$, and its $\eta=0.01$ meets $\eta\le1/(96\gamma\sqrt NK)$ only for
     $K\le2$."""
     columns = [[A[0, 0] ** 2 + B[0, 0] ** 2, B[0, 0] ** 2 + C[0, 0] ** 2] for A, B, C, _, _ in i.clients]
-    used = [(96 * K * RATE) ** 2 * 2 * f.gamma2(ft.fraction("1/5")) for K in (2, 3)]
-    return (*[ft.equal(v, f.gamma2(i.k), "client 1: gamma^2") for v in columns[0]],
-            *[ft.nonnegative(f.gamma2(i.k) - v, "client 2: below it") for v in columns[1]],
+    used = [(96 * K * RATE) ** 2 * 2 * i.constant(ft.fraction("1/5")) for K in (2, 3)]
+    return (*[ft.equal(v, i.constant(i.k), "client 1: gamma^2") for v in columns[0]],
+            *[ft.nonnegative(i.constant(i.k) - v, "client 2: below it") for v in columns[1]],
             ft.equal(ft.linalg.determinant(maps.hessian(i.clients)), 0 * i.k, "det of the Hessian of F: beta = 0"),
             ft.at_most(used[0], 1, "K = 2: the cap, squared"), ft.at_most(1, used[1], "K = 3: beyond it", strict=True))
 

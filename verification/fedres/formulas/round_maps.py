@@ -116,6 +116,11 @@ def a2(clients, w, thetas, eta, lam, K):
     return mean([z[:d] for z in ends]), [z[d:] for z in ends]
 
 
+def mismatch(gamma, M):
+    """Bound of Option II's mismatch; M: largest sum of the four distances that a local step of this and the last round knows."""
+    return 2 * gamma * M
+
+
 # ---- the joint objective ----------------------------------------------------------------------------------
 def hessian(clients):
     """The Hessian of F in (w, theta_1, .., theta_N)."""
