@@ -5,7 +5,15 @@ import numpy as np
 
 import fltheory as ft
 from verification.fedres import bugs
-from verification.fedres.claims.fixed_points import SHOWN, balanced, free_points, optimum, shown, strictly_convex
+from verification.fedres.claims.fixed_points import (
+    SHOWN,
+    SINGULAR,
+    balanced,
+    free_points,
+    optimum,
+    shown,
+    strictly_convex,
+)
 from verification.fedres.claims.round_maps import maker
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Free, array, cut, numbers, placed, read, same, symmetric
@@ -85,18 +93,26 @@ def small_steps(i):
     return 0, min(ft.linalg.smallest_eigenvalue_bound(2 * f.scaled(f.eye(h), i.d, 1 / i.eta, 1 / i.lam) - h) for h in H)
 
 
+def least_client_curvature(i):
+    """(0, a bound below the eigenvalues of the H_i)."""
+    if isinstance(i.domain, ft.Field):
+        return ft.ASSUMED
+    return 0, min(ft.linalg.smallest_eigenvalue_bound(f.joined(v)[0]) for v in i.clients)
+
+
+convex_clients = ft.Hypothesis("strictly convex clients", r"$H_i\succ0$", least_client_curvature, strict=True)
 stable = ft.Hypothesis("stable steps", r"$\mathcal D^{1/2}H_i\mathcal D^{1/2}\prec2I$", small_steps, strict=True)
 
 
-@ft.claim("a2-sim-surrogate", needs=[strictly_convex, stable], covers=COVERS | {"tau": "all"},
-          on=[*own_minimisers(sim), *shown(sim, ("K = 1", numbers(3, 2, (1, 2, 3)), "1/50", "1/30", 1, 1))],
+@ft.claim("a2-sim-surrogate", needs=[convex_clients, stable], covers=COVERS | {"tau": "all"},
+          on=[*own_minimisers(sim), *shown(sim, ("K = 1", numbers(3, 2, (1, 2, 3)), "1/50", "1/30", 1, 1), SINGULAR[0])],
           rejects=[bugs.sequential_for_simultaneous, bugs.personal_averaged],
           domain="x+ = x - K diag(eta I, N lambda I) grad F~(x) for free x (K = 1 to 3 in full; for every K by a2-round-map, as "
                  "I - (I - D H)^K = sum_{k<K} (I - D H)^k D H). If 0 < D^1/2 H_i D^1/2 < 2 then 0 < K D^1/2 H~_i D^1/2 = I "
                  "- (I - D^1/2 H_i D^1/2)^K < 2, so the round contracts to F~'s minimiser in the norm of diag(eta I, N lambda "
                  "I)^-1; exact fixed points on the listed instances")
 def a2_sim_surrogate(i):
-    r"""On strictly convex quadratics, for stable steps, simultaneous FedResNaive converges to the minimiser of
+    r"""On strictly convex quadratic clients, for stable steps, simultaneous FedResNaive converges to the minimiser of
     $\widetilde F=\frac1N\sum_i\frac12(z-z_i^*)^\top\widetilde H_i(z-z_i^*)$ with the clients' own minimisers $z_i^*$ and
     $\widetilde H_i=\frac1K\mathcal D^{-1/2}[I-(I-\mathcal D^{1/2}H_i\mathcal D^{1/2})^K]\mathcal D^{-1/2}$,
     $\mathcal D={\rm diag}(\eta I,\lambda I)$; $\widetilde H_i=H_i$ for $K=1$."""
