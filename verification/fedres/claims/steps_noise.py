@@ -1,4 +1,4 @@
-"""Appendix C: what noise does to Lemma 6's proof, and what noise that clients share does to (6)."""
+"""What noise does to Lemma 6's proof, what noise that clients share does to (6), and the random distance D of Theorem 1."""
 from fractions import Fraction as Q
 
 import fltheory as ft
@@ -15,7 +15,7 @@ def last_display():
     i, r = conditional, one_round(conditional)
     change = r.given_step1(r.F(r.w1, r.theta1)) - r.F(r.w, r.theta1)[:, 0]
     right = sum(steps.lemma6_bound(i).values()) - f.lemma6_descent(i.eta, i.K, square(r.shared(r.w, r.theta))[0, 0])
-    lucky = [k for k, theta in enumerate(r.theta1[:, 0, 0, 0]) if theta == 0][0]
+    lucky = next(k for k, theta in enumerate(r.theta1[:, 0, 0, 0]) if theta == 0)
     moved = max(square(r.theta1[:, 0, 0] - r.theta[:, 0, 0]))
     return (ft.at_most(i.lam * i.gamma, 1, "lambda <= 1/gamma"), ft.at_most(i.eta * i.gamma * i.K, 1, "eta <= 1/(gamma K)"),
             ft.at_most((i.lam * i.K) ** 2 * i.G2, moved, "(lambda G K)^2 < |theta' - theta|^2", strict=True),
@@ -33,3 +33,23 @@ ft.finding("hyp-independence", kind="missing-hypothesis", breaks="eq6", at=("noi
            reading="Assumption 3 bounds the variance of each client's mini-batch. That the clients sample independently is said in "
                    "passing, in the proof after (6).",
            survives="With noise that is uncorrelated across clients (6) is proved: eq6.")
+
+
+# ---- the distance D -----------------------------------------------------------------------------------------
+def distances():
+    """One round at Huber(w) with noise; and log(1 + E), E standing for e^-(w + t): Eq 3 for one sample and two classes."""
+    i = round_of("Huber(w), noise 1", steps.SHARED, 1, "1", "1/2", 1, 0, Noise(w=(1,)))
+    r, (E,) = one_round(i), ft.Field("E").symbols
+    distance2, gap = square(r.w1)[0], r.F(r.w1, r.theta1)[0]
+    slope2, chance = square(r.shared(r.w1, r.theta1))[0], r.chances[1]
+    return (ft.at_most(min(distance2), max(distance2), "the distance after one round is random", strict=True),
+            ft.at_most((chance * gap).sum() ** 2, (chance * slope2).sum() * (chance * distance2).sum(),
+                       "(E gap)^2 <= E|grad F|^2 E distance^2: root mean squares are enough"),
+            ft.nonnegative(E / (1 + E), "log(1 + E) falls along w + t with slope E/(1 + E), which is 0 for no E > 0"))
+
+
+ft.finding("note-d-random", kind="remark", breaks="thm1-convex", check=distances,
+           reading="D is a supremum over random iterates and so random itself, and it presumes a minimiser, which the softmax losses "
+                   "of Eq 3 need not have.",
+           survives="Read as the largest root mean square distance to a minimiser that exists: by Cauchy-Schwarz the proof uses no "
+                    "more.")
