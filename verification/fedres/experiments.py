@@ -1,0 +1,126 @@
+"""Figure 2's substitute (Experiment E.2): every method on fresh samples of the synthetic model, with exact population losses.
+
+Long (half an hour on one core); run by `fltheory reproduce`, which commits the tables. What the paper leaves out is ours: mini-batches
+of 10, 60 rounds, lambda = eta, alpha = 1 on the server, mixing weights and seeds.
+"""
+import functools
+
+import numpy as np
+
+from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.algorithms.fedresavg import FedResAvg
+from fltheory.core.algorithms.fedresnaive import FedResNaive
+from fltheory.core.algorithms.fedressgd import FedResSgd
+from fltheory.core.algorithms.localprox import LocalProx
+from fltheory.core.algorithms.scaffold import Scaffold
+from fltheory.core.statistics import Interval, moments
+from fltheory.pictures import COLOURS, FLOOR, RUN, canvas, finish, key, runs
+from fltheory.verdicts.report.figures import Figure
+from verification.fedres import population
+from verification.fedres.formulas.population import difference
+
+STEPS, ROUNDS, TAIL, SEEDS, LEVEL = 50, 60, 10, 256, 0.999
+PILOT, FIRST = range(1000, 1016), 4     # seeds that choose the step size; seeds whose losses are kept for a short second run
+GRID = (0.003, 0.01, 0.03, 0.1)         # of the paper's [0.001, 0.1]
+MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SETTINGS = (("drawn", 2), ("stated", 1), ("stated", 2))    # ground truth, rows of a model: the paper's own first
+SHOWN = (1, 2, 3, 4, 6, 8, 11, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
+PROX = (0, 0.05, 0.5)
+FEDRES = ("FedResNaive", "FedResSGD", "FedResAvg I", "FedResAvg II")
+PAIRS = (("FedAvg", "SCAFFOLD"), *((a, b) for a in FEDRES for b in FEDRES if a < b), ("FedProx 0.05", "FedProx 0"),
+         ("FedProx 0.5", "FedProx 0.05"))
+
+
+def methods(lr, steps=STEPS) -> dict:
+    """The methods of Figure 2 at one step size."""
+    made = {"FedAvg": FedAvg(lr, steps), "SCAFFOLD": Scaffold(lr, steps)}
+    made |= {f"FedProx {mu:g}": LocalProx(lr, steps, mu=mu) for mu in PROX}
+    return made | {"FedResNaive": FedResNaive(lr, steps, personal_lr=lr), "FedResSGD": FedResSgd(lr, steps, personal_lr=lr),
+                   "FedResAvg I": FedResAvg(lr, steps, personal_lr=lr, option=1),
+                   "FedResAvg II": FedResAvg(lr, steps, personal_lr=lr, option=2)}
+
+
+def truths(kind, seeds, mix):
+    """v_i: (n, d) of the stated ground truth, or (seeds, n, d), one drawn for each seed."""
+    if kind == "stated":
+        return difference(*population.stated(), mix)
+    return np.stack([difference(*population.drawn(s), mix) for s in seeds])
+
+
+def mean(values) -> Interval:
+    count, average, m2, m3 = len(values), *moments(np.asarray(values))
+    return Interval.of_mean(count, average, m2, m3, LEVEL)
+
+
+@functools.cache
+def _optima(kind, seeds, mix):
+    """(best losses of the clients' own models, best losses of one model for all), means over clients, one for each seed."""
+    v = truths(kind, seeds, mix)
+    single = [population.single_optimum(w)[0] for w in (v if v.ndim == 3 else [v])]
+    return [np.broadcast_to(a, len(seeds)) for a in (np.atleast_1d(population.own_optima(v)[0].mean(-1)), np.array(single))]
+
+
+@functools.cache
+def _losses(kind, rows, seeds, chosen):
+    """{(mix, method, lr): {round: mean loss of the clients (seeds,)}} for chosen ((mix, method, lr), ...)."""
+    seen, at = {}, {mix: population.Population(truths(kind, seeds, mix), rows) for mix in {c[0] for c in chosen}}
+    entries = {c: (methods(c[2])[c[1]], at[c[0]]) for c in chosen}
+    for name, r, losses in population.contest(entries, ROUNDS, seeds, STEPS, lambda r: r in SHOWN or r > ROUNDS - TAIL):
+        seen.setdefault(name, {})[r] = losses.mean(-1)
+    return seen
+
+
+def _last(curve):
+    """Mean over the last rounds, one for each seed."""
+    return np.mean([v for r, v in curve.items() if r > ROUNDS - TAIL], 0)
+
+
+@functools.cache
+def _chosen(kind, rows):
+    """((mix, method, lr), ...): the step size of the grid with the smallest loss of the last rounds, on seeds of its own."""
+    seen = _losses(kind, rows, PILOT, tuple((mix, name, lr) for mix in MIXES for lr in GRID for name in methods(lr)))
+    return tuple((mix, name, min(GRID, key=lambda lr, m=mix, k=name: _last(seen[m, k, lr]).mean()))
+                 for mix in MIXES for name in methods(1))
+
+
+def fig2_data():
+    """Mean losses along the rounds with 99.9 % half-widths over 256 seeds, and their mean over the first four seeds."""
+    rows = []
+    for kind, stored in SETTINGS:
+        for (mix, name, lr), curve in _losses(kind, stored, range(SEEDS), _chosen(kind, stored)).items():
+            for r in SHOWN:
+                i = mean(curve[r])
+                rows.append({"truth": kind, "rows": stored, "mix": mix, "method": name, "lr": lr, "round": r, "loss": i.value,
+                             "half_width": i.half_width, "first": float(curve[r][:FIRST].mean())})
+    return rows
+
+
+def levels_data():
+    """Losses of the last ten rounds: as they are, over the clients' own optima, over the best single model; paired differences of
+    methods; and the step sizes tried."""
+    rows = []
+    for kind, stored in SETTINGS:
+        for mix in MIXES:
+            own, single = _optima(kind, range(SEEDS), mix)
+            at = {"truth": kind, "rows": stored, "mix": mix, "method": "", "lr": 0.0, "seeds": SEEDS}
+            rows += [_row(at | {"quantity": "optimum of each client"}, own), _row(at | {"quantity": "best single model"}, single)]
+            seen = {name: (lr, _last(curve)) for (m, name, lr), curve in
+                    _losses(kind, stored, range(SEEDS), _chosen(kind, stored)).items() if m == mix}
+            for name, (lr, last) in seen.items():
+                mine = at | {"method": name, "lr": lr}
+                rows += [_row(mine | {"quantity": "loss"}, last), _row(mine | {"quantity": "over each client's"}, last - own),
+                         _row(mine | {"quantity": "over the single"}, last - single)]
+            rows += [_row(at | {"method": f"{a} - {b}", "quantity": "difference"}, seen[a][1] - seen[b][1]) for a, b in PAIRS]
+            tried = _losses(kind, stored, PILOT, tuple((m, n, lr) for m in MIXES for lr in GRID for n in methods(lr)))
+            rows += [_row(at | {"method": n, "lr": lr, "seeds": len(PILOT), "quantity": "step size tried"}, _last(curve))
+                     for (m, n, lr), curve in tried.items() if m == mix]
+    return rows
+
+
+def _row(row, values):
+    i = mean(values)
+    exact = np.ptp(values) == 0
+    return row | {"value": i.value, "half_width": 0.0 if exact else i.half_width}
+
+
+EXPERIMENTS = {}
