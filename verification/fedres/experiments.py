@@ -1,7 +1,7 @@
 """Figure 2's substitute (Experiment E.2): every method on fresh samples of the synthetic model, with exact population losses.
 
-Long (half an hour on one core); run by `fltheory reproduce`, which commits the tables. What the paper leaves out is ours: mini-batches
-of 10, 60 rounds, lambda = eta, alpha = 1 on the server, mixing weights and seeds.
+Long (half an hour on one core); run by `fltheory reproduce`, which commits the tables. What the paper leaves out is ours:
+mini-batches of 10, 60 rounds, lambda = eta, alpha = 1 on the server, mixing weights and seeds.
 """
 import functools
 

@@ -1,4 +1,4 @@
-"""The synthetic model of Experiment E.2 (eq 13, two classes) as a problem: fresh samples for every gradient, and its population loss.
+"""The synthetic model of Experiment E.2 (eq 13, two classes): fresh samples for every gradient, exact population losses.
 
 A label is the sign of v_i'x + N(0, 2), v_i the difference of the two rows of (1 - mix) W* + mix Theta_i*. `rows` says how a model
 is stored: 1, the difference u of the two rows of a classifier, or 2, both rows, as in eq 3.
@@ -10,7 +10,7 @@ import numpy as np
 from fltheory.core.arrays import to_numpy
 from fltheory.core.laws.draw import Slots, everyone
 from fltheory.core.problems.base import Problem, check_weights
-from fltheory.core.scalars import FLOAT, Torch
+from fltheory.core.scalars import Torch
 from fltheory.core.streams import Stream
 
 NOISE = 2.0    # variance of the difference of two independent N(0, 1)

@@ -30,7 +30,7 @@ def population_loss(u, v):
 
 
 def largest_norm(v, noise=2.0):
-    """A bound on |u*| of any minimiser: the loss is at least |u| E[z+ Phi(-R z)] * 2, R = max |v_i| / sqrt(noise), and log 2 at 0."""
+    """A bound on |u*| of any minimiser: the loss is at least 2 |u| E[z+ Phi(-R z)], R = max |v_i| / sqrt(noise), and log 2 at 0."""
     R = math.sqrt(float((v * v).sum(-1).max()) / noise)
     return math.log(2) * math.sqrt(2 * math.pi) / (1 - R / math.sqrt(1 + R * R))
 
