@@ -7,12 +7,12 @@ from fltheory.core.algorithms.fedresavg import FedResAvg
 from fltheory.core.algorithms.fedresnaive import FedResNaive
 from fltheory.core.algorithms.fedressgd import FedResSgd
 from fltheory.core.laws.draw import everyone
-from fltheory.core.problems.residual import Residual
 from fltheory.core.scalars import FLOAT
 from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, GREY, MARKERS, PREDICTION, RUN, canvas, finish, key, runs
 from fltheory.verdicts.report.figures import Figure
 from verification.fedres.formulas import figure1 as f
+from verification.fedres.instances import figure1, scalar
 
 ETA, LOCAL, ROUNDS = 0.01, (1, 2, 10, 50, 100), 3000
 SHOWN = np.unique(np.rint(np.geomspace(1, ROUNDS, 60)).astype(int))
@@ -22,12 +22,6 @@ VARIANTS = {"FedResNaive, simultaneous": lambda lr, K: FedResNaive(lr, K, person
             "FedResSGD": lambda lr, K: FedResSgd(lr, K, personal_lr=lr),
             "FedResAvg, Option I": lambda lr, K: FedResAvg(lr, K, personal_lr=lr, option=1),
             "FedResAvg, Option II": lambda lr, K: FedResAvg(lr, K, personal_lr=lr, option=2)}
-
-
-def clients():
-    """L_1 and L_2 of eqs 11 and 12."""
-    fifth = Fraction(1, 5)
-    return Residual([[[fifth]], [[0]]], [[[fifth]], [[0]]], [[[fifth]], [[fifth]]], [[-10], [10]], [[0], [0]])
 
 
 def start():
@@ -55,7 +49,7 @@ def predicted(name, K, rounds=ROUNDS):
 
 def coded(name, K, at=CODED):
     """{round: (loss, w)} of the coded rounds."""
-    p, a, (w, *theta) = clients().to(FLOAT), VARIANTS[name](ETA, K).to(FLOAT), start()
+    p, a, (w, *theta) = figure1().to(FLOAT), VARIANTS[name](ETA, K).to(FLOAT), start()
     state = a.init(p, np.array([w]))._replace(theta=np.array(theta)[:, None])
     seen = {}
     for r in range(1, max(at) + 1):
@@ -108,8 +102,8 @@ MAPPED = ("FedResNaive, simultaneous", "FedResAvg, Option I", "FedResSGD", "FedR
 
 
 def pair():
-    """Two scalar clients, A = (1, 1/4), B = (1/2, 1/8), C = 1, whose gradients in w differ at the joint optimum w = 0.8."""
-    return Residual([[[1]], [[Fraction(1, 4)]]], [[[Fraction(1, 2)]], [[Fraction(1, 8)]]], [[[1]], [[1]]], [[1], [0]], [[0], [-1]])
+    """Two scalar clients whose gradients in w differ at the joint optimum w = 0.8."""
+    return scalar((1, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 8)), (1, 1), (1, 0), (0, -1))
 
 
 def one_round(algorithm, problem):
