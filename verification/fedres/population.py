@@ -65,6 +65,21 @@ class Population(Problem):
         return loss(self.difference(to_numpy(models)), self.v, self.noise)
 
 
+class Given(Problem):
+    """Clients with one feature whose gradients in the difference are handed in as samples (m, 1). rows: 1 or 2."""
+
+    def __init__(self, n, rows):
+        self.n, self.rows = n, rows
+        self.d = self.personal = rows
+        self.weights = check_weights(None, n)
+
+    def _gradient(self, who, y, sample):
+        return sample if self.rows == 1 else np.concatenate([-sample, sample], -1)
+
+    def _gradient_pair(self, who, w, theta, sample):
+        return (self._gradient(who, w, sample),) * 2
+
+
 def loss(u, v, noise=NOISE):
     """Population losses (...,) of difference vectors u (..., features) where labels are the signs of v'x + N(0, noise)."""
     from scipy.special import ndtr

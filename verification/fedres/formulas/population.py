@@ -15,6 +15,16 @@ def normal_cdf(z):
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
+def two_classes(a, b):
+    """Probability of the first of two classes from the exponentials a, b of its logits (eq 3)."""
+    return a / (a + b)
+
+
+def slope_squared(rho2):
+    """r^2 of P(label = 1 | z) = Phi(r z), rho2 the squared correlation of u'x and v'x + n."""
+    return rho2 / (1 - rho2)
+
+
 def slope(u, v, noise=2.0):
     """r of P(label = 1 | z) = Phi(r z), z = u'x/|u|, when the label is the sign of v'x + N(0, noise)."""
     q = float(u @ v) / math.sqrt(float(u @ u)) if u.any() else 0.0
