@@ -1,6 +1,6 @@
 """Bugs that this paper's claims reject: the engine's wrong rounds of residual learning, and what goes wrong elsewhere."""
 from fltheory.core.mutants.local import one_step_less, one_step_more
-from fltheory.core.mutants.memories import data_weights_dropped
+from fltheory.core.mutants.memories import data_weights_dropped, variates_never_updated
 from fltheory.core.mutants.residual import (
     alpha_dropped,
     large_step_not_multiplied,
@@ -30,5 +30,5 @@ __all__ = [
     "local_prox_not_squared", "local_prox_squared", "local_steps_for_large_step", "mean_is_late", "mean_not_divided",
     "old_theta_in_step_two", "one_step_less", "one_step_more", "own_copy_goes_on", "own_copy_is_anchor", "personal_averaged",
     "personal_reset", "personal_step_fewer", "personal_step_with_lr", "sequential_for_simultaneous",
-    "simultaneous_for_sequential", "variates_dropped", "variates_kept", "variates_not_averaged",
+    "simultaneous_for_sequential", "variates_dropped", "variates_kept", "variates_never_updated", "variates_not_averaged",
 ]

@@ -19,7 +19,7 @@ NAMED = {("drawn", 2): "ground truths drawn, two rows", ("stated", 1): "the stat
 @functools.cache
 def table(name):
     """Rows of a recorded table by their keys."""
-    keys = {"levels": ("truth", "rows", "mix", "method", "quantity", "seeds"), "fig2": ("truth", "rows", "mix", "method", "round")}[name]
+    keys = ("truth", "rows", "mix", "method", *{"levels": ("quantity", "seeds"), "fig2": ("round",)}[name])
     return {tuple(r[k] for k in keys): r for r in from_csv(Path(__file__).parent / "data" / f"{name}.csv")}
 
 
@@ -33,8 +33,9 @@ def recorded(mix, method, kind, stored):
     """The recorded runs at one mixing weight; `method` is the one whose first rounds are run again."""
     row = table("levels")[kind, stored, mix, method, "loss", 256.0]
     problem = population.Population(truths(kind, range(FIRST), mix), stored)
-    return ft.Instance(f"{NAMED[kind, stored]}, mixing weight {mix:g}, {method} again", problem, methods(row["lr"])[method], ft.Full(),
-                       domain=ft.FLOAT, mix=mix, method=method, truth=kind, stored=stored, rounds=60, live=False)
+    name = f"{NAMED[kind, stored]}, mixing weight {mix:g}, {method} again"
+    return ft.Instance(name, problem, methods(row["lr"])[method], ft.Full(), domain=ft.FLOAT, mix=mix, method=method, truth=kind,
+                       stored=stored, rounds=60, live=False)
 
 
 def all_recorded(mixes, names):
@@ -46,15 +47,15 @@ def all_recorded(mixes, names):
 def live(mix, method, seed=1, n=10, d=10, name=None):
     """A short run on a ground truth of its own."""
     problem = population.Population(difference(*population.drawn(10**6 + seed, n, d), mix))
-    return ft.Instance(name or f"live, mixing weight {mix:g}, {method}", problem, methods(LIVE_STEP)[method], ft.Full(), domain=ft.FLOAT,
-                       mix=mix, method=method, rounds=LIVE, live=True)
+    return ft.Instance(name or f"live, mixing weight {mix:g}, {method}", problem, methods(LIVE_STEP)[method], ft.Full(),
+                       domain=ft.FLOAT, mix=mix, method=method, rounds=LIVE, live=True)
 
 
 def gap(i):
     """What the best single model loses against the clients' own, exactly."""
     if not i.live:
         return level(i, "best single model").value - level(i, "optimum of each client").value
-    return population.single_optimum(i.problem.v, i.problem.noise)[0] - population.own_optima(i.problem.v, i.problem.noise)[0].mean()
+    return population.single_optimum(i.problem.v)[0] - population.own_optima(i.problem.v)[0].mean()
 
 
 def losses(i, names):
@@ -62,9 +63,9 @@ def losses(i, names):
     if not i.live:
         return {name: level(i, EXCESS, name) for name in names}
     made = methods(LIVE_STEP) | {i.method: i.algorithm}
-    own = population.own_optima(i.problem.v, i.problem.noise)[0].mean()
-    seen = population.contest({name: (made[name], i.problem) for name in names}, LIVE, range(2), look=lambda r: r > LIVE - TAIL // 2)
-    out = {}
+    own, out = population.own_optima(i.problem.v)[0].mean(), {}
+    seen = population.contest({name: (made[name], i.problem) for name in names}, LIVE, range(2),
+                              look=lambda r: r > LIVE - TAIL // 2)
     for name, _, values in seen:
         out.setdefault(name, []).append(values.mean())
     return {name: float(np.mean(v)) - own for name, v in out.items()}
@@ -87,6 +88,7 @@ def below(a, b, label):
 
 
 def above(a, b, label):
+    """a > b, for the whole interval of a."""
     return below(b, a, label)
 
 

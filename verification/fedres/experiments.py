@@ -67,7 +67,7 @@ def _losses(kind, rows, seeds, chosen):
     """{(mix, method, lr): {round: mean loss of the clients (seeds,)}} for chosen ((mix, method, lr), ...)."""
     seen, at = {}, {mix: population.Population(truths(kind, seeds, mix), rows) for mix in {c[0] for c in chosen}}
     entries = {c: (methods(c[2])[c[1]], at[c[0]]) for c in chosen}
-    for name, r, losses in population.contest(entries, ROUNDS, seeds, STEPS, lambda r: r in SHOWN or r > ROUNDS - TAIL):
+    for name, r, losses in population.contest(entries, ROUNDS, seeds, lambda r: r in SHOWN or r > ROUNDS - TAIL):
         seen.setdefault(name, {})[r] = losses.mean(-1)
     return seen
 

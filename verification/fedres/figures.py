@@ -102,7 +102,7 @@ MAPPED = ("FedResNaive, simultaneous", "FedResAvg, Option I", "FedResSGD", "FedR
 
 
 def pair():
-    """Two scalar clients whose gradients in w differ at the joint optimum w = 0.8."""
+    """Two scalar clients whose gradients in w differ at the joint optimum w = 8/7."""
     return scalar((1, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 8)), (1, 1), (1, 0), (0, -1))
 
 

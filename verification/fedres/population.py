@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fltheory.core.arrays import to_numpy
-from fltheory.core.laws.draw import Slots, everyone
+from fltheory.core.laws.draw import Slots, everyone, to_device
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.scalars import Torch
 from fltheory.core.streams import Stream
@@ -165,15 +165,16 @@ class Samples:
         return Slots(lambda k: problem.sample(*self.slots(k)))
 
 
-def contest(entries, rounds, seeds, steps=50, look=lambda r: True):
+def contest(entries, rounds, seeds, look=lambda r: True):
     """Run algorithms side by side on the same samples, from 0: yields (name, round, losses (seeds, n)) after each round that `look`
     names.
 
-    entries: name -> (algorithm, problem); all problems have the same n and features. seeds: ints, one replicate each.
+    entries: name -> (algorithm with its steps, problem); all problems have the same n and features. seeds: ints, one replicate
+    each.
     """
     import torch
     ready = {name: (a.to(Torch()), p.to(Torch())) for name, (a, p) in entries.items()}
-    draw = everyone(next(iter(ready.values()))[1].n, steps).map(lambda a: torch.as_tensor(np.array(a)))
+    draws = {name: to_device(everyone(p.n, a.steps), "cpu") for name, (a, p) in ready.items()}
     with torch.inference_mode():
         states = {name: a.init(p, torch.zeros(len(seeds), p.d, dtype=torch.float64)) for name, (a, p) in ready.items()}
         for r in range(rounds):
@@ -181,7 +182,7 @@ def contest(entries, rounds, seeds, steps=50, look=lambda r: True):
             samples, labelled = Samples(seeds, r, some.n, some.features), {}
             for name, (a, p) in ready.items():
                 slots = labelled.setdefault(id(p), samples.of(p))
-                states[name] = a.round(p, states[name], draw._replace(xi=slots))
+                states[name] = a.round(p, states[name], draws[name]._replace(xi=slots))
                 if look(r + 1):
                     yield name, r + 1, p.losses(predictors(states[name]))
 
