@@ -16,6 +16,7 @@ from verification.fedres.instances import figure1, scalar
 
 ETA, LOCAL, ROUNDS = 0.01, (1, 2, 10, 50, 100), 3000
 SHOWN = np.unique(np.rint(np.geomspace(1, ROUNDS, 60)).astype(int))
+LOWEST = 1e-8     # losses below are not shown, and coded ones are what rounding leaves
 CODED = (1, 3, 10, 30, 100)       # rounds of which the coded algorithm is run
 VARIANTS = {"FedResNaive, simultaneous": lambda lr, K: FedResNaive(lr, K, personal_lr=lr, order="sim"),
             "FedResNaive, sequential": lambda lr, K: FedResNaive(lr, K, personal_lr=lr, order="seq"),
@@ -68,6 +69,7 @@ def fig1_data():
             seen = coded(name, K)
             for r in sorted({*SHOWN.tolist(), *CODED}):
                 run = seen.get(r, (float("nan"),) * 2)
+                run = (run[0] if run[0] > LOWEST else float("nan"), run[1])
                 rows.append({"method": name, "K": K, "round": r, "loss": float(loss[r]), "w": float(w[r]), "run_loss": run[0],
                              "run_w": run[1]})
     return rows
@@ -80,7 +82,7 @@ def fig1_draw(rows):
     for ax, name in zip(places, VARIANTS, strict=False):
         for K, sign in signs.items():
             _line(ax, [r for r in rows if r["method"] == name and r["K"] == K], "loss", sign)
-        finish(ax, name, xscale="log", yscale="log", ylim=(1e-8, 10), ylabel="average loss" if ax in axes[:, 0] else None)
+        finish(ax, name, xscale="log", yscale="log", ylim=(LOWEST, 10), ylabel="average loss" if ax in axes[:, 0] else None)
     for K in (10, 50, 100):
         _line(places[-1], [r for r in rows if r["method"] == "FedResAvg, Option I" and r["K"] == K], "w", signs[K])
     finish(places[-1], r"FedResAvg, Option I: $w$ itself", xscale="log", yscale="log", ylim=(0.02, 2000), ylabel=r"$w$")
@@ -106,6 +108,9 @@ def pair():
     return scalar((1, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 8)), (1, 1), (1, 0), (0, -1))
 
 
+NOTHING, ZERO = 1e-10, "#e8e8e8"     # distances below are zeros in floats
+
+
 def one_round(algorithm, problem):
     """(M, c) of the affine noiseless round z -> M z + c, z the entries of the state in order: coded rounds of the unit vectors."""
     p, a = problem.to(FLOAT), algorithm.to(FLOAT)
@@ -129,11 +134,9 @@ def map_data():
                 M, c = one_round(VARIANTS[name](float(lr), int(K)), problem)
                 rate = float(np.abs(np.linalg.eigvals(M)).max())
                 bias = abs(float(np.linalg.solve(np.eye(len(c)) - M, c)[0]) - best) if rate < 1 else float("inf")
-                rows.append({"method": name, "K": int(K), "eta": float(lr), "rate": rate, "bias": bias})
+                rows.append({"method": name, "K": int(K), "eta": float(lr), "rate": rate,
+                             "bias": bias if bias > NOTHING else 0.0})
     return rows
-
-
-NOTHING, ZERO = 1e-10, "#e8e8e8"     # distances below are zeros in floats
 
 
 def map_draw(rows):
@@ -145,9 +148,9 @@ def map_draw(rows):
         bias = np.array([r["bias"] for r in mine]).reshape(len(K), len(eta))
         x, y = _edges(eta), _edges(K)
         ax.patch.set(hatch="////", edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
-        image = ax.pcolormesh(x, y, np.where(np.isfinite(bias) & (bias > NOTHING), bias, np.nan), norm=LogNorm(1e-4, 1),
+        image = ax.pcolormesh(x, y, np.where(np.isfinite(bias) & (bias > 0), bias, np.nan), norm=LogNorm(1e-4, 1),
                               cmap="viridis")
-        ax.pcolormesh(x, y, np.where(bias <= NOTHING, 1, np.nan), cmap=ListedColormap([ZERO]))
+        ax.pcolormesh(x, y, np.where(bias == 0, 1, np.nan), cmap=ListedColormap([ZERO]))
         finish(ax, name, xscale="log", yscale="log", xlabel=r"$\eta=\lambda$", xlim=x[[0, -1]], ylim=y[[0, -1]])
         ax.grid(False)
     axes[0][0].set_ylabel(r"$K$")

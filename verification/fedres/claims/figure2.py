@@ -7,7 +7,7 @@ import fltheory as ft
 from fltheory.core.arrays import to_numpy
 from fltheory.core.streams import Stream
 from verification.fedres import bugs, contests, population
-from verification.fedres.contests import above, again, apart, below, level, losses, within
+from verification.fedres.contests import above, again, apart, below, losses, within
 from verification.fedres.experiments import FEDRES, MIXES, PROX, mean
 from verification.fedres.formulas import population as f
 from verification.fedres.symbols import symbols
@@ -65,8 +65,8 @@ def _sampled(rows):
 @ft.claim("fig2-reduction", on=[_symbols(), *map(_sampled, (1, 2))], rejects=[noise_of_one_row, shared_truth_alone],
           covers={"n": "all", "d": "all", "tau": "none"},
           domain="every u and v in any dimension: u'x and v'x + n are jointly Gaussian, and their three moments enter as symbols; "
-                 "the halves of the integral as identities between log(1 + e^s), log(1 + e^-s) = log(1 + e^s) - s, Phi(s) and Phi(-s) "
-                 "= 1 - Phi(s) at one place")
+                 "the halves of the integral as identities between log(1 + e^s), log(1 + e^-s) = log(1 + e^s) - s, Phi(s) and "
+                 "Phi(-s) = 1 - Phi(s) at one place")
 def reduction(i):
     r"""With two classes the softmax (3) depends on the difference $u$ of its rows alone, labels (13) are signs of
     $v_i^\top x+N(0,2)$, $v_i=(1-\alpha)\Delta W^*+\alpha\Delta\Theta^*_i$, and the population loss is
@@ -151,9 +151,10 @@ def two_rows(i):
 
 # ---- what the runs show ----------------------------------------------------------------------------------------------
 SINGLE = ("FedAvg", "SCAFFOLD")
-HOW = ("Recorded: 256 seeds, 60 rounds, K = 50, batches of 10, each method with its best step of 0.1, 0.03, 0.01 and 0.003 (chosen on "
-       "16 other seeds), exact population losses of the last ten rounds with 99.9 % intervals; ground truths drawn as in the paper with "
-       "two rows, and a stated one with one vector. The search runs two seeds of 14 rounds at 0.1 on other ground truths.")
+HOW = ("Recorded: 256 seeds, 60 rounds, K = 50, batches of 10, each method with its best step of 0.1, 0.03, 0.01 and 0.003 "
+       "(chosen on 16 other seeds), exact population losses of the last ten rounds with 99.9 % intervals; ground truths drawn as in "
+       "the paper with two rows, and a stated one with one vector. The search runs two seeds of 14 rounds at 0.1 on other ground "
+       "truths.")
 
 
 @ft.claim("fig2-fedavg-scaffold", on=[*contests.all_recorded(MIXES, SINGLE), *(contests.live(0.5, name) for name in SINGLE)],
