@@ -10,7 +10,7 @@ from verification.fedres import figures
 from verification.fedres.instances import figure1
 
 FOLDER = Path(__file__).parents[2] / "verification" / "fedres"
-FIGURES, EXPERIMENTS = figures_of(FOLDER), figures_of(FOLDER, experiments=True)
+FIGURES = figures_of(FOLDER)
 
 
 def committed(name):
@@ -27,10 +27,10 @@ def test_committed_tables_regenerate(name, tmp_path):
         assert a.keys() == b.keys() and all(same(a[k], b[k]) for k in a), (a, b)
 
 
-@pytest.mark.parametrize("name", [*FIGURES, *EXPERIMENTS])
+@pytest.mark.parametrize("name", [*FIGURES])
 def test_figures_draw_from_their_tables(name, tmp_path):
     picture = tmp_path / f"{name}.png"
-    (FIGURES | EXPERIMENTS)[name].draw(committed(name)).savefig(picture)
+    FIGURES[name].draw(committed(name)).savefig(picture)
     assert picture.stat().st_size > 5_000
 
 
