@@ -23,9 +23,9 @@ from verification.fedres.formulas.population import difference
 LEVELS = Path(__file__).parent / "data" / "levels.csv"
 STEPS, ROUNDS, TAIL, SEEDS, LEVEL = 50, 60, 10, 256, 0.999
 PILOT, FIRST = range(1000, 1016), 4     # seeds that choose the step size; seeds whose losses are kept for a short second run
-GRID = (0.003, 0.01, 0.03, 0.1)         # of the paper's [0.001, 0.1]
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
-SETTINGS = (("drawn", 2), ("stated", 1))    # ground truth, rows of a model: the paper's own first
+SETTINGS = {("drawn", 2): (MIXES, (0.003, 0.01, 0.03, 0.1)),     # ground truth, rows of a model: mixing weights, grid of steps;
+            ("stated", 1): ((0.0, 0.5, 1.0), (0.01, 0.03, 0.1))}  # the paper's own protocol first, with its [0.001, 0.1]
 SHOWN = (1, 2, 3, 4, 6, 8, 11, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
 PROX = (0, 0.05, 0.5)
 FEDRES = ("FedResNaive", "FedResSGD", "FedResAvg I", "FedResAvg II")
@@ -77,19 +77,24 @@ def _last(curve):
     return np.mean([v for r, v in curve.items() if r > ROUNDS - TAIL], 0)
 
 
-@functools.cache
-def _chosen(kind, rows):
-    """((mix, method, lr), ...): the step size of the grid with the smallest loss of the last rounds, on seeds of its own."""
-    seen = _losses(kind, rows, PILOT, tuple((mix, name, lr) for mix in MIXES for lr in GRID for name in methods(lr)))
-    return tuple((mix, name, min(GRID, key=lambda lr, m=mix, k=name: _last(seen[m, k, lr]).mean()))
-                 for mix in MIXES for name in methods(1))
+def _tried(kind, rows):
+    """Losses of the whole grid of step sizes, on seeds of its own."""
+    mixes, grid = SETTINGS[kind, rows]
+    return _losses(kind, rows, PILOT, tuple((mix, name, lr) for mix in mixes for lr in grid for name in methods(lr)))
+
+
+def _run(kind, rows):
+    """Losses of every method with the step size that was best where it was tried."""
+    (mixes, grid), seen = SETTINGS[kind, rows], _tried(kind, rows)
+    return _losses(kind, rows, range(SEEDS), tuple(
+        (mix, name, min(grid, key=lambda lr, m=mix, k=name: _last(seen[m, k, lr]).mean())) for mix in mixes for name in methods(1)))
 
 
 def fig2_data():
     """Mean losses along the rounds with 99.9 % half-widths over 256 seeds, and their mean over the first four seeds."""
     rows = []
     for kind, stored in SETTINGS:
-        for (mix, name, lr), curve in _losses(kind, stored, range(SEEDS), _chosen(kind, stored)).items():
+        for (mix, name, lr), curve in _run(kind, stored).items():
             for r in SHOWN:
                 i = mean(curve[r])
                 rows.append({"truth": kind, "rows": stored, "mix": mix, "method": name, "lr": lr, "round": r, "loss": i.value,
@@ -101,21 +106,19 @@ def levels_data():
     """Losses of the last ten rounds: as they are, over the clients' own optima, over the best single model; paired differences of
     methods; and the step sizes tried."""
     rows = []
-    for kind, stored in SETTINGS:
-        for mix in MIXES:
+    for (kind, stored), (mixes, _) in SETTINGS.items():
+        for mix in mixes:
             own, single = _optima(kind, range(SEEDS), mix)
             at = {"truth": kind, "rows": stored, "mix": mix, "method": "", "lr": 0.0, "seeds": SEEDS}
             rows += [_row(at | {"quantity": "optimum of each client"}, own), _row(at | {"quantity": "best single model"}, single)]
-            seen = {name: (lr, _last(curve)) for (m, name, lr), curve in
-                    _losses(kind, stored, range(SEEDS), _chosen(kind, stored)).items() if m == mix}
+            seen = {name: (lr, _last(curve)) for (m, name, lr), curve in _run(kind, stored).items() if m == mix}
             for name, (lr, last) in seen.items():
                 mine = at | {"method": name, "lr": lr}
                 rows += [_row(mine | {"quantity": "loss"}, last), _row(mine | {"quantity": "over each client's"}, last - own),
                          _row(mine | {"quantity": "over the single"}, last - single)]
             rows += [_row(at | {"method": f"{a} - {b}", "quantity": "difference"}, seen[a][1] - seen[b][1]) for a, b in PAIRS]
-            tried = _losses(kind, stored, PILOT, tuple((m, n, lr) for m in MIXES for lr in GRID for n in methods(lr)))
             rows += [_row(at | {"method": n, "lr": lr, "seeds": len(PILOT), "quantity": "step size tried"}, _last(curve))
-                     for (m, n, lr), curve in tried.items() if m == mix]
+                     for (m, n, lr), curve in _tried(kind, stored).items() if m == mix]
     return rows
 
 
@@ -146,7 +149,7 @@ def fig2_draw(rows):
     levels = from_csv(LEVELS)
     for ax, mix in zip(axes[0], PANELS, strict=True):
         for name, sign in SIGNS.items():
-            mine = [r for r in rows if (r["truth"], r["rows"], r["mix"], r["method"]) == (*SETTINGS[0], mix, name)]
+            mine = [r for r in rows if (r["truth"], r["rows"], r["mix"], r["method"]) == ("drawn", 2, mix, name)]
             runs(ax, *([r[c] for r in mine] for c in ("round", "loss", "half_width")), **sign)
         for what, sign in BEST.items():
             ax.axhline(optimum(levels, mix, what), zorder=1, **sign)
@@ -159,12 +162,12 @@ def fig2_draw(rows):
 
 def levels_draw(rows):
     figure, axes = canvas(len(SETTINGS), width=3.6, height=3.3, sharey=True)
-    for ax, (kind, stored) in zip(axes[0], SETTINGS, strict=True):
+    for ax, ((kind, stored), (mixes, _)) in zip(axes[0], SETTINGS.items(), strict=True):
         for k, (name, sign) in enumerate((SIGNS | PENALTIES).items()):
             mine = [r for r in rows if (r["truth"], r["rows"], r["method"], r["quantity"]) == (kind, stored, name, "loss")]
             runs(ax, [r["mix"] + 0.012 * (k - 4) for r in mine], *([r[c] for r in mine] for c in ("value", "half_width")), **sign)
         for what, sign in BEST.items():
-            ax.plot(MIXES, [optimum(rows, mix, what, kind) for mix in MIXES], color=sign["color"], zorder=4, **OPTIMUM)
+            ax.plot(mixes, [optimum(rows, mix, what, kind) for mix in mixes], color=sign["color"], zorder=4, **OPTIMUM)
         finish(ax, f"{kind} ground truth, {'one difference vector' if stored == 1 else 'two rows'}", xlabel="mixing weight")
     axes[0][0].set_ylabel("population loss, last ten rounds")
     key(figure, {name + (", run with 99.9 % intervals" if name == "FedAvg" else ""): RUN | sign
