@@ -2,16 +2,20 @@
 import numpy as np
 
 from fltheory.core.laws.draw import Draw, everyone
+from fltheory.core.problems.personal import Personal
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT
 
 
 def problem_of(clients):
     """The quadratic that the clients' rows make."""
-    H = np.stack([c.X.T @ c.X / c.size for c in clients])
-    b = np.stack([c.X.T @ c.y / c.size for c in clients])
+    rows = [c.X if c.Z is None else np.concatenate([c.X, c.Z], axis=1) for c in clients]
+    H = np.stack([R.T @ R / c.size for R, c in zip(rows, clients, strict=True)])
+    b = np.stack([R.T @ c.y / c.size for R, c in zip(rows, clients, strict=True)])
     p = np.array([c.size for c in clients], dtype=float)
-    return Quadratic.from_linear((H + H.swapaxes(-1, -2)) / 2, b, p / p.sum()).to(FLOAT)
+    whole = Quadratic.from_linear((H + H.swapaxes(-1, -2)) / 2, b, p / p.sum())
+    d = clients[0].X.shape[1]
+    return (whole if whole.d == d else Personal(whole, d)).to(FLOAT)
 
 
 def _draw(algorithm, n, cohort, steps=None):
@@ -55,10 +59,10 @@ def hidden(algorithm, dtype=np.float64, cohorts=True):
     return (run if cohorts else lambda x, clients: run(x, clients)), kept.clear
 
 
-def joint(algorithm, n, d, dtype=np.float64, cohorts=True):
+def joint(algorithm, n, d, dtype=np.float64, cohorts=True, personal=0):
     """(round_fn, template): the whole state goes in and out."""
     record = algorithm.to(FLOAT)
-    begin = record.init(_zero(n, d), np.zeros(d))
+    begin = record.init(_zero(n, d, personal), np.zeros(d))
     kind, template = type(begin), {k: np.array(v) for k, v in begin._asdict().items()}
 
     def run(state, clients, cohort=None):
@@ -70,8 +74,9 @@ def joint(algorithm, n, d, dtype=np.float64, cohorts=True):
     return (run if cohorts else lambda state, clients: run(state, clients)), template
 
 
-def _zero(n, d):
-    return Quadratic.from_linear(np.zeros((n, d, d)), np.zeros((n, d))).to(FLOAT)
+def _zero(n, d, personal):
+    whole = Quadratic.from_linear(np.zeros((n, d + personal, d + personal)), np.zeros((n, d + personal)))
+    return (Personal(whole, d) if personal else whole).to(FLOAT)
 
 
 def sampled(algorithm, law, seed=0):
