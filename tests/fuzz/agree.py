@@ -33,7 +33,7 @@ class Agreement:
         self.case, self.gaps, self.made = case, [], Counter()
         self.domain = ft.RATIONAL if case.exact else ft.FLOAT
         sigma = case.noise if case.noise else 0
-        variance = Fraction(sigma) ** 2 / case.data.d if case.exact else float(sigma) ** 2 / case.data.d
+        variance = Fraction(sigma) ** 2 / case.data.drawn if case.exact else float(sigma) ** 2 / case.data.drawn
         self.variance = variance
 
     @functools.cached_property
@@ -226,7 +226,7 @@ class Agreement:
         return self.same("optimum", found.x, x, self.size(x), np.linalg.cond(H.astype(float)))
 
     def joint(self):
-        """FedResAvg's w: of the whole linear system of (w, theta_1, ..., theta_n)."""
+        """The shared w: of the whole linear system of (w, theta_1, ..., theta_n)."""
         data = self.case.data
         A, B, C, bw, bt = data.blocks
         if self.case.kind == "dyadic":
@@ -250,7 +250,7 @@ class Agreement:
         if case.name not in MODELS:
             return
         zero = self.expected._zeros
-        flat = type(case.data)(n=n, d=n, p=case.data.p, exact=case.exact)
+        flat = type(case.data)(n=n, d=n, drawn=n, p=case.data.p, exact=case.exact)
         flat.clients = lambda one, noise=None: Clients(zero(n, n, n), -self.identity(n), case.data.p, one, noise)
         a = type(case.a)(**vars(case.a))
         if case.solver == "proximal mu":

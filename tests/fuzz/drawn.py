@@ -18,12 +18,12 @@ SOLVED = {"FedAvg", "FedNova", "GeneralRule", "ServerMomentum", "AdaptiveServer"
 LAWS = ("full", "uniform", "weighted", "weighted replace", "replacement", "bernoulli move", "bernoulli skip",
         "bernoulli redraw", "cyclic", "replay", "periodic", "chain", "markov", "coin")
 CERTAIN = ("full", "cyclic", "replay", "periodic certain", "coin 1")          # one outcome a round: loops can follow
-MODELS = {"FedAvg", "FedNova", "GeneralRule", "FedAu", "Reweighted"}          # the state is the model
+MODELS = {"FedAvg", "FedNova", "GeneralRule", "FedAu", "Reweighted", "FedSgd"}  # the state is the model
 WHOLE = {"FedNovaVR", "NeighbourAveraging"}                                   # all clients in every round
 # method -> how many ways of declaring it the draw goes through
 METHODS = {"FedAvg": 3, "FedNova": 3, "GeneralRule": 2, "ServerMomentum": 2, "VRLSGD": 2, "Scaffold": 2, "Scaffnew": 2,
            "ProxSkip": 1, "Focus": 2, "Mifa": 1, "FedVarp": 1, "LocalSgd": 2, "FedAu": 1, "Reweighted": 1, "FedAwe": 1,
-           "FedNovaVR": 2, "NeighbourAveraging": 1, "FedResAvg": 1}
+           "FedNovaVR": 2, "NeighbourAveraging": 1, "FedResAvg": 4, "FedResSgd": 1, "FedResNaive": 2, "FedSgd": 1, "LocalProx": 1}
 LOOPS = {"FedAu": 2, "FedAwe": 1, "AdaptiveServer": 1, "AsyncFedED": 1}        # not affine: runs against loops only
 KINDS = ("float", "float", "float", "rational", "dyadic")                     # data and arithmetic
 
@@ -165,13 +165,13 @@ class Draw:
         problem, data = ft.Residual(A, B, C, bw, bt, p), self.oracle_data(n, d, p)
         parts = [self.array(A), [self.array(v) for v in B], [self.array(v) for v in C], self.array(bw), [self.array(v) for v in bt]]
         data.clients = lambda one, noise=None: ResidualClients(*parts, data.p, one, noise)
-        data.blocks = parts
+        data.blocks, data.drawn = parts, d + max(k)
         return problem, data, max(float(np.abs(np.linalg.eigvalsh(h.astype(float))).max()) for h in blocks)
 
     def oracle_data(self, n, d, p):
         p = [Fraction(1, n)] * n if p is None else [self.of(v) for v in p]
         p = [v / sum(p) for v in p] if self.exact else [float(v) for v in p]
-        return SimpleNamespace(n=n, d=d, p=p, exact=self.exact)
+        return SimpleNamespace(n=n, d=d, drawn=d, p=p, exact=self.exact)
 
     def array(self, values):
         """Nested lists as the oracle's array."""
@@ -267,7 +267,14 @@ class Draw:
             declared["graph"], a["graph"] = data.graph, [[self.of(v) for v in row] for row in data.graph]
             give(beta=self.positive(Fraction(1, 5), 1))
         if self.name == "FedResAvg":
-            give(personal_lr=lr, alpha=self.positive(Fraction(1, 2), Fraction(3, 2)))
+            give(personal_lr=lr, alpha=self.positive(Fraction(1, 2), Fraction(3, 2)), option=[2, 1, 2, 2][self.way],
+                 start=["zero", "zero", "warm", "zero"][self.way], over=["all", "all", "all", "present"][self.way])
+        if self.name in ("FedResSgd", "FedResNaive"):
+            give(personal_lr=lr / 2)
+        if self.name == "FedResNaive":
+            give(order=["seq", "sim"][self.way])
+        if self.name == "LocalProx":
+            give(mu=self.positive(Fraction(1, 5), 2))
         return (lambda steps: getattr(ft, self.name)(lr, steps, **declared)), SimpleNamespace(**a), form
 
     # ---- law ---------------------------------------------------------------------------------------------------------
@@ -388,7 +395,7 @@ class Draw:
     # ---- all together ------------------------------------------------------------------------------------------------
     def case(self) -> Case:
         n, d = self.sizes()
-        problem, data, L = (self.residual if self.name == "FedResAvg" else self.quadratic)(n, d)
+        problem, data, L = (self.residual if self.name.startswith("FedRes") else self.quadratic)(n, d)
         kind = self.law_kind(n)
         make, law, own = self.law(kind, n)
         part = self.random.choice([Fraction(1, 20), Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)])

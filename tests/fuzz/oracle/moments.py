@@ -53,7 +53,7 @@ def radius(T):
 
 
 class Expected:
-    """Moments of a method under a chain of draws. data: what makes `Clients` of (one, noise); variance: sigma^2/d or 0."""
+    """Moments of a method under a chain of draws. data: what makes `Clients` of (one, noise); variance: sigma^2/data.drawn or 0."""
 
     def __init__(self, name, a, data, before, moves, variance):
         self.name, self.a, self.data, self.variance = name, a, data, variance
@@ -93,7 +93,7 @@ class Expected:
 
     def _map(self, draw):
         """(A (D, D), b (D,), G (D, .)) of one round; a round that does not happen is the identity."""
-        D, d = self.D, self.data.d
+        D, d = self.D, self.data.drawn
         calls = (sum(draw.steps) + len(draw.steps) + sum(k for _, k in draw.members)) if self.variance else 0
         z = self._unknowns(D, D + 1 + calls * d)
         if draw.happens:

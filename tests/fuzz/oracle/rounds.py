@@ -43,17 +43,25 @@ class Clients:
 
 
 class ResidualClients(Clients):
-    """L_i = 1/2 w'A_i w + w'B_i t + 1/2 t'C_i t - bw_i'w - bt_i't; noise on the gradient in w alone."""
+    """L_i = 1/2 w'A_i w + w'B_i t + 1/2 t'C_i t - bw_i'w - bt_i't. A mini-batch draws noise for the d numbers of w and for the
+    largest number of t's, of which a client uses its own."""
 
     def __init__(self, A, B, C, bw, bt, p, one, noise=None):
         super().__init__(A, bw, p, one, noise)
-        self.B, self.C, self.bt = B, C, bt
+        self.B, self.C, self.bt, self.width = B, C, bt, self.d + max(len(v) for v in bt)
 
-    def shared(self, i, w, t):
-        return self.noisy(self.H[i] @ w + self.B[i] @ t - self.b[i][:, None] * self.one)
+    def batch(self):
+        """(first column of a fresh mini-batch's noise,), empty without noise."""
+        self.calls += 1
+        return () if self.noise is None else (self.noise + (self.calls - 1) * self.width,)
 
-    def personal(self, i, w, t):
-        return self.B[i].T @ w + self.C[i] @ t - self.bt[i][:, None] * self.one
+    def pair(self, i, w, t, batch=()):
+        """Gradients in w and in t on one mini-batch."""
+        g = np.concatenate([self.H[i] @ w + self.B[i] @ t - self.b[i][:, None] * self.one,
+                            self.B[i].T @ w + self.C[i] @ t - self.bt[i][:, None] * self.one])
+        for first in batch:
+            g[np.arange(len(g)), first + np.arange(len(g))] += 1
+        return g[:self.d], g[self.d:]
 
 
 # ---- local work ----------------------------------------------------------------------------------------------------
@@ -285,25 +293,73 @@ def neighbouraveraging(a, c, s, draw):
     return {"x": mean(c.p, w), "w": w}
 
 
+def first_step(a, c, s, i, tau):
+    """Client i's personal parameters after their steps."""
+    t = s["theta"][i]
+    for _ in range(tau):
+        t = t - a.personal_lr * c.pair(i, s["x"], t, c.batch())[1]
+    return t
+
+
 def fedresavg(a, c, s, draw):
     theta, ci, new = list(s["theta"]), list(s["ci"]), s["x"]
-    for q, (i, tau) in zip(shares(c.p, draw.members), draw.members, strict=True):
-        for _ in range(tau):
-            theta[i] = theta[i] - a.personal_lr * c.personal(i, s["x"], theta[i])
+    weights = shares(c.p, draw.members) if draw.members else []
+    for q, (i, tau) in zip(weights, draw.members, strict=True):
+        theta[i] = first_step(a, c, s, i, tau)
         w, total = s["x"], 0 * s["x"]
         for _ in range(tau):
-            g = c.shared(i, w, theta[i])
+            g = c.pair(i, w, theta[i], c.batch())[0]
             w, total = w - a.lr * (g - s["ci"][i] + s["c"]), total + g
-        ci[i] = total / tau
+        ci[i] = total / tau if a.option == 2 else 0 * total
         new = new + a.alpha * q * (w - s["x"])
-    return {"x": new, "theta": theta, "c": mean(c.p, ci), "ci": ci}
+    heard = [q * ci[i] for q, (i, _) in zip(weights, draw.members, strict=True)]
+    return {"x": new, "theta": theta, "c": mean(c.p, ci) if a.over == "all" else sum(heard) if heard else s["c"], "ci": ci}
+
+
+def fedressgd(a, c, s, draw):
+    theta, new = list(s["theta"]), s["x"]
+    for q, (i, tau) in zip(shares(c.p, draw.members), draw.members, strict=True):
+        theta[i] = first_step(a, c, s, i, tau)
+        for _ in range(tau):
+            new = new - a.lr * q * c.pair(i, s["x"], theta[i], c.batch())[0]
+    return {"x": new, "theta": theta}
+
+
+def fedresnaive(a, c, s, draw):
+    theta, new = list(s["theta"]), s["x"]
+    for q, (i, tau) in zip(shares(c.p, draw.members), draw.members, strict=True):
+        w = s["x"]
+        for _ in range(tau):
+            batch = c.batch()
+            moved = w - a.lr * c.pair(i, w, theta[i], batch)[0]
+            theta[i] = theta[i] - a.personal_lr * c.pair(i, moved if a.order == "seq" else w, theta[i], batch)[1]
+            w = moved
+        new = new + q * (w - s["x"])
+    return {"x": new, "theta": theta}
+
+
+def fedsgd(a, c, s, draw):
+    x = s["x"]
+    for q, (i, tau) in zip(shares(c.p, draw.members), draw.members, strict=True):
+        for _ in range(tau):
+            x = x - a.lr * q * c.grad(i, s["x"])
+    return {"x": x}
+
+
+def localprox(a, c, s, draw):
+    own, x = list(s["own"]), s["x"]
+    for q, (i, tau) in zip(shares(c.p, draw.members), draw.members, strict=True):
+        own[i] = local(c, i, s["x"], a.lr, tau, ("proximal", a.mu))
+        x = x + q * (own[i] - s["x"])
+    return {"x": x, "own": own}
 
 
 ROUNDS = {"FedAvg": fedavg, "FedNova": fednova, "GeneralRule": generalrule, "ServerMomentum": servermomentum,
           "AdaptiveServer": adaptiveserver, "FedNovaVR": fednovavr, "VRLSGD": vrlsgd, "Scaffold": scaffold,
           "Scaffnew": scaffnew, "ProxSkip": proxskip, "Focus": focus, "Mifa": mifa, "FedVarp": fedvarp,
           "LocalSgd": localsgd, "Reweighted": reweighted, "FedAu": fedau, "FedAwe": fedawe,
-          "NeighbourAveraging": neighbouraveraging, "FedResAvg": fedresavg}
+          "NeighbourAveraging": neighbouraveraging, "FedResAvg": fedresavg, "FedResSgd": fedressgd,
+          "FedResNaive": fedresnaive, "FedSgd": fedsgd, "LocalProx": localprox}
 
 
 def start(name, a, c, x):
@@ -318,12 +374,16 @@ def start(name, a, c, x):
         return {"x": x} | ({} if a.weights is not None else {"counts": [(1, 0, 0)] * c.n})
     if name == "FedAwe":
         return {"x": x, "w": each} | ({} if a.cap is not None else {"age": [1] * c.n})
-    if name == "FedResAvg":
-        return {"x": x, "theta": [0 * c.B[i].T @ x for i in range(c.n)], "c": 0 * x, "ci": zero}
+    if name.startswith("FedRes"):
+        theta = [0 * c.B[i].T @ x for i in range(c.n)]
+        if name != "FedResAvg":
+            return {"x": x, "theta": theta}
+        ci = [c.pair(i, x, theta[i])[0] for i in range(c.n)] if a.start == "warm" else zero
+        return {"x": x, "theta": theta, "c": mean(c.p, ci), "ci": ci}
     memory = {"ServerMomentum": {"v": 0 * x}, "AdaptiveServer": {"v": 0 * x}, "FedNovaVR": {"d": zero}, "VRLSGD": {"D": zero},
               "Scaffold": {"c": 0 * x, "ci": zero}, "ProxSkip": {"y": each, "h": zero}, "Mifa": {"G": zero},
               "Focus": {"y": 0 * x, "g": zero}, "FedVarp": {"y": zero}, "LocalSgd": {"w": each},
-              "NeighbourAveraging": {"w": each}}
+              "NeighbourAveraging": {"w": each}, "LocalProx": {"own": each}}
     return {"x": x} | memory.get(name, {})
 
 
