@@ -46,6 +46,10 @@ def logistic():
     return ft.Logistic([[[1], [2]], [[1], [-1]]], [[0, 1], [1, 0]], 1)
 
 
+def wide():
+    return ft.Logistic([[[1, 2], [2, 1]], [[1, 0], [-1, 1]]], [[0, 1], [1, 0]], 0)
+
+
 def fedavg():
     return ft.FedAvg("1/20", 2)
 
@@ -116,10 +120,14 @@ CALLS = {
     "read_ridge": lambda: {"path": f"{paper()}/table.csv", "client": "c", "target": "t", "features": ["f"], "reg": 1,
                            "standardise": "none", "weights": "rows", "convention": "half-mean", "intercept": True,
                            "bands": None},
+    "read_residual": lambda: {"path": f"{paper()}/table.csv", "client": "c", "target": "t", "shared": ["f"], "local": ["1", "f"],
+                              "reg": 1, "standardise": "none", "weights": "rows", "bands": None},
     "Logistic": {"A": ROWS["A"], "labels": [[0, 1], [1, 0]], "reg": "1/10", "classes": None, "weights": None},
     "HuberLoss": {"U": ROWS["A"], "offsets": ROWS["y"], "deltas": 1, "scales": 1, "reg": 1, "weights": None},
     "Residual": {"A": [[[2]]] * 2, "B": [[[1]]] * 2, "C": [[[2]]] * 2, "bw": [[1], [0]], "btheta": [[1], [2]],
                  "weights": None},
+    "Personal": {"problem": wide(), "shared": 1},
+    "Personal quadratic": {"problem": ft.Quadratic([[[2, 1], [1, 2]]] * 2, [[0, 1], [1, 1]]), "shared": 1},
     "Network": {"module_factory": module, "inputs": ROWS["A"], "targets": [[0, 1], [1, 0]], "loss": "cross-entropy",
                 "weights": None},
     "RandomSteps": {"choices": [("1/2", 1), ("1/2", 2)], "independent": True},
@@ -140,7 +148,8 @@ CALLS = {
     "ProxSkip": {"lr": "1/20", "steps": 1, "p": "1/2"},
     "Reweighted": {"lr": "1/20", "steps": 2, "inclusion": ["1/2", 1], "server_lr": 1},
     "FedProx": {"lr": "1/20", "steps": 2, "mu": 1, "alpha": None},
-    "FedResAvg": {"lr": "1/20", "steps": 2, "personal_lr": "1/20", "alpha": 1},
+    "FedResAvg": {"lr": "1/20", "steps": 2, "personal_lr": "1/20", "alpha": 1, "option": 2, "start": "warm", "over": "present"},
+    "LocalProx": {"lr": "1/20", "steps": 2, "mu": "1/2"},
     "GeneralRule": {"lr": "1/20", "steps": 2, "solver": ft.Vanilla(), "averaging": "weighted", "tau_eff": 2, "w": ["1/2", "1/2"]},
     "NeighbourAveraging": {"lr": "1/20", "steps": 2, "beta": "1/2", "graph": [["1/4", "1/4"], ["1/4", "1/4"]]},
     "Vanilla": {},
@@ -236,7 +245,7 @@ CALLS = {
                                          "level": 0.99},
     "conforms": {"algorithm": fedavg()},
     "identify": {"round_fn": plain, "n": 2, "d": 1, "algorithm": ft.FedAvg("1/20", 1), "law": None, "weights": None,
-                 "state": None, "reset": None, "rounds": 2, "bugs": (), "tolerance": None, "seed": 0, "trials": 50},
+                 "state": None, "reset": None, "rounds": 2, "bugs": (), "tolerance": None, "seed": 0, "trials": 50, "personal": 0},
 }
 
 
@@ -260,7 +269,7 @@ def valid(name) -> dict:
         raise KeyError(f"{name} is public and never fuzzed: add a valid call to CALLS, or a reason to NOT_CALLED")
     names = list(inspect.signature(made).parameters)
     default = {f.name: f.default for f in dataclasses.fields(made)}
-    given = {"lr": "1/20", "steps": 2, "init": "zero"}
+    given = {"lr": "1/20", "steps": 2, "init": "zero", "personal_lr": "1/20"}
     return {k: given.get(k, default.get(k)) for k in names}
 
 

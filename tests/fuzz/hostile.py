@@ -145,6 +145,7 @@ THINGS = [Made(s) for s in (
     "ft.Quadratic([[[1]], [[1]]], [[0], [1]])", "ft.Quadratic([[[1]]], [[0]])", "ft.Instance('i')", "ft.Terms(a=1)", "ft.Terms()",
     "ft.Bernoulli('1/2', empty='skip')", "ft.Markov('1/2', '1/2', 2)", "ft.Periodic([ft.Full(), ft.Uniform(1)])",
     "ft.Residual([[[1]]] * 2, [[[1]]] * 2, [[[2]]] * 2, [[1]] * 2, [[1]] * 2)", "ft.FedResAvg(1, 1, personal_lr=1)",
+    "ft.FedResSgd(1, 1, personal_lr=1)", "ft.LocalProx(1, 1)", "ft.Personal(ft.Quadratic([[[1, 0], [0, 1]]] * 2, [[0, 1]] * 2), 1)",
     "ft.AdaptiveServer(1, 1)", "ft.Ridge([[[1], [2]]] * 2, [[1, 2]] * 2, 1)", "ft.Logistic([[[1], [2]]] * 2, [[0, 1]] * 2, 1)",
     "ft.Proximal(alpha=1)", "ft.Decay(0)", "ft.BadInput", "__import__('sys')")]
 
