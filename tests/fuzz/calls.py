@@ -165,6 +165,7 @@ CALLS = {
                              "weights": ["1/3", "2/3"], "domain": ft.RATIONAL},
     "step_weights": {"algorithm": ft.FedProx("1/20", [1, 2], mu=3), "law": ft.Full(), "n": 2, "weights": None,
                      "domain": ft.RATIONAL},
+    "adversarial": {"algorithm": fedavg(), "n": 2, "rounds": [{0: 2, 1: 1}], "leaf": "x", "client": None, "weights": None},
     "worst_ratio": {"form": [[1, 0], [0, "1/2"]], "bound": [[2, 0], [0, 1]]},
     "linearise": {"algorithm": fedavg(), "problem": logistic(), "law": ft.Full(), "x0": None, "tolerance": 1e-9, "limit": 20},
     "stable_steps": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None,

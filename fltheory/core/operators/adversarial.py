@@ -53,6 +53,13 @@ def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Su
     flat = [[[0]]] * n
     problem = Residual(flat, flat, flat, zero, zero, weights) if algorithm.personal else Quadratic.from_linear(flat, zero, weights)
     alg, problem = algorithm.to(RATIONAL), problem.to(RATIONAL)
+    start = alg.init(problem, RATIONAL.array([0]))
+    if not isinstance(leaf, str) or leaf not in start._fields:
+        refuse("leaf", leaf, f"is a part of the state: {', '.join(start._fields)}", "Name one of them.")
+    rows = getattr(getattr(start, leaf), "ndim", 0) > 1
+    if rows != (client is not None) or (rows and not (is_count(client, 0) and client < n)):
+        refuse("client", client, f"{leaf} has {'a row for each client, 0 to ' + str(n - 1) if rows else 'no rows of clients'}",
+               "Give the number of a client for memories, and none for the server's vectors.")
     counts = _counts(alg, problem, schedule)
     shape = (len(schedule), max(counts), n, problem.drawn)
     if np.prod(shape) > LARGEST:
