@@ -1,4 +1,4 @@
-"""FedResAvg (Federated Residual Learning), option II, noiseless, all clients in every round."""
+"""FedResAvg (Federated Residual Learning), Algorithm 4, noiseless, all clients in every round."""
 
 from tests.naive.vectors import add, matvec, mix, scale, sub, transpose, zeros_like
 
@@ -19,10 +19,12 @@ class ResidualClients:
         return gw, gtheta
 
 
-def rounds(clients, w0, theta0, lr, personal_lr, steps, alpha, n_rounds, controls=None):
-    """(w, [theta_i], [c_i], c) after each round; `controls` are the initial c_i, zero by default."""
+def rounds(clients, w0, theta0, lr, personal_lr, steps, alpha, n_rounds, controls=None, option=2):
+    """(w, [theta_i], [c_i], c) after each round; `controls` are the initial c_i, zero by default, or "warm"."""
     n = clients.n
     w, theta = w0, list(theta0)
+    if controls == "warm":
+        controls = [clients.grad(i, w0, theta0[i])[0] for i in range(n)]
     c_i = [zeros_like(w0)] * n if controls is None else list(controls)
     c = mean(c_i)
     history = []
@@ -41,7 +43,7 @@ def rounds(clients, w0, theta0, lr, personal_lr, steps, alpha, n_rounds, control
                 w_i = sub(w_i, scale(lr, add(sub(g, c_i[i]), c)))
                 g_sum = add(g_sum, g)
             theta_new.append(t)
-            c_i_new.append([entry / steps for entry in g_sum])
+            c_i_new.append([entry / steps for entry in g_sum] if option == 2 else zeros_like(w0))
             moves.append(sub(w_i, w))
         w = add(w, scale(alpha, mean(moves)))
         theta, c_i, c = theta_new, c_i_new, mean(c_i_new)
