@@ -26,6 +26,12 @@ METHODS = [
     ft.Scaffold("1/7", 3, option=1),
     ft.Focus("1/7", 3),
     ft.FedResAvg("1/7", 3, personal_lr="1/9"),
+    ft.FedResAvg("1/7", 3, personal_lr="1/9", option=1),
+    ft.FedResSgd("1/7", 3, personal_lr="1/9"),
+    ft.FedResNaive("1/7", 3, personal_lr="1/9"),
+    ft.FedResNaive("1/7", 3, personal_lr="1/9", order="sim"),
+    ft.FedSgd("1/7", 3),
+    ft.LocalProx("1/7", 3, mu="1/2"),
     ft.NeighbourAveraging("1/7", 3, beta="1/2", graph=GRAPH),
     ft.FedVarp("1/7", 3),
     ft.FedAu("1/7", 3, weights=(1, 2, 3)),
@@ -72,7 +78,8 @@ def test_published_traffic_is_at_least_what_the_round_needs(algorithm):
 def test_where_the_bound_is_sharp_a_smaller_number_would_be_noticed():
     assert lower_bounds(ft.Scaffold("1/7", 3)) == (1, 2)  # one vector up would do: FOCUS, footnote 6
     assert lower_bounds(ft.FedResAvg("1/7", 3, personal_lr="1/9")) == (2, 2)
-    assert lower_bounds(ft.FedAvg("1/7", 3)) == (1, 1)
+    for one in (ft.FedAvg("1/7", 3), ft.FedResSgd("1/7", 3, personal_lr="1/9"), ft.FedSgd("1/7", 3), ft.LocalProx("1/7", 3)):
+        assert lower_bounds(one) == (1, 1)
 
 
 def test_on_special_problems_fewer_numbers_do():
