@@ -63,7 +63,7 @@ _PUBLIC = {
     "core.worstcase.lyapunov": ["Lyapunov", "lyapunov"],
     "core.worstcase.relation": ["certified_over"],
     "core.worstcase.worst": ["WorstCase", "worst_case"],
-    "core.worstcase.classes": ["Dissimilar", "QuadraticClass", "Smooth", "SmoothConvex"],
+    "core.worstcase.classes": ["Dissimilar", "QuadraticClass", "Smooth", "SmoothBlocks", "SmoothConvex"],
     "core.schedules.steps": ["ScheduleSteps", "schedule_steps"],
     "blackbox.engine": ["identify"],
     "blackbox.result": ["Identification"],

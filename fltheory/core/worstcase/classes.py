@@ -7,10 +7,14 @@ values upper bounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fltheory.core.errors import refuse
 from fltheory.core.scalars import fraction
 from fltheory.core.worstcase.forms import Condition, dot, number, square
+
+
+ROOT_TWO = Fraction(99, 70)   # just above it
 
 
 class FunctionClass:
@@ -70,6 +74,49 @@ class Smooth(FunctionClass):
         if self.mu is None:
             object.__setattr__(self, "mu", -fraction(self.L))
         self._check(-fraction(self.L))
+
+
+@dataclass(frozen=True)
+class SmoothBlocks(FunctionClass):
+    """Functions of (w, theta) with |grad f(z) - grad f(z')| <= gamma (|w - w'| + |theta - theta'|), convex or not (Federated
+    Residual Learning, Assumption 1), by necessary conditions: gamma-smooth where one part alone moves, sqrt 2 gamma-smooth (rounded
+    up) in both. Worst cases are then upper bounds. Raises BadInput for gamma <= 0.
+    """
+
+    gamma: object = 1
+    convex: bool = True
+
+    def __post_init__(self):
+        self._check(-fraction(self.gamma))
+
+    @property
+    def L(self):
+        """gamma."""
+        return fraction(self.gamma)
+
+    @property
+    def mu(self):
+        """The least curvature of one part: 0 or -gamma."""
+        return fraction(0 if self.convex else -self.L)
+
+    def conditions(self, points):
+        refuse("classes", str(self), "speaks of shared and personal parameters", "Take an algorithm that has both, ft.FedResSgd say.")
+
+    def in_blocks(self, points, split):
+        """Conditions on points [(w + theta, gradient, value)], whose parts split gives."""
+        joint = Smooth(self.L * ROOT_TWO) if not self.convex else SmoothConvex(self.L * ROOT_TWO)
+        for i, a in enumerate(points):
+            for j, b in enumerate(points):
+                if i == j:
+                    continue
+                yield Condition(joint._pair(a, b))
+                moves = [bool((part != 0).any()) for part in split(a.x - b.x)]
+                if all(moves):
+                    continue
+                part = int(moves[1])   # what moves alone; the other one does not
+                yield Condition(self._pair(*((split(p.x)[part], split(p.gradient)[part], p.value) for p in (a, b))))
+                if i < j:
+                    yield Condition(square(a.gradient - b.gradient) - square(a.x - b.x) * (self.high * self.high))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from fltheory.core.scalars import RATIONAL, fraction, is_count
 from fltheory.core.worstcase.classes import Dissimilar, FunctionClass
 from fltheory.core.worstcase.forms import Condition, Form, number, square
 from fltheory.core.worstcase.gram import LARGEST, Gram, built
+from fltheory.core.worstcase.pairs import PairGram
 from fltheory.core.worstcase.programme import Programme
 from fltheory.core.worstcase.view import View
 
@@ -55,7 +56,8 @@ class Setting:
             return built(lambda size: self._programme(size, True))
 
     def _programme(self, size, first=False):
-        gram = Gram(self.classes, self.weights, self.counts, size, self.domain)
+        kind = PairGram if self.algorithm.personal else Gram
+        gram = kind(self.classes, self.weights, self.counts, size, self.domain)
         algorithm = self.algorithm.to(self.domain)
 
         @functools.cache
@@ -189,7 +191,7 @@ def of(algorithm, classes, law, measure, initial, *, rounds=1, counts=None, clie
     if noise is not None and fraction(noise) < 0:
         refuse("noise", noise, "a variance is not negative", "Give sigma^2 >= 0.")
     law = Full() if law is None else law
-    law = prepare(algorithm, Gram(kinds, weights, size=1), law, None)
+    law = prepare(algorithm, (PairGram if getattr(algorithm, "personal", False) else Gram)(kinds, weights, size=1), law, None)
     if law.modes != 1:
         refuse("law", type(law).__name__, f"has {law.modes} modes: its rounds depend on the past", "Give a law without memory.")
     if counts is not None and not isinstance(law, Full):

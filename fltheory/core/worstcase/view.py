@@ -74,6 +74,14 @@ class View:
         """The value of client i at x, counted from its first recorded point."""
         return self.problem.point(i, x).value
 
+    def joint_value(self, w, theta):
+        """sum_i p_i L_i(w, theta_i) of clients with personal parameters: w (d,), theta (n, d)."""
+        return self.problem.joint_value(w, theta)
+
+    def grad_pairs(self, w, theta):
+        """Their gradients in w and in theta_i, (n, d) each."""
+        return self.problem.grad_pairs(w, theta)
+
     def mean_square(self, u):
         """sum_i p_i |u_i|^2 of one vector per client, (n, d)."""
         p, each = self.problem.p, self.problem.counts or [1] * len(u)

@@ -158,6 +158,9 @@ class Witness:
 
 def attaining(setting) -> Witness:
     """The witness of a `Setting`. Raises BadInput for counted classes, noise, and where the solver fails."""
+    if setting.algorithm.personal:
+        refuse("algorithm", type(setting.algorithm).__name__, "has personal parameters: functions of both parts are not interpolated",
+               "Use the certificate alone.")
     if setting.counts:
         refuse("counts", setting.counts, "clients that are counted have no functions of their own in the programme",
                "Ask without counts, for few clients.")
