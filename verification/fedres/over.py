@@ -1,7 +1,8 @@
 """Step 1 and Step 2 over whole classes of functions with gamma = 1, without noise: settings, and the quantities of one coded step.
 
 With w frozen Step 1 is K gradient steps of one function, the coded FedAvg with one client; Step 2 of FedResSGD is FedAvg with one
-local step of size eta K; Step 2 of FedResAvg is SCAFFOLD with server step alpha, from any c_i with c as their mean.
+local step of size eta K; Step 2 of FedResAvg is SCAFFOLD with server step alpha, from any c_i with c as their mean. Whole rounds of
+FedResSGD run as they are, on functions of both parts under Assumption 1.
 """
 from fractions import Fraction as Q
 
@@ -122,3 +123,31 @@ def lemma8_old(i, share, scale, personal, lam):
     step = i.alpha * i.eta * i.K * share
     return certified(i, lambda s: change(s) + old(s) * step, "personal", small, drift=(scale, lambda s: drift(s, i)),
                      personal=(personal, lambda s: s.square(s.vectors("e")[0]) * (1 / e2)))
+
+
+# ---- whole rounds of FedResSGD -----------------------------------------------------------------------------------
+def whole_round(convex, n, K, share):
+    """FedResSGD at this share of the step 1/(gamma K), lambda = eta/N, from any w and theta_i."""
+    kind, eta = ft.SmoothBlocks(1, convex), Q(share) / K
+    return ft.Instance(f"{'convex' if convex else 'smooth'}, N={n}, K={K}, eta={eta}", law=ft.Full(), classes=kind, n=n, K=K,
+                       eta=eta, algorithm=ft.FedResSgd(eta, K, personal_lr=eta / n), lam=eta / n, gamma=Q(1))
+
+
+SIZES = ((1, 1), (1, 2), (1, 5), (2, 1), (2, 2), (3, 1), (3, 2))
+ROUNDS = [whole_round(convex, n, K, 1) for convex in (True, False) for n, K in SIZES]
+HALF_ROUNDS = [whole_round(False, n, K, Q(1, 2)) for n, K in SIZES]
+
+
+def both_slopes(s):
+    """|grad F|^2 before the round: |(1/N) sum grad_w L_i|^2 + (1/N^2) sum |grad_theta L_i|^2."""
+    shared, own = s.grad_pairs(s.x, s.before.theta)
+    total = sum((s.square(g) for g in own[1:]), s.square(own[0]))
+    return s.square((s.problem.p[..., None] * shared).sum(-2)) + total * Q(1, len(own) ** 2)
+
+
+def decrease(i, gain):
+    """F(x') - F(x) <= -gain |grad F(x)|^2, as F(x') - F(x) + eta K |grad F|^2 <= (eta K - gain) |grad F|^2."""
+    def left(s):
+        return s.joint_value(s.next, s.after.theta) - s.joint_value(s.x, s.before.theta) + both_slopes(s) * (i.eta * i.K)
+    return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, start=lambda s: {"theta": s.vectors("theta")}, left=left,
+                             terms={"second order": (i.eta * i.K - gain, both_slopes)}, tight="second order")

@@ -13,7 +13,6 @@ from fltheory.core.errors import refuse
 from fltheory.core.scalars import fraction
 from fltheory.core.worstcase.forms import Condition, dot, number, square
 
-
 ROOT_TWO = Fraction(99, 70)   # just above it
 
 
@@ -100,7 +99,8 @@ class SmoothBlocks(FunctionClass):
         return fraction(0 if self.convex else -self.L)
 
     def conditions(self, points):
-        refuse("classes", str(self), "speaks of shared and personal parameters", "Take an algorithm that has both, ft.FedResSgd say.")
+        refuse("classes", str(self), "speaks of shared and personal parameters",
+               "Take an algorithm that has both, ft.FedResSgd say.")
 
     def in_blocks(self, points, split):
         """Conditions on points [(w + theta, gradient, value)], whose parts split gives."""

@@ -159,7 +159,7 @@ class Witness:
 def attaining(setting) -> Witness:
     """The witness of a `Setting`. Raises BadInput for counted classes, noise, and where the solver fails."""
     if setting.algorithm.personal:
-        refuse("algorithm", type(setting.algorithm).__name__, "has personal parameters: functions of both parts are not interpolated",
+        refuse("algorithm", type(setting.algorithm).__name__, "has personal parameters: functions of both are not interpolated",
                "Use the certificate alone.")
     if setting.counts:
         refuse("counts", setting.counts, "clients that are counted have no functions of their own in the programme",
