@@ -79,13 +79,15 @@ class Smooth(FunctionClass):
 class SmoothBlocks(FunctionClass):
     """Functions of (w, theta) with |grad f(z) - grad f(z')| <= gamma (|w - w'| + |theta - theta'|), convex or not (Federated
     Residual Learning, Assumption 1), by necessary conditions: gamma-smooth where one part alone moves, sqrt 2 gamma-smooth (rounded
-    up) in both. Worst cases are then upper bounds. Raises BadInput for gamma <= 0.
+    up) in both. Worst cases are then upper bounds. Raises BadInput for gamma <= 0 or another `convex`.
     """
 
     gamma: object = 1
     convex: bool = True
 
     def __post_init__(self):
+        if not isinstance(self.convex, bool):
+            refuse("convex", self.convex, "is True or False", "Say whether the functions are convex.")
         self._check(-fraction(self.gamma))
 
     @property
