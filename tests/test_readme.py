@@ -17,7 +17,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.S)
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify", "worst case"])
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify", "personal", "worst case"])
 def test_examples_print_what_the_text_shows(code, output):
     pytest.importorskip("torch")
     pytest.importorskip("cvxpy")
@@ -27,7 +27,7 @@ def test_examples_print_what_the_text_shows(code, output):
     assert printed.getvalue() == output
 
 
-@pytest.mark.parametrize(("command", "output"), CONSOLE, ids=["predict"])
+@pytest.mark.parametrize(("command", "output"), CONSOLE, ids=["predict", "residual"])
 def test_commands_print_what_the_text_shows(command, output, capsys, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(ROOT)

@@ -68,7 +68,7 @@ def personal_step_fewer(self, right, problem, s, draw):
 # ---- Step 2 -----------------------------------------------------------------------------------------------
 @changed(PHASED, "round")
 def old_theta_in_step_two(self, right, problem, s, draw):
-    """Step 2 uses the personal parameters from before Step 1."""
+    """The shared step (Step 2) uses the personal parameters from before Step 1."""
     return _step_two(self, right, problem, s, draw)._replace(theta=right(problem, s, draw).theta)
 
 
