@@ -10,7 +10,7 @@ import pytest
 import fltheory as ft
 from fltheory.cli import main, predict
 from fltheory.core.problems.instances import DIABETES
-from fltheory.core.problems.table import read_ridge
+from fltheory.core.problems.table import read_residual, read_ridge
 from tests.cli.test_decide import HEAVY, ROOT, refused
 
 DATA = ("predict", str(DIABETES), "--client", "age", "--bands", "5", "--target", "target")
@@ -240,3 +240,73 @@ def test_help_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(ROOT), capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---- shared and local columns -----------------------------------------------------------------------------
+LOCAL = ("--shared", "x,1", "--local", "x,z", "--no-measure")
+
+
+@pytest.fixture
+def split(small):
+    return (*small[:6], *LOCAL)
+
+
+def test_residual_learning_of_a_file(split, capsys, tmp_path):
+    """Where each method ends, beside the operators of the same problem read in Python."""
+    assert main([*split, "--steps", "4", "--lr", "1/40", "--personal-lr", "1/50", "--alpha", "5/4", "--noise", "1/2",
+                 "--csv", str(tmp_path / "out.csv")]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 120
+    for text in ("shared coefficients (2): x, 1", "local coefficients (2 of each client): x, z", "joint optimum: shared",
+                 "lr = 0.025 (given); 4 local steps", "noise 1/2"):
+        assert text in out, text
+    with open(tmp_path / "out.csv", newline="") as handle:
+        rows = {r["method"]: r for r in csv.DictReader(handle)}
+    assert list(rows) == list(predict.PERSONAL)
+    problem = read_residual(split[1], "who", "y", ["x", "1"], ["x", "z"])
+    w, theta = problem.joint_optimum()
+    own = {"personal_lr": "1/50"}
+    methods = {"FedResNaive": ft.FedResNaive("1/40", 4, **own), "FedResNaive-sim": ft.FedResNaive("1/40", 4, order="sim", **own),
+               "FedResSgd": ft.FedResSgd("1/40", 4, **own), "FedResAvg": ft.FedResAvg("1/40", 4, alpha="5/4", **own),
+               "FedResAvg-I": ft.FedResAvg("1/40", 4, alpha="5/4", option=1, **own)}
+    for name, algorithm in methods.items():
+        op = ft.derive(algorithm, problem, ft.Full(), "1/2")
+        end = op.fixed_point()
+        t = end.state[2:8].reshape(3, 2)
+        row = {k: float(v) for k, v in rows[name].items() if k in ("distance", "loss_gap", "rate", "floor")}
+        assert row["rate"] == pytest.approx(op.rate()) and row["floor"] == pytest.approx(op.floor(reference=w))
+        assert row["distance"] == pytest.approx(sum((end.x - w) ** 2) ** 0.5, abs=1e-12)
+        gap = problem.joint_value(end.x, t) - problem.joint_value(w, theta)
+        assert row["loss_gap"] == pytest.approx(float(gap), abs=1e-12)
+    assert max(float(rows[name]["distance"]) for name in ("FedResSgd", "FedResAvg")) < 1e-10
+    assert min(float(rows[name]["distance"]) for name in ("FedResNaive", "FedResNaive-sim", "FedResAvg-I")) > 1e-4
+
+
+def test_residual_learning_is_measured(split, capsys):
+    pytest.importorskip("torch")
+    assert main([*split[:-1], "--rounds", "40", "--algorithms", "fedresavg", "--steps", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "4 of 4 predictions inside" in out and "(1/(2 L tau)); 2 local steps" in out
+
+
+def test_without_a_unique_joint_optimum_rates_are_left(split, capsys):
+    assert main([*split, "--reg", "0"]) == 0
+    out = capsys.readouterr().out
+    assert "no unique joint optimum" in out and "no minimiser is known" in out and "rate of E x" in out
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (("--local", ""), "use read_ridge"), (("--shared", ""), "learns alone"), (("--local", "q"), "which has who, x, z, y"),
+    (("--local", "x,x"), "and once"), (("--features", "x"), "--shared and --local together"),
+    (("--algorithms", "FedAvg"), "is none of FedResNaive"), (("--personal-lr", "0"), "must be positive"),
+    (("--alpha", "-1"), "alpha"), (("--steps", "1,2"), "one per client"), (("--local", "who"), "says who owns a row"),
+    (("--participation", "uniform:9"), "3 clients"),
+])
+def test_what_is_refused_of_residual_learning(split, change, says, capsys):
+    assert says in refused(capsys, *split, *change)
+
+
+def test_shared_and_local_belong_together(small, capsys):
+    for one in (("--shared", "x"), ("--local", "z")):
+        assert "together" in refused(capsys, *small, *one)
+    assert "is none of FedAvg" in refused(capsys, *small, "--algorithms", "FedResSgd")

@@ -79,10 +79,12 @@ class Residual(Problem):
         try:
             for i, k in enumerate(self.dims):
                 own = B[i][:, :k]
+                _check_regular(C[i][:k, :k], C[i])
                 solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
                 inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
                 S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
                 s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
+            _check_regular(S, A)
             w = linalg.solve(S, s)
         except np.linalg.LinAlgError as error:
             raise NoMinimiser(f"no unique joint optimum: {error}. Every C_i and the sum of the Schur complements "
@@ -119,6 +121,12 @@ class Residual(Problem):
         if sample.shape[-1] == self.d:
             return gw + sample, gtheta
         return gw + sample[..., :self.d], gtheta + self._real[who] * sample[..., self.d:]
+
+
+def _check_regular(S, data):
+    """Raise LinAlgError where floats do not tell S, made of these data, from a singular matrix."""
+    if S.dtype == np.float64 and np.abs(np.linalg.eigvalsh((S + S.T) / 2)).min() <= 1e-13 * np.abs(data).max():
+        raise np.linalg.LinAlgError("matrix is singular within rounding")
 
 
 def embedded(problem, places, size, kept):
