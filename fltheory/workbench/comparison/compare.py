@@ -32,8 +32,8 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     (or a dict name -> `StableSteps` of those found before).
 
     Predictions come from `derive` on quadratics (exact moments of the very rounds that are run) and from `linearise` on
-    other smooth problems (where a run ends); x is the shared parameter of a `Residual` problem, x* that of its joint optimum,
-    F its joint objective; measurements only from `run`, with 99.9 % intervals. A number that does
+    other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. Where clients have parameters
+    of their own too, x is the shared one, x* its value at the joint optimum and F the joint objective. A number that does
     not exist is shown with its reason, and one method that fails does not hide the others. The intervals are Student's
     over replicates, widened for skewness; they know only what happened in the sample. A prediction that lies outside
     although, were it right, so small a sample could miss enough rare events is left undecided
@@ -59,7 +59,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         _device(device)
     _usable(methods, problem, law, noise)
     try:
-        best = Joint(*problem.joint_optimum()) if isinstance(problem, Residual) else optimum(problem)
+        best = _joint(problem) if problem.personal else optimum(problem)
     except (NoMinimiser, NotImplementedError, CertificateFailed):
         best = None
     entries = []
@@ -78,6 +78,10 @@ class Joint(NamedTuple):
 
     x: object
     theta: object
+
+
+def _joint(problem):
+    return Joint(*(problem.joint_optimum() if isinstance(problem, Residual) else problem.split(optimum(problem.joint()).x)))
 
 
 _measured = measure  # the argument of `compare` has the same name

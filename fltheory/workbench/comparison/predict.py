@@ -192,14 +192,18 @@ def _gap(problem, best, x, theta=None):
         w, t = x - at, theta - FLOAT.array(best.theta)
         bent = (matvec(p._A, w[None]) / 2 + matvec(p._B, t)) @ w + (matvec(p._C, t) * t).sum(-1) / 2
         return max(float((p.p * bent).sum()), 0.0)
+    if problem.personal:
+        return max(float(p.joint_value(x, theta) - p.joint_value(at, FLOAT.array(best.theta))), 0.0)
     if isinstance(problem, Quadratic):
         step = x - at
         return step @ ((p.p[:, None, None] * p._H).sum(0) @ step) / 2
     return max(float(p.value(x) - p.value(at)), 0.0)
 
 
-def _bias(out, problem, best, x, theta=None):
-    out.point = np.asarray(x, dtype=float)
+def _bias(out, problem, best, end, algorithm):
+    """end: a fixed point, with the model x (d,) and the state (D,)."""
+    out.point = np.asarray(end.x, dtype=float)
+    theta = layout(algorithm.to(FLOAT), problem.to(FLOAT)).unflatten(end.state).theta if algorithm.personal else None
     if best is None:
         return out.without(UNKNOWN, "distance", "loss_gap")
     out.put("distance", lambda: np.linalg.norm(out.point - FLOAT.array(best.x)))
@@ -215,9 +219,7 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
         return out.without(reason(error), *NAMES)
     out.put("rate", op.rate)
     try:
-        end = op.fixed_point()
-        theta = layout(algorithm.to(FLOAT), problem.to(FLOAT)).unflatten(end.state).theta if algorithm.personal else None
-        _bias(out, problem, best, end.x, theta)
+        _bias(out, problem, best, op.fixed_point(), algorithm)
         if (out.numbers["rate"] or 0) >= 1:
             out.reasons |= dict.fromkeys(("distance", "loss_gap"), DIVERGES[0])
     except FLTheoryError as error:
@@ -268,7 +270,7 @@ def _from_linearisation(out, algorithm, problem, prepared, best, x0):
         found = linearise(algorithm, problem, bare, x0=x0)
     except (FLTheoryError, NotImplementedError) as error:
         return out.without(reason(error), *NAMES)
-    _bias(out, problem, best, found.x)
+    _bias(out, problem, best, found, algorithm)
     out.numbers |= {"rate": found.rate, "mean_square_rate": found.rate * found.rate}
     out.reasons |= dict.fromkeys(("rate", "mean_square_rate"), LOCAL)
     distance = out.numbers["distance"]
