@@ -55,7 +55,7 @@ def optimum(problem) -> Optimum:
             raise CertificateFailed("the minimiser leaves the range of float64 (1.8e308): rescale the problem")
         return best
     raise NotImplementedError(f"no certified minimiser of a {type(problem).__name__}: quadratics, logistic and Huber "
-                              "problems have one")
+                              f"problems have one{', such as that of problem.joint()' if problem.personal else ''}")
 
 
 def float_optimum(problem):

@@ -7,6 +7,7 @@ import numpy as np
 
 from fltheory.core.arrays import broadcast, concat
 from fltheory.core.errors import refuse
+from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.residual import embedded
@@ -80,7 +81,9 @@ class Personal(Problem):
         return self._gradient(None, x, None)
 
     def joint_value(self, w, theta):
-        """sum p_i L_i(w, t_i) at w (..., d) and t (..., n, personal), for a problem converted by `to`."""
+        """sum p_i L_i(w, t_i) at w (..., d) and t (..., n, personal) -> (...,)."""
+        if "p" not in self.__dict__:
+            return plain.joint_value(self, w, theta)
         x = self.whole(w[..., None, :], theta)
         return sum(self.p[i] * self._base._values(x[..., i, :])[..., i] for i in range(self.n))
 
@@ -100,7 +103,7 @@ class Personal(Problem):
 
     def split(self, z):
         """(w (d,), t (n, personal)) of a point z of `joint`."""
-        z = z.reshape(self.outputs, -1)
+        z = plain.joint_point(z, self.d + self.n * self.personal).reshape(self.outputs, -1)
         own = z[:, self.shared:].reshape(self.outputs, self.n, -1).swapaxes(0, 1)
         return z[:, :self.shared].reshape(-1), own.reshape(self.n, -1)
 

@@ -69,6 +69,23 @@ def point(value, what, shape, free=None):
     return array
 
 
+def joint_value(problem, w, theta):
+    """The joint value of a problem that is not converted yet, at declared arrays or tensors."""
+    given = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
+    domain = arithmetic(problem, given)
+    value = problem.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
+    return handed_out(value, given)
+
+
+def joint_point(z, size):
+    """A point of a joint problem with so many coordinates, as an array."""
+    z = z if hasattr(z, "shape") else declare(z, "z")
+    if tuple(z.shape) != (size,):
+        refuse("z.shape", tuple(z.shape), f"a point of the joint problem has {size} coordinates: w, then t_1, t_2, ..",
+               "Give one such as ft.optimum(problem.joint()).x.")
+    return z
+
+
 def tensor(value, what):
     """A real tensor in the one precision of problems in torch."""
     if value.is_complex() or value.is_sparse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core import linalg
-from fltheory.core.arrays import is_torch, matvec
+from fltheory.core.arrays import matvec
 from fltheory.core.errors import NoMinimiser, refuse
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, check_weights
@@ -61,6 +61,7 @@ class Residual(Problem):
 
     def split(self, z):
         """(w (d,), t (n, personal), padded) of a point z of `joint`."""
+        z = plain.joint_point(z, self.d + sum(self.dims))
         theta = np.stack([np.repeat(0 * z[:1], self.personal)] * self.n)
         for row, size, end in zip(theta, self.dims, np.cumsum([self.d, *self.dims])[1:], strict=True):
             row[:size] = z[end - size:end]
@@ -104,10 +105,7 @@ class Residual(Problem):
     def joint_value(self, w, theta):
         """The weighted sum of the L_i: w (..., d), theta (..., n, personal) -> (...,)."""
         if "p" not in self.__dict__:
-            given = plain.point(w, "w", (self.d,)), plain.point(theta, "theta", (self.n, self.personal))
-            domain = plain.arithmetic(self, given)
-            value = self.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
-            return plain.handed_out(value, given)
+            return plain.joint_value(self, w, theta)
         w = w[..., None, :]
         linear = (matvec(self._A, w) / 2 + matvec(self._B, theta) - self._bw) * w
         return (self.p * (linear.sum(-1) + ((matvec(self._C, theta) / 2 - self._btheta) * theta).sum(-1))).sum(-1)
