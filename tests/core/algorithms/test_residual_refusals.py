@@ -41,7 +41,8 @@ def test_step_sizes(kind, value, words):
 
 @pytest.mark.parametrize("make,options,words", [
     (ft.FedResAvg, {"option": 3}, "is 1 or 2"), (ft.FedResAvg, {"option": "2"}, "is 1 or 2"),
-    (ft.FedResAvg, {"option": True}, "is 1 or 2"), (ft.FedResAvg, {"start": "cold"}, "zero, warm"), (ft.FedResAvg, {"over": None}, "all, present"),
+    (ft.FedResAvg, {"option": True}, "is 1 or 2"), (ft.FedResAvg, {"start": "cold"}, "zero, warm"),
+    (ft.FedResAvg, {"over": None}, "all, present"),
     (ft.FedResNaive, {"order": "both"}, "seq, sim"), (ft.FedResSgd, {"steps": 0}, "integers >= 1"),
     (ft.FedResNaive, {"steps": [1, 0]}, "integers >= 1"), (ft.FedResSgd, {"steps": []}, "one int or one per client"),
 ])
