@@ -202,15 +202,16 @@ class Operator:
     @ranged
     def stationary(self) -> Stationary:
         """Stationary mean and covariance of the server model. Raises NoFixedPoint where none exists."""
-        mean, covariance = self._stationary()
+        mean, covariance, _ = self._stationary()
         return Stationary(self._public(mean), self._public(covariance))
 
     def _stationary(self):
-        """(mean (d,), covariance (d, d)) in the stationary law; raises NoFixedPoint where second moments grow."""
+        """(mean (d,), covariance (d, d)) in the stationary law, and the variance that float64 may lose; raises NoFixedPoint where
+        second moments grow."""
         near = self.domain is FLOAT and min(abs(self.mean_square_rate() - 1), self._mixing) < NEAR
         if near and self._decidable(self.moments.unknowns):
-            mean, covariance = self.exact()._stationary()
-            return FLOAT.array(mean), FLOAT.array(covariance)
+            mean, covariance, _ = self.exact()._stationary()
+            return FLOAT.array(mean), FLOAT.array(covariance), 0.0
         pi, m = self._stationary_mean
         mean = m.sum(0)
         # around the mean, so that a far optimum takes no digits off the covariance
@@ -220,7 +221,10 @@ class Operator:
                                "bound and there is no stationary law. Reduce the step size.")
         E, e = self.model
         to_model = E @ self._basis
-        return (E * self._lift(mean)).sum(-1) + e, to_model @ spread.sum(0) @ to_model.T
+        spread, lost = spread.sum(0), 0.0
+        if self.domain is FLOAT:   # memories may spread far more than the model that they move
+            lost = 1e-15 * float(np.abs(to_model).sum(1).max(initial=0.0) ** 2 * np.abs(spread).max(initial=0.0))
+        return (E * self._lift(mean)).sum(-1) + e, to_model @ spread @ to_model.T, lost
 
     @ranged
     def floor(self, reference=None):
@@ -229,7 +233,7 @@ class Operator:
         reference: (d,) point, default the exact minimiser of the problem's objective.
         """
         try:
-            mean, covariance = self._stationary()
+            mean, covariance, lost = self._stationary()
         except NoFixedPoint:  # then the second-moment map has a rate of 1 or more, too
             return np.inf
         at = self._best() if reference is None else declare(reference, "reference")
@@ -239,7 +243,7 @@ class Operator:
         spread = sum(covariance[k, k] for k in range(len(gap)))
         if self.domain is FLOAT:
             rounding = (1e-12 * np.abs(self.fixed_point().state).max())**2  # of the mean, squared: no variance is smaller
-            if spread < -1e-9 * np.abs(covariance).max() - rounding:
+            if spread < -1e-9 * np.abs(covariance).max() - rounding - lost:
                 raise CertificateFailed(f"rounding left a variance of {spread:.3g}: ask op.exact().floor()")
             spread = max(spread, 0.0)
         return self._public((gap * gap).sum() + spread)
@@ -299,7 +303,7 @@ class Operator:
 
         gram = H.T @ H
         if rounds is None:
-            mean, covariance = self._stationary()
+            mean, covariance, _ = self._stationary()
             slope = (H * mean).sum(-1) - b
             return self._public((gram * covariance).sum() + (slope * slope).sum())
         if rounds < 1:

@@ -169,3 +169,16 @@ def test_the_second_moment_matrix_of_floats_is_that_of_single_pushes(law, monkey
         moments = ft.derive(ft.Scaffold(.05, 2), scalars(4)[0], law).moments
         columns = [moments._pack(moments.second(moments._unpack(e))) for e in np.eye(moments.unknowns)]
         assert moments.second_matrix() == pytest.approx(np.stack(columns, axis=1), rel=1e-12, abs=1e-15)
+
+
+def test_a_model_that_memories_spread_around_has_a_floor_of_zero_at_least():
+    """Own copies spread by random steps, while nearly all weight is with one client: the model's variance is rounding."""
+    H = [[[2.0458045284476176, -1.05433095602916], [-1.05433095602916, 3.281673279925855]],
+         [[1.6120058624867484, 1.0157730068680035], [1.0157730068680035, -1.1533002510466288]],
+         [[3.858801969429332, 2.557434999654054], [2.557434999654054, 2.6938041951103826]]]
+    b = [[0.8973323710153194, -0.414792772966325], [1.6262240928260479, -0.9641804021959755],
+         [-0.32038721564315953, -0.5358678899015512]]
+    problem = ft.Quadratic.from_linear(H, b, [0.999999999, 7.102785136770001e-11, 9.289721486323e-10])
+    law = ft.Coin(0.7756948004386967, steps=ft.RandomSteps([("1/3", 1), ("2/3", 2)]))
+    op = ft.derive(ft.LocalProx(0.03390269339971281, mu=1.9593848871679258), problem, law)
+    assert 0 <= op.floor() < 1e-15
