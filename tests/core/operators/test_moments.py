@@ -179,6 +179,6 @@ def test_a_model_that_memories_spread_around_has_a_floor_of_zero_at_least():
     b = [[0.8973323710153194, -0.414792772966325], [1.6262240928260479, -0.9641804021959755],
          [-0.32038721564315953, -0.5358678899015512]]
     problem = ft.Quadratic.from_linear(H, b, [0.999999999, 7.102785136770001e-11, 9.289721486323e-10])
-    law = ft.Coin(0.7756948004386967, steps=ft.RandomSteps([("1/3", 1), ("2/3", 2)]))
+    law = ft.Coin(Q(3493418784206663, 4503599627370496), steps=ft.RandomSteps([("1/3", 1), ("2/3", 2)]))
     op = ft.derive(ft.LocalProx(0.03390269339971281, mu=1.9593848871679258), problem, law)
     assert 0 <= op.floor() < 1e-15
