@@ -56,6 +56,7 @@ class Problem:
     _data: tuple[str, ...] = ()
     domain: Domain = FLOAT
     personal: int = 0  # dimension of each client's own parameters, padded to the largest
+    quadratic: bool = False  # every loss is a quadratic, so that affine rounds have operators
 
     def __repr__(self):
         return f"{type(self).__name__}(n={self.n}, d={self.d})"

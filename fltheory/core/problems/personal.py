@@ -35,7 +35,7 @@ class Personal(Problem):
                    "For nothing personal use the problem itself.")
         self._base, self.shared, self.name = problem, shared, name
         self.n, self.d, self.personal = problem.n, shared * self.outputs, (size - shared) * self.outputs
-        self.weights, self._data = problem.weights, problem._data
+        self.weights, self._data, self.quadratic = problem.weights, problem._data, problem.quadratic
         for what in problem._data:
             setattr(self, what, getattr(problem, what))
         if hasattr(problem, "sizes"):

@@ -23,7 +23,7 @@ class Quadratic(Problem):
     Raises BadInput on wrong shapes, NaN or infinity, an asymmetric Hessian, bad weights.
     """
 
-    _data = ("H", "b", "offset")
+    _data, quadratic = ("H", "b", "offset"), True
 
     def __init__(self, H, c, weights=None, name=""):
         H = shaped(H, "H", "n", "d", "d")

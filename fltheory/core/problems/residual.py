@@ -22,7 +22,7 @@ class Residual(Problem):
     Raises BadInput on wrong shapes, asymmetric A_i or C_i, bad weights.
     """
 
-    _data = ("A", "B", "C", "bw", "btheta", "real")
+    _data, quadratic = ("A", "B", "C", "bw", "btheta", "real"), True
 
     def __init__(self, A, B, C, bw, btheta, weights=None, name=""):
         A = shaped(A, "A", "n", "d", "d")

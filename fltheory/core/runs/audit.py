@@ -15,8 +15,6 @@ from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import to_numpy
 from fltheory.core.laws.draw import Draw
 from fltheory.core.operators.probe import Layout, probe_round
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual
 from fltheory.core.scalars import FLOAT
 from fltheory.core.streams import Stream
 
@@ -41,7 +39,7 @@ def replay(alg, problem, law, before, after, draw, replicate):
     None if it was not audited: for problems or rounds that have no operator, beyond AUDIT_BYTES, and where the state has
     left the range in which floats can be compared. inf if only one of the two rounds has left it.
     """
-    if not (isinstance(problem, (Quadratic, Residual)) and alg.affine) or law.batch is not None:
+    if not (getattr(problem, "quadratic", False) and alg.affine) or law.batch is not None:
         return None
     with np.errstate(all="ignore"):  # of diverging runs
         return _replay(alg, problem, before, after, draw, replicate)

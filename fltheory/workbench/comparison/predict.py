@@ -127,7 +127,7 @@ def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Pre
         "loss_gap": 1e-24 * size, "distance": 1e-12 * size**0.5, "bias": 1e-12 * size**0.5, "chi_square": 1e-20}
     _traffic(out, algorithm, problem, prepared)
     _surrogate(out, algorithm, problem, law)
-    if isinstance(problem, (Quadratic, Residual)):
+    if problem.quadratic:
         _from_operator(out, algorithm, problem, law, noise, best, x0, rounds)
     else:
         _from_linearisation(out, algorithm, problem, prepared, best, x0)

@@ -27,6 +27,16 @@ def test_the_biased_methods_stop_elsewhere_and_the_others_at_the_joint_optimum(p
     assert "no surrogate weights" in rows["SGD"]["reasons"]
 
 
+def test_split_quadratics_have_exact_floors_and_audited_rounds():
+    pytest.importorskip("torch")
+    table = ft.compare([METHODS["SGD"]], PLANE, ft.Full(), noise="1/2", rounds=60, replicates=400, stable=False)
+    row = table.rows[0]
+    op = ft.derive(METHODS["SGD"], PLANE, ft.Full(), noise="1/2")
+    w = PLANE.split(ft.optimum(PLANE.joint()).x)[0]
+    assert row["floor"] == pytest.approx(op.floor(reference=w)) and not table.outside
+    assert ft.run(METHODS["SGD"], PLANE, ft.Full(), 3).audit is not None
+
+
 def state_after(algorithm, problem, rounds):
     record, at = algorithm.to(ft.FLOAT), problem.to(ft.FLOAT)
     state = record.init(at, np.zeros(at.d))
