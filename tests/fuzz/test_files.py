@@ -108,6 +108,8 @@ def test_tables_of_any_kind(folder, table, head, separator, encoding, standardis
     """A table is refused with its place, or becomes a problem without NaN."""
     lines = [head, ["c", "t", "f"], *table] if head else [["c", "t", "f"], *table]
     (folder / "t.csv").write_bytes("\n".join(separator.join(row) for row in lines).encode(encoding, "surrogatepass"))
-    problem = calls.declared(ft.read_ridge, folder / "t.csv", "c", "t", standardise=standardise)
-    if problem is not None:
-        calls.check(problem)
+    path = folder / "t.csv"
+    for problem in (calls.declared(ft.read_ridge, path, "c", "t", standardise=standardise),
+                    calls.declared(ft.read_residual, path, "c", "t", ["f"], ["f", "1"], standardise=standardise)):
+        if problem is not None:
+            calls.check(problem)

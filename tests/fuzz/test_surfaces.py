@@ -167,7 +167,8 @@ NUMBER = st.one_of(st.floats(-5, 5).map(lambda v: f"{v:.3g}"), st.integers(-9, 9
        separator=st.sampled_from([";", "\t", ",", "|"]), told=st.sampled_from([";", "tab", ",", "\\t", "", ";;"]),
        lr=st.sampled_from(["", "1e-9", "0.05", "1/3", "3", "1000", "1e200"]), steps=st.sampled_from(["1", "1,2", "5"]),
        more=st.sampled_from([[], ["--no-measure"], ["--participation", "bernoulli:0.001"], ["--noise", "3"],
-                             ["--weights", "uniform"]]))
+                             ["--weights", "uniform"],
+                             ["--shared", "f", "--local", "f,1", "--algorithms", "FedResSgd,FedResAvg", "--noise", "1"]]))
 def test_predictions_of_any_table(folder, rows, separator, told, lr, steps, more):
     """Semicolons, tabs and steps at which everything diverges: an answer or one line."""
     lines = [separator.join(("c", "t", "f")), *(separator.join(row) for row in rows)]
