@@ -49,7 +49,7 @@ def distances():
 
 
 ft.finding("note-d-random", kind="remark", breaks="thm1-convex", check=distances,
-           reading="D is a supremum over random iterates and so random itself, and it presumes a minimiser, which the softmax losses "
-                   "of Eq 3 need not have.",
+           reading="D is a supremum over random iterates and so random itself, and it presumes a minimiser, which the softmax "
+                   "losses of Eq 3 need not have.",
            survives="Read as the largest root mean square distance to a minimiser that exists: by Cauchy-Schwarz the proof uses no "
                     "more.")
