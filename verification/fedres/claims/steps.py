@@ -67,11 +67,17 @@ STEP1_FAMILIES = (ft.Family("Huber with noise", rounds.hubers, CORNERS1),)
 STEP1_ENDS = rounds.ENDS | {"step over its cap": (rounds.TINY, 1)}
 
 
-@ft.claim("lem5-k3", on=[misprint(ft.FedResSgd), *on_step1], needs=STEP1, rejects=STEP1_BUGS, ends=STEP1_ENDS,
-          search=ft.Search(STEP1_FAMILIES, tries=60))
+def lem5_k3_over(i):
+    return over.lemma5(i, f.step1_descent(i.lam, i.K, 1), sum(f.lemma5_sharper(i.gamma, i.lam, i.K, 1, 0).values()))
+
+
+@ft.claim("lem5-k3", on=[misprint(ft.FedResSgd), *on_step1], needs=STEP1, rejects=STEP1_BUGS, proof=proofs.lemma5_convex,
+          meaning=meaning.step1, domain=proofs.STEP1.replace("smooth losses, convex or not", "smooth convex losses"),
+          over=[i for i in over.STEP1 if isinstance(i.classes, ft.SmoothConvex)], certify=lem5_k3_over, ends=STEP1_ENDS, search=ft.Search(STEP1_FAMILIES, tries=60))
 def lem5_k3(i):
-    r"""Lemma 5 with $K^3$ for $K^2$ in the last term, noise included."""
-    return step1(i, f.lemma5_k3)
+    r"""Lemma 5 with $K^3$ for $K^2$ in the last term, noise included, and even with $\frac{\gamma^2\lambda^3G^2K^3}4$ for
+    $\frac{\gamma^2\lambda^3G^2K^3}2$."""
+    return step1(i, f.lemma5_k3), step1(i, f.lemma5_sharper)
 
 
 BENT1 = ft.Family("non-convex Huber sums", lambda draw: rounds.hubers(draw, bent=True))

@@ -49,9 +49,15 @@ def step1(i):
             known = at | {"k": k, "L0": first, "EL": mean(values[k]), "EL1": mean(values[k + 1]), "ELK": mean(values[i.K]),
                           "Eg": mean(square(own)), "Egn": mean((own * n).sum(-1)), "En": mean(square(n)), "EM": mean(square(M)),
                           "SEn": sum((mean(square(v[:, j])) for v in noise[:k]), 0)}
+            at_slot = {"W": k, "W1": k + 1, "WK": i.K}
+            points = {name: g[0][:, j] + i.gamma * (theta[slot] - theta[0])[:, j] for name, slot in at_slot.items()}
+            length = {name: square(v) for name, v in points.items()} | {"y": (g[0][:, j] * M).sum(-1)}
+            length["z"] = ((points["W"] - i.gamma * i.lam * own) * n).sum(-1)
+            known |= {f"E{name}": mean(v) for name, v in length.items()} | {"r": abs(g[0][0, j, 0])}
             for o in range(min(FEW, len(chance))):
-                yield (known | {"L": values[k][o], "L1": values[k + 1][o]},
-                       {"g0": g[0][o, j], "g": own[o], "n": n[o], "S": S[o], "M": M[o]})
+                yield (known | {name: v[o] for name, v in length.items()} | {"L": values[k][o], "L1": values[k + 1][o],
+                                                                             "LK": values[i.K][o]},
+                       {"g0": g[0][o, j], "g": own[o], "n": n[o], "S": S[o], "M": M[o], "D": theta[i.K][o, j] - theta[0][o, j]})
 
 
 def step2(i):

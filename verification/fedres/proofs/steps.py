@@ -55,6 +55,59 @@ def lemma5():
     return p.conclude(p.total("Lemma 5, corrected", end, {"L0": "F", "ELK": "F1", "g0_g0": "A"}, 1, "K G sigma2", "weights 1/N"))
 
 
+def lemma5_convex():
+    """Lemma 5 with K^3/4 for K^2/2, for convex losses: the whole of Step 1 is compared with its start, not each step with the last.
+
+    With p = g0 + gamma (theta_k - theta_0), the gradient if the curvature were gamma, W = |p|^2 and u = gamma lam <= 1:
+    E L(theta_K) - L(theta_0) <= (E W_K - |g0|^2)/(2 gamma), and <p, g> >= <p, g0> + |g|^2 - <g, g0> makes W fall. r = |g0|.
+    """
+    p = ft.Proof("gamma lam K", "k G sigma2 r W W1 En EW EW1 EWK WK A", "L0 L LK ELK z Ez y Ey F F1", "g0 g n S M D")
+    gamma, lam, K, k, G, sigma2, r, W, EW, L0 = p("gamma lam K k G sigma2 r W EW L0")
+    g0, g, n, S, M, D = p("g0 g n S M D")
+    u, half = gamma * lam, ft.fraction("1/2")
+    move = -lam * (S + M)
+    point = g0 + gamma * move
+    length = p.define("length", g0.square - r**2)
+    there = p.standard("from the start", p("L") - L0 - g0.dot(move) - (g - g0).square / (2 * gamma), "gradient below the gap",
+                       "of L - <g0, .>, convex and so smallest at theta_0")
+    back = p.standard("back to the start", L0 - p("L") + g.dot(move) - (g - g0).square / (2 * gamma), "gradient below the gap",
+                      "of L - <g, .>, convex and so smallest at theta_k")
+    before = p.define("before", W - point.square, "theta_k - theta_0 = -lam (S + M)")
+    after = p.define("after", p("W1") - (point - u * (g + n)).square)
+    known = p.define("noise against what is known", p("z") - (point - u * g).dot(n))
+    mixed = p.define("noise so far", p("y") - g0.dot(M))
+    short = p.standard("gradients so far", r * k * G - g0.dot(S), "Cauchy-Schwarz", "|S| <= k G: k gradients, Assumption 2")
+    cap = p.given("step", 1 - u, "lam <= 1/gamma")
+    near = p.square("against the first gradient", g - g0)
+    path = p.follows("one local step", W - u * r**2 + 2 * u**2 * (k * G * r + p("y")) - 2 * u * p("z") + u**2 * n.square - p("W1"),
+                     (2 * u * gamma, there), (2 * u * gamma, back), before, (-1, after), (-2 * u, known), (2 * u**2, mixed),
+                     (2 * u**2, short), (u, near), (u * g.square, cap), (u, length))
+    mean = p.expect("one local step in the mean", path, {"W": "EW", "W1": "EW1", "z": "Ez", "y": "Ey", "n_n": "En"}, fixed="k G r")
+    unbiased = p.given("unbiased noise", p("Ez"), "each mini-batch has mean 0 given the past", equality=True)
+    past = p.given("unbiased noise so far", p("Ey"), "likewise, g0 fixed", equality=True)
+    variance = p.given("Assumption 3", sigma2 - p("En"))
+    down = p.follows("fall of W", EW - u * r**2 + 2 * u**2 * k * G * r + u**2 * sigma2 - p("EW1"), mean, (2 * u, unbiased),
+                     (-2 * u**2, past), (u**2, variance))
+
+    def bound(steps, value):
+        return r**2 - steps * u * r**2 + u**2 * steps**2 * G * r + steps * u**2 * sigma2 - value
+    held = p.suppose("W after k steps", bound(k, EW))
+    then = p.follows("W after k + 1 steps", bound(k + 1, p("EW1")), held, down)
+    end = p.induct("W after K steps", held, then, {"k": 0, "EW": r**2}, {"k": k + 1, "EW": "EW1"}, {"k": K, "EW": "EWK"})
+    smooth = p.standard("descent", L0 + g0.dot(D) + gamma / 2 * D.square - p("LK"), "descent lemma", "D = theta_K - theta_0")
+    last = p.define("W at the end", p("WK") - (g0 + gamma * D).square)
+    whole = p.follows("descent by W", L0 + (p("WK") - r**2) / (2 * gamma) - p("LK"), smooth, (1 / (2 * gamma), last),
+                      (1 / (2 * gamma), length))
+    ends = p.expect("descent in the mean", whole, {"LK": "ELK", "WK": "EWK"}, fixed="L0 r")
+    young = p.square("Young", r - u * K * G)
+    one = p.follows("one client", L0 - p("ELK") - f.step1_descent(lam, K, g0.square)
+                    + sum(f.lemma5_sharper(gamma, lam, K, G**2, sigma2).values()), ends, (1 / (2 * gamma), end), (lam * K / 4, young),
+                    (-lam * K / 4, length))
+    every = p.total("Lemma 5 with K^3/4", one, {"L0": "F", "ELK": "F1", "g0_g0": "A"}, 1, "K G sigma2", "weights 1/N")
+    bound = sum(f.lemma5_k3(gamma, lam, K, G**2, sigma2).values()) - f.step1_descent(lam, K, p("A"))
+    return p.conclude(p.follows("Lemma 5 with K^3/2", p("F") + bound - p("F1"), every), every)
+
+
 def eq6():
     """(6): one step of size eta K with the mean of N K mini-batch gradients."""
     p = ft.Proof("gamma eta K N", "sigma2 e Se En Eh", "F F1 EF1 Ehn", "h n")
