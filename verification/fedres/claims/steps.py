@@ -73,7 +73,8 @@ def lem5_k3_over(i):
 
 @ft.claim("lem5-k3", on=[misprint(ft.FedResSgd), *on_step1], needs=STEP1, rejects=STEP1_BUGS, proof=proofs.lemma5_convex,
           meaning=meaning.step1, domain=proofs.STEP1.replace("smooth losses, convex or not", "smooth convex losses"),
-          over=[i for i in over.STEP1 if isinstance(i.classes, ft.SmoothConvex)], certify=lem5_k3_over, ends=STEP1_ENDS, search=ft.Search(STEP1_FAMILIES, tries=60))
+          over=[i for i in over.STEP1 if isinstance(i.classes, ft.SmoothConvex)], certify=lem5_k3_over, ends=STEP1_ENDS,
+          search=ft.Search(STEP1_FAMILIES, tries=60))
 def lem5_k3(i):
     r"""Lemma 5 with $K^3$ for $K^2$ in the last term, noise included, and even with $\frac{\gamma^2\lambda^3G^2K^3}4$ for
     $\frac{\gamma^2\lambda^3G^2K^3}2$."""

@@ -64,7 +64,7 @@ def lemma5_convex():
     p = ft.Proof("gamma lam K", "k G sigma2 r W W1 En EW EW1 EWK WK A", "L0 L LK ELK z Ez y Ey F F1", "g0 g n S M D")
     gamma, lam, K, k, G, sigma2, r, W, EW, L0 = p("gamma lam K k G sigma2 r W EW L0")
     g0, g, n, S, M, D = p("g0 g n S M D")
-    u, half = gamma * lam, ft.fraction("1/2")
+    u = gamma * lam
     move = -lam * (S + M)
     point = g0 + gamma * move
     length = p.define("length", g0.square - r**2)
@@ -101,8 +101,8 @@ def lemma5_convex():
     ends = p.expect("descent in the mean", whole, {"LK": "ELK", "WK": "EWK"}, fixed="L0 r")
     young = p.square("Young", r - u * K * G)
     one = p.follows("one client", L0 - p("ELK") - f.step1_descent(lam, K, g0.square)
-                    + sum(f.lemma5_sharper(gamma, lam, K, G**2, sigma2).values()), ends, (1 / (2 * gamma), end), (lam * K / 4, young),
-                    (-lam * K / 4, length))
+                    + sum(f.lemma5_sharper(gamma, lam, K, G**2, sigma2).values()), ends, (1 / (2 * gamma), end),
+                    (lam * K / 4, young), (-lam * K / 4, length))
     every = p.total("Lemma 5 with K^3/4", one, {"L0": "F", "ELK": "F1", "g0_g0": "A"}, 1, "K G sigma2", "weights 1/N")
     bound = sum(f.lemma5_k3(gamma, lam, K, G**2, sigma2).values()) - f.step1_descent(lam, K, p("A"))
     return p.conclude(p.follows("Lemma 5 with K^3/2", p("F") + bound - p("F1"), every), every)
