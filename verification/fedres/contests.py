@@ -11,7 +11,7 @@ from verification.fedres import population
 from verification.fedres.experiments import FIRST, LEVEL, SETTINGS, TAIL, methods, truths
 from verification.fedres.formulas.population import difference
 
-AGAIN, LIVE, LIVE_STEP = 3, 14, 0.1     # rounds of a second run; rounds and step size of a live one
+AGAIN, LIVE, LIVE_STEP = 3, 12, 0.1     # rounds of a second run; rounds and step size of a live one
 EXCESS = "over each client's"
 NAMED = {("drawn", 2): "ground truths drawn, two rows", ("stated", 1): "the stated ground truth, one vector"}
 
@@ -35,7 +35,7 @@ def recorded(mix, method, kind, stored):
     problem = population.Population(truths(kind, range(FIRST), mix), stored)
     name = f"{NAMED[kind, stored]}, mixing weight {mix:g}, {method} again"
     return ft.Instance(name, problem, methods(row["lr"])[method], ft.Full(), domain=ft.FLOAT, mix=mix, method=method, truth=kind,
-                       stored=stored, rounds=60, live=False)
+                       stored=stored, rounds=60, live=False, alike=0.001, near=0.005)
 
 
 def all_recorded(mixes, names):
@@ -48,7 +48,7 @@ def live(mix, method, seed=1, n=10, d=10, name=None):
     """A short run on a ground truth of its own."""
     problem = population.Population(difference(*population.drawn(10**6 + seed, n, d), mix))
     return ft.Instance(name or f"live, mixing weight {mix:g}, {method}", problem, methods(LIVE_STEP)[method], ft.Full(),
-                       domain=ft.FLOAT, mix=mix, method=method, rounds=LIVE, live=True)
+                       domain=ft.FLOAT, mix=mix, method=method, rounds=LIVE, live=True, alike=0.005, near=0.04)
 
 
 def gap(i):

@@ -135,7 +135,8 @@ SIGNS = {name: {"color": c, "marker": m, "markersize": size} for name, c, m, siz
     ("FedResAvg II", GREY, "x", 3))}
 PENALTIES = {"FedProx 0": {"color": COLOURS[1], "marker": "v", "markersize": 4}, "FedProx 0.05": SIGNS["FedProx 0.05"],
              "FedProx 0.5": {"color": COLOURS[1], "marker": "^", "markersize": 4}}
-PANELS = (0.0, 0.25, 0.5, 1.0)
+NAMES = {("drawn", 2): "drawn ground truths, two rows", ("stated", 1): "stated ground truth, one vector"}
+PANELS, CROWDED = (0.0, 0.25, 0.5, 1.0), (25, 35, 45, 50, 55)     # rounds that are not drawn
 BEST = {"best single model": FLOOR | {"color": COLOURS[0]}, "optimum of each client": FLOOR | {"color": COLOURS[2]}}
 
 
@@ -149,11 +150,14 @@ def fig2_draw(rows):
     levels = from_csv(LEVELS)
     for ax, mix in zip(axes[0], PANELS, strict=True):
         for name, sign in SIGNS.items():
-            mine = [r for r in rows if (r["truth"], r["rows"], r["mix"], r["method"]) == ("drawn", 2, mix, name)]
+            mine = [r for r in rows if (r["truth"], r["rows"], r["mix"], r["method"]) == ("drawn", 2, mix, name)
+                    and r["round"] not in CROWDED]
             runs(ax, *([r[c] for r in mine] for c in ("round", "loss", "half_width")), **sign)
         for what, sign in BEST.items():
             ax.axhline(optimum(levels, mix, what), zorder=1, **sign)
         finish(ax, f"mixing weight {mix:g}", xlabel="round", xscale="log")
+        ax.set_xticks([1, 3, 10, 30, 60], ["1", "3", "10", "30", "60"])
+        ax.set_xticks([], minor=True)
     axes[0][0].set_ylabel("population loss")
     key(figure, {f"{name}, run with 99.9 % intervals" if name == "FedAvg" else name: RUN | sign for name, sign in SIGNS.items()}
         | {f"exact: {what}": sign for what, sign in BEST.items()})
@@ -161,14 +165,14 @@ def fig2_draw(rows):
 
 
 def levels_draw(rows):
-    figure, axes = canvas(len(SETTINGS), width=3.6, height=3.3, sharey=True)
+    figure, axes = canvas(len(SETTINGS), width=5, height=3.8, sharey=True)
     for ax, ((kind, stored), (mixes, _)) in zip(axes[0], SETTINGS.items(), strict=True):
         for k, (name, sign) in enumerate((SIGNS | PENALTIES).items()):
             mine = [r for r in rows if (r["truth"], r["rows"], r["method"], r["quantity"]) == (kind, stored, name, "loss")]
-            runs(ax, [r["mix"] + 0.012 * (k - 4) for r in mine], *([r[c] for r in mine] for c in ("value", "half_width")), **sign)
+            runs(ax, [r["mix"] + 0.02 * (k - 4) for r in mine], *([r[c] for r in mine] for c in ("value", "half_width")), **sign)
         for what, sign in BEST.items():
             ax.plot(mixes, [optimum(rows, mix, what, kind) for mix in mixes], color=sign["color"], zorder=4, **OPTIMUM)
-        finish(ax, f"{kind} ground truth, {'one difference vector' if stored == 1 else 'two rows'}", xlabel="mixing weight")
+        finish(ax, NAMES[kind, stored], xlabel="mixing weight")
     axes[0][0].set_ylabel("population loss, last ten rounds")
     key(figure, {name + (", run with 99.9 % intervals" if name == "FedAvg" else ""): RUN | sign
                  for name, sign in (SIGNS | PENALTIES).items()}
