@@ -7,10 +7,11 @@ import pytest
 from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same
 from verification.fedres import figures
+from verification.fedres.experiments import methods
 from verification.fedres.instances import figure1
 
 FOLDER = Path(__file__).parents[2] / "verification" / "fedres"
-FIGURES = figures_of(FOLDER)
+FIGURES, EXPERIMENTS = figures_of(FOLDER), figures_of(FOLDER, experiments=True)
 
 
 def committed(name):
@@ -27,10 +28,10 @@ def test_committed_tables_regenerate(name, tmp_path):
         assert a.keys() == b.keys() and all(same(a[k], b[k]) for k in a), (a, b)
 
 
-@pytest.mark.parametrize("name", [*FIGURES])
+@pytest.mark.parametrize("name", [*FIGURES, *EXPERIMENTS])
 def test_figures_draw_from_their_tables(name, tmp_path):
     picture = tmp_path / f"{name}.png"
-    FIGURES[name].draw(committed(name)).savefig(picture)
+    (FIGURES | EXPERIMENTS)[name].draw(committed(name)).savefig(picture)
     assert picture.stat().st_size > 5_000
 
 
@@ -62,3 +63,13 @@ def test_the_map_has_no_bias_where_variates_or_large_batches_prevent_it():
     rows = committed("map")
     assert all(r["bias"] in (0, np.inf) for r in rows if r["method"] in ("FedResSGD", "FedResAvg, Option II"))
     assert all(r["bias"] > 0 for r in rows if r["method"] == "FedResAvg, Option I" and r["K"] > 1)
+
+
+def test_the_recorded_levels_are_those_known_from_a_few_seeds():
+    """Four seeds of one vector and the stated ground truth, to sampling error."""
+    known = {0.0: (0.2127, 0.2127, 0.2134, 0.2136, 0.2197, 0.2135, 0.2136, 0.2136, 0.2136),
+             0.5: (0.5473, 0.5473, 0.3979, 0.4078, 0.4699, 0.3163, 0.3162, 0.3162, 0.3163),
+             1.0: (0.6894, 0.6894, 0.3986, 0.4171, 0.5316, 0.2208, 0.2209, 0.2208, 0.2208)}
+    seen = {(r["mix"], r["method"]): r["value"] for r in committed("levels") if r["truth"] == "stated" and r["quantity"] == "loss"}
+    for mix, values in known.items():
+        assert [seen[mix, name] for name in methods(1)] == pytest.approx(values, abs=5e-4)

@@ -89,17 +89,18 @@ def mu_restricted(i):
 def _mix0():
     out = []
     for i in contests.all_recorded(MIXES[:1], ("FedAvg",)):
-        seen = losses(i, (*SINGLE, *FEDRES, *PENALISED))
+        seen, two = losses(i, (*SINGLE, *FEDRES, *PENALISED)), i.stored == 2
+        step = apart(i, seen, "FedProx 0.05", "FedProx 0")
         out += [below(seen[a], seen[b], f"{i.name}: {a}, {b}") for a in SINGLE for b in (*FEDRES, *PENALISED)]
-        if i.stored == 2:
-            out += [below(seen[a], seen[b], f"{i.name}: {a}, {b}") for a in FEDRES for b in PENALISED]
-            out.append(below(apart(i, seen, "FedProx 0.05", "FedProx 0"), 0.0, f"{i.name}: FedProx 0.05 - FedProx 0"))
+        out += [below(seen[a], seen[b], f"{i.name}: {a}, {b}") for a in FEDRES for b in (PENALISED if two else PENALISED[2:])]
+        out += [] if two else [below(seen["FedProx 0"], seen[b], f"{i.name}: FedProx 0, {b}") for b in FEDRES]
+        out.append((below if two else above)(step, 0.0, f"{i.name}: FedProx 0.05 - FedProx 0"))
     return out
 
 
-ft.finding("note-mix0", kind="remark", check=_mix0, reading=HOW,
+ft.finding("note-mix0", kind="empirical", check=_mix0, reading=HOW,
            says="Where all clients have one distribution (mixing weight 0) FedAvg and SCAFFOLD are best, since they average the "
                 "noise of all clients. Residual methods follow, FedProx is last, and with two rows a penalty of 0.05 helps it.",
-           survives="With the paper's own weights above 0 every penalty worsens FedProx (fig2-mu-restricted). The differences are "
-                    "below 0.003 here; with one vector and the stated ground truth FedProx without penalty is level with the "
-                    "residual methods.")
+           survives="At weights above 0 every penalty worsens FedProx (fig2-mu-restricted). With one vector and the stated ground "
+                    "truth a penalty of 0.05 hurts here too, and FedProx without one is ahead of the residual methods by 0.0001; "
+                    "all differences but those of mu = 0.5 are below 0.003.")
