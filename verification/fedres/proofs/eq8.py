@@ -106,7 +106,7 @@ def after_step1(p):
 
 def one_round():
     """E F(x') <= F(x) - eta K/5 |grad F(x)|^2 + 3/2 gamma eta^2 sigma^2 K/N for eta <= 1/(2 gamma K)."""
-    p = ft.Proof("gamma eta N K", "sigma2 S EdK SS SE SG Eq Ez ez Sz Er q2 sc SC di ci Ec", "F0 F1 NF NH F EH H H1 EH1 Eqz", "P q r z g0")
+    p = ft.Proof("gamma eta N K", "sigma2 S EdK SS SE SG Eq Ez ez Sz Er q2 sc SC di ci Ec GG", "F0 F1 NF NH F EH H H1 EH1 Eqz", "P q r z g0")
     gamma, eta, N, K, sigma2, SS, Eq, P = p("gamma eta N K sigma2 SS Eq P")
     lam, x, part = eta / N, gamma * eta * K, ft.fraction
     cap = p.given("step", 1 - 2 * x, "eta <= 1/(2 gamma K)")
@@ -125,11 +125,11 @@ def one_round():
                      (2 * x**2 * (N + 1) / (5 * N**2), several), (26 * x / 55, cap), (part("107/220"), cap))
     noise = p.follows("room for the noise", 1 - 1 / (2 * N) - 6 * x / (11 * N) - 2 * x / (5 * N**2), (1 / (2 * N), several),
                       (6 * x / (11 * N), several), (2 * x * (N + 1) / (5 * N**2), several), (part("26/55"), cap))
-    gradient = f.squared_gradient(P.square, p("SG"), N)
-    bound = p("F") - f.free_gain(eta, K) * gradient + f.free_noise(gamma, eta, sigma2, N, K)
+    gradient = p.define("gradient of F", p("GG") - f.squared_gradient(P.square, p("SG"), N), "GG = |grad F(x)|^2")
+    bound = p("F") - f.free_gain(eta, K) * p("GG") + f.free_noise(gamma, eta, sigma2, N, K)
     return p.conclude(p.follows(
         "eq 8 without G", bound - p("EH1"), (1 / N, descent), (-1 / N, before), (1 / N, after), server, (eta * K / 4 * Eq, cap),
-        (eta * K / 5, apart), (3 * eta * K / 11, change), (3 * eta * K * gamma**2 / (11 * N), far), (lam / (5 * N), start),
+        (-eta * K / 5, gradient), (eta * K / 5, apart), (3 * eta * K / 11, change), (3 * eta * K * gamma**2 / (11 * N), far), (lam / (5 * N), start),
         (lam / N * SS, room), (gamma * eta**2 * K * sigma2 / N, noise)))
 
 
@@ -219,7 +219,7 @@ def personal_quadratic(p):
 def quadratic_round(depends=False):
     """E F(x') <= F(x) - eta K/4 |grad F(x)|^2 + gamma eta^2 sigma^2 K/(2N) for eta <= 1/(gamma K), times 1 + 1/N where the noise
     depends on the state; st, sw bound the variances of the blocks. P = m - b: b = (1/N) sum_i B_i v_i, v_i the mean move of theta_i."""
-    p = ft.Proof("gamma eta N K", "c E v2 cv2 DE DV DC DG e2 EV bb NB NG Eq Ez ez Sz q2 st sw sigma2 Ey",
+    p = ft.Proof("gamma eta N K", "c E v2 cv2 DE DV DC DG e2 EV bb NB NG Eq Ez ez Sz q2 st sw sigma2 Ey GG",
                  "Edrop Drop ND F EH H H1 EH1 Eqz Emy", "g m b y q z")
     gamma, eta, N, K, sigma2, st, sw, Eq, (m, b, y) = *p("gamma eta N K sigma2 st sw Eq"), p("m b y")
     u, P = eta * gamma * K, m - b
@@ -240,8 +240,8 @@ def quadratic_round(depends=False):
     else:
         both = p.given("variance of both blocks", sigma2 - st - sw, "Assumption 3, the same noise at every state")
         noise = [(gamma * eta**2 * K / (2 * N), both), (gamma * eta**2 * K / (2 * N**2) * st, several)]
-    bound = p("F") - f.eq8_gain(eta, K) * f.squared_gradient(P.square, p("NG"), N) + f.quadratic_noise(gamma, eta, sigma2, N, K, depends)
-    s = eta * K
+    gradient = p.define("gradient of F", p("GG") - f.squared_gradient(P.square, p("NG"), N), "GG = |grad F(x)|^2")
+    bound, s = p("F") - f.eq8_gain(eta, K) * p("GG") + f.quadratic_noise(gamma, eta, sigma2, N, K, depends), eta * K
     return p.conclude(p.follows(
-        "eq 8 on quadratics", bound - p("EH1"), (1 / N, total), (-1 / N, value), server, (s / 2 * Eq, cap), (s / 2, mean),
+        "eq 8 on quadratics", bound - p("EH1"), (1 / N, total), (-1 / N, value), server, (-s / 4, gradient), (s / 2 * Eq, cap), (s / 2, mean),
         (s, zero), (s / 4, young), (s / 2, jensen), *noise))
