@@ -16,7 +16,7 @@ STEADY = QUADRATIC.replace("which may depend on the state, ", "which does not de
 
 def displacement():
     """E|theta_k - theta_0|^2 <= 2 lambda^2 k (S + sigma^2)."""
-    p = ft.Proof("eta N", "k sigma2 S Q rest d Ed Eu Ev Es es Gk SG", "", "u v")
+    p = ft.Proof("eta N", "k sigma2 S Q rest d Ed Eu Ev Es es Q1", "", "u v")
     eta, N, k, sigma2, S, Q, u, v = p("eta N k sigma2 S Q u v")
     lam = eta / N
     where = p.define("after k steps", p("d") - (lam * (u + v)).square,
@@ -27,8 +27,8 @@ def displacement():
     one = p.given("variance", sigma2 - p("es"), "es = E|e|^2 of one mini-batch: Assumption 3")
     summed = p.total("variances", one, {"es": "Es"}, k, "sigma2", over="local steps")
     cross = p.standard("noise of the run", p("Es") - p("Eu"), "variance of a sum", "martingale differences along the run")
-    jensen = p.standard("sum of the gradients", k * p("SG") - v.square, "Cauchy-Schwarz", "k terms")
-    gradients = p.expect("sum of the gradients in the mean", jensen, {"SG": "Q", "v_v": "Ev"}, fixed="k")
+    jensen = p.standard("sum of the gradients", k * p("Q1") - v.square, "Cauchy-Schwarz", "k terms")
+    gradients = p.expect("sum of the gradients in the mean", jensen, {"Q1": "Q", "v_v": "Ev"}, fixed="k")
     share = p.define("gradients of the first k steps", S - Q - p("rest"), "S sums E|g|^2 over all K steps")
     return p.conclude(p.follows("displacement after k steps", 2 * lam**2 * k * (S + sigma2) - p("Ed"), mean,
                                 (2 * lam**2, cross), (2 * lam**2, summed), (2 * lam**2, gradients), (2 * lam**2 * k, share)))
@@ -218,11 +218,11 @@ def personal_quadratic(p):
 
 def quadratic_round(depends=False):
     """E F(x') <= F(x) - eta K/4 |grad F(x)|^2 + gamma eta^2 sigma^2 K/(2N) for eta <= 1/(gamma K), times 1 + 1/N where the noise
-    depends on the state; st, sw bound the variances of the blocks. P = m - b: b = (1/N) sum_i B_i v_i, v_i the mean move of theta_i."""
+    depends on the state; st, sw bound the variances of the blocks. P = m + b: b = (1/N) sum_i B_i v_i, theta_i' = theta_i - v_i + noise."""
     p = ft.Proof("gamma eta N K", "c E v2 cv2 DE DV DC DG e2 EV bb NB NG Eq Ez ez Sz q2 st sw sigma2 Ey GG",
                  "Edrop Drop ND F EH H H1 EH1 Eqz Emy", "g m b y q z")
     gamma, eta, N, K, sigma2, st, sw, Eq, (m, b, y) = *p("gamma eta N K sigma2 st sw Eq"), p("m b y")
-    u, P = eta * gamma * K, m - b
+    u, P = eta * gamma * K, m + b
     cap, several = p.given("step", 1 - u, "eta <= 1/(gamma K)"), p.given("clients", N - 1)
     p.given("local steps", K - 1)
     p.given("curvature", gamma - p("c"), "Assumption 1; c >= 0: convex")
@@ -231,7 +231,7 @@ def quadratic_round(depends=False):
     there = p.define("gradient after Step 1", p("q2") - (m + y).square, "q = m + y, y the noise that Step 1 leaves in it")
     mean = p.expect("gradient after Step 1, in the mean", there, {"q2": "Eq", "m_y": "Emy", "y_y": "Ey"}, fixed="m_m")
     zero = p.given("mean of the noise of Step 1", p("Emy"), "E y = 0", equality=True)
-    young = p.square("mean gradient after Step 1 against the start", m + b)
+    young = p.square("mean gradient after Step 1 against the start", m - b)
     jensen = p.standard("mean move", p("NB") / N - b.square, "Jensen", "NB = sum_i |B_i v_i|^2")
     server = server_step(p, u, "sw")
     if depends:

@@ -210,3 +210,19 @@ def no_speedup():
     curved = p.lemma("curvature", appendix_a.beta_cap())
     return p.conclude(p.follows("the bound grows with N", f.strongly_convex(gamma, beta, sigma2, N, K, R) - N * sigma2 / (gamma * K * R),
                                 (N * sigma2 / (gamma * beta**2 * K * R) * (gamma / N + beta), curved)))
+
+
+def bounded_gradient():
+    """Assumption 2 and strong convexity together: beta^2 |x - x*|^2 <= G^2 for every x, which no function on the whole space has."""
+    p = ft.Proof("beta N", "G2 a2 b2 SA SB", "F Fs", "P g e")
+    beta, N, G2, SA, SB, F, Fs, (P, g, e) = *p("beta N G2 SA SB F Fs"), p("P g e")
+    several = p.given("clients", N - 1)
+    one = p.given("Assumption 2", G2 - p("a2") - p("b2"), "a2 = |grad_w L_i|^2, b2 = |grad_theta L_i|^2 at any point")
+    total = p.total("all clients", one, {"a2": "SA", "b2": "SB"}, N, "G2")
+    mean = p.standard("shared part", SA / N - P.square, "Jensen", "P = (1/N) sum_i grad_w L_i")
+    whole = p.define("gradient of F", p("g_g") - f.squared_gradient(P.square, SB, N), "g = grad F")
+    there = p.standard("from x to x*", Fs - F + g.dot(e) - beta / 2 * e.square, "strong convexity", "e = x - x*")
+    back = p.standard("from x* to x", F - Fs - beta / 2 * e.square, "strong convexity", "grad F(x*) = 0")
+    young = p.square("Young", g - beta * e)
+    return p.conclude(p.follows("no room", G2 - beta**2 * e.square, (1 / N, total), mean, (-1, whole), (SB / N**2, several), young,
+                                (2 * beta, there), (2 * beta, back)))
