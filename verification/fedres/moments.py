@@ -10,8 +10,8 @@ from verification.fedres.rounds import OneRound
 
 
 class Affine(OneRound):
-    """Clients of an `ft.Residual` under an affine algorithm. noise: E|noise|^2 of one mini-batch, both blocks, or a `Noise` and a state
-    for `one_round`. x0, theta0: the start, lists of exact numbers."""
+    """Clients of an `ft.Residual` under an affine algorithm. noise: E|noise|^2 of one mini-batch, both blocks, or a `Noise` and
+    a state for `one_round`. x0, theta0: the start, lists of exact numbers."""
 
     @property
     def sigma2(self):
@@ -27,7 +27,8 @@ class Affine(OneRound):
     def joint(self):
         """(H, b): F(z) = z'Hz/2 - b'z + constant."""
         problem = self.stated.problem.joint()
-        p, H, b = (ft.linalg.to_fractions(ft.RATIONAL.array(np.asarray(v, dtype=object))) for v in (problem.weights, problem.H, problem.b))
+        parts = (np.asarray(v, dtype=object) for v in (problem.weights, problem.H, problem.b))
+        p, H, b = (ft.linalg.to_fractions(ft.RATIONAL.array(v)) for v in parts)
         return (p[:, None, None] * H).sum(0), (p[:, None] * b).sum(0)
 
     @property
@@ -82,7 +83,8 @@ class Affine(OneRound):
         """Stationary E F - F* of an unbiased round: tr(H S)/2 with S = T S T' + Q."""
         (T, _, Q), size = self.round_map, len(self.H)
         pairs = [(a, b) for a in range(size) for b in range(a, size)]
-        rows = np.array([[(T[a, c] * T[b, e] + (T[a, e] * T[b, c] if c != e else 0)) for c, e in pairs] for a, b in pairs], dtype=object)
+        rows = np.array([[(T[a, c] * T[b, e] + (T[a, e] * T[b, c] if c != e else 0)) for c, e in pairs] for a, b in pairs],
+                        dtype=object)
         unit = np.array([[ft.fraction(int(p == q)) for q in pairs] for p in pairs], dtype=object)
         found = ft.linalg.solve(unit - rows, np.array([[Q[p]] for p in pairs], dtype=object))[:, 0]
         return sum(self.H[p] * v * (1 if p[0] == p[1] else 2) for p, v in zip(pairs, found, strict=True)) / 2
@@ -93,7 +95,8 @@ def steady(name, problem, K, eta, noise=0, w=None, theta=None, lam=None, kind=ft
     eta = ft.fraction(eta)
     lam = eta / problem.n if lam is None else ft.fraction(lam)
     theta = [[0] * k for k in problem.dims] if theta is None else theta
-    return Affine(name, problem, kind(lr=eta, steps=K, personal_lr=lam), ft.Full(), noise=noise, x0=[0] * problem.d if w is None else w,
+    return Affine(name, problem, kind(lr=eta, steps=K, personal_lr=lam), ft.Full(), noise=noise,
+                  x0=[0] * problem.d if w is None else w,
                   theta0=theta, says=says or f"K={K}, eta={eta}, lambda={lam}", **extra)
 
 
@@ -128,5 +131,7 @@ def listed(name, problem, K, share, w, theta, noise=0, rounds=1, says="", **extr
     """A run at this share of 1/(gamma K), lambda = eta/N."""
     eta = ft.fraction(share) / (root_above(gamma2(problem)) * K)
     theta = theta if isinstance(theta, list) else [[theta]] * problem.n
-    return Listed(name, problem, ft.FedResSgd(lr=eta, steps=K, personal_lr=eta / problem.n), ft.Full(), noise=noise, x0=[w], theta0=theta,
-                  rounds=rounds, says=says or f"w={w}, theta={[str(t[0]) for t in theta[:4]]}, K={K}, eta={eta}, {rounds} rounds", **extra)
+    return Listed(name, problem, ft.FedResSgd(lr=eta, steps=K, personal_lr=eta / problem.n), ft.Full(), noise=noise, x0=[w],
+                  theta0=theta, rounds=rounds,
+                  says=says or f"w={w}, theta={[str(t[0]) for t in theta[:4]]}, K={K}, eta={eta}, {rounds} rounds",
+                  **extra)

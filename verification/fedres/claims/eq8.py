@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 import fltheory as ft
 from verification.fedres import bugs, rounds
 from verification.fedres.formulas import theorem1 as f
-from verification.fedres.one_round import Noise, noise_of, one_round, square
+from verification.fedres.one_round import Noise, one_round, square
 from verification.fedres.proofs import eq8 as proofs
 from verification.fedres.proofs import eq8_numbers as numbers
 from verification.fedres.rounds import Beyond, clients, round_of
@@ -28,7 +28,8 @@ def one(name, problem, K, share, *state, **more):
 
 
 def decrease(i, gain, noise, drift=0):
-    """E F(x') - F(x) + gain |grad F(x)|^2 of the coded round, against the noise term; a term that nothing needs stands on the left."""
+    """E F(x') - F(x) + gain |grad F(x)|^2 of the coded round, against the noise term; a term that nothing needs stands on the
+    left."""
     r = one_round(i)
     grad2 = f.squared_gradient(square(r.shared(r.w, r.theta))[0, 0], i.n * r.own2(r.w, r.theta)[0, 0], i.n)
     left = r.mean(r.F(r.w1, r.theta1)) - r.F(r.w, r.theta)[0, 0] + gain * grad2
@@ -45,7 +46,8 @@ def loud(n, K=1):
 
 def at_share(share):
     """Rounds at this share of the cap 1/(gamma K) that both forms of eq 8 admit."""
-    return [loud(1), loud(5, 2), loud(60), one("many steps", SUM, 60, share, 1, 1), one("many clients", clients([[3, 4]], n=60), 3, share, 1, 1),
+    return [loud(1), loud(5, 2), loud(60), one("many steps", SUM, 60, share, 1, 1),
+            one("many clients", clients([[3, 4]], n=60), 3, share, 1, 1),
             one("two clients, both blocks", PAIR, 2, share, 1, [[2], [-1]], Noise((1,), (Q(1, 2),), skew=2)),
             one("noise of the state", LINE, 3, share, 0, 1, Noise((1,), (1,), where=Beyond(0, Q(1, 3)))),
             one("w alone, short steps", clients([[[1, 0]]]), 8, "1/10", 1, 0),
@@ -55,7 +57,8 @@ def at_share(share):
 def drawn(cap, **fixed):
     """Huber sums with noise in both blocks; many clients have it in w alone, where its sum is all that matters."""
     def build(draw, n=None, share=None, **at):
-        made = rounds.hubers(draw, n, step1=n is None, step2=True, common=False, eta=share and str(Q(share) * Q(cap)), **fixed, **at)
+        made = rounds.hubers(draw, n, step1=n is None, step2=True, common=False, eta=share and str(Q(share) * Q(cap)), **fixed,
+                             **at)
         if made is None:
             return None
         made = made if share else made.but(algorithm=ft.FedResSgd(ft.fraction(made.eta) * Q(cap), made.K, made.lam))
@@ -63,14 +66,15 @@ def drawn(cap, **fixed):
     return build
 
 
-CORNERS = ({"n": rounds.MANY, "K": 1}, {"n": 1, "K": rounds.LONG}, {"n": 1, "K": 1, "share": "1"}, {"n": 2, "K": 2, "share": "1/1000"})
+CORNERS = ({"n": rounds.MANY, "K": 1}, {"n": 1, "K": rounds.LONG}, {"n": 1, "K": 1, "share": "1"},
+           {"n": 2, "K": 2, "share": "1/1000"})
 ENDS = rounds.ENDS | {"step over its cap": (rounds.TINY, 1)}
 
 
 @ft.claim("eq8", on=at_share("1"), needs=PRINTED, rejects=WRONG, ends=ENDS,
           search=ft.Search((ft.Family("Huber with noise", drawn("1"), CORNERS),), tries=60),
-          reading="With its noise, in full expectation over the round. Its proof bounds the drift of Step 1 without the noise that is in it, "
-                  "so this is no proof; nothing that was run needs the term with G (eq8-gfree).")
+          reading="With its noise, in full expectation over the round. Its proof bounds the drift of Step 1 without the noise "
+                  "that is in it, so this is no proof; nothing that was run needs the term with G (eq8-gfree).")
 def eq8(i):
     r"""For $\lambda=\eta/N$, $\eta\le1/(\gamma K)$: $\Delta^{(r+1)}-\Delta^{(r)}\le-\frac{\eta K}4E\|\nabla F(x^r)\|^2
     +\frac{\gamma\eta^2\sigma^2K}N+\frac{\gamma^2\eta^3G^2K^3}{N^2}$."""

@@ -50,10 +50,14 @@ def at_cap(name, problem, K, gamma, *more, **extra):
 WIDE = instances.scalar([4, "1/100000000"], [0, 0], ["1/100000000", 5], [1, 0], [0, 1])
 TURNED = ft.Residual([[[4, 0], [0, 1]], [[2, 1], [1, 2]]], [[[1], [0]], [["1/2", 0], ["1/3", 1]]], [[[1]], [[2, 0], [0, 3]]],
                      [[1, 0], [0, 2]], [[1], [-1, 1]])
-operators = [at_cap("one client at the cap, K=1", alike(1), 1, 5, noise=1), at_cap("three clients at the cap, K=7", alike(3), 7, 5, noise=1),
-             at_cap("condition number 5e8", WIDE, 4, 5, noise=1), steady("unequal dimensions, K=3", instances.unequal(), 3, "1/10", 1),
-             steady("blocks that do not commute", TURNED, 5, "1/100", 2), steady("one client, tiny step", alike(1), 2, "1/10000", 1)]
-states = [at_cap("300 clients, K=3", alike(300), 3, 5, 0, [1], [[-2]] * 300), at_cap("one client, K=300", alike(1), 300, 5, 0, [1], [[2]]),
+operators = [at_cap("one client at the cap, K=1", alike(1), 1, 5, noise=1),
+             at_cap("three clients at the cap, K=7", alike(3), 7, 5, noise=1),
+             at_cap("condition number 5e8", WIDE, 4, 5, noise=1),
+             steady("unequal dimensions, K=3", instances.unequal(), 3, "1/10", 1),
+             steady("blocks that do not commute", TURNED, 5, "1/100", 2),
+             steady("one client, tiny step", alike(1), 2, "1/10000", 1)]
+states = [at_cap("300 clients, K=3", alike(300), 3, 5, 0, [1], [[-2]] * 300),
+          at_cap("one client, K=300", alike(1), 300, 5, 0, [1], [[2]]),
           at_cap("noise alone, K=1", alike(1, (5, 0, 5)), 1, 5, Noise((1,), (2,))),
           at_cap("noise alone, two clients, K=2", alike(2), 2, 5, Noise((1,), (Q(1, 2),), skew=2)),
           at_cap("two coupled clients, noise", alike(2), 2, 5, Noise((1,), (Q(1, 2),), skew=2), [1], [[-2], [3]]),
@@ -68,7 +72,8 @@ def round_decrease(i, depends=False):
         return [decrease(i, gain, noise)]
     (T, _, covariance), H = i.round_map, i.H
     fall = (H - ft.linalg.matmul(ft.linalg.matmul(T.T, H), T)) / 2 - gain * ft.linalg.matmul(H, H)
-    return [ft.equal(int(ft.linalg.is_positive_definite(fall, strict=False)), 1, "(H - T'HT)/2 - eta K/4 H^2 is positive semi-definite"),
+    return [ft.equal(int(ft.linalg.is_positive_definite(fall, strict=False)), 1,
+                     "(H - T'HT)/2 - eta K/4 H^2 is positive semi-definite"),
             ft.at_most((H * covariance).sum() / 2, ft.Terms(noise=noise), "noise of one round")]
 
 
@@ -86,7 +91,8 @@ def drawn(draw, n=None, K=None, share=None, definite=False, noise=1):
     made = steady("drawn", problem, K, 1)
     eta = Q(share or draw(st.sampled_from(rounds.SHARES))) / (made.gamma * K)
     start = [draw(parts)], [[draw(parts)] for _ in range(size)]
-    return steady("drawn", problem, K, eta, 0 if n else noise, *start, coded=bool(n), says=f"rows={rows[:4]}, tiny={tiny}, K={K}, eta={eta}")
+    return steady("drawn", problem, K, eta, 0 if n else noise, *start, coded=bool(n),
+                  says=f"rows={rows[:4]}, tiny={tiny}, K={K}, eta={eta}")
 
 
 MANY, LONG = 300, 300
@@ -115,7 +121,8 @@ def turned(w, theta):
 
 
 @ft.claim("eq8-quad-noise-general", on=[of_state(1), of_state(2), of_state(3), *operators, *states,
-                                        at_cap("common noise of the state", alike(2), 2, 5, Noise((1,), (1,), where=Beyond(0, Q(1, 3))))],
+                                        at_cap("common noise of the state", alike(2), 2, 5,
+                                               Noise((1,), (1,), where=Beyond(0, Q(1, 3))))],
           needs=ROUND, rejects=WRONG, ends=ENDS, search=SEARCH, domain=proofs.QUADRATIC,
           proof=lambda: (proofs.quadratic_round(True), proofs.direction()), meaning=numbers.quadratic,
           reading="Sharp: with A = C = gamma, B = 0 and N = K = 1 both sides are equal.")
@@ -135,18 +142,19 @@ RATE_SEARCH = ft.Search((ft.Family("strongly convex quadratics", definite, FEW),
 
 
 @ft.claim("eq8-quad-rate", on=DEFINITE, needs=[*STEADY, strongly], rejects=WRONG[:1], ends=RATE_ENDS, search=RATE_SEARCH,
-          proof=lambda: (rates.on_quadratics(),), domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
+          proof=rates.on_quadratics, meaning=numbers.runs, domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
 def eq8_quad_rate(i):
     r"""On quadratics FedResSGD contracts in the norm of $\nabla^2F$: $\rho(T)^2\le1-\frac{\beta\eta K}2$, with
     $\|Tz\|^2_{\nabla^2F}\le(1-\frac{\beta\eta K}2)\|z\|^2_{\nabla^2F}$ for every $z$."""
     (T, _, _), H, rate = i.round_map, i.H, f.contraction(i.eta, i.beta, i.K)
     left = rate * H - ft.linalg.matmul(ft.linalg.matmul(T.T, H), T)
-    return (ft.equal(int(ft.linalg.is_positive_definite(left, strict=False)), 1, "(1 - beta eta K/2) H - T'HT is positive semi-definite"),
+    return (ft.equal(int(ft.linalg.is_positive_definite(left, strict=False)), 1,
+                     "(1 - beta eta K/2) H - T'HT is positive semi-definite"),
             ft.at_most(ft.linalg.charpoly_radius(T)[1] ** 2, rate, "squared spectral radius"))
 
 
 @ft.claim("eq8-quad-floor", on=DEFINITE, needs=[*STEADY, strongly],
-          proof=lambda: (rates.on_quadratics(),), domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
+          proof=rates.on_quadratics, meaning=numbers.runs, domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
 def eq8_quad_floor(i):
     r"""On strongly convex quadratics with noise that does not depend on the state, the stationary error obeys
     $EF(x)-F^*\le\frac{\gamma\eta\sigma^2}{\beta N}$."""

@@ -8,7 +8,7 @@ from verification.fedres.claims import eq8_quadratic as quad
 from verification.fedres.claims.eq8 import half_cap, personal
 from verification.fedres.claims.eq8_quadratic import alike, at_cap, same_noise, strongly
 from verification.fedres.formulas import theorem1 as f
-from verification.fedres.moments import Affine, Listed, listed, steady
+from verification.fedres.moments import Affine, listed, steady
 from verification.fedres.one_round import Noise
 from verification.fedres.proofs import eq8 as one
 from verification.fedres.proofs import eq8_numbers as numbers
@@ -63,13 +63,15 @@ def drawn_quadratic(draw, rounds=None, **at):
     if made is None:
         return None
     eta = made.eta / 2
-    return made.but(algorithm=ft.FedResSgd(lr=eta, steps=made.K, personal_lr=eta / made.n), rounds=rounds or draw(st.sampled_from([1, 2, 5])))
+    return made.but(algorithm=ft.FedResSgd(lr=eta, steps=made.K, personal_lr=eta / made.n),
+                    rounds=rounds or draw(st.sampled_from([1, 2, 5])))
 
 
 def drawn_huber(draw, n=None, K=None, share=None, cap=Q(1, 2)):
     """Huber sums around 0 with noise in one round; many alike clients have it in w alone."""
     parts, K = st.sampled_from([-1, 0, 1, 2]), K or draw(st.integers(1, 3))
-    rows = [[[draw(parts), draw(parts)] for _ in range(draw(st.integers(1, 2)))] for _ in range(1 if n else draw(st.integers(1, 2)))] * (n or 1)
+    several, size = st.integers(1, 2), 1 if n else draw(st.integers(1, 2))
+    rows = [[[draw(parts), draw(parts)] for _ in range(draw(several))] for _ in range(size)] * (n or 1)
     if not any(v for own in rows for r in own for v in r):
         return None
     halves, loud = st.integers(-6, 6), K * len(rows) <= 3
@@ -80,7 +82,8 @@ def drawn_huber(draw, n=None, K=None, share=None, cap=Q(1, 2)):
                   [[Q(draw(halves), 2)]] * (n or len(rows)), noise, says=f"rows={rows[:4]}, K={K}, share={share}, noise={noise}")
 
 
-HUBERS = ft.Family("Huber with noise", drawn_huber, ({"n": rounds.MANY, "K": 1}, {"n": 1, "K": rounds.LONG}, {"n": 1, "K": 1, "share": "1"},
+HUBERS = ft.Family("Huber with noise", drawn_huber, ({"n": rounds.MANY, "K": 1}, {"n": 1, "K": rounds.LONG},
+                                                     {"n": 1, "K": 1, "share": "1"},
                                                      {"n": 1, "K": 1, "share": "1/1000"}))
 QUADRATICS = ft.Family("strongly convex quadratics", drawn_quadratic, ({"rounds": 30, "K": 1}, {"rounds": 1, "share": "1"}))
 ENDS = {"clients": (1, rounds.MANY), "local steps": (1, rounds.LONG), "rounds": (1, 30), "step over its cap": (Q(1, 1000), 1)}
@@ -111,12 +114,11 @@ def drawn_printed(draw, **at):
 
 @ft.claim("thm1-stationarity", on=hubers, needs=PRINTED, rejects=WRONG[:1], ends=ENDS,
           search=ft.Search((ft.Family("Huber with noise", drawn_printed, HUBERS.corners),), tries=40),
-          reading="The display above the first use of Lemma 3, eq 8 summed over R rounds; it has no proof where there is noise, as eq 8. "
-                  "The term with G stands on the left side of the test: nothing that was run needs it (gfree-stationarity).")
+          reading="The display above the first use of Lemma 3, eq 8 summed over R rounds; it has no proof where there is noise, "
+                  "as eq 8. The term with G stands on the left side of the test: nothing that was run needs it.")
 def thm1_stationarity(i):
-    r"""For $\lambda=\eta/N$, $\eta\le1/(\gamma K)$: $rac1R\sum_rE\|
-abla F(x^r)\|^2\lerac{4\Delta^{(1)}}{\eta KR}
-    +rac{4\gamma\eta\sigma^2}N+rac{4\gamma^2\eta^2G^2K^2}{N^2}$."""
+    r"""For $\lambda=\eta/N$, $\eta\le1/(\gamma K)$: $\frac1R\sum_rE\|\nabla F(x^r)\|^2\le\frac{4\Delta^{(1)}}{\eta KR}
+    +\frac{4\gamma\eta\sigma^2}N+\frac{4\gamma^2\eta^2G^2K^2}{N^2}$."""
     left, gap = average(i)
     terms = f.stationarity(i.gamma, i.eta, i.sigma2, i.G2, gap, i.n, i.K, i.rounds)
     return ft.at_most(left - terms.pop("drift"), ft.Terms(**terms))
@@ -142,9 +144,9 @@ CONVEX = [convex, *FREE]
           domain=one.SMOOTH.replace("convex or not", "convex") + "; D may be any bound of the distance, every R",
           reading="D^2 is the largest E|x^r - x*|^2, which is at most the square of the printed D wherever that one is finite.")
 def gfree_convex(i):
-    r"""For $\lambda=\eta/N$, $\eta\le1/(2\gamma K)$, convex losses, without Assumption 2: $\Delta^{(R+1)}\lerac{5D^2}{\eta KR}
-    +D\sqrt{rac{15\gamma\eta\sigma^2}{2N}}$; with the best such $\eta$:
-    $\Delta^{(R+1)}\le3\Big(rac{75D^4\gamma\sigma^2}{8NKR}\Big)^{1/3}+rac{10\gamma D^2}R$."""
+    r"""For $\lambda=\eta/N$, $\eta\le1/(2\gamma K)$, convex losses, without Assumption 2: $\Delta^{(R+1)}\le\frac{5D^2}{\eta KR}
+    +D\sqrt{\frac{15\gamma\eta\sigma^2}{2N}}$; with the best such $\eta$:
+    $\Delta^{(R+1)}\le3\Big(\frac{75D^4\gamma\sigma^2}{8NKR}\Big)^{1/3}+\frac{10\gamma D^2}R$."""
     D2, gap = distance2(i), path(i)[-1][0]
     noise = below_root(f.free_convex_noise2(i.gamma, i.eta, i.sigma2, 1, i.n) * D2)
     return ft.at_most(gap, ft.Terms(start=f.free_convex(i.eta, 1, i.K, i.rounds, 0)["start"] * D2, noise=noise))
@@ -160,8 +162,8 @@ SC_ENDS = {"local steps": (1, 40), "rounds": (1, 45), "step over its cap": (Q(1,
           proof=lambda: proofs.strongly_convex(),
           domain=one.SMOOTH.replace("smooth losses, convex or not", "smooth losses whose F is strongly convex") + "; every R")
 def gfree_sc(i):
-    r"""For $\lambda=\eta/N$, $\eta\le1/(2\gamma K)$, $F$ $eta$-strongly convex, without Assumption 2:
-    $\Delta^{(R+1)}\leig(1-rac{2eta\eta K}5ig)^R\Delta^{(1)}+rac{15\gamma\eta\sigma^2}{4eta N}$."""
+    r"""For $\lambda=\eta/N$, $\eta\le1/(2\gamma K)$, $F$ $\beta$-strongly convex, without Assumption 2:
+    $\Delta^{(R+1)}\le\big(1-\frac{2\beta\eta K}5\big)^R\Delta^{(1)}+\frac{15\gamma\eta\sigma^2}{4\beta N}$."""
     rate, run = f.contraction(i.eta, i.beta, i.K, f.DECREASE), path(i)
     floor = f.free_floor(i.gamma, i.eta, i.sigma2, i.beta, i.n)
     return ft.at_most(run[-1][0], ft.Terms(start=rate**i.rounds * run[0][0], floor=floor))
@@ -170,14 +172,16 @@ def gfree_sc(i):
 QUADRATIC = [quad.convex, rounds.variance, rounds.server_cap, personal, rounds.independent, same_noise]
 
 
-@ft.claim("thm1-sc-recursion", on=[*definite, at_cap("three clients at the cap", alike(3), 7, 5, "1/10", [1], [[1], [-1], [0]], rounds=12)],
+@ft.claim("thm1-sc-recursion", on=[*definite, at_cap("three clients at the cap", alike(3), 7, 5, "1/10", [1], [[1], [-1], [0]],
+                                                     rounds=12)],
           needs=[strongly, *QUADRATIC], rejects=WRONG[1:], ends=SC_ENDS, search=SC_SEARCH, proof=lambda: proofs.recursion(),
           domain="every sequence with the recursion, every R; the recursion itself is held on quadratics, where G is not needed",
           reading="Lemma 4 with the recursion as its hypothesis: what follows from it, not that it holds.")
 def thm1_sc_recursion(i):
-    r"""From $\Delta^{(r+1)}\le\Delta^{(r)}-rac{\etaeta K}2\Delta^{(r)}+rac{\gamma\eta^2\sigma^2K}N+rac{\gamma^2\eta^3G^2K^3}{N^2}$
-    for every r: $\Delta^{(R+1)}\leig(1-rac{\etaeta K}2ig)^R\Delta^{(1)}+rac{2\gamma\eta\sigma^2}{eta N}
-    +rac{2\gamma^2\eta^2G^2K^2}{eta N^2}$; on quadratics with $G=0$."""
+    r"""From $\Delta^{(r+1)}\le\Delta^{(r)}
+    -\frac{\eta\beta K}2\Delta^{(r)}+\frac{\gamma\eta^2\sigma^2K}N+\frac{\gamma^2\eta^3G^2K^3}{N^2}$
+    for every r: $\Delta^{(R+1)}\le\big(1-\frac{\eta\beta K}2\big)^R\Delta^{(1)}+\frac{2\gamma\eta\sigma^2}{\beta N}
+    +\frac{2\gamma^2\eta^2G^2K^2}{\beta N^2}$; on quadratics with $G=0$."""
     rate, run = f.contraction(i.eta, i.beta, i.K), path(i)
     floor = f.sc_floor(i.gamma, i.eta, i.sigma2, 0, i.beta, i.n, i.K)["noise"]
     return ft.at_most(run[-1][0], ft.Terms(start=rate**i.rounds * run[0][0], floor=floor))

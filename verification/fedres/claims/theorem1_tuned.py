@@ -34,30 +34,33 @@ half_root = wrong("half_root", "The minimum is taken where a/eta = b sqrt(eta)."
 @ft.claim("thm1-tuning", on=symbolic(f.tuned, "x y"), rejects=[half_root], covers={"n": "none", "d": "none", "tau": "none"},
           domain="all a, b > 0 as x^3 eta and 2 y^3/sqrt(eta), so that a/eta + b sqrt(eta) = x^3 + 2 y^3: every pair has this form")
 def thm1_tuning(i):
-    r"""$\min_{\eta>0}ig(rac a\eta+b\sqrt\etaig)=3ig(rac{ab^2}4ig)^{1/3}=(2^{-2/3}+2^{1/3})\,a^{1/3}b^{2/3}$, and
+    r"""$\min_{\eta>0}\big(\frac a\eta+b\sqrt\eta\big)=3\big(\frac{ab^2}4\big)^{1/3}=(2^{-2/3}+2^{1/3})\,a^{1/3}b^{2/3}$, and
     $2^{-2/3}+2^{1/3}=1.88988\ldots$"""
     x, y = i.s.x, i.s.y
     cube, factor = i.formula(x**3, 2 * y**3)                 # at eta = 1; other steps scale a and b
     least = factor * x * y**2
-    return (ft.equal(cube, (x * y**2) ** 3, "m = x y^2"), ft.equal(x**3 + 2 * y**3 - least, (x - y) ** 2 * (x + 2 * y), "never below"),
+    return (ft.equal(cube, (x * y**2) ** 3, "m = x y^2"),
+            ft.equal(x**3 + 2 * y**3 - least, (x - y) ** 2 * (x + 2 * y), "never below"),
             ft.equal(i.formula(x**3, 2 * x**3)[1] * x**3, x**3 + 2 * x**3, "attained at x = y"),
             ft.at_most(ft.Bounds(Q(188988, 100000) ** 3, Q(188988, 100000) ** 3), Q(27, 4), "1.88988 from below"),
             ft.at_most(Q(27, 4), Q(188989, 100000) ** 3, "and from above"))
 
 
-squared_distance = wrong("squared_distance", "D^2 in place of D^3, as printed.", f.middle2, lambda g, G, D, N, R, power: f.middle2(g, G, D, N, R, 2))
+squared_distance = wrong("squared_distance", "D^2 in place of D^3, as printed.", f.middle2,
+                         lambda g, G, D, N, R, power: f.middle2(g, G, D, N, R, 2))
 
 
 @ft.claim("thm1-convex-gterm-corrected", on=symbolic(f.middle2, "gamma eta G D N K R"), rejects=[squared_distance],
           covers=ALL, domain="all positive constants, as an identity: 4 a b and the square of a - b add up",
           reading="The two terms of the proof's own expression that remain at sigma = 0, D^2/(eta R K) and D gamma eta G K/N.")
 def thm1_convex_gterm_corrected(i):
-    r"""$\min_\eta\Big(rac{D^2}{\eta RK}+rac{D\gamma\eta GK}N\Big)=2\sqrt{rac{D^3\gamma G}{NR}}$: the middle term of Theorem 1 has
-    $D^3$."""
+    r"""$\min_\eta\Big(\frac{D^2}{\eta RK}+\frac{D\gamma\eta GK}N\Big)=2\sqrt{\frac{D^3\gamma G}{NR}}$: the middle term of
+    Theorem 1 has $D^3$."""
     s = i.s
     start, drift = s.D**2 / (s.eta * s.R * s.K), s.D * s.gamma * s.eta * s.G * s.K / s.N
     least2 = 4 * i.formula(s.gamma, s.G, s.D, s.N, s.R, 3)
-    return (ft.equal((start + drift) ** 2 - least2, (start - drift) ** 2, "never below 2 sqrt(D^3 gamma G/(NR)), attained where both agree"),)
+    return (ft.equal((start + drift) ** 2 - least2, (start - drift) ** 2,
+                     "never below 2 sqrt(D^3 gamma G/(NR)), attained where both agree"),)
 
 
 def _middle_term():
@@ -83,18 +86,20 @@ noise_forgotten = wrong("noise_not_averaged", "The variance is not divided by th
 
 @ft.claim("thm1-convex", on=symbolic(f.free_tuned, "gamma sigma2 D N K R"), rejects=[noise_forgotten], covers=ALL,
           proof=lambda: (proofs.convex(), proofs.convex_loud(), proofs.tuned_inside(), proofs.tuned_at_the_cap()),
-          domain="every number of clients, local steps, rounds and dimensions; all convex smooth losses and noise independent across "
-                 "clients: the constants of gfree-convex at the best step, without the term that has G",
-          reading="The O with constants, read with all its terms; D bounds the root of E|x^r - x*|^2 over the rounds. The middle term is not "
-                  "needed, so that its misprint (err-6) does no harm.")
+          domain="every number of clients, local steps, rounds and dimensions; all convex smooth losses and noise independent "
+                 "across clients: the constants of gfree-convex at the best step, without the term that has G",
+          reading="The O with constants, read with all its terms; D bounds the root of E|x^r - x*|^2 over the rounds. The middle "
+                  "term is not needed, so that its misprint (err-6) does no harm.")
 def thm1_convex(i):
-    r"""With the best $\eta\le1/(2\gamma K)$, $\lambda=\eta/N$: $\Delta^{(R+1)}\le6.33\Big(rac{D^4\gamma\sigma^2}{NKR}\Big)^{1/3}
-    +10\,rac{D^2\gamma}R$, hence Theorem 1's $O\Big(ig(rac{D^4\gamma\sigma^2}{NKR}ig)^{1/3}+\sqrt{rac{D^2\gamma G}{NR}}
-    +rac{D^2\gamma}R\Big)$."""
+    r"""With the best $\eta\le1/(2\gamma K)$, $\lambda=\eta/N$: $\Delta^{(R+1)}\le6.33\Big(\frac{D^4\gamma\sigma^2}{NKR}\Big)^{1/3}
+    +10\,\frac{D^2\gamma}R$, hence Theorem 1's $O\Big(\big(\frac{D^4\gamma\sigma^2}{NKR}\big)^{1/3}+\sqrt{\frac{D^2\gamma G}{NR}}
+    +\frac{D^2\gamma}R\Big)$."""
     s = i.s
     cube, cap = i.formula(s.gamma, s.sigma2, s.D, s.N, s.K, s.R)
-    return (ft.equal(cube, Q(75, 8) * f.leading3(s.gamma, s.sigma2, s.D, s.N, s.K, s.R), "m^3 is 75/8 of the printed leading term's cube"),
-            ft.equal(cap, s.D**2 * s.gamma / s.R, "the last term"), ft.at_most(27 * Q(75, 8), Q(633, 100) ** 3, "3 (75/8)^(1/3) <= 6.33"))
+    return (ft.equal(cube, Q(75, 8) * f.leading3(s.gamma, s.sigma2, s.D, s.N, s.K, s.R),
+                     "m^3 is 75/8 of the printed leading term's cube"),
+            ft.equal(cap, s.D**2 * s.gamma / s.R, "the last term"),
+            ft.at_most(27 * Q(75, 8), Q(633, 100) ** 3, "3 (75/8)^(1/3) <= 6.33"))
 
 
 # ---- the strongly convex half -----------------------------------------------------------------------------------------
@@ -109,24 +114,27 @@ def no_room():
     (fact,) = proof.conclusions
     beta, G2 = proof("beta G2")
     return (ft.equal(int(holds), 1, "beta^2 |x - x*|^2 <= G^2 for every x"),
-            ft.equal(fact.expression.substitute(e_e=(G2 + 1) / beta**2), G2 - (G2 + 1), "at |x - x*|^2 = (G^2 + 1)/beta^2: -1 >= 0"))
+            ft.equal(fact.expression.substitute(e_e=(G2 + 1) / beta**2), G2 - (G2 + 1),
+                     "at |x - x*|^2 = (G^2 + 1)/beta^2: -1 >= 0"))
 
 
 @ft.claim("thm1-sc", on=[at_cap("strongly convex quadratic", alike(2), 2, 5, "1/10", [1], [[1], [2]], rounds=5),
                          listed("Huber sums", clients([[[1, 0], [0, 1]]]), 1, "1/2", 1, 1, Noise((1,), slots=(1,)))],
           needs=[strongly, convex, bounded, personal], vacuous=no_room, powerless="no instance meets the hypotheses",
           instead="gfree-sc",
-          reading="Taken literally, with Assumption 2 everywhere. With a bound of the gradients along the run the recursion of the proof remains "
-                  "(thm1-sc-recursion); without any bound of gradients there is gfree-sc.")
+          reading="Taken literally, with Assumption 2 everywhere. With a bound of the gradients along the run the recursion of "
+                  "the proof remains (thm1-sc-recursion); without any bound of gradients there is gfree-sc.")
 def thm1_sc(i):
-    r"""If F is $\beta$-strongly convex besides Assumptions 1 to 3: $\Delta^{(R+1)}=\tilde O\big(\frac{\gamma\sigma^2}{\beta^2NKR}\big)$."""
+    r"""If F is $\beta$-strongly convex besides Assumptions 1 to 3:
+    $\Delta^{(R+1)}=\tilde O\big(\frac{\gamma\sigma^2}{\beta^2NKR}\big)$."""
     bound = f.strongly_convex(i.gamma, i.beta, i.sigma2, i.n, i.K, i.rounds)
     return ft.at_most(list(i.along(i.rounds))[-1][0], bound)
 
 
 ft.finding("err-9", kind="remark", breaks="thm1-sc", check=no_room,
            reading="Assumption 2 bounds the gradient on the whole space, as it is written.",
-           survives="The recursion with a bound of the gradients along the run (thm1-sc-recursion), and the rate without any (gfree-sc).")
+           survives="The recursion with a bound of the gradients along the run (thm1-sc-recursion), and the rate without any "
+                    "(gfree-sc).")
 
 
 def tuned_step(factor):
@@ -136,7 +144,8 @@ def tuned_step(factor):
 halved_log = wrong("halved_logarithm", "The step has 2 log R in place of 4 log R.", f.sc_step, tuned_step(2))
 
 
-@ft.claim("thm1-sc-window", on=symbolic(f.sc_step, "beta N K R l e"), rejects=[halved_log], covers=ALL, proof=lambda: proofs.window(),
+@ft.claim("thm1-sc-window", on=symbolic(f.sc_step, "beta N K R l e"), rejects=[halved_log], covers=ALL,
+          proof=lambda: proofs.window(),
           domain="all positive constants with beta <= gamma/N, every R > 1; l = log R, gamma = N beta + e",
           reading="The step that makes (1 - eta beta K/2)^R at most R^-2; the paper says only that the best eta is chosen.")
 def thm1_sc_window(i):
@@ -156,13 +165,14 @@ one_beta = wrong("one_beta", "beta in place of beta^2.", f.strongly_convex, lamb
           proof=lambda: proofs.no_speedup(), domain="all positive constants with beta <= gamma/N; gamma = N beta + e",
           reading="About the bound as a function of N at fixed gamma, sigma, K and R; what the method does is nospeedup-exact.")
 def thm1_sc_no_speedup(i):
-    r"""Since $\beta\le\gamma/N$, the strongly convex bound obeys $\frac{\gamma\sigma^2}{\beta^2NKR}\ge\frac{N\sigma^2}{\gamma KR}$: it
-    grows at least linearly in N."""
+    r"""Since $\beta\le\gamma/N$, the strongly convex bound obeys
+    $\frac{\gamma\sigma^2}{\beta^2NKR}\ge\frac{N\sigma^2}{\gamma KR}$: it grows at least linearly in N."""
     s = i.s
     gamma = s.N * s.beta + s.e
     bound = i.formula(gamma, s.beta, s.sigma2, s.N, s.K, s.R)
     return (ft.nonnegative(bound - s.N * s.sigma2 / (gamma * s.K * s.R), "bound - N sigma^2/(gamma K R)"),
-            ft.equal(i.formula(s.N * s.beta, s.beta, s.sigma2, s.N, s.K, s.R), s.sigma2 / (s.beta * s.K * s.R), "no N at beta = gamma/N"))
+            ft.equal(i.formula(s.N * s.beta, s.beta, s.sigma2, s.N, s.K, s.R), s.sigma2 / (s.beta * s.K * s.R),
+                     "no N at beta = gamma/N"))
 
 
 def _cancelled():

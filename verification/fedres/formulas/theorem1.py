@@ -28,7 +28,8 @@ def eq8_gain(eta, K):
 
 
 def quadratic_noise(gamma, eta, sigma2, N, K, depends=False):
-    """The noise of one round on quadratics. depends: the noise may depend on the state, so that both blocks can be at their worst."""
+    """The noise of one round on quadratics. depends: the noise may depend on the state, so that both blocks can be at their
+    worst."""
     half = gamma * eta**2 * sigma2 * K / (2 * N)
     return half + half / N if depends else half
 
@@ -44,7 +45,8 @@ def free_noise(gamma, eta, sigma2, N, K):
 # ---- R rounds ------------------------------------------------------------------------------------------------
 def stationarity(gamma, eta, sigma2, G2, gap, N, K, R):
     """The bound on the average of E|grad F|^2, proof of Theorem 1."""
-    return {"start": 4 * gap / (eta * K * R), "noise": 4 * gamma * eta * sigma2 / N, "drift": 4 * gamma**2 * eta**2 * G2 * K**2 / N**2}
+    return {"start": 4 * gap / (eta * K * R), "noise": 4 * gamma * eta * sigma2 / N,
+            "drift": 4 * gamma**2 * eta**2 * G2 * K**2 / N**2}
 
 
 def free_stationarity(gamma, eta, sigma2, gap, N, K, R):

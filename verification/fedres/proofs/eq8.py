@@ -1,15 +1,15 @@
 """Pencil proofs of one round of FedResSGD: eq 8 without its gradient bound, for any smooth losses and sharper on quadratics.
 
-lambda = eta/N throughout. Symbols: Step 1 of one client starts at theta_0 and visits theta_k with g = grad_theta L_i(w, theta_k) and
-noise e; F0, Fk, Fk1, F1 are the values of L_i(w, .) at its start, after k and k + 1 steps and at its end; S sums E|g|^2 over the K
-steps, Q over the first k. d = |theta_k - theta_0|^2. Of a round: P = grad_w F at the start, q = grad_w F(w, theta') after Step 1,
+lambda = eta/N throughout. Symbols: Step 1 of one client starts at theta_0 and visits theta_k with g = grad_theta L_i(w, theta_k)
+and noise e; F0, Fk, Fk1, F1 are the values of L_i(w, .) at its start, after k and k + 1 steps and at its end; S sums E|g|^2 over the
+K steps, Q over the first k. d = |theta_k - theta_0|^2. Of a round: P = grad_w F at the start, q = grad_w F(w, theta') after Step 1,
 r = q - P, z the noise of the mean large batch.
 """
 import fltheory as ft
 from verification.fedres.formulas import theorem1 as f
 
-SMOOTH = ("every number of clients, local steps and dimensions, also unequal ones; smooth losses, convex or not; noise with mean 0 given "
-          "the past and variance at most sigma^2, which may depend on the state, independent across clients")
+SMOOTH = ("every number of clients, local steps and dimensions, also unequal ones; smooth losses, convex or not; noise with mean "
+          "0 given the past and variance at most sigma^2, which may depend on the state, independent across clients")
 QUADRATIC = SMOOTH.replace("smooth losses, convex or not", "convex quadratics")
 STEADY = QUADRATIC.replace("which may depend on the state, ", "which does not depend on the state, ")
 
@@ -37,8 +37,8 @@ def displacement():
 def personal_steps():
     """Step 1 of one client: its descent by S, |theta' - theta|^2 by S, and K |g_0|^2 by S; t = gamma lambda K <= 1/2."""
     p = ft.Proof("gamma eta N K", "k sigma2 S Sk Eg Ee Ed EdK SD SDk Gk dk g2 GK", "F0 Fk Fk1 EFk EFk1 F1 Ege", "g e g0 c")
-    gamma, eta, N, K, k, sigma2, S, Sk, EdK, SD, SDk = p("gamma eta N K k sigma2 S Sk EdK SD SDk")
-    g, e, g0, c, lam = *p("g e g0 c"), eta / N
+    gamma, eta, N, K, k, sigma2, S, Sk, EdK, SDk = p("gamma eta N K k sigma2 S Sk EdK SDk")
+    (g, e, g0, c), lam = p("g e g0 c"), eta / N
     t = gamma * lam * K
     smooth = p.standard("one step", p("Fk") - lam * g.dot(g + e) + gamma / 2 * lam**2 * (g + e).square - p("Fk1"), "descent lemma",
                         "theta_{k+1} = theta_k - lambda (g + e)")
@@ -52,7 +52,8 @@ def personal_steps():
                      "Sk sums E|g|^2 over the first k steps")
     then = p.follows("after k + 1 steps", p("F0") - p("EFk1") - gain * (Sk + p("Eg")) + (k + 1) * gamma * lam**2 / 2 * sigma2,
                      held, step)
-    descent = p.induct("descent of Step 1", held, then, {"k": 0, "EFk": "F0", "Sk": 0}, {"k": k + 1, "EFk": "EFk1", "Sk": Sk + p("Eg")},
+    descent = p.induct("descent of Step 1", held, then, {"k": 0, "EFk": "F0", "Sk": 0},
+                       {"k": k + 1, "EFk": "EFk1", "Sk": Sk + p("Eg")},
                        {"k": K, "EFk": "F1", "Sk": "S"})
     near = p.lemma("displacement", displacement())
     far = p.lemma("displacement of Step 1", displacement(), k=K, Ed=EdK)
@@ -67,7 +68,8 @@ def personal_steps():
     back = p.follows("gradient at the start", 2 * p("Gk") + 2 * gamma**2 * p("dk") - g0.square, (2, there), young, (2, lipschitz))
     back = p.expect("gradient at the start in the mean", back, {"Gk": "g2", "dk": "Ed"}, fixed="g0_g0")
     summed = p.total("gradient at the start, K times", back, {"g2": "S", "Ed": "SD"}, K, "g0_g0", over="local steps")
-    start = p.follows("start against the run", (2 + 2 * t**2) * S + 2 * t**2 * sigma2 - K * g0.square, summed, (2 * gamma**2, drift))
+    start = p.follows("start against the run", (2 + 2 * t**2) * S + 2 * t**2 * sigma2 - K * g0.square, summed,
+                      (2 * gamma**2, drift))
     return p.conclude(descent, far, start)
 
 
@@ -82,7 +84,8 @@ def server_step(p, x, variance="sigma2"):
     unbiased = p.given("unbiased large batches", p("Eqz"), "E<q, z> = 0: z has mean 0 given theta'", equality=True)
     one = p.given("variance of a large batch", sigma2 / K - p("ez"), "ez = E|z_i|^2 of the mean of K mini-batches: Assumption 3")
     summed = p.total("variances of the large batches", one, {"ez": "Sz"}, N, variance)
-    cross = p.standard("noise of the round", p("Sz") / N**2 - p("Ez"), "variance of a sum", "z = (1/N) sum_i z_i, independent clients")
+    cross = p.standard("noise of the round", p("Sz") / N**2 - p("Ez"), "variance of a sum",
+                       "z = (1/N) sum_i z_i, independent clients")
     return p.follows("eq 6", p("EH") - p("EH1") - s * (1 - x / 2) * p("Eq") + gamma * s**2 / (2 * N * K) * sigma2, mean,
                      (s - gamma * s**2, unbiased), (gamma / 2 * s**2, cross), (gamma / 2 * s**2 / N**2, summed))
 
@@ -106,16 +109,19 @@ def after_step1(p):
 
 def one_round():
     """E F(x') <= F(x) - eta K/5 |grad F(x)|^2 + 3/2 gamma eta^2 sigma^2 K/N for eta <= 1/(2 gamma K)."""
-    p = ft.Proof("gamma eta N K", "sigma2 S EdK SS SE SG Eq Ez ez Sz Er q2 sc SC di ci Ec GG", "F0 F1 NF NH F EH H H1 EH1 Eqz", "P q r z g0")
+    p = ft.Proof("gamma eta N K", "sigma2 S EdK SS SE SG Eq Ez ez Sz Er q2 sc SC di ci Ec GG", "F0 F1 NF NH F EH H H1 EH1 Eqz",
+                 "P q r z g0")
     gamma, eta, N, K, sigma2, SS, Eq, P = p("gamma eta N K sigma2 SS Eq P")
     lam, x, part = eta / N, gamma * eta * K, ft.fraction
     cap = p.given("step", 1 - 2 * x, "eta <= 1/(2 gamma K)")
     several, steps = p.given("clients", N - 1), p.given("local steps", K - 1)
     own = personal_steps()
     named = {"F0": "NF", "F1": "NH", "S": "SS", "EdK": "SE", "g0_g0": "SG"}
-    descent, far, start = (p.total(f"Step 1 of all clients: {what}", p.lemma(f"Step 1: {what}", own, k), {v: named[v] for v in use.split()},
+    descent, far, start = (p.total(f"Step 1 of all clients: {what}", p.lemma(f"Step 1: {what}", own, k),
+                                   {v: named[v] for v in use.split()},
                                    N, "sigma2")
-                           for k, (what, use) in enumerate({"descent": "F0 F1 S", "displacement": "S EdK", "gradient": "S g0_g0"}.items()))
+                           for k, (what, use) in enumerate({"descent": "F0 F1 S", "displacement": "S EdK",
+                                                            "gradient": "S g0_g0"}.items()))
     before = p.define("value before", p("NF") - N * p("F"), "F = (1/N) sum_i L_i(w, theta_i)")
     after = p.define("value after Step 1", p("NH") - N * p("EH"))
     server = server_step(p, x)
@@ -129,13 +135,15 @@ def one_round():
     bound = p("F") - f.free_gain(eta, K) * p("GG") + f.free_noise(gamma, eta, sigma2, N, K)
     return p.conclude(p.follows(
         "eq 8 without G", bound - p("EH1"), (1 / N, descent), (-1 / N, before), (1 / N, after), server, (eta * K / 4 * Eq, cap),
-        (-eta * K / 5, gradient), (eta * K / 5, apart), (3 * eta * K / 11, change), (3 * eta * K * gamma**2 / (11 * N), far), (lam / (5 * N), start),
+        (-eta * K / 5, gradient), (eta * K / 5, apart), (3 * eta * K / 11, change), (3 * eta * K * gamma**2 / (11 * N), far),
+        (lam / (5 * N), start),
         (lam / N * SS, room), (gamma * eta**2 * K * sigma2 / N, noise)))
 
 
 # ---- quadratics ------------------------------------------------------------------------------------------------
 def steps_taken():
-    """S <= m for S_0 = 0, S_{k+1} = 1 + (1 - x) S_k, 0 <= x <= 1: m steps move theta by -lambda S g along a direction, x = lambda c."""
+    """S <= m for S_0 = 0, S_{k+1} = 1 + (1 - x) S_k, 0 <= x <= 1: m steps move theta by -lambda S g along a direction, x =
+    lambda c."""
     p = ft.Proof("", "k x m S Sk")
     k, x, Sk = p("k x Sk")
     unit = p.given("lambda c below 1", 1 - x)
@@ -218,7 +226,8 @@ def personal_quadratic(p):
 
 def quadratic_round(depends=False):
     """E F(x') <= F(x) - eta K/4 |grad F(x)|^2 + gamma eta^2 sigma^2 K/(2N) for eta <= 1/(gamma K), times 1 + 1/N where the noise
-    depends on the state; st, sw bound the variances of the blocks. P = m + b: b = (1/N) sum_i B_i v_i, theta_i' = theta_i - v_i + noise."""
+    depends on the state; st, sw bound the variances of the blocks. P = m + b: b = (1/N) sum_i B_i v_i, theta_i' = theta_i - v_i
+    + noise."""
     p = ft.Proof("gamma eta N K", "c E v2 cv2 DE DV DC DG e2 EV bb NB NG Eq Ez ez Sz q2 st sw sigma2 Ey GG",
                  "Edrop Drop ND F EH H H1 EH1 Eqz Emy", "g m b y q z")
     gamma, eta, N, K, sigma2, st, sw, Eq, (m, b, y) = *p("gamma eta N K sigma2 st sw Eq"), p("m b y")
@@ -235,7 +244,7 @@ def quadratic_round(depends=False):
     jensen = p.standard("mean move", p("NB") / N - b.square, "Jensen", "NB = sum_i |B_i v_i|^2")
     server = server_step(p, u, "sw")
     if depends:
-        blocks = [p.given(f"variance of {block}", sigma2 - p(name), "Assumption 3") for block, name in (("theta", "st"), ("w", "sw"))]
+        blocks = [p.given(f"variance bounded by {name}", sigma2 - p(name), "Assumption 3") for name in ("st", "sw")]
         noise = [(gamma * eta**2 * K / (2 * N**2), blocks[0]), (gamma * eta**2 * K / (2 * N), blocks[1])]
     else:
         both = p.given("variance of both blocks", sigma2 - st - sw, "Assumption 3, the same noise at every state")
@@ -243,5 +252,6 @@ def quadratic_round(depends=False):
     gradient = p.define("gradient of F", p("GG") - f.squared_gradient(P.square, p("NG"), N), "GG = |grad F(x)|^2")
     bound, s = p("F") - f.eq8_gain(eta, K) * p("GG") + f.quadratic_noise(gamma, eta, sigma2, N, K, depends), eta * K
     return p.conclude(p.follows(
-        "eq 8 on quadratics", bound - p("EH1"), (1 / N, total), (-1 / N, value), server, (-s / 4, gradient), (s / 2 * Eq, cap), (s / 2, mean),
+        "eq 8 on quadratics", bound - p("EH1"), (1 / N, total), (-1 / N, value), server, (-s / 4, gradient), (s / 2 * Eq, cap),
+        (s / 2, mean),
         (s, zero), (s / 4, young), (s / 2, jensen), *noise))

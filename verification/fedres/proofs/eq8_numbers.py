@@ -6,7 +6,6 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-
 from verification.fedres.one_round import noise_of, one_round, square
 
 FEW = 3     # clients and outcomes of a step that are looked at
@@ -112,8 +111,10 @@ def smooth(i):
             known = one | {
                 "k": Q(k), "Q": sum(grown[s][j] for s in range(k)), "Q1": sum((square(run.g[s][path, j]) for s in range(k)), Q(0)),
                 "d": moved[k][path, j], "Ed": run.mean(moved[k])[j], "Eu": run.mean(square(u)), "Ev": run.mean(square(v)),
-                "Es": sum(noises, Q(0)), "es": run.mean(square(e)), "Sk": sum((grown[s][j] for s in range(k)), Q(0)), "Eg": grown[k][j],
-                "Ee": run.mean(square(e)), "Ege": run.mean((g * e).sum(-1)), "SDk": sum((run.mean(moved[s])[j] for s in range(k)), Q(0)),
+                "Es": sum(noises, Q(0)), "es": run.mean(square(e)), "Sk": sum((grown[s][j] for s in range(k)), Q(0)),
+                "Eg": grown[k][j],
+                "Ee": run.mean(square(e)), "Ege": run.mean((g * e).sum(-1)),
+                "SDk": sum((run.mean(moved[s])[j] for s in range(k)), Q(0)),
                 "Gk": square(g[path]), "g2": grown[k][j], "dk": moved[k][path, j], "EFk": run.mean(loss[k]),
                 "EFk1": run.mean(loss[k + 1]), "Fk": loss[k][path], "Fk1": loss[k + 1][path], "q2": square(run.q[path]),
                 "sc": run.change[path].sum(), "di": moved[K][path, j], "ci": run.change[path, j], "H": run.H[path]}
@@ -146,12 +147,15 @@ def quadratic(i):
             grown.append((1 - x) * grown[-1] - lam * e)
         squares, drop = [run.mean(square(e)) for e in noise], run.loss(j, run.theta[0]) - run.loss(j, run.theta[run.K])
         E, S, xi = sum(squares), sum(powers[j]), grown[-1]
-        one = at | {"c": c, "S": S, "m": Q(run.K), "x": x, "E": E, "X": run.mean(square(xi)), "v2": v[j] ** 2, "cv2": (c * v[j]) ** 2,
+        one = at | {"c": c, "S": S, "m": Q(run.K), "x": x, "E": E, "X": run.mean(square(xi)), "v2": v[j] ** 2,
+                    "cv2": (c * v[j]) ** 2,
                     "Exi": run.mean((run.g[0][:, j] * xi).sum(-1)), "Edrop": run.mean(drop), "Drop": run.mean(drop), "DE": E,
                     "DV": v[j] ** 2, "DC": (c * v[j]) ** 2, "DG": own2[j], "EV": E, "bb": moves[j], "ez": run.variance(j)}
         for k, path in itertools.product(sorted({0, run.K - 1}), range(min(FEW, run.m1))):
-            known = one | {"k": Q(k), "Sk": sum(powers[j][:k], Q(0)), "Ek": sum(squares[:k], Q(0)), "Ee": squares[k], "e2": squares[k],
-                           "Xk": run.mean(square(grown[k])), "Xk1": run.mean(square(grown[k + 1])), "a2": square(grown[k + 1][path]),
+            known = one | {"k": Q(k), "Sk": sum(powers[j][:k], Q(0)), "Ek": sum(squares[:k], Q(0)), "Ee": squares[k],
+                           "e2": squares[k],
+                           "Xk": run.mean(square(grown[k])), "Xk1": run.mean(square(grown[k + 1])),
+                           "a2": square(grown[k + 1][path]),
                            "Eae": run.mean((grown[k] * noise[k]).sum(-1)), "drop": drop[path], "q2": square(run.q[path]),
                            "H": run.H[path]}
             for second in range(min(FEW, run.m2)):
@@ -165,7 +169,7 @@ FIRST = 3   # rounds that are looked at
 
 def runs(i):
     """The proofs of `theorem1`: what they name before and after each of the first rounds; the first start is known."""
-    path = list(i.along(min(i.rounds, FIRST)))
+    path = list(i.along(min(i.extra.get("rounds", FIRST), FIRST)))
     fixed = constants(i) | {"Fs": Q(0), "F0": path[0][0], "gap": path[0][0], "beta": i.beta}
     for r, ((now, grad2, far), (new, *_)) in enumerate(itertools.pairwise(path)):
         known = fixed | {"r": Q(r), "R": Q(r + 1), "Ft": now, "Fn": new, "FR": new, "Gt": grad2, "Et": far,

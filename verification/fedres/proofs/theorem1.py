@@ -67,7 +67,8 @@ def near(p):
     mean = p.expect("from the optimum in the mean", up, {"e_e": "Et", "F": "Ft"}, "Fs")
     gap = p.follows("gap at most gamma D^2", gamma * D**2 - (Ft - Fs), mean, (gamma, far))
     c = f.convex_slope(eta, D, K, f.DECREASE)
-    return p.follows("c Delta at most 1/10", ft.fraction("1/10") - c * (Ft - Fs), (c, gap), (ft.fraction("1/10"), p.facts["step"])), far
+    return p.follows("c Delta at most 1/10", ft.fraction("1/10") - c * (Ft - Fs), (c, gap),
+                     (ft.fraction("1/10"), p.facts["step"])), far
 
 
 def slope(p, far):
@@ -95,10 +96,12 @@ def convex():
     above = p.follows("1 + a", 1 + c * (Ft - Fs) - s, (c, best), (half, small))
     distance = p.square("a", c * (Ft - Fs) - s)
     held = p.suppose("after r rounds", 1 - r * (c * (Ft - Fs) - s))
-    then = p.follows("after r + 1 rounds", 1 - (r + 1) * (c * (Fn - Fs) - s), ((r + 1) * c, mean), ((r + 1) * gain * c / D**2, square),
+    then = p.follows("after r + 1 rounds", 1 - (r + 1) * (c * (Fn - Fs) - s), ((r + 1) * c, mean),
+                     ((r + 1) * gain * c / D**2, square),
                      (r + 1, root), (held, left), distance, (2 * s, above))
     end = p.induct("after R rounds", held, then, {"r": 0, "Ft": "F0"}, {"r": r + 1, "Ft": "Fn"}, {"r": R, "Ft": "FR"})
-    return p.conclude(p.follows("convex rate", sum(f.free_convex(eta, D, K, R, s / c).values()) - (p("FR") - Fs), (1 / (c * R), end)))
+    return p.conclude(p.follows("convex rate", sum(f.free_convex(eta, D, K, R, s / c).values()) - (p("FR") - Fs),
+                                (1 / (c * R), end)))
 
 
 def convex_loud():
@@ -120,7 +123,8 @@ def tuned_inside():
     m = D**2 / (f.DECREASE * eta * K * R)
     rate = p.given("convex rate", sum(f.free_convex(eta, D, K, R, E).values()) - gap, "proved beside this")
     noise = p.given("noise term", E**2 - f.free_convex_noise2(gamma, eta, sigma2, D, N), "E = sqrt(d/c)", equality=True)
-    best = p.given("best step", E - 2 * m, "where the derivative of a/eta + b sqrt(eta) is 0: E = b sqrt(eta) = 2a/eta", equality=True)
+    best = p.given("best step", E - 2 * m, "where the derivative of a/eta + b sqrt(eta) is 0: E = b sqrt(eta) = 2a/eta",
+                   equality=True)
     (cube, cap), factor = f.free_tuned(gamma, sigma2, D, N, K, R), f.tuned(1, 1)[1]
     value = p.follows("value of m", m**3 - cube, (m / 4, noise), (-m / 4 * (E + 2 * m), best), equality=True)
     return p.conclude(p.follows("tuned rate", factor * m + 10 * cap - gap, rate, (-1, best)), value)
@@ -147,7 +151,8 @@ def tuned_at_the_cap():
 def not_negative(p, rate):
     gamma, eta, K, N = p("gamma eta K N")
     curved = p.lemma("curvature", appendix_a.beta_cap())
-    return p.follows("the rate is not negative", rate, (eta * K, curved), (eta * K * gamma / N, p.facts["clients"]), p.facts["step"])
+    return p.follows("the rate is not negative", rate, (eta * K, curved), (eta * K * gamma / N, p.facts["clients"]),
+                     p.facts["step"])
 
 
 def unrolled(p, recursion, rate, floor):
@@ -208,12 +213,14 @@ def no_speedup():
     p = ft.Proof("gamma beta N K R", "sigma2")
     gamma, beta, N, K, R, sigma2 = p("gamma beta N K R sigma2")
     curved = p.lemma("curvature", appendix_a.beta_cap())
-    return p.conclude(p.follows("the bound grows with N", f.strongly_convex(gamma, beta, sigma2, N, K, R) - N * sigma2 / (gamma * K * R),
+    bound, least = f.strongly_convex(gamma, beta, sigma2, N, K, R), N * sigma2 / (gamma * K * R)
+    return p.conclude(p.follows("the bound grows with N", bound - least,
                                 (N * sigma2 / (gamma * beta**2 * K * R) * (gamma / N + beta), curved)))
 
 
 def bounded_gradient():
-    """Assumption 2 and strong convexity together: beta^2 |x - x*|^2 <= G^2 for every x, which no function on the whole space has."""
+    """Assumption 2 and strong convexity together: beta^2 |x - x*|^2 <= G^2 for every x, which no function on the whole space
+    has."""
     p = ft.Proof("beta N", "G2 a2 b2 SA SB", "F Fs", "P g e")
     beta, N, G2, SA, SB, F, Fs, (P, g, e) = *p("beta N G2 SA SB F Fs"), p("P g e")
     several = p.given("clients", N - 1)
