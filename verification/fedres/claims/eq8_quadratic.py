@@ -142,7 +142,8 @@ RATE_SEARCH = ft.Search((ft.Family("strongly convex quadratics", definite, FEW),
 
 
 @ft.claim("eq8-quad-rate", on=DEFINITE, needs=[*STEADY, strongly], rejects=WRONG[:1], ends=RATE_ENDS, search=RATE_SEARCH,
-          proof=rates.on_quadratics, meaning=numbers.runs, domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
+          proof=rates.on_quadratics, meaning=numbers.runs,
+          domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
 def eq8_quad_rate(i):
     r"""On quadratics FedResSGD contracts in the norm of $\nabla^2F$: $\rho(T)^2\le1-\frac{\beta\eta K}2$, with
     $\|Tz\|^2_{\nabla^2F}\le(1-\frac{\beta\eta K}2)\|z\|^2_{\nabla^2F}$ for every $z$."""
@@ -154,7 +155,8 @@ def eq8_quad_rate(i):
 
 
 @ft.claim("eq8-quad-floor", on=DEFINITE, needs=[*STEADY, strongly],
-          proof=rates.on_quadratics, meaning=numbers.runs, domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
+          proof=rates.on_quadratics, meaning=numbers.runs,
+          domain=proofs.STEADY.replace("convex quadratics", "strongly convex quadratics"))
 def eq8_quad_floor(i):
     r"""On strongly convex quadratics with noise that does not depend on the state, the stationary error obeys
     $EF(x)-F^*\le\frac{\gamma\eta\sigma^2}{\beta N}$."""
