@@ -2,8 +2,8 @@
 
 lambda = eta/N throughout. Symbols: Step 1 of one client starts at theta_0 and visits theta_k with g = grad_theta L_i(w, theta_k)
 and noise e; F0, Fk, Fk1, F1 are the values of L_i(w, .) at its start, after k and k + 1 steps and at its end; S sums E|g|^2 over
-the K steps, Q over the first k. d = |theta_k - theta_0|^2. Of a round: P = grad_w F at the start, q = grad_w F(w, theta') after Step 1,
-r = q - P, z the noise of the mean large batch.
+the K steps, Q over the first k. d = |theta_k - theta_0|^2. Of a round: P = grad_w F at the start, q = grad_w F(w, theta') after
+Step 1, r = q - P, z the noise of the mean large batch.
 """
 import fltheory as ft
 from verification.fedres.formulas import theorem1 as f
