@@ -3,7 +3,7 @@ either option in every round. No convexity is used.
 
 Symbols beside those of Lemma 8: s = sqrt N; L0, Lk, Ln the values of one L_i(w, .) at theta_i, after k and k + 1 steps of Step 1,
 EL1 after all; F0, F, F1 the objective before the round, after Step 1 and after Step 2; t2 = |grad_theta L_i|^2 at the start, T2
-its sum over clients, Q2 = |grad_w F|^2 at the start; Eg2 the same before the last round.
+its sum over clients, Q2 = |grad_w F|^2 at the start; Eg2 the same before the last round. E of a number of the start: the mean over all that happened before.
 """
 import fltheory as ft
 from verification.fedres.formulas import appendix_d as d
@@ -56,7 +56,7 @@ def put(p, fact, **values):
 
 def one_round():
     """(proof, E F1 <= F0 - eta s K/4 |grad F|^2 + noise + gradients + what the drift of Step 2 adds, 1/N <= 1)."""
-    p = ft.Proof("gamma eta K s N", "lam sigma2 G2 t2 T2 Q2 ESds ED Eg2", "L0 EL1 S0 S1 F0 EF EF1")
+    p = ft.Proof("gamma eta K s N", "lam sigma2 G2 t2 T2 Q2 ESds EEds ED Eg2 ET2 EQ2", "L0 EL1 S0 S1 F0 EF EF1 EF0 EEF1")
     gamma, eta, K, s, N, lam, sigma2, G2 = p("gamma eta K s N lam sigma2 G2")
     clients = p.define("N", N - s**2, "s = sqrt N, alpha = sqrt N")
     p.define("lam", lam - eta / s, "lambda = eta/sqrt N")
@@ -73,7 +73,15 @@ def one_round():
     down = p.follows("one round", p("F0") - lam * K / (4 * N) * p("T2") - s * eta * K / 4 * p("Q2") + rest - p("EF1"), second,
                      (1 / N, every), (-1 / N, start), (1 / N, middle))
     below = p.follows("1/N at most 1", 1 - 1 / s**2, ((s + 1) / s**2, many))
-    return p, put(p, down, N=s**2, lam=eta / s), below, clients
+    here = put(p, down, N=s**2, lam=eta / s)
+    mean = p.expect("one round in the mean", here, {"F0": "EF0", "Q2": "EQ2", "T2": "ET2", "ESds": "EEds", "EF1": "EEF1"},
+                    fixed="sigma2 G2", says="tower property: over all that happened before")
+    return p, mean, below, clients
+
+
+def falls(p, bound):
+    """F before - eta sqrt(N) K/4 |grad F|^2 + bound - F after, all in the mean."""
+    return p("EF0") - p("eta") * p("s") * p("K") / 4 * (p("EQ2") + p("ET2") / p("s") ** 4) + bound - p("EEF1")
 
 
 def either():
@@ -82,11 +90,11 @@ def either():
     gamma, eta, K, s, sigma2, G2 = p("gamma eta K s sigma2 G2")
     N, v = s**2, gamma * eta**2 * sigma2 * K
     drift = p.lemma("crude drift", lemma9.drift())
-    total = put(p, p.total("drift of all", drift, {"ED": "ESds"}, p("N") * K, "sigma2 G2", over="clients and local steps"), N=N)
+    total = put(p, p.total("drift of all", drift, {"ED": "EEds"}, p("N") * K, "sigma2 G2", over="clients and local steps"), N=N)
     bound = sum(d.either(gamma, eta, sigma2, G2, s, K).values())
     u, w = gamma * eta * K * s, s * gamma**2 * eta**3 * G2 * K**3
     return p.conclude(p.follows(
-        "either option", p("F0") - eta * s * K / 4 * (p("Q2") + p("T2") / N**2) + bound - p("EF1"), down,
+        "either option", falls(p, bound), down,
         (gamma**2 * eta * s / (2 * N), total), (v / 2, below), (v * u * (1 + (1 + 1 / N) / 2), below),
         (v * ft.fraction("21/192"), p.facts["cap"]), (w * (1 + (1 + 1 / N) / 3), below)))
 
@@ -100,13 +108,13 @@ def eq9():
     p.follows("server step", p("N") - s, (s, many), clients)
     p.follows("personal step", eta - p("lam"), (eta / s, many), (-1, p.facts["lam"]))
     drift = p.lemma("Lemma 9", lemma9.noisy(), alpha=s)
-    total = p.total("drift of all", drift, {"ED": "ESds"}, p("N") * K, "lam sigma2 G2 Eg2", over="clients and local steps")
+    total = p.total("drift of all", drift, {"ED": "EEds"}, p("N") * K, "lam sigma2 G2 Eg2", over="clients and local steps")
     total, short = put(p, total, N=N, lam=lam), p.follows("smaller personal step", eta - lam, (eta / s, many))
     bound = sum(d.eq9(gamma, eta, lam, sigma2, G2, N, s, K, p("Eg2")).values())
     u, w = gamma * eta * K * s, s * gamma**2 * eta**3 * G2 * K**3
     local = sum(d.lem9(gamma, eta, lam, sigma2, G2, N, K, p("Eg2"), 19, 1128).values())
     return p.conclude(p.follows(
-        "(9)", p("F0") - eta * s * K / 4 * (p("Q2") + p("T2") / N**2) + bound - p("EF1"), down,
+        "(9)", falls(p, bound), down,
         (gamma**2 * eta * s / (2 * N), total), (gamma / 192 * local, cap), (v * u * (1 + (1 + 1 / N) / 2), below),
         (v * ft.fraction("3/192"), cap), (w, below),
         (gamma / 192 * 1128 * gamma**2 * eta**2 * N**2 * G2 * K**4 * (3 * eta + lam), short)))
