@@ -67,5 +67,17 @@ def delta(gamma, eta, K, before):
     return 6 * gamma * eta**2 * K**2 * before
 
 
-__all__ = ["crude_drift", "delta", "either", "eq9", "first_round", "lem8", "lem8_noisy", "lem8_quiet", "lem8_sharp", "lem9",
+def algorithm4(gradients, w, theta, variates, eta, lam, alpha, K, option):
+    """(w, theta, c_i) after a round of Algorithm 4 without noise. gradients(w_i (n, d), theta_i (n, k)) -> both blocks."""
+    c, local = variates.mean(0), 0 * variates + w
+    for _ in range(K):
+        theta = theta - lam * gradients(0 * variates + w, theta)[1]
+    total = 0 * variates
+    for _ in range(K):
+        g = gradients(local, theta)[0]
+        local, total = local - eta * (g - variates + c), total + g
+    return w + alpha * (local - w).mean(0), theta, total / K if option == 2 else 0 * total
+
+
+__all__ = ["algorithm4", "crude_drift", "delta", "either", "eq9", "first_round", "lem8", "lem8_noisy", "lem8_quiet", "lem8_sharp", "lem9",
            "step_one"]

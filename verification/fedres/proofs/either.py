@@ -3,7 +3,8 @@ either option in every round. No convexity is used.
 
 Symbols beside those of Lemma 8: s = sqrt N; L0, Lk, Ln the values of one L_i(w, .) at theta_i, after k and k + 1 steps of Step 1,
 EL1 after all; F0, F, F1 the objective before the round, after Step 1 and after Step 2; t2 = |grad_theta L_i|^2 at the start, T2
-its sum over clients, Q2 = |grad_w F|^2 at the start; Eg2 the same before the last round. E of a number of the start: the mean over all that happened before.
+its sum over clients, Q2 = |grad_w F|^2 at the start; Eg2 the same before the last round.
+E of a number of the start: the mean over all that happened before.
 """
 import fltheory as ft
 from verification.fedres.formulas import appendix_d as d
@@ -118,3 +119,18 @@ def eq9():
         (gamma**2 * eta * s / (2 * N), total), (gamma / 192 * local, cap), (v * u * (1 + (1 + 1 / N) / 2), below),
         (v * ft.fraction("3/192"), cap), (w, below),
         (gamma / 192 * 1128 * gamma**2 * eta**2 * N**2 * G2 * K**4 * (3 * eta + lam), short)))
+
+
+def first_round():
+    """(9) in round 1 from any variates of norm at most G: gamma eta^2 K^2 G^2 in place of what speaks of the round before."""
+    p, down, below, _ = one_round()
+    gamma, eta, K, s, sigma2, G2 = p("gamma eta K s sigma2 G2")
+    N, lam, v, cap = s**2, eta / s, gamma * eta**2 * sigma2 * K, p.facts["cap"]
+    drift = p.lemma("crude drift", lemma9.drift())
+    total = put(p, p.total("drift of all", drift, {"ED": "EEds"}, p("N") * K, "sigma2 G2", over="clients and local steps"), N=N)
+    once = d.first_round(gamma, eta, G2, K)["start"]
+    bound = sum(d.eq9(gamma, eta, lam, sigma2, G2, N, s, K, 0).values()) + once
+    u, w = gamma * eta * K * s, s * gamma**2 * eta**3 * G2 * K**3
+    return p.conclude(p.follows("round 1", falls(p, bound), down, (gamma**2 * eta * s / (2 * N), total),
+                                (gamma / 192 * sum(d.crude_drift(eta, sigma2, G2, K).values()), cap),
+                                (v * u * (1 + (1 + 1 / N) / 2), below), (v * ft.fraction("3/192"), cap), (w, below)))

@@ -215,3 +215,26 @@ def noisy():
                                 (v * (180 * eta**2 + 12 * lam**2) * (N + 1), one), (12 * lead * (eta + lam), short),
                                 (192 * lead * eta**2 * (alpha + 1), wide),
                                 (ft.fraction("25/192") * eta**2 * K * sigma2 * (1 + 96 * u * alpha), cap)))
+
+
+def warm():
+    """Round 1 without noise from c_i = grad_w L_i(w^1, theta_i^1): the bound of Lemma 9 with g2 at that state."""
+    p = ft.Proof("gamma eta K N k", "lam G a1 a4 rho q2 Sq2 t2 D g2")
+    gamma, eta, K, N, k, lam, G, t2, D, g2 = p("gamma eta K N k lam G t2 D g2")
+    inside, one = p.given("local steps so far", K - k, "k <= K"), p.given("clients", N - 1)
+    run = p.lemma("local run", length())
+    step1 = p.lemma("Step 1", move("lam", "a4", "theta_i' - theta_i = -lambda sum_k grad_theta L_i"))
+    B = gamma * (3 * eta + lam) * K * G
+    smooth = p.given("smooth", gamma * (p("a1") + p("a4")) - p("rho"),
+                     "rho^2 = q2 = |grad_w L_i(w_i^[h], theta_i') - c_i|^2: Assumption 1")
+    change = p.follows("change of a gradient", B - p("rho"), smooth, (gamma, run), (gamma, step1))
+    squared = p.follows("its square", B**2 - p("q2"), (B + p("rho"), change), (-1, p.define("size", p("q2") - p("rho") ** 2)))
+    every = p.total("all steps", squared, {"q2": "Sq2"}, k, "lam G", over=STEPS)
+    mean = p.standard("mean change", p("Sq2") / k - t2, "Jensen", "t2 = |mean of the gradients so far - c_i|^2")
+    s = 2 * eta**2 * k**2
+    split = p.standard("two parts", s * (t2 + g2) - D, "Cauchy-Schwarz",
+                       "w_i^[k] - w = -eta k ((mean gradient - c_i) + c), c = grad_w F")
+    bound = sum(d.lem9(gamma, eta, lam, 0, G**2, N, K, g2).values())
+    return p.conclude(p.follows("round 1 from a warm start", bound - D, split, (s, mean), (s / k, every),
+                                (2 * eta**2 * (K + k) * (B**2 + g2), inside),
+                                (192 * gamma**2 * eta**2 * (eta + lam) ** 2 * G**2 * K**4 * (N + 1), one)))

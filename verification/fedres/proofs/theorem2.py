@@ -8,7 +8,7 @@ import fltheory as ft
 from verification.fedres.formulas import appendix_d as d
 from verification.fedres.formulas import theorem2 as t
 from verification.fedres.proofs import either
-from verification.fedres.proofs.appendix_a import lemma3, lemma3_large
+from verification.fedres.proofs.appendix_a import lemma3
 
 DOMAIN = either.DOMAIN
 CONVEX = DOMAIN.replace("smooth clients, convex or not", "convex smooth clients")
@@ -80,7 +80,7 @@ def smoothness():
     many = p.given("clients", N - 1)
     smooth = p.given("Assumption 1", gamma * (p("wi") + p("ti")) - p("ri"), "ri = |grad L_i(w, theta_i) - grad L_i(w*, theta_i*)|")
     apart = p.square("two distances", p("wi") - p("ti"))
-    both = p.define("gradients", p("ri") ** 2 - p("a2") - p("b2"), "a2, b2: the squares of its two blocks") 
+    both = p.define("gradients", p("ri") ** 2 - p("a2") - p("b2"), "a2, b2: the squares of its two blocks")
     sizes = p.define("distances", w2 - p("wi") ** 2), p.define("personal distance", p("t2") - p("ti") ** 2)
     one = p.follows("one client", 2 * gamma**2 * (w2 + p("t2")) - p("a2") - p("b2"),
                     (gamma * (p("wi") + p("ti")) + p("ri"), smooth),
