@@ -19,7 +19,7 @@ MOST = 2**12   # outcomes of all rounds together
 
 
 class Rounds(_rounds.OneRound):
-    """Rounds of FedResAvg; what they state goes by the paper's letters. sigma2: the least that Assumption 3 allows, or `largest`."""
+    """Rounds of FedResAvg; what they state goes by the paper's letters. sigma2: that of the noise, or `largest`."""
 
     @property
     def alpha(self):
@@ -48,14 +48,14 @@ def run_of(name, problem, K=1, eta="1", lam=None, alpha=None, w=0, theta=0, ci=N
     words += f", c_i={[str(v) for v in ci[:3]]}" if ci else ""
     said = extra.pop("says", "")
     return Rounds(name, problem, algorithm, ft.Full(), noise=noise, x0=[ft.fraction(w)],
-                  theta0=[[ft.fraction(v) for v in t] for t in theta], rounds=rounds,
-                  ci0=[[ft.fraction(v)] for v in ci] if ci else [[0]] * problem.n, says=f"{said}; {words}" if said else words, **extra)
+                  theta0=[[ft.fraction(v) for v in t] for t in theta], ci0=[[ft.fraction(v)] for v in ci or [0] * problem.n],
+                  rounds=rounds, says=f"{said}; {words}" if said else words, **extra)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A path of coded rounds. chances (m,) of the outcomes; states [(w (m, d), theta (m, n, k), ci (m, n, d))] before each round and
-    after the last; points, exact, given: per round one pair (w (m, n, d), theta (m, n, k)) for every gradient slot."""
+    """A path of coded rounds. chances (m,) of the outcomes; states [(w (m, d), theta (m, n, k), ci (m, n, d))] before each round
+    and after the last; points, exact, given: per round one pair (w (m, n, d), theta (m, n, k)) for every gradient slot."""
 
     problem: object
     chances: np.ndarray
@@ -114,7 +114,9 @@ def path(i) -> Run:
     """The instance's coded rounds. Raises BadInput on too many outcomes."""
     problem, algorithm, noise = i.problem.to(ft.RATIONAL), i.algorithm.to(ft.RATIONAL), noise_of(i)
     K, n, quiet = algorithm.steps, problem.n, not (noise.w or noise.theta)
-    draws, chances = noise.outcomes(range(2 * K), n)
+    first, second = (noise.outcomes(range(at, at + K), n, amplitude) for at, amplitude in ((0, noise.theta), (K, noise.w)))
+    both = list(itertools.product(zip(*first, strict=True), zip(*second, strict=True)))
+    draws, chances = [np.concatenate([a, b]) for (a, _), (b, _) in both], [p * q for (_, p), (_, q) in both]
     if len(chances) ** i.rounds > MOST:
         ft.refuse("noise", len(chances) ** i.rounds, f"more than {MOST} outcomes", "Give fewer slots noise.")
     picks = np.array(list(itertools.product(range(len(chances)), repeat=i.rounds)))
@@ -124,7 +126,7 @@ def path(i) -> Run:
     states, records = [], []
     for r in range(i.rounds):
         watched = Noisy(problem, noise)
-        slots = [_rational(draws[picks[:, r], k][..., None]) for k in range(2 * K)]
+        slots = [_rational(np.array([draws[pick][k] for pick in picks[:, r]], dtype=object)[..., None]) for k in range(2 * K)]
         states.append(state)
         state = algorithm.round(watched, state, ft.everyone(n, K)._replace(xi=None if quiet else slots.__getitem__))
         records.append([[tuple(np.broadcast_to(_fractions(v), (len(picks), n, v.shape[-1])) for v in pair) for pair in pairs]
@@ -176,7 +178,8 @@ def drawn(draw, n=None, K=None, alpha=None, lam=None, eta=None, noise=True, shor
           bent=True,
           option=None):
     """Huber sums from any state with any variates. lam: gamma lambda; short: lambda <= sqrt 2 eta; roots: alpha = sqrt N and
-    lambda = eta/sqrt N; small: alpha <= N, lambda <= eta, Option II and first variates of norm at most G; rounds: how many are run."""
+    lambda = eta/sqrt N; small: alpha <= N, lambda <= eta, Option II and first variates of norm at most G;
+    rounds: how many are run."""
     base = _rounds.hubers(draw, n=n or (draw(st.sampled_from([1, 4])) if roots else None), K=K, bent=bent, step1=False)
     if base is None:
         return None

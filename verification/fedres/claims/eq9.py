@@ -56,15 +56,26 @@ def grouped(bound, names=("noise", "personal_noise")):
 @ft.claim("thm2-either", on=[*ON, *plane], needs=NEEDS, rejects=[*BUGS[:3], BUGS[4]], proof=proofs.either, meaning=meaning.rounds,
           domain=proofs.DOMAIN, ends=ENDS, search=search())
 def thm2_either(i):
-    r"""Either option, every round, $\alpha=\sqrt N$, $\lambda=\eta/\sqrt N$, $\eta\le\frac1{96\gamma\sqrt NK}$, first variates of mean $c$
-    and norm at most $G$, convex or not: $E[F^{r+1}-F^r]\le-\frac{\eta\sqrt NK}4E\|\nabla F(w^r,\theta^r)\|^2+2\gamma\eta^2\sigma^2K
-    +11\sqrt N\gamma^2\eta^3G^2K^3$."""
+    r"""Either option, every round, $\alpha=\sqrt N$, $\lambda=\eta/\sqrt N$, $\eta\le\frac1{96\gamma\sqrt NK}$, first
+    variates of mean $c$ and norm at most $G$, convex or not: $E[F^{r+1}-F^r]\le-\frac{\eta\sqrt NK}4E\|\nabla
+    F(w^r,\theta^r)\|^2+2\gamma\eta^2\sigma^2K +11\sqrt N\gamma^2\eta^3G^2K^3$."""
     bound = f.either(i.gamma, i.eta, i.sigma2, i.G2, i.s, i.K)
     return *(ft.at_most(change(i, k), ft.Terms(**bound), f"round {k + 1}") for k in range(i.rounds)), *as_printed(i)
 
 
 # ---- (9) ----------------------------------------------------------------------------------------------------
-two = [*ON, plane[1]]
+UNEVEN = clients([[[1, 0]]] * 4, [[-1], [5], [-2], [5]], [[10], [1], [20], [1]], [[1], [1], [Q(1, 2)], [1]])
+
+
+def at_the_optimum():
+    """Rounds 1 and 2 start at the optimum w = 0, not at rest in the variates: one of them solves an affine equation."""
+    made = [run_of("rounds 1 and 2 from the optimum", UNEVEN, 4, "1", ci=[0, -v / 2, v, -v / 2], rounds=1) for v in (Q(0), Q(1))]
+    first, second = (path(i).states[1][0][0, 0] for i in made)
+    v = first / (first - second)
+    return run_of("rounds 1 and 2 from the optimum", UNEVEN, 4, "1", ci=[0, -v / 2, v, -v / 2], rounds=2)
+
+
+two = [*ON, plane[1], at_the_optimum()]
 
 
 @ft.claim("eq9", on=two, needs=[*NEEDS, paths.second_round], rejects=BUGS, proof=proofs.eq9, meaning=meaning.rounds,
@@ -82,12 +93,13 @@ def eq9(i):
     return *out, *as_printed(i)
 
 
-@ft.claim("lem9-r1-repair", on=ON, needs=NEEDS, rejects=BUGS[:3], proof=lambda: (lemma9.warm(), proofs.first_round()),
+@ft.claim("lem9-r1-repair", on=[*ON, plane[1]], needs=NEEDS, rejects=BUGS[:3], proof=lambda: (lemma9.warm(), proofs.first_round()),
           meaning=meaning.rounds, domain=proofs.DOMAIN.replace("every K and round of either option", "every K, round 1"), ends=ENDS,
           search=search(1))
 def lem9_r1_repair(i):
-    r"""Round 1: from $c_i=\nabla_wL_i(w^1,\theta_i^1)$ and without noise Lemma 9 holds with the gradient at $(w^1,\theta^1)$; from any
-    $\|c_i\|\le G$ (9) holds with $\gamma\eta^2K^2G^2$, once, in place of what speaks of the round before."""
+    r"""Round 1: from $c_i=\nabla_wL_i(w^1,\theta_i^1)$ and without noise Lemma 9 holds with the gradient at
+    $(w^1,\theta^1)$; from any $\|c_i\|\le G$ (9) holds with $\gamma\eta^2K^2G^2$, once, in place of what speaks of the round
+    before."""
     quiet = path(i.but(noise=0, rounds=1))
     w, theta, _ = (v[0] for v in quiet.states[0])
     own = quiet.gradients(w[None], theta[None])[0][0]
@@ -118,8 +130,8 @@ noise_forgotten.of = "noises"
 @ft.claim("eq9-bookkeeping", on=[in_symbols], rejects=[noise_forgotten],
           domain="all gamma, eta, lambda, sigma, N, K: identities, and signs for eta = lambda + more, more >= 0")
 def eq9_bookkeeping(i):
-    r"""In (9) the noise is $19=1+18$ times $\gamma\eta^2\sigma^2K$, from Lemma 8 at $\alpha=\sqrt N$ and from $\gamma$ times Lemma 9;
-    with Lemma 7's it is at most $19.5\gamma\eta^2\sigma^2K$ where $\lambda\le\eta$."""
+    r"""In (9) the noise is $19=1+18$ times $\gamma\eta^2\sigma^2K$, from Lemma 8 at $\alpha=\sqrt N$ and from $\gamma$ times
+    Lemma 9; with Lemma 7's it is at most $19.5\gamma\eta^2\sigma^2K$ where $\lambda\le\eta$."""
     whole = f.eq9(i.gamma, i.eta, i.lam, i.sigma2, i.G2, i.N, i.root, i.K, i.before)
     eight = f.lem8(i.gamma, i.root, i.eta, i.lam, i.sigma2, i.G2, i.root**2, i.K, 0)["noise"]
     nine = i.gamma * f.lem9(i.gamma, i.eta, i.lam, i.sigma2, i.G2, i.N, i.K, 0, 6 * i.noises)["noise"]

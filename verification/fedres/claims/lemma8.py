@@ -49,8 +49,8 @@ def conditional(i):
 @ft.claim("lem8", on=[err4, rare, at_rest, balanced.but(name="opposite gradients, no variates")],
           needs=[rounds.convex, *paths.NOISY, *CAPPED], rejects=BUGS[:1],
           instead="lem8-corrected", finding="err-4", at=(err4.name,), script="witnesses/err-4.py",
-          step="the squared sum of N changes by Step 1 is bounded with N instead of N^2, and alpha is dropped: gamma^2 eta lambda^2 "
-               "G^2 K^3/N for gamma^2 alpha eta lambda^2 G^2 K^3",
+          step="the squared sum of N changes by Step 1 is bounded with N instead of N^2, and alpha is dropped: gamma^2 eta "
+               "lambda^2 G^2 K^3/N for gamma^2 alpha eta lambda^2 G^2 K^3",
           reading="Nine equal clients, no noise, K = 1: the given history fixes Step 1, every c_i is 0 and there is no drift.",
           survives="Without noise with gamma^2 alpha eta lambda^2 G^2 K^3 for every lambda (lem8-corrected), and as printed where "
                    "lambda <= sqrt 2 eta (lem8-restricted), which is the theorems' lambda.")
@@ -91,8 +91,9 @@ def search(**options):
 @ft.claim("lem8-corrected", on=QUIET, needs=[*paths.QUIET, *CAPPED], rejects=BUGS, proof=proofs.quiet, meaning=meaning.step_two,
           domain=proofs.QUIET, ends=paths.ENDS, search=search(noise=False))
 def lem8_corrected(i):
-    r"""Without noise, for every $\lambda$, Lemma 8 holds with $\gamma^2\alpha\eta\lambda^2G^2K^3$ for its $\lambda$-term and without
-    $\gamma^2\alpha\eta^3G^2K^3$. The factors may be $\frac12$ on that term and $\frac1{192}$ on the drift; convexity is not needed."""
+    r"""Without noise, for every $\lambda$, Lemma 8 holds with $\gamma^2\alpha\eta\lambda^2G^2K^3$ for its $\lambda$-term and
+    without $\gamma^2\alpha\eta^3G^2K^3$. The factors may be $\frac12$ on that term and $\frac1{192}$ on the drift; convexity
+    is not needed."""
     return bounded(i, lambda drift: f.lem8_quiet(i.gamma, i.alpha, i.eta, i.lam, i.G2, i.K, drift, Q(1, 2), Q(1, 192)))
 
 
@@ -123,24 +124,24 @@ def with_noise(i, scale):
 @ft.claim("lem8-noise-constants", on=NOISY, needs=INDEPENDENT, rejects=BUGS, proof=proofs.noisy, meaning=meaning.step_two,
           domain=proofs.DOMAIN, ends=paths.ENDS, search=search())
 def lem8_noise_constants(i):
-    r"""In full expectation and with noise uncorrelated across clients Lemma 8 holds with the printed constant 1 on noise and drift for
-    every $K$, and $\gamma^2\alpha\eta\lambda^2K^2(G^2K+\sigma^2)$ for its $\lambda$-term; convexity is not needed."""
+    r"""In full expectation and with noise uncorrelated across clients Lemma 8 holds with the printed constant 1 on noise and
+    drift for every $K$, and $\gamma^2\alpha\eta\lambda^2K^2(G^2K+\sigma^2)$ for its $\lambda$-term; convexity is not needed."""
     return with_noise(i, 1)
 
 
 @ft.claim("lem8-corrected-noise", on=NOISY, needs=INDEPENDENT, rejects=BUGS, proof=proofs.noisy, meaning=meaning.step_two,
           domain=proofs.DOMAIN, ends=paths.ENDS, search=search())
 def lem8_corrected_noise(i):
-    r"""In full expectation Lemma 8 holds with the constant 2 on noise and drift, and $2\gamma^2\alpha\eta\lambda^2K^2(G^2K+\sigma^2)$
-    for its $\lambda$-term."""
+    r"""In full expectation Lemma 8 holds with the constant 2 on noise and drift, and
+    $2\gamma^2\alpha\eta\lambda^2K^2(G^2K+\sigma^2)$ for its $\lambda$-term."""
     return with_noise(i, 2)
 
 
 @ft.claim("lem8-sharp", on=[at_rest, balanced, moving, bent, many, long, *noisy], needs=INDEPENDENT, rejects=BUGS,
           proof=proofs.sharp, meaning=meaning.step_two, domain=proofs.DOMAIN, ends=paths.ENDS, search=search())
 def lem8_sharp(i):
-    r"""Lemma 8 at the new $\theta'$, with $\frac{97}{192}$ for 1 on the noise, $\frac1{96}$ for 1 on the drift, the full gradient term
-    $-\frac{\alpha\eta K}2E\|\nabla_wF(w,\theta')\|^2$ and no $\lambda$-term; convexity is not needed."""
+    r"""Lemma 8 at the new $\theta'$, with $\frac{97}{192}$ for 1 on the noise, $\frac1{96}$ for 1 on the drift, the full
+    gradient term $-\frac{\alpha\eta K}2E\|\nabla_wF(w,\theta')\|^2$ and no $\lambda$-term; convexity is not needed."""
     change, _, new, drift = step_two(i)
     bound = f.lem8_sharp(i.gamma, i.alpha, i.eta, i.sigma2, i.n, i.K, drift)
     return ft.at_most(change + i.alpha * i.eta * i.K / 2 * new, ft.Terms(**bound)), *as_printed(i)

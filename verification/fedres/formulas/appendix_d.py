@@ -36,7 +36,8 @@ def lem8_sharp(gamma, alpha, eta, sigma2, N, K, drift):
 
 def lem9(gamma, eta, lam, sigma2, G2, N, K, gradient, noise=18, drift=192):
     """Lemma 9 with the constants of its proof. gradient: |grad_w F|^2 of the last round."""
-    return {"noise": noise * eta**2 * sigma2 * K, "drift": drift * gamma**2 * eta**2 * (eta + lam) ** 2 * N**2 * G2 * K**4,
+    return {"noise": noise * eta**2 * sigma2 * K,
+            "drift": drift * gamma**2 * eta**2 * (eta + lam) ** 2 * N**2 * G2 * K**4,
             "gradient": 6 * eta**2 * K**2 * gradient}
 
 
@@ -52,7 +53,8 @@ def first_round(gamma, eta, G2, K):
 
 def eq9(gamma, eta, lam, sigma2, G2, N, root, K, before, power=3):
     """(9) with K^3 for K^2 (power), beside its two gradients; root = sqrt N, before = |grad_w F|^2 of the last round."""
-    return {"personal_noise": gamma * lam**2 * sigma2 * K / 2, "personal": gamma**2 * lam**3 * G2 * K**power / 2,
+    return {"personal_noise": gamma * lam**2 * sigma2 * K / 2,
+            "personal": gamma**2 * lam**3 * G2 * K**power / 2,
             "noise": 19 * gamma * eta**2 * sigma2 * K, "steps": root * gamma**2 * eta**3 * G2 * K**3,
             "drift": 192 * gamma**3 * eta**4 * N**2 * G2 * K**4, "before": 6 * gamma * eta**2 * K**2 * before}
 
@@ -79,5 +81,5 @@ def algorithm4(gradients, w, theta, variates, eta, lam, alpha, K, option):
     return w + alpha * (local - w).mean(0), theta, total / K if option == 2 else 0 * total
 
 
-__all__ = ["algorithm4", "crude_drift", "delta", "either", "eq9", "first_round", "lem8", "lem8_noisy", "lem8_quiet", "lem8_sharp", "lem9",
-           "step_one"]
+__all__ = ["algorithm4", "crude_drift", "delta", "either", "eq9", "first_round", "lem8", "lem8_noisy", "lem8_quiet", "lem8_sharp",
+           "lem9", "step_one"]

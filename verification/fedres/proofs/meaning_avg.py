@@ -109,12 +109,14 @@ def rounds(i):
         drift = r.drifts(k, K)
         middle = r.mean(r.F(r.states[k][0], r.states[k + 1][1]))
         numbers = {"F0": values[k], "EF0": values[k], "EEF1": values[k + 1], "EQ2": shared[k], "ET2": own[k], "EEds": drift.sum(),
-                   "EG": gradients[k], "Er": values[k] - least, "Er1": values[k + 1] - least, "r": Q(k), "sumG": sum(gradients[:k], Q(0)),
+                   "EG": gradients[k], "Er": values[k] - least, "Er1": values[k + 1] - least,
+                   "r": Q(k), "sumG": sum(gradients[:k], Q(0)),
                    "totalG": sum(gradients[:i.rounds], Q(0)), "last": values[-1] - least, "S0": n * values[k], "S1": n * middle,
                    "ESds": drift.sum(), "Q2": shared[k], "T2": own[k], "ED": drift[-1, 0]}
         if k == 0:
             numbers |= {"EF": middle, "EF1": values[1]}
         if k:
             numbers |= {"Eg2": shared[k - 1], "Eh2": own[k - 1] / n**2, "EGb": gradients[k - 1],
-                        "delta": 6 * i.gamma * i.eta**2 * K**2 * gradients[k - 1], "delta1": 6 * i.gamma * i.eta**2 * K**2 * gradients[k]}
+                        "delta": 6 * i.gamma * i.eta**2 * K**2 * gradients[k - 1],
+                        "delta1": 6 * i.gamma * i.eta**2 * K**2 * gradients[k]}
         yield base | numbers, {}
