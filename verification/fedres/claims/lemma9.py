@@ -92,15 +92,15 @@ abla_wL_i(w^{r-1},	heta_i^{r-1})\|^2$, in both readings."""
 def misprints():
     r, K = path(mixed), mixed.K
     total = sum(r.given[0][K + k][0][0] for k in range(K))
-    near = [HUBER.to(ft.RATIONAL).joint_value(ft.RATIONAL.array([w]), ft.RATIONAL.array([[0]])) for w in (2, 3)]
+    near = [HUBER.to(ft.RATIONAL).joint_value(*(ft.RATIONAL.array(v) for v in ([w], [[0]]))) for w in (2, 3)]
     last, now = r.points[0][K:], r.points[1][K:]
     term5 = r.exact[0][2 * K - 1][0][0] - r.gradients(*r.states[0][:2])[0][0]
     moved = max(abs(v) for k in range(K) for v in (last[k][0][0] - r.states[0][0][0]).reshape(-1))
     other = min(abs(v) for a in last for b in now for v in (a[0][0] - b[0][0]).reshape(-1))
     step1 = max(abs(v) for v in (r.states[1][1] - r.states[0][1]).reshape(-1))
     return (ft.equal(r.states[1][2][0], total / K, "the coded c_i is the mean of the K gradients; the proof prints their sum"),
-            ft.at_most(2 * Q(1, 2), ft.fraction(near[1] - near[0]), "term 2: values (1 at w = 3 against w = 2) are not gradients (0)"),
-            ft.at_most(max(abs(v) for v in term5.reshape(-1)), mixed.gamma * (moved + step1), "term 5 against w^{r-1} and theta^{r-1}"),
+            ft.at_most(2 * Q(1, 2), ft.fraction(near[1] - near[0]), "term 2: values differ by 1 where gradients are equal"),
+            ft.at_most(max(abs(v) for v in term5.reshape(-1)), mixed.gamma * (moved + step1), "term 5, against w^{r-1}"),
             ft.at_most(0, other, "the local iterates of round r, as printed, are other points", strict=True))
 
 
