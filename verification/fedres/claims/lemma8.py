@@ -30,7 +30,7 @@ moving = run_of("two clients, variates", MIXED, 3, "1", "1/10", 2, w=1, theta=[[
 bent = run_of("two clients, not convex, variates", BENT, 3, "1", "1/3", 2, w=2, theta=[[-1], [1]], ci=[-1, "1/2"])
 many = run_of("100 clients", clients([[1, 1], [0, 1]], [[0, -2]], n=100), 1, "1", "1/5", 500, w=3, theta=1)
 long = run_of("100 local steps", HUBER, 100, "1", "1/50", 1, w=2, theta=-1)
-noisy = [run_of(f"two clients, noise in Step {1 + (slots[0] > 1)}, option {option}", MIXED, 2, "1", "1/4", alpha, w=1,
+noisy = [run_of(f"two clients, noise in slots {slots}, option {option}", MIXED, 2, "1", "1/4", alpha, w=1,
                 theta=[[1], [0]],
                 ci=[1, -1], noise=Noise((1,), (2,), 2, slots=slots), option=option)
          for slots, alpha, option in (((0, 1), 2, 2), ((2, 3), 1, 1), ((1, 2), 10, 2))]
