@@ -32,11 +32,6 @@ def tuned_printed(noise, drift, third):
     return {"noise": 2 * noise, "drift": 2 * drift, "third": 384 * third}
 
 
-def inverse_step(gamma, *inverses):
-    """1/u of the tuned step: the largest of 96 gamma and the inverses at which one term meets the first."""
-    return max(96 * gamma, *inverses)
-
-
 def recursion(gamma, eta, root, N, G2, sigma2, K):
     """The noise and G terms of (10), with constant 1: those of the strongly convex recursion too."""
     return {"noise": gamma * eta**2 * sigma2 * K, "drift": root * gamma**2 * eta**3 * G2 * K**3,
@@ -68,5 +63,28 @@ def quad_floor(gamma, eta, sigma2, beta, root):
     return gamma * eta * sigma2 / (beta * root)
 
 
-__all__ = ["contraction", "convex_roots", "floor_last", "inverse_step", "quad_floor", "quad_rate", "recursion", "stationarity",
+def leading(gamma, beta, sigma2, N, K, R, gap, D2):
+    """{statement: (radicand, degree)} of what Theorem 2 prints."""
+    return {"convex": (D2**2 * gamma * sigma2 / (N * K * R), 3),
+            "strongly convex": (gamma * sigma2 / (beta**2 * N * K * R), 1)}
+
+
+def leading_restated(gamma, beta, sigma2, N, K, R, gap, D2):
+    """The same of Theorem 3, which prints the stationarity bound too."""
+    return {"stationarity": (gamma * sigma2 * gap / (N * K * R), 2), "convex": (D2**2 * gamma * sigma2 / (N * K * R), 3),
+            "strongly convex": (gamma / beta * sigma2 / (beta * N * K * R), 1)}
+
+
+def lower_orders(gamma, beta, sigma2, G2, N, K, R, gap, D2):
+    """{statement: ((radicand, degree) of the dominant term, those of the others)}, from the appendix, without constants."""
+    main = leading_restated(gamma, beta, sigma2, N, K, R, gap, D2)
+    return {"stationarity": (main["stationarity"], [(gap**2 * gamma**2 * G2 / (N * R**2), 3), (gap**3 * gamma**3 * G2 / R**3, 4),
+                                                    (gamma * gap / R, 1)]),
+            "convex": (main["convex"], [(D2**3 * gamma**2 * G2 / (N * R**2), 4), (D2**4 * G2 * gamma**3 / R**3, 5), (gap / R, 1)]),
+            "strongly convex": (main["strongly convex"], [(gap / R**2, 1), (gamma**2 * G2 / (beta**3 * N * R**2), 1),
+                                                          (gamma**3 * G2 / (beta**4 * R**3), 1)])}
+
+
+__all__ = ["contraction", "convex_roots", "floor_last", "leading", "leading_restated", "lower_orders", "quad_floor",
+           "quad_rate", "recursion", "stationarity",
            "stationarity_roots", "third_root", "tuned", "tuned_last", "tuned_printed"]

@@ -1,8 +1,11 @@
 """What the symbols of the proofs about FedResAvg are on coded rounds, exactly: numbers and vectors on which every fact is tried."""
 from fractions import Fraction as Q
 
-from verification.fedres.one_round import root_above, square
-from verification.fedres.paths import path
+import numpy as np
+
+from verification.fedres.one_round import gamma2, root_above, square
+from verification.fedres.paths import Noise, path, run_of
+from verification.fedres.rounds import clients
 
 FEW = 2   # clients, local steps and outcomes that are looked at
 
@@ -120,3 +123,38 @@ def rounds(i):
                         "delta": 6 * i.gamma * i.eta**2 * K**2 * gradients[k - 1],
                         "delta1": 6 * i.gamma * i.eta**2 * K**2 * gradients[k]}
         yield base | numbers, {}
+
+
+def _tuned_runs():
+    """(run, x, q) of convex Huber sums with F* = 0 at 0, at u = 1/max(96 gamma, x, q)."""
+    for name, U, K, w, noise, count, x, q in (
+            ("one client, noise", [[[1, 0], [0, 1]]], 1, 1, Noise((Q(1, 2),), (Q(1),), 2), 2, 200, 300),
+            ("four clients", [[[3, 4], [0, 1]], [[1, 0]], [[0, 2]], [[4, -3]]], 2, 2, 0, 3, 900, 480),
+            ("at the cap", [[[3, 4]]], 3, 1, 0, 3, 0, 1)):
+        problem = clients(U)
+        gamma, n = root_above(gamma2(problem), 3), Q(len(U))
+        u = 1 / max(96 * gamma, Q(x), Q(q))
+        yield run_of(name, problem, K, u / root_above(n) / K, w=w, theta=1, noise=noise, rounds=count), gamma, u, Q(x), Q(q)
+
+
+def tuned(_):
+    """The convex bound along coded rounds at a tuned step: with the sigma^2 and G^2 that x and q stand for."""
+    for i, gamma, u, x, q in _tuned_runs():
+        r, R, K, N = path(i), Q(i.rounds), Q(i.K), Q(i.n)
+        D = 2 * root_above(max(r.mean(square(w) + square(theta).sum(-1)) for w, theta, _ in r.states), 2)
+        a, D2 = 4 * D**2 / R, D**2
+        sigma2, G2 = x**3 * a**2 * N * K / (8 * D2 * gamma), q**4 * a**2 * N / (44 * D2 * gamma**2)
+        c, e = u / (4 * D2), a * (x + q)
+        at = {"gamma": gamma, "eta": i.eta, "K": K, "s": i.s, "N": N, "R": R, "D2": D2, "D": D, "sigma2": sigma2, "x": x,
+              "q": q, "c": c,
+              ("E" if 2 * c * e >= 1 else "e"): e, "S": a * x, "T": a * q, "d": c * e**2, "B": r.value(i.rounds), "G2": G2}
+        for k in range(i.rounds):
+            (w, theta, _), now, later = r.states[k], r.value(k), r.value(k + 1)
+            g, h = r.gradients(w, theta)
+            P = np.concatenate([g.mean(1), h.reshape(len(h), -1) / N], axis=1)
+            z = np.concatenate([w, theta.reshape(len(theta), -1)], axis=1)
+            shared, own = (r.mean(v) for v in r.squares(w, theta))
+            numbers = {"Er": now, "Er1": later, "y": Q(1, 2) - c * now, "y1": Q(1, 2) - c * later, "EG": shared + own / N**2,
+                       "EQ2": shared, "ET2": own, "Ez": r.mean(square(z)), "Ezz": r.mean(square(z)), "EPz": r.mean((P * z).sum(-1))}
+            for o in range(min(FEW, len(w))):
+                yield at | numbers | {"f": r.F(w, theta)[o]}, {"P": P[o], "z": z[o]}

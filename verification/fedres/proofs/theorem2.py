@@ -113,14 +113,14 @@ def gap_below(p, gap="Er"):
     return p.follows("gap below", p("EG") * p("D2") - p(gap) ** 2, product, (p("EG"), near), square, (2 * p(gap), mean))
 
 
-VALUES = "sigma2 G2 EG EQ2 ET2 Er Er1 f Ez x q S T y y1 e V B"
+VALUES = "sigma2 G2 EG EQ2 ET2 Er Er1 f Ez x q S T y y1 e E V B"
 
 
-def halves(p):
-    """(a, c = u/(4 D^2), e = a (x + q)) with the symbols of the two roots S = a x, T = a q defined."""
-    a, e = 4 * p("D2") / p("R"), p("e")
+def halves(p, root):
+    """(a, c = u/(4 D^2), e = a (x + q), of the name `root`) with the symbols of the two roots S = a x, T = a q defined."""
+    a, e = 4 * p("D2") / p("R"), p(root)
     p.define("c", p("c") - p("eta") * p("s") * p("K") / (4 * p("D2")), "c = u/(4 D^2)")
-    p.define("e", e - a * (p("x") + p("q")), "e = sqrt(d/c) at the tuned u")
+    p.define(root, e - a * (p("x") + p("q")), "e = sqrt(d/c) at the tuned u")
     p.define("S", p("S") - a * p("x"))
     p.define("T", p("T") - a * p("q"))
     return a, p("c"), e
@@ -129,7 +129,7 @@ def halves(p):
 def within(p, large, end):
     """B = E gap after R rounds, by Lemma 3. large: 2 sqrt(cd) >= 1, where its hypothesis B <= 1/(2c) is the stronger bound."""
     gamma, eta, K, s, sigma2, G2, R, D2, Er, x, q, dd, B = p("gamma eta K s sigma2 G2 R D2 Er x q d B")
-    (a, c, e), f = halves(p), p.facts
+    (a, c, e), f = halves(p, "E" if large else "e"), p.facts
     target = sum(t.tuned(gamma, R, D2, p("S"), p("T")).values()) - B
     if large:
         p.given("cap", 1 - 96 * gamma * s * eta * K, "eta <= 1/(96 gamma sqrt N K)")
@@ -137,7 +137,7 @@ def within(p, large, end):
         gap = p.lemma("gap by D", smoothness(), 1, Er=B)
         inside = p.follows("times 2c", 1 - 2 * c * B, (2 * c, gap), (-3 * gamma * D2, f["c"]), (ft.fraction("3/384"), f["cap"]))
         low = p.follows("2c (e - B)", 2 * c * (e - B), big, inside)
-        return p.follows(end, target, (1 / (2 * c), low), (-1, f["e"]), (2, f["S"]), (2, f["T"]))
+        return p.follows(end, target, (1 / (2 * c), low), (-1, f["E"]), (2, f["S"]), (2, f["T"]))
     caps(p)
     one, below, fall = one_round(p), gap_below(p), eta * s * K / 4
     u, low_x, low_q, least = choice(p)
@@ -170,7 +170,10 @@ def convex(large=False):
                        equality=True)
     T_root = p.follows("T is a root", T**4 - roots["drift"][0], ((T + a * q) * (T**2 + a**2 * q**2), f["T"]), (a**2, f["q"]),
                        equality=True)
-    return p.conclude(end, S_root, T_root)
+    gap = p.lemma("gap by D", smoothness(), 1)
+    sign = p.follows("y is not negative", ft.fraction("1/2") - p("c") * p("Er"), (p("c"), gap),
+                     (-ft.fraction("3/2") * gamma * D2, f["c"]), (ft.fraction("3/768"), f["cap"]))
+    return p.conclude(end, S_root, T_root, sign)
 
 
 def printed(large=False, early=False):
