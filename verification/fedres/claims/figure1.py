@@ -61,16 +61,18 @@ whole_hessian = wrong("whole_hessian", "The spectral norm 2k of the whole Hessia
 
 @ft.claim("fig1-constants", on=[curvature], covers={"n": "2", "d": "1", "tau": "all"},
           rejects=[diagonal_blocks, whole_hessian],
-          domain="any curvature k; the cap grows with K, so it is decided by K = 2 and K = 3")
+          domain="any curvature k; the step over its cap grows with K, so that two K decide each cap")
 def fig1_constants(i):
-    r"""The Figure 1 system has $\gamma=0.2\sqrt2$ and $\beta=0$, and its $\eta=0.01$ meets $\eta\le1/(96\gamma\sqrt NK)$ only for
-    $K\le2$."""
+    r"""The Figure 1 system has $\gamma=0.2\sqrt2$ and $\beta=0$, and its $\eta=0.01$ meets the theorem's
+    $\eta\le1/(96\gamma\sqrt NK)$ only for $K\le2$, and Lemma 8's $\eta\le1/(96\gamma\alpha K)$ with its
+    $\alpha=1$ only for $K\le3$."""
     columns = [[A[0, 0] ** 2 + B[0, 0] ** 2, B[0, 0] ** 2 + C[0, 0] ** 2] for A, B, C, _, _ in i.clients]
-    used = [(96 * K * RATE) ** 2 * 2 * i.constant(ft.fraction("1/5")) for K in (2, 3)]
+    used = [(96 * K * RATE) ** 2 * alpha2 * i.constant(ft.fraction("1/5")) for alpha2, K in ((2, 2), (2, 3), (1, 3), (1, 4))]
     return (*[ft.equal(v, i.constant(i.k), "client 1: gamma^2") for v in columns[0]],
             *[ft.nonnegative(i.constant(i.k) - v, "client 2: below it") for v in columns[1]],
             ft.equal(ft.linalg.determinant(maps.hessian(i.clients)), 0 * i.k, "det of the Hessian of F: beta = 0"),
-            ft.at_most(used[0], 1, "K = 2: the cap, squared"), ft.at_most(1, used[1], "K = 3: beyond it", strict=True))
+            ft.at_most(used[0], 1, "K = 2: the cap, squared"), ft.at_most(1, used[1], "K = 3: beyond it", strict=True),
+            ft.at_most(used[2], 1, "alpha = 1, K = 3"), ft.at_most(1, used[3], "alpha = 1, K = 4: beyond it", strict=True))
 
 
 @ft.claim("fig1-optimum", on=[system("FedResSGD, K=2", maker(ft.FedResSgd), 2)], covers={"n": "2", "d": "1", "tau": "none"},

@@ -103,8 +103,8 @@ def descends(i):
           domain="the optimum rests for every loss: all gradients are asked there. On quadratics x - x+ = U grad F(x) for free x, "
                  "Step 1 for every K by induction; R_i has the eigenvalues (1 - (1 - lambda c)^K)/c, not 0 for 0 < lambda c < 2")
 def a3_fixed_point(i):
-    r"""The joint optimum is a fixed point of FedResSGD for every $\eta,\lambda,K$: a round is $x^+=x-U\nabla F(x)$ with $U$ block
-    triangular, its diagonal blocks $\eta KI$ and $NR_i$. For strictly convex quadratics and
+    r"""The joint optimum is a fixed point of FedResSGD for every $\eta,\lambda,K$: on quadratics a round is
+    $x^+=x-U\nabla F(x)$ with $U$ block triangular, its diagonal blocks $\eta KI$ and $NR_i$. For strictly convex quadratics and
     $\lambda<2/\max_i\lambda_{\max}(C_i)$ it is the only one."""
     if "loss" in i.extra:
         return rests(i)

@@ -86,8 +86,8 @@ def remark_sampling(i):
                  "three listed clients")
 def remark_sampling_all(i):
     r"""FedResAvg (II) under client sampling, absent clients keeping $\theta_i$ and $c_i$ and $c=\frac1N\sum_ic_i$ over all: the
-    joint optimum with $c_i=\nabla_wL_i$, $c=0$ is a fixed point of every round, whichever cohort it has; without gradient noise the
-    stationary error is 0."""
+    joint optimum with $c_i=\nabla_wL_i$, $c=0$ is a fixed point of every round, whichever cohort it has; on quadratics whose rounds
+    contract in the mean square the stationary error without gradient noise is 0."""
     if isinstance(i.domain, ft.Field):
         return stays(i)
     return ft.equal(error(i), 0, "stationary E|w - w*|^2")
@@ -102,8 +102,8 @@ on_present = [*(free(3, law, over="present") for law in LAWS[:2]), listed(ft.Uni
                  "two laws; the error exactly on three listed clients")
 def remark_sampling_present(i):
     r"""The same with $c$ over the present clients alone: at the joint optimum a round moves $c$ to the mean of
-    $\nabla_wL_i$ over $S$, which later rounds add to $w$. Over uniform cohorts the optimum is a fixed point of the mean round, but
-    the stationary error is positive without any gradient noise."""
+    $\nabla_wL_i$ over $S$, which later rounds add to $w$. Over uniform cohorts of fewer than $N$ the optimum is a fixed point of
+    the mean round, but unless all $\nabla_wL_i$ vanish there the stationary error is positive without any gradient noise."""
     if not isinstance(i.domain, ft.Field):
         return ft.at_most(ft.fraction("1/10"), error(i), "stationary E|w - w*|^2")
     found = list(outcomes(i))
@@ -121,7 +121,8 @@ on_sgd = [*(free(3, law, ft.FedResSgd) for law in LAWS[:2]), listed(ft.Uniform(1
                  "two laws; the error exactly on three listed clients")
 def remark_sampling_sgd(i):
     r"""FedResSGD under client sampling moves $w$ off the joint optimum by $-\eta K\frac1{|S|}\sum_{i\in S}\nabla_wL_i$: unless all
-    $\nabla_wL_i$ vanish there, it is a fixed point of the mean over uniform cohorts alone, and the stationary error is positive."""
+    $\nabla_wL_i$ vanish there, it is a fixed point of the mean over uniform cohorts of fewer than $N$ alone, and the
+    stationary error is positive."""
     if not isinstance(i.domain, ft.Field):
         return ft.at_most(ft.fraction("1/10"), error(i), "stationary E|w - w*|^2")
     found = list(outcomes(i))

@@ -161,13 +161,16 @@ def eq6(i):
 
 
 err2 = round_of("Huber(theta), noise 1/2 in theta", ONE, 1, "1", Q(1, 100), 0, 0, Noise(theta=(Q(1, 2),)))
+err2_common = round_of("Huber(theta), lambda = eta/N, noise 4", ONE, 1, Q(1, 100), Q(1, 100), 0, 1, Noise(theta=(4,)))
 
 
-@ft.claim("lem6", on=[err2, shared_noise(1)], needs=[rounds.convex, rounds.bounded, *STEP2, rounds.independent], rejects=STEP2_BUGS,
-          instead="lem6-corrected", finding="err-2", at=(err2.name,), script="witnesses/err-2.py",
+@ft.claim("lem6", on=[err2, err2_common, shared_noise(1)], needs=[rounds.convex, rounds.bounded, *STEP2, rounds.independent],
+          rejects=STEP2_BUGS, instead="lem6-corrected",
+          finding="err-2", at=(err2.name, err2_common.name), script="witnesses/err-2.py",
           step="(6) subtracts the loss at theta', the statement the loss at theta: Step 1's noise has raised it",
           reading="One client whose loss does not see w, lambda = 1/gamma, noise +-1/2 in theta, theta at the minimiser; no "
-                  "condition on lambda is printed, and conditioning on the past before Step 2 fixes theta'.",
+                  "condition on lambda is printed, and conditioning on the past before Step 2 fixes theta'. At "
+                  "Theorem 1's lambda = eta/N it fails given an outcome of Step 1, off the minimiser and with noise +-4.",
           survives="With the loss at the new theta subtracted: a misprint (lem6-corrected).")
 def lem6(i):
     r"""As printed, for $\eta\le1/(\gamma K)$: $E\frac1N\sum_iL_i(w',\theta_i')-\frac1N\sum_iL_i(w,\theta_i)

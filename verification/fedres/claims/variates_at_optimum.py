@@ -26,7 +26,7 @@ def corrected(asked, K, d, eta):
           domain="every loss: of the clients only their gradients at the optimum are used; each coordinate is treated alike")
 def remark_cv_at_optimum(i):
     r"""At the joint optimum with $c_i=\nabla_wL_i(w^*,\theta_i^*)$ Option II's corrected gradient $g_i^{(k)}-c_i+c$ equals the mean
-    gradient $\frac1N\sum_j\nabla_wL_j=0$ in every local step; Option I's is $\nabla_wL_i(w^*,\theta_i^*)$."""
+    gradient $\frac1N\sum_j\nabla_wL_j=0$ in every local step; Option I's is $\nabla_wL_i(w^*,\theta_i^*)$ in the first one."""
     one = i.option == 1
     _, asked = i.noted(i.w, i.theta) if one else i.noted(i.w, i.theta, i.c, i.g)
     steps, mean = corrected(asked, i.K, 2, i.eta), f.mean(list(i.g))
