@@ -174,7 +174,7 @@ def _weighed(reference, paper, decided) -> tuple:
     out.word, out.label = found.word, found.label if found.limited else ""  # a sentence says what its proof does not reach
     if found.word not in _CARRIES.get(relies, (relies,)):
         out.state, reason = LOST, f"{name} is {found.word}, not {relies}"
-    elif found.powerless and relies != OPEN:  # that a question is open rests on no check
+    elif found.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
         out.state, reason = LOST, f"the check of {name} is powerless"
     else:
         reason = ""

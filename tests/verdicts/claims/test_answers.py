@@ -146,6 +146,7 @@ def test_weaker_open_and_powerless_words_carry_nothing(folder):
     assert state("SUPPORTED", "CERTIFIED") == state("PROVED", "OPEN") == state("ERROR", "FALSE") == "lost"
     assert state("CERTIFIED", "CERTIFIED", powerless=True) == "lost"
     assert state("OPEN", "OPEN", powerless=True) == "carried"  # no check is needed to leave a question open
+    assert state("VACUOUS", "VACUOUS", powerless=True) == "carried"  # nor to find that no instance meets the hypotheses
 
 
 def test_a_number_must_stand_in_the_evidence(folder):

@@ -1,10 +1,12 @@
 """Theorem 1: its tuned bounds, the hypotheses of its strongly convex half, and what that half says."""
 from fractions import Fraction as Q
 
+import numpy as np
+
 import fltheory as ft
 from verification.fedres import instances, rounds
 from verification.fedres.claims.eq8 import personal
-from verification.fedres.claims.eq8_quadratic import alike, at_cap, strongly
+from verification.fedres.claims.eq8_quadratic import alike, at_cap, drawn, strongly
 from verification.fedres.claims.theorem1 import convex
 from verification.fedres.formulas import theorem1 as f
 from verification.fedres.moments import listed
@@ -135,6 +137,40 @@ ft.finding("err-9", kind="remark", breaks="thm1-sc", check=no_room,
            reading="Assumption 2 bounds the gradient on the whole space, as it is written.",
            survives="The recursion with a bound of the gradients along the run (thm1-sc-recursion), and the rate without any "
                     "(gfree-sc).")
+
+
+def gradients(i):
+    """max_i |grad L_i|^2 at the start of a quadratic instance."""
+    p, w = i.stated.problem, np.array([ft.fraction(v) for v in i.x0], dtype=object)
+    found = []
+    for A, B, C, bw, bt, theta in zip(p.A, p.B, p.C, p.bw, p.btheta, i.theta0, strict=True):
+        A, B, C, bw, bt = (ft.linalg.to_fractions(v) for v in (A, B, C, bw, bt))
+        t = np.array([ft.fraction(v) for v in theta] + [Q(0)] * (len(bt) - len(theta)), dtype=object)
+        found.append(((A @ w + B @ t - bw) ** 2).sum() + ((B.T @ w + C @ t - bt) ** 2).sum())
+    return max(found)
+
+
+half_gradient = wrong("half_the_square", "G^2/(4 beta) in place of G^2/(2 beta).", f.of_gradient, lambda G2, beta: G2 / (4 * beta))
+points = [at_cap("one client, equality", alike(1, (5, 0, 5)), 1, 5, 0, [1], [[2]], formula=f.of_gradient),
+          at_cap("two coupled clients apart", alike(2), 2, 5, 0, [1], [[-2], [3]], formula=f.of_gradient),
+          at_cap("ten clients", alike(10), 1, 5, 0, [1], [[-2]] * 10, formula=f.of_gradient)]
+
+
+def drawn_point(draw, **at):
+    made = drawn(draw, definite=True, **at)
+    return made and made.but(formula=f.of_gradient)
+
+
+@ft.claim("thm1-no-algorithm", on=points, needs=[strongly, convex], rejects=[half_gradient], covers=ALL, proof=proofs.no_algorithm,
+          domain="every point, client number and dimension; strongly convex or convex F with gradients of at most G at that point",
+          search=ft.Search((ft.Family("convex quadratics", drawn_point, ({"n": 12, "K": 1}, {"n": 1, "K": 1})),), tries=30),
+          ends={"clients": (1, 12)}, reading="Assumption 2 at one point: what a rate must beat to say something of an algorithm.")
+def thm1_no_algorithm(i):
+    r"""With no algorithm at all, Assumption 2 at a point x gives $F(x)-F^*\le\frac{G^2}{2\beta}$ if F is $\beta$-strongly convex,
+    and $F(x)-F^*\le\|x-x^*\|G$ if it is convex."""
+    gap, _, distance2 = next(i.along(0))
+    G2 = gradients(i)
+    return (ft.at_most(gap, i.formula(G2, i.beta), "strongly convex"), ft.at_most(gap**2, distance2 * G2, "convex, squared"))
 
 
 def tuned_step(factor):

@@ -112,6 +112,33 @@ def strongly_convex(gamma, beta, sigma2, N, K, R):
     return gamma * sigma2 / (beta**2 * N * K * R)
 
 
+def of_gradient(G2, beta):
+    """F - F* by the gradient alone."""
+    return G2 / (2 * beta)
+
+
 def sc_step(beta, K, R, log_R):
     """The step that the logarithm of the rate asks for: (1 - eta beta K/2)^R <= R^-2."""
     return 4 * log_R / (beta * K * R)
+
+
+def alike_error(problem, variance, n, K, rounds, eta, lam):
+    """E F - F* of FedResSGD after `rounds` rounds from all coordinates at 1, optimum 0; n clients with the same one-dimensional
+    blocks (a, b, c), independent noise of this variance on every coordinate of a mini-batch.
+
+    By symmetry (w, the mean of theta) and the deviations from that mean are enough: two numbers and one, whatever n is."""
+    a, b, c = problem
+    kept = (1 - lam * c) ** K
+    own = lam**2 * variance * (1 - kept**2) / (1 - (1 - lam * c) ** 2)     # variance of theta_i' given theta_i
+    moved = -(1 - kept) * b / c                                            # theta' = kept theta + moved w + noise
+    h = eta * K
+    rows = ((1 - h * a - h * b * moved, -h * b * kept), (moved, kept))
+    through = (-h * b, 1)                                                  # how the noise of the mean of theta' enters
+    ww, wt, tt, apart = 1, 1, 1, 0 * own
+    for _ in range(rounds):
+        (p, q), (r, s) = rows
+        ww, wt, tt = (p * p * ww + 2 * p * q * wt + q * q * tt + through[0] ** 2 * own / n + h * h * variance / (K * n),
+                      p * r * ww + (p * s + q * r) * wt + q * s * tt + through[0] * own / n,
+                      r * r * ww + 2 * r * s * wt + s * s * tt + own / n)
+        apart = kept**2 * apart + own
+    return a * ww / 2 + b * wt + c * (tt + (1 - 1 / n) * apart) / 2

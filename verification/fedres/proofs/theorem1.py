@@ -218,18 +218,39 @@ def no_speedup():
                                 (N * sigma2 / (gamma * beta**2 * K * R) * (gamma / N + beta), curved)))
 
 
-def bounded_gradient():
-    """Assumption 2 and strong convexity together: beta^2 |x - x*|^2 <= G^2 for every x, which no function on the whole space
-    has."""
-    p = ft.Proof("beta N", "G2 a2 b2 SA SB", "F Fs", "P g e")
-    beta, N, G2, SA, SB, F, Fs, (P, g, e) = *p("beta N G2 SA SB F Fs"), p("P g e")
+def _gradient_at_a_point():
+    """(proof, the facts and multipliers of |grad F|^2 <= G^2): Assumption 2 at one point, whatever brought us there."""
+    p = ft.Proof("beta N s", "G2 a2 b2 SA SB", "F Fs", "P g e")
+    N, G2, SA, SB, P = *p("N G2 SA SB"), p("P")
     several = p.given("clients", N - 1)
     one = p.given("Assumption 2", G2 - p("a2") - p("b2"), "a2 = |grad_w L_i|^2, b2 = |grad_theta L_i|^2 at any point")
     total = p.total("all clients", one, {"a2": "SA", "b2": "SB"}, N, "G2")
     mean = p.standard("shared part", SA / N - P.square, "Jensen", "P = (1/N) sum_i grad_w L_i")
     whole = p.define("gradient of F", p("g_g") - f.squared_gradient(P.square, SB, N), "g = grad F")
+    return p, ((1 / N, total), mean, (-1, whole), (SB / N**2, several))
+
+
+def bounded_gradient():
+    """Assumption 2 and strong convexity together: beta^2 |x - x*|^2 <= G^2 for every x, which no function on the whole space
+    has."""
+    p, gradient = _gradient_at_a_point()
+    beta, G2, F, Fs, (g, e) = *p("beta G2 F Fs"), p("g e")
     there = p.standard("from x to x*", Fs - F + g.dot(e) - beta / 2 * e.square, "strong convexity", "e = x - x*")
     back = p.standard("from x* to x", F - Fs - beta / 2 * e.square, "strong convexity", "grad F(x*) = 0")
     young = p.square("Young", g - beta * e)
-    return p.conclude(p.follows("no room", G2 - beta**2 * e.square, (1 / N, total), mean, (-1, whole), (SB / N**2, several), young,
-                                (2 * beta, there), (2 * beta, back)))
+    return p.conclude(p.follows("no room", G2 - beta**2 * e.square, *gradient, young, (2 * beta, there), (2 * beta, back)))
+
+
+def no_algorithm():
+    """What Assumption 2 gives at a point with strong convexity, 2 beta (F - F*) <= G^2, and with convexity,
+    F - F* <= (s/2) G^2 + |x - x*|^2/(2s) for every s > 0, so at most |x - x*| G."""
+    p, gradient = _gradient_at_a_point()
+    beta, s, G2, F, Fs, (g, e) = *p("beta s G2 F Fs"), p("g e")
+    strongly = p.standard("from x to x*", Fs - F + g.dot(e) - beta / 2 * e.square, "strong convexity", "e = x - x*")
+    far = p.square("Young, s = 1/beta", g - beta * e)
+    first = p.follows("strongly convex", G2 - 2 * beta * (F - Fs), *gradient, far, (2 * beta, strongly))
+    convex = p.standard("tangent", Fs - F + g.dot(e), "strong convexity", "with mu = 0: plain convexity")
+    young = p.square("Young", s * g - e)
+    scaled = [(s / 2 * (m[0] if isinstance(m, tuple) else 1), m[1] if isinstance(m, tuple) else m) for m in gradient]
+    second = p.follows("convex", s / 2 * G2 + e.square / (2 * s) - (F - Fs), *scaled, (1 / (2 * s), young), convex)
+    return p.conclude(first, second)
