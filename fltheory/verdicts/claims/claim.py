@@ -279,6 +279,9 @@ def claim(id, on=(), **options):
     def wrap(body):
         if not callable(body) or isinstance(body, (type, Claim)):
             refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
+        strange = next((c for line in (body.__doc__ or "").split("\n") for c in line.lstrip("\t ") if ord(c) < 32), None)
+        if strange is not None:   # "\alpha" without r is BEL, lpha
+            refuse(f"statement of claim {id!r}", strange, "is a control character", 'Write r"""...""" for LaTeX.')
         return _register(Claim(id, body, on, **options))
     return wrap
 

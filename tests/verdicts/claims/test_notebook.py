@@ -72,6 +72,10 @@ def test_claims_of_files_are_never_replaced(registry):
     assert [m.id for m in registry()] == ["twice", "twice"]
 
 
+def lost_backslash(i):
+    "At most $\alpha$."
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -86,6 +90,7 @@ def test_claims_of_files_are_never_replaced(registry):
         (lambda: ft.claim("a", serach=None), r"options of claim 'a' = \['serach'\]: are none of .*'search'"),
         (lambda: ft.claim("a")(7), "body of claim 'a' = 7: is no function"),
         (lambda: ft.claim("a")(ft.claim("b")(always)), "is no function"),
+        (lambda: ft.claim("a")(lost_backslash), "statement of claim 'a' = .*: is a control character. Write r"),
     ],
 )
 def test_what_is_no_claim_is_refused(make, says):

@@ -119,5 +119,6 @@ def _no_data():
 
 ft.finding("note-no-real-data", kind="remark", check=_no_data,
            reading="'We confirm the theoretical results on simulated and real-world data' (Section 1) beside 'we test our "
-                   "algorithms on two synthetic datasets. The evaluation on real data will be provided in future versions' (Appendix E).",
+                   "algorithms on two synthetic datasets. The evaluation on real data will be provided in future versions' "
+                   "(Appendix E).",
            survives="Both synthetic experiments, which are rebuilt here.")

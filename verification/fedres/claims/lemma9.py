@@ -65,10 +65,9 @@ def search(**options):
                  *HERE], proof=proofs.noisy, meaning=meaning.local_runs,
           domain=proofs.DOMAIN, ends=ENDS | {"step over its cap": (Q(1, 1000), Q(999, 1000))}, search=search(small=True))
 def lem9(i):
-    r"""For $r\ge2$, $1\lelpha\le N$, $\lambda\le\eta\lerac1{96\gammalpha K}$ and $\|c_i^1\|\le G$, for every client and
+    r"""For $r\ge2$, $1\le\alpha\le N$, $\lambda\le\eta\le\frac1{96\gamma\alpha K}$ and $\|c_i^1\|\le G$, for every client and
     local step: $E\|w_i^{r,[k]}-w^r\|^2\le19\eta^2\sigma^2K+1128\gamma^2\eta^2(\eta+\lambda)^2N^2G^2K^4
-    +6\eta^2K^2E\|rac1N\sum_i
-abla_wL_i(w^{r-1},	heta_i^{r-1})\|^2$, and the same with $	heta_i^{r-1\prime}$ after Step 1."""
+    +6\eta^2K^2E\|\frac1N\sum_i\nabla_wL_i(w^{r-1},\theta_i^{r-1})\|^2$, and the same with $\theta_i^{r-1\prime}$ after Step 1."""
     return *drift(i, 19, 1128), *as_printed(i)
 
 
@@ -82,9 +81,8 @@ ft.finding("err-5", kind="missing-hypothesis", breaks="lem9", at=(first.name,), 
 @ft.claim("lem9-noiseless", on=[first, *QUIET, fast], needs=[*paths.QUIET, *HERE], rejects=BUGS, proof=proofs.quiet,
           meaning=meaning.local_runs, domain=proofs.QUIET, ends=ENDS, search=search(noise=False, small=True))
 def lem9_noiseless(i):
-    r"""Without noise, for $r\ge2$, $lpha\le N$, $\|c_i^1\|\le G$ and every $\eta$, $\lambda$: $\|w_i^{r,[k]}-w^r\|^2\le
-    192\gamma^2\eta^2(\eta+\lambda)^2N^2G^2K^4+6\eta^2K^2\|rac1N\sum_i
-abla_wL_i(w^{r-1},	heta_i^{r-1})\|^2$, in both readings."""
+    r"""Without noise, for $r\ge2$, $\alpha\le N$, $\|c_i^1\|\le G$ and every $\eta$, $\lambda$: $\|w_i^{r,[k]}-w^r\|^2\le
+    192\gamma^2\eta^2(\eta+\lambda)^2N^2G^2K^4+6\eta^2K^2\|\frac1N\sum_i\nabla_wL_i(w^{r-1},\theta_i^{r-1})\|^2$, in both readings."""
     return *drift(i, 18, 192, quiet=True), *as_printed(i)
 
 
