@@ -1,19 +1,17 @@
 """Bugs that this paper's claims reject: the engine's wrong rounds of residual learning, and what goes wrong elsewhere."""
 from fltheory.core.mutants.local import one_step_less, one_step_more
-from fltheory.core.mutants.memories import data_weights_dropped, variates_never_updated
+from fltheory.core.mutants.memories import variates_never_updated
 from fltheory.core.mutants.residual import (
     alpha_dropped,
     large_step_not_multiplied,
     local_prox_halved,
     local_prox_missing,
-    local_prox_not_squared,
     local_prox_squared,
     local_steps_for_large_step,
     mean_is_late,
     mean_not_divided,
     old_theta_in_step_two,
     own_copy_goes_on,
-    own_copy_is_anchor,
     personal_averaged,
     personal_reset,
     personal_step_fewer,
@@ -26,9 +24,9 @@ from fltheory.core.mutants.residual import (
 )
 
 __all__ = [
-    "alpha_dropped", "data_weights_dropped", "large_step_not_multiplied", "local_prox_halved", "local_prox_missing",
-    "local_prox_not_squared", "local_prox_squared", "local_steps_for_large_step", "mean_is_late", "mean_not_divided",
-    "old_theta_in_step_two", "one_step_less", "one_step_more", "own_copy_goes_on", "own_copy_is_anchor", "personal_averaged",
+    "alpha_dropped", "large_step_not_multiplied", "local_prox_halved", "local_prox_missing",
+    "local_prox_squared", "local_steps_for_large_step", "mean_is_late", "mean_not_divided",
+    "old_theta_in_step_two", "one_step_less", "one_step_more", "own_copy_goes_on", "personal_averaged",
     "personal_reset", "personal_step_fewer", "personal_step_with_lr", "sequential_for_simultaneous",
     "simultaneous_for_sequential", "variates_dropped", "variates_kept", "variates_never_updated", "variates_not_averaged",
 ]

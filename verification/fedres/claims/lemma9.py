@@ -81,8 +81,9 @@ ft.finding("err-5", kind="missing-hypothesis", breaks="lem9", at=(first.name,), 
 @ft.claim("lem9-noiseless", on=[first, *QUIET, fast], needs=[*paths.QUIET, *HERE], rejects=BUGS, proof=proofs.quiet,
           meaning=meaning.local_runs, domain=proofs.QUIET, ends=ENDS, search=search(noise=False, small=True))
 def lem9_noiseless(i):
-    r"""Without noise, for $r\ge2$, $\alpha\le N$, $\|c_i^1\|\le G$ and every $\eta$, $\lambda$: $\|w_i^{r,[k]}-w^r\|^2\le
-    192\gamma^2\eta^2(\eta+\lambda)^2N^2G^2K^4+6\eta^2K^2\|\frac1N\sum_i\nabla_wL_i(w^{r-1},\theta_i^{r-1})\|^2$, in both readings."""
+    r"""Without noise, for $r\ge2$, $\alpha\le N$, $\|c_i^1\|\le G$ and every $\eta$, $\lambda$: $\|w_i^{r,[k]}-w^r\|^2
+    \le192\gamma^2\eta^2(\eta+\lambda)^2N^2G^2K^4+6\eta^2K^2\|\frac1N\sum_i\nabla_wL_i(w^{r-1},\theta_i^{r-1})\|^2$,
+    in both readings."""
     return *drift(i, 18, 192, quiet=True), *as_printed(i)
 
 
