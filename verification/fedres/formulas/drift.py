@@ -14,4 +14,4 @@ def printed(eta, K):
 
 def corrected(eta, K, N):
     """w_i in Step 2 of Option II once control variates exist: g_i - c_i + c has norm up to 3 - 2/N."""
-    return eta * K * (3 - Fraction(2, N))
+    return eta * K * (3 - Fraction(2) / N)
