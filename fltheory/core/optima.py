@@ -200,9 +200,10 @@ def _show(v):
 # ---- logistic and Huber ----------------------------------------------------------------------------------
 def _smooth(problem):
     p = problem.to(FLOAT)
-    mu = float(problem.constants.mu)
+    penalty = (p.p[:, None] * p._ridge).sum(0)   # of each coordinate, or (1,) of them all: clients may lack coordinates
+    mu = float(penalty.min())
     if mu == 0 and isinstance(problem, Logistic):
-        _refuse_separable(p)
+        _refuse_separable(p, np.broadcast_to(penalty == 0, p.d))
     x, steps = _newton(p)
     norm = float(np.linalg.norm(p.gradient(x)))
     size = _gradient_terms(p, x)
@@ -223,7 +224,7 @@ def _gradient_terms(p, x):
     """Size of the terms that cancel in grad F(x): what rounding errors are measured against."""
     r = np.abs(p._scale[..., None] * p._slope(p._predict(x[None, :]), p._targets))
     terms = (np.abs(p._rows).swapaxes(-1, -2) @ r).reshape(p.n, -1)
-    return float((p.p * np.linalg.norm(terms, axis=1)).sum() + np.linalg.norm(x) * (p.p * p._ridge).sum())
+    return float((p.p * np.linalg.norm(terms, axis=1)).sum() + np.linalg.norm((p.p[:, None] * p._ridge).sum(0) * x))
 
 
 def _newton(p, limit=200):
@@ -253,8 +254,9 @@ def _newton(p, limit=200):
     return best, limit
 
 
-def _refuse_separable(p):
-    """Raise NoMinimiser if some direction lowers every row's loss for ever (linear programme over directions)."""
+def _refuse_separable(p, free):
+    """Raise NoMinimiser if some direction lowers every row's loss for ever, without a penalty: among the coordinates free (d,)
+    of one (linear programme over directions)."""
     from scipy.optimize import linprog
     used = [i for i in range(p.n) if p.p[i] > 0]
     rows = np.concatenate([p._rows[i][:p.sizes[i]] for i in used])
@@ -270,6 +272,7 @@ def _refuse_separable(p):
             margins[j, c, label] += rows
             margins[j, c, c] -= rows
         margins = margins.reshape(-1, K * f)
+    margins = margins[:, free]
     margins = margins[np.abs(margins).max(1) > 0]
     margins = margins / np.abs(margins).max(1, keepdims=True)
     m, d = margins.shape
@@ -279,7 +282,8 @@ def _refuse_separable(p):
     if result.status != 0:
         raise CertificateFailed(f"whether the data are separable was not decided: linprog says {result.message!r}")
     if -result.fun > 0.5:
-        v = result.x[:d] / np.abs(result.x[:d]).max()
+        v = np.zeros(p.d)
+        v[free] = result.x[:d] / np.abs(result.x[:d]).max()
         raise NoMinimiser(f"the unregularised logistic loss has no minimiser: the data are separable, along "
                           f"v = {_show(v)} no row's loss grows and some fall for ever. Use reg > 0")
 
@@ -323,7 +327,7 @@ def _expression(cp, p, x):
     for i in range(p.n):
         m, w = p.sizes[i], p.p[i]
         A = p._rows[i][:m]
-        terms.append(w * p._ridge[i] / 2 * cp.sum_squares(x))
+        terms.append(w / 2 * cp.sum_squares(cp.multiply(np.sqrt(np.broadcast_to(p._ridge[i], x.shape)), x)))
         if isinstance(p, Ridge):
             terms.append(w * p._factor[i] / (2 * m) * cp.sum_squares(A @ x - p._answers[i][:m]))
             continue

@@ -85,7 +85,7 @@ class Personal(Problem):
         if "p" not in self.__dict__:
             return plain.joint_value(self, w, theta)
         x = self.whole(w[..., None, :], theta)
-        return sum(self.p[i] * self._base._values(x[..., i, :])[..., i] for i in range(self.n))
+        return (self.p * self._base._own_values(x)).sum(-1)
 
     # ---- the same clients as ordinary problems ---------------------------------------------------------------
     def alone(self) -> Problem:
@@ -109,17 +109,18 @@ class Personal(Problem):
 
     def _moved(self, places, size):
         """The problem in `size` coordinates, client i's (the first of them, as many as places gives) at places(i)."""
-        base = self._base
+        base = self._base.surrogate(self.weights)   # `surrogate` may have changed them here
         at = [places(i, size) for i in range(self.n)]
         kept = np.arange(len(at[0]))
         if isinstance(base, Quadratic):
             return embedded(base, at, size, kept)
-        if base.reg[()] != 0:
-            refuse("problem.reg", base.reg[()], "weighs on coordinates that these clients do not have", "Give reg=0.")
         new = copy.copy(base)
         new.__dict__ = {k: v for k, v in base.__dict__.items() if k not in ("_converted", "p", "domain") and "_cached" not in k}
         new.rows = np.stack([_placed(rows[:, kept], spots, size) for rows, spots in zip(base.rows, at, strict=True)])
         new.d = size * self.outputs
+        if size > len(kept):   # nobody is regularised in coordinates of others
+            mine = np.array([np.tile(np.isin(np.arange(size), spots), self.outputs) for spots in at])
+            new.ridge = np.where(mine, base.reg[()], 0 * base.reg[()])
         return new
 
 

@@ -74,7 +74,10 @@ class Quadratic(Problem):
         return g if sample is None else g + sample
 
     def _values(self, x):
-        y = x[..., None, :]
+        return self._own_values(x[..., None, :])
+
+    def _own_values(self, y):
+        """Values (..., n) of all clients, each at its own point: y (..., n or 1, d)."""
         return ((matvec(self._H, y) / 2 - self._b) * y).sum(-1) + self._offset
 
     # ---- constants -----------------------------------------------------------------------------------

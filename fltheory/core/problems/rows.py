@@ -87,7 +87,7 @@ class RowLoss(Problem):
         self.n, self.outputs, self.name = len(rows), outputs, name
         self.d = outputs * self.rows.shape[-1]
         self.reg = check_reg(reg)
-        self.ridge = np.broadcast_to(self.reg, (self.n,))
+        self.ridge = np.broadcast_to(self.reg, (self.n, 1))  # or (n, d), where clients lack coordinates
         self.weights = check_weights(weights, self.n)
 
     def to(self, domain):
@@ -105,7 +105,7 @@ class RowLoss(Problem):
         u = self._predict(y)
         r = self._scale[..., None] * self._slope(u, self._targets)
         g = matvec(self._rows.swapaxes(-1, -2), r.swapaxes(-1, -2).swapaxes(-3, -2)).swapaxes(-3, -2)
-        return g.reshape((*g.shape[:-2], self.d)) + self._ridge[..., None] * y
+        return g.reshape((*g.shape[:-2], self.d)) + self._ridge * y
 
     def _gradient(self, who, y, sample):
         if isinstance(sample, Rows):
@@ -120,11 +120,15 @@ class RowLoss(Problem):
         count = _counts(self.sizes, s)[who][..., None, None]
         r = count * s[..., None] * self._slope(u, t) / a.shape[-2]
         g = r.swapaxes(-1, -2) @ a                                             # (..., m, K, features)
-        return g.reshape((*g.shape[:-2], self.d)) + self._ridge[who][..., None] * y
+        return g.reshape((*g.shape[:-2], self.d)) + self._ridge[who] * y
 
     def _values(self, x):
-        loss = self._loss(self._predict(x[..., None, :]), self._targets)
-        return (self._scale * loss).sum(-1) + self._ridge / 2 * (x * x).sum(-1, keepdims=True)
+        return self._own_values(x[..., None, :])
+
+    def _own_values(self, y):
+        """Values (..., n) of all clients, each at its own point: y (..., n or 1, d)."""
+        loss = self._loss(self._predict(y), self._targets)
+        return (self._scale * loss).sum(-1) + (self._ridge * (y * y)).sum(-1) / 2
 
     def hessian(self, x):
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
@@ -138,7 +142,7 @@ class RowLoss(Problem):
             for m in range(k, K):
                 H[:, k, :, m] = (p._rows * curve[:, :, k, m, None]).swapaxes(-1, -2) @ p._rows
                 H[:, m, :, k] = H[:, k, :, m].swapaxes(-1, -2)
-        return H.reshape(self.n, self.d, self.d) + p._ridge[:, None, None] * np.eye(self.d)
+        return H.reshape(self.n, self.d, self.d) + p._ridge[:, None, :] * np.eye(self.d)
 
     @functools.cached_property
     def _cached_constants(self):
@@ -147,15 +151,15 @@ class RowLoss(Problem):
         grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in zip(*arrays, strict=True)]
         if exact:
             reg = self.reg[()]
-            return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg, mu=reg,
-                             exact=True)
+            return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg,
+                             mu=self.ridge.min(), exact=True)
         reg = float(self.reg[()])
         top = max(float(np.linalg.eigvalsh(g)[-1]) for g in grams)
-        return Constants(L=(top * float(self.curvature) + reg) * (1 + 1e-12), mu=reg, exact=False)
+        return Constants(L=(top * float(self.curvature) + reg) * (1 + 1e-12), mu=float(self.ridge.min()), exact=False)
 
     @property
     def constants(self) -> Constants:
-        """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg."""
+        """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg, 0 where one lacks coordinates."""
         return self._cached_constants
 
 

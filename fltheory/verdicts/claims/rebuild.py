@@ -59,6 +59,10 @@ class _Writer:
 
     def huber(self, p):
         """Rows that were padded to equal length are cut back; what is at the constructor's default is left out."""
+        if p.ridge.shape != (p.n, 1):
+            refuse("value", "HuberLoss", "its clients are regularised in some coordinates only, which no constructor says",
+                   "Use the problem with personal parameters itself.")
+
         def own(columns):
             return [column[:size] for column, size in zip(columns, p.sizes, strict=True)]
         given = {"U": own(p.rows), "offsets": own(p.targets[..., 0])}

@@ -58,9 +58,44 @@ def test_something_is_shared_and_something_is_left(shared):
         ft.Personal(PLANE, shared)
 
 
-def test_a_regularised_problem_of_rows_has_no_joint_one():
-    with pytest.raises(BadInput, match="reg"):
-        ft.Personal(ft.HuberLoss([[[1, 1]]], [[1]], reg=1), 1).joint()
+@pytest.mark.parametrize("make", [
+    lambda reg: ft.HuberLoss([[[1, 1]], [[1, 2], [0, 1]]], [[1], [0, 2]], reg=reg, weights=["1/4", "3/4"]),
+    lambda reg: ft.Logistic([[[1, 2], [0, 1]], [[1, 1], [2, 0]]], [[0, 2], [1, 0]], reg, classes=3)], ids=["huber", "softmax"])
+def test_clients_are_regularised_in_their_own_coordinates(make):
+    """The joint problem against the clients one by one, with labels that are separable without the regularisation."""
+    base = make("1/5")
+    problem = ft.Personal(base, 1)
+    joint, clients = problem.joint(), base.to(ft.FLOAT)
+    z = np.linspace(-1, 2, joint.d)
+    w, theta = problem.split(z)
+
+    def value(w, theta):
+        points = [problem.whole(w, t[None])[0] for t in theta]
+        return sum(p * clients._values(x)[i] for i, (p, x) in enumerate(zip(clients.p, points, strict=True)))
+    assert joint.to(ft.FLOAT).value(z) == pytest.approx(value(w, theta))
+    assert problem.joint_value(w, theta) == pytest.approx(value(w, theta))
+    best = ft.optimum(joint)
+    assert best.certificate["gap"] < 1e-20
+    assert ft.second_route(joint)[0] == pytest.approx(best.x, abs=1e-4)
+    w, theta = problem.split(best.x)
+    gw, gtheta = problem.at().grad_pair(np.stack([w, w]), theta)
+    assert np.abs(clients.p @ gw).max() < 1e-12 and np.abs(gtheta).max() < 1e-12
+    assert joint.to(ft.FLOAT).hessian(z).shape == (2, joint.d, joint.d) and joint.constants.mu == 0
+    alone = ft.optimum(problem.alone())     # theta = 0 costs nothing
+    assert value(alone.x, 0 * theta) == pytest.approx(alone.value)
+
+
+def test_a_client_of_no_weight_does_not_hide_that_data_are_separable():
+    for reg, finite in ((1, True), (0, False)):
+        problem = ft.Personal(ft.Logistic([[[1, 2]], [[1, 1]]], [[0], [1]], reg, weights=[1, 0]), 1).joint()
+        if finite:
+            assert np.abs(ft.optimum(problem).x).max() < 1
+        else:
+            with pytest.raises(ft.NoMinimiser, match="separable"):
+                ft.optimum(problem)
+
+
+def test_other_problems_cannot_be_split():
     with pytest.raises(BadInput, match="split"):
         ft.Personal(ft.Residual([[[1]]], [[[0]]], [[[1]]], [[0]], [[0]]), 1)
 
@@ -70,3 +105,20 @@ def test_noise_is_on_both_parts_and_counts_both():
     problem = ft.Residual([[[1]]], [[[0]]], [[[1]]], [[0]], [[0]])
     op = ft.derive(ft.FedResSgd(1, 1, personal_lr=1), problem, ft.Full(), noise=3, domain=ft.RATIONAL)
     assert op.stationary().covariance[0, 0] == ft.fraction("9/2")
+
+
+def test_exact_answers_are_fractions():
+    problem, _ = residual()
+    best = problem.split(ft.optimum(problem.joint()).x)
+    for ours, theirs in zip(problem.joint_optimum(), best, strict=True):
+        assert (ours == theirs).all()   # flint rationals compare unequal to Fractions
+
+
+@pytest.mark.parametrize("base", [PLANE, HUBER], ids=["quadratic", "rows"])
+def test_other_weights_reach_the_ordinary_problems(base):
+    problem = ft.Personal(base, 1).surrogate(["1/4", "3/4"])
+    other = ft.Personal(base.surrogate(["1/4", "3/4"]), 1)
+    for a, b in ((problem.joint(), other.joint()), (problem.alone(), other.alone())):
+        x = [1] * a.d
+        assert (a.weights == b.weights).all() and a.value(x) == b.value(x)
+    assert problem.joint_value([1], [[1], [2]]) == other.joint().value([1, 1, 2])
