@@ -13,13 +13,14 @@ from fltheory.core.problems.base import Problem
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.problems.residual import Residual
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.scalars import FLOAT, RATIONAL, fraction, have, need
 
 LARGEST_SECOND_ROUTE = 1000  # rows: beyond, interior-point accuracy and time get out of hand
 CLEAR = 1e-6                 # conditioning of float data beyond which they are solved at their binary values
-LARGEST_EXACT = 60           # coordinates up to which that is done
+LARGEST_EXACT = 60           # coordinates up to which that is done, and joint problems are solved whole
 FEW_ENTRIES = 2000           # entries of Hessians up to which gradients of float data are taken exactly
 GRADIENT_TOLERANCE = 1e-12   # relative to the gradient terms that cancel at the minimiser
 
@@ -62,6 +63,12 @@ def float_optimum(problem):
     """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data. With personal
     parameters its shared part, at the joint optimum."""
     if problem.personal:
+        if problem.quadratic and problem.d + problem.n * problem.personal > LARGEST_EXACT:  # in blocks: the joint one is dense
+            try:
+                blocks = problem if isinstance(problem, Residual) else problem.blocks()
+                return blocks.stationary(FLOAT, convex=True)[0]
+            except NoMinimiser:
+                pass
         return problem.split(float_optimum(problem.joint()))[0]
     if isinstance(problem, Quadratic) and not have("flint"):
         return _float_quadratic(problem).x

@@ -110,7 +110,8 @@ class Law(Record):
 
     steps: local steps (int, one per client, or `RandomSteps`); None lets the algorithm's shorthand fill it.
     noise: sigma of additive N(0, (sigma^2/d) I) on every stochastic gradient (E|noise|^2 = sigma^2);
-    with personal parameters over both parts of the gradient, d counting both).
+    with personal parameters over both parts of the gradient, d counting both, the largest k_i for every client: one with fewer
+    parameters of its own draws less).
     batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
 
     A law says which modes follow each other (unless told otherwise they act in turn: one mode is a memoryless law), and

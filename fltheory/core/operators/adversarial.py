@@ -54,6 +54,7 @@ def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Su
     problem = Residual(flat, flat, flat, zero, zero, weights) if algorithm.personal else Quadratic.from_linear(flat, zero, weights)
     alg, problem = algorithm.to(RATIONAL), problem.to(RATIONAL)
     start = alg.init(problem, RATIONAL.array([0]))
+    _refuse_warm(alg, problem, start)
     if not isinstance(leaf, str) or leaf not in start._fields:
         refuse("leaf", leaf, f"is a part of the state: {', '.join(start._fields)}", "Name one of them.")
     rows = getattr(getattr(start, leaf), "ndim", 0) > 1
@@ -95,6 +96,17 @@ def _schedule(algorithm, n, rounds):
         draws.append(everyone(n, np.array([cohort.get(i, 1) for i in range(n)]),
                               np.array([int(i in cohort) for i in range(n)])))
     return draws or refuse("rounds", rounds, "has at least one round", "For example [{0: 5}].")
+
+
+def _refuse_warm(alg, problem, start):
+    """Refuse a start that takes gradients: they are the adversary's, too, and are not handed in before the first round."""
+    sloped = problem.surrogate(problem.weights)
+    linear = "_bw" if alg.personal else "_b"
+    setattr(sloped, linear, getattr(problem, linear) + 1)
+    for mine, theirs in zip(alg.init(sloped, RATIONAL.array([0])), start, strict=True):
+        if not np.array_equal(mine, theirs):
+            refuse("algorithm", alg, "its start takes gradients, before the first round of those that are free",
+                   'Give start="zero" and let a round of all clients come first.')
 
 
 def _counts(alg, problem, schedule):

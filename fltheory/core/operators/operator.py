@@ -250,10 +250,11 @@ class Operator:
 
     def _best(self):
         """The exact minimiser of the problem's objective: in rationals that of the binary values of float data."""
-        exact = self.domain is RATIONAL and isinstance(self.problem, Quadratic)
         if self.domain is FLOAT:
             return float_optimum(self.problem)
-        return optimum(self.problem.exact() if exact else self.problem).x
+        whole = self.problem.joint() if self.problem.personal else self.problem
+        x = optimum(whole.exact() if self.domain is RATIONAL and isinstance(whole, Quadratic) else whole).x
+        return self.problem.split(x)[0] if self.problem.personal else x
 
     # ---- finite horizons -------------------------------------------------------------------------------
     @ranged

@@ -10,7 +10,7 @@ from fltheory.core.errors import refuse
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, Rows
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import embedded
+from fltheory.core.problems.residual import Residual, check_joint, embedded
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.scalars import is_count
 
@@ -101,6 +101,14 @@ class Personal(Problem):
         return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * own:self.shared + (i + 1) * own],
                            self.shared + self.n * own)
 
+    def blocks(self) -> Residual:
+        """Quadratic clients as block quadratics, without their constants."""
+        base, at = self._base, self.shared
+        if not isinstance(base, Quadratic):
+            refuse("problem", type(base).__name__, "has clients that are no quadratics", "Use joint().")
+        H, b = base.H, base.b
+        return Residual(H[:, :at, :at], H[:, :at, at:], H[:, at:, at:], b[:, :at], b[:, at:], self.weights, self.name)
+
     def split(self, z):
         """(w (d,), t (n, personal)) of a point z of `joint`."""
         z = plain.joint_point(z, self.d + self.n * self.personal).reshape(self.outputs, -1)
@@ -114,6 +122,7 @@ class Personal(Problem):
         kept = np.arange(len(at[0]))
         if isinstance(base, Quadratic):
             return embedded(base, at, size, kept)
+        check_joint(self.n, size * self.outputs)
         new = copy.copy(base)
         new.__dict__ = {k: v for k, v in base.__dict__.items() if k not in ("_converted", "p", "domain") and "_cached" not in k}
         new.rows = np.stack([_placed(rows[:, kept], spots, size) for rows, spots in zip(base.rows, at, strict=True)])

@@ -5,11 +5,13 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.arrays import matvec
-from fltheory.core.errors import NoMinimiser, refuse
+from fltheory.core.errors import NoMinimiser, TooLarge, refuse
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.shapes import pad, sequence, shaped, symmetric
+
+LARGEST_JOINT = 10**8   # entries of the clients' Hessians in the coordinates of all: 0.8 GB
 
 
 class Residual(Problem):
@@ -73,19 +75,23 @@ class Residual(Problem):
         It is the minimiser if every L_i is convex. Through the Schur complements A_i - B_i C_i^-1 B_i'; raises
         NoMinimiser if some C_i or their weighted sum is singular.
         """
-        domain = self.native
+        w, theta = self.stationary(self.native)
+        return plain.handed_out(w, ()), plain.handed_out(theta, ())
+
+    def stationary(self, domain, convex=False):
+        """`joint_optimum` in an arithmetic, as its numbers. convex: raise NoMinimiser, too, where floats see that it is none."""
         A, B, C, bw, bt = (domain.array(v) for v in (self.A, self.B, self.C, self.bw, self.btheta))
         p = domain.array(self._weights_for(domain))
         S, s, inverted = 0 * A[0], 0 * bw[0], []
         try:
             for i, k in enumerate(self.dims):
                 own = B[i][:, :k]
-                _check_regular(C[i][:k, :k], C[i])
+                _check_regular(C[i][:k, :k], C[i][:k, :k], convex)
                 solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
                 inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
                 S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
                 s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
-            _check_regular(S, A)
+            _check_regular(S, A, convex, p)
             w = linalg.solve(S, s)
         except np.linalg.LinAlgError as error:
             raise NoMinimiser(f"no unique joint optimum: {error}. Every C_i and the sum of the Schur complements "
@@ -93,7 +99,7 @@ class Residual(Problem):
         theta = 0 * bt
         for i, (slope, start) in enumerate(inverted):
             theta[i, :self.dims[i]] = start - linalg.matmul(slope, w)
-        return plain.handed_out(w, ()), plain.handed_out(theta, ())
+        return w, theta
 
     def _gradient(self, who, y, sample):
         refuse("problem", "Residual", "has personal parameters, so its gradients come in pairs",
@@ -121,14 +127,29 @@ class Residual(Problem):
         return gw + sample[..., :self.d], gtheta + self._real[who] * sample[..., self.d:]
 
 
-def _check_regular(S, data):
-    """Raise LinAlgError where floats do not tell S, made of these data, from a singular matrix."""
-    if S.dtype == np.float64 and np.abs(np.linalg.eigvalsh((S + S.T) / 2)).min() <= 1e-13 * np.abs(data).max():
-        raise np.linalg.LinAlgError("matrix is singular within rounding")
+def _check_regular(S, data, convex=False, p=None):
+    """Raise LinAlgError where floats do not tell S, made of these data (their sum under weights p), from a singular matrix, or
+    from one that is not positive. Coordinates are scaled by their data: their units say nothing."""
+    if S.dtype != np.float64:
+        return
+    data = np.abs(data) if p is None else (p[:, None, None] * np.abs(data)).sum(0)
+    size = np.diagonal(data)
+    size = np.sqrt(np.where(size > 0, size, max(data.max(), 1e-300)))
+    values = np.linalg.eigvalsh((S + S.T) / 2 / size[:, None] / size)
+    if (values if convex else np.abs(values)).min() <= 1e-13 * max(1.0, np.abs(values).max()):
+        raise np.linalg.LinAlgError("matrix is singular within rounding" + " or not positive definite" * convex)
+
+
+def check_joint(n, size):
+    """Refuse clients in so many coordinates that their Hessians fill the memory."""
+    if n * size**2 > LARGEST_JOINT:
+        raise TooLarge(f"the Hessians of {n} clients in {size} joint coordinates have {n * size**2} entries, above "
+                       f"{LARGEST_JOINT}: take fewer clients (quadratic ones have Residual.joint_optimum(), which works in blocks)")
 
 
 def embedded(problem, places, size, kept):
     """Quadratic clients in `size` coordinates: of client i those kept[i] (or kept) of its own, at places[i]."""
+    check_joint(problem.n, size)
     b = np.repeat(0 * problem.b[:, :1], size, axis=1)
     H = np.repeat(0 * problem.H[:, :1, :1] + 0 * b[:, None], size, axis=1)
     for i, at in enumerate(places):
@@ -137,4 +158,4 @@ def embedded(problem, places, size, kept):
     return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
 
 
-__all__ = ["Residual", "embedded"]
+__all__ = ["Residual", "check_joint", "embedded"]

@@ -159,7 +159,8 @@ class RowLoss(Problem):
 
     @property
     def constants(self) -> Constants:
-        """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg, 0 where one lacks coordinates."""
+        """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg (0 where one lacks
+        coordinates)."""
         return self._cached_constants
 
 

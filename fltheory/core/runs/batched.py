@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import to_numpy
-from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, refuse
+from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, refuse
 from fltheory.core.laws.base import gaussian_slots, minibatch_slots
 from fltheory.core.laws.draw import Draw, Slots, to_device
 from fltheory.core.operators.setting import prepare
@@ -154,7 +154,7 @@ def _measures(problem, domain, extra):
         return measures
     try:
         target = domain.array(float_optimum(problem))
-    except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed):
+    except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed, TooLarge):
         return measures or refuse("metrics", None, "this problem has no computable minimiser, so nothing would be "
                                   "recorded", "Pass metrics={name: function}.")
     measures["error"] = lambda x: ((x - target) ** 2).sum(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, check_flag, listed, refuse
+from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, check_flag, listed, refuse
 from fltheory.core.operators.setting import prepare
 from fltheory.core.operators.stability import StableSteps
 from fltheory.core.optima import optimum
@@ -60,7 +60,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     _usable(methods, problem, law, noise)
     try:
         best = _joint(problem) if problem.personal else optimum(problem)
-    except (NoMinimiser, NotImplementedError, CertificateFailed):
+    except (NoMinimiser, NotImplementedError, CertificateFailed, TooLarge):
         best = None
     entries = []
     for name, algorithm in methods.items():

@@ -75,3 +75,11 @@ def test_too_many_gradients():
     with pytest.raises(ft.TooLarge, match="free numbers"):
         ft.adversarial(ft.FedAvg(ETA, 1000), 100, [dict.fromkeys(range(100), 1000)])
     assert issubclass(NotAffine, ft.FLTheoryError)
+
+
+@pytest.mark.parametrize("algorithm", [ft.FedResAvg(ETA, 2, personal_lr=1, start="warm"), ft.Focus(ETA, 2, init="warm")],
+                         ids=["residual", "focus"])
+def test_a_start_that_takes_gradients_is_refused(algorithm):
+    """Its control variates can pull in the first round already, by gradients that no round hands in."""
+    with pytest.raises(BadInput, match="start takes gradients"):
+        ft.adversarial(algorithm, 2, [{0: 2, 1: 2}])

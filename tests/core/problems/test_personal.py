@@ -1,9 +1,12 @@
 """Clients with a shared and a personal part: block quadratics, any other clients, and what both are as ordinary problems."""
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import fltheory as ft
 from fltheory.core.errors import BadInput
+from fltheory.core.optima import float_optimum
 from tests.core.algorithms.instances import residual
 
 HUBER = ft.HuberLoss([[[1, 1]], [[1, 2], [0, 1]]], [[1], [0, 2]])
@@ -122,3 +125,47 @@ def test_other_weights_reach_the_ordinary_problems(base):
         x = [1] * a.d
         assert (a.weights == b.weights).all() and a.value(x) == b.value(x)
     assert problem.joint_value([1], [[1], [2]]) == other.joint().value([1, 1, 2])
+
+
+def test_many_quadratic_clients_are_minimised_in_blocks():
+    """The shared part at the optimum, in runs and floors, without the dense joint problem (60 million entries here)."""
+    rng = np.random.Generator(np.random.Philox(5))
+    rows = rng.normal(size=(300, 4, 3))
+    H, b = rows.swapaxes(1, 2) @ rows, rng.normal(size=(300, 3))
+    problem = ft.Personal(ft.Quadratic.from_linear(H, b), 1)
+    w, theta = problem.blocks().joint_optimum()
+    for one in (problem, problem.blocks()):
+        assert float_optimum(one) == pytest.approx(w)
+    gw, gtheta = problem.at().grad_pair(np.repeat(w[None], 300, axis=0), theta)
+    assert np.abs(gw.mean(0)).max() < 1e-12 and np.abs(gtheta).max() < 1e-12
+
+
+def test_joint_problems_that_fill_the_memory_are_refused():
+    many = ft.Residual([[[1]]] * 500, [[[0]]] * 500, [[[1]]] * 500, [[0]] * 500, [[1]] * 500)
+    assert many.joint_optimum()[1].sum() == 500
+    for problem in (many, ft.Personal(ft.HuberLoss([[[1, 2]]] * 500, [[1]] * 500), 1)):
+        with pytest.raises(ft.TooLarge, match="entries"):
+            problem.joint()
+
+
+def test_units_of_coordinates_do_not_make_a_problem_singular():
+    scale = np.diag([1, 1e-9])
+    flat = [np.zeros((2, 2))] * 2
+    C = scale @ np.array([[2.0, 1], [1, 2]]) @ scale
+    problem = ft.Residual([scale @ scale] * 2, flat, [C] * 2, [scale @ [1, 1]] * 2, [scale @ [3, 3]] * 2)
+    w, theta = problem.joint_optimum()
+    assert scale @ w == pytest.approx([1, 1]) and scale @ theta[0] == pytest.approx([1, 1])
+    with pytest.raises(ft.NoMinimiser):
+        ft.Residual([scale] * 2, flat, [scale @ np.ones((2, 2)) @ scale] * 2, [[1, 1]] * 2, [[1, 1]] * 2).joint_optimum()
+
+
+def test_exact_floors_are_about_the_joint_optimum():
+    problem, _ = residual()
+    op = ft.derive(ft.FedResSgd("1/20", 2, personal_lr="1/10"), problem, ft.Full(), noise=1)
+    exact = op.exact().floor()
+    assert isinstance(exact, Fraction) and float(exact) == pytest.approx(op.floor())
+    assert exact == op.exact().floor(problem.joint_optimum()[0])
+    floats = ft.Residual(*(np.array(v, dtype=float) for v in (problem.A, problem.B, problem.C, problem.bw, problem.btheta)))
+    for other in (floats, ft.Personal(PLANE, 1)):
+        op = ft.derive(ft.FedResSgd("1/20", 2, personal_lr="1/10"), other, ft.Full(), noise=1)
+        assert float(op.exact().floor()) == pytest.approx(op.floor())
