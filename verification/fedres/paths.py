@@ -158,7 +158,7 @@ small_alpha = ft.Hypothesis("server step", r"$\alpha\le N$", lambda i: (i.alpha,
 large_alpha = ft.Hypothesis("no small server step", r"$1\le\alpha$", lambda i: (1, i.alpha))
 small_lambda = ft.Hypothesis("personal step", r"$\lambda\le\eta$", lambda i: (i.lam, i.eta))
 start_bounded = ft.Hypothesis("first variates", r"$\|c_i^1\|\le G$", lambda i: (max(square(start(i)[2])), i.G2))
-quiet = ft.Hypothesis("no noise", r"$\sigma=0$", lambda i: (i.sigma2, 0))
+quiet = ft.Hypothesis("no noise", r"$\sigma=0$", _rounds.listed(lambda i: (i.sigma2, 0)))
 second_round = ft.Hypothesis("round", r"$r\ge2$", lambda i: (2, i.rounds))
 QUIET = [_rounds.bounded, quiet]
 NOISY = [_rounds.bounded, _rounds.variance]

@@ -2,9 +2,9 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.fedres import bugs, rounds
+from verification.fedres import bugs, over, paths, rounds
 from verification.fedres.formulas import theorem1 as f
-from verification.fedres.one_round import Noise, one_round, square
+from verification.fedres.one_round import Noise, noise_of, one_round, square
 from verification.fedres.proofs import eq8 as proofs
 from verification.fedres.proofs import eq8_numbers as numbers
 from verification.fedres.rounds import Beyond, clients, round_of
@@ -27,13 +27,13 @@ def one(name, problem, K, share, *state, **more):
     return with_shared_step(round_of(name, problem, K, "1", share, *state, **more))
 
 
-def decrease(i, gain, noise, drift=0):
-    """E F(x') - F(x) + gain |grad F(x)|^2 of the coded round, against the noise term; a term that nothing needs stands on the
-    left."""
+def decrease(i, gain, noise=None, drift=0):
+    """E F(x') - F(x) + gain |grad F(x)|^2 of the coded round, against the noise term, if any; a term that nothing needs stands on
+    the left."""
     r = one_round(i)
     grad2 = f.squared_gradient(square(r.shared(r.w, r.theta))[0, 0], i.n * r.own2(r.w, r.theta)[0, 0], i.n)
     left = r.mean(r.F(r.w1, r.theta1)) - r.F(r.w, r.theta)[0, 0] + gain * grad2
-    return ft.at_most(left - drift, ft.Terms(noise=noise))
+    return ft.at_most(left - drift, 0 if noise is None else ft.Terms(noise=noise))
 
 
 LINE, PAIR = clients([[[1, 0], [0, 1]]], deltas=9), clients([[[3, 4], [0, 2]], [[4, -3]]], [[0, 1], [2]], [[1, "1/2"], [2]])
@@ -54,11 +54,11 @@ def at_share(share):
             one("clients apart, short steps", clients([[[0, 1]], [[0, 1]]], [[3], [-3]]), 2, "1/10", 0, [[2], [-2]])]
 
 
-def drawn(cap, **fixed):
+def drawn(cap, quiet=False, **fixed):
     """Huber sums with noise in both blocks; many clients have it in w alone, where its sum is all that matters."""
     def build(draw, n=None, share=None, **at):
-        made = rounds.hubers(draw, n, step1=n is None, step2=True, common=False, eta=share and str(Q(share) * Q(cap)), **fixed,
-                             **at)
+        made = rounds.hubers(draw, n, step1=n is None and not quiet, step2=not quiet, common=False,
+                             eta=share and str(Q(share) * Q(cap)), **fixed, **at)
         if made is None:
             return None
         made = made if share else made.but(algorithm=ft.FedResSgd(ft.fraction(made.eta) * Q(cap), made.K, made.lam))
@@ -82,6 +82,20 @@ def eq8(i):
     return decrease(i, f.eq8_gain(i.eta, i.K), f.eq8_noise(i.gamma, i.eta, i.sigma2, i.n, i.K), drift)
 
 
+still = [i for i in at_share("1") if not noise_of(i).w]
+
+
+@ft.claim("eq8-noiseless", on=still, needs=[paths.quiet, rounds.server_cap, personal], rejects=WRONG, ends=ENDS, over=over.ROUNDS,
+          certify=lambda i: over.decrease(i, f.eq8_gain(i.eta, i.K)),
+          search=ft.Search((ft.Family("Huber sums", drawn("1", quiet=True), CORNERS),
+                            ft.Family("non-convex Huber sums", drawn("1", quiet=True, bent=True))), tries=40),
+          domain="smooth functions of both parts, convex or not, in every dimension, at the listed numbers of clients and steps")
+def eq8_noiseless(i):
+    r"""Without noise (8) holds without its term with $G$, convex or not, at its full step: for $\lambda=\eta/N$,
+    $\eta\le1/(\gamma K)$, $F(x^{r+1})\le F(x^r)-\frac{\eta K}4\|\nabla F(x^r)\|^2$."""
+    return decrease(i, f.eq8_gain(i.eta, i.K))
+
+
 BENT = clients([[[1, 1], [0, 1]], [[1, 1], [1, -1]]], [[0, 0], [1, 0]], scales=[[1, Q(-1, 2)], [Q(-1, 2), 1]])
 SADDLE = ft.Personal(ft.Quadratic.from_linear([[[2, 1], [1, -1]], [[-1, 0], [0, 1]]], [[1, 0], [0, 2]]), 1)
 on_free = [*at_share("1/2"), one("not convex", BENT, 2, "1/2", 0, [[2], [Q(1, 2)]], Noise((1,), (1,), skew=3)),
@@ -90,6 +104,7 @@ on_free = [*at_share("1/2"), one("not convex", BENT, 2, "1/2", 0, [[2], [Q(1, 2)
 
 
 @ft.claim("eq8-gfree", on=on_free, needs=FREE, rejects=WRONG, ends=ENDS, domain=proofs.SMOOTH, meaning=numbers.smooth,
+          over=over.HALF_ROUNDS, certify=lambda i: over.decrease(i, f.free_gain(i.eta, i.K)),
           proof=lambda: (proofs.one_round(), proofs.personal_steps(), proofs.displacement()),
           search=ft.Search((ft.Family("Huber with noise", drawn("1/2"), CORNERS),
                             ft.Family("non-convex Huber sums", drawn("1/2", bent=True))), tries=40))

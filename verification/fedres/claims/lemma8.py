@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.fedres import bugs, paths, rounds
+from verification.fedres import bugs, over, paths, rounds
 from verification.fedres.formulas import appendix_d as f
 from verification.fedres.one_round import one_round, square
 from verification.fedres.paths import Noise, as_printed, path, run_of
@@ -89,7 +89,8 @@ def search(**options):
 
 
 @ft.claim("lem8-corrected", on=QUIET, needs=[*paths.QUIET, *CAPPED], rejects=BUGS, proof=proofs.quiet, meaning=meaning.step_two,
-          domain=proofs.QUIET, ends=paths.ENDS, search=search(noise=False))
+          domain=proofs.QUIET, ends=paths.ENDS, search=search(noise=False), over=over.LOCAL,
+          certify=lambda i: over.lemma8_old(i, Q(1, 4), Q(1, 192), i.alpha * i.eta * i.K**3 / 2, 1))
 def lem8_corrected(i):
     r"""Without noise, for every $\lambda$, Lemma 8 holds with $\gamma^2\alpha\eta\lambda^2G^2K^3$ for its $\lambda$-term and
     without $\gamma^2\alpha\eta^3G^2K^3$. The factors may be $\frac12$ on that term and $\frac1{192}$ on the drift; convexity
@@ -138,7 +139,8 @@ def lem8_corrected_noise(i):
 
 
 @ft.claim("lem8-sharp", on=[at_rest, balanced, moving, bent, many, long, *noisy], needs=INDEPENDENT, rejects=BUGS,
-          proof=proofs.sharp, meaning=meaning.step_two, domain=proofs.DOMAIN, ends=paths.ENDS, search=search())
+          proof=proofs.sharp, meaning=meaning.step_two, domain=proofs.DOMAIN, ends=paths.ENDS, search=search(),
+          over=over.LOCAL, certify=lambda i: over.lemma8(i, Q(1, 2), Q(1, 96)))
 def lem8_sharp(i):
     r"""Lemma 8 at the new $\theta'$, with $\frac{97}{192}$ for 1 on the noise, $\frac1{96}$ for 1 on the drift, the full
     gradient term $-\frac{\alpha\eta K}2E\|\nabla_wF(w,\theta')\|^2$ and no $\lambda$-term; convexity is not needed."""
