@@ -104,8 +104,8 @@ ft.finding("note-mix0", kind="empirical", check=_mix0, reading=HOW,
            says="Where all clients have one distribution (mixing weight 0) FedAvg and SCAFFOLD are best, since they average the "
                 "noise of all clients. Residual methods follow, FedProx is last, and with two rows a penalty of 0.05 helps it.",
            survives="At weights of 0.25 and more every penalty worsens FedProx (fig2-mu-restricted). With one vector and the "
-                    "stated ground truth a penalty of 0.05 hurts here too, and FedProx without one is ahead of the residual methods "
-                    "by 0.0001; all differences but those of mu = 0.5 are below 0.003.")
+                    "stated ground truth a penalty of 0.05 hurts here too, and FedProx without one is ahead of the residual "
+                    "methods by 0.0001; all differences but those of mu = 0.5 are below 0.003.")
 
 
 def _no_data():

@@ -200,7 +200,7 @@ one_beta = wrong("one_beta", "beta in place of beta^2.", f.strongly_convex, lamb
 @ft.claim("thm1-sc-no-speedup", on=symbolic(f.strongly_convex, "beta sigma2 N K R e"), rejects=[one_beta], covers=ALL,
           proof=lambda: proofs.no_speedup(), domain="all positive constants with beta <= gamma/N; gamma = N beta + e",
           reading="The least value of the bound over all problems with this gamma, sigma, K and R. Along problems that keep beta "
-                  "the bound falls with N; their clients' own curvature then grows with N. What the method does is nospeedup-exact.")
+                  "the bound falls with N; their clients' own curvature then grows. What the method does is nospeedup-exact.")
 def thm1_sc_no_speedup(i):
     r"""Since $\beta\le\gamma/N$, the strongly convex bound obeys
     $\frac{\gamma\sigma^2}{\beta^2NKR}\ge\frac{N\sigma^2}{\gamma KR}$, which grows linearly in N at fixed $\gamma$."""

@@ -126,8 +126,8 @@ one_beta_less = wrong("beta_forgotten", "The floor is not divided by beta.", t.f
           at=("all symbols",), script="witnesses/err-7.py",
           step="gamma^3 eta^4 N^2 G^2 K^4 over beta eta sqrt(N) K/4 is written with gamma^2, and so after tuning",
           reading="The terms inside the O, whose constants do not depend on gamma: " + FLOORS + ".",
-          survives="With gamma^3 in both places. The bound itself loses nothing: by thm2-either and strong convexity the floor needs no "
-                   "such term.")
+          survives="With gamma^3 in both places. The bound itself loses nothing: by thm2-either and strong convexity the floor "
+                   "needs no such term.")
 def thm2_sc_last_term(i):
     r"""The last term of the strongly convex floor is $\frac{\gamma^2\eta^3N^{3/2}G^2K^3}\beta$ up to a constant, and
     $\frac{\gamma^2G^2}{\beta^4R^3}$ after $\frac{\beta\eta\sqrt NK}4=\frac{2\log R}R$, up to logarithms."""
