@@ -59,6 +59,25 @@ def runs(ax, x, seen, half=None, colour=None, **settings):
     return ax.errorbar(x, seen, yerr=[below, half], elinewidth=0.9, capsize=1.5, **sign)
 
 
+NO_DISTANCE = {"facecolor": "#e8e8e8", "edgecolor": GREY, "linewidth": 0.5}        # signs of a map, as entries of a key
+DIVERGES = {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "linewidth": 0.5}
+
+
+def distances(ax, across, up, values, title=None, nothing=0.0, **settings):
+    """A map of distances over logarithmic axes: across (m,), up (k,), values (k, m), nan where there is none (`DIVERGES`); those up
+    to `nothing` are `NO_DISTANCE`. Returns the coloured cells, for a bar. settings: of the axes."""
+    from matplotlib.colors import ListedColormap, LogNorm
+    x, y = (np.concatenate([[v[0] ** 1.5 / v[1] ** 0.5], np.sqrt(v[1:] * v[:-1]), [v[-1] ** 1.5 / v[-2] ** 0.5]])
+            for v in (across, up))    # borders of the cells
+    ax.patch.set(hatch=DIVERGES["hatch"], edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
+    seen = np.isfinite(values) & (np.nan_to_num(values) > nothing)
+    image = ax.pcolormesh(x, y, np.where(seen, values, np.nan), norm=LogNorm(1e-4, 1), cmap="viridis")
+    ax.pcolormesh(x, y, np.where(np.isfinite(values) & ~seen, 1, np.nan), cmap=ListedColormap([NO_DISTANCE["facecolor"]]))
+    finish(ax, title, xscale="log", yscale="log", xlim=x[[0, -1]], ylim=y[[0, -1]], **settings)
+    ax.grid(False)
+    return image
+
+
 def key(where, entries, **settings):
     """One legend that says what each sign means; of a figure it stands above the panels, of an axes inside.
 

@@ -12,7 +12,21 @@ from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT
 from fltheory.core.streams import Stream
-from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, PREDICTION, RUN, canvas, finish, key, runs
+from fltheory.pictures import (
+    COLOURS,
+    DIVERGES,
+    FIXED_POINT,
+    FLOOR,
+    GREY,
+    NO_DISTANCE,
+    PREDICTION,
+    RUN,
+    canvas,
+    distances,
+    finish,
+    key,
+    runs,
+)
 from fltheory.verdicts.claims.tight import tight
 from fltheory.verdicts.report.figures import Figure
 from verification.fednova import formulas as f
@@ -177,36 +191,20 @@ def map_data():
 
 
 NOTHING = 1e-12     # distances below are zeros in floats
-ZERO = "#e8e8e8"
 
 
 def map_draw(rows):
-    from matplotlib.colors import ListedColormap, LogNorm
     figure, axes = canvas(3, height=3.4, sharey=True)
     for ax, name in zip(axes[0], ("FedAvg", "FedProx", "FedNova"), strict=True):
         mine = [r for r in rows if r["method"] == name]
         eta, tau = (np.array(sorted({r[k] for r in mine})) for k in ("eta", "tau"))
         bias = np.array([r["bias"] for r in mine]).reshape(len(tau), len(eta))
-        x, y = _edges(eta), _edges(tau)
-        ax.patch.set(hatch="////", edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
-        image = ax.pcolormesh(x, y, np.where(np.isfinite(bias) & (bias > NOTHING), bias, np.nan), norm=LogNorm(1e-4, 1),
-                              cmap="viridis")
-        ax.pcolormesh(x, y, np.where(bias <= NOTHING, 1, np.nan), cmap=ListedColormap([ZERO]))
-        finish(ax, name + (r" ($\mu=1$)" if name == "FedProx" else ""), xscale="log", yscale="log", xlabel=r"$\eta$",
-              xlim=x[[0, -1]], ylim=y[[0, -1]])
-        ax.grid(False)
+        image = distances(ax, eta, tau, bias, name + (r" ($\mu=1$)" if name == "FedProx" else ""), NOTHING, xlabel=r"$\eta$")
     axes[0][0].set_ylabel(r"$\tau_2$ beside $\tau_1=1$")
     figure.colorbar(image, ax=list(axes[0]), label=r"prediction: $|x_\infty-x^\star|$", extend="max")
-    key(figure, {"the fixed point is the optimum: distance 0": {"facecolor": ZERO, "edgecolor": GREY, "linewidth": 0.5},
-                 "no fixed point is reached: the mean round diverges":
-                     {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "linewidth": 0.5}})
+    key(figure, {"the fixed point is the optimum: distance 0": NO_DISTANCE,
+                 "no fixed point is reached: the mean round diverges": DIVERGES})
     return figure
-
-
-def _edges(centres):
-    """Borders of the cells around logarithmically spaced centres, (k,) -> (k + 1,)."""
-    inner = np.sqrt(centres[1:] * centres[:-1])
-    return np.concatenate([[centres[0] ** 2 / inner[0]], inner, [centres[-1] ** 2 / inner[-1]]])
 
 
 FIGURES = {

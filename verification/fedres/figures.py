@@ -9,7 +9,19 @@ from fltheory.core.algorithms.fedressgd import FedResSgd
 from fltheory.core.laws.draw import everyone
 from fltheory.core.scalars import FLOAT
 from fltheory.core.streams import Stream
-from fltheory.pictures import COLOURS, GREY, MARKERS, PREDICTION, RUN, canvas, finish, key, runs
+from fltheory.pictures import (
+    COLOURS,
+    DIVERGES,
+    MARKERS,
+    NO_DISTANCE,
+    PREDICTION,
+    RUN,
+    canvas,
+    distances,
+    finish,
+    key,
+    runs,
+)
 from fltheory.verdicts.report.figures import Figure
 from verification.fedres.formulas import figure1 as f
 from verification.fedres.instances import figure1, scalar
@@ -108,7 +120,7 @@ def pair():
     return scalar((1, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 8)), (1, 1), (1, 0), (0, -1))
 
 
-NOTHING, ZERO = 1e-10, "#e8e8e8"     # distances below are zeros in floats
+NOTHING = 1e-10     # distances below are zeros in floats
 
 
 def one_round(algorithm, problem):
@@ -140,31 +152,17 @@ def map_data():
 
 
 def map_draw(rows):
-    from matplotlib.colors import ListedColormap, LogNorm
     figure, axes = canvas(len(MAPPED), width=2.9, height=3.3, sharey=True)
     for ax, name in zip(axes[0], MAPPED, strict=True):
         mine = [r for r in rows if r["method"] == name]
         eta, K = (np.array(sorted({r[k] for r in mine})) for k in ("eta", "K"))
         bias = np.array([r["bias"] for r in mine]).reshape(len(K), len(eta))
-        x, y = _edges(eta), _edges(K)
-        ax.patch.set(hatch="////", edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
-        image = ax.pcolormesh(x, y, np.where(np.isfinite(bias) & (bias > 0), bias, np.nan), norm=LogNorm(1e-4, 1),
-                              cmap="viridis")
-        ax.pcolormesh(x, y, np.where(bias == 0, 1, np.nan), cmap=ListedColormap([ZERO]))
-        finish(ax, name, xscale="log", yscale="log", xlabel=r"$\eta=\lambda$", xlim=x[[0, -1]], ylim=y[[0, -1]])
-        ax.grid(False)
+        image = distances(ax, eta, K, bias, name, xlabel=r"$\eta=\lambda$")
     axes[0][0].set_ylabel(r"$K$")
     figure.colorbar(image, ax=list(axes[0]), label=r"prediction: $|w_\infty-w^\star|$", extend="both")
-    key(figure, {"the fixed point is the joint optimum: distance 0": {"facecolor": ZERO, "edgecolor": GREY, "linewidth": 0.5},
-                 "no fixed point is reached: the round diverges":
-                     {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "linewidth": 0.5}})
+    key(figure, {"the fixed point is the joint optimum: distance 0": NO_DISTANCE,
+                 "no fixed point is reached: the round diverges": DIVERGES})
     return figure
-
-
-def _edges(centres):
-    """Borders of the cells around logarithmically spaced centres, (k,) -> (k + 1,)."""
-    inner = np.sqrt(centres[1:] * centres[:-1])
-    return np.concatenate([[centres[0] ** 2 / inner[0]], inner, [centres[-1] ** 2 / inner[-1]]])
 
 
 FIGURES = {
