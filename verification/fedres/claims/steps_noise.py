@@ -49,7 +49,7 @@ def _one_draw_for_all():
 ft.finding("hyp-independence", kind="missing-hypothesis", breaks="eq6", at=("noise alone, N=2, K=1, one draw for all",),
            check=_one_draw_for_all,
            reading="Assumption 3 bounds the variance of each client's mini-batch. That the clients sample independently is said in "
-                   "passing, in the proof after (6).",
+                   "passing, in the proof of Lemma 6 after (6).",
            survives="With noise that is uncorrelated across clients, as the proof says: (6) is proved (eq6). Without it the "
                     "variance over N goes, in (8), (9) and so in the theorems' rates.")
 

@@ -9,7 +9,7 @@ from verification.fedres.claims.eq8 import personal
 from verification.fedres.claims.eq8_quadratic import alike, at_cap, drawn, strongly
 from verification.fedres.claims.theorem1 import convex
 from verification.fedres.formulas import theorem1 as f
-from verification.fedres.moments import listed
+from verification.fedres.moments import listed, steady
 from verification.fedres.one_round import Noise
 from verification.fedres.proofs import theorem1 as proofs
 from verification.fedres.rounds import clients
@@ -212,6 +212,24 @@ def thm1_sc_no_speedup(i):
                      "no N at beta = gamma/N"))
 
 
+one_distance = wrong("distance_of_one_client", "D^2 = d^2, as if one client's distance were all.", f.leading3,
+                     lambda gamma, sigma2, D, N, K, R: f.leading3(gamma, sigma2, 1, N, K, R))
+
+
+@ft.claim("thm1-convex-no-speedup", on=symbolic(f.leading3, "gamma sigma2 d N K R"), rejects=[one_distance], covers=ALL,
+          domain="all positive constants; the example for N = 1, 2 and 12 over 10 rounds",
+          reading="D adds up over the clients: if every personal parameter is at least d from its optimum, D^2 >= N d^2.")
+def thm1_convex_no_speedup(i):
+    r"""With $D^2=Nd^2$ the leading convex term is $(Nd^4\gamma\sigma^2/(KR))^{1/3}$ and the last one $Nd^2\gamma/R$: both grow
+    with N. Without noise FedResSGD at $\lambda=\eta/N$ on $L_i=(w^2+\theta_i^2)/2$ from $w=0$, $\theta_i=1$, $K=\eta=1$, has
+    $\Delta^{(R+1)}=\frac12(1-\frac1N)^{2R}$."""
+    s = i.s
+    cube = i.formula(s.gamma, s.sigma2, s.d, s.N, s.K, s.R) * s.N**2            # D^4 = N^2 d^4
+    runs = [(n, [gap for gap, *_ in steady("", alike(n, (1, 0, 1)), 1, 1, 0, [0], [[1]] * n).along(10)]) for n in (1, 2, 12)]
+    return [ft.equal(cube, s.N * s.d**4 * s.gamma * s.sigma2 / (s.K * s.R), "leading term, cubed"),
+            *(ft.equal(gaps, [Q(1, 2) * (1 - Q(1, n)) ** (2 * R) for R in range(11)], f"10 rounds, N={n}") for n, gaps in runs)]
+
+
 def _cancelled():
     """At the largest beta, gamma/N, the bound is N sigma^2/(gamma K R); and quadratic clients alike come near that beta."""
     s = instances.Symbols("gamma sigma2 N K R")
@@ -224,3 +242,14 @@ def _cancelled():
 ft.finding("err-10", kind="remark", breaks="thm1-sc", check=_cancelled,
            reading="Strong convexity of F in all its variables, as Lemma 2 uses it.",
            survives="The bounds themselves; only what their 1/N suggests is lost (thm1-sc-no-speedup).")
+
+
+def _below():
+    """c Delta <= 1/10 for the c of Lemma 3, a step of the proof of gfree-convex, from smoothness and the cap on eta."""
+    (step,) = [step for step in proofs.convex().steps if step.name == "c Delta at most 1/10"]
+    return ft.equal(int(step.status == "HOLDS"), 1, step.name)
+
+
+ft.finding("gap-lem3-start", kind="gap", breaks="thm1-convex", check=_below,
+           reading="Lemma 3 supposes B_r <= 1/(2c). The proofs of Theorems 1 and 2 use it without a word on that.",
+           survives="It follows from smoothness, Delta <= gamma D^2, and the cap on eta.")

@@ -19,7 +19,9 @@ other = wrong("clients_forgotten", "The restated bounds have no N.", t.leading_r
           domain="all positive constants, as identities of what both statements print",
           reading="O in Theorem 3 where Theorem 2 has it up to logarithms, in the strongly convex bound; the first bound is new.")
 def thm3_restates_thm2(i):
-    r"""Theorem 3 has the bounds of Theorem 2: $O\big((\frac{D^4\gamma\sigma^2}{NKR})^{1/3}\big)$ for convex losses and
+    r"""For convex losses Theorem 3 has the bounds of Theorem 2, whose words are "general $\gamma$-smooth losses" under
+    Assumption 1, besides one on the gradients that Theorem 2 does not print:
+    $O\big((\frac{D^4\gamma\sigma^2}{NKR})^{1/3}\big)$ for convex losses and
     $\frac\gamma\beta\frac{\sigma^2}{\beta NKR}$ for strongly convex ones."""
     values = [getattr(i.s, k) for k in STATED.split()]
     printed, restated = t.leading(*values), i.formula(*values)
