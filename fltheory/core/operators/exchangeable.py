@@ -274,6 +274,9 @@ def exchangeable(algorithm, problem, law, noise=None) -> Exchangeable:
     if len(set(map(int, steps))) > 1:
         refuse("steps", list(map(int, steps))[:8], "clients with different local steps are not exchangeable",
                "Give one number of steps, or use ft.derive.")
+    if problem.personal:
+        refuse("problem", type(problem).__name__, "has personal parameters, and equal clients are covered without them",
+               "Use ft.derive.")
     alg, prob = algorithm.to(RATIONAL), problem.to(RATIONAL)
     _check_equal(prob)
     sigma, lay = fraction(law.noise), layout(alg, prob)

@@ -87,8 +87,8 @@ def _proportional_to_step(algorithm, law, n, weights) -> bool:
 
 def _made(algorithm, flat, domain):
     alg, prob = algorithm.to(domain), flat.to(domain)
-    lay = layout(alg, prob)
-    if lay.size != prob.d:
+    lay = None if algorithm.personal else layout(alg, prob)
+    if lay is None or lay.size != prob.d:
         refuse(
             "algorithm",
             type(algorithm).__name__,

@@ -88,7 +88,11 @@ class SmoothBlocks(FunctionClass):
     def __post_init__(self):
         if not isinstance(self.convex, bool):
             refuse("convex", self.convex, "is True or False", "Say whether the functions are convex.")
-        self._check(-fraction(self.gamma))
+        if fraction(self.gamma) <= 0:
+            refuse("gamma", self.gamma, "must be positive", "Give the constant of Assumption 1.")
+
+    def __str__(self):
+        return f"SmoothBlocks(gamma={fraction(self.gamma)}, convex={self.convex})"
 
     @property
     def L(self):

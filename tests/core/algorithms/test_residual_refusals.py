@@ -100,3 +100,15 @@ def test_points_of_other_sizes(problem):
     refused("come in pairs", problem.value, [1])
     with pytest.raises(NotImplementedError, match=r"problem.joint\(\)"):
         ft.optimum(problem)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda a: type(a).__name__)
+def test_what_is_defined_without_personal_parameters_alone(method):
+    refused("methods whose state is the model", ft.surrogate_weights, method, ft.Full(), 2)
+    refused("covered without them", ft.exchangeable, method, RESIDUAL, ft.Full())
+
+
+@pytest.mark.parametrize("gamma", [0, -1, "-1/2"])
+def test_a_class_of_functions_of_both_parts_names_its_own_constant(gamma):
+    refused("gamma", ft.SmoothBlocks, gamma)
+    assert str(ft.SmoothBlocks("1/2", False)) == "SmoothBlocks(gamma=1/2, convex=False)"
