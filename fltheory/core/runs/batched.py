@@ -51,6 +51,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     prob = problem.to(domain)
     algorithms = [a.to(domain) for a, _ in phases]
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
+    _check_carried(algorithms, prob, domain.array(start)[None])
     if metrics is not None and (not isinstance(metrics, dict)
                                 or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
         refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
@@ -133,6 +134,17 @@ def _phases(algorithm, rounds):
             refuse("phases", entry, "a phase is a pair (algorithm, rounds)", "List (algorithm, rounds) pairs.")
     number = count(1, MOST_ROUNDS, f"a run has at least one round (and at most {MOST_ROUNDS})")
     return [(a, number(k, "rounds")) for a, k in phases]
+
+
+def _check_carried(algorithms, problem, x0):
+    """Refuse a phase whose state has other parts than that of the phase before it."""
+    if len(set(map(type, algorithms))) == 1:
+        return
+    states = [algorithm.init(problem, x0) for algorithm in algorithms]
+    for before, state, algorithm in zip(states, states[1:], algorithms[1:], strict=False):
+        if state._fields != before._fields:
+            refuse("phases", type(algorithm).__name__, f"its state is {', '.join(state._fields)}, and the phase before it carries "
+                   f"{', '.join(before._fields)} over", "Let phases be one method with other numbers.")
 
 
 def _device(device):

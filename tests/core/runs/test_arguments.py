@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from tests.core.algorithms.instances import quadratic
+from tests.core.algorithms.instances import quadratic, residual
 from tests.core.runs.traces import LR, torch
 
 
@@ -49,6 +49,17 @@ ft.run(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), rounds=1)
 def test_phases_carry_their_own_rounds():
     with pytest.raises(ft.BadInput, match="phases carry"):
         ft.run([(ft.FedAvg(LR, 1), 2)], quadratic()[0], ft.Full(), 2)
+
+
+@pytest.mark.parametrize(("first", "second", "problem"), [
+    (ft.FedAvg(LR, 1), ft.Scaffold(LR, 1), quadratic()[0]),
+    (ft.FedResSgd(LR, 1, personal_lr=LR), ft.FedResAvg(LR, 1, personal_lr=LR), residual()[0])])
+def test_a_phase_carries_on_what_the_one_before_it_had(first, second, problem):
+    for phases in ([(first, 2), (second, 2)], [(second, 2), (first, 2)]):
+        with pytest.raises(ft.BadInput, match="c, ci"):
+            ft.run(phases, problem, ft.Full())
+    other = ft.FedProx(LR, 1, mu=1) if isinstance(first, ft.FedAvg) else ft.FedResNaive(LR, 1, personal_lr=LR)
+    assert ft.run([(first, 2), (other, 2)], problem, ft.Full()).rounds == 4
 
 
 def test_clients_with_memories_are_not_drawn_twice():
