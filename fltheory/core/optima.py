@@ -218,8 +218,7 @@ def _smooth(problem):
         raise CertificateFailed(f"Newton stopped after {steps} steps at |grad F| = {norm:.3g}, above "
                                 f"{GRADIENT_TOLERANCE:g} times the gradient terms ({size:.3g})")
     gap = norm**2 / (2 * mu) if mu > 0 else None
-    H = (p.p[:, None, None] * problem.hessian(x)).sum(0)
-    eigenvalues = np.linalg.eigvalsh(H)
+    eigenvalues = np.linalg.eigvalsh(p.mean_hessian(x))
     unique = True if mu > 0 or eigenvalues[0] > 1e-10 * eigenvalues[-1] else None
     text = f"|grad F(x)| = {norm:.3g} after {steps} Newton steps"
     text += f"; F is {mu:.6g}-strongly convex, so F(x) - F* <= {gap:.3g}" if mu > 0 else (
@@ -235,16 +234,18 @@ def _gradient_terms(p, x):
 
 
 def _newton(p, limit=200):
-    """(x, steps): damped Newton from 0 in numpy, minimum-norm steps, until the gradient stops shrinking."""
+    """(x, steps): damped Newton from 0 in numpy, minimum-norm steps unless F is clearly strongly convex, until the gradient
+    stops shrinking."""
     x = np.zeros(p.d)
     g = p.gradient(x)
     best, best_norm, stalled = x, np.linalg.norm(g), 0
     L = float(p.constants.L)
+    convex = (p.p[:, None] * p._ridge).sum(0).min() > 1e-9 * L
     for k in range(limit):
         if best_norm == 0 or stalled > 3:
             return best, k
-        H = (p.p[:, None, None] * p.hessian(x)).sum(0)
-        step = -np.linalg.lstsq(H, g, rcond=1e-13)[0]
+        H = p.mean_hessian(x)
+        step = -(np.linalg.solve(H, g) if convex else np.linalg.lstsq(H, g, rcond=1e-13)[0])
         if not g @ step < -1e-8 * np.linalg.norm(g) * np.linalg.norm(step):
             step = -g / max(L, 1e-300)  # flat pieces of Huber losses: Newton has nothing to say
         value, slope, t = p.value(x), g @ step, 1.0

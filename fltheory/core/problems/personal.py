@@ -6,13 +6,15 @@ import copy
 import numpy as np
 
 from fltheory.core.arrays import broadcast, concat
-from fltheory.core.errors import refuse
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, Rows
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual, check_joint, embedded
+from fltheory.core.problems.residual import Residual, embedded
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.scalars import is_count
+
+LARGEST_JOINT = 3000  # joint coordinates of losses of rows, where Newton's method takes minutes
 
 
 class Personal(Problem):
@@ -95,7 +97,8 @@ class Personal(Problem):
     def joint(self) -> Problem:
         """The clients as functions of (w, t_1, ..., t_n) together: formulation (1), whose minimiser `optimum` certifies.
 
-        Coordinates: w, then t_1, t_2, ..; of losses of rows the same order of features in every class.
+        Coordinates: w, then t_1, t_2, ..; of losses of rows the same order of features in every class. A client is regularised
+        in its own coordinates alone. Raises TooLarge.
         """
         own = self.personal // self.outputs
         return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * own:self.shared + (i + 1) * own],
@@ -122,7 +125,8 @@ class Personal(Problem):
         kept = np.arange(len(at[0]))
         if isinstance(base, Quadratic):
             return embedded(base, at, size, kept)
-        check_joint(self.n, size * self.outputs)
+        if size * self.outputs > LARGEST_JOINT:
+            raise TooLarge(f"the clients have {size * self.outputs} joint coordinates, above {LARGEST_JOINT}: take fewer clients")
         new = copy.copy(base)
         new.__dict__ = {k: v for k, v in base.__dict__.items() if k not in ("_converted", "p", "domain") and "_cached" not in k}
         new.rows = np.stack([_placed(rows[:, kept], spots, size) for rows, spots in zip(base.rows, at, strict=True)])

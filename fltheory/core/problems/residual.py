@@ -140,16 +140,12 @@ def _check_regular(S, data, convex=False, p=None):
         raise np.linalg.LinAlgError("matrix is singular within rounding" + " or not positive definite" * convex)
 
 
-def check_joint(n, size):
-    """Refuse clients in so many coordinates that their Hessians fill the memory."""
-    if n * size**2 > LARGEST_JOINT:
-        raise TooLarge(f"the Hessians of {n} clients in {size} joint coordinates have {n * size**2} entries, above "
-                       f"{LARGEST_JOINT}: take fewer clients (quadratic ones have Residual.joint_optimum(), which works in blocks)")
-
-
 def embedded(problem, places, size, kept):
     """Quadratic clients in `size` coordinates: of client i those kept[i] (or kept) of its own, at places[i]."""
-    check_joint(problem.n, size)
+    entries = problem.n * size**2
+    if entries > LARGEST_JOINT:
+        raise TooLarge(f"the Hessians of {problem.n} clients in {size} joint coordinates have {entries} entries, above "
+                       f"{LARGEST_JOINT}: take fewer clients, or Residual.joint_optimum(), which works in blocks")
     b = np.repeat(0 * problem.b[:, :1], size, axis=1)
     H = np.repeat(0 * problem.H[:, :1, :1] + 0 * b[:, None], size, axis=1)
     for i, at in enumerate(places):
@@ -158,4 +154,4 @@ def embedded(problem, places, size, kept):
     return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
 
 
-__all__ = ["Residual", "check_joint", "embedded"]
+__all__ = ["Residual", "embedded"]

@@ -132,23 +132,29 @@ class RowLoss(Problem):
 
     def hessian(self, x):
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
+        p, curve = self._curved(x)
+        return _gram(p._rows, p._scale[..., None, None] * curve) + p._ridge[:, None, :] * np.eye(self.d)
+
+    def mean_hessian(self, x):
+        """sum p_i hessian_i (d, d) at x (d,), from all rows at once: clients in many coordinates have few of their own."""
+        p, curve = self._curved(x)
+        weight = (p.p[:, None] * p._scale)[..., None, None] * curve
+        rows = p._rows.reshape(-1, p._rows.shape[-1])
+        return _gram(rows, weight.reshape(-1, self.outputs, self.outputs)) + (p.p[:, None] * p._ridge).sum(0) * np.eye(self.d)
+
+    def _curved(self, x):
+        """(this problem in floats, the curvatures of its losses (n, M, K, K)) at x (d,)."""
         p = self.to(FLOAT)
         if not (isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == (self.d,)):
             x = FLOAT.array(shaped(x, "x", "d", d=self.d))
-        curve = p._scale[..., None, None] * p._curve(p._predict(x[None, :]), p._targets)
-        K, f = self.outputs, self.d // self.outputs
-        H = np.empty((self.n, K, f, K, f))
-        for k in range(K):                      # one Gram matrix per pair of outputs: BLAS instead of einsum
-            for m in range(k, K):
-                H[:, k, :, m] = (p._rows * curve[:, :, k, m, None]).swapaxes(-1, -2) @ p._rows
-                H[:, m, :, k] = H[:, k, :, m].swapaxes(-1, -2)
-        return H.reshape(self.n, self.d, self.d) + p._ridge[:, None, :] * np.eye(self.d)
+        return p, p._curve(p._predict(x[None, :]), p._targets)
 
     @functools.cached_property
     def _cached_constants(self):
         exact = self.native is RATIONAL and self.exact
         arrays = (self.rows, self.scale) if exact else (FLOAT.array(self.rows), FLOAT.array(self.scale))
-        grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in zip(*arrays, strict=True)]
+        own = [(a[:, _used(a)], s) for a, s in zip(*arrays, strict=True)]
+        grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in own]
         if exact:
             reg = self.reg[()]
             return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg,
@@ -162,6 +168,23 @@ class RowLoss(Problem):
         """L: curvature bound times lambda_max(sum_j s_ij a_ij a_ij') plus reg, over clients; mu = reg (0 where one lacks
         coordinates)."""
         return self._cached_constants
+
+
+def _gram(rows, curve):
+    """sum_j kron(curve_j, a_j a_j') (..., K f, K f) over rows a_j (..., M, f), symmetric curve (..., M, K, K)."""
+    K, f = curve.shape[-1], rows.shape[-1]
+    H = np.empty((*rows.shape[:-2], K, f, K, f))
+    for k in range(K):                      # one Gram matrix per pair of outputs: BLAS instead of einsum
+        for m in range(k, K):
+            H[..., k, :, m, :] = (rows * curve[..., k, m, None]).swapaxes(-1, -2) @ rows
+            H[..., m, :, k, :] = H[..., k, :, m, :].swapaxes(-1, -2)
+    return H.reshape(*rows.shape[:-2], K * f, K * f)
+
+
+def _used(rows):
+    """Columns (f,) in which some row (M, f) is not 0, or all of them: others add nothing to the largest curvature."""
+    used = (rows != 0).any(0)
+    return used if used.any() else ~used
 
 
 def _counts(sizes, like):

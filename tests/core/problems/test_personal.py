@@ -143,9 +143,21 @@ def test_many_quadratic_clients_are_minimised_in_blocks():
 def test_joint_problems_that_fill_the_memory_are_refused():
     many = ft.Residual([[[1]]] * 500, [[[0]]] * 500, [[[1]]] * 500, [[0]] * 500, [[1]] * 500)
     assert many.joint_optimum()[1].sum() == 500
-    for problem in (many, ft.Personal(ft.HuberLoss([[[1, 2]]] * 500, [[1]] * 500), 1)):
-        with pytest.raises(ft.TooLarge, match="entries"):
-            problem.joint()
+    with pytest.raises(ft.TooLarge, match="entries"):
+        many.joint()
+    with pytest.raises(ft.TooLarge, match="3001 joint coordinates"):
+        ft.Personal(ft.HuberLoss([[[1, 2]]] * 3000, [[1]] * 3000), 1).joint()
+
+
+@pytest.mark.parametrize("base", [ft.Logistic([[[1, 2], [0, 1]], [[1, 1], [2, 0]]], [[0, 2], [1, 0]], "1/5", classes=3), HUBER],
+                         ids=["softmax", "huber"])
+def test_the_mean_hessian_is_the_mean_of_the_hessians(base):
+    other = base.surrogate(["1/4", "3/4"])
+    for problem in (other, ft.Personal(other, 1).joint()):
+        x = np.linspace(-1, 1, problem.d)
+        expected = (np.array([1, 3])[:, None, None] * problem.hessian(x)).sum(0) / 4
+        assert problem.mean_hessian(x) == pytest.approx(expected, abs=1e-14)
+        assert float(problem.constants.L) == pytest.approx(float(base.constants.L))   # columns of zeros add nothing
 
 
 def test_units_of_coordinates_do_not_make_a_problem_singular():
