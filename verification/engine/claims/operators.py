@@ -9,7 +9,7 @@ from fltheory.core.problems.base import Rows
 from verification.engine.faults import these
 from verification.engine.instances import operators as on
 from verification.engine.instances.rounds import C, H, P
-from verification.engine.twins import chains, forms, laws, rounds
+from verification.engine.twins import chains, forms, laws, rounds, signs
 
 HERE = "the listed instances, in rationals"
 
@@ -184,3 +184,17 @@ def equal_clients(i):
     return [ft.equal([made.error(i.x0, r, [0]) for r in range(4)], [square for _, square in seen]),
             ft.at_most(alone[0].mean_square[1], 1, "below the limit", strict=True),
             ft.at_most(1, alone[1].mean_square[0], "above it", strict=True)]
+
+
+SIGNS = [ft.Instance("FedAvg, three clients, two local steps", method=ft.FedAvg("1/5", 2), n=3, rounds=[{0: 2, 1: 2, 2: 2}],
+                     twin=signs.fedavg),
+         ft.Instance("SCAFFOLD, client 0 alone in round 2", method=ft.Scaffold("1/5", 2), n=3, rounds=[{0: 2, 1: 2, 2: 2}, {0: 2}],
+                     twin=signs.scaffold_alone)]
+
+
+@ft.claim("adversarial-signs", on=SIGNS, domain="two methods, three clients",
+          rejects=these("signs-cancel", "last-round-kept"))
+def adversarial_signs(i):
+    """The largest drift over bounded gradients is the largest over all signs, and its gradients attain it."""
+    found = ft.adversarial(i.method, i.n, i.rounds)
+    return ft.equal([found.value, found.reached], [i.twin(i.n, i.method.steps, Q(1, 5))] * 2)
