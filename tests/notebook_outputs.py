@@ -71,7 +71,7 @@ def differences(old, new):
 
 def alike(a, b, loose=False):
     """Whether two texts have the same words and, unless loose, the same numbers as far as they are printed."""
-    a, b = PASSING.sub("", a), PASSING.sub("", b)
+    a, b = (PASSING.sub("", text).replace("~0", "0") for text in (a, b))  # 0 up to rounding: not alike on every processor
     if " ".join(NUMBER.sub(" # ", a).split()) != " ".join(NUMBER.sub(" # ", b).split()):
         return False
     return loose or all(_close(x, y) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True))

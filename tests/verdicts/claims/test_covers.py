@@ -77,4 +77,4 @@ def test_every_proof_of_the_papers_says_what_it_covers():
     for c in proofs:
         if any(v == "all" for v in c.covers.values()):  # a general argument is in the domain's words
             assert len(c.domain) > 20, c.id
-    assert sum(restricted(covered(c, "PROVED")) for c in proofs) > len(proofs) / 2
+    assert sum(restricted(covered(c, "PROVED")) for c in proofs) > 100  # the page shows what they are limited to

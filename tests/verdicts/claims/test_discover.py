@@ -29,7 +29,7 @@ def forget(monkeypatch):
 
 
 def n_is_temporary(name):
-    return name.split(".")[0] in ("mine", "yours", "same", "verification", "broken")
+    return name.split(".")[0] in ("mine", "yours", "in_two_places", "verification", "broken")
 
 
 def ledger(tmp_path, *rows, header=HEADER):
@@ -129,14 +129,15 @@ def test_one_slug_under_two_parents(tmp_path):
 
 
 def test_one_slug_and_one_parent_name_in_two_places(tmp_path):
-    right, wrong = paper(tmp_path / "a" / "same"), paper(tmp_path / "b" / "same", total=2)
+    right, wrong = paper(tmp_path / "a" / "in_two_places"), paper(tmp_path / "b" / "in_two_places", total=2)
     for _ in range(2):
         assert load(right).claims["half"].check().word == "CERTIFIED"
         assert load(wrong).claims["half"].check().word == "FALSE"
-    records, _ = verify([tmp_path / "a" / "same", tmp_path / "b" / "same"], on_record=lambda r: None, only=["half"])
+    places = [tmp_path / "a" / "in_two_places", tmp_path / "b" / "in_two_places"]
+    records, _ = verify(places, on_record=lambda r: None, only=["half"])
     assert {r["paper"]: r["word"] for r in records if r["type"] == "claim"} == {
-        "a/same/own": "CERTIFIED",
-        "b/same/own": "FALSE",
+        "a/in_two_places/own": "CERTIFIED",
+        "b/in_two_places/own": "FALSE",
     }
 
 
