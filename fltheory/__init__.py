@@ -22,6 +22,7 @@ _PUBLIC = {
     "core.problems.residual": ["Residual"],
     "core.problems.personal": ["Personal"],
     "core.problems.network": ["Network"],
+    "core.graphs": ["SimilarityGraph", "messages", "misalignment"],
     "core.laws.base": ["RandomSteps"],
     "core.laws.memoryless": ["Full", "Uniform", "Bernoulli", "WithReplacement", "Coin", "EventClock"],
     "core.laws.modes": ["Chain", "Cyclic", "Markov", "Replay"],

@@ -25,6 +25,7 @@ LAYERS = [
      "core.records", "core.residues", "core.streams", "core.tables", "core.statistics", "core.evidence", "core.relations",
      "core.asserted"},
     {"core.problems"},
+    {"core.graphs"},
     {"core.laws"},
     {"core.algorithms"},
     {"core.mutants"},

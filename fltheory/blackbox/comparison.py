@@ -46,10 +46,14 @@ class Comparison:
     def predicted(self, other, keys, joint):
         """{key: map} of another reference, or None where it has none to compare."""
         try:
-            order = arrangement(self.box, other, self.scaled) if joint else None
-            return None if joint and order is None else {k: predicted(other, self.scaled, k, joint, order) for k in keys}
+            return self.wanted(other, keys, joint)
         except FLTheoryError:
             return None
+
+    def wanted(self, other, keys, joint):
+        """The same, but what the reference refuses is raised: of the named algorithm it is the answer."""
+        order = arrangement(self.box, other, self.scaled) if joint else None
+        return None if joint and order is None else {k: predicted(other, self.scaled, k, joint, order) for k in keys}
 
     def gap(self, other):
         """How far another reference's maps are from the black box's. Where models over rounds do not agree, the joint states'
@@ -81,7 +85,7 @@ def compare(result, here, bugs):
     """Fill in the result: the maps agree, or what the code does instead."""
     if here.box.template is not None and not here.named:
         result.notes.append("the state's names or shapes are not the reference's: models over rounds are compared")
-    result.maps, wanted = here.maps, here.predicted(here.reference, here.keys, here.joint)
+    result.maps, wanted = here.maps, here.wanted(here.reference, here.keys, here.joint)
     result.deviation, result.tolerance = distance(result.maps, wanted), here.tolerance
     start = _wrong_start(result, here, wanted)
     if start is not None:

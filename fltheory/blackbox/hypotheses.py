@@ -19,7 +19,7 @@ from fltheory.core.algorithms.mifa import Mifa
 from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.algorithms.vrlsgd import VRLSGD
-from fltheory.core.mutants import local, memories, residual
+from fltheory.core.mutants import local, memories, neighbour, residual
 from fltheory.core.mutants.averages import WEIGHTS
 from fltheory.core.mutants.base import clause
 from fltheory.core.scalars import fraction
@@ -35,6 +35,10 @@ OPTIONS = {   # other values of declared fields
     "over": {"all": "the server's c is the mean of all clients' variates, not of the participants'",
              "present": "the server's c is the mean of the participants' variates, not of all clients'"},
     "averaging": {rule: WEIGHTS[rule][0] for rule in ("weighted", "plain", "unbiased")},
+    "average": {"printed": "the sum over the participants is not divided by their weight (average = 'printed')",
+                "renormalised": "the sum over the participants is divided by their weight (average = 'renormalised')"},
+    "absent": {"stale": "an absent client's last model stays as it was (absent = 'stale')",
+               "reset": "an absent client's last model becomes the model of the round's start (absent = 'reset')"},
 }
 MUTANTS = (   # of those that fit equally well the first is named first
     local.sequential_pass, local.shared_storage, local.last_model_alone, local.buffers_kept, local.decay_runs_on,
@@ -47,7 +51,7 @@ MUTANTS = (   # of those that fit equally well the first is named first
     residual.local_steps_for_large_step, residual.alpha_dropped, residual.variates_dropped, residual.variates_kept,
     residual.mean_not_divided, residual.variates_not_averaged, residual.mean_is_late, residual.local_prox_missing,
     residual.local_prox_halved, residual.local_prox_squared, residual.own_copy_is_anchor, residual.own_copy_goes_on,
-    local.one_step_more, local.one_step_less,
+    *neighbour.NEIGHBOURS.values(), local.one_step_more, local.one_step_less,
 )
 
 

@@ -19,11 +19,10 @@ LAWS = ("full", "uniform", "weighted", "weighted replace", "replacement", "berno
         "bernoulli redraw", "cyclic", "replay", "periodic", "chain", "markov", "coin")
 CERTAIN = ("full", "cyclic", "replay", "periodic certain", "coin 1")          # one outcome a round: loops can follow
 MODELS = {"FedAvg", "FedNova", "GeneralRule", "FedAu", "Reweighted", "FedSgd"}  # the state is the model
-WHOLE = {"FedNovaVR", "NeighbourAveraging"}                                   # all clients in every round
 # method -> how many ways of declaring it the draw goes through
 METHODS = {"FedAvg": 3, "FedNova": 3, "GeneralRule": 2, "ServerMomentum": 2, "VRLSGD": 2, "Scaffold": 2, "Scaffnew": 2,
            "ProxSkip": 1, "Focus": 2, "Mifa": 1, "FedVarp": 1, "LocalSgd": 2, "FedAu": 1, "Reweighted": 1, "FedAwe": 1,
-           "FedNovaVR": 2, "NeighbourAveraging": 1, "FedResAvg": 4, "FedResSgd": 1, "FedResNaive": 2, "FedSgd": 1, "LocalProx": 1}
+           "FedNovaVR": 2, "NeighbourAveraging": 4, "FedResAvg": 4, "FedResSgd": 1, "FedResNaive": 2, "FedSgd": 1, "LocalProx": 1}
 LOOPS = {"FedAu": 2, "FedAwe": 1, "AdaptiveServer": 1, "AsyncFedED": 1}        # not affine: runs against loops only
 KINDS = ("float", "float", "float", "rational", "dyadic")                     # data and arithmetic
 
@@ -66,6 +65,7 @@ class Draw:
         self.numbers = np.random.default_rng(self.random.getrandbits(64))
         self.kind = "float" if loops else self.random.choice(KINDS)
         self.exact = self.kind != "float"
+        self.whole = name == "FedNovaVR" or (name, way) == ("NeighbourAveraging", 0)  # all clients in every round
 
     # ---- numbers -----------------------------------------------------------------------------------------------------
     def of(self, value):
@@ -265,7 +265,8 @@ class Draw:
             give(cap=None if self.loops else self.random.randint(1, 2 if n == 3 else 3))
         if self.name == "NeighbourAveraging":
             declared["graph"], a["graph"] = data.graph, [[self.of(v) for v in row] for row in data.graph]
-            give(beta=self.positive(Fraction(1, 5), 1))
+            give(beta=self.positive(Fraction(1, 5), 1), average=["full", "printed", "renormalised", "renormalised"][self.way],
+                 absent=["stale", "stale", "reset", "stale"][self.way])
         if self.name == "FedResAvg":
             give(personal_lr=lr, alpha=self.positive(Fraction(1, 2), Fraction(3, 2)), option=[2, 1, 2, 2][self.way],
                  start=["zero", "zero", "warm", "zero"][self.way], over=["all", "all", "all", "present"][self.way])
@@ -344,12 +345,12 @@ class Draw:
             groups = self.sets(n, self.random.randint(1, 3))
             return (lambda **o: ft.Cyclic(groups, **o)), ("sets", groups, None, None, False), None
         if kind == "replay":
-            groups = [list(range(n))] * 2 if self.name in WHOLE else self.sets(n, self.random.randint(1, 4))
+            groups = [list(range(n))] * 2 if self.whole else self.sets(n, self.random.randint(1, 4))
             each = [self.random.choice([1, 2, [self.random.randint(1, 3) for _ in range(n)]]) for _ in groups]
             return ((lambda **o: ft.Replay(list(zip(groups, each, strict=True)), **o)),
                     ("sets", groups, None, None, False), ("modes", each))
         if kind.startswith("periodic"):
-            parts = ["full", "full"] if "certain" in kind or self.name in WHOLE else [
+            parts = ["full", "full"] if "certain" in kind or self.whole else [
                 self.random.choice(["full", "uniform", "weighted", "bernoulli move", "bernoulli redraw"])
                 for _ in range(self.random.randint(1, 2))]
             made, turns = [], []
@@ -377,8 +378,8 @@ class Draw:
     def law_kind(self, n):
         if self.loops:
             certain = ("full", "coin 1") if self.name == "ProxSkip" else CERTAIN
-            return self.random.choice([k for k in certain if self.name not in WHOLE or k != "cyclic"])
-        if self.name in WHOLE:
+            return self.random.choice([k for k in certain if not self.whole or k != "cyclic"])
+        if self.whole:
             return self.random.choice(["full", "replay", "periodic", "coin"])
         if self.name == "ProxSkip":
             return self.random.choice(["coin", "coin", "full"])

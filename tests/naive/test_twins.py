@@ -330,8 +330,9 @@ P_IN = exact([[0, "1/4", "1/8"], ["1/4", 0, "1/8"], ["1/8", "1/8", 0]])
 def test_neighbour_with_beta_one_is_fedavg():
     clients = three_clients()
     clients.p = [sum(row) for row in P_IN]
-    ours = neighbour.rounds(clients, X0, LR, 1, P_IN, 3, 4)
-    assert [wbar for wbar, _ in ours] == fedavg.rounds(clients, X0, LR, [[(0, 3), (1, 3), (2, 3)]] * 4)
+    everyone = [[(0, 3), (1, 3), (2, 3)]] * 4
+    ours = neighbour.rounds(clients, X0, LR, 1, P_IN, everyone)
+    assert [wbar for wbar, _ in ours] == fedavg.rounds(clients, X0, LR, everyone)
 
 
 def test_neighbour_mean_is_autonomous_with_one_common_hessian():
@@ -341,7 +342,7 @@ def test_neighbour_mean_is_autonomous_with_one_common_hessian():
     best = dot([sum(row) for row in P_IN], exact([1, 5, -2]))
     factor = 1 - (1 - (1 - LR * beta * h) ** E) / beta
     error = 3 - best
-    for wbar, w_E in neighbour.rounds(clients, [Q(3)], LR, beta, P_IN, E, 4):
+    for wbar, w_E in neighbour.rounds(clients, [Q(3)], LR, beta, P_IN, [[(i, E) for i in range(3)]] * 4):
         error = factor * error
         assert wbar == [best + error]
         assert wbar == mix([sum(row) for row in P_IN], w_E)
@@ -350,8 +351,19 @@ def test_neighbour_mean_is_autonomous_with_one_common_hessian():
 @pytest.mark.parametrize(("beta", "limit"), [(0.9, 0.161017), (0.5, 3 / 22)])
 def test_neighbour_is_biased_with_one_step_and_two_hessians(beta, limit):
     clients = in_floats(scalar_clients([1, "1/5"], [0, 1], ["1/2", "1/2"]))
-    wbar, _ = neighbour.rounds(clients, [3.0], 0.5, beta, [[0, 0.5], [0.5, 0]], 1, 200)[-1]
+    wbar, _ = neighbour.rounds(clients, [3.0], 0.5, beta, [[0, 0.5], [0.5, 0]], [[(0, 1), (1, 1)]] * 200)[-1]
     assert wbar[0] == pytest.approx(limit, abs=5e-7)  # w* = 1/6
+
+
+def test_the_printed_sum_shrinks_the_model_where_somebody_is_missing():
+    # identical losses (w - 1)^2/2, one of three equal clients: the factor is (9/10)^2/3 and not (9/10)^2
+    clients = scalar_clients([1] * 3, [1] * 3, ["1/3"] * 3)
+    graph = [[Q(i != j) / 6 for j in range(3)] for i in range(3)]
+    one = [[(0, 2)], [(1, 2)]]
+    printed = [wbar for wbar, _ in neighbour.rounds(clients, [Q(2)], LR, 1, graph, one, "printed")]
+    assert printed == [[(1 + Q(81, 100)) / 3], [(1 + Q(81, 100) * ((1 + Q(81, 100)) / 3 - 1)) / 3]]
+    divided = [wbar for wbar, _ in neighbour.rounds(clients, [Q(2)], LR, 1, graph, one, "renormalised")]
+    assert divided == fedavg.rounds(clients, [Q(2)], LR, one)
 
 
 # AsyncFedED

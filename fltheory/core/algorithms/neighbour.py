@@ -1,4 +1,4 @@
-"""Local steps perturbed towards the neighbours' last models on a similarity graph (full participation)."""
+"""Local steps perturbed towards the neighbours' last models on a similarity graph (simfed, Algorithm 1)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm, only_full
-from fltheory.core.arrays import matvec_rows, spread, to_numpy
+from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.arrays import matvec_rows, put, spread, take, to_numpy
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.problems.shapes import unit_sum
-from fltheory.core.records import declared, within
+from fltheory.core.records import declared, one_of, within
 from fltheory.core.scalars import Modular, Number, Numbers, declare, fraction
 
 
@@ -38,16 +39,28 @@ def _edges(values, what):
 class NeighbourAveraging(Algorithm):
     """w <- w - lr grad f_i(beta w + (1 - beta) u_i), where u_i = sum_n p_in w_n / p_i is fixed inside a round.
 
-    The server takes wbar = sum_i p_i w_i, from which every client starts the next round.
-    graph: symmetric edge weights p_in >= 0 (n, n) summing to 1; their row sums p_i > 0 must be the weights of the
-    problem (checked by `init`). beta: in (0, 1]. The first round has u_i = wbar. Full participation only: what a
-    partial cohort means is undefined in the paper, so other draws are refused.
+    The server takes wbar = sum_i p_i w_i, from which every client starts the next round (simfed, Eqs 3, 5, Algorithm 1).
+    graph: symmetric edge weights p_in >= 0 (n, n) summing to 1, see `SimilarityGraph`; their row sums p_i > 0 must be the
+    weights of the problem (checked by `init`). A diagonal is a weight of the client's own last model. beta: in (0, 1];
+    beta = 1 is FedAvg. The first round has u_i = wbar.
+
+    Algorithm 1 lets a subset S take part, which its theory does not:
+    average: "full" refuses partial cohorts; "printed" takes wbar = sum over S of p_i w_i, not divided by the weight of S,
+    so an empty S sends wbar to 0; "renormalised" divides. absent: the last model of an absent client stays as it was
+    ("stale"), or is the round's wbar, from which it would have started ("reset").
     """
+
+    stateful: ClassVar[bool] = True
+    downlink: ClassVar[int] = 2  # wbar and u_i
 
     beta: Number = declared(within(0, 1, "(]", _BETA), None, ("must lie in (0, 1]", _BETA))
     graph: Numbers = declared(_edges, None, ("the method needs edge weights", "Give an (n, n) array of p_in."))
-    partial: ClassVar[bool] = False
-    downlink: ClassVar[int] = 2  # wbar and u_i
+    average: str = declared(one_of("full", "printed", "renormalised"), "full")
+    absent: str = declared(one_of("stale", "reset"), "stale")
+
+    @property
+    def partial(self):
+        return self.average != "full"
 
     def init(self, problem, x0, draw=None):
         rows, domain = self.graph.sum(-1), problem.domain
@@ -57,14 +70,33 @@ class NeighbourAveraging(Algorithm):
                    f"{[str(v) for v in to_numpy(problem.p)]}", "Give the problem these row sums as weights.")
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
 
-    def round(self, problem, s, draw):
-        only_full(draw)
-        cohort = problem.at(draw.who)
-        w = spread(s.x, draw.who) + 0 * s.w
-        u = matvec_rows(self.graph, s.w) / problem.p[..., None]
+    def averages(self, problem, s):
+        """The neighbour averages u_i (..., n, d) of a round that starts from a state."""
+        return matvec_rows(self.graph, s.w) / problem.p[..., None]
+
+    def local(self, problem, s, draw):
+        """The last local models (..., m, d) of a cohort."""
+        cohort, start = problem.at(draw.who), spread(s.x, draw.who)
+        w, u = start, take(self.averages(problem, s), draw.who)
         for k, on in draw.local_steps():
             w = w - self.lr * on * cohort.grad(self.beta * w + (1 - self.beta) * u, draw.xi_at(k))
-        return State((problem.p[..., None] * w).sum(-2), w)
+        return w
+
+    def server(self, problem, s, draw, w):
+        """The next wbar from the cohort's last local models."""
+        cohort = problem.at(draw.who)
+        if self.average == "printed":
+            return ((cohort.p * draw.present)[..., None] * w).sum(-2)
+        share = shares(cohort, draw.present, "weighted")[..., None]
+        return s.x + (share * (w - spread(s.x, draw.who))).sum(-2)
+
+    def round(self, problem, s, draw):
+        if not self.partial:
+            only_full(draw)
+        w = self.local(problem, s, draw)
+        before = s.w if self.absent == "stale" else spread(s.x) + 0 * s.w
+        last = put(before, draw.who, w, draw.present) if self.partial else w
+        return State(self.server(problem, s, draw, w), last)
 
 
 def _small(gap, domain, floats):

@@ -17,7 +17,7 @@ from fltheory.core.errors import BadInput
 from fltheory.core.laws.draw import Slots
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.residual import Residual
-from fltheory.core.scalars import RATIONAL, Field, fraction
+from fltheory.core.scalars import FLOAT, RATIONAL, Field, fraction
 from tests.core.algorithms.instances import (
     DOMAINS,
     GRAPH,
@@ -179,9 +179,28 @@ def test_fedresavg(domain, alpha, form):
 def test_neighbour_averaging(domain):
     problem, clients = quadratic()
     beta = Q(2, 5)
-    twin = neighbour.rounds(clients, X0, LR, beta, GRAPH, 3, 3)
-    schedule = [[(i, 3) for i in range(3)]] * 3
-    agree(domain, follow(NeighbourAveraging(LR, beta=beta, graph=GRAPH), problem, domain, schedule, "mask"), twin)
+    twin = neighbour.rounds(clients, X0, LR, beta, GRAPH, FULL)
+    agree(domain, follow(NeighbourAveraging(LR, beta=beta, graph=GRAPH), problem, domain, FULL, "mask"), twin)
+
+
+@domains
+@pytest.mark.parametrize("average", ["printed", "renormalised"])
+@pytest.mark.parametrize("absent", ["stale", "reset"])
+@cohorts
+def test_neighbour_averaging_with_cohorts(domain, average, absent, schedule, form):
+    problem, clients = quadratic()
+    algorithm = NeighbourAveraging(LR, beta=Q(2, 5), graph=GRAPH, average=average, absent=absent)
+    twin = neighbour.rounds(clients, X0, LR, Q(2, 5), GRAPH, schedule, average, absent)
+    agree(domain, follow(algorithm, problem, domain, schedule, form), twin)
+
+
+@pytest.mark.parametrize("average", ["full", "renormalised"])
+def test_neighbour_averaging_with_beta_one_is_fedavg_bit_for_bit(average):
+    problem, _ = quadratic()
+    for schedule in [FULL] if average == "full" else [FULL, PARTIAL]:
+        mine = follow(NeighbourAveraging(LR, beta=1, graph=GRAPH, average=average), problem, FLOAT, schedule, "mask")
+        theirs = follow(FedAvg(LR), problem, FLOAT, schedule, "mask")
+        assert all((a.x == b.x).all() for a, b in zip(mine, theirs, strict=True))
 
 
 def test_a_symbolic_step_size_evaluates_to_the_twin():
@@ -319,6 +338,8 @@ def test_algorithms_refuse_what_they_cannot_mean():
         (lambda: list(follow(neighbours, problem, RATIONAL, FULL, "who")), "full participation"),
         (lambda: replace(neighbours, beta=0), "(0, 1]"),
         (lambda: NeighbourAveraging(LR, beta="1/2"), "graph"),
+        (lambda: replace(neighbours, average="sum"), "printed, renormalised"),
+        (lambda: replace(neighbours, absent="gone"), "stale, reset"),
         (lambda: replace(neighbours, graph=[[0, 1], [0, 0]]), "symmetric"),
         (lambda: replace(neighbours, graph=[[0, 1], [1, 0]]), "sum to 1"),
         (lambda: replace(neighbours, graph=[[1, 0], [0, 0]]), "isolated"),

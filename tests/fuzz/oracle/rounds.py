@@ -284,13 +284,16 @@ def fedawe(a, c, s, draw):
 
 
 def neighbouraveraging(a, c, s, draw):
-    w = []
+    there = {}
     for i, tau in draw.members:
         u, y = sum(a.graph[i][j] * s["w"][j] for j in range(c.n)) / c.p[i], s["x"]
         for _ in range(tau):
             y = y - a.lr * c.grad(i, a.beta * y + (1 - a.beta) * u)
-        w.append(y)
-    return {"x": mean(c.p, w), "w": w}
+        there[i] = y
+    w = [there.get(i, s["w"][i] if a.absent == "stale" else s["x"]) for i in range(c.n)]
+    if a.average == "printed":
+        return {"x": sum((c.p[i] * y for i, y in there.items()), 0 * s["x"]), "w": w}
+    return {"x": average(c.p, s["x"], list(there.items())), "w": w}
 
 
 def first_step(a, c, s, i, tau):
