@@ -59,10 +59,10 @@ def hidden(algorithm, dtype=np.float64, cohorts=True):
     return (run if cohorts else lambda x, clients: run(x, clients)), kept.clear
 
 
-def joint(algorithm, n, d, dtype=np.float64, cohorts=True, personal=0):
+def joint(algorithm, n, d, dtype=np.float64, cohorts=True, personal=0, weights=None):
     """(round_fn, template): the whole state goes in and out."""
     record = algorithm.to(FLOAT)
-    begin = record.init(_zero(n, d, personal), np.zeros(d))
+    begin = record.init(_zero(n, d, personal, weights), np.zeros(d))
     kind, template = type(begin), {k: np.array(v) for k, v in begin._asdict().items()}
 
     def run(state, clients, cohort=None):
@@ -74,8 +74,8 @@ def joint(algorithm, n, d, dtype=np.float64, cohorts=True, personal=0):
     return (run if cohorts else lambda state, clients: run(state, clients)), template
 
 
-def _zero(n, d, personal):
-    whole = Quadratic.from_linear(np.zeros((n, d + personal, d + personal)), np.zeros((n, d + personal)))
+def _zero(n, d, personal, weights):
+    whole = Quadratic.from_linear(np.zeros((n, d + personal, d + personal)), np.zeros((n, d + personal)), weights)
     return (Personal(whole, d) if personal else whole).to(FLOAT)
 
 
