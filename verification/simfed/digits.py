@@ -80,12 +80,13 @@ def with_bias(x):
 
 
 # ---- recorded runs: many splits and methods at once -------------------------------------------------------------------
-def contest(a, lr, epochs, methods, seeds, rounds):
+def contest(a, lr, epochs, methods, seeds, rounds, standardised=True):
     """(accuracy, loss): (rounds + 1, methods, seeds) of the server model on the test set, and its penalised loss on the clients'
-    rows, weighted as the method weights them. methods: ((beta, "similarity" or "rank-one"), ...); beta = 1 is FedAvg."""
+    rows, weighted as the method weights them. methods: ((beta, "similarity" or "rank-one"), ...); beta = 1 is FedAvg. standardised:
+    the pixels that messages are made of; losses always see standardised ones."""
     import torch
     torch.set_num_threads(1)
-    x, y, p, P, X, Y = (torch.from_numpy(np.stack(v)) for v in zip(*(_arrays(s, a) for s in seeds), strict=True))
+    x, y, p, P, X, Y = (torch.from_numpy(np.stack(v)) for v in zip(*(_arrays(s, a, standardised) for s in seeds), strict=True))
     count, features, many = len(seeds), x.shape[-1], len(methods)
     beta = torch.tensor([m[0] for m in methods], dtype=torch.float64).repeat_interleave(CLASSES)
     pull = torch.tensor([m[1] == "rank-one" for m in methods]).repeat_interleave(CLASSES)
@@ -108,8 +109,8 @@ def contest(a, lr, epochs, methods, seeds, rounds):
     return tuple(torch.stack(v).numpy() for v in zip(*seen, strict=True))
 
 
-def _arrays(seed, a):
-    (x, labels), (owners, test), g = images(), split(seed, a), graph(seed, a)
+def _arrays(seed, a, standardised):
+    (x, labels), (owners, test), g = images(), split(seed, a), graph(seed, a, 0, standardised)
     x, one = with_bias(x), np.eye(CLASSES)
     return (np.stack([x[o] for o in owners]), np.stack([one[labels[o]] for o in owners]), g.weights.astype(float),
             g.neighbours.astype(float), x[test], labels[test])
