@@ -303,9 +303,9 @@ FIGURES = {
         r"factor of Theorem 3, $1-\mu/((\beta+2)L)$ with $\mu=L$, bounds squared distances."),
     "stability": Figure(
         stability_data, stability_draw,
-        r"Two clients with one Hessian, $\gamma h=1/2$. Left: the factor $1-R/\beta$ of the mean, $R=1-(1-\gamma\beta h)^E$. Right: "
-        r"the factor $-(1-\beta)R\lambda/\beta$, $\lambda=-1$, of the local models around it, which diverge from fewer local "
-        r"steps on. With $\beta>1/2$ and $\gamma\beta h\leq1$ both are stable for every $E$."),
+        r"Two clients with one Hessian, $\gamma h=1/2$. Left: the factor $1-R/\beta$ of the mean, "
+        r"$R=1-(1-\gamma\beta h)^E$. Right: the factor $-(1-\beta)R\lambda/\beta$, $\lambda=-1$, of the local models around it, which "
+        r"diverge from fewer local steps on. With $\beta>1/2$ and $\gamma\beta h\leq1$ both are stable for every $E$."),
     "similarity": Figure(
         similarity_data, similarity_draw,
         r"Does similarity matter? Rank one: every client listens to the mean of all instead of its neighbours. Two clients with "
@@ -315,10 +315,11 @@ FIGURES = {
     "fig6": Figure(
         fig6_data, fig6_draw,
         r"Figure 6's substitute: misalignments of all pairs of 20 clients with digits, 20 splits; class imbalance $a$: labels from "
-        r"Dir$(1/a)$, 0 for equal shares. On raw pixels they grow with $a$, as in the paper. On standardised pixels, which the paper "
-        r"describes, they hardly depend on it: the sum of a centred component's entries is no good rule for its sign."),
+        r"Dir$(1/a)$, 0 for equal shares. On raw pixels they grow with $a$, as in the paper. On standardised pixels, which the "
+        r"paper describes, they hardly depend on it: the sum of a centred component's entries is no good rule for its sign."),
     "fig7": Figure(
         fig7_data, fig7_draw,
         "Figure 7's substitute: the positive eigenvalues of the graph's Laplacian in ascending order, medians over 20 splits of "
-        "digits with 10 to 90 % of them. On raw pixels they fall as classes get imbalanced; on standardised pixels all graphs are alike."),
+        "digits with 10 to 90 % of them. On raw pixels they fall as classes get imbalanced; on standardised ones all graphs are "
+        "alike."),
 }
