@@ -145,10 +145,11 @@ def _top(p, harmonic):
     return 1 - (1 - W) / beta, p.follows("against 1 - 1/B", 1 / B - (1 - W) / beta, (1 / B, every))
 
 
-def _case(harmonic, positive="", signed=""):
-    """A proof with what is known of the eigenvalue in a case; the numbers a, b are given by name or as expressions."""
-    p = ft.Proof("beta B m " + ("Lam " if harmonic else "") + positive, "Y" if harmonic else "Y val W", "T " + signed)
-    return p, *p("beta B m Y T"), p.given("beta at most 1", 1 - p("beta"))
+def _case(harmonic, positive, signed="", names="m Y T"):
+    """A proof of one case. Its own names for lambda, m, Y and T keep rounds that are no such case from being held against it."""
+    m, Y, T = names.split()
+    p = ft.Proof(f"beta B {m} {positive}" + " Lam" * harmonic, Y + " val W" * (not harmonic), f"{T} {signed}")
+    return p, *p(f"beta B {names}"), p.given("beta at most 1", 1 - p("beta"))
 
 
 def positive(harmonic=False):
@@ -189,12 +190,13 @@ def _squared(p, harmonic, two, end, m):
 
 def turning(harmonic=False):
     """lambda = a + ib, b > 0 (or its conjugate): tau = 0 makes y long."""
-    p, beta, B, m, Y, T, small = _case(harmonic, "im", "re")
+    p, beta, B, m, Y, T, small = _case(harmonic, "im", "re", "mc Yc Tc")
     a, b, k = *p("re im"), 1 - 1 / B
+    at = {"a": a, "b": b, "m": m, "Y": Y, "T": T}
     p.define("m", m - a**2 - b**2)
-    main, real, two = (p.lemma(name, eigenvector(), j, a=a, b=b) for j, name in enumerate(("main", "tau", "B at least 2")))
+    main, real, two = (p.lemma(name, eigenvector(), j, **at) for j, name in enumerate(("main", "tau", "B at least 2")))
     tau = p.follows("tau = 0", 1 + (1 - beta) * T, (1 / b, real), equality=True)
-    far = p.follows("y is long", Y - 1, (small, p.lemma("neighbours", neighbours())), (-1, tau))
+    far = p.follows("y is long", Y - 1, (small, p.lemma("neighbours", neighbours(), Y=Y, T=T)), (-1, tau))
     apart = p.square("real part", a - k)
     half = p.follows("|lambda|^2 at most half", k - 2 * m, main, (a, tau), (2, apart), (2 * m, far))
     end = p.follows("|lambda| at most 1 - 1/B", k**2 - m, (HALF, half), (HALF / B**2, two, two), (HALF / B**2, two))
