@@ -259,3 +259,79 @@ ft.finding("err-vacuous", kind="remark", breaks="thm3", check=_without_algorithm
                    "then no decay factor is needed for them, so that none can be read off them.",
            survives="The one-round lemmas and their recursions (lema3-recursion, lemb3-recursion), Theorem 1 above (4 E^2 - 1) L, "
                     "and the bounds with averaged drifts, below the level for thm1s at E <= 2 and thm3s at E = 1.")
+
+
+# ---- where the hypotheses end, and where the non-convex bounds begin to say something ------------------------------------
+def ray(name, problem, G, direction=(1,), least=(0,)):
+    """A strongly convex client, a bound of its gradient and a direction of length 1 in which to leave its minimiser `least`."""
+    return ft.Instance(name, problem, G=Q(G), direction=[Q(v) for v in direction], least=least, formula=f.radius)
+
+
+BENT = ft.PiecewiseQuadratic([["1/3", 2, "1/5"]], [[1, 2]], [0])
+PLANE = ft.Quadratic([[[1, 0], [0, "1/100"]]], [[3, -4]])
+on_rays = [ray("flat direction", PLANE, 1, (0, 1), (3, -4)), ray("slanted", PLANE, 5, ("3/5", "-4/5"), (3, -4)),
+           ray("one client", ONE, "1/1000"), ray("slopes 1/3, 2 and 1/5", BENT, 7)]
+
+
+def drawn_ray(draw, bent=False, condition=None):
+    G, way = draw(st.sampled_from([Q(1, 100), Q(1), Q(50)])), draw(st.sampled_from([1, -1]))
+    small = st.integers(1, 6)
+    if bent:
+        slopes = [[Q(draw(small), 3) for _ in range(3)]]
+        return ray("drawn", ft.PiecewiseQuadratic(slopes, [[0, draw(small)]], [0]), G, [way])
+    H, least = [[1, 0], [0, Q(1, condition) if condition else Q(1, draw(small))]], (draw(st.integers(-3, 3)), 1)
+    return ray("drawn", ft.Quadratic([H], [least]), G, draw(st.sampled_from([(0, way), (Q(3, 5), Q(4 * way, 5))])), least)
+
+
+by_smoothness = wrong("by_smoothness", "G/L in place of G/mu: within it gradients may still be short.", f.radius,
+                      lambda G, mu: f.radius(G, 1))
+
+
+@ft.claim("susp-a3-a5", on=on_rays, rejects=[by_smoothness], proof=proofs.bounded_gradient, ends={"condition number": (1, 10**8)},
+          domain="every dimension, G and strongly convex client: a gradient of length at most G everywhere would give "
+                 "mu |w - w*| <= G for every w",
+          search=ft.Search((ft.Family("quadratics in the plane", drawn_ray, ({"condition": 1}, {"condition": 10**8})),
+                            ft.Family("slopes with kinks", lambda draw: drawn_ray(draw, bent=True))), tries=20),
+          reading="Along the points of a run, as Assumption 3 is printed, both can hold.")
+def susp_a3_a5(i):
+    r"""A $\mu$-strongly convex $f_i$ has $\|\nabla f_i(w)\|>G$ wherever $\|w-w_*^i\|>G/\mu$: no bound of gradients holds on the
+    whole space together with Assumption 5."""
+    far = i.formula(i.G, i.mu) * Q(1001, 1000)
+    w = [v + far * u for v, u in zip(i.least, i.direction, strict=True)]
+    slope = read(i.problem.to(ft.RATIONAL).gradient(w))
+    return ft.at_most(i.G**2, (slope**2).sum(), "G^2 against the squared gradient", strict=True)
+
+
+def horizons(E, L, alpha, A):
+    """All of them: {term: T}."""
+    return f.horizon2(E, L, alpha) | {"theorem 4": f.horizon4(E, A)}
+
+
+def on_symbols(formula, names):
+    s = Symbols(names)
+    return [ft.Instance("all symbols", formula=formula, domain=s.field, s=s, says=f"{names}: symbols > 0")]
+
+
+no_square = wrong("no_square", "alpha E^3/L_alpha for the horizon of Theorem 2's proximal term.", horizons,
+                  lambda E, L, alpha, A: horizons(E, L, alpha, A) | {"proximal": alpha * E**3 / (L + alpha)})
+
+
+@ft.claim("informative-horizon", on=on_symbols(horizons, "L E G2 alpha root x"), rejects=[no_square],
+          covers={"n": "all", "d": "all", "tau": "all"},
+          domain="all positive constants, beta = 1/(1 + x) in (0, 1), T = root^2/E: each term over G^2 is its horizon over T, or "
+                 "the root of that",
+          reading="The trivial level is G^2, what a gradient bounded by G has; where that holds at local models only, gradients "
+                  "at their mean are at most (1 + gamma L E) G, another constant of the same order.")
+def informative_horizon(i):
+    r"""The $G$ term of Theorem 4 is below $G^2$ only for $T>EA\ge4E$, that with $A''=\frac{1+(1-\beta)^2}4$ already for
+    $T>EA''$, $EA''\le E/2$; the two leading ones of Theorem 2 only for $T>\alpha^2E^3/L_\alpha^2$ and $T>2L^2E/L_\alpha^2$."""
+    s = i.s
+    T, beta = s.root**2 / s.E, 1 / (1 + s.x)
+    A, sharper = th.drift_constant(beta), f.sharper_bracket(beta)
+    at = i.formula(s.E, s.L, s.alpha, A)
+    two = th.theorem2(s.L, s.alpha, 0, 0, 0, s.G2, s.E, T, s.root)
+    four = th.theorem4(s.L, beta, 0, 0, 0, s.G2, s.E, T, s.root)["drift"]
+    return (ft.equal(four * T, s.G2 * at["theorem 4"], "Theorem 4"),
+            ft.equal(two["drift"] * T, s.G2 * at["drift"], "Theorem 2, 1/T"),
+            ft.equal(two["proximal"]**2 * T, s.G2**2 * at["proximal"], "Theorem 2, its square root"),
+            ft.nonnegative(A - 4, "A is at least 4"), ft.nonnegative(Q(1, 2) - sharper, "the sharper bracket is at most 1/2"))
