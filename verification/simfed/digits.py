@@ -128,17 +128,11 @@ def _look(mean, x, y, p, X, Y, many):
 
 
 # ---- the same with the engine's rounds, one split at a time -----------------------------------------------------------
-def problem(seed, a):
-    """Softmax regression on one split with the graph's weights."""
+def problem(seed, a, weights):
+    """Softmax regression on one split."""
     x, labels = images()
     owners, _ = split(seed, a)
-    return ft.Logistic([with_bias(x[o]) for o in owners], [labels[o] for o in owners], PENALTY, classes=CLASSES,
-                       weights=graph(seed, a).weights)
-
-
-def edges(seed, a, kind="similarity"):
-    g = graph(seed, a)
-    return g.edges if kind == "similarity" else ft.SimilarityGraph.mean(g.weights).edges
+    return ft.Logistic([with_bias(x[o]) for o in owners], [labels[o] for o in owners], PENALTY, classes=CLASSES, weights=weights)
 
 
 def coded(algorithm, clients, seed, epochs, rounds):
@@ -151,9 +145,3 @@ def coded(algorithm, clients, seed, epochs, rounds):
         state = a.round(p, state, draw)
         out.append(state.x)
     return out
-
-
-def accuracy(model, seed, a):
-    x, labels = images()
-    test = split(seed, a)[1]
-    return float(((with_bias(x[test]) @ model.reshape(CLASSES, -1).T).argmax(-1) == labels[test]).mean())

@@ -304,8 +304,8 @@ FIGURES = {
     "stability": Figure(
         stability_data, stability_draw,
         r"Two clients with one Hessian, $\gamma h=1/2$. Left: the factor $1-R/\beta$ of the mean, "
-        r"$R=1-(1-\gamma\beta h)^E$. Right: the factor $-(1-\beta)R\lambda/\beta$, $\lambda=-1$, of the local models around it, which "
-        r"diverge from fewer local steps on. With $\beta>1/2$ and $\gamma\beta h\leq1$ both are stable for every $E$."),
+        r"$R=1-(1-\gamma\beta h)^E$. Right: the factor $-(1-\beta)R\lambda/\beta$, $\lambda=-1$, of the local models around it, "
+        r"which diverge from fewer local steps on. With $\beta>1/2$ and $\gamma\beta h\leq1$ both are stable for every $E$."),
     "similarity": Figure(
         similarity_data, similarity_draw,
         r"Does similarity matter? Rank one: every client listens to the mean of all instead of its neighbours. Two clients with "
