@@ -214,7 +214,8 @@ proximals = [pulled("non-commuting, d=2", *quadratics(3, 2), PARTS, "1/5", 7, "3
                  "where sum_i p_i Pi_i is regular")
 def op_fedprox(i):
     r"""With $\Pi_i=\gamma\sum_{j<E}(I-\gamma(H_i+\alpha I))^jH_i$ a round of FedProx is $\bar w'=\bar w-\sum_ip_i\Pi_i(\bar
-    w-c_i)$; it rests where $\sum_ip_i\Pi_i(w-c_i)=0$, the minimiser of $\frac12\sum_ip_i(w-c_i)^\top\Pi_i(w-c_i)$."""
+    w-c_i)$; it rests where $\sum_ip_i\Pi_i(w-c_i)=0$, the stationary point of the surrogate
+    $\frac12\sum_ip_i(w-c_i)^\top\Pi_i(w-c_i)$ and its minimiser if $\sum_ip_i\Pi_i\succ0$."""
     A, r = f.proximal_map(i.H, i.c, i.weights, i.gamma, i.alpha, i.stated.tau)
     found, point = i.op.mean_map(), i.op.fixed_point().x
     out = [ft.equal(found[0], A, "its matrix"), ft.equal(found[1], r, "its constant"),

@@ -86,7 +86,8 @@ def _shrinks():
 ft.finding("err-partial", kind="missing-hypothesis", breaks="lem1", at=tuple(i.name for i in partial), check=_shrinks,
            script="witnesses/err-partial.py",
            step="Algorithm 1 draws M of C clients and sums p_i w_i over them; u_i speaks of last models of absent clients",
-           reading="M < C, the sum as printed; absent clients keep their last model, or hold the round's wbar. Divided by the "
+           reading="M < C, the sum as printed; absent clients keep their last model, or hold the round's wbar. Lemma 1's "
+                   "sums run over the cohort; over all clients, absent ones idle at wbar, it fails too (witness). Divided by the "
                    "weight of the cohort the fixed point is right, Lemma 1 still fails.",
            survives="Everything else: Assumption 1 has all clients take part, and so do the experiments. (2) is another rule for a "
                     "part of them, and it does not shrink (eq2-full).")
