@@ -80,10 +80,10 @@ def with_bias(x):
 
 
 # ---- recorded runs: many splits and methods at once -------------------------------------------------------------------
-def contest(a, lr, epochs, methods, seeds, rounds, standardised=True):
+def contest(a, lr, epochs, methods, seeds, rounds, standardised=True, longest=None):
     """(accuracy, loss): (rounds + 1, methods, seeds) of the server model on the test set, and its penalised loss on the clients'
     rows, weighted as the method weights them. methods: ((beta, "similarity" or "rank-one"), ...); beta = 1 is FedAvg. standardised:
-    the pixels that messages are made of; losses always see standardised ones."""
+    the pixels that messages are made of; losses always see standardised ones. longest: norm to which gradients are cut."""
     import torch
     torch.set_num_threads(1)
     x, y, p, P, X, Y = (torch.from_numpy(np.stack(v)) for v in zip(*(_arrays(s, a, standardised) for s in seeds), strict=True))
@@ -103,10 +103,18 @@ def contest(a, lr, epochs, methods, seeds, rounds, standardised=True):
             xb, yb = x[at[0], at[1], rows], y[at[0], at[1], rows]
             q = torch.softmax((xb @ near).unflatten(-1, (many, CLASSES)), -1)
             q -= yb[..., None, :]
-            w -= lr * (xb.mT @ q.flatten(-2) / BATCH + PENALTY * near)
+            g = xb.mT @ q.flatten(-2) / BATCH + PENALTY * near
+            w -= lr * (g if longest is None else _cut(g, longest, many))
         last, mean = w, (p[..., None, None] * w).sum(1, keepdim=True)
         seen.append(_look(mean, x, y, p, X, Y, many))
     return tuple(torch.stack(v).numpy() for v in zip(*seen, strict=True))
+
+
+def _cut(g, longest, many):
+    """Gradients (splits, clients, features, methods x classes), each no longer than a norm."""
+    parts = g.unflatten(-1, (many, CLASSES))
+    size = (parts**2).sum((2, 4), keepdim=True).sqrt()
+    return (parts * (longest / size).clamp(max=1)).flatten(-2)
 
 
 def _arrays(seed, a, standardised):
