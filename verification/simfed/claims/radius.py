@@ -13,8 +13,8 @@ from verification.simfed.proofs import radius as proofs
 ISOLATED = ft.SimilarityGraph([[0, Q(1, 10**6), 0, 0], [Q(1, 10**6), 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
 BETA = ft.Variable("beta", lambda i: i.stated.beta)
 DEGREES = ft.Variable("neighbours of a client", lambda i: [sum(v != 0 for v in row) for row in i.graph.adjacency])
-ENDS = {"clients": (2, 200), "dimension": (1, 2), "local steps": (1, 200), BETA: (Q(1, 1000), 1), "condition number": (1, 10**8),
-        DEGREES: (1, 199)}
+ENDS = {"clients": (2, 100), "dimension": (1, 2), "local steps": (1, 100), BETA: (Q(1, 1000), 1), "condition number": (1, 10**8),
+        DEGREES: (1, 99)}
 DOMAIN = ("every client number, dimension and E, 0 < beta <= 1, symmetric p_in with p_i > 0, symmetric H_i with curvatures in "
           "[mu, L], gamma = 1/(2LE); eigenvalues of the stacked round, complex ones included")
 BUGS = [bugs.one_step_less, bugs.rows_not_normalised, bugs.beta_swapped]
@@ -149,10 +149,11 @@ def drawn(draw, n=None, E=None, beta=None, condition=None, shape=None, d=None):
     return at_step(f"{shape}, {n} clients, E={E}, beta={beta}", problem, E, beta, graph, domain=ft.RATIONAL if small else ft.FLOAT)
 
 
-CORNERS = (*({"n": 4, "E": E, "beta": beta, "condition": c, "d": 1} for E in (1, 200) for beta in ("1/1000", "999/1000")
+CORNERS = (*({"n": 3, "E": E, "beta": beta, "condition": c, "d": 1} for E in (1, 100) for beta in ("1/1000", "999/1000")
              for c in (2, 10**8)),
-           *({"n": 200, "E": 1, "beta": beta, "condition": 100, "shape": shape, "d": 1} for shape in SHAPES
-             for beta in ("1/1000", "1/2")), {"n": 30, "E": 200, "d": 2, "condition": 100, "shape": "random"})
+           *({"n": 100, "E": 1, "beta": beta, "condition": 100, "shape": shape, "d": 1}
+             for shape, beta in (("star", "1/1000"), ("matching", "1/2"), ("ring", "1/1000"), ("complete", "1/2"))),
+           {"n": 20, "E": 100, "d": 2, "condition": 100, "shape": "random"})
 SEARCH = ft.Search((ft.Family("quadratics on graphs", drawn, CORNERS),), tries=24)
 
 

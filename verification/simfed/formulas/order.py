@@ -43,3 +43,12 @@ def worst_ratio(beta, E):
     """(1 - rho of FedAvg)/(1 - rho of the method) of such a cluster of negligible weight at curvature L, gamma = 1/(2LE)."""
     step = beta / beta / (2 * E)   # in the arithmetic of beta
     return gain(step, E) / isolated(1, beta, step, E)
+
+
+def stacked_ratio(A, h, beta, E):
+    """(1 - rho of FedAvg)/(1 - rho of the method) at gamma = 1/(2LE) on scalar clients with edge weights A, in floats."""
+    p, P = A.sum(1) / A.sum(), A / A.sum(1)[:, None]
+    s = h / (2 * h.max() * E)
+    R = gain(beta * s, E)[:, None]
+    M = (1 - R) * p - (1 - beta) / beta * R * P
+    return float(p @ gain(s, E) / (1 - abs(np.linalg.eigvals(M)).max()))
