@@ -9,7 +9,6 @@ import numpy as np
 import fltheory as ft
 from verification.simfed import bugs
 from verification.simfed.formulas import perturbed as f
-from verification.simfed.formulas import theorems as th
 from verification.simfed.instances import FOUR, SWAP, UNEQUAL, complete, matching, ours, star
 from verification.simfed.proofs import perturbed_drift as proofs
 
@@ -193,6 +192,11 @@ def worst_point(i, j):
     return pushed(i, [then] * (i.rounds - 1) + [now])
 
 
+def of_coded(meaning, i):
+    """What the symbols of a proof are on the instance's coded rounds."""
+    return meaning(i, coded(i))
+
+
 def few(i):
     """Clients that are looked at."""
     return range(min(i.n, 4))
@@ -256,12 +260,13 @@ big_point = of_point("300 clients in pairs", BIG, 1, "9/10", x0=5, ks=(1,))
 on_lemb1 = [of_pair("two clients", SWAP, 5, "1/2", x0=5), of_pair("unequal weights", UNEQUAL, 3, "1/3", x0=5),
             of_pair("star of six", star(6), 2, "9/10", x0=5), of_pair("complete graph", complete(5), 2, "1/2", x0=5),
             of_pair("first round", FOUR, 2, "1/2", 1, x0=5), of_pair("300 local steps", SWAP, 300, "1/2", x0=5, ks=(0,)),
-            of_pair("four rounds", FOUR, 2, "1/100", 4, x0=5), of_pair("longer steps before", SWAP, 1, "1", ratio=100), *HUBERS, big_pair]
+            of_pair("four rounds", FOUR, 2, "1/100", 4, x0=5), of_pair("longer steps before", SWAP, 1, "1", ratio=100), *HUBERS,
+            big_pair]
 
 
 # ---- Lemma 1 of Appendix B ------------------------------------------------------------------------------------------
 @ft.claim("lemb1", on=on_lemb1, rejects=[bugs.rows_not_normalised, bugs.degrees_not_used], proof=proofs.pair,
-          meaning=lambda i: pair_meaning(i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
+          meaning=lambda i: of_coded(proofs.pair_meaning, i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
 def lemb1(i):
     r"""For all clients $i,j$: $E\|u_t^i-u_t^j\|^2\le4\gamma_{t-1}^2E^2G^2$ from the second round on, and $u_t^i=u_t^j$ in the
     first."""
@@ -277,7 +282,8 @@ on_sup = [free("two clients", SWAP, 5, "1/2"), free("unequal weights", UNEQUAL, 
           free("first round", FOUR, 2, "1/2", 1), free("three rounds", UNEQUAL, 2, "1/4", 3)]
 
 
-@ft.claim("lemb1-sup", on=on_sup, proof=proofs.pair_sup, meaning=lambda i: pair_meaning(worst_pair(i, 0, 1)), search=SEARCH,
+@ft.claim("lemb1-sup", on=on_sup, proof=proofs.pair_sup, search=SEARCH,
+          meaning=lambda i: of_coded(proofs.pair_meaning, worst_pair(i, 0, 1)),
           rejects=[bugs.server_for_neighbours, bugs.own_model_included, bugs.neighbours_counted_alike, bugs.rows_not_normalised],
           domain=proofs.ANY + "; attained by the coded rounds of the listed settings, whose coefficients are exact")
 def lemb1_sup(i):
@@ -297,8 +303,8 @@ def lemb1_sup(i):
 on_lemb2 = [of_point("two clients", SWAP, 5, "1/2", x0=5), of_point("unequal weights", UNEQUAL, 3, "1/3", x0=5),
             of_point("star of six", star(6), 2, "9/10", x0=5), of_point("complete graph", complete(5), 2, "1/2", x0=5),
             of_point("first round", FOUR, 2, "1/2", 1, x0=5), of_point("300 local steps", SWAP, 300, "1", x0=5, ks=(300,)),
-            of_point("four rounds", FOUR, 2, "1/100", 4, x0=5), of_point("longer steps before", SWAP, 1, "9/10", ratio=100), *HUBERS,
-            big_point]
+            of_point("four rounds", FOUR, 2, "1/100", 4, x0=5), of_point("longer steps before", SWAP, 1, "9/10", ratio=100),
+            *HUBERS, big_point]
 
 
 def distances(i):
@@ -308,7 +314,7 @@ def distances(i):
 
 
 @ft.claim("lemb2", on=on_lemb2, rejects=[bugs.rows_not_normalised, bugs.degrees_not_used], proof=proofs.lemma2,
-          meaning=lambda i: point_meaning(i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
+          meaning=lambda i: of_coded(proofs.point_meaning, i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
 def lemb2(i):
     r"""For every client and $k\le E$: $E\|\bar w_{t,k}-\tilde w_{t,k}^i\|^2\le4\gamma_t^2E^2G^2\big[4+(1-\beta)^2\big]
     +32\gamma_{t-1}^2(1-\frac1\beta)^2E^2G^2$, the last term from the second round on. $(1-\beta)^2$ is checked together with the
@@ -317,7 +323,7 @@ def lemb2(i):
 
 
 @ft.claim("lemb2-sharp", on=on_lemb2, rejects=[bugs.beta_swapped, bugs.rows_not_normalised, bugs.degrees_not_used],
-          proof=proofs.sharp, meaning=lambda i: point_meaning(i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
+          proof=proofs.sharp, meaning=lambda i: of_coded(proofs.point_meaning, i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
 def lemb2_sharp(i):
     r"""$E\|\bar w_{t,k}-\tilde w_{t,k}^i\|^2\le(3-\beta)^2\gamma^2E^2G^2$ for a constant step, and
     $\big(2\beta\gamma_t+(1-\beta)(\gamma_t+2\gamma_{t-1})\big)^2E^2G^2$ for others: bounded for all $\beta$, and nearly attained
@@ -329,7 +335,7 @@ def stated_distance(i, k, j):
     return f.distance(i.gamma, i.last, i.beta, k, i.E, i.p[j], abs(i.p[j] - i.beta), f.one_norm(i.p, i.P[j]))
 
 
-@ft.claim("lemb2-sup", on=on_sup, proof=proofs.distance, meaning=lambda i: point_meaning(worst_point(i, 0)),
+@ft.claim("lemb2-sup", on=on_sup, proof=proofs.distance, meaning=lambda i: of_coded(proofs.point_meaning, worst_point(i, 0)),
           rejects=[bugs.beta_swapped, bugs.server_for_neighbours, bugs.own_for_neighbours, bugs.own_model_included,
                    bugs.neighbours_counted_alike, bugs.iterate_perturbed, bugs.neighbours_of_this_round],
           domain=proofs.ANY + "; attained by the coded rounds of the listed settings, whose coefficients are exact; gradient "
@@ -353,12 +359,12 @@ on_lemb2s = [*on_lemb2, together("two clients, then together", SWAP, 4, "1/100",
              pushed(free("two clients against each other", SWAP, 6, "1", x0=5), [[1, -1]] * 2)]
 
 
-@ft.claim("lemb2s", on=on_lemb2s, rejects=[bugs.beta_swapped, bugs.rows_not_normalised, bugs.degrees_not_used], proof=proofs.averaged,
-          meaning=lambda i: mean_meaning(i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
+@ft.claim("lemb2s", on=on_lemb2s, rejects=[bugs.beta_swapped, bugs.rows_not_normalised, bugs.degrees_not_used],
+          proof=proofs.averaged, meaning=lambda i: of_coded(proofs.mean_meaning, i), domain=proofs.ANY, ends=ENDS, search=SEARCH)
 def lemb2s(i):
-    r"""$\sum_ip_iE\|\bar w_{t,k}-\tilde w_{t,k}^i\|^2\le(1-\beta)^2\gamma_t^2k^2G^2+\big(\beta\gamma_tk+(1-\beta)\gamma_{t-1}E\big)^2
-    G^2$, without $\gamma_{t-1}$ in the first round. For a constant step this is at most $E^2(1+(1-\beta)^2)\gamma^2G^2$: all that
-    Theorems 3 and 4 use of Lemma 2."""
+    r"""$\sum_ip_iE\|\bar w_{t,k}-\tilde w_{t,k}^i\|^2\le(1-\beta)^2\gamma_t^2k^2G^2
+    +\big(\beta\gamma_tk+(1-\beta)\gamma_{t-1}E\big)^2G^2$, without $\gamma_{t-1}$ in the first round. For a constant step this
+    is at most $E^2(1+(1-\beta)^2)\gamma^2G^2$: all that Theorems 3 and 4 use of Lemma 2."""
     r, out = coded(i), []
     for k in i.ks:
         mean = sum(p * r.mean(apart(i, k, j)(r) ** 2) for j, p in enumerate(i.p))
@@ -366,58 +372,3 @@ def lemb2s(i):
         moved = (1 - i.beta) ** 2 * i.gamma**2 * k**2
         out.append(ft.at_most(mean, ft.Terms(mean=moved * G2(i), points=(bound - moved) * G2(i)), f"k={k}"))
     return out
-
-
-# ---- what the symbols of the proofs are on coded rounds -------------------------------------------------------------
-def plain(i):
-    """Whether lengths are moduli: one outcome; and the numbers of the instance."""
-    r = coded(i)
-    shared = {"gamma": i.gamma, "last": i.last, "E": i.E, "beta": i.beta, "b": 1 - i.beta, "G": Q(1)}
-    return (r if len(r.chances) == 1 and r.G2() <= 1 else None), shared
-
-
-def pair_meaning(i):
-    """Lemma 1: some pairs of clients."""
-    r, at = plain(i)
-    if r is None:
-        return
-    back = abs(r.ends[0] - r.before[0, 0])
-    for a, b in itertools.combinations(few(i), 2):
-        weights = [abs(u - v) for u, v in zip(i.P[a], i.P[b], strict=True)]
-        yield at | {"g": abs(r.given[0][0, a]), "D": back[a], "SD": sum(w * v for w, v in zip(weights, back, strict=True)),
-                    "rows": sum(weights), "U": abs(heard(a, b)(r)[0])}, {}
-
-
-def point_meaning(i):
-    """Lemma 2 and its sharp forms: some clients at every k."""
-    r, at = plain(i)
-    if r is None:
-        return
-    back = abs(r.ends[0] - r.before[0, 0])
-    for j, k in itertools.product(few(i), i.ks):
-        here = abs(r.w[k][0] - r.start[0, 0])
-        weights = [abs(u - v) for u, v in zip(i.p, i.P[j], strict=True)]
-        yield at | {"k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "own": i.p[j], "rest": 1 - i.p[j],
-                    "Sd": sum(p * v for p, v in zip(i.p, here, strict=True)) - i.p[j] * here[j],
-                    "SD": sum(w * v for w, v in zip(weights, back, strict=True)), "rows": sum(weights),
-                    "away": abs(i.p[j] - i.beta), "Z": abs(apart(i, k, j)(r)[0])}, {}
-
-
-def mean_meaning(i):
-    """The averaged distance: some clients at every k; origin wbar_{t,0}."""
-    r, at = plain(i)
-    if r is None:
-        return
-    back, zero = abs(r.ends[0] - r.before[0, 0]), r.start[0, 0]
-    p = np.array(i.p, dtype=object)
-    for k in i.ks:
-        here, v = abs(r.w[k][0] - zero), r.wtilde[k][0] - zero
-        a, e = r.wbar[k][0, 0] - zero, r.before[0, 0] - zero
-        X, Y = (a - v) ** 2, (v - (1 - i.beta) * e) ** 2
-        sums = {"SX": (p * X).sum(), "SY": (p * Y).sum(), "Sav": (p * a * v).sum(), "Sev": (p * e * v).sum(),
-                "Mw": (a - (1 - i.beta) * e) * ((p * r.ends[0]).sum() - zero), "Sd": (p * here).sum(), "A": abs(a), "Ea": a * a}
-        for j in few(i):
-            heard_j = abs(r.u[0, j] - r.before[0, 0])
-            yield (at | sums | {"ESX": sums["SX"], "ESY": sums["SY"], "k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j],
-                                "SD": sum(w * v for w, v in zip(i.P[j], back, strict=True)), "U": heard_j, "X": X[j], "Y": Y[j],
-                                "r": abs(v[j] - (1 - i.beta) * e), "EY": Y[j]}, {"a": [a], "v": [v[j]], "e": [e]})

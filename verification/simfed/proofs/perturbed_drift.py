@@ -5,10 +5,15 @@ before, 0 in the first round, where u_i = wbar_{0,0}; b = 1 - beta. g, d: length
 of w_{t-1,E}^n - wbar_{t-1,0} and its sum over n with some weights; U: of a difference of neighbour averages; Z: of
 wbar_k - wtilde_k^i.
 """
+import itertools
+
+import numpy as np
+
 import fltheory as ft
 from verification.simfed.formulas import perturbed as f
 from verification.simfed.proofs import graph
 
+FEW, MANY = 4, 100   # clients that are looked at; clients above which steps are not tried
 ANY = ("every number of clients, dimension, pair of steps, k <= E and graph of symmetric weights; losses and noise of any kind "
        "with E|g|^2 <= G^2 at the perturbed points")
 
@@ -157,3 +162,56 @@ def averaged():
     return p.conclude(p.follows("averaged Lemma 2", bound * G**2 - p("ESX"), mean, points, (b**2, moved2),
                                 (-((1 - beta) ** 2), length), ((1 - beta + b) * (gamma**2 * k**2 * G**2 - p("A") ** 2), mixed),
                                 (((beta * gamma * k + (1 - beta) * last * E) * G + radius) * last * E * G, mixed)))
+
+# ---- what the symbols of the proofs are on coded rounds -------------------------------------------------------------
+def _known(i, r):
+    """The numbers of an instance, empty where lengths are no moduli (several outcomes) or clients are many."""
+    shared = {"gamma": i.gamma, "last": i.last, "E": i.E, "beta": i.beta, "b": 1 - i.beta, "G": 1}
+    return shared if len(r.chances) == 1 and i.n <= MANY else {}
+
+
+def pair_meaning(i, r):
+    """Lemma 1: some pairs of clients."""
+    at = _known(i, r)
+    if not at:
+        return
+    back = abs(r.ends[0] - r.before[0, 0])
+    for a, b in itertools.combinations(range(min(i.n, FEW)), 2):
+        weights = [abs(u - v) for u, v in zip(i.P[a], i.P[b], strict=True)]
+        yield at | {"g": abs(r.given[0][0, a]), "D": back[a], "SD": sum(w * v for w, v in zip(weights, back, strict=True)),
+                    "rows": sum(weights), "U": abs(r.u[0, a] - r.u[0, b])}, {}
+
+
+def point_meaning(i, r):
+    """Lemma 2 and its sharp forms: some clients at every k."""
+    at = _known(i, r)
+    if not at:
+        return
+    back = abs(r.ends[0] - r.before[0, 0])
+    for j, k in itertools.product(range(min(i.n, FEW)), i.ks):
+        here = abs(r.w[k][0] - r.start[0, 0])
+        weights = [abs(u - v) for u, v in zip(i.p, i.P[j], strict=True)]
+        yield at | {"k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "own": i.p[j], "rest": 1 - i.p[j],
+                    "Sd": sum(p * v for p, v in zip(i.p, here, strict=True)) - i.p[j] * here[j],
+                    "SD": sum(w * v for w, v in zip(weights, back, strict=True)), "rows": sum(weights),
+                    "away": abs(i.p[j] - i.beta), "Z": abs(r.wbar[k][0, 0] - r.wtilde[k][0, j])}, {}
+
+
+def mean_meaning(i, r):
+    """The averaged distance: some clients at every k; origin wbar_{t,0}."""
+    at = _known(i, r)
+    if not at:
+        return
+    back, zero = abs(r.ends[0] - r.before[0, 0]), r.start[0, 0]
+    p = np.array(i.p, dtype=object)
+    for k in i.ks:
+        here, v = abs(r.w[k][0] - zero), r.wtilde[k][0] - zero
+        a, e = r.wbar[k][0, 0] - zero, r.before[0, 0] - zero
+        X, Y = (a - v) ** 2, (v - (1 - i.beta) * e) ** 2
+        sums = {"SX": (p * X).sum(), "SY": (p * Y).sum(), "Sav": (p * a * v).sum(), "Sev": (p * e * v).sum(),
+                "Mw": (a - (1 - i.beta) * e) * ((p * r.ends[0]).sum() - zero), "Sd": (p * here).sum(), "A": abs(a), "Ea": a * a}
+        for j in range(min(i.n, FEW)):
+            heard_j = abs(r.u[0, j] - r.before[0, 0])
+            own = {"k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "U": heard_j, "X": X[j], "Y": Y[j], "EY": Y[j],
+                   "SD": sum(w * v for w, v in zip(i.P[j], back, strict=True)), "r": abs(v[j] - (1 - i.beta) * e)}
+            yield at | sums | own | {"ESX": sums["SX"], "ESY": sums["SY"]}, {"a": [a], "v": [v[j]], "e": [e]}
