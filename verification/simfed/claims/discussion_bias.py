@@ -16,7 +16,7 @@ E = 5
 
 
 def at_alpha(alpha, before, fixed=None, said=None):
-    """FedProx with five local steps on two clients, at Theorem 1's step or a fixed one. before: the smaller alpha to compare with."""
+    """FedProx with five local steps on two clients, at Theorem 1's or a fixed step. before: a smaller alpha to compare with."""
     alpha, before = ft.fraction(alpha), before if before is None else ft.fraction(before)
 
     def gamma(value):
@@ -147,7 +147,7 @@ FREE = [free_round("two clients", SWAP, 1, 2), free_round("three clients", UNEQU
 
 @ft.claim("disc-closer-k0", on=FREE, proof=proofs.first_step, covers={"tau": "all"},
           rejects=[bugs.server_for_neighbours, bugs.own_for_neighbours, bugs.beta_swapped],
-          domain="the first local step of every round, every loss, graph, client number and dimension, as no gradient was taken yet")
+          domain="the first local step of every round, every loss, graph, client number, dimension: no gradient was taken yet")
 def disc_closer_k0(i):
     r"""At the first local step every client stands at the mean, $w_{t,0}^i=\bar w_{t,0}$, and its perturbed point is off it by
     $\tilde w_{t,0}^i-\bar w_{t,0}=(1-\beta)(u_t^i-\bar w_{t,0})$: it is never closer to the mean than the local model."""
@@ -181,7 +181,7 @@ def _closeness():
 
 
 ft.finding("note-closer", kind="remark", breaks="disc-closer-k0", check=lambda: list(_closeness()),
-           reading="Appendix D motivates the perturbation by a point that is closer to the mean than the local model; no bound rests "
-                   "on it. Ratios of mean square distances at the fixed point, E = 4, gamma = 1/(2LE).",
+           reading="Appendix D motivates the perturbation by a point that is closer to the mean than the local model; no bound "
+                   "rests on it. Ratios of mean square distances at the fixed point, E = 4, gamma = 1/(2LE).",
            survives="For k >= 1 it is often so: in seven of nine cases here. At k = 0 it never is (disc-closer-k0), and at "
                     "beta = .1 it takes until k = 3.")

@@ -10,7 +10,7 @@ def optimum(H, c, p):
 def leading_bias(H, c, p, P, beta, E):
     """lim bias/gamma as gamma -> 0, a vector: -Hbar^-1 sum_i p_i H_i (beta (E - 1)/2 g_i + (1 - beta) E (P g)_i).
 
-    g_i = H_i (c_i - w*). The first part is drift, of FedAvg (beta = 1) too; the second comes from the neighbours and is there at E = 1.
+    g_i = H_i (c_i - w*). The first part is drift, of FedAvg (beta = 1) too; the second comes from the neighbours, at E = 1 too.
     """
     g = np.einsum("ijk,ik->ij", H, c - optimum(H, c, p))
     inner = beta * (E - 1) / 2 * g + (1 - beta) * E * P @ g
