@@ -45,7 +45,7 @@ def drawn_cluster(draw, size=None, E=None, beta=None, link=None):
     return cluster_of(f"{size} members, link {link}, E={E}, beta={beta}", size, h, rest, E, beta, "1/5", link)
 
 
-CORNERS = ft.corners(size=(2, 50), E=(1, 100), beta=("1/1000", "999/1000"), link=("1/1000000000",))
+CORNERS = ft.corners(size=(2, 20), E=(1, 60), beta=("1/1000", "999/1000"), link=("1/1000000000",))
 
 
 def at_rest(i):
@@ -68,7 +68,7 @@ WEIGHT = ft.Variable("weight of the cluster", lambda i: sum(i.p[:i.size]))
           meaning=meaning_d8, domain=proofs.CLUSTER,
           rejects=[bugs.server_for_neighbours, bugs.one_step_less, bugs.beta_swapped, bugs.rows_not_normalised],
           search=ft.Search((ft.Family("clusters", drawn_cluster, CORNERS),), tries=15),
-          ends={"clients": (4, 52), "local steps": (1, 100), BETA: (Q(1, 1000), Q(999, 1000)), WEIGHT: (Q(1, 10**6), Q(1, 2)),
+          ends={"clients": (4, 22), "local steps": (1, 60), BETA: (Q(1, 1000), Q(999, 1000)), WEIGHT: (Q(1, 10**6), Q(1, 2)),
                 "step over its cap": (Q(1, 50), 1)})
 def d8(i):
     r"""A cluster with a common curvature $h$ and minimiser, linked to itself alone, rests at the share $\frac R{\beta+(1-\beta)R}$,
