@@ -23,6 +23,19 @@ def sharper(gamma, mu, beta, S, sigma2, D, D0, drift, disp, share):
             "displacement": mu * gamma * beta * (1 - beta) * disp}
 
 
+def least_share(gamma, L):
+    """The smallest share of the drift."""
+    return gamma * L / (1 - gamma * L)
+
+
+def round_measured(gamma, L, mu, beta, S, sigma2, contracted, moments):
+    """A round of it. moments: (drift, displacement) of every local step; contracted: kappa D0."""
+    fall = [(1 - mu * gamma * beta) ** (len(moments) - 1 - k) for k in range(len(moments))]
+    total = [sum(v * m[part] for v, m in zip(fall, moments, strict=True)) for part in (0, 1)]
+    return {"contraction": contracted, "noise": gamma**2 * S * sigma2 * sum(fall), "drift": least_share(gamma, L) * total[0],
+            "displacement": mu * gamma * beta * (1 - beta) * total[1]}
+
+
 def bracket(beta, later=True):
     """The bracket of Lemma 2; its last part stands from the second round on."""
     return 4 + (1 - beta) ** 2 + (8 * (1 - beta) ** 2 / beta**2 if later else 0)

@@ -7,7 +7,6 @@ step and at the start. P = (1 - beta mu gamma)^E.
 """
 import fltheory as ft
 from verification.simfed.formulas import perturbed_convex as f
-from verification.simfed.formulas.theorems import kappa_ours
 
 NOISE = "noise with mean 0 given the past, uncorrelated across clients, variance at most sigma^2"
 DOMAIN = ("every number of clients, every symmetric graph without isolated clients, dimension and beta in (0, 1]; L-smooth, "
@@ -49,7 +48,8 @@ def recursion():
     rest = f.sharper(gamma, mu, beta, 0, 0, y.square, z.square, p("Sdd"), p("e"), s)
     path = p.follows("on every path",
                      sum(rest.values()) - 2 * gamma * X.dot(y - gamma * M) + gamma**2 * X.square - p("d1"), total,
-                     (gamma**2, slope), (gamma * mu, near), (gamma * mu, lemma1), (mu * gamma * beta * (1 - beta), moved), (-1, step))
+                     (gamma**2, slope), (gamma * mu, near), (gamma * mu, lemma1), (mu * gamma * beta * (1 - beta), moved),
+                     (-1, step))
     mean = p.expect("in the mean", path, {"y_y": "D", "z_z": "D0", "e": "disp", "Sdd": "drift", "d1": "D1", "X_y": "EXy",
                                           "M_X": "EMX", "X_X": "EX"})
     quiet = [p.given(name, p(name), f"E<X, {what}> = 0: the noise has mean 0 given the past", equality=True)
@@ -89,7 +89,7 @@ def average_drift():
     near = p.given("beta", 1 - beta, "beta <= 1")
     here = moved_by(p, "g", k, "a", "a: of w_k^i from wbar_0")
     before = moved_by(p, "h", E, "b", "b: of the last local models from the model before, wbar_{-1}")
-    rows = p.standard("neighbours", p("b") - p("u"), "Jensen", "u: of the u_i from wbar_{-1}; means of the models, and p'P = p'")
+    rows = p.standard("neighbours", p("b") - p("u"), "Jensen", "u: of the u_i from wbar_{-1}; means of the models, and p'P = p'; 0 in the first round")
     mixed = p.standard("perturbed points", beta * p("a") + (1 - beta) * p("u") - v, "triangle inequality",
                        "v: of the wtilde_i from c = beta wbar_0 + (1 - beta) wbar_{-1}")
     size = gamma * G * (beta * k + (1 - beta) * E)
@@ -151,7 +151,7 @@ def kappa_first():
 def kappa_at_step():
     """At gamma = 1/(2LE): 1/2 <= kappa <= 1 - mu/(2L + beta mu) <= 1 - mu/((beta + 2)L)."""
     p = ft.Proof("L mu beta E", "P")
-    L, mu, beta, E, P = p("L mu beta E P")
+    L, mu, beta, P = p("L mu beta P")
     gamma = at_theorem(p)
     low = p.lemma("power from below", bernoulli(), gamma=gamma)
     high = p.lemma("power from above", bernoulli(upper=True), gamma=gamma)

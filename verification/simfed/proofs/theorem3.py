@@ -9,7 +9,8 @@ from verification.simfed.formulas import theorems
 from verification.simfed.proofs import perturbed_convex as one
 
 DOMAIN = one.DOMAIN + "; gamma = 1/(2LE), every E and t; stochastic gradients at most G in mean square along the run"
-DERIVED = "all mu <= L, beta in (0, 1], E >= 1, t and non-negative S, sigma, Gamma, G, Delta: whatever satisfies Lemma 3's inequality"
+DERIVED = ("all mu <= L, beta in (0, 1], E >= 1, t and non-negative S, sigma, Gamma, G, Delta: whatever satisfies Lemma 3's "
+           "inequality in every round")
 NAMES = "K KT P B sigma2 S Gamma G D D0 D1 Dt gap Delta"
 
 
@@ -65,7 +66,8 @@ def derivation():
     size = p.follows("A", sum(A.values()), (near, near, 8 * gamma**2 * E**3 * G2 * (1 + 8 / beta**2)),
                      (near, mu * gamma**3 * beta * E**3 * G2))
     added = adds(p, size)
-    rounds = repeated(p, half, last, whole, p("B") / (mu * gamma), [(1 / (mu * gamma), size, first), (first.expression / (mu * gamma) + 1, added)])
+    kept = [(1 / (mu * gamma), size, first), (first.expression / (mu * gamma) + 1, added)]
+    rounds = repeated(p, half, last, whole, p("B") / (mu * gamma), kept)
     terms = theorems.theorem3(L, mu, beta, Delta, S, sigma2, Gamma, G2, E, 0)
     return to_the_gap(p, terms | {"decay": terms["decay"] * p("KT")}, rounds, (-L / (2 * mu * gamma), added))
 
@@ -103,7 +105,8 @@ def averaged():
     """Theorem 3 with the averaged drift."""
     p, rounds, added, _, _ = averaged_rounds(False)
     E, S, sigma2, mu = p("E S sigma2 mu")
-    return to_the_gap(p, f.theorem3_averaged(*numbers(p), p("KT")), rounds, added, (S * sigma2 / (4 * mu * E), p.facts["local steps"]))
+    return to_the_gap(p, f.theorem3_averaged(*numbers(p), p("KT")), rounds, added,
+                      (S * sigma2 / (4 * mu * E), p.facts["local steps"]))
 
 
 def sharp():
@@ -134,6 +137,6 @@ def bounded():
     only, near = p.facts["local steps"], p.facts["beta"]
     c = G**2 / (2 * mu * E)
     return to_the_gap(p, f.theorem3_bounded(*numbers(p), p("KT")), rounds, added, (S * sigma2 / (4 * mu * E), only),
-                      (near, near, c * (23 * E**3 + E**2) / 3), (near, near, only, c * E / 6), (near, beta * c * (11 * E**3 + E**2)),
-                      (beta**2 * c * E / 6, only), (near, beta * G**2 * (4 * E + 2) / (48 * L)),
+                      (near, near, c * (23 * E**3 + E**2) / 3), (near, near, only, c * E / 6),
+                      (near, beta * c * (11 * E**3 + E**2)), (beta**2 * c * E / 6, only), (near, beta * G**2 * (4 * E + 2) / (48 * L)),
                       (near, beta * G**2 / (48 * L * E), only))
