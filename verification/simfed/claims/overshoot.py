@@ -245,7 +245,7 @@ def d5_safe(i):
 
 @ft.claim("d5-cause",
           reading="Undecided: a guess at what the figures show. The paper's data and code are not public, its figures are images, "
-                  "and E there counts epochs. That such oscillation exists is d5-mean and d5-critical; d5-safe says where it cannot.",
+                  "and E there counts epochs. That it can happen is d5-mean and d5-critical; d5-safe says where it cannot.",
           powerless="no instance is checked: the data are not at hand")
 def d5_cause(i):
     r"""The oscillating $\beta=0.5$ curves of Figure 2 and the spikes at large steps of Figures 12 and 13 come from the overshoot

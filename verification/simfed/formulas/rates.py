@@ -45,6 +45,13 @@ def two_clients(q, c, beta):
     return (pull[0] * c[0] + pull[1] * c[1]) / (pull[0] + pull[1])
 
 
+def two_clients_apart(q, c, beta):
+    """(w_1, w_2) there."""
+    half = q[0] * q[1] * (c[1] - c[0]) / (q[0] + q[1] - 2 * (1 - beta) * q[0] * q[1])
+    middle = two_clients(q, c, beta)
+    return middle - half, middle + half
+
+
 def two_clients_bias(q, c, beta):
     """The same less the mean of c with weights q: what is left of the bias where these weights are right, as at E = 1."""
     total = q[0] + q[1]

@@ -115,3 +115,23 @@ def safe_short_steps():
 
 def safe():
     return [safe_beyond_half(), safe_short_steps()]
+
+
+def any_graph():
+    """D6: the rank-one graph p_in = p_i p_n has columns, and so rows, that sum to p_n, for every p and number of clients n."""
+    p = ft.Proof("pn n", "q e Q E")
+    pn = p("pn")
+    one = p.given("edge weights", pn * p("q") - p("e"), "q = p_i, pn = p_n", equality=True)
+    total = p.total("a column", one, {"q": "Q", "e": "E"}, "n", "pn")
+    unit = p.given("weights", p("Q") - 1, "sum_i p_i = 1", equality=True)
+    return p.conclude(p.follows("p' P = p'", pn - p("E"), total, (-pn, unit), equality=True))
+
+
+def unbiased():
+    """D7: with one local step the server's model makes a gradient step of f, whatever the losses and alpha."""
+    p = ft.Proof("gamma", "alpha", signed="x v g V G")
+    gamma, x, v = p("gamma x v")
+    one = p.given("one local step", v - x + gamma * (p("g") + p("alpha") * (x - x)), "the proximal term is 0 at the server's model",
+                  equality=True)
+    total = p.total("all clients", one, {"v": "V", "g": "G"}, 1, "x")
+    return p.conclude(p.follows("the server's move", p("V") - x + gamma * p("G"), total, says="G = grad f(x)", equality=True))
