@@ -11,6 +11,7 @@ import numpy as np
 
 import fltheory as ft
 from verification.simfed.formulas import perturbed as f
+from verification.simfed.formulas import theorems
 from verification.simfed.proofs import graph
 
 FEW, MANY = 4, 100   # clients that are looked at; clients above which steps are not tried
@@ -162,6 +163,50 @@ def averaged():
     return p.conclude(p.follows("averaged Lemma 2", bound * G**2 - p("ESX"), mean, points, (b**2, moved2),
                                 (-((1 - beta) ** 2), length), ((1 - beta + b) * (gamma**2 * k**2 * G**2 - p("A") ** 2), mixed),
                                 (((beta * gamma * k + (1 - beta) * last * E) * G + radius) * last * E * G, mixed)))
+
+
+# ---- for a constant step, as Theorem 4 uses them --------------------------------------------------------------------
+def _constant(lemma):
+    p = ft.Proof("E beta gamma", "last k b G rest own away rows Z ESX")
+    mixed = p.define("beta", 1 - p("beta") - p("b"))
+    if lemma is not averaged:
+        p.define("weight of the others", 1 - p("own") - p("rest"), "own = p_i")
+    steps = p.given("local steps", p("E") - p("k"), "k <= E")
+    same = p.given("constant step", p("gamma") - p("last"), "gamma_{t-1} = gamma_t; the first round is last = 0")
+    return p, mixed, steps, same, p.lemma("Lemma 2", lemma())
+
+
+def constant_printed():
+    """(107) with gamma_{t-1} at most gamma_t: 4 A gamma^2 E^2 G^2."""
+    p, mixed, _, same, near = _constant(lemma2)
+    gamma, last, E, b, beta, G = p("gamma last E b beta G")
+    half = 32 * E**2 * G**2 / beta**2
+    return p.conclude(p.follows("printed constant", 4 * gamma**2 * E**2 * G**2 * theorems.drift_constant(beta) - p("Z") ** 2, near,
+                                (half * b**2 * (gamma + last), same), (half * (gamma**2 - last**2) * (1 - beta + b), mixed)))
+
+
+def constant_sharp():
+    """(3 - beta)^2 gamma^2 E^2 G^2."""
+    p, mixed, _, same, near = _constant(sharp)
+    gamma, last, E, b, beta, G = p("gamma last E b beta G")
+    whole = 4 * gamma**2 * E**2 * G**2 * f.uniform(beta)
+    return p.conclude(p.follows("uniform constant", whole - p("Z") ** 2, near,
+                                (4 * b * (2 * gamma + b * last) * E**2 * G**2, same),
+                                (4 * (gamma - last) * (2 * gamma + last * (1 - beta + b)) * E**2 * G**2, mixed)))
+
+
+def constant_averaged():
+    """(1 + (1 - beta)^2) gamma^2 E^2 G^2 for the average over clients."""
+    p, mixed, steps, same, near = _constant(averaged)
+    gamma, last, k, E, b, beta, G = p("gamma last k E b beta G")
+    point, printed = beta * gamma * k + b * last * E, beta * gamma * k + (1 - beta) * last * E
+    short = p.follows("points", gamma * E - point, (beta * gamma, steps), (b * E, same), (gamma * E, mixed))
+    points = p.follows("points squared", gamma**2 * E**2 - point**2, (gamma * E + point, short))
+    centre = p.follows("steps squared", E**2 - k**2, (E + k, steps))
+    rest = gamma**2 * (E**2 - k**2) * (1 - beta + b) - last * E * (point + printed)
+    whole = 4 * gamma**2 * E**2 * G**2 * f.mean(beta)
+    return p.conclude(p.follows("averaged constant", whole - p("ESX"), near, (G**2, points), (b**2 * gamma**2 * G**2, centre),
+                                (G**2 * rest, mixed)))
 
 # ---- what the symbols of the proofs are on coded rounds -------------------------------------------------------------
 def _known(i, r):
