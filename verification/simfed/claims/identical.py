@@ -1,4 +1,4 @@
-"""Derived facts D1 to D4, D9: clients of one Hessian, whose mean model goes its own way whatever the graph."""
+"""Derived facts D1 to D4: clients of one Hessian, whose mean model goes its own way whatever the graph."""
 from fractions import Fraction as Q
 from itertools import pairwise
 
@@ -234,8 +234,19 @@ TRIOS = ft.Search((ft.Family("identical clients", drawn_trio, (
 ALPHA = ft.Variable("alpha", lambda i: i.alpha)
 
 
-@ft.claim("d2-ordering", on=trios, needs=[cap], proof=proofs.ordering, rejects=[*LOCAL_BUGS, bugs.one_step_less], search=TRIOS,
-          ends=ENDS | {ALPHA: (Q(1, 1000), 100), "step over its cap": (Q(1, 1000), 1)},
+def read_ordering(i):
+    """phi(s) and phi(s + e) after E - 1 steps from the coded factors, for ours against FedAvg and FedAvg against FedProx."""
+    gamma, beta, _, E = stated(i)
+    h = ft.fraction(i.stated.L)
+    found = [(1 - coded_factor(v)) / h for v in (i, *i.others)]
+    for (low, high), (T, U) in zip(pairwise([beta * h, h, h + i.alpha]), pairwise(found), strict=True):
+        a, b = 1 - gamma * low, 1 - gamma * high
+        if b > 0 and E > 1:
+            yield {"gamma": gamma, "e": high - low, "b": b, "TE": (T - gamma) / a, "rE": (U - gamma) / b - gamma}, {}
+
+
+@ft.claim("d2-ordering", on=trios, needs=[cap], proof=proofs.ordering, meaning=read_ordering, search=TRIOS,
+          rejects=[*LOCAL_BUGS, bugs.one_step_less], ends=ENDS | {ALPHA: (Q(1, 1000), 100), "step over its cap": (Q(1, 1000), 1)},
           domain="every E, h > 0, alpha > 0, beta in (0, 1) with gamma (h + alpha) <= 1, by induction over local steps; every "
                  "number of clients and every graph, through the factors of d1: 1 - h phi(s) with s = beta h, h, h + alpha",
           reading="Signed factors at one step size. Beyond the cap the sign turns: gamma = h = 1, E = 3, alpha = 1.1 has "
@@ -348,58 +359,3 @@ def jets_advance(i, x, u):
     return (ft.induction([(after(0, [0] * n), [x] * n)], [(further, after(s.k + 1, grown))], "k local steps", "k"),
             ft.equal([ft.limit(v, "beta") for v in after(s.k, r)],
                      [x - s.gamma * s.k * i.h[j] * (u[j] - s.c[j]) for j in range(n)], "beta = 0"))
-
-
-# ---- D9 -------------------------------------------------------------------------------------------------------
-def noisy(name, graph, gamma, E, beta, h, sigma):
-    return alike(name, graph, gamma, E, beta, H=[[h]]).but(noise=ft.fraction(sigma))
-
-
-on_d9 = [free("every E", 3, more="m noise sigma2")]
-shown_d9 = ft.illustrate([noisy("unequal graph", instances.UNEQUAL, "1/10", 4, "1/2", 1, "1/3"),
-                          noisy("two clients, 60 steps", instances.SWAP, "1/120", 60, "1/1000", 1, 2),
-                          noisy("one step, ring of six", instances.ring(6), "1/2", 1, "9/10", "1/3", 1),
-                          noisy("overshoot, mean factor -11/20", instances.SWAP, "1", 2, "11/20", "1", 1)])
-
-
-@ft.claim("d9", on=[*on_d9, *shown_d9], rejects=[*LOCAL_BUGS, bugs.degrees_not_used], covers={"n": "all", "d": "1", "tau": "all"},
-          domain="every E by induction on one more coded, noisy local step; every number of clients, whose noise adds with weights "
-                 "p_i; every symmetric graph by d1; the derived second moment of the listed instances in rationals",
-          reading="Noise of every gradient has mean 0 and variance sigma^2 given the past, uncorrelated across clients and "
-                  "steps; common noise has 1 for S (err-independence). Without |kappa| < 1 and stable local models there is no "
-                  "stationary law.")
-def d9(i):
-    r"""Identical scalar Hessians $h$, gradients with variance $\sigma^2$, $a=1-\gamma\beta h$: the stationary variance of
-    $\bar w_{t,0}$ is $\frac{S\gamma^2\sigma^2}{1-\kappa^2}\sum_{j<E}a^{2j}$, $S=\sum_ip_i^2$ and $\kappa$ of Lemma 3, with
-    mean $w_*$."""
-    gamma, beta, _, E = stated(i)
-    if isinstance(i.domain, ft.Field):
-        return d9_symbols(i)
-    h, law = ft.fraction(i.stated.L), i.op.stationary()
-    S, factor = sum(p**2 for p in read(i.p)), kappa(i, h)
-    return (ft.equal(law.covariance, [[f.floor(factor, gamma, 1 - gamma * beta * h, E, S, i.sigma**2)]], "variance"),
-            ft.equal(law.mean, weighted_mean(i), "mean"))
-
-
-def d9_symbols(i):
-    """A client's model splits into its closed form and the noise so far, m, which one more step turns into own m + added noise;
-    `spread` is the variance of m."""
-    s, n = i.s, len(i.weights)
-    x = sum(p * w for p, w in zip(i.weights, s.w, strict=True))
-    u, a, z = neighbours(i, s.w), 1 - s.gamma * s.beta * s.h[0], s.z[0]
-    xi = np.array([[s.noise]] * n, dtype=object)
-
-    def after(z):
-        return [f.client(z, s.beta, x, u[k], s.c[k]) for k in range(n)]
-
-    def spread(z):
-        return s.gamma**2 * s.sigma2 * (1 - z**2) / (1 - a**2)
-    grown = [coded_models(i, [after(z)[k] + s.m], s.w, lambda _: xi)[k] - after(z * a)[k] for k in range(n)]
-    own, added = grown[0].substitute(m=1, noise=0), grown[0].substitute(m=0, noise=1)
-    S, factor = sum(p**2 for p in i.weights), f.mean_ours(z, s.beta)
-    D = S * spread(z) / (1 - factor**2)
-    return (ft.induction([(after(1), [x] * n)], [(grown, [a * s.m - s.gamma * s.noise] * n)], "noise of one client", "E"),
-            ft.induction([(spread(1), 0 * z)], [(own**2 * spread(z) + added**2 * s.sigma2, spread(z * a))], "its variance", "E"),
-            ft.equal(D, factor**2 * D + S * spread(z), "at rest"),
-            *(ft.equal(D.substitute(z0=a**E), f.floor(t.kappa_ours(s.beta, s.h[0], s.gamma, E), s.gamma, a, E, S, s.sigma2),
-                       f"E = {E}") for E in (1, 2, 4)))

@@ -226,7 +226,20 @@ def drawn(draw, n=None, E=None, beta=None):
     return clients("drawn", kind, n, gamma, E, beta, h)
 
 
-@ft.claim("d5-safe", on=SAFE, needs=[regime], rejects=[*LOCAL_BUGS, bugs.own_for_neighbours], proof=proofs.safe,
+def read_safe(i):
+    """R and |lambda| as the coded factors have them. Each proof has names that the other has not."""
+    (mean, apart, _), (gamma, beta, _, E) = factors(i), stated(i)
+    x, R = gamma * beta * ft.fraction(i.stated.L), beta * (1 - mean)
+    numbers = {"x": x, "b": 1 - x, "t": 1 - beta, "m": E - 1, "lam": max(map(abs, apart)) * beta / ((1 - beta) * R)}
+    if x < 1:
+        numbers["rE"] = (R - x) / (1 - x)
+    if beta > Q(1, 2):
+        yield numbers | {"s": beta - Q(1, 2)}, {}
+    if x * E <= beta:
+        yield numbers | {"gamma": gamma, "h": ft.fraction(i.stated.L), "beta": beta}, {}
+
+
+@ft.claim("d5-safe", on=SAFE, needs=[regime], meaning=read_safe, rejects=[*LOCAL_BUGS, bugs.own_for_neighbours], proof=proofs.safe,
           search=ft.Search((ft.Family("identical clients", drawn, (
               {"n": 60, "E": 1}, {"n": 2, "E": 300, "beta": "1/1000"}, {"n": 2, "E": 300, "beta": "99/100"})),), tries=16),
           ends={"clients": (2, 60), "local steps": (1, 300), ft.Variable("beta", lambda i: stated(i)[1]): (Q(1, 1000), Q(99, 100))},
