@@ -300,3 +300,47 @@ def meaning_rounds(i):
     for t in range(i.rounds):
         yield at | {"D": away[t], "D1": away[t + 1], "D0": away[0], "Dt": away[t + 1], "Delta": path.gap(0), "gap": path.gap(t + 1),
                     "KT": (1 - i.mu / ((i.beta + 2) * i.L)) ** (t + 1)}, {}
+
+
+# ---- the recursion over all functions of a class, at listed parameters ------------------------------------------------
+def setting(n, E, mu, beta, gamma):
+    """L = 1, n clients on a star, no noise, the last local step of a round from any last local models."""
+    graph = instances.star(n)
+    return ft.Instance(f"C={n}, E={E}, mu={mu}, beta={beta}, gamma={gamma}", algorithm=instances.ours(gamma, E, beta, graph),
+                       law=ft.Full(), classes=ft.SmoothConvex(1, mu), n=n, E=E, mu=Q(mu), L=Q(1), gamma=Q(gamma),
+                       beta=Q(beta), p=[str(v) for v in graph.weights])
+
+
+SETTINGS = [*(setting(n, E, Q(1, 10), Q(1, 2), gamma) for n, E in ((2, 1), (2, 2), (3, 1), (2, 3)) for gamma in (Q(1, 2), Q(1, 4))),
+            setting(3, 2, Q(1, 10), Q(1, 2), Q(1, 2))]
+
+
+def last_step(s, i):
+    """(wbar_k, wtilde_k (n, d)) of the coded local steps, k = E - 1."""
+    algorithm = i.algorithm.to(ft.RATIONAL)
+    u, p, w = algorithm.averages(s.problem, s.before), s.problem.p[..., None], np.stack([s.x] * i.n)
+    for k in range(i.E):
+        at = algorithm.beta * w + (1 - algorithm.beta) * u
+        if k < i.E - 1:
+            w = w - algorithm.lr * s.grads(at)
+    return (p * w).sum(-2), at
+
+
+def any_models(s):
+    """Free last local models whose weighted mean is the server's."""
+    free, p = s.vectors("w"), s.problem.p[..., None]
+    return {"w": free - (p * free).sum(-2)[None] + s.x[None]}
+
+
+def certified_step(i, share, rest):
+    """|wbar_E - w*|^2 less `rest` (of the squares of wbar_k - w*, wbar_0 - w*, wbar_k - wbar_0) <= share * drift."""
+    def left(s):
+        y, _ = last_step(s, i)
+        return s.square(s.next - s.star) - sum(
+            (s.square(v) * c for v, c in zip((s.x - s.star, y - s.x), rest[1:], strict=True)), s.square(y - s.star) * rest[0])
+
+    def drift(s):
+        y, at = last_step(s, i)
+        return s.mean_square(y[None] - at)
+    return ft.certified_over(i.algorithm, i.classes, i.law, clients=i.n, weights=i.p, left=left, terms={"drift": (share, drift)},
+                             tight="drift", start=any_models)

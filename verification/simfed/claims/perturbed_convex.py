@@ -14,9 +14,11 @@ from verification.simfed.runs_perturbed import (
     LONG,
     MANY,
     NEEDS,
+    SETTINGS,
     bent,
     beta_of,
     cap,
+    certified_step,
     convex,
     meaning,
     meaning_round,
@@ -55,9 +57,15 @@ on = [run_of("from far away", PAIR, SWAP, 3, "1/2", 50, "1/2"),
 AT_CAP = {"step over its cap": (Q(1, 10), 1)}
 
 
+def over(i):
+    """The recursion without heterogeneity, with its smallest share of the drift."""
+    unit = [sum(f.sharper(i.gamma, i.mu, i.beta, 0, 0, *at, 0).values()) for at in ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1))]
+    return certified_step(i, f.least_share(i.gamma, i.L), unit)
+
+
 @ft.claim("lemb3-recursion", on=on, needs=NEEDS, rejects=[clients_counted_alike, bugs.iterate_perturbed], meaning=meaning,
           proof=lambda: (proofs.printed(), proofs.recursion()), domain=proofs.DOMAIN, ends=ENDS | AT_CAP, search=search(),
-          reading="E is a mean over all that happened; unbiased means given the past.")
+          over=SETTINGS, certify=over, reading="E is a mean over all that happened; unbiased means given the past.")
 def lemb3_recursion(i):
     r"""With $D_k=E\|\bar w_{t,k}-w_*\|^2$, drift$_k=\sum_ip_iE\|\bar w_{t,k}-\tilde w_{t,k}^i\|^2$ and
     disp$_k=E\|\bar w_{t,k}-\bar w_{t,0}\|^2$, for $\gamma\le1/(2L)$: $D_{k+1}\le(1-\mu\gamma\beta)D_k-\mu\gamma(1-\beta)D_0
@@ -75,7 +83,7 @@ def lemb3_recursion(i):
 
 
 # ---- one round ----------------------------------------------------------------------------------------------------
-slow = [run_of("short steps from far away", scalar([1, 1], [0, 1], SWAP), SWAP, E, "1/2", 30, "1/1000") for E in (1, 4)]
+slow = [run_of(f"short steps from far away, E={E}", scalar([1, 1], [0, 1], SWAP), SWAP, E, "1/2", 30, "1/1000") for E in (1, 4)]
 
 
 @ft.claim("lemb3", on=[*on, *slow], needs=NEEDS, rejects=[clients_counted_alike, server_too_slow],
@@ -141,7 +149,7 @@ KAPPA_ENDS = {"clients": (2, MANY), "local steps": (1, LONG), beta_of: (Q(1, 100
           proof=lambda: (proofs.kappa_first(), proofs.kappa_at_step()), ends=KAPPA_ENDS,
           domain="all mu <= L, beta in (0, 1], gamma <= 1/(2L) and E >= 1; that identical curvatures mu attain kappa is tried on "
                  "coded rounds",
-          search=ft.Search((ft.Family("one Hessian", drawn_kappa, ft.corners(steps=(1, 6), beta=(Q(1, 100), Q(1)), low=(FLAT, 1))),),
+          search=ft.Search((ft.Family("one Hessian", drawn_kappa, ft.corners(steps=(1, 6), beta=(Q(1, 100), 1), low=(FLAT, 1))),),
                            tries=12))
 def lemb3_kappa(i):
     r"""$\kappa=1-\frac{1-(1-\beta\mu\gamma)^E}\beta\le1-\mu\gamma$, and at $\gamma=\frac1{2LE}$: $\frac12\le\kappa\le

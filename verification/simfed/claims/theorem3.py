@@ -36,7 +36,8 @@ halved = wrong("half_bracket", "The drift enters the recursion once instead of t
 s = Symbols("L mu beta S sigma2 Gamma G2 E gap")
 
 
-@ft.claim("thm3-derivation", on=[ft.Instance("all symbols", formula=f.lemma3, domain=s.field, s=s, says="symbols > 0")], rejects=[once, halved], proof=proofs.derivation, domain=proofs.DERIVED, covers={"n": "all", "d": "all", "tau": "all"})
+@ft.claim("thm3-derivation", on=[ft.Instance("all symbols", formula=f.lemma3, domain=s.field, s=s, says="symbols > 0")],
+          rejects=[once, halved], proof=proofs.derivation, domain=proofs.DERIVED, covers={"n": "all", "d": "all", "tau": "all"})
 def thm3_derivation(i):
     r"""If Lemma 3's inequality holds in every round with $\gamma=\frac1{2LE}$, Theorem 3 follows with its printed constants: each
     of its error terms is $\frac L2\cdot\frac1{\mu\gamma}$ times the term of $A$, its decay at most

@@ -89,7 +89,8 @@ def average_drift():
     near = p.given("beta", 1 - beta, "beta <= 1")
     here = moved_by(p, "g", k, "a", "a: of w_k^i from wbar_0")
     before = moved_by(p, "h", E, "b", "b: of the last local models from the model before, wbar_{-1}")
-    rows = p.standard("neighbours", p("b") - p("u"), "Jensen", "u: of the u_i from wbar_{-1}; means of the models, and p'P = p'; 0 in the first round")
+    rows = p.standard("neighbours", p("b") - p("u"), "Jensen",
+                      "u: of the u_i from wbar_{-1}; means of the models, and p'P = p'; 0 in the first round")
     mixed = p.standard("perturbed points", beta * p("a") + (1 - beta) * p("u") - v, "triangle inequality",
                        "v: of the wtilde_i from c = beta wbar_0 + (1 - beta) wbar_{-1}")
     size = gamma * G * (beta * k + (1 - beta) * E)

@@ -138,5 +138,5 @@ def bounded():
     c = G**2 / (2 * mu * E)
     return to_the_gap(p, f.theorem3_bounded(*numbers(p), p("KT")), rounds, added, (S * sigma2 / (4 * mu * E), only),
                       (near, near, c * (23 * E**3 + E**2) / 3), (near, near, only, c * E / 6),
-                      (near, beta * c * (11 * E**3 + E**2)), (beta**2 * c * E / 6, only), (near, beta * G**2 * (4 * E + 2) / (48 * L)),
-                      (near, beta * G**2 / (48 * L * E), only))
+                      (near, beta * c * (11 * E**3 + E**2)), (beta**2 * c * E / 6, only),
+                      (near, beta * G**2 * (4 * E + 2) / (48 * L)), (near, beta * G**2 / (48 * L * E), only))
