@@ -73,7 +73,9 @@ def optimum(problem):
         found = ft.optimum(problem)
         return np.array([ft.fraction(v) for v in found.x], dtype=object), ft.fraction(found.value), [Q(0)] * problem.n
     x, least = problem.least()
-    return np.array([x], dtype=object), least, [problem.least(row)[1] for row in np.eye(problem.n, dtype=int)]
+    own = [(tuple(a), tuple(t), (b,)) for a, t, b in zip(problem.slopes, problem.knots, problem.b, strict=True)]
+    alone = {one: ft.PiecewiseQuadratic([one[0]], [one[1]], one[2]).least()[1] for one in set(own)}
+    return np.array([x], dtype=object), least, [alone[one] for one in own]
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,70 @@ def drifts_of(i):
               "Es": run.square(sum(a * v[:, j] for a, v in zip(c, given, strict=False))), "mid": run.square(mean - start),
               "off": run.square(w[:, j] - mean), "drift": (p * run.square(w - mean[:, None])).sum()}
         yield at | {"d2": ((mean - w[:, j])[0] ** 2).sum()}, {"m": (mean - start)[0], "v": (w[:, j] - start)[0]}
+
+
+def constants(i):
+    """What the proofs call the constants of an instance."""
+    return {"L": i.L, "mu": i.mu, "alpha": i.alpha, "gamma": i.gamma, "S": i.S, "sigma2": i.sigma2, "G2": i.G2, "E": i.E,
+            "am": i.alpha + i.mu, "La": i.L + i.alpha}
+
+
+def clients_values(problem, w):
+    """f_i at the rows of w (.., d), clients last."""
+    return _plain(problem._values(_read(problem, w)), problem)
+
+
+def step_of(i):
+    """What the symbols of the proof of one local step are, at the first and the last step of the coded round."""
+    if i.n > 3:
+        return
+    run, p, star = path(i), np.array(i.p, dtype=object), i.best[0]
+    at = constants(i) | {"Gm": i.Gamma, "Fs": i.best[1], "Fm": i.best[1] - i.Gamma, "es": i.sigma2, "Es": i.S * i.sigma2}
+    for k in sorted({0, 1, i.E - 1} & set(range(i.E))):
+        w, mean, start, g, e = run.points[0][k], run.along[0][k], run.along[0][0], run.exact[0][k], run.noise[0][k]
+        x, a, own = mean - star, start - star, w - mean[:, None]
+        G, n = ((p[:, None] * np.broadcast_to(v, g.shape)).sum(-2) for v in (g, e))
+        after, drift, disp = run.along[0][k + 1] - star, *run.drifts(p, 0, k)
+        quiet = i.extra.get("slots") and (0, k) not in i.slots
+        means = {"D": run.square(x), "D0": run.square(a), "Dn": run.square(after), "drift": drift, "Edisp": disp,
+                 "En": run.square(n), "Exn": run.dot(x, n), "Ean": run.dot(a, n), "EGn": run.dot(G, n)}
+        numbers = at | means | ({"es": 0, "Es": 0} if quiet else {})
+        o = len(x) - 1
+        slopes = _plain(run.problem.at().grad(_read(run.problem, mean[:, None] + 0 * w)), run.problem)[o]
+        fb, fs = clients_values(run.problem, mean)[o], clients_values(run.problem, star[None])[0]
+        numbers |= {"F": (p * fb).sum(), "Sg": (p * (g[o] ** 2).sum(-1)).sum(), "Se": (p * (own[o] ** 2).sum(-1)).sum(),
+                    "disp": (p * ((w - start[:, None])[o] ** 2).sum(-1)).sum(), "Xe": (p * (own[o] * x[o]).sum(-1)).sum(),
+                    "Xg": (p * (g[o] * x[o]).sum(-1)).sum(), "Ag": (p * (g[o] * a[o]).sum(-1)).sum(), "d2": (after[o] ** 2).sum()}
+        for j in range(i.n):
+            mine = {"fi": clients_values(run.problem, w[:, j])[o][j], "fb": fb[j], "fs": fs[j], "fm": i.best[2][j],
+                    "dd": ((start - w[:, j])[o] ** 2).sum()}
+            yield numbers | mine, {"x": x[o], "a": a[o], "e": own[o, j], "g": g[o, j], "h": slopes[j], "G": G[o], "n": n[o]}
+
+
+def round_of(i):
+    """Of one round, for Lemma 3."""
+    run, p, q = path(i), np.array(i.p, dtype=object), 1 - i.gamma * (i.alpha + i.mu)
+    D = [run.square(run.along[0][k] - i.best[0]) for k in range(i.E + 1)]
+    for k in sorted({0, i.E - 1}):
+        drift, disp = run.drifts(p, 0, k)
+        yield constants(i) | {"Gm": i.Gamma, "k": k, "z": q**k, "zE": q**i.E, "D0": D[0], "D": D[k], "Dn": D[k + 1], "DE": D[-1], "drift": drift,
+                              "disp": disp}, {}
+
+
+def rounds_of(i):
+    """Of all rounds, for Theorem 1."""
+    run, m = path(i), i.mu / (3 * (i.L + i.alpha))
+    D = [run.square(w[0] - i.best[0]) for w in run.along] + [run.square(run.along[-1][-1] - i.best[0])]
+    last = run.value(run.along[-1][-1]) - i.best[1]
+    for r in {0, i.rounds - 1}:
+        at = {"Gm": i.Gamma, "gap": i.gap, "z": (1 - i.gamma * (i.alpha + i.mu)) ** i.E, "W": sum(k * k for k in range(i.E))}
+        yield constants(i) | at | {"r": (1 - m) ** r, "rT": (1 - m) ** i.rounds, "D0": D[0], "D": D[r], "Dn": D[r + 1],
+                                   "DT": D[-1], "gT": last}, {}
+
+
+def joined(terms, name, *parts):
+    """The terms with some of them under one name, which no admissible run can miss one by one."""
+    return {k: v for k, v in terms.items() if k not in parts} | {name: sum(terms[k] for k in parts)}
 
 
 # ---- instances ----------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def kappa57(L, alpha, mu):
 def step(L, mu, alpha, gamma, D, D0, S, sigma2, Gamma, drift, disp):
     """One local step: the squared distance afterwards. D, D0: before it and at the start of the round."""
     return {"contraction": (1 - gamma * (alpha + mu)) * D, "proximal": alpha * gamma * D0, "noise": gamma**2 * S * sigma2,
-            "heterogeneity": 6 * L * Gamma * gamma**2 + (2 - alpha * gamma) * drift + alpha * gamma * disp}
+            "heterogeneity and drift": 6 * L * Gamma * gamma**2 + (2 - alpha * gamma) * drift + alpha * gamma * disp}
 
 
 def lemma3(L, factor, gamma, D0, S, sigma2, Gamma, G2, E):
