@@ -96,7 +96,7 @@ on_mean = [free("three clients, every E", 3), *LISTED]
           domain="every E by induction on the coded local step, all numbers symbols; every number of clients and symmetric graph "
                  "by d1's proof, d > 1 in the eigenbasis of H; R > 0 as |1 - gamma beta h| < 1")
 def d5_mean(i):
-    r"""Identical Hessians, $R=1-(1-\gamma\beta h)^E$: the factor of $\bar w-w_*$ is $1-R/\beta$, and
+    r"""Identical Hessians, $|1-\gamma\beta h|<1$, $R=1-(1-\gamma\beta h)^E$: the factor of $\bar w-w_*$ is $1-R/\beta$, and
     $1-(1-R/\beta)^2=R(2\beta-R)/\beta^2$, so that $\bar w$ converges iff $R<2\beta$. As $E\to\infty$ the factor tends to
     $1-1/\beta$: it oscillates without end at $\beta=\frac12$ and diverges below."""
     if isinstance(i.domain, ft.Field):
@@ -170,14 +170,14 @@ def crossings(factor, predicted, critical, label):
         return factor.substitute(beta=Q(value))
     out = [ft.equal(roots(factor - 1, 0, 1), int(critical is not None), f"{label}: crossings in (0, 1)"),
            ft.equal(roots(factor + 1, 0, 1), 0, f"{label}: never at the other end"),
-           ft.at_most(at("19/20"), 1, f"{label}: stable at 19/20", strict=True)]
+           ft.at_most(0, 1 - at("19/20"), f"{label}: stable at 19/20", strict=True)]
     if critical is None:
         return out
     low, high = critical - WIDTH, critical + WIDTH
     return [*out, ft.equal(roots(factor - 1, low, high), 1, f"{label}: crosses at {float(critical):.4f}"),
-            ft.at_most(1, at(low), f"{label}: unstable below", strict=True),
+            ft.at_most(0, at(low) - 1, f"{label}: unstable below", strict=True),
             ft.at_most(0, predicted(low), f"{label}: formula below", strict=True),
-            ft.at_most(predicted(high), 0, f"{label}: formula above", strict=True)]
+            ft.at_most(0, -predicted(high), f"{label}: formula above", strict=True)]
 
 
 @ft.claim("d5-critical", on=[one_symbol(E) for E in f.CRITICAL_MEAN], rejects=[bugs.one_step_more, bugs.beta_swapped,

@@ -30,7 +30,7 @@ H, C = (Q(1), Q(1, 5)), (Q(0), Q(1))   # of instances.PAIR, w* = 1/6
 # ---- D6: no similarity is needed ----------------------------------------------------------------------------------
 def rank_one(name, n, steps=1):
     """n clients that all hear the mean of all, p_in = p_i p_n, everything else symbols."""
-    s = Symbols("gamma beta", h=n, c=n, z=n, w=n, p=n - 1)
+    s = Symbols("gamma beta k", h=n, c=n, z=n, w=n, p=n - 1)
     p = [*s.p, 1 - sum(s.p)]
     edges = [[a * b for b in p] for a in p]
     return ft.Instance(name, ft.Quadratic([[[v]] for v in s.h], [[v] for v in s.c], p),
@@ -46,8 +46,9 @@ on_any = [rank_one("two clients in the rank-one graph", 2), rank_one("four clien
           domain="what the proofs of Lemma 1 and of Appendix B ask of a graph, for every number of clients: rows of P that sum to "
                  "1, and p' P = p'; the rank-one graph of every p has both, with u_i equal to the server's model")
 def d6_any_p(i):
-    r"""The lemmas of Appendix B and Theorems 3 and 4 use $\sum_nP_{in}=1$ and $p^\top P=p^\top$ alone, and no bound contains $P$.
-    $P=\mathbf1p^\top$ has both for every $p$: then $u_t^i=\bar w_{t,0}$, no message is needed, and all of them hold."""
+    r"""The lemmas of Appendix B and Theorems 3 and 4 use of $P$ only $P\ge0$, $\sum_nP_{in}=1$ and $p^\top P=p^\top$, and no
+    bound contains $P$. $P=\mathbf1p^\top$ has all three for every $p>0$: then $u_t^i=\bar w_{t,0}$, no message is needed, and all
+    of them hold."""
     s, p = i.s, i.weights
     x, one = sum(a * w for a, w in zip(p, s.w, strict=True)), s.gamma / s.gamma
     P = [[e / a for e in row] for row, a in zip(i.edges, p, strict=True)]
@@ -62,10 +63,10 @@ def d6_any_p(i):
 
 
 # ---- fixed points ----------------------------------------------------------------------------------------------
-def limit_of(q, i, k=3):
-    """q_i with z_i = 1 - k gamma beta h_i + beta^2 r_i in place, at beta = 0: k local steps, as in d4."""
+def limit_of(q, i):
+    """q_i at beta = 0, for any number k of local steps: d4 has z_i = 1 - k gamma beta h_i + beta^2 r_i, here with z_i for r_i."""
     s = i.s
-    return ft.limit((1 - (1 - k * s.gamma * s.beta * i.h[q] + s.beta**2 * i.z[q])) / s.beta, "beta")
+    return ft.limit((1 - (1 - s.k * s.gamma * s.beta * i.h[q] + s.beta**2 * i.z[q])) / s.beta, "beta")
 
 
 def any_E(i):
@@ -107,8 +108,8 @@ TICK = Q(1, 2 * 10**6)
 
 
 @ft.claim("d6-rank-one", on=[rank_one("two clients, the mean, every E", 2), rank_one("three clients, the mean, every E", 3),
-                             free("two clients, each other, every E", 2, alike=False), pair("the mean, E = 5", MEAN, None),
-                             pair("each other, E = 5", instances.SWAP, None), *radii],
+                             free("two clients, each other, every E", 2, alike=False, more="k"),
+                             pair("the mean, E = 5", MEAN, None), pair("each other, E = 5", instances.SWAP, None), *radii],
           rejects=[*LOCAL_BUGS, bugs.own_for_neighbours, bugs.one_step_less], covers={"n": "2, 3", "d": "1", "tau": "all"},
           domain="scalar clients of any curvatures; all numbers symbols, every E by induction on the coded local step; the "
                  "two-client instance h = (1, 1/5), c = (0, 1), gamma = 1/10, E = 5 with beta a symbol, through the coded round's "
