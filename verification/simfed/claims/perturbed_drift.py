@@ -9,7 +9,7 @@ import numpy as np
 import fltheory as ft
 from verification.simfed import bugs
 from verification.simfed.formulas import perturbed as f
-from verification.simfed.instances import FOUR, SWAP, UNEQUAL, complete, matching, ours, star
+from verification.simfed.instances import FOUR, SWAP, UNEQUAL, complete, matching, ours, prox, star
 from verification.simfed.proofs import perturbed_drift as proofs
 
 try:
@@ -271,7 +271,7 @@ def lemb1(i):
     r"""For all clients $i,j$: $E\|u_t^i-u_t^j\|^2\le4\gamma_{t-1}^2E^2G^2$ from the second round on, and $u_t^i=u_t^j$ in the
     first."""
     r = coded(i)
-    most = max(r.mean((r.u[:, a] - r.u[:, b]) ** 2) for a, b in itertools.combinations(few(i), 2))
+    most = max(r.mean(heard(a, b)(r) ** 2) for a, b in itertools.combinations(few(i), 2))
     return ft.at_most(most, ft.Terms(**f.pair_bound(i.last, i.E, G2(i))), "the largest of some pairs")
 
 
@@ -291,7 +291,7 @@ def lemb1_sup(i):
     $\gamma_{t-1}EG\,\|P_i-P_j\|_1$, with rows of the neighbour matrix; at most $2\gamma_{t-1}EG$, which two clients attain."""
     if "slots" in i.extra:   # a draw
         r = coded(i)
-        return [ft.at_most(r.mean((r.u[:, a] - r.u[:, b]) ** 2), f.pair(i.last, i.E, f.one_norm(i.P[a], i.P[b])) ** 2 * G2(i),
+        return [ft.at_most(r.mean(heard(a, b)(r) ** 2), f.pair(i.last, i.E, f.one_norm(i.P[a], i.P[b])) ** 2 * G2(i),
                            f"clients {a} and {b}") for a, b in itertools.combinations(few(i), 2)]
     pairs = [(0, 1), (0, i.n - 1)]
     stated = [f.pair(i.last, i.E, f.one_norm(i.P[a], i.P[b])) for a, b in pairs]
@@ -332,6 +332,7 @@ def lemb2_sharp(i):
 
 
 def stated_distance(i, k, j):
+    """Of client j before local step k."""
     return f.distance(i.gamma, i.last, i.beta, k, i.E, i.p[j], abs(i.p[j] - i.beta), f.one_norm(i.p, i.P[j]))
 
 
@@ -367,8 +368,31 @@ def lemb2s(i):
     is at most $E^2(1+(1-\beta)^2)\gamma^2G^2$: all that Theorems 3 and 4 use of Lemma 2."""
     r, out = coded(i), []
     for k in i.ks:
-        mean = sum(p * r.mean(apart(i, k, j)(r) ** 2) for j, p in enumerate(i.p))
-        bound = f.averaged(i.gamma, i.last, i.beta, k, i.E)
-        moved = (1 - i.beta) ** 2 * i.gamma**2 * k**2
-        out.append(ft.at_most(mean, ft.Terms(mean=moved * G2(i), points=(bound - moved) * G2(i)), f"k={k}"))
+        average = sum(p * r.mean(apart(i, k, j)(r) ** 2) for j, p in enumerate(i.p))
+        out.append(ft.at_most(average, ft.Terms(**f.averaged(i.gamma, i.last, i.beta, k, i.E, G2(i))), f"k={k}"))
     return out
+
+
+def _round_of_gradients():
+    """(106) on coded rounds whose gradients are 0 in round t, and the third line of a_3 (App. A) after one noisy FedProx step."""
+    i = pushed(free("quiet round t", SWAP, 2, "1/2"), [[1, -1], [0, 0]])
+    r = coded(i)
+    earlier = sum(g[0] for g in r.given[:i.E])
+    found = r.u[0, 0] - r.u[0, 1]
+    method, problem = prox("1/4", 1, 1).to(ft.RATIONAL), ft.Quadratic([[[1]]], [[0]], ["1"]).to(ft.RATIONAL)
+    xi = ft.RATIONAL.array(np.array([[[4]], [[-4]]]))
+    w = numbers(method.round(problem, method.init(problem, ft.RATIONAL.array(np.array([[1], [1]]))),
+                             ft.everyone(1, 1)._replace(xi=lambda k: xi)).x)
+    a3, rest = -2 * Q(1, 16) * w.mean(), Q(1, 16) * (Q(1, 4) - 2) * (w**2).mean()   # w_* = 0, L = mu = alpha = 1, gamma = 1/4
+    return (ft.equal([r.u[0, j] - r.before[0, 0] for j in (0, 1)], [-i.last * earlier[1], -i.last * earlier[0]],
+                     "averages of round t are made of the gradients of round t - 1"),
+            ft.at_most(0, found**2, "with those of round t, all 0, the right side of (106) is 0", strict=True),
+            ft.at_most(found**2, 4 * i.last**2 * i.E * i.E, "with those of round t - 1 it holds"),
+            ft.at_most(rest, a3, "a_3 with the running mean, that is w_{t,k} of one client: fails", strict=True),
+            ft.at_most(a3, Q(1, 4) * ((1 - w) ** 2).mean() + rest, "with the mean at the start of the round it holds"))
+
+
+ft.finding("typo-round-index", kind="misprint", breaks="lemb1", check=_round_of_gradients,
+           reading="(105) and (106) say t where the models of round t - 1 are unrolled; the third line of the bound of a_3 in "
+                   "Lemma 3 of App. A prints the running mean where the line before has the mean at the start of the round.",
+           survives="Both lemmas: what follows uses the right index (lemb1).")

@@ -30,9 +30,9 @@ def sharp(gamma, last, beta, E):
     return (2 * beta * gamma + (1 - beta) * (gamma + 2 * last)) * E
 
 
-def averaged(gamma, last, beta, k, E):
-    """Of sum_i p_i E|wbar_k - wtilde_k^i|^2, per unit of G^2: gamma^2 s_k for a constant step."""
-    return (1 - beta) ** 2 * gamma**2 * k**2 + (beta * gamma * k + (1 - beta) * last * E) ** 2
+def averaged(gamma, last, beta, k, E, G2):
+    """Of sum_i p_i E|wbar_k - wtilde_k^i|^2: gamma^2 G^2 s_k for a constant step."""
+    return {"mean": (1 - beta) ** 2 * gamma**2 * k**2 * G2, "points": (beta * gamma * k + (1 - beta) * last * E) ** 2 * G2}
 
 
 def lemma4(L, gamma, last, beta, S, sigma2, G2, E):

@@ -159,8 +159,8 @@ def averaged():
     root = p.define("square of r", p("EY") - p("r") ** 2)
     point2 = p.follows("one point in the mean square", radius**2 - p("EY"), client2, (-1, root))
     points = p.total("all points", point2, {"EY": "ESY"}, 1, "gamma last b k G", "weights p_i")
-    bound = f.averaged(gamma, last, beta, k, E)
-    return p.conclude(p.follows("averaged Lemma 2", bound * G**2 - p("ESX"), mean, points, (b**2, moved2),
+    bound = sum(f.averaged(gamma, last, beta, k, E, G**2).values())
+    return p.conclude(p.follows("averaged Lemma 2", bound - p("ESX"), mean, points, (b**2, moved2),
                                 (-((1 - beta) ** 2), length), ((1 - beta + b) * (gamma**2 * k**2 * G**2 - p("A") ** 2), mixed),
                                 (((beta * gamma * k + (1 - beta) * last * E) * G + radius) * last * E * G, mixed)))
 
