@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction as Q
 from functools import lru_cache
+from math import isqrt
 
 import numpy as np
 
@@ -68,14 +69,16 @@ class Prox(ft.Instance):
 
 @lru_cache(512)
 def optimum(problem):
-    """(minimiser, minimum, the clients' minima); a quadratic client's minimum is 0, at its c_i."""
+    """(minimiser, minimum, the clients' minima); a quadratic client's minimum is 0, at its c_i; of sines they are not needed."""
     if isinstance(problem, ft.Quadratic):
         found = ft.optimum(problem)
         return np.array([ft.fraction(v) for v in found.x], dtype=object), ft.fraction(found.value), [Q(0)] * problem.n
     x, least = problem.least()
+    if not hasattr(problem, "slopes"):
+        return np.array([x]), least, [None] * problem.n
     own = [(tuple(a), tuple(t), (b,)) for a, t, b in zip(problem.slopes, problem.knots, problem.b, strict=True)]
-    alone = {one: ft.PiecewiseQuadratic([one[0]], [one[1]], one[2]).least()[1] for one in set(own)}
-    return np.array([x], dtype=object), least, [alone[one] for one in own]
+    alone = {one: ft.PiecewiseQuadratic([one[0]], [one[1]], one[2]).least() for one in set(own)}
+    return np.array([x], dtype=object), least, [alone[one] and alone[one][1] for one in own]   # None: not bounded below
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _plain(v, problem):
 
 def values(problem, w):
     """f at the rows of w (m, d)."""
-    problem = problem if "p" in problem.__dict__ else problem.to(ft.RATIONAL)
+    problem = problem if "p" in problem.__dict__ else problem.to(ft.FLOAT if hasattr(problem, "phases") else ft.RATIONAL)
     return _plain(problem.value(_read(problem, w)), problem)
 
 
@@ -271,8 +274,8 @@ def round_of(i):
     D = [run.square(run.along[0][k] - i.best[0]) for k in range(i.E + 1)]
     for k in sorted({0, i.E - 1}):
         drift, disp = run.drifts(p, 0, k)
-        yield constants(i) | {"Gm": i.Gamma, "k": k, "z": q**k, "zE": q**i.E, "D0": D[0], "D": D[k], "Dn": D[k + 1], "DE": D[-1], "drift": drift,
-                              "disp": disp}, {}
+        at = {"Gm": i.Gamma, "k": k, "z": q**k, "zE": q**i.E, "drift": drift, "disp": disp}
+        yield constants(i) | at | {"D0": D[0], "D": D[k], "Dn": D[k + 1], "DE": D[-1]}, {}
 
 
 def rounds_of(i):
@@ -284,6 +287,40 @@ def rounds_of(i):
         at = {"Gm": i.Gamma, "gap": i.gap, "z": (1 - i.gamma * (i.alpha + i.mu)) ** i.E, "W": sum(k * k for k in range(i.E))}
         yield constants(i) | at | {"r": (1 - m) ** r, "rT": (1 - m) ** i.rounds, "D0": D[0], "D": D[r], "Dn": D[r + 1],
                                    "DT": D[-1], "gT": last}, {}
+
+
+def rates_of(i):
+    """What the symbols of the proof of Theorem 2 are on the coded rounds."""
+    run = path(i)
+    F = [run.value(w) for w in (run.along[0][0], *(along[-1] for along in run.along))]
+    X = [sum(run.square(run.slope(w)) for w in along[:i.E]) / i.E for along in run.along]
+    for r in {0, i.rounds - 1}:
+        yield constants(i) | {"T": i.rounds, "root": isqrt(i.rounds * i.E), "t": r, "X": X[r], "sumX": sum(X[:r]), "totalX": sum(X),
+                              "F0": F[0], "F": F[r], "Fn": F[r + 1], "FT": F[-1], "inf": i.best[1]}, {}
+
+
+def descent_of(i):
+    """What the symbols of the proofs of Lemma 4 are on the coded round."""
+    if i.n > 3:
+        return
+    run, p = path(i), np.array(i.p, dtype=object)
+    means = [run.value(w) for w in run.along[0]]
+    slopes = [run.square(run.slope(w)) for w in run.along[0][:i.E]]
+    total = {"F0": means[0], "FE": means[-1], "total": sum(slopes), "X": sum(slopes) / i.E}
+    for k in sorted({0, 1, i.E - 1} & set(range(i.E))):
+        w, mean, g, e = run.points[0][k], run.along[0][k], run.exact[0][k], run.noise[0][k]
+        G, n = ((p[:, None] * np.broadcast_to(v, g.shape)).sum(-2) for v in (g, e))
+        P, m, own, o = run.slope(mean), mean - run.along[0][0], w - mean[:, None], len(w) - 1
+        there = _plain(run.problem.at().grad(_read(run.problem, mean[:, None] + 0 * w)), run.problem)
+        drift, (F, F1) = run.drifts(p, 0, k)[0], (values(run.problem, run.along[0][s])[o] for s in (k, k + 1))
+        quiet = i.extra.get("slots") and (0, k) not in i.slots
+        at = {"F": F, "F1": F1, "drift": (p * (own[o] ** 2).sum(-1)).sum(), "Edrift": drift, "mid": run.square(m), "k": k,
+              "EF": means[k], "EF1": means[k + 1], "EP": slopes[k], "sumP": sum(slopes[:k]), **total, "EPn": run.dot(P, n),
+              "EGn": run.dot(G, n), "Emn": run.dot(m, n), "En": run.square(n), "es": 0 if quiet else i.sigma2, "Es": 0 if quiet else i.S * i.sigma2,
+              "Sr": (p * ((g - there)[o] ** 2).sum(-1)).sum()}
+        for j in range(i.n):
+            points = {"P": P[o], "G": G[o], "m": m[o], "n": n[o], "r": (g - there)[o, j]}
+            yield constants(i) | at | {"ee": (own[o, j] ** 2).sum()}, points
 
 
 def joined(terms, name, *parts):

@@ -98,8 +98,8 @@ FACTOR = ft.Search((ft.Family("one client in the plane", drawn_factor, (
           domain="every E >= 1, alpha >= 0 and 0 < mu <= L; that kappa is the factor of a round, on the listed and drawn clients")
 def lema3_kappa(i):
     r"""With $q=1-\gamma(\alpha+\mu)\ge0$: $\kappa=\frac{\alpha+\mu q^E}{\alpha+\mu}=1-\gamma\mu\sum_{j<E}q^j\le1-\gamma\mu$, the
-    factor of a round on a client with curvature $\mu$. At $\gamma=\frac1{2E(L+\alpha)}$ it is at most $1-\frac\mu{3\alpha+2L+\mu}\le
-    1-\frac\mu{3(L+\alpha)}$."""
+    factor of a round on a client with curvature $\mu$. At $\gamma=\frac1{2E(L+\alpha)}$ it is at most
+    $1-\frac\mu{3\alpha+2L+\mu}\le1-\frac\mu{3(L+\alpha)}$."""
     kappa, q = kappa_prox(i.alpha, i.mu, i.gamma, i.E), 1 - i.gamma * (i.alpha + i.mu)
     out = [ft.equal(path(i).along[0][-1][0][0], kappa, "the coded round"), ft.at_most(kappa, 1 - i.gamma * i.mu),
            ft.equal(1 - i.gamma * i.mu * sum(q**j for j in range(i.E)), kappa, "a geometric sum")]

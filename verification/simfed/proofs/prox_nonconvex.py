@@ -45,7 +45,7 @@ def step():
 
 def lemma4():
     """lema4s with the drift summed, as stated, and Lemma 4 as printed where gamma <= 1/(2 alpha)."""
-    p = ft.Proof("L gamma E", "alpha k S sigma2 G2 drift mid EP sumP total X", "F0 F F1 FE")
+    p = ft.Proof("L gamma E", "alpha k S sigma2 G2 Edrift mid EP sumP total X", "F0 EF EF1 FE")
     L, gamma, alpha = p("L gamma alpha")
     p.given("cap of L", 1 - L * gamma, "gamma <= 1/L")
     half = p.given("cap of alpha, printed", 1 - 2 * alpha * gamma, "gamma <= 1/(2 alpha)")
@@ -57,19 +57,19 @@ def within(p, half=None):
     if half is not None:
         p.follows("cap of alpha", 1 - alpha * gamma, (ft.fraction("1/2"), half))
     fall, whole = p("F0") - p("FE"), p.given("local steps", E - 1)
-    one = p.lemma("local step", step(), Edrift=p("drift"), EF=p("F"), EF1=p("F1"))
-    drift = p.lemma("weighted drift", prox_drift.everybody(), 1, t=alpha * gamma)
+    one = p.lemma("local step", step())
+    drift = p.lemma("weighted drift", prox_drift.everybody(), 1, t=alpha * gamma, drift=p("Edrift"))
     mid = p.lemma("drift of the mean", prox_drift.deviation(), 1, t=alpha * gamma)
-    down = p.follows("drifts put in", p("F") - gamma / 2 * p("EP") + gamma**3 * k**2 * G2 * (L**2 + alpha**2)
-                     + L * gamma**2 / 2 * S * sigma2 - p("F1"), one, (gamma * L**2, drift), (gamma * alpha**2, mid))
+    down = p.follows("drifts put in", p("EF") - gamma / 2 * p("EP") + gamma**3 * k**2 * G2 * (L**2 + alpha**2)
+                     + L * gamma**2 / 2 * S * sigma2 - p("EF1"), one, (gamma * L**2, drift), (gamma * alpha**2, mid))
 
     def after(k, sumP, F):
         return (p("F0") - gamma / 2 * sumP + gamma**3 * G2 * (L**2 + alpha**2) * k * (k - 1) * (2 * k - 1) / 6
                 + k * L * gamma**2 / 2 * S * sigma2 - F)
-    held = p.suppose("after k steps", after(k, p("sumP"), p("F")))
-    then = p.follows("after k + 1 steps", after(k + 1, p("sumP") + p("EP"), p("F1")), held, down)
-    end = p.induct("one round", held, then, {"k": 0, "sumP": 0, "F": p("F0")}, {"k": k + 1, "sumP": p("sumP") + p("EP"), "F": "F1"},
-                   {"k": E, "sumP": "total", "F": "FE"})
+    held = p.suppose("after k steps", after(k, p("sumP"), p("EF")))
+    then = p.follows("after k + 1 steps", after(k + 1, p("sumP") + p("EP"), p("EF1")), held, down)
+    end = p.induct("one round", held, then, {"k": 0, "sumP": 0, "EF": p("F0")},
+                   {"k": k + 1, "sumP": p("sumP") + p("EP"), "EF": "EF1"}, {"k": E, "sumP": "total", "EF": "FE"})
     X_is = p.define("X", p("X") - p("total") / E, "X = (1/E) sum_k E|grad f(wbar_k)|^2")
     args = (L, alpha, gamma, fall, S, sigma2, G2, E)
     summed, stated = (sum(made(*args).values()) - p("X") for made in (f.lemma4_summed, f.lemma4_s))
@@ -84,7 +84,7 @@ def within(p, half=None):
 
 def lemma4_s():
     """lema4s for gamma <= min{1/L, 1/alpha}."""
-    p = ft.Proof("L gamma E", "alpha k S sigma2 G2 drift mid EP sumP total X", "F0 F F1 FE")
+    p = ft.Proof("L gamma E", "alpha k S sigma2 G2 Edrift mid EP sumP total X", "F0 EF EF1 FE")
     p.given("cap of L", 1 - p("L") * p("gamma"), "gamma <= 1/L")
     p.given("cap of alpha", 1 - p("alpha") * p("gamma"), "gamma <= 1/alpha")
     return p.conclude(*within(p))
