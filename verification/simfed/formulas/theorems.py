@@ -1,5 +1,6 @@
-"""Theorems 1 to 4 and their contraction factors as printed, term by term. S = sum_i p_i^2, sigma2, G2 the squares, root = sqrt(T E).
+"""Theorems 1 to 4 and their contraction factors as printed, term by term.
 
+S = sum_i p_i^2; sigma2, G2 are squares; root = sqrt(T E);
 `gap` is f(wbar_0) - f_* in Theorems 1 and 3 and f(wbar_0) - f_inf in 2 and 4.
 """
 
