@@ -215,6 +215,14 @@ def _known(i, r):
     return shared if len(r.chances) == 1 and i.n <= MANY else {}
 
 
+def _summed(i, r, k, j):
+    """Sums of |g| over the local steps of the round before, and over the first k of the last round."""
+    first = (i.rounds - 2) * i.E
+    old = r.given[first:first + i.E] if i.rounds > 1 else []
+    now = r.given[len(r.given) - max(i.ks) - 1:][:k]
+    return {"SgD": sum(abs(g[0, j]) for g in old), "Sgd": sum(abs(g[0, j]) for g in now)}
+
+
 def pair_meaning(i, r):
     """Lemma 1: some pairs of clients."""
     at = _known(i, r)
@@ -223,8 +231,9 @@ def pair_meaning(i, r):
     back = abs(r.ends[0] - r.before[0, 0])
     for a, b in itertools.combinations(range(min(i.n, FEW)), 2):
         weights = [abs(u - v) for u, v in zip(i.P[a], i.P[b], strict=True)]
-        yield at | {"g": abs(r.given[0][0, a]), "D": back[a], "SD": sum(w * v for w, v in zip(weights, back, strict=True)),
-                    "rows": sum(weights), "U": abs(r.u[0, a] - r.u[0, b])}, {}
+        yield at | _summed(i, r, 0, a) | {
+            "g": abs(r.given[0][0, a]), "D": back[a], "SD": sum(w * v for w, v in zip(weights, back, strict=True)),
+            "rows": sum(weights), "U": abs(r.u[0, a] - r.u[0, b])}, {}
 
 
 def point_meaning(i, r):
@@ -236,10 +245,11 @@ def point_meaning(i, r):
     for j, k in itertools.product(range(min(i.n, FEW)), i.ks):
         here = abs(r.w[k][0] - r.start[0, 0])
         weights = [abs(u - v) for u, v in zip(i.p, i.P[j], strict=True)]
-        yield at | {"k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "own": i.p[j], "rest": 1 - i.p[j],
-                    "Sd": sum(p * v for p, v in zip(i.p, here, strict=True)) - i.p[j] * here[j],
-                    "SD": sum(w * v for w, v in zip(weights, back, strict=True)), "rows": sum(weights),
-                    "away": abs(i.p[j] - i.beta), "Z": abs(r.wbar[k][0, 0] - r.wtilde[k][0, j])}, {}
+        yield at | _summed(i, r, k, j) | {
+            "k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "own": i.p[j], "rest": 1 - i.p[j],
+            "Sd": sum(p * v for p, v in zip(i.p, here, strict=True)) - i.p[j] * here[j],
+            "SD": sum(w * v for w, v in zip(weights, back, strict=True)), "rows": sum(weights),
+            "away": abs(i.p[j] - i.beta), "Z": abs(r.wbar[k][0, 0] - r.wtilde[k][0, j])}, {}
 
 
 def mean_meaning(i, r):
@@ -259,4 +269,4 @@ def mean_meaning(i, r):
             heard_j = abs(r.u[0, j] - r.before[0, 0])
             own = {"k": k, "g": abs(r.given[0][0, j]), "d": here[j], "D": back[j], "U": heard_j, "X": X[j], "Y": Y[j], "EY": Y[j],
                    "SD": sum(w * v for w, v in zip(i.P[j], back, strict=True)), "r": abs(v[j] - (1 - i.beta) * e)}
-            yield at | sums | own | {"ESX": sums["SX"], "ESY": sums["SY"]}, {"a": [a], "v": [v[j]], "e": [e]}
+            yield at | _summed(i, r, k, j) | sums | own | {"ESX": sums["SX"], "ESY": sums["SY"]}, {"a": [a], "v": [v[j]], "e": [e]}
