@@ -117,8 +117,9 @@ def thm3_over_e(i):
 @ft.claim("thm3-sharp", proof=proofs.sharp, **COMMON)
 def thm3_sharp(i):
     r"""$E f(\bar w_{t,0})-f_*\le\frac{L\Delta}\mu\big(1-\frac\mu{(\beta+2)L}\big)^t+\frac{S\sigma^2}{4E\mu}
-    +\frac{(2L+\beta\mu)G^2}{8LE^2\mu}\bar s+\frac{(2L+\beta\mu)\beta(1-\beta)(E-1)(2E-1)G^2}{96L^2E^2}$ with the mean $\bar s$ of the
-    $s_k$ of thm3s and without $\Gamma$. Its terms with $G$ lie below $\frac{G^2}{2\mu}$ for every $E$ and $\beta$: it is not empty as the printed bound is."""
+    +\frac{(2L+\beta\mu)G^2}{8LE^2\mu}\bar s+\frac{(2L+\beta\mu)\beta(1-\beta)(E-1)(2E-1)G^2}{96L^2E^2}$, with the mean
+    $\bar s$ of the $s_k$ of thm3s and without $\Gamma$. Its terms with $G$ lie below $\frac{G^2}{2\mu}$ for every $E$ and $\beta$:
+    it is not empty as the printed bound is."""
     path, gap, out = i.path, i.path.gap(0), []
     for t in range(i.rounds + 1):
         terms = f.theorem3_sharp(i.L, i.mu, i.beta, gap, i.S, i.sigma2, path.G2, i.E, factor(i) ** t)
