@@ -117,7 +117,7 @@ class Run:
             return self.mean(values(self.problem, w))
         spread = w[1:] - w[:1]
         at = values(self.problem, w[:1])[0]
-        return at + sum((values(self.problem, w[:1] + s * spread) - at).sum() for s in (1, -1)) / 2
+        return at + sum((values(self.problem, w[:1] + s * spread) - at).sum() for s in (1, -1)) * Q(1, 2)
 
     def slope(self, w):
         """grad f (m, d)."""
@@ -313,10 +313,10 @@ def descent_of(i):
         P, m, own, o = run.slope(mean), mean - run.along[0][0], w - mean[:, None], len(w) - 1
         there = _plain(run.problem.at().grad(_read(run.problem, mean[:, None] + 0 * w)), run.problem)
         drift, (F, F1) = run.drifts(p, 0, k)[0], (values(run.problem, run.along[0][s])[o] for s in (k, k + 1))
-        quiet = i.extra.get("slots") and (0, k) not in i.slots
+        loud = 0 if i.extra.get("slots") and (0, k) not in i.slots else i.sigma2
         at = {"F": F, "F1": F1, "drift": (p * (own[o] ** 2).sum(-1)).sum(), "Edrift": drift, "mid": run.square(m), "k": k,
               "EF": means[k], "EF1": means[k + 1], "EP": slopes[k], "sumP": sum(slopes[:k]), **total, "EPn": run.dot(P, n),
-              "EGn": run.dot(G, n), "Emn": run.dot(m, n), "En": run.square(n), "es": 0 if quiet else i.sigma2, "Es": 0 if quiet else i.S * i.sigma2,
+              "EGn": run.dot(G, n), "Emn": run.dot(m, n), "En": run.square(n), "es": loud, "Es": i.S * loud,
               "Sr": (p * ((g - there)[o] ** 2).sum(-1)).sum()}
         for j in range(i.n):
             points = {"P": P[o], "G": G[o], "m": m[o], "n": n[o], "r": (g - there)[o, j]}

@@ -179,3 +179,99 @@ def thm2(i):
     \frac1{\sqrt T}\big[\frac{8L_\alpha\Delta}{\sqrt E}+\frac{LS\sigma^2}{L_\alpha\sqrt E}+\frac{\alpha E^{3/2}G^2}{L_\alpha}\big]
     +\frac{2L^2EG^2}{L_\alpha^2T}+\frac{\alpha^2L\sqrt EG^2}{16L_\alpha^3T^{3/2}}$, $\hat w_T$ uniform over the $\bar w_{t,k}$."""
     return theorem2(i, theorems.theorem2, "drift", "proximal", "last")
+
+
+# ---- the sharper rate against the printed one ------------------------------------------------------------------------
+def wrong(name, says, right, changed):
+    """A mutant of a formula that an instance carries as `formula`: `changed` in place of `right`."""
+    def mutant(value):
+        return changed if value is right else None
+    mutant.__name__, mutant.__doc__, mutant.of = name, says, "formula"
+    return mutant
+
+
+def rates(formula, at=None):
+    """(symbols, the sharper terms, the printed ones); T = root^2/E, root = 1 + r. at: {symbol: value} put in."""
+    s = Symbols("L alpha gap S sigma2 G2 E r").field
+    L, alpha, gap, S, sigma2, G2, E, r = ((at or {}).get(n, v) for n, v in zip(s.names, s.symbols, strict=True))
+    args = (L, alpha, gap, S, sigma2, G2, E, (1 + r) ** 2 / E, 1 + r)
+    return args, formula(*args), theorems.theorem2(*args)
+
+
+FIELD = Symbols("L alpha gap S sigma2 G2 E r").field
+half_left = wrong("half_left", "The descent keeps 1 - alpha gamma >= 1/2, as the paper's proof does.", f.theorem2_s,
+                  lambda *a: {k: v * (1 if k == "drift" else 2) for k, v in f.theorem2_s(*a).items()})
+
+
+@ft.claim("thm2s-dominates", on=[ft.Instance("all symbols", formula=f.theorem2_s, domain=FIELD,
+                                             says="L, alpha, Delta, S, sigma^2, G^2, E >= 0 and r = sqrt(TE) - 1 >= 0: symbols")],
+          rejects=[half_left], covers={"n": "all", "d": "all", "tau": "all"},
+          domain="all L > 0, alpha >= 0, Delta, S, sigma, G >= 0 and T, E with TE >= 1: polynomials without negative coefficients")
+def thm2s_dominates(i):
+    r"""No term of thm2s is larger than Theorem 2's: start and noise are half of them, $\frac{L^2EG^2}{6L_\alpha^2T}$ is a twelfth
+    of $\frac{2L^2EG^2}{L_\alpha^2T}$, and $\frac{\alpha^2EG^2}{6L_\alpha^2T}$ is $\frac\alpha{6L_\alpha\sqrt{TE}}\le\frac16$ of
+    $\frac{\alpha E^{3/2}G^2}{L_\alpha\sqrt T}$."""
+    (L, alpha, *_, root), sharp, printed = rates(i.formula)
+    own, pulled = (sharp["drift"] * v**2 / (L**2 + alpha**2) for v in (L, alpha))
+    return (*(ft.equal(2 * sharp[k], printed[k], f"{k}: half of the printed") for k in ("start", "noise")),
+            ft.equal(12 * own, printed["drift"], "the part with L^2: a twelfth"),
+            ft.equal(pulled * 6 * (L + alpha) * root, alpha * printed["proximal"], "the part with alpha^2"),
+            ft.nonnegative(6 * (L + alpha) * root - 6 * alpha, "alpha/(6 L_alpha sqrt(TE)) <= 1/6"))
+
+
+# ---- findings ---------------------------------------------------------------------------------------------------------
+def _split():
+    """The split (76) of |alpha gamma x - gamma y|^2 after the first of two coded steps, where y = 0."""
+    i = run_of("gradient 0 after one step", ONE, 2, "1/2", 1, 1)
+    run = path(i)
+    x, y = run.along[0][0] - run.along[0][1], run.exact[0][1][:, 0]
+    left = i.L / 2 * run.square(i.alpha * i.gamma * x - i.gamma * y)
+    bound = i.gamma**2 * i.L / 2 * run.square(y), i.gamma**2 * i.alpha**2 * i.L / 8 * run.square(x)
+    young = 2 * bound[0] + 8 * bound[1]
+    return (ft.at_most(i.gamma * max(i.L, 2 * i.alpha), 1, "(58) holds"), ft.equal(run.square(y), 0, "y = 0"),
+            ft.equal(left, Q(1, 8), "the left side"), ft.at_most(sum(bound), left, "(76): the right side is smaller", strict=True),
+            ft.at_most(left, young, "|a - b|^2 <= 2 |a|^2 + 2 |b|^2 holds"), *lemma4(i, f.lemma4))
+
+
+ft.finding("err-76", kind="gap", breaks="lema4", check=_split, script="witnesses/err-76.py",
+           step="(76) bounds L/2 |alpha gamma x - gamma y|^2 by gamma^2 L/2 |y|^2 + gamma^2 alpha^2 L/8 |x|^2, which needs "
+                "alpha^2/2 <= alpha^2/8 where y = 0",
+           reading="x = wbar_0 - wbar_k, y the mean gradient at step k; gamma = 1/L = 1/(2 alpha) = 1, one client, no noise.",
+           survives="Lemma 4 as printed on its whole range of steps, and Theorem 2 (lema4, thm2): |a - b|^2 <= (1 + s)|a|^2 + "
+                    "(1 + 1/s)|b|^2 is not even needed.")
+
+
+def _baseline():
+    """FedAvg by Theorem 2 at alpha = 0 and by Theorem 4 at beta = 1."""
+    (L, _, gap, S, sigma2, G2, E, T, root), sharp, prox = rates(f.theorem2_s, {"alpha": 0 * FIELD.symbols[0]})
+    ours = theorems.theorem4(L, L / L, gap, S, sigma2, G2, E, T, root)
+    return (*(ft.equal(prox[k], 2 * ours[k], f"{k}: Theorem 2 has twice Theorem 4's") for k in ("start", "noise")),
+            ft.equal(2 * prox["drift"], ours["drift"], "drift: half of it"),
+            *(ft.equal(sharp[k], ours[k], f"{k}: thm2s has Theorem 4's") for k in ("start", "noise")),
+            ft.equal((prox["start"] / ours["start"]) ** 2 * 16, 64 + 0 * L, "rounds for a given start term: 64 against 16"))
+
+
+ft.finding("err-baseline", kind="remark", breaks="thm2", check=_baseline,
+           reading="Both bounds are true of the same rounds, FedAvg's. The comparison of complexities in the discussion sets one "
+                   "chain's constants against the other's, beside what alpha and beta do.",
+           survives="Both theorems; with the constants of thm2s the leading terms of FedAvg agree, and the factor 64 against 16 is "
+                    "from 1 - alpha gamma >= 1/2 in the proof of Lemma 4.")
+
+
+def _extra_terms():
+    """What alpha adds to Theorem 2, and what of it thm2s keeps."""
+    (L, alpha, *_), sharp, _ = rates(f.theorem2_s)
+    plain, La = rates(f.theorem2_s, {"alpha": 0 * alpha}), L + alpha
+    new = [k for k, v in plain[2].items() if v == 0]
+    return (ft.equal(int(new == ["proximal", "last"]), 1, "two terms of Theorem 2 vanish at alpha = 0"),
+            ft.equal(sharp["start"] / plain[1]["start"], La / L, "start of thm2s: times L_alpha/L, the step being smaller"),
+            ft.equal(sharp["noise"] / plain[1]["noise"], L / La, "its noise: times L/L_alpha"),
+            ft.equal(sharp["drift"] / plain[1]["drift"], (L**2 + alpha**2) / La**2, "its term in 1/T: between 1/2 and 1 times"),
+            ft.nonnegative(2 * (L**2 + alpha**2) - La**2 - (L - alpha) ** 2, "at least 1/2"),
+            ft.nonnegative(La**2 - L**2 - alpha**2, "at most 1"))
+
+
+ft.finding("note-extra-terms", kind="remark", breaks="thm2", check=_extra_terms,
+           reading="That the first of the two terms may be a reason of deceleration is said of the bound, which is true.",
+           survives="Theorem 2 has both terms. With the pull counted as a deviation from the gradient, alpha^2 |wbar_0 - wbar_k|^2, "
+                    "thm2s needs neither; alpha remains in the step, by L_alpha/L, and in the 1/T term, which it does not enlarge.")
