@@ -203,7 +203,6 @@ def few(i):
 
 
 # ---- instances and draws --------------------------------------------------------------------------------------------
-BIG = matching(300)
 HUBER = ft.HuberLoss([[[1]], [[2]], [[1]]], [[0], [3], [-1]], 1, weights=[str(v) for v in UNEQUAL.weights])
 SIGNS = np.array(list(itertools.product((1, -1), repeat=3)), dtype=object)
 
@@ -255,8 +254,8 @@ def G2(i):
     return i.extra.get("G2") or coded(i).G2()
 
 
-big_pair = of_pair("300 clients in pairs", BIG, 1, "1/2", x0=5, ks=(0,))
-big_point = of_point("300 clients in pairs", BIG, 1, "9/10", x0=5, ks=(1,))
+big = free("300 clients in pairs", matching(300), 1, "9/10", x0=5, ks=(1,))
+big_pair, big_point = worst_pair(big, 0, 1), worst_point(big, 0)
 on_lemb1 = [of_pair("two clients", SWAP, 5, "1/2", x0=5), of_pair("unequal weights", UNEQUAL, 3, "1/3", x0=5),
             of_pair("star of six", star(6), 2, "9/10", x0=5), of_pair("complete graph", complete(5), 2, "1/2", x0=5),
             of_pair("first round", FOUR, 2, "1/2", 1, x0=5), of_pair("300 local steps", SWAP, 300, "1/2", x0=5, ks=(0,)),

@@ -150,8 +150,8 @@ def sines(name, phases, graph, *options, **extra):
 CENTRED, SHIFTED = scalar([1, 1], [0, 0], SWAP), scalar([1, 1], [10, 10], SWAP)
 WAVES = ft.PiecewiseQuadratic([[1, -1, 1], [Q(1, 2), 2, Q(1, 4)], [1, -Q(1, 2), 2]], [[-1, 1], [0, 1], [0, 2]], [0, 1, -1],
                               [str(v) for v in UNEQUAL.weights])
-STAR = star(300)
 PHASES = [0, 1, 2, 4]
+BIG = sines("sines on a star", range(300), star(300), 1, "1/2", rounds=4, root=2)
 bounded_step = ft.Hypothesis("step", r"$\gamma\le1/L$", lambda i: (i.gamma * i.L, 1), cap=1)
 
 
@@ -175,9 +175,9 @@ on_lemb4 = [smooth("noise alone", CENTRED, SWAP, 1, "1/2", "1/1000", noise=signs
             smooth("not convex, noise", WAVES, UNEQUAL, 3, "1/2", "1/4", 2, x0=3, noise=signs(1, [(0, 0), (1, 1)], 3), sigma2=1),
             smooth("largest step", WAVES, UNEQUAL, 2, "9/10", "1/2", 3, x0=-2),
             smooth("beta = 1", PAIR, SWAP, 3, "1", "1", 2, x0=4),
-            sines("sines", PHASES, FOUR, 10, "1/100", "1/4", 3), sines("sines on a star", range(300), STAR, 1, "1/2", "1/4", 2),
+            sines("sines", PHASES, FOUR, 10, "1/100", "1/4", 3), BIG,
             sines("sines, many local steps", [0, 2], SWAP, 300, "1/2", "1/4", 2)]
-ENDS = {"clients": (2, 300), "local steps": (1, 300), "rounds": (1, 3), BETA: (Q(1, 100), 1), RATIO: (0, 100),
+ENDS = {"clients": (2, 300), "local steps": (1, 300), "rounds": (1, 4), BETA: (Q(1, 100), 1), RATIO: (0, 100),
         "step over its cap": (Q(1, 1000), 1)}
 CORNERS = ft.corners(E=(1, 12), share=(Q(1, 1000), Q(1)))
 
@@ -248,7 +248,7 @@ on_thm4 = [smooth("far away", FAR, SWAP, 1, "9/10", rounds=16, x0=3, root=4, L=1
            sines("sines", PHASES, FOUR, 10, "1/100", rounds=40, root=20),
            sines("sines", [0, 1], SWAP, 1, "1", rounds=100, x0=1, root=10),
            sines("sines", PHASES, FOUR, 4, "1/2", rounds=400, root=40),
-           sines("sines on a star", range(300), STAR, 1, "1/2", rounds=4, root=2),
+           BIG,
            sines("many local steps", [0, 2], SWAP, 300, "1/2", rounds=3, root=30)]
 ENDS4 = {"clients": (2, 300), "local steps": (1, 300), "rounds": (1, LONG), BETA: (Q(1, 100), 1)}
 SQUARES = [(1, 1), (1, 4), (4, 1), (2, 2), (1, 9), (3, 3)]
