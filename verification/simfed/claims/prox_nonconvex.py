@@ -8,6 +8,7 @@ import fltheory as ft
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from verification.simfed import bugs
 from verification.simfed import runs_prox as runs
+from verification.simfed.claims.hypotheses import one_draw, uncorrelated
 from verification.simfed.formulas import prox as f
 from verification.simfed.formulas import theorems
 from verification.simfed.proofs import prox_nonconvex as proofs
@@ -110,7 +111,8 @@ def lema4s(i):
     return lemma4(i, f.lemma4_s, f.lemma4_summed)
 
 
-@ft.claim("lema4", on=on(2), needs=[runs.half_step, runs.bounded], proof=proofs.lemma4, search=search(2), **SHARED,
+@ft.claim("lema4", on=[*on(2), one_draw], needs=[runs.half_step, runs.bounded, uncorrelated], proof=proofs.lemma4,
+          search=search(2), **SHARED,
           reading="The two terms with alpha are one: the last is the smaller one of both wherever the step is allowed.")
 def lema4(i):
     r"""For $\gamma\le\min\{\frac1L,\frac1{2\alpha}\}$ and noise uncorrelated across clients: $\frac1E\sum_{k<E}E\|\nabla
@@ -273,5 +275,5 @@ def _extra_terms():
 
 ft.finding("note-extra-terms", kind="remark", breaks="thm2", check=_extra_terms,
            reading="That the first of the two terms may be a reason of deceleration is said of the bound, which is true.",
-           survives="Theorem 2 has both terms. With the pull counted as a deviation from the gradient, alpha^2 |wbar_0 - wbar_k|^2, "
-                    "thm2s needs neither; alpha remains in the step, by L_alpha/L, and in the 1/T term, which it does not enlarge.")
+           survives="Theorem 2 has both terms. With the pull counted as a deviation from the gradient, alpha^2 |wbar_0 - wbar_k|^2,"
+                    " thm2s needs neither; alpha remains in the step, by L_alpha/L, and in the 1/T term, which it leaves as small.")
