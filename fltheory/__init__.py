@@ -50,6 +50,7 @@ _PUBLIC = {
     "core.algorithms.reweighted": ["Reweighted"],
     "core.algorithms.neighbour": ["NeighbourAveraging"],
     "core.algorithms.asyncfeded": ["AsyncFedED"],
+    "core.algorithms.fedasync": ["FedAsync", "FedBuff", "StaleSteps"],
     "core.algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay"],
     "core.operators.operator": ["derive"],
     "core.operators.adversarial": ["adversarial"],

@@ -72,7 +72,7 @@ def misalignment(messages):
     norms = (m * m).sum(-1)
     for i, norm in enumerate(norms):
         if norm != 1 if exact else not abs(norm - 1) <= 1e-9:
-            refuse(f"messages[{i}]", m[i].tolist(), f"a message has norm 1, this one {str(norm)} as its square",
+            refuse(f"messages[{i}]", m[i].tolist(), f"a message has norm 1, this one {norm!s} as its square",
                    "Divide it by its norm (`ft.messages` does); a message of norm 0 has no direction.")
     mis = (1 - m @ m.T) / declare(2)[()]
     return mis if exact else np.clip(mis, 0.0, 1.0) * (1 - np.eye(len(m)))

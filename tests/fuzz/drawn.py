@@ -22,8 +22,10 @@ MODELS = {"FedAvg", "FedNova", "GeneralRule", "FedAu", "Reweighted", "FedSgd"}  
 # method -> how many ways of declaring it the draw goes through
 METHODS = {"FedAvg": 3, "FedNova": 3, "GeneralRule": 2, "ServerMomentum": 2, "VRLSGD": 2, "Scaffold": 2, "Scaffnew": 2,
            "ProxSkip": 1, "Focus": 2, "Mifa": 1, "FedVarp": 1, "LocalSgd": 2, "FedAu": 1, "Reweighted": 1, "FedAwe": 1,
-           "FedNovaVR": 2, "NeighbourAveraging": 4, "FedResAvg": 4, "FedResSgd": 1, "FedResNaive": 2, "FedSgd": 1, "LocalProx": 1}
-LOOPS = {"FedAu": 2, "FedAwe": 1, "AdaptiveServer": 1, "AsyncFedED": 1}        # not affine: runs against loops only
+           "FedNovaVR": 2, "NeighbourAveraging": 4, "FedResAvg": 4, "FedResSgd": 1, "FedResNaive": 2, "FedSgd": 1, "LocalProx": 1,
+           "StaleSteps": 2}
+# not affine: runs against loops only
+LOOPS = {"FedAu": 2, "FedAwe": 1, "AdaptiveServer": 1, "AsyncFedED": 1, "FedAsync": 3, "FedBuff": 1}
 KINDS = ("float", "float", "float", "rational", "dyadic")                     # data and arithmetic
 
 
@@ -274,6 +276,8 @@ class Draw:
             give(personal_lr=lr / 2)
         if self.name == "FedResNaive":
             give(order=["seq", "sim"][self.way])
+        if self.name == "StaleSteps":
+            give(server_lr=self.positive(Fraction(1, 5), 1), mixing=["update", "model"][self.way])
         if self.name == "LocalProx":
             give(mu=self.positive(Fraction(1, 5), 2))
         return (lambda steps: getattr(ft, self.name)(lr, steps, **declared)), SimpleNamespace(**a), form

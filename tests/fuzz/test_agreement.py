@@ -3,8 +3,10 @@
 Floats to 1e-9, loosened by the conditioning of the equations (`agree.tolerance`); rationals exactly. A case is accepted
 if nothing about it was refused: all are reasonable, so that a refusal is a disagreement.
 """
+import functools
 import os
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
@@ -16,7 +18,7 @@ import fltheory as ft
 from fltheory.core.algorithms.catalogue import discover
 from tests.fuzz.agree import Agreement
 from tests.fuzz.drawn import LAWS, LOOPS, METHODS, SOLVERS, Draw
-from tests.naive import asyncfeded
+from tests.naive import arrivals, asyncfeded
 from tests.naive.vectors import QuadraticClients
 
 SEED = os.environ.get("FLTHEORY_FUZZ_SEED", "agreement")
@@ -51,7 +53,7 @@ def follow(numbers):
     wrong, count = [], 0
     for number in numbers:
         draw = drawn(number, loops=True)
-        found = Agreement(draw.case()) if draw.name != "AsyncFedED" else None
+        found = Agreement(draw.case()) if draw.name not in ARRIVALS else None
         gaps = asynchronous(draw) if found is None else found.followed()
         wrong += [f"{gap}\n    seed {draw.seed}" for gap in gaps]
         count += 1
@@ -59,21 +61,40 @@ def follow(numbers):
     return count
 
 
+ARRIVALS = {"AsyncFedED", "FedAsync", "FedBuff"}
+
+
 def asynchronous(draw):
-    """AsyncFedED, whose order of arrivals depends on the models, against its event queue."""
+    """Methods whose order of arrivals the state decides, against their event queue."""
     n, d = draw.sizes()
     problem, data, L = draw.quadratic(n, d)
-    pace, K = [draw.random.randint(1, 4) for _ in range(n)], draw.random.randint(1, 4)
-    lam, eps, gbar, kappa = draw.positive(1, 2), draw.positive(1, 2), draw.positive(1, 4), draw.random.choice([0, 0.5])
+    pace, sent = ([draw.random.randint(low, high) for _ in range(n)] for low, high in ((1, 4), (0, 3)))
+    K = draw.random.randint(1, 4)
     lr, x0 = 0.3 / L, [draw.number(-3, 3) for _ in range(d)]
-    events = asyncfeded.events(QuadraticClients(data.H.tolist(), data.b.tolist(), data.p), x0, lr, lam, eps, gbar, kappa, K,
-                               pace, 12)
+    clients = QuadraticClients(data.H.tolist(), data.b.tolist(), data.p)
+    algorithm, server = asynchronous_method(draw, lr, K)
+    events = server(clients, x0, lr, K0=K, c=pace, arrivals=12, r=sent)
     seen = np.array([x0, *(e["x"] for e in events)])
     metrics = {f"x{k}": lambda x, k=k: x[:, k] for k in range(d)}
-    trace = ft.run(ft.AsyncFedED(lr, K, lam, eps, gbar, kappa), problem, ft.EventClock(pace), 12, x0=x0, metrics=metrics)
+    trace = ft.run(algorithm, problem, ft.EventClock(pace, transmission=sent), 12, x0=x0, metrics=metrics)
     found = np.stack([trace.mean(f"x{k}") for k in range(d)], axis=1)
     gap, size = np.abs(found - seen).max(), np.abs(seen).max()
-    return [] if gap <= 1e-9 * size else [f"run of AsyncFedED: {gap} apart at size {size}"]
+    return [] if gap <= 1e-9 * size else [f"run of {draw.name}: {gap} apart at size {size}"]
+
+
+def asynchronous_method(draw, lr, K):
+    """(algorithm, its event queue)."""
+    if draw.name == "AsyncFedED":
+        lam, eps, gbar, kappa = draw.positive(1, 2), draw.positive(1, 2), draw.positive(1, 4), draw.random.choice([0, 0.5])
+        return ft.AsyncFedED(lr, K, lam, eps, gbar, kappa), functools.partial(asyncfeded.events, lam=lam, eps=eps, gbar=gbar,
+                                                                              kappa=kappa)
+    if draw.name == "FedBuff":
+        size, step = draw.random.randint(1, 3), draw.positive(Fraction(1, 2), 1)
+        return ft.FedBuff(lr, K, size, step), functools.partial(arrivals.events, server=arrivals.fedbuff(size, step))
+    alpha, a, b = draw.positive(Fraction(1, 5), 1), draw.positive(1, 3), draw.random.randint(0, 4)
+    kind, unit = ["constant", "hinge", "polynomial"][draw.way], draw.random.choice(["arrivals", "time"])
+    return ft.FedAsync(lr, K, alpha, kind, a, b, unit), functools.partial(
+        arrivals.events, server=arrivals.fedasync(alpha, kind, a, b, "lag" if unit == "arrivals" else unit))
 
 
 def test_every_method_of_the_catalogue_is_drawn():

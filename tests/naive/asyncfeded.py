@@ -1,8 +1,8 @@
 """AsyncFedED on an event clock, in floats because of the norms."""
 
-import heapq
 import math
 
+from tests.naive import arrivals as arrivals_
 from tests.naive.vectors import add, dot, scale, sub
 
 
@@ -27,33 +27,14 @@ def next_steps(K, gamma, gbar, kappa):
     return max(1, K + math.floor((gbar - gamma) * kappa))
 
 
-def events(clients, x0, lr, lam, eps, gbar, kappa, K0, c, arrivals):
-    """The first `arrivals` server updates as dicts of time, client, K, gamma and x.
+def events(clients, x0, lr, lam, eps, gbar, kappa, K0, c, arrivals, discard=None, **clock):
+    """The first `arrivals` server updates as dicts of time, client, K, gamma and x (Algorithm 1), see `arrivals.events`."""
+    def server(x, base, delta, event):
+        event["gamma"] = staleness(x, base, delta)
+        if discard is not None and event["gamma"] > discard:
+            return None
+        return add(x, scale(lam / (event["gamma"] + eps), delta))
 
-    K is the number of steps of the update that arrived, x the model after it.  At time 0 every client starts
-    from x0 with K0 steps; a local run of client i lasts c[i] * K, c[i] an integer; arrivals at the same time
-    are served in the order of the client index.
-    """
-    x = x0
-    base = [x0 for _ in range(clients.n)]
-    K = [K0 for _ in range(clients.n)]
-    queue = [(c[i] * K[i], i) for i in range(clients.n)]
-    heapq.heapify(queue)
-    history = []
-    for _ in range(arrivals):
-        time, i = heapq.heappop(queue)
-        y = base[i]
-        for _ in range(K[i]):
-            y = sub(y, scale(lr, clients.grad(i, y)))
-        delta = sub(y, base[i])
-
-        gamma = staleness(x, base[i], delta)
-        eta_g = lam / (gamma + eps)
-        x = add(x, scale(eta_g, delta))
-        history.append({"time": time, "client": i, "K": K[i], "gamma": gamma, "x": x})
-
-        # the uploader starts again at once, from the new model and with its new K
-        K[i] = next_steps(K[i], gamma, gbar, kappa)
-        base[i] = x
-        heapq.heappush(queue, (time + c[i] * K[i], i))
-    return history
+    def steps(K, event):
+        return next_steps(K, event["gamma"], gbar, kappa)
+    return arrivals_.events(clients, x0, lr, K0, c, arrivals, server, steps, **clock)

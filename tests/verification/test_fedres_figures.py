@@ -1,4 +1,5 @@
 """Federated residual learning's figures: committed tables regenerate, say what their captions say, and draw."""
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same
 from verification.fedres import figures
 from verification.fedres.experiments import methods
+from verification.fedres.formulas import figure1 as f
 from verification.fedres.instances import figure1
 
 FOLDER = Path(__file__).parents[2] / "verification" / "fedres"
@@ -41,6 +43,24 @@ def test_closed_forms_and_coded_rounds_lie_on_each_other():
     assert all(r["run_loss"] == pytest.approx(r["loss"], rel=1e-6) for r in seen)
     known = [r for r in seen if np.isfinite(r["w"])]
     assert len(known) > 40 and all(r["run_w"] == pytest.approx(r["w"], abs=1e-9) for r in known)
+
+
+TABLE = """1 0 2.22816e-4 0 0 0.998 0.997002
+2 1.25502e-4 6.83154e-4 1.39539e-5 6.67556e-5 0.996004 0.994013
+10 0.0102743 0.0135388 0.00114840 0.00300390 0.980179 0.970420
+50 0.320909 0.338462 0.0367908 0.0817079 0.904747 0.860435
+100 1.39555 1.43275 0.164776 0.329366 0.818567 0.739335"""
+
+
+@pytest.mark.parametrize("row", TABLE.splitlines())
+def test_the_closed_forms_have_the_known_digits(row):
+    K, *known = row.split()
+    rates = int(K), Fraction(1, 100), Fraction(1, 100)
+    found = [f.loss(f.naive_sim(*rates)), f.loss(f.naive_seq(*rates)), f.loss(f.option1(*rates)), f.option1_drift(*rates),
+             max(f.shrink(rates[2], rates[0]), f.sgd_factor(*rates))]
+    found.append(np.abs(np.linalg.eigvals(np.array(f.option2_block(*rates), dtype=float))).max())
+    for value, digits in zip(found, known, strict=True):
+        assert float(value) == pytest.approx(float(digits), rel=6e-6, abs=1e-20)
 
 
 def test_two_variants_reach_zero_and_two_stall_at_losses_that_grow_with_the_steps():

@@ -4,19 +4,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, restarted
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.arrays import arange, ratio, take
-from fltheory.core.records import declared, positive, within
+from fltheory.core.algorithms.solvers import Vanilla, local_solver
+from fltheory.core.arrays import ratio
+from fltheory.core.records import declared, flag, one_of, positive, within
 from fltheory.core.scalars import Number
 
 
 class State(NamedTuple):
-    """x (..., d) server model; of each client: base (..., n, d) model its run started from, finish (..., n) time
-    its run ends, K (..., n) steps of its run (whole numbers)."""
+    """x (..., d) server model; of each client: base (..., n, d) model its run started from, began and finish (..., n) times
+    of its run, lag (..., n) changes of the server since then, K (..., n) steps of its run."""
 
     x: Any
     base: Any
+    began: Any
     finish: Any
+    lag: Any
     K: Any
 
 
@@ -25,54 +29,55 @@ class AsyncFedED(Algorithm):
     """One round is one arrival: the client whose run ends first, the smallest index if several do.
 
     It uploads Delta = y_K - base; with gamma = |x - base|/|Delta| (0 if both vanish), x <- x + lam/(gamma + eps) Delta,
-    K <- max(1, K + floor((gbar - gamma) kappa)), and it starts again at once from the new x. Delta = 0 with a moved
-    server means gamma = infinity: x stays and K becomes 1 (kappa = 0 keeps K in every case).
-    steps: K of the first runs. The law is `EventClock`, whose paces make a run of client i last c_i K_i; without
-    one all paces are 1. Not affine: steps of the server depend on distances.
+    K <- max(1, K + floor((gbar - gamma) kappa)), and it starts again at once from the new x (asyncfeded, Eqs 5 to 8). Delta = 0
+    with a moved server means gamma = infinity: x stays and K becomes 1 (kappa = 0 keeps K in every case).
+    steps: K of the first runs. The law is `EventClock`, which says how long a run takes; without one a step takes 1.
+    Not affine: steps of the server depend on distances.
+
+    What the paper leaves open: rounding: "down", or "strict", the largest integer smaller than (gbar - gamma) kappa, as its words
+    say; clamp: whether K stays >= 1 (without, a client whose K falls below 1 does not come again); real: K changes by
+    (gbar - gamma) kappa itself and is rounded down where it is used; discard: updates of larger gamma are dropped, and the client
+    starts again from x (Assumption 4; None: none is); solver: the client's optimiser, its buffer at 0 at the start of each run.
     """
 
     lam: Number = declared(positive, 1)
     eps: Number = declared(positive, 1)
     gbar: Number = declared(within(0), 3)
     kappa: Number = declared(within(0, remedy="kappa = 0 keeps the number of steps."), 0)
+    solver: Any = declared(local_solver, Vanilla())
+    discard: Number = declared(positive, None)
+    rounding: str = declared(one_of("down", "strict"), "down")
+    clamp: bool = declared(flag, True)
+    real: bool = declared(flag, False)
     affine: ClassVar[bool] = False
     stateful: ClassVar[bool] = True
+    arrivals: ClassVar[bool] = True
 
     def init(self, problem, x0, draw=None):
-        steps = draw.steps if draw is not None else 1 if self.steps is None else problem.domain.array(self.steps)
-        K = 0 * (x0[..., :1] + problem.p) + steps
-        return State(x0, x0[..., None, :] + 0 * problem.p[..., None], _pace(draw) * K, K)
+        return State(x0, *begin(self, problem, x0, draw))
+
+    def staleness(self, delta, moved):
+        """(gamma, 1 where it is infinite), each (..., 1)."""
+        length, distance = norm(delta), norm(moved)
+        return ratio(distance, length), (length == 0) * (distance != 0) * 1
+
+    def next_steps(self, K, gamma, never):
+        """K of the client's next run."""
+        change = (self.gbar - gamma) * self.kappa
+        if not self.real:
+            change = change // 1 if self.rounding == "down" else 0 - (0 - change) // 1 - 1
+        K = K + change * (self.kappa != 0)
+        low = (K < 1) * 1 if self.clamp else 0 * (K < 1)
+        return K + (1 - K) * ((low + never * (self.kappa != 0)) != 0)
 
     def round(self, problem, s, draw):
-        who = s.finish.argmin(-1)[..., None]                          # the arrival (..., 1)
-        K, base = take(s.K[..., None], who)[..., 0], take(s.base, who)
-        arrival = draw.choose(who, K)
-        cohort, y = problem.at(who), base
-        for k, on in arrival.local_steps():
-            y = y - self.lr * on * cohort.grad(y, arrival.xi_at(k))
-        delta, moved = (y - base)[..., 0, :], s.x - base[..., 0, :]
-        length, distance = _norm(delta), _norm(moved)
-        gamma = ratio(distance, length)
-        x = s.x + self.lam / (gamma + self.eps) * delta
-        K = K + (self.gbar - gamma) * self.kappa // 1
-        never = (length == 0) * (distance != 0) * (self.kappa != 0)    # gamma is infinite
-        K = K + (1 - K) * (((K < 1) + never) != 0)
-        here = (arange(problem.n, who) == who) * 1                     # (..., n)
-        return State(x, _replace(s.base, here[..., None], x[..., None, :]),
-                     s.finish + here * _pace(draw) * K, _replace(s.K, here, K))
-
-
-def _pace(draw):
-    return 1 if draw is None or draw.extra is None else draw.extra.get("pace", 1)
-
-
-def _norm(v):
-    return (v * v).sum(-1, keepdims=True) ** 0.5
-
-
-def _replace(old, here, new):
-    """`new` where `here` is 1, without rounding: a client that starts from x holds exactly x."""
-    return old * (1 - here) + new * here
+        who = arrives(s)
+        delta, moved = brought(self, problem, s._replace(K=s.K // 1), draw, who)
+        gamma, never = self.staleness(delta, moved)
+        kept = 1 if self.discard is None else (gamma <= self.discard) * (1 - never)
+        x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
+        K = self.next_steps(of(s.K, who), gamma, never)
+        return State(x, **restarted(problem, s, draw, who, x, K, kept))
 
 
 __all__ = ["AsyncFedED", "State"]

@@ -41,6 +41,7 @@ class Algorithm(Record):
     stateful: ClassVar[bool] = False  # clients keep memories, so one client cannot stand at two places
     partial: ClassVar[bool] = True    # defined for cohorts that are not all clients
     personal: ClassVar[bool] = False  # needs a problem with personal parameters
+    arrivals: ClassVar[bool] = False  # a round is one arrival, which the state chooses
     absent_act: ClassVar[bool] = False  # absent clients act too, so cohorts must be masks over all
     counters: ClassVar[tuple] = ()    # leaves with a number per client that count rounds, of absent clients too
     # vectors of the model's size sent per participant and round, as published (counting: FOCUS, Section 6, Table 1);

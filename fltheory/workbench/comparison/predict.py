@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.asyncfeded import AsyncFedED
 from fltheory.core.arrays import matvec
 from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.core.laws.base import RandomSteps
@@ -101,7 +100,7 @@ def reason(error) -> str:
 
 def participants(algorithm, law, n):
     """Expected number of places taken per round (a repeated client counts each time; one arrival is one place)."""
-    if isinstance(algorithm, AsyncFedED):
+    if algorithm.arrivals:
         return Fraction(1)
     if law.repeats:
         return Fraction(law.draws)

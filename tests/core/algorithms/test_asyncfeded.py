@@ -57,10 +57,10 @@ def events(problem, domain, case, x0):
     p, draw = problem.to(domain), one(domain, law, problem.n)
     state = a.init(p, domain.array(x0), draw)
     for _ in range(ARRIVALS):
-        before = [to_numpy(leaf) for leaf in state]
+        finish, K = to_numpy(state.finish), to_numpy(state.K)
         state = a.round(p, state, draw)
-        who = before[2].argmin(-1)
-        yield (before[2].min(-1), who, np.take_along_axis(before[3], who[..., None], -1)[..., 0], to_numpy(state.x))
+        who = finish.argmin(-1)
+        yield finish.min(-1), who, np.take_along_axis(K, who[..., None], -1)[..., 0], to_numpy(state.x)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0].replace(" ", "-"))

@@ -296,6 +296,17 @@ def neighbouraveraging(a, c, s, draw):
     return {"x": average(c.p, s["x"], list(there.items())), "w": w}
 
 
+def stalesteps(a, c, s, draw):
+    base, moves = list(s["base"]), []
+    for i, tau in draw.members:
+        end = local(c, i, base[i], a.lr, tau)
+        moves.append(end - (base[i] if a.mixing == "update" else s["x"]))
+    x = s["x"] + a.server_lr * sum(moves) / len(moves) if moves else s["x"]
+    for i, _ in draw.members:
+        base[i] = x
+    return {"x": x, "base": base}
+
+
 def first_step(a, c, s, i, tau):
     """Client i's personal parameters after their steps."""
     t = s["theta"][i]
@@ -362,7 +373,8 @@ ROUNDS = {"FedAvg": fedavg, "FedNova": fednova, "GeneralRule": generalrule, "Ser
           "Scaffnew": scaffnew, "ProxSkip": proxskip, "Focus": focus, "Mifa": mifa, "FedVarp": fedvarp,
           "LocalSgd": localsgd, "Reweighted": reweighted, "FedAu": fedau, "FedAwe": fedawe,
           "NeighbourAveraging": neighbouraveraging, "FedResAvg": fedresavg, "FedResSgd": fedressgd,
-          "FedResNaive": fedresnaive, "FedSgd": fedsgd, "LocalProx": localprox}
+          "FedResNaive": fedresnaive, "FedSgd": fedsgd, "LocalProx": localprox,
+          "StaleSteps": stalesteps}
 
 
 def start(name, a, c, x):
@@ -386,7 +398,7 @@ def start(name, a, c, x):
     memory = {"ServerMomentum": {"v": 0 * x}, "AdaptiveServer": {"v": 0 * x}, "FedNovaVR": {"d": zero}, "VRLSGD": {"D": zero},
               "Scaffold": {"c": 0 * x, "ci": zero}, "ProxSkip": {"y": each, "h": zero}, "Mifa": {"G": zero},
               "Focus": {"y": 0 * x, "g": zero}, "FedVarp": {"y": zero}, "LocalSgd": {"w": each},
-              "NeighbourAveraging": {"w": each}, "LocalProx": {"own": each}}
+              "NeighbourAveraging": {"w": each}, "LocalProx": {"own": each}, "StaleSteps": {"base": each}}
     return {"x": x} | memory.get(name, {})
 
 

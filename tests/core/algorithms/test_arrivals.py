@@ -1,0 +1,146 @@
+"""Asynchronous methods on the event clock: batched rounds against one heap per replicate, event for event."""
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.core.arrays import to_numpy
+from fltheory.core.errors import BadInput, TooLarge
+from fltheory.core.laws.draw import to_device
+from fltheory.core.scalars import FLOAT, Torch, have
+from fltheory.core.streams import Stream
+from tests.naive import arrivals, asyncfeded
+from tests.naive.vectors import QuadraticClients
+
+DOMAINS = [FLOAT] + ([Torch()] if have("torch") else [])
+ROUNDS, EACH = 25, 50
+
+
+def twins(rng, lr):
+    """(name, algorithm, events of its twin) with numbers of their own."""
+    lam, eps, gbar, kappa, limit = rng.uniform(0.5, 2, 5)
+    alpha, a, b = rng.uniform(0.1, 1), rng.uniform(0.5, 3), int(rng.integers(0, 4))
+    size, server_lr = int(rng.integers(1, 4)), rng.uniform(0.5, 1)
+    ed = {"lam": lam, "eps": eps, "gbar": gbar, "kappa": kappa}
+    yield ft.AsyncFedED(lr, **ed), lambda *at, **k: asyncfeded.events(*at, **ed, **k)
+    yield ft.AsyncFedED(lr, **ed, discard=limit), lambda *at, **k: asyncfeded.events(*at, **ed, discard=limit, **k)
+    yield ft.FedBuff(lr, buffer=size, server_lr=server_lr), lambda *at, **k: arrivals.events(
+        *at, server=arrivals.fedbuff(size, server_lr), **k)
+    for kind in ("constant", "hinge", "polynomial"):
+        for unit in ("arrivals", "time"):
+            rule = alpha, kind, a, b, "lag" if unit == "arrivals" else unit
+            yield ft.FedAsync(lr, alpha=alpha, staleness=kind, a=a, b=b, unit=unit), lambda *at, rule=rule, **k: arrivals.events(
+                *at, server=arrivals.fedasync(*rule), **k)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_batched_clock_is_the_heap_event_for_event(domain, seed):
+    """20 problems of 50 replicates, each with starts, hangs and an order of events of its own."""
+    rng = np.random.default_rng(seed)
+    n, d, K, lr = int(rng.integers(1, 6)), int(rng.integers(1, 4)), int(rng.integers(1, 4)), 0.1
+    R = rng.normal(size=(n, d, d)) / 2
+    H, b = R @ R.swapaxes(1, 2) + np.eye(d) / 4, rng.normal(size=(n, d))
+    pace, sent = rng.integers(1, 4, n).tolist(), rng.integers(0, 3, n).tolist()
+    law = ft.EventClock(pace, steps=K, transmission=sent, suspension=["0", "1/3", "9/10"][seed % 3], hang="5/2")
+    every = list(twins(rng, lr))
+    algorithm, twin = every[seed % len(every)]
+    problem, clients = ft.Quadratic.from_linear(H, b).to(domain), QuadraticClients(H.tolist(), b.tolist(), [1 / n] * n)
+    alg, x0 = algorithm.to(domain), rng.normal(size=(EACH, d))
+    draws = [law.sample(Stream(seed, r), n, EACH)[0] for r in range(ROUNDS)]
+    mine = [to_device(v, "cpu") if isinstance(domain, Torch) else v for v in draws]
+    state, seen = alg.init(problem, domain.array(x0), mine[0]), []
+    for draw in mine:
+        finish = to_numpy(state.finish)
+        state = alg.round(problem, state, draw)
+        seen.append((finish.min(-1), finish.argmin(-1), to_numpy(state.x)))
+    for r in range(EACH):
+        def hang(event, i, r=r):
+            name = "hang" if event else "first"
+            return float(draws[max(event - 1, 0)].extra[name][r, i]) if law.suspension else 0
+        events = twin(clients, x0[r].tolist(), lr, K0=K, c=pace, arrivals=ROUNDS, r=sent, hang=hang)
+        for (time, who, x), event in zip(seen, events, strict=True):
+            assert who[r] == event["client"] and time[r] == pytest.approx(event["time"], rel=1e-13)
+            assert np.abs(x[r] - event["x"]).max() <= 1e-11 * max(1, np.abs(x[r]).max())
+
+
+def test_hangs_have_their_law_and_first_runs_draws_of_their_own():
+    draw, _ = ft.EventClock(2, steps=1, suspension="1/4", hang=3).sample(Stream(5), 4, 50_000)
+    for name in ("hang", "first"):
+        share, size = (draw.extra[name] > 0).mean(), draw.extra[name][draw.extra[name] > 0]
+        assert abs(share - 0.25) < 0.004 and size.max() < 3 and abs(size.mean() - 1.5) < 0.02
+    assert abs(np.corrcoef(draw.extra["hang"].ravel(), draw.extra["first"].ravel())[0, 1]) < 0.01
+
+
+def test_a_client_that_hangs_makes_no_change_of_the_server():
+    problem = ft.Quadratic([[[1]], [[1]]], [[0], [4]])
+    calm, torn = (ft.run(ft.FedAsync("1/10", 2, alpha="1/2"), problem, ft.EventClock((1, 3), suspension=P), 60, 200)
+                  for P in (0, "9/10"))
+    assert calm.mean("error")[-1] != torn.mean("error")[-1] and np.isfinite(torn.mean("error")).all()
+
+
+def test_k_without_a_clamp_ends_a_clients_part():
+    problem = ft.Quadratic([[[1.0]], [[1.0]]], [[5.0], [5.0]])
+    alg = ft.AsyncFedED("1/10", gbar=0, kappa=10, clamp=False).to(FLOAT)
+    prob, (draw, _) = problem.to(FLOAT), ft.EventClock(1, steps=1).sample(Stream(0), 2, 1)
+    state = alg.init(prob, FLOAT.array(np.zeros((1, 1))), draw)
+    for _ in range(8):
+        state = alg.round(prob, state, draw)
+    assert state.K.min() < 1 and (state.finish[state.K < 1] > 1e18).all()
+
+
+@pytest.mark.parametrize(("rounding", "change"), [("down", 0), ("strict", -1)])
+def test_the_two_readings_of_rounding_differ_at_whole_numbers(rounding, change):
+    alg = ft.AsyncFedED("1/10", gbar=3, kappa=1, rounding=rounding)
+    assert alg.next_steps(np.array([10.0]), np.array([3.0]), np.array([0]))[0] == 10 + change
+    assert alg.next_steps(np.array([10.0]), np.array([2.5]), np.array([0]))[0] == 10
+    real = ft.AsyncFedED("1/10", gbar=3, kappa=1, real=True)
+    assert real.next_steps(np.array([10.0]), np.array([2.5]), np.array([0]))[0] == 10.5
+
+
+@pytest.mark.parametrize("mixing", ["update", "model"])
+def test_memoryless_arrivals_rest_where_the_weights_say(mixing):
+    """sum_i W_i (x - b_i) = 0, W_i = p_i Q_i (I + g Q_i)^-1, or p_i Q_i ((1 - g) I + g Q_i)^-1."""
+    p, h, b, K, eta, g = [Q(1, 6), Q(1, 2), Q(1, 3)], [Q(1), Q(1, 5), Q(2)], [0, 1, -3], 3, Q(1, 10), Q(1, 2)
+    problem = ft.Quadratic([[[v]] for v in h], [[v] for v in b])
+    op = ft.derive(ft.StaleSteps(eta, K, server_lr=g, mixing=mixing), problem, ft.Weighted(1, p), domain=ft.RATIONAL)
+    q = [1 - (1 - eta * v) ** K for v in h]
+    w = [u * v / ((1 if mixing == "update" else 1 - g) + g * v) for u, v in zip(p, q, strict=True)]
+    assert op.fixed_point().x[0] == sum(u * v for u, v in zip(w, b, strict=True)) / sum(w)
+
+
+def test_a_fixed_pattern_is_the_events_of_equal_paces():
+    problem, n = ft.Quadratic([[[1]], [["1/2"]], [[2]]], [[0], [1], [-1]]), 3
+    pattern = ft.derive(ft.StaleSteps("1/10", 2, server_lr="1/3"), problem, ft.Cyclic([[0], [1], [2]]))
+    means = [x[0] for x, _ in pattern.trajectory(3 * n + 1, [2.0])][1:]
+    clients = QuadraticClients([[[1.0]], [[0.5]], [[2.0]]], [[0.0], [0.5], [-2.0]], [1 / 3] * 3)
+    events = arrivals.events(clients, [2.0], 0.1, 2, [1] * n, 3 * n,
+                             lambda x, base, delta, event: [u + v / 3 for u, v in zip(x, delta, strict=True)])
+    assert means == pytest.approx([e["x"][0] for e in events], abs=1e-12)
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: ft.EventClock(suspension=1), "suspension.*nobody would ever arrive"),
+    (lambda: ft.EventClock(suspension=-1), "suspension"),
+    (lambda: ft.EventClock(suspension=float("nan")), "finite"),
+    (lambda: ft.EventClock(transmission=-1), "transmission"),
+    (lambda: ft.EventClock(transmission=(1, 2), steps=1).cohort_count(3), "transmission.*one per client"),
+    (lambda: ft.EventClock(hang=0), "hang"),
+    (lambda: ft.FedAsync("1/10", alpha=0), "alpha"),
+    (lambda: ft.FedAsync("1/10", staleness="linear"), "constant, hinge, polynomial"),
+    (lambda: ft.FedAsync("1/10", b=-1), "b"),
+    (lambda: ft.FedBuff("1/10", buffer=0), "buffer"),
+    (lambda: ft.StaleSteps("1/10", mixing="mean"), "update, model"),
+    (lambda: ft.AsyncFedED("1/10", discard=0), "discard"),
+    (lambda: ft.AsyncFedED("1/10", rounding="up"), "down, strict"),
+    (lambda: ft.AsyncFedED("1/10", 0), "steps"),
+])
+def test_refused(make, words):
+    with pytest.raises(BadInput, match=words):
+        make()
+
+
+def test_hang_times_cannot_be_listed():
+    with pytest.raises(TooLarge, match=r"use ft\.run"):
+        ft.EventClock(suspension="1/2", steps=1).support(2)
