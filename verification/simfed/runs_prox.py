@@ -324,7 +324,7 @@ def descent_of(i):
 
 
 def joined(terms, name, *parts):
-    """The terms with some of them under one name, which no admissible run can miss one by one."""
+    """The terms with some of them under one name, which the declared runs miss no more than together."""
     return {k: v for k, v in terms.items() if k not in parts} | {name: sum(terms[k] for k in parts)}
 
 

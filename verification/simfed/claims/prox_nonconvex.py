@@ -175,7 +175,7 @@ def thm2s(i):
 
 
 @ft.claim("thm2", on=on_rounds, **RATE,
-          reading="The three terms with G are one: runs that miss the first alone take about a million local steps.")
+          reading="The three terms with G are one: runs that miss the first alone would take about a million local steps.")
 def thm2(i):
     r"""At $\gamma=\frac1{2L_\alpha\sqrt{TE}}$, with noise uncorrelated across clients: $E\|\nabla f(\hat w_T)\|^2\le
     \frac1{\sqrt T}\big[\frac{8L_\alpha\Delta}{\sqrt E}+\frac{LS\sigma^2}{L_\alpha\sqrt E}+\frac{\alpha E^{3/2}G^2}{L_\alpha}\big]
