@@ -43,7 +43,7 @@ def imported(path):
 
 
 def test_every_paper_is_here():
-    assert {"fednova"} <= set(PAPERS)
+    assert {"fednova", "focus", "fedres", "simfed"} <= set(PAPERS)
     assert all(p.claims and p.findings for p in PAPERS.values())
 
 

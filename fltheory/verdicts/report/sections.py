@@ -7,7 +7,7 @@ from fltheory.verdicts.records import Claim
 from fltheory.verdicts.report.words import natural
 
 DERIVED = "Derived here: corrections and sharper forms"
-_EQUATION = re.compile(r"\((\d+)\)|\beqs? (\d+)")
+_EQUATION = re.compile(r"\((\d+)\)|\b[Ee]qs? (\d+)")
 _PART = re.compile(r"\b(Sec|App)(?:tion|endix)?\.? ?(\d+|[A-Z])\b")
 _KINDS = {"Sec": "Section", "App": "Appendix"}
 

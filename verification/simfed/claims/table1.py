@@ -62,3 +62,33 @@ def headline_speedup(i):
     return (ft.equal(base[1] - ours[1], 30, "rounds saved"), ft.equal(quotient(i, HEADLINE), Q(8, 5), "factor"),
             ft.equal(ours[0] - base[0], Q(104, 100), "points of accuracy"), ft.equal(best, Q(8, 5), "largest factor of the table"),
             ft.equal([quotient(i, key) for key in OURS if key[2] == f.CELLS[0]], [1] * 6, "balanced CIFAR10"))
+
+
+# ---- what cannot be decided from the text -----------------------------------------------------------------------------
+UNSEEN = "no instance is checked: code and data are not at hand"
+
+
+@ft.claim("susp-lognormal", powerless=UNSEEN,
+          reading="Undecided: with location floor(N/C) itself a median size would be exp(floor(N/C)), more rows than there are. "
+                  "What the experiments drew is not printed.")
+def susp_lognormal(i):
+    r"""The sizes of the clients were drawn from $\ln\mathcal N(\ln(N/C),b)$ and not, as printed, with location
+    $\lfloor N/C\rfloor$."""
+    return []
+
+
+@ft.claim("susp-epochs", powerless=UNSEEN,
+          reading="Undecided: the text names ten local epochs and a step of 0.001. How far that is from $E$ steps of size 1/(2LE) "
+                  "depends on the smoothness of the losses, which depends on the data.")
+def susp_epochs(i):
+    r"""The experiments' local epochs with a fixed step lie far outside the step of Theorem 3, $\gamma=\frac1{2LE}$ for $E$ local
+    steps."""
+    return []
+
+
+@ft.claim("susp-adjacency", powerless=UNSEEN,
+          reading="Undecided: Table 2 says Adjacency for both methods; in our substitute FedAvg has the graph's weights too. What "
+                  "was run cannot be seen.")
+def susp_adjacency(i):
+    r"""FedAvg in Table 1 averages with the graph's weights $p_i$, and is not FedAvg weighted by the clients' numbers of rows."""
+    return []
