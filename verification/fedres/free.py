@@ -7,7 +7,7 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.scalars import is_rational
-from verification.fedres.instances import Symbols
+from verification.symbols import Symbols
 
 
 def read(values):

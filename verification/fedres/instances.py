@@ -4,19 +4,6 @@ from fractions import Fraction as Q
 import fltheory as ft
 
 
-class Symbols:
-    """Symbols of one field by name: Symbols("eta lam", w=2) has eta, lam and the list w of w0, w1."""
-
-    def __init__(self, single="", **several):
-        names = single.split() + [f"{k}{j}" for k, n in several.items() for j in range(n)]
-        self.field = ft.Field(" ".join(names))
-        at = dict(zip(self.field.names, self.field.symbols, strict=True))
-        for name in single.split():
-            setattr(self, name, at[name])
-        for name, n in several.items():
-            setattr(self, name, [at[f"{name}{j}"] for j in range(n)])
-
-
 def figure1():
     """The clients of Figure 1 (Eqs 11, 12): L_1 = .1 (w + t_1)^2 + 10 w, L_2 = .1 t_2^2 - 10 w."""
     return ft.Residual([[["1/5"]], [[0]]], [[["1/5"]], [[0]]], [[["1/5"]], [["1/5"]]], [[-10], [10]], [[0], [0]], name="Figure 1")

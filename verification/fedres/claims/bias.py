@@ -17,7 +17,7 @@ from verification.fedres.claims.fixed_points import (
 from verification.fedres.claims.round_maps import maker
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Free, array, cut, numbers, placed, read, same, symmetric
-from verification.fedres.instances import Symbols
+from verification.symbols import Symbols
 
 COVERS = {"n": "2, 3", "d": "1, 2"}
 option1 = maker(ft.FedResAvg, option=1)

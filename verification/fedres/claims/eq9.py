@@ -6,12 +6,12 @@ from verification.fedres import bugs, paths, rounds
 from verification.fedres.claims.lemma9 import HUBER, SMALL
 from verification.fedres.formulas import appendix_d as f
 from verification.fedres.formulas import theorem2 as t
-from verification.fedres.instances import Symbols
 from verification.fedres.paths import Noise, as_printed, path, run_of
 from verification.fedres.proofs import either as proofs
 from verification.fedres.proofs import lemma9, theorem2
 from verification.fedres.proofs import meaning_avg as meaning
 from verification.fedres.rounds import clients
+from verification.symbols import Symbols
 
 BUGS = [bugs.alpha_dropped, bugs.personal_step_with_lr, bugs.variates_not_averaged, bugs.mean_not_divided,
         bugs.old_theta_in_step_two]

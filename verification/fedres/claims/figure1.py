@@ -6,7 +6,8 @@ from verification.fedres.claims.round_maps import maker
 from verification.fedres.formulas import figure1 as f
 from verification.fedres.formulas import round_maps as maps
 from verification.fedres.free import Free, array, read
-from verification.fedres.instances import Symbols, figure1
+from verification.fedres.instances import figure1
+from verification.symbols import Symbols
 
 RATE = ft.fraction("1/100")    # eta = lambda of the experiment
 START = ["1/10"], [["-1/5"], ["3/10"]]    # some (w, theta)

@@ -5,7 +5,7 @@ import fltheory as ft
 from verification.fedres import bugs
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Answers, Free, array, cut, listed, numbers, read, same, symbolic
-from verification.fedres.instances import Symbols
+from verification.symbols import Symbols
 
 DOMAIN = ("every K by induction on the coded local step (blocks of size 2, all entries free); the whole coded round for one to "
           "three clients, K = 1 to 3 and personal parts of unequal size in symbols, and from a free state on every listed instance")

@@ -8,6 +8,7 @@ from verification.fedres import bugs, instances
 from verification.fedres.formulas import theorem1 as f
 from verification.fedres.formulas import theorem2 as t
 from verification.fedres.one_round import gamma2, root_above
+from verification.symbols import Symbols
 
 BLOCKS, VARIANCE, LOCAL, ROUNDS = (1, 0.3, 1), 0.5, 5, 2000
 SIZES = (1, 2, 4, 8, 16, 64, 256, 1000)
@@ -95,7 +96,7 @@ def with_mismatch(formula):
 
 
 with_mismatch.of = "formula"
-every = instances.Symbols(f"{KNOWN} zeta")
+every = Symbols(f"{KNOWN} zeta")
 
 
 def apart(distance):

@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from verification.fedres import instances, rounds
+from verification.fedres import rounds
 from verification.fedres.claims.eq8 import personal
 from verification.fedres.claims.eq8_quadratic import alike, at_cap, drawn, strongly
 from verification.fedres.claims.theorem1 import convex
@@ -13,6 +13,7 @@ from verification.fedres.moments import listed, steady
 from verification.fedres.one_round import Noise
 from verification.fedres.proofs import theorem1 as proofs
 from verification.fedres.rounds import clients
+from verification.symbols import Symbols
 
 ALL = {"n": "all", "d": "all", "tau": "all"}
 
@@ -26,7 +27,7 @@ def wrong(name, says, right, changed):
 
 
 def symbolic(formula, names):
-    s = instances.Symbols(names)
+    s = Symbols(names)
     return [ft.Instance("all symbols", formula=formula, domain=s.field, s=s, says=f"{names}: symbols > 0")]
 
 
@@ -67,7 +68,7 @@ def thm1_convex_gterm_corrected(i):
 
 def _middle_term():
     """The printed term against the least value of the proof's own expression, squared; and its units."""
-    s = instances.Symbols("gamma G D N R c")
+    s = Symbols("gamma G D N R c")
     printed, own = f.middle2(s.gamma, s.G, s.D, s.N, s.R, 2), f.middle2(s.gamma, s.G, s.D, s.N, s.R, 3)
     units = {"D": s.c * s.D, "G": s.G / s.c, "gamma": s.gamma / s.c**2}   # x -> c x at the same values of F
     scaled = [f.middle2(units["gamma"], units["G"], units["D"], s.N, s.R, power) for power in (2, 3)]
@@ -232,7 +233,7 @@ def thm1_convex_no_speedup(i):
 
 def _cancelled():
     """At the largest beta, gamma/N, the bound is N sigma^2/(gamma K R); and quadratic clients alike come near that beta."""
-    s = instances.Symbols("gamma sigma2 N K R")
+    s = Symbols("gamma sigma2 N K R")
     at_most = f.strongly_convex(s.gamma, s.gamma / s.N, s.sigma2, s.N, s.K, s.R)
     i = at_cap("ten clients, B = 0", alike(10, (5, 0, 5)), 1, 5)
     return (ft.equal(at_most, s.N * s.sigma2 / (s.gamma * s.K * s.R), "the bound at beta = gamma/N"),

@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.fedres import bugs, instances, paths, rounds
+from verification.fedres import bugs, paths, rounds
 from verification.fedres.claims import eq9
 from verification.fedres.claims.eq8_quadratic import alike, strongly
 from verification.fedres.claims.theorem1 import convex
@@ -14,6 +14,7 @@ from verification.fedres.paths import Noise, as_printed, path, run_of
 from verification.fedres.proofs import meaning_avg as meaning
 from verification.fedres.proofs import theorem2 as proofs
 from verification.fedres.rounds import clients
+from verification.symbols import Symbols
 
 # rows that all vanish at 0, so that F* = 0; FOUR has F* = 5/2 at w = 0
 AROUND = clients([[[1, 1], [0, 2]], [[1, -1]], [[2, 1]], [[0, 1], [1, 0]]], 0, Q(1, 2))
@@ -144,7 +145,7 @@ def thm2_sc_last_term_corrected(i):
 
 # ---- what the statement leaves out ----------------------------------------------------------------------------------
 def parameters():
-    s = instances.Symbols("eta root K")
+    s = Symbols("eta root K")
     personal, shared = (lambda lam: lam * s.root**2 * s.K / 4), s.eta * s.root * s.K / 4
     return (ft.equal(personal(s.eta / s.root), shared, "lambda = eta/sqrt N: both gradient terms of (9) have one coefficient"),
             ft.equal(personal(s.eta / s.root**2) * s.root, shared, "lambda = eta/N of Theorem 1 is short of it by sqrt N"),

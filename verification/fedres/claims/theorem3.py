@@ -2,13 +2,13 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from verification.fedres import instances
 from verification.fedres.claims.theorem1_tuned import ALL, symbolic, wrong
 from verification.fedres.claims.theorem2 import CONVEX, NAMES
 from verification.fedres.formulas import appendix_d as d
 from verification.fedres.formulas import theorem2 as t
 from verification.fedres.proofs import meaning_avg as meaning
 from verification.fedres.proofs import theorem2 as proofs
+from verification.symbols import Symbols
 
 STATED = "gamma beta sigma2 N K R gap D2"
 other = wrong("clients_forgotten", "The restated bounds have no N.", t.leading_restated,
@@ -49,7 +49,7 @@ def thm3_delta_le_one(i):
 def through_G():
     """One client, K = 1, gamma = 1, at the cap: a Huber loss with slopes up to G, started D = 1/1000 from its optimum."""
     eta, D2, G2 = Q(1, 96), Q(1, 1000) ** 2, Q(1000) ** 2
-    s = instances.Symbols("gamma eta K root D2 G2")
+    s = Symbols("gamma eta K root D2 G2")
     left = s.eta * s.root * s.K / (2 * s.D2) * d.delta(s.gamma, s.eta, s.K, s.G2)
     at = {"gamma": Q(1), "eta": eta, "K": Q(1), "root": Q(1), "D2": D2}
     return (ft.at_most(1, left.substitute(**at, G2=G2), "through G the left side exceeds 1", strict=True),

@@ -8,9 +8,10 @@ from verification.fedres import bugs
 from verification.fedres.claims.round_maps import maker
 from verification.fedres.formulas import round_maps as f
 from verification.fedres.free import Answers, Free, any_loss, array, numbers, read
-from verification.fedres.instances import Symbols, figure1
+from verification.fedres.instances import figure1
 from verification.fedres.one_round import Noise, Noisy, gamma
 from verification.fedres.proofs import mismatch as proofs
+from verification.symbols import Symbols
 
 option1, option2 = (maker(ft.FedResAvg, option=k) for k in (1, 2))
 

@@ -3,7 +3,7 @@ import fltheory as ft
 from verification.simfed.formulas import corollary1 as f
 from verification.simfed.formulas import theorems as th
 from verification.simfed.proofs import corollary1 as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 COVERS = {"n": "none", "d": "none", "tau": "none"}
 

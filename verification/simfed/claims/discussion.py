@@ -9,7 +9,7 @@ from verification.simfed.claims.vacuous import on_symbols, wrong
 from verification.simfed.formulas import discussion as f
 from verification.simfed.formulas import theorems as th
 from verification.simfed.proofs import discussion as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 try:
     import hypothesis.strategies as st

@@ -9,7 +9,7 @@ from verification.simfed import bugs
 from verification.simfed.formulas import discussion_bias as f
 from verification.simfed.instances import FOUR, PAIR, SWAP, UNEQUAL, i4, ours, prox
 from verification.simfed.proofs import discussion_bias as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 # ---- alpha and FedProx's bias -----------------------------------------------------------------------------------------------
 E = 5

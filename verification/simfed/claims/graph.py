@@ -9,7 +9,7 @@ from verification.simfed.claims.lemma1 import lemma1, one_round
 from verification.simfed.formulas import graph as f
 from verification.simfed.instances import FOUR, SWAP, UNEQUAL, complete, matching, ours, ring, star
 from verification.simfed.proofs import graph as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 FLAT = {"tau": "none"}
 

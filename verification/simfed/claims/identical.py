@@ -9,7 +9,7 @@ from verification.simfed import bugs, instances
 from verification.simfed.formulas import rates as f
 from verification.simfed.formulas import theorems as t
 from verification.simfed.proofs import rates as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 try:
     import hypothesis.strategies as st

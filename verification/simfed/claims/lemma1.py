@@ -9,7 +9,7 @@ from verification.simfed import bugs
 from verification.simfed.formulas import graph
 from verification.simfed.instances import FOUR, SWAP, UNEQUAL, complete, matching, ours, prox, scalar, star
 from verification.simfed.proofs import graph as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 ALL = {"n": "all", "d": "all", "tau": "all"}
 FREE = "every gradient is a free symbol, so any loss and any noise; step, beta and models are symbols, too"

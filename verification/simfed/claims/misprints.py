@@ -6,7 +6,7 @@ import numpy as np
 import fltheory as ft
 from verification.simfed import instances as made
 from verification.simfed.claims.vacuous import read
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 H, C = (1, 2, Q(1, 2)), (1, -2, 3)
 THREE = made.scalar(H, C, made.UNEQUAL)   # p = (5, 6, 3)/14

@@ -10,7 +10,7 @@ from verification.simfed.formulas import graph
 from verification.simfed.formulas import operators as f
 from verification.simfed.instances import SWAP, UNEQUAL, complete, matching, ours, prox, star
 from verification.simfed.proofs import graph as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 
 # ---- the method as an affine map -------------------------------------------------------------------------------------------------

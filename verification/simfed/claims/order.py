@@ -8,7 +8,7 @@ from verification.simfed import bugs
 from verification.simfed.formulas import order as f
 from verification.simfed.instances import ours, prox, scalar
 from verification.simfed.proofs import order as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 BETA = ft.Variable("beta", lambda i: i.stated.beta)
 

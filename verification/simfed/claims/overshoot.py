@@ -17,7 +17,7 @@ from verification.simfed.claims.identical import (
 from verification.simfed.formulas import rates
 from verification.simfed.formulas import stability as f
 from verification.simfed.proofs import rates as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 try:
     import hypothesis.strategies as st

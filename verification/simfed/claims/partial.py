@@ -8,7 +8,7 @@ import fltheory as ft
 from verification.simfed.claims.lemma1 import one_round, partial, read, triangle
 from verification.simfed.formulas import graph
 from verification.simfed.instances import SWAP, complete, ours
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 
 # ---- the server rule -------------------------------------------------------------------------------------------------

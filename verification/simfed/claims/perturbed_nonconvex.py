@@ -26,7 +26,7 @@ from verification.simfed.formulas import perturbed as f
 from verification.simfed.formulas import theorems as th
 from verification.simfed.instances import FOUR, PAIR, SWAP, UNEQUAL, matching, ours, scalar, star
 from verification.simfed.proofs import perturbed_nonconvex as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 
 class Sines:

@@ -13,7 +13,7 @@ from verification.simfed.formulas import prox as f
 from verification.simfed.formulas import theorems
 from verification.simfed.proofs import prox_nonconvex as proofs
 from verification.simfed.runs_prox import joined, lines, path, run_of, smooth_cap
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 st = runs.hypothesis and runs.hypothesis.strategies
 ONE, APART = lines([1], [0]), lines([1, "1/2"], [-1, 1])

@@ -21,7 +21,7 @@ from verification.simfed.runs_perturbed import (
     search,
     theorem_step,
 )
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 
 # ---- the printed constants ------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from verification.simfed.claims.identical import (
 from verification.simfed.formulas import rates as f
 from verification.simfed.formulas import theorems as t
 from verification.simfed.proofs import rates as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 COVERS = {"n": "all", "d": "all", "tau": "all"}
 H, C = (Q(1), Q(1, 5)), (Q(0), Q(1))   # of instances.PAIR, w* = 1/6

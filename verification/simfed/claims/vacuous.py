@@ -8,7 +8,7 @@ from verification.simfed import instances as made
 from verification.simfed.formulas import theorems as th
 from verification.simfed.formulas import trivial as f
 from verification.simfed.proofs import vacuous as proofs
-from verification.simfed.symbols import Symbols
+from verification.symbols import Symbols
 
 try:
     import hypothesis.strategies as st

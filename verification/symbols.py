@@ -1,4 +1,4 @@
-"""Symbols for claims of this paper."""
+"""Symbols for claims of the papers."""
 import fltheory as ft
 
 
