@@ -46,8 +46,8 @@ def _principal(rows, what):
 
 
 def _mean(rows, what):
-    size = max(np.abs(rows).max(), 1e-300)
-    mean = (rows / size).mean(0)
+    size = np.abs(rows).max()
+    mean = (rows / size).mean(0) if size else rows[0]
     norm = np.linalg.norm(mean)
     if norm <= 1e-14:
         refuse(what, "rows whose mean has norm 0", "a message has norm 1", 'Take kind="principal".')
@@ -64,18 +64,20 @@ def _sign(vector):
 def misalignment(messages):
     """mis(i, n) = (1 - m_i'm_n)/2 in [0, 1] of unit messages (n, d): 0 alike, 1 antipodal (simfed, Definition 1).
 
-    Exact for declared rationals, clipped to [0, 1] in floats. Refused: a message whose norm is not 1 (exactly, or to 1e-9 in
-    floats); 0 has no direction.
+    Exact for declared rationals; in floats a quarter of the squared distance, which is 0 for equal messages only. Refused: a
+    message whose norm is not 1 (exactly, or to 1e-6 in floats, which are then divided by it); 0 has no direction.
     """
     m = shaped(messages, "messages", "n", "d")
     exact = m.dtype != np.float64
     norms = (m * m).sum(-1)
     for i, norm in enumerate(norms):
-        if norm != 1 if exact else not abs(norm - 1) <= 1e-9:
+        if norm != 1 if exact else not abs(norm - 1) <= 1e-6:
             refuse(f"messages[{i}]", m[i].tolist(), f"a message has norm 1, this one {norm!s} as its square",
                    "Divide it by its norm (`ft.messages` does); a message of norm 0 has no direction.")
-    mis = (1 - m @ m.T) / declare(2)[()]
-    return mis if exact else np.clip(mis, 0.0, 1.0) * (1 - np.eye(len(m)))
+    if exact:
+        return (1 - m @ m.T) / declare(2)[()]
+    m = m / np.sqrt(norms)[:, None]
+    return np.minimum(np.stack([((m - row) ** 2).sum(-1) for row in m]) / 4, 1.0)   # 1 - m'm has lost its digits near 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,10 @@ class SimilarityGraph:
             refuse("adjacency", a.tolist(), "the edge weights do not all vanish (all messages antipodal?)", _ISOLATED)
         if alone:
             refuse("adjacency", a.tolist(), f"no client is isolated, here {alone}: its weight p_i would be 0", _ISOLATED)
-        if floats:   # rounding may leave two halves of an edge an ulp apart
-            a = (a + a.T) / 2
+        if floats:
+            if a.max() > 1e300 / a.size:
+                refuse("adjacency", a.tolist(), "the sum of the edge weights nears the end of the range of floats", "Rescale them.")
+            a = (a + a.T) / 2   # rounding may leave two halves of an edge an ulp apart
         a.setflags(write=False)
         object.__setattr__(self, "adjacency", a)
 
@@ -115,7 +119,7 @@ class SimilarityGraph:
         clip: in (0, 1/2), misalignments are first moved into [clip, 1 - clip]; without it identical messages (an infinite
         weight) are refused, and antipodal ones where they isolate a client.
         """
-        mis = np.array(misalignment(messages), dtype=float)
+        mis = FLOAT.array(misalignment(messages))
         if clip is not None:
             bound = float(fraction(clip, "clip"))
             if not 0 < bound < 0.5:
@@ -132,6 +136,7 @@ class SimilarityGraph:
     def mean(cls, weights):
         """The rank-one graph p_in = p_i p_n, in which every client listens to the mean of all, itself too."""
         p = shaped(weights, "weights", "n")
+        p = p / p.max() if p.dtype == np.float64 and p.max() > 0 else p   # tiny weights have products of 0
         return cls(p[:, None] * p[None, :])
 
     def above(self, threshold):
@@ -168,7 +173,7 @@ class SimilarityGraph:
 
     def spectrum(self):
         """Eigenvalues (n,) of the Laplacian, ascending, in floats."""
-        return np.linalg.eigvalsh(np.array(self.laplacian, dtype=float))
+        return np.linalg.eigvalsh(FLOAT.array(self.laplacian))
 
     def parts(self):
         """The connected components, as lists of clients (by scipy.sparse.csgraph)."""

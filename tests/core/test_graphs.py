@@ -117,3 +117,38 @@ def test_a_graph_is_a_value_that_cannot_be_written():
     graph = ft.SimilarityGraph([[0.0, 1.0], [1.0, 0.0]])
     with pytest.raises(ValueError, match="read-only"):
         graph.adjacency[0, 1] = 2.0
+
+
+def test_identical_float_messages_are_refused_whatever_their_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        v, w = rng.normal(size=(2, 3))
+        v, w = v / np.linalg.norm(v), w / np.linalg.norm(w)
+        assert ft.misalignment([v, v, w])[0, 1] == 0
+        with pytest.raises(BadInput, match="identical"):
+            ft.SimilarityGraph.of([v, v, w])
+
+
+def test_close_messages_keep_their_digits():
+    t = 1e-7
+    assert ft.misalignment([[1.0, 0.0], [np.cos(t), np.sin(t)]])[0, 1] == pytest.approx(t * t / 4, rel=1e-6)
+
+
+def test_single_precision_is_taken():
+    graph = ft.SimilarityGraph.of(np.array([[0.6, 0.8], [1, 0], [0, 1]], dtype=np.float32))
+    assert graph.weights.sum() == pytest.approx(1)
+
+
+def test_the_ends_of_the_range_of_numbers():
+    with pytest.raises(BadInput, match="range of floats"):
+        ft.SimilarityGraph([[0, 1e308], [1e308, 0]])
+    with pytest.raises(BadInput, match="range"):
+        ft.SimilarityGraph([[0, 10**400], [10**400, 0]]).spectrum()
+    assert ft.messages([[[5e-324, 0.0]], [[1.0, 1.0]]], kind="mean")[0].tolist() == [1, 0]
+    assert ft.SimilarityGraph.mean([1e-200, 2e-200]).weights == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_an_ulp_between_two_halves_of_an_edge_is_rounding():
+    graph = [[0, 0.1 + 0.2, 0.2], [0.3, 0, 0], [0.2, 0, 0]]
+    assert ft.SimilarityGraph(graph).n == 3
+    assert ft.NeighbourAveraging(0.1, 1, beta=0.5, graph=graph).graph[0][1] == pytest.approx(0.3)

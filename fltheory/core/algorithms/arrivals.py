@@ -46,14 +46,14 @@ def brought(algorithm, problem, s, draw, who):
 
 
 def restarted(problem, s, draw, who, x, K, moved=1):
-    """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps.
+    """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps, rounded down.
 
     moved: 1 where the server's model changed, which makes everybody else's lag larger by one.
     """
     here = (arange(problem.n, who) == who) * 1                     # (..., n)
     now = of(s.finish, who)
     return {"base": put(s.base, here[..., None], x[..., None, :]), "began": put(s.began, here, now),
-            "finish": put(s.finish, here, now + lasts(draw, 0 * s.K + K)), "lag": (s.lag + moved) * (1 - here),
+            "finish": put(s.finish, here, now + lasts(draw, 0 * s.K + K // 1)), "lag": (s.lag + moved) * (1 - here),
             "K": put(s.K, here, K)}
 
 

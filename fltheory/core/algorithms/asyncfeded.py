@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, restarted
+from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, put, restarted
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
 from fltheory.core.arrays import ratio
@@ -66,15 +66,19 @@ class AsyncFedED(Algorithm):
         change = (self.gbar - gamma) * self.kappa
         if not self.real:
             change = change // 1 if self.rounding == "down" else 0 - (0 - change) // 1 - 1
-        K = K + change * (self.kappa != 0)
-        low = (K < 1) * 1 if self.clamp else 0 * (K < 1)
-        return K + (1 - K) * ((low + never * (self.kappa != 0)) != 0)
+        new = K + change * (self.kappa != 0)
+        one = never * (self.kappa != 0)
+        if self.clamp:
+            return put(new, ((new < 1) + one != 0) * 1, 1)
+        return put(K, (K >= 1) * 1, put(new, one, 1))   # who has gone has gone
 
     def round(self, problem, s, draw):
         who = arrives(s)
         delta, moved = brought(self, problem, s._replace(K=s.K // 1), draw, who)
         gamma, never = self.staleness(delta, moved)
-        kept = 1 if self.discard is None else (gamma <= self.discard) * (1 - never)
+        kept = (of(s.K, who) >= 1) * 1
+        if self.discard is not None:
+            kept = kept * (gamma <= self.discard) * (1 - never)
         x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
         K = self.next_steps(of(s.K, who), gamma, never)
         return State(x, **restarted(problem, s, draw, who, x, K, kept))

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from fltheory.core.algorithms.base import Algorithm, only_full
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.arrays import matvec_rows, put, spread, take, to_numpy
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
-from fltheory.core.problems.shapes import unit_sum
+from fltheory.core.problems.shapes import symmetric, unit_sum
 from fltheory.core.records import declared, one_of, within
 from fltheory.core.scalars import Modular, Number, Numbers, declare, fraction
 
@@ -27,8 +29,10 @@ _BETA = "beta = 1 is FedAvg; smaller listens to the neighbours."
 
 def _edges(values, what):
     graph = declare(values, what)
-    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or not (graph == graph.T).all():
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
         refuse(what, graph.tolist(), "edge weights are a symmetric (n, n) array", "Use (p + p')/2.")
+    symmetric(graph, what, "edge weights are a symmetric (n, n) array", "p")
+    graph = (graph + graph.T) / 2 if graph.dtype == np.float64 else graph
     unit_sum(graph.reshape(-1), what, "edge weights are >= 0 and sum to 1")
     if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)) and graph.sum(1).min() <= 0:
         refuse(what, graph.tolist(), "no client is isolated", "Drop isolated clients.")

@@ -90,6 +90,28 @@ def test_k_without_a_clamp_ends_a_clients_part():
     assert state.K.min() < 1 and (state.finish[state.K < 1] > 1e18).all()
 
 
+def test_who_has_gone_stays_away():
+    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[1], [3]])
+    alg = ft.AsyncFedED("1/10", gbar=0, kappa=1, clamp=False).to(FLOAT)
+    prob, (draw, _) = problem.to(FLOAT), ft.EventClock([1, 2], steps=1).sample(Stream(0), 2, 1)
+    state, models = alg.init(prob, FLOAT.array(np.zeros((1, 1))), draw), []
+    for _ in range(12):
+        state = alg.round(prob, state, draw)
+        models.append(float(state.x[0, 0]))
+    assert (state.K < 1).all() and len(set(models[4:])) == 1
+
+
+def test_real_k_is_clamped_to_one_exactly_and_rounded_down_on_the_clock():
+    alg = ft.AsyncFedED("1/10", gbar=1, kappa="1/2", real=True).to(FLOAT)
+    for K in np.linspace(1, 9, 400):
+        assert alg.next_steps(np.array([K]), np.array([30.0]), np.array([0]))[0] == 1
+    problem = ft.Quadratic.from_linear([[[1]], [[1]]], [[1], [3]])
+    prob, (draw, _) = problem.to(FLOAT), ft.EventClock([2, 2], steps=3).sample(Stream(0), 2, 1)
+    alg = ft.AsyncFedED("1/10", gbar="1/2", kappa=1, real=True).to(FLOAT)
+    state = alg.round(prob, alg.init(prob, FLOAT.array(np.zeros((1, 1))), draw), draw)
+    assert state.K[0, 0] == 3.5 and state.finish[0, 0] == 2 * 3 + 2 * 3
+
+
 @pytest.mark.parametrize(("rounding", "change"), [("down", 0), ("strict", -1)])
 def test_the_two_readings_of_rounding_differ_at_whole_numbers(rounding, change):
     alg = ft.AsyncFedED("1/10", gbar=3, kappa=1, rounding=rounding)
