@@ -32,7 +32,8 @@ def complete(n):
 
 def scalar(h, c, graph):
     """f_i = h_i/2 (w - c_i)^2, one coordinate, with the graph's weights."""
-    return ft.Quadratic([[[v]] for v in h], [[v] for v in c], [str(v) for v in graph.weights])
+    weights = graph.weights if graph.weights.dtype == float else [str(v) for v in graph.weights]
+    return ft.Quadratic([[[v]] for v in h], [[v] for v in c], weights)
 
 
 PAIR = scalar([1, Q(1, 5)], [0, 1], SWAP)   # w* = 1/6, mu = 1/5, L = 1

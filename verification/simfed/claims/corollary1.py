@@ -26,7 +26,8 @@ wrong_power = wrong("wrong_power", "r falls like T^(-1/3).", f.best, lambda a, b
 
 
 @ft.claim("cor1", on=symbolic(f.best, "x y t e L beta gap S sigma2 G2"), rejects=[without_half, wrong_power], covers=COVERS,
-          proof=proofs.smallest, domain=proofs.DOMAIN)
+          proof=proofs.smallest, domain=proofs.DOMAIN,
+          reading="The printed choice E = O(T^(1/3)) is read as proportional to T^(1/3), as the proof does (note-order).")
 def cor1(i):
     r"""With $a=4L\Delta+\frac12S\sigma^2$ and $b=G^2[4+(1-\beta)^2+8(1-\frac1\beta)^2]$ the bound of Theorem 4 is
     $r(E)=a/\sqrt{TE}+bE/T$, smallest at $E_{opt}=(\frac a{2b})^{2/3}T^{1/3}$, where it is
@@ -71,6 +72,19 @@ def _one_case():
             ft.equal((bound["start"] + bound["noise"]) * s.root, a, "A from the terms over sqrt(TE)"),
             ft.equal(bound["drift"] * s.T / s.E, b, "B from the term over T"))
 
+
+def _one_step():
+    """r(1) T^(1/2) >= a: with one local step, which is O(T^(1/3)), the bound falls like T^(-1/2) and no faster."""
+    a, b, T, root = ft.Field("a b T root").symbols
+    one, best = f.rate(a, b, 1, T, root), 3 * a**2 * b / T**2     # root^2 = T E, E = 1; the best bound's cube is 27/4 of a^2 b/T^2
+    return (ft.equal(one, a / root + b / T, "r(1)"), ft.nonnegative(one - a / root, "at least a T^(-1/2)"),
+            ft.nonnegative((a / root) ** 3 * T**2 / (a**2 * b) - a * T**2 / (root**3 * b), "over the best order: a T^2/(b root^3)"),
+            ft.nonnegative(best, "the best order, T^(-2/3), cubed"))
+
+
+ft.finding("note-order", kind="remark", breaks="cor1", check=_one_step,
+           reading="Choose E = O(T^(1/3)). Taken literally E = 1 is such a choice; the proof has E proportional to T^(1/3).",
+           survives="The corollary with E proportional to T^(1/3) (cor1).")
 
 ft.finding("typo-cor1-case", kind="misprint", breaks="cor1", check=_one_case,
            reading="The proof starts from 'case I' of Theorem 4, which has no cases.", survives="The corollary as a whole (cor1).")

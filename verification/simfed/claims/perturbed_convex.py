@@ -88,8 +88,9 @@ slow = [run_of(f"short steps from far away, E={E}", scalar([1, 1], [0, 1], SWAP)
 
 @ft.claim("lemb3", on=[*on, *slow], needs=NEEDS, rejects=[clients_counted_alike, server_too_slow],
           proof=lambda: (proofs.lemma3(), proofs.lemma3(later=False)), meaning=meaning_round, ends=ENDS | AT_CAP, search=search(),
-          domain=proofs.DOMAIN + "; stochastic gradients at most G in mean square along the run; every E",
-          reading="With Assumption 5, which the lemma uses and does not list (typo-lemb3-a5). The parts of A cannot be missed one "
+          domain=proofs.DOMAIN + "; stochastic gradients at most G in mean square along the run; every E; a constant step",
+          reading="For a constant step, which the theorems take; printed is gamma_t. With Assumption 5, which the lemma uses and "
+                  "does not list (typo-lemb3-a5). The parts of A cannot be missed one "
                   "by one, since G^2 >= sigma^2 and the constant of the drift is at least 32: they are joined.")
 def lemb3(i):
     r"""For a constant $\gamma\le1/(2L)$ and strongly convex clients a round has $E\|\bar w_{t+1,0}-w_*\|^2\le\kappa
