@@ -45,15 +45,17 @@ def brought(algorithm, problem, s, draw, who):
     return change[..., 0, :], s.x - base[..., 0, :]
 
 
-def restarted(problem, s, draw, who, x, K, moved=1):
-    """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps, rounded down.
+def restarted(problem, s, draw, who, x, K, moved=1, steps=None):
+    """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps.
+
+    steps: how many of them it makes, where that is not K.
 
     moved: 1 where the server's model changed, which makes everybody else's lag larger by one.
     """
     here = (arange(problem.n, who) == who) * 1                     # (..., n)
     now = of(s.finish, who)
     return {"base": put(s.base, here[..., None], x[..., None, :]), "began": put(s.began, here, now),
-            "finish": put(s.finish, here, now + lasts(draw, 0 * s.K + K // 1)), "lag": (s.lag + moved) * (1 - here),
+            "finish": put(s.finish, here, now + lasts(draw, 0 * s.K + (K if steps is None else steps))), "lag": (s.lag + moved) * (1 - here),
             "K": put(s.K, here, K)}
 
 

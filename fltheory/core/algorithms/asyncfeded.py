@@ -74,14 +74,14 @@ class AsyncFedED(Algorithm):
 
     def round(self, problem, s, draw):
         who = arrives(s)
-        delta, moved = brought(self, problem, s._replace(K=s.K // 1), draw, who)
+        delta, moved = brought(self, problem, s._replace(K=s.K // 1) if self.real else s, draw, who)
         gamma, never = self.staleness(delta, moved)
         kept = (of(s.K, who) >= 1) * 1
         if self.discard is not None:
             kept = kept * (gamma <= self.discard) * (1 - never)
         x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
         K = self.next_steps(of(s.K, who), gamma, never)
-        return State(x, **restarted(problem, s, draw, who, x, K, kept))
+        return State(x, **restarted(problem, s, draw, who, x, K, kept, K // 1 if self.real else K))
 
 
 __all__ = ["AsyncFedED", "State"]
