@@ -48,15 +48,13 @@ def brought(algorithm, problem, s, draw, who):
 def restarted(problem, s, draw, who, x, K, moved=1, steps=None):
     """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps.
 
-    steps: how many of them it makes, where that is not K.
-
-    moved: 1 where the server's model changed, which makes everybody else's lag larger by one.
+    moved: 1 where the server's model changed, which makes everybody else's lag larger by one; steps: how many of the K steps it
+    makes, where K is no whole number.
     """
     here = (arange(problem.n, who) == who) * 1                     # (..., n)
-    now = of(s.finish, who)
+    now, count = of(s.finish, who), 0 * s.K + (K if steps is None else steps)
     return {"base": put(s.base, here[..., None], x[..., None, :]), "began": put(s.began, here, now),
-            "finish": put(s.finish, here, now + lasts(draw, 0 * s.K + (K if steps is None else steps))), "lag": (s.lag + moved) * (1 - here),
-            "K": put(s.K, here, K)}
+            "finish": put(s.finish, here, now + lasts(draw, count)), "lag": (s.lag + moved) * (1 - here), "K": put(s.K, here, K)}
 
 
 def put(old, here, new):
