@@ -68,19 +68,18 @@ class AsyncFedED(Algorithm):
             change = change // 1 if self.rounding == "down" else 0 - (0 - change) // 1 - 1
         new = K + change * (self.kappa != 0)
         one = never * (self.kappa != 0)
-        if self.clamp:
-            return put(new, ((new < 1) + one != 0) * 1, 1)
-        return put(K, (K >= 1) * 1, put(new, one, 1))   # who has gone has gone
+        return put(new, ((new < 1) * self.clamp + one != 0) * 1, 1)
 
     def round(self, problem, s, draw):
         who = arrives(s)
         delta, moved = brought(self, problem, s._replace(K=s.K // 1) if self.real else s, draw, who)
         gamma, never = self.staleness(delta, moved)
-        kept = (of(s.K, who) >= 1) * 1
+        old = of(s.K, who)
+        kept = here = (old >= 1) * 1   # who has gone has gone
         if self.discard is not None:
             kept = kept * (gamma <= self.discard) * (1 - never)
         x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
-        K = self.next_steps(of(s.K, who), gamma, never)
+        K = put(old, here, self.next_steps(old, gamma, never))
         return State(x, **restarted(problem, s, draw, who, x, K, kept, K // 1 if self.real else K))
 
 
