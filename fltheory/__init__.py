@@ -51,7 +51,7 @@ _PUBLIC = {
     "core.algorithms.neighbour": ["NeighbourAveraging"],
     "core.algorithms.asyncfeded": ["AsyncFedED"],
     "core.algorithms.fedasync": ["FedAsync", "FedBuff", "StaleSteps"],
-    "core.algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay"],
+    "core.algorithms.solvers": ["Vanilla", "Proximal", "Momentum", "MomentumProximal", "Decay", "Listed"],
     "core.operators.operator": ["derive"],
     "core.operators.adversarial": ["adversarial"],
     "core.operators.exchangeable": ["exchangeable"],

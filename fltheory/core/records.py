@@ -94,12 +94,12 @@ def within(low, high=None, ends="[]", remedy="Give a number there."):
 positive = within(0, ends="()", remedy="Give a number > 0.")
 
 
-def per_client(read):
-    """A flat list with one entry per client, as a tuple."""
+def per_client(read, rule="one number per client, in a flat list", remedy="Give n numbers."):
+    """A flat list with one entry per client, or of what `rule` says, as a tuple."""
     def several(values, what):
         array = declare(values, what)
         if array.ndim != 1 or not array.size:
-            refuse(what, array.shape, "one number per client, in a flat list", "Give n numbers.")
+            refuse(what, array.shape, rule, remedy)
         return tuple(read(v, what) for v in array.tolist())
     return several
 

@@ -166,6 +166,7 @@ CALLS = {
     "Momentum": {"rho": "1/2"},
     "MomentumProximal": {"rho": "1/2", "alpha": "1/2"},
     "Decay": {"gamma": "1/2"},
+    "Listed": {"factors": ["1/2", 1]},
     "Decay clients": {"gamma": ["1/2", 1]},
     "derive": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None, "start": "init", "domain": ft.FLOAT},
     "exchangeable": {"algorithm": fedavg(), "problem": ft.Quadratic([[[1]]] * 2, [[1]] * 2), "law": ft.Uniform(1), "noise": None},

@@ -110,7 +110,7 @@ def test_formulas_know_nothing_of_the_engine(slug, path):
 def test_bodies_of_claims_construct_no_algorithm(path):
     """Instances beside them do; a body takes the algorithm from its instance, so that a mutant can be swapped in."""
     called = {called_name(n) for body in claim_bodies(path) for n in ast.walk(body) if isinstance(n, ast.Call)}
-    solvers = {"FedProx", "Proximal", "Momentum", "Decay", "Vanilla"}
+    solvers = {"FedProx", "Proximal", "Momentum", "Decay", "Listed", "Vanilla"}
     assert not called & ({cls.__name__ for cls in discover()} | solvers | {"derive", "run"})
 
 

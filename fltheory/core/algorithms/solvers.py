@@ -1,7 +1,7 @@
 """Local solvers of FedNova Section 2: what one local step does with a gradient.
 
 Each solver is a linear recursion. `start` makes its buffer, `step` makes one step from y with gradient g; a solver with
-numbers of each client's own has `of(who, n)`, itself for a cohort of n clients;
+numbers of each client's own has `of(who, n)`, itself for a cohort of n clients, one with numbers of each step's own `at(k)`;
 `on` (..., m, 1) is 0 for clients that have finished, for which y must stay bit-identical. The step is the
 separate, callable piece on which general-tau proofs do their induction.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, is_dataclass
 
 from fltheory.core.errors import refuse
-from fltheory.core.records import Record, declared, one_or_each, unread, within
-from fltheory.core.scalars import Curvature, Number
+from fltheory.core.records import Record, declared, one_or_each, per_client, unread, within
+from fltheory.core.scalars import Curvature, Number, Numbers
 
 
 def local_solver(solver, what):
@@ -111,6 +111,25 @@ class Decay(Solver):
         return y - lr * on * buffer * g, self.gamma * buffer
 
 
+@dataclass(frozen=True)
+class Listed(Solver):
+    """Local step k is lr factors[k]: y <- y - lr factors[k] g (asyncfeded, Eq 2), the list beginning anew in every round.
+
+    factors: numbers >= 0, one for each local step; more local steps than factors are refused.
+    """
+
+    factors: Numbers = declared(per_client(within(0), "one number for each local step, in a flat list", "Give a list."))
+
+    def at(self, k):
+        """The solver of local step k = 0, 1, .."""
+        if k >= len(self.factors):
+            refuse("steps", f"> {k}", f"the list has {len(self.factors)} local steps", "Give a factor for every local step.")
+        return unread(self, factors=self.factors[k])
+
+    def step(self, y, anchor, buffer, g, lr, on):
+        return y - lr * self.factors * on * g, buffer
+
+
 def descend(solver, lr, cohort, x, draw):
     """Local phase of a cohort from the common start x (..., 1, d) -> (change (..., m, d), mass (..., m, 1)).
 
@@ -122,7 +141,9 @@ def descend(solver, lr, cohort, x, draw):
     y, buffer = x, solver.start(x)
     unit = 0 * x[..., :1]
     s, unit_buffer = unit, solver.start(unit)
+    listed = hasattr(solver, "at")
     for k, on in draw.local_steps():
-        y, buffer = solver.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
-        s, unit_buffer = solver.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
+        here = solver.at(k) if listed else solver
+        y, buffer = here.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        s, unit_buffer = here.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
     return y - x, s
