@@ -130,3 +130,30 @@ def small_step(i):
     seen = by_seed(table(), "loss", imbalance=i.a, step=i.lr, pixels=i.pixels)
     return [again(i), *more, *(ft.at_most(saved(i, n)[0], 0, f"{n}: median of the rounds saved") for n in names),
             *(ft.at_most(float(np.abs(seen[n] / seen["FedAvg"] - 1).max()), 0.01, f"{n}: gap of the losses") for n in names)]
+
+
+# ---- the weights of FedAvg --------------------------------------------------------------------------------------------
+def scheme(graph, rows):
+    """FedAvg's weights (C,) under the scheme of Table 2, of a graph's weights and numbers of rows (C,)."""
+    return graph
+
+
+def by_rows(value):
+    """FedAvg's usual weights: the client's share of the rows."""
+    return (lambda graph, rows: rows / rows.sum()) if value is scheme else None
+
+
+by_rows.of = "formula"
+
+
+@ft.claim("susp-adjacency", rejects=[by_rows],
+          on=[ft.Instance(f"split {seed}, a = {a}, b = {b}", seed=seed, a=a, b=b, formula=scheme)
+              for seed, a, b in ((0, 0, 0), (1, 10, 0), (2, 10, 1))],
+          reading="Undecided: Table 2 says Adjacency for both methods; in our substitute FedAvg has the graph's weights too. What "
+                  "was run cannot be seen. That it makes a difference is shown on digits.")
+def susp_adjacency(i):
+    r"""FedAvg in Table 1 averages with the graph's weights $p_i$, and is not FedAvg weighted by the clients' numbers of rows: on
+    digits the two give more than a hundredth of the mass to different clients."""
+    rows = np.array([len(own) for own in digits.split(i.seed, i.a, i.b)[0]])
+    apart = abs(i.formula(digits.graph(i.seed, i.a, i.b).weights, rows) - rows / rows.sum()).sum() / 2
+    return ft.at_most(1 / 100, apart, "mass on other clients", strict=True)

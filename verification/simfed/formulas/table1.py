@@ -21,3 +21,8 @@ WRONG = ("0.9", "convex", "CIFAR10, imbalanced")
 def speed_up(base, rounds):
     """Rounds of FedAvg over rounds of the method, to one decimal, halves upwards."""
     return Q(floor(10 * base / rounds + Q(1, 2)), 10)
+
+
+def location(N, C):
+    """The location of the log-normal sizes as printed in Appendix C."""
+    return floor(N / C)
