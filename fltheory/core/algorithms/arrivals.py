@@ -5,8 +5,13 @@ its `lag` (..., n), the server's changes since it started, and its number of loc
 """
 from __future__ import annotations
 
+from math import isqrt
+
+import numpy as np
+
 from fltheory.core.algorithms.solvers import descend
 from fltheory.core.arrays import arange, take
+from fltheory.core.errors import Inexact
 
 NEVER = 2**62   # a client without local steps does not come again
 
@@ -63,4 +68,29 @@ def put(old, here, new):
 
 
 def norm(v):
-    return (v * v).sum(-1, keepdims=True) ** 0.5
+    """Lengths (..., 1); exact in rationals where they are rational, as on the line."""
+    square = (v * v).sum(-1, keepdims=True)
+    return square ** 0.5 if not _rational(square) else _each(_root, square)
+
+
+def whole(v):
+    """v rounded down, in floats and in rationals."""
+    return v // 1 if not _rational(v) else _each(lambda q: q.floor(), v)
+
+
+def _rational(v):
+    return isinstance(v, np.ndarray) and v.dtype.kind == "O" and all(type(q).__name__ == "fmpq" for q in v.reshape(-1))
+
+
+def _each(function, v):
+    out = np.empty(v.shape, dtype=object)
+    out.reshape(-1)[:] = [type(q)(function(q)) for q in v.reshape(-1)]
+    return out
+
+
+def _root(square):
+    top, bottom = (isqrt(int(part)) for part in (square.p, square.q))
+    root = type(square)(top, bottom)
+    if root * root != square:
+        raise Inexact(f"the length sqrt({square}) is no rational: run in ft.FLOAT, or on the line")
+    return root

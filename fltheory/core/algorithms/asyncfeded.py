@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, put, restarted
+from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, put, restarted, whole
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
 from fltheory.core.arrays import ratio
@@ -65,14 +65,14 @@ class AsyncFedED(Algorithm):
         """K of the client's next run."""
         change = (self.gbar - gamma) * self.kappa
         if not self.real:
-            change = change // 1 if self.rounding == "down" else 0 - (0 - change) // 1 - 1
+            change = whole(change) if self.rounding == "down" else 0 - whole(0 - change) - 1
         new = K + change * (self.kappa != 0)
         one = never * (self.kappa != 0)
         return put(new, ((new < 1) * self.clamp + one != 0) * 1, 1)
 
     def round(self, problem, s, draw):
         who = arrives(s)
-        delta, moved = brought(self, problem, s._replace(K=s.K // 1) if self.real else s, draw, who)
+        delta, moved = brought(self, problem, s._replace(K=whole(s.K)) if self.real else s, draw, who)
         gamma, never = self.staleness(delta, moved)
         old = of(s.K, who)
         kept = here = (old >= 1) * 1   # who has gone has gone
@@ -80,7 +80,7 @@ class AsyncFedED(Algorithm):
             kept = kept * (gamma <= self.discard) * (1 - never)
         x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
         K = put(old, here, self.next_steps(old, gamma, never))
-        return State(x, **restarted(problem, s, draw, who, x, K, kept, K // 1 if self.real else K))
+        return State(x, **restarted(problem, s, draw, who, x, K, kept, whole(K) if self.real else K))
 
 
 __all__ = ["AsyncFedED", "State"]

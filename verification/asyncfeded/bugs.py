@@ -1,0 +1,51 @@
+"""Bugs that this paper's claims reject: the engine's wrong asynchronous rounds, and those of local work and averaging."""
+from fltheory.core.mutants.arrivals import (
+    base_not_refreshed,
+    buffer_summed,
+    buffers_kept_on_arrival,
+    clamp_missing,
+    discard_missing,
+    distance_after_the_move,
+    distance_not_divided,
+    distance_of_client_model,
+    eps_as_floor,
+    eps_dropped,
+    gamma_inverted,
+    gamma_squared,
+    hinge_not_shifted,
+    lag_for_distance,
+    lag_ignored,
+    lag_in_changes,
+    lag_in_time,
+    mean_divided_again,
+    model_before_update_sent,
+    model_mixed,
+    never_stale,
+    rounded_before_kappa,
+    stale_model_sent,
+    stale_models_mixed,
+    stale_updates_added,
+    step_not_decayed,
+    steps_rounded_up,
+    steps_wrong_sign,
+    update_added,
+    update_on_stale_model,
+)
+from fltheory.core.mutants.averages import uniform_weights
+from fltheory.core.mutants.local import (
+    hidden_proximal,
+    one_step_less,
+    one_step_more,
+    one_step_only,
+    proximal_missing,
+)
+
+__all__ = [
+    "base_not_refreshed", "buffer_summed", "buffers_kept_on_arrival", "clamp_missing", "discard_missing",
+    "distance_after_the_move", "distance_not_divided", "distance_of_client_model", "eps_as_floor", "eps_dropped",
+    "gamma_inverted", "gamma_squared", "hidden_proximal", "hinge_not_shifted", "lag_for_distance", "lag_ignored",
+    "lag_in_changes", "lag_in_time", "mean_divided_again", "model_before_update_sent", "model_mixed", "never_stale",
+    "one_step_less", "one_step_more", "one_step_only", "proximal_missing", "rounded_before_kappa", "stale_model_sent",
+    "stale_models_mixed", "stale_updates_added", "step_not_decayed", "steps_rounded_up", "steps_wrong_sign",
+    "uniform_weights", "update_added", "update_on_stale_model",
+]
