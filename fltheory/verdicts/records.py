@@ -170,7 +170,8 @@ class Instance(Record):
 # ---- the rest of a run ------------------------------------------------------------------------------------
 @dataclass
 class Run(Record):
-    """What made the other records. lost: what a dead worker left undecided; written: {paper: [written, in the ledger]}."""
+    """What made the other records. lost: what a dead worker left undecided; written: {paper: [claims and findings
+    written, those in the ledger]}."""
 
     type: ClassVar[str] = "run"
     rare: ClassVar[tuple] = ("skipped_features",)

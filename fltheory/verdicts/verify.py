@@ -219,7 +219,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
                libraries=_versions(), device=device, seconds=round(time.perf_counter() - began, 1),
                paths=[Path(p).name for p in paths], quick=options["quick"], timeout=timeout, mutant=mutant,
                lost=[f"{Path(folder).name}/{name}" for folder, _, name in lost],
-               written={p.slug: [len(p.claims) + len(p.findings), len(p.ledger)] for p in found}).to_json()
+               written={p.slug: p.written for p in found}).to_json()
     records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
     records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
     records += [_marked(r) for r in calibration.record(records, roots)]

@@ -34,6 +34,11 @@ class Paper:
     answer: answers.Answer | None = None
     about: dict | None = None
 
+    @property
+    def written(self) -> list:
+        """[claims and findings that are written, those that the ledger lists]; withdrawn rows, figures and tables do not count."""
+        return [len(self.claims) + len(self.findings), sum(row["type"] in ("claim", "finding") for row in self.ledger.values())]
+
 
 def read_ledger(path: Path) -> dict:
     """Rows of a ledger by id. Raises BadInput for missing columns or repeated ids."""

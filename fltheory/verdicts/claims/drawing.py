@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.laws.base import Law, RandomSteps
-from fltheory.core.laws.memoryless import Bernoulli, EventClock, Full, Uniform, WithReplacement
+from fltheory.core.laws.clock import EventClock
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Chain
 from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.huber import HuberLoss

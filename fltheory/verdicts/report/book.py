@@ -99,6 +99,31 @@ class Book:
                 for c in self.claims if c.word == word]
 
 
+def finished(book) -> tuple:
+    """(papers of which every claim and finding of the ledger was decided, all papers), slugs in order."""
+    papers = [p for p in book.papers if p != ENGINE]
+    undecided = {r.paper for r in book.entries if r.word in ("", "ERROR", "SKIPPED")}
+    def whole(paper):
+        written, listed = book.run.written.get(paper, (0, 0))
+        return paper not in undecided and 0 < written == listed == sum(r.paper == paper for r in book.entries)
+    return [p for p in papers if whole(p)], papers
+
+
+def word_table(book) -> tuple:
+    """(words in use, [(paper, {word: claims}, "c of n" findings confirmed)]), with a last row "all" where there are several.
+
+    Words that this report does not know are counted as "other".
+    """
+    def row(name, papers):
+        claims, findings = ([r for r in those if r.paper in papers] for those in (book.claims, book.findings))
+        confirmed = sum(f.word == "CONFIRMED" for f in findings)
+        words = Counter(c.word if c.word in CLAIM_WORDS else "other" for c in claims)
+        return name, words, f"{confirmed} of {len(findings)}" if findings else ""
+    papers = [p for p in book.papers if p != ENGINE]
+    rows = [row(p, [p]) for p in papers] + ([row("all", papers)] if len(papers) > 1 else [])
+    return [w for w in (*CLAIM_WORDS, "other") if any(words[w] for _, words, _ in rows)], rows
+
+
 def of_papers(entries) -> list:
     """The claims or findings of papers."""
     return [r for r in entries if r.paper != ENGINE]

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from fltheory.verdicts.records import INDEX, page_of
 from fltheory.verdicts.report import checks
-from fltheory.verdicts.report.book import of_papers, tallies
+from fltheory.verdicts.report.book import finished, of_papers, tallies, word_table
 from fltheory.verdicts.report.parts import chip, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
-from fltheory.verdicts.report.words import CLAIM_WORDS, TRUE_WORDS, look, plural, shorten
+from fltheory.verdicts.report.words import CLAIM_WORDS, TRUE_WORDS, look, plural, shorten, spelt
 
 SHOWN = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "OPEN")  # the words a front always explains
 SITUATION = {
@@ -94,7 +94,20 @@ def lead(book) -> str:
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
     )
-    return out + '<ul class="papers">\n' + "".join(map(partial(overview, book), book.papers)) + "</ul>\n"
+    return out + _words(book) + '<ul class="papers">\n' + "".join(map(partial(overview, book), book.papers)) + "</ul>\n"
+
+
+def _words(book) -> str:
+    """How many papers are decided whole, and a table of papers and words."""
+    used, rows = word_table(book)
+    if not rows:
+        return ""
+    whole, papers = finished(book)
+    cells = [[f'<a href="{page_of(p)}">{escape(p)}</a>' if p in papers else escape(p), str(sum(words.values())),
+              *(str(words[w] or "") for w in used), confirmed] for p, words, confirmed in rows]
+    return (f"<p>Every claim and finding listed is decided in <strong>{spelt(len(whole))} of {spelt(len(papers))} "
+            f"{'paper' if len(papers) == 1 else 'papers'}</strong>.</p>\n" + table(
+                ["paper", "claims", *map(str.lower, used), "findings confirmed"], cells, "words"))
 
 
 MARKS = (

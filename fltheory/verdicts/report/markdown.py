@@ -3,9 +3,9 @@
 import re
 
 from fltheory.verdicts.report import checks, ends
-from fltheory.verdicts.report.book import Book, bugs
+from fltheory.verdicts.report.book import Book, bugs, finished, word_table
 from fltheory.verdicts.report.richtext import split
-from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown
+from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown, spelt
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # What would start a heading, a quotation or a rule at the beginning of a line; lists are allowed.
@@ -212,6 +212,17 @@ def _opening(book) -> list:
     return lines
 
 
+def _words(book) -> list:
+    """How many papers are decided whole, and a table of papers and words."""
+    used, rows = word_table(book)
+    if not rows:
+        return []
+    whole, papers = finished(book)
+    said = f"Every claim and finding listed is decided in {spelt(len(whole))} of {spelt(len(papers))} papers."
+    return [said, "", *_table(["paper", "claims", *map(str.lower, used), "findings confirmed"], [
+        [_cell(p), str(sum(words.values())), *(str(words[w] or "") for w in used), confirmed] for p, words, confirmed in rows])]
+
+
 def _lists(book) -> list:
     """Every claim, finding and wrong implementation, one line each."""
     lines = ["## Claims", ""] if book.claims else []
@@ -231,7 +242,7 @@ def _lists(book) -> list:
 def page(records) -> str:
     """The whole page; the same verdicts give the same bytes."""
     book = Book.of(records)
-    lines = _opening(book) + _answers(book) + _cases(book) + _lists(book) + _calibration(book)
+    lines = _opening(book) + _words(book) + _answers(book) + _cases(book) + _lists(book) + _calibration(book)
     if book.orphans or book.unknown:
         lines += [f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.", ""]
     for title, write, entries in (("Claim by claim", _claim, book.claims), ("Finding by finding", _finding, book.findings)):

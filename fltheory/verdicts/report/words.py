@@ -35,6 +35,12 @@ WORDS = {
 UNKNOWN = Look("neutral", "?", "a word this report does not know")
 CLAIM_WORDS = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
 TRUE_WORDS = ("PROVED", "CERTIFIED")
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def spelt(number) -> str:
+    """A small number as a word."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
 
 
 def look(word) -> Look:

@@ -353,6 +353,21 @@ def test_front_counts_and_colours():
     assert look("SURELY TRUE").tone == "neutral"
 
 
+def test_the_front_says_how_many_papers_are_decided_whole():
+    def records(*words, listed=2):
+        return [{"type": "run", "written": {"a": [2, listed], "b": [1, 1], "engine": [1, 1]}},
+                *({"type": "claim", "id": f"c{k}", "paper": "a", "word": w} for k, w in enumerate(words)),
+                {"type": "finding", "id": "f", "paper": "b", "word": "CONFIRMED"}, {"type": "claim", "id": "e", "paper": "engine"}]
+    for made, said in ((records("PROVED", "FALSE"), "two of two papers"), (records("PROVED", "ERROR"), "one of two papers"),
+                       (records("PROVED"), "one of two papers"), (records("PROVED", "OPEN", listed=3), "one of two papers")):
+        assert said in markdown.page(made) and said in html.pages(made)["index.html"]
+    lines = markdown.page(records("PROVED", "FALSE")).splitlines()
+    at = next(k for k, line in enumerate(lines) if line.startswith("| paper"))
+    assert [lines[at], *lines[at + 2:at + 5]] == [
+        "| paper | claims | proved | false | findings confirmed |", "| a | 2 | 1 | 1 |  |", "| b | 0 |  |  | 1 of 1 |",
+        "| all | 2 | 1 | 1 | 1 of 1 |"]
+
+
 def test_false_claim_says_how_it_could_be_wrong():
     own = section(whole(ALL), "fednova/thm1-explicit-as-printed")
     assert "How we could be wrong" in own
