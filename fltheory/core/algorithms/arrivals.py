@@ -1,27 +1,77 @@
-"""What asynchronous methods share: who arrives, the run that it brings, and its next start.
-
-A state holds of each client the model `base` (..., n, d) its run started from, the times `began` and `finish` (..., n) of that run,
-its `lag` (..., n), the server's changes since it started, and its number of local steps `K` (..., n). The law is `EventClock`.
-"""
+"""What asynchronous methods share: who arrives, the run that it brings, and its next start. The law is `EventClock`."""
 from __future__ import annotations
 
 from math import isqrt
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fltheory.core.algorithms.solvers import descend
 from fltheory.core.arrays import arange, take
-from fltheory.core.errors import Inexact
+from fltheory.core.errors import CertificateFailed, Inexact
+from fltheory.core.laws.clock import WAITS
 
 NEVER = 2**62   # a client without local steps does not come again
 
 
+class State(NamedTuple):
+    """x (..., d) server model; of each client: base (..., n, d) model its run started from, began and finish (..., n) times
+    of its run, lag (..., n) changes of the server since then, K (..., n) steps of its run, rate (..., n) factor of the local
+    step by which it has decayed, buffer (..., n, d) of its solver, where that is kept between runs (else zeros (..., n))."""
+
+    x: Any
+    base: Any
+    began: Any
+    finish: Any
+    lag: Any
+    K: Any
+    rate: Any
+    buffer: Any
+
+
+class Arrival(NamedTuple):
+    """The run that ends first: who (..., 1), its K (..., 1), lag and elapsed time (..., 1), delta and moved (..., d), what its
+    local steps changed and how far the server moved meanwhile, and the solver's buffer (..., 1, d) at its end."""
+
+    who: Any
+    K: Any
+    lag: Any
+    elapsed: Any
+    delta: Any
+    moved: Any
+    buffer: Any
+
+
+class Arriving:
+    """An asynchronous method: one round is one arrival, which `served` answers. A mix-in for records with `solver`, `momentum`
+    ("reset": the solver's buffer starts afresh in every run; "kept": it goes on where the client's last run left it) and `decay`
+    (the local step of a client's r-th run, r = 0, 1, .., is lr decay^r)."""
+
+    affine: ClassVar[bool] = False
+    stateful: ClassVar[bool] = True
+    arrivals: ClassVar[bool] = True
+
+    def init(self, problem, x0, draw=None):
+        return State(x0, *begin(self, problem, x0, draw))
+
+    def arrival(self, problem, s, draw) -> Arrival:
+        """The run that ends first."""
+        return arrived(self, problem, s, draw, arrives(s))
+
+    def served(self, problem, s, draw, arrival):
+        """The state after the server's answer to an arrival."""
+        raise NotImplementedError
+
+    def round(self, problem, s, draw):
+        return self.served(problem, s, draw, self.arrival(problem, s, draw))
+
+
 def begin(algorithm, problem, x0, draw):
-    """(base, began, finish, lag, K) where all clients start from x0 at time 0."""
+    """What a `State` holds beside x where all clients start from x0 at time 0."""
     steps = draw.steps if draw is not None else 1 if algorithm.steps is None else problem.domain.array(algorithm.steps)
     zero = 0 * (x0[..., :1] + problem.p)
-    K = zero + steps
-    return x0[..., None, :] + 0 * problem.p[..., None], zero, lasts(draw, K, "first"), zero, K
+    K, base = zero + steps, x0[..., None, :] + 0 * problem.p[..., None]
+    buffer = algorithm.solver.start(base) if algorithm.momentum == "kept" else zero
+    return base, zero, lasts(draw, K, "first"), zero, K, zero + 1, buffer
 
 
 def lasts(draw, K, hang="hang"):
@@ -30,7 +80,7 @@ def lasts(draw, K, hang="hang"):
     time = extra.get("pace", 1) * K
     if hang in extra:
         time = time + time * extra[hang]
-    return time + extra.get("transmission", 0) + NEVER * (K < 1)
+    return time + extra.get(WAITS[hang], 0) + extra.get("transmission", 0) + NEVER * (K < 1)
 
 
 def arrives(s):
@@ -43,23 +93,48 @@ def of(values, who):
     return take(values[..., None], who)[..., 0]
 
 
+def arrived(algorithm, problem, s, draw, who, K=None):
+    """The `Arrival` of a client; K: its local steps, where the state's are no whole numbers."""
+    own, base = of(s.K, who), take(s.base, who)
+    rate = None if algorithm.decay is None else of(s.rate, who)[..., None]
+    kept = take(s.buffer, who) if algorithm.momentum == "kept" else None
+    y, buffer = local_run(algorithm, problem.at(who), base, draw.choose(who, own if K is None else K), rate, kept)
+    return Arrival(who, own, of(s.lag, who), of(s.finish - s.began, who), (y - base)[..., 0, :], s.x - base[..., 0, :], buffer)
+
+
 def brought(algorithm, problem, s, draw, who):
     """(Delta, x - base), each (..., d), of an arrival: what its local steps changed, and how far the server moved meanwhile."""
-    base = take(s.base, who)
-    change, _ = descend(algorithm.solver, algorithm.lr, problem.at(who), base, draw.choose(who, of(s.K, who)))
-    return change[..., 0, :], s.x - base[..., 0, :]
+    arrival = arrived(algorithm, problem, s, draw, who)
+    return arrival.delta, arrival.moved
 
 
-def restarted(problem, s, draw, who, x, K, moved=1, steps=None):
+def local_run(algorithm, cohort, base, draw, rate=None, buffer=None):
+    """(y, buffer) after a run from base (..., 1, d). rate (..., 1, 1) multiplies the local step; buffer (..., 1, d): where the
+    solver's starts, and then it stays as it is once the client has made its steps; None: afresh."""
+    solver, lr = algorithm.solver, algorithm.lr if rate is None else algorithm.lr * rate
+    if hasattr(solver, "of"):  # one of each client's own
+        solver = solver.of(draw.who, cohort.n)
+    y, kept, listed = base, buffer is not None, hasattr(solver, "at")
+    buffer = buffer if kept else solver.start(base)
+    for k, on in draw.local_steps():
+        y, new = (solver.at(k) if listed else solver).step(y, base, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        buffer = put(buffer, on, new) if kept else new
+    return y, buffer
+
+
+def restarted(algorithm, problem, s, draw, arrival, x, K=None, moved=1, steps=None):
     """The parts of the state of which an arrival changes its own entry: it starts again at once from x with K steps.
 
-    moved: 1 where the server's model changed, which makes everybody else's lag larger by one; steps: how many of the K steps it
-    makes, where K is no whole number.
+    K: None, as many as before; moved: 1 where the server's model changed, which makes everybody else's lag larger by one; steps:
+    how many of the K steps it makes, where K is no whole number.
     """
-    here = (arange(problem.n, who) == who) * 1                     # (..., n)
-    now, count = of(s.finish, who), 0 * s.K + (K if steps is None else steps)
+    K = arrival.K if K is None else K
+    here = (arange(problem.n, arrival.who) == arrival.who) * 1                     # (..., n)
+    now, count = of(s.finish, arrival.who), 0 * s.K + (K if steps is None else steps)
     return {"base": put(s.base, here[..., None], x[..., None, :]), "began": put(s.began, here, now),
-            "finish": put(s.finish, here, now + lasts(draw, count)), "lag": (s.lag + moved) * (1 - here), "K": put(s.K, here, K)}
+            "finish": put(s.finish, here, now + lasts(draw, count)), "lag": (s.lag + moved) * (1 - here), "K": put(s.K, here, K),
+            "rate": s.rate if algorithm.decay is None else put(s.rate, here, s.rate * algorithm.decay),
+            "buffer": put(s.buffer, here[..., None], arrival.buffer) if algorithm.momentum == "kept" else s.buffer}
 
 
 def put(old, here, new):
@@ -70,27 +145,39 @@ def put(old, here, new):
 def norm(v):
     """Lengths (..., 1); exact in rationals where they are rational, as on the line."""
     square = (v * v).sum(-1, keepdims=True)
-    return square ** 0.5 if not _rational(square) else _each(_root, square)
+    return _each(_root, square) if _objects(square) else square ** 0.5
 
 
 def whole(v):
-    """v rounded down, in floats and in rationals."""
-    return v // 1 if not _rational(v) else _each(lambda q: q.floor(), v)
+    """v rounded down, in floats, in rationals, and in balls that show the integer."""
+    return _each(_floor, v) if _objects(v) else v // 1
 
 
-def _rational(v):
-    return isinstance(v, np.ndarray) and v.dtype.kind == "O" and all(type(q).__name__ == "fmpq" for q in v.reshape(-1))
+def _objects(v):
+    return isinstance(v, np.ndarray) and v.dtype.kind == "O"
 
 
 def _each(function, v):
     out = np.empty(v.shape, dtype=object)
-    out.reshape(-1)[:] = [type(q)(function(q)) for q in v.reshape(-1)]
+    out.reshape(-1)[:] = [function(q) for q in v.reshape(-1)]
     return out
 
 
 def _root(square):
-    top, bottom = (isqrt(int(part)) for part in (square.p, square.q))
-    root = type(square)(top, bottom)
+    if type(square).__name__ != "fmpq":
+        return square ** 0.5
+    root = type(square)(*(isqrt(int(part)) for part in (square.p, square.q)))
     if root * root != square:
-        raise Inexact(f"the length sqrt({square}) is no rational: run in ft.FLOAT, or on the line")
+        raise Inexact(f"the length sqrt({square}) is no rational: run in ft.FLOAT or ft.Balls(), or on the line")
     return root
+
+
+def _floor(v):
+    if not hasattr(v, "floor"):
+        return v // 1
+    if type(v).__name__ != "arb":
+        return type(v)(v.floor())
+    found = v.floor().unique_fmpz()
+    if found is None:
+        raise CertificateFailed(f"whether {v} is below an integer needs more bits")
+    return int(found)

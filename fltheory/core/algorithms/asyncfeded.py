@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
-from fltheory.core.algorithms.arrivals import arrives, begin, brought, norm, of, put, restarted, whole
+from fltheory.core.algorithms.arrivals import Arriving, State, arrived, arrives, norm, of, put, restarted, whole
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
 from fltheory.core.arrays import ratio
@@ -12,20 +12,8 @@ from fltheory.core.records import declared, flag, one_of, positive, within
 from fltheory.core.scalars import Number
 
 
-class State(NamedTuple):
-    """x (..., d) server model; of each client: base (..., n, d) model its run started from, began and finish (..., n) times
-    of its run, lag (..., n) changes of the server since then, K (..., n) steps of its run."""
-
-    x: Any
-    base: Any
-    began: Any
-    finish: Any
-    lag: Any
-    K: Any
-
-
 @dataclass(frozen=True)
-class AsyncFedED(Algorithm):
+class AsyncFedED(Arriving, Algorithm):
     """One round is one arrival: the client whose run ends first, the smallest index if several do.
 
     It uploads Delta = y_K - base; with gamma = |x - base|/|Delta| (0 if both vanish), x <- x + lam/(gamma + eps) Delta,
@@ -37,7 +25,9 @@ class AsyncFedED(Algorithm):
     What the paper leaves open: rounding: "down", or "strict", the largest integer smaller than (gbar - gamma) kappa, as its words
     say; clamp: whether K stays >= 1 (without, a client whose K falls below 1 does not come again); real: K changes by
     (gbar - gamma) kappa itself and is rounded down where it is used; discard: updates of larger gamma are dropped, and the client
-    starts again from x (Assumption 4; None: none is); solver: the client's optimiser, its buffer at 0 at the start of each run.
+    starts again from x (Assumption 4; None: none is); solver: the client's optimiser; momentum: "reset", its buffer starts at 0 in
+    every run, or "kept", it goes on where the client's last run left it; decay: in (0, 1], the local step of a client's r-th run,
+    r = 0, 1, .., is lr decay^r (None: constant).
     """
 
     lam: Number = declared(positive, 1)
@@ -49,12 +39,8 @@ class AsyncFedED(Algorithm):
     rounding: str = declared(one_of("down", "strict"), "down")
     clamp: bool = declared(flag, True)
     real: bool = declared(flag, False)
-    affine: ClassVar[bool] = False
-    stateful: ClassVar[bool] = True
-    arrivals: ClassVar[bool] = True
-
-    def init(self, problem, x0, draw=None):
-        return State(x0, *begin(self, problem, x0, draw))
+    momentum: str = declared(one_of("reset", "kept"), "reset")
+    decay: Number = declared(within(0, 1, "(]"), None)
 
     def staleness(self, delta, moved):
         """(gamma, 1 where it is infinite), each (..., 1)."""
@@ -70,17 +56,18 @@ class AsyncFedED(Algorithm):
         one = never * (self.kappa != 0)
         return put(new, ((new < 1) * self.clamp + one != 0) * 1, 1)
 
-    def round(self, problem, s, draw):
+    def arrival(self, problem, s, draw):
         who = arrives(s)
-        delta, moved = brought(self, problem, s._replace(K=whole(s.K)) if self.real else s, draw, who)
-        gamma, never = self.staleness(delta, moved)
-        old = of(s.K, who)
-        kept = here = (old >= 1) * 1   # who has gone has gone
+        return arrived(self, problem, s, draw, who, whole(of(s.K, who)) if self.real else None)
+
+    def served(self, problem, s, draw, arrival):
+        gamma, never = self.staleness(arrival.delta, arrival.moved)
+        kept = here = (arrival.K >= 1) * 1   # who has gone has gone
         if self.discard is not None:
             kept = kept * (gamma <= self.discard) * (1 - never)
-        x = s.x + kept * (self.lam / (gamma + self.eps) * delta)
-        K = put(old, here, self.next_steps(old, gamma, never))
-        return State(x, **restarted(problem, s, draw, who, x, K, kept, whole(K) if self.real else K))
+        x = s.x + kept * (self.lam / (gamma + self.eps) * arrival.delta)
+        K = put(arrival.K, here, self.next_steps(arrival.K, gamma, never))
+        return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
 
 
 __all__ = ["AsyncFedED", "State"]

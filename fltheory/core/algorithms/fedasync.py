@@ -4,8 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.algorithms.arrivals import arrives, begin, brought, of, restarted
-from fltheory.core.algorithms.asyncfeded import State
+from fltheory.core.algorithms.arrivals import Arriving, State, begin, restarted
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.algorithms.solvers import Vanilla, descend, local_solver
@@ -15,12 +14,13 @@ from fltheory.core.scalars import Number
 
 
 @dataclass(frozen=True)
-class FedAsync(Algorithm):
+class FedAsync(Arriving, Algorithm):
     """One round is one arrival, as in `AsyncFedED`: x <- (1 - a) x + a y_K, a = alpha s(lag) (asyncfeded, Eqs 40, 41).
 
     staleness: "constant", s = 1; "hinge", s = 1 up to b and 1/(a (lag - b) + 1) beyond; "polynomial", s = (1 + lag)^-a. The lag
     counts the server's changes since the client started (unit "arrivals"), or the time since (unit "time").
     alpha: in (0, 1]. solver: `Proximal(mu=...)` is the method's own penalty, around the model that the client started from.
+    momentum, decay: as of `AsyncFedED`.
     """
 
     alpha: Number = declared(within(0, 1, "(]"), 1)
@@ -29,12 +29,8 @@ class FedAsync(Algorithm):
     b: Number = declared(within(0), 0)
     unit: str = declared(one_of("arrivals", "time"), "arrivals")
     solver: Any = declared(local_solver, Vanilla())
-    affine: ClassVar[bool] = False
-    stateful: ClassVar[bool] = True
-    arrivals: ClassVar[bool] = True
-
-    def init(self, problem, x0, draw=None):
-        return State(x0, *begin(self, problem, x0, draw))
+    momentum: str = declared(one_of("reset", "kept"), "reset")
+    decay: Number = declared(within(0, 1, "(]"), None)
 
     def weight(self, lag):
         """alpha s(lag), (..., 1)."""
@@ -45,12 +41,10 @@ class FedAsync(Algorithm):
             return self.alpha / (self.a * late + 1)
         return self.alpha + 0 * lag
 
-    def round(self, problem, s, draw):
-        who = arrives(s)
-        delta, moved = brought(self, problem, s, draw, who)
-        lag = of(s.lag if self.unit == "arrivals" else s.finish - s.began, who)
-        x = s.x + self.weight(lag) * (delta - moved)
-        return State(x, **restarted(problem, s, draw, who, x, of(s.K, who)))
+    def served(self, problem, s, draw, arrival):
+        lag = arrival.lag if self.unit == "arrivals" else arrival.elapsed
+        x = s.x + self.weight(lag) * (arrival.delta - arrival.moved)
+        return State(x, **restarted(self, problem, s, draw, arrival, x))
 
 
 class Buffered(NamedTuple):
@@ -62,31 +56,32 @@ class Buffered(NamedTuple):
     finish: Any
     lag: Any
     K: Any
+    rate: Any
+    buffer: Any
     waiting: Any
     full: Any
 
 
 @dataclass(frozen=True)
-class FedBuff(Algorithm):
-    """One round is one arrival, as in `AsyncFedED`; Delta waits, and once `buffer` of them do x <- x + server_lr mean(Delta)."""
+class FedBuff(Arriving, Algorithm):
+    """One round is one arrival, as in `AsyncFedED`; Delta waits, and once `buffer` of them do x <- x + server_lr mean(Delta).
+
+    momentum, decay: as of `AsyncFedED`."""
 
     buffer: int = declared(count(), 1)
     server_lr: Number = declared(positive, 1)
     solver: Any = declared(local_solver, Vanilla())
-    affine: ClassVar[bool] = False
-    stateful: ClassVar[bool] = True
-    arrivals: ClassVar[bool] = True
+    momentum: str = declared(one_of("reset", "kept"), "reset")
+    decay: Number = declared(within(0, 1, "(]"), None)
 
     def init(self, problem, x0, draw=None):
         return Buffered(x0, *begin(self, problem, x0, draw), 0 * x0, 0 * x0[..., :1])
 
-    def round(self, problem, s, draw):
-        who = arrives(s)
-        delta, _ = brought(self, problem, s, draw, who)
-        waiting, full = s.waiting + delta, s.full + 1
+    def served(self, problem, s, draw, arrival):
+        waiting, full = s.waiting + arrival.delta, s.full + 1
         now = (full >= self.buffer) * 1
         x = s.x + now * (self.server_lr * waiting / self.buffer)
-        parts = restarted(problem, s, draw, who, x, of(s.K, who), now)
+        parts = restarted(self, problem, s, draw, arrival, x, moved=now)
         return Buffered(x, **parts, waiting=waiting * (1 - now), full=full * (1 - now))
 
 

@@ -1,4 +1,4 @@
-"""Laws that draw every round afresh: full (with a coin, with a clock), uniform m of n, with replacement, Bernoulli."""
+"""Laws that draw every round afresh: full (with a coin), uniform m of n, with replacement, Bernoulli."""
 from __future__ import annotations
 
 import functools
@@ -11,11 +11,11 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import TooLarge, refuse, shown
+from fltheory.core.errors import refuse
 from fltheory.core.laws import shares
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law, distribution, mask, probabilities
-from fltheory.core.records import count, declared, one_of, positive
-from fltheory.core.scalars import declare, entries, fraction, is_count
+from fltheory.core.records import count, declared, one_of
+from fltheory.core.scalars import declare
 
 
 @dataclass(frozen=True)
@@ -67,84 +67,6 @@ class Coin(Full):
         draw, mode = super().sample(stream, n, batch, mode, slots)
         toss = stream.child("coin").random((batch, 1))
         return draw._replace(extra={"coin": (toss < self._once("p", lambda: float(self.p))) * 1}), mode
-
-
-def _pace(pace, what):
-    given = entries(pace, what)
-    if given.ndim > 1 or given.size == 0:
-        refuse(what, pace, "one int for all clients, or one each", "Give an int or a flat list.")
-    for v in given.reshape(-1):
-        if not is_count(v) or v > 2**40:
-            refuse(what, pace, "paces are integers >= 1, so that equal times are equal", "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
-
-
-def _transmission(times, what):
-    given = entries(times, what)
-    if given.ndim > 1 or given.size == 0 or not all(is_count(v, 0) and v <= 2**40 for v in given.reshape(-1)):
-        refuse(what, times, "one int >= 0 for all clients, or one each, in the unit of the paces", "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
-
-
-def _suspension(p, what):
-    p = fraction(p, what)
-    if not 0 <= p < 1:
-        refuse(what, str(p), "a probability in [0, 1): suspended for certain, nobody would ever arrive", "Give P < 1.")
-    return p
-
-
-@dataclass(frozen=True)
-class EventClock(Full):
-    """The clock of asynchronous methods, in which the state decides who arrives next, not the law: one round is one arrival.
-
-    A local run of client i with K steps lasts c_i K + r_i time units; arrivals are ordered by (time, client).
-    pace: the c_i, an int >= 1 or one per client (proportional to the data: the numbers of rows). transmission: the r_i, ints >= 0.
-    suspension: probability P in [0, 1) that a client hangs before a run, for a time from U(0, hang c_i K); times are then floats.
-    steps: K of the first runs. Samples and hangs are drawn for every client; the algorithm uses those of the client that arrives.
-    `draw.extra` carries pace, transmission, and hang and first, multiples of c_i K for runs that start now and at time 0.
-    """
-
-    pace: object = declared(_pace, 1)
-    transmission: object = declared(_transmission, 0)
-    suspension: object = declared(_suspension, 0)
-    hang: object = declared(positive, 3)
-
-    def __init__(self, pace=1, steps=None, noise=0, batch=None, transmission=0, suspension=0, hang=3):
-        self.give(pace=pace, steps=steps, noise=noise, batch=batch, transmission=transmission, suspension=suspension, hang=hang)
-
-    def sizes(self, n):
-        """None: the state decides who arrives."""
-
-    def cohort_count(self, n, mode=0):
-        for what in ("pace", "transmission"):
-            given = getattr(self, what)
-            if isinstance(given, tuple) and len(given) != n:
-                refuse(what, given, f"one per client, so {n} of them", f"Give an int for a common {what}.")
-        return 1
-
-    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
-        """[(1, Draw)]. Raises TooLarge where hang times are drawn: there are infinitely many."""
-        if self.suspension:
-            raise TooLarge(f"{shown(self)}: hang times are drawn from an interval; use ft.run")
-        return super().support(n, mode, limit)
-
-    def _extra(self, present):
-        n = present.shape[-1]
-        self.cohort_count(n)
-        extra = {"pace": np.array(np.broadcast_to(np.array(self.pace), (n,)))}
-        if self.transmission != 0:
-            extra["transmission"] = np.array(np.broadcast_to(np.array(self.transmission), (n,)))
-        return extra | ({k: np.zeros(n) for k in ("hang", "first")} if self.suspension else {})
-
-    def sample(self, stream, n, batch, mode=None, slots=None):
-        draw, mode = super().sample(stream, n, batch, mode, slots)
-        if not self.suspension:
-            return draw, mode
-        longest, chance = float(fraction(self.hang)), float(self.suspension)
-        for name in ("hang", "first"):   # two of them: the first runs start in the round that also sees the first arrival
-            drawn = stream.child(name).random((batch, n, 2))
-            draw.extra[name] = longest * drawn[..., 0] * (drawn[..., 1] < chance)
-        return draw, mode
 
 
 class OfSize(Law):

@@ -8,8 +8,8 @@ from fltheory.core.algorithms.asyncfeded import AsyncFedED
 from fltheory.core.arrays import to_numpy
 from fltheory.core.errors import BadInput
 from fltheory.core.laws.base import gaussian_slots, minibatch_slots
+from fltheory.core.laws.clock import EventClock
 from fltheory.core.laws.draw import to_device
-from fltheory.core.laws.memoryless import EventClock
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT, Torch, have

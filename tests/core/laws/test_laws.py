@@ -14,7 +14,8 @@ from fltheory.core.algorithms.base import advance
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput, TooLarge
 from fltheory.core.laws.base import RandomSteps, gaussian_slots, minibatch_slots
-from fltheory.core.laws.memoryless import Bernoulli, EventClock, Full, Uniform, WithReplacement
+from fltheory.core.laws.clock import EventClock
+from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Chain, Cyclic, Markov, Replay
 from fltheory.core.laws.periodic import Periodic
 from fltheory.core.laws.weighted import Weighted
