@@ -5,7 +5,11 @@ array comes from.
 """
 from __future__ import annotations
 
+from math import isqrt
+
 import numpy as np
+
+from fltheory.core.errors import CertificateFailed, Inexact
 
 EVERYONE = slice(None)  # a cohort that is all clients in order: indexing with it copies nothing
 
@@ -108,3 +112,44 @@ def concat(parts):
 def broadcast(a, shape):
     """Expand to a shape without copying."""
     return a.expand(shape) if is_torch(a) else np.broadcast_to(a, shape)
+
+
+def norm(v):
+    """Lengths (..., 1); exact in rationals where they are rational, as on the line."""
+    square = (v * v).sum(-1, keepdims=True)
+    return _each(_root, square) if _objects(square) else square ** 0.5
+
+
+def whole(v):
+    """v rounded down, in floats, in rationals, and in balls that show the integer."""
+    return _each(_floor, v) if _objects(v) else v // 1
+
+
+def _objects(v):
+    return isinstance(v, np.ndarray) and v.dtype.kind == "O"
+
+
+def _each(function, v):
+    out = np.empty(v.shape, dtype=object)
+    out.reshape(-1)[:] = [function(q) for q in v.reshape(-1)]
+    return out
+
+
+def _root(square):
+    if type(square).__name__ != "fmpq":
+        return square.sqrt() if hasattr(square, "sqrt") else square ** 0.5   # arb: 0 ** 0.5 is NaN
+    root = type(square)(*(isqrt(int(part)) for part in (square.p, square.q)))
+    if root * root != square:
+        raise Inexact(f"the length sqrt({square}) is no rational: run in ft.FLOAT or ft.Balls(), or on the line")
+    return root
+
+
+def _floor(v):
+    if not hasattr(v, "floor"):
+        return v // 1
+    if type(v).__name__ != "arb":
+        return type(v)(v.floor())
+    found = v.floor().unique_fmpz()
+    if found is None:
+        raise CertificateFailed(f"whether {v} is below an integer needs more bits")
+    return int(found)

@@ -1,13 +1,9 @@
 """What asynchronous methods share: who arrives, the run that it brings, and its next start. The law is `EventClock`."""
 from __future__ import annotations
 
-from math import isqrt
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
-from fltheory.core.arrays import arange, take
-from fltheory.core.errors import CertificateFailed, Inexact
+from fltheory.core.arrays import arange, norm, take, whole
 from fltheory.core.laws.clock import WAITS
 
 NEVER = 2**62   # a client without local steps does not come again
@@ -142,42 +138,5 @@ def put(old, here, new):
     return old * (1 - here) + new * here
 
 
-def norm(v):
-    """Lengths (..., 1); exact in rationals where they are rational, as on the line."""
-    square = (v * v).sum(-1, keepdims=True)
-    return _each(_root, square) if _objects(square) else square ** 0.5
-
-
-def whole(v):
-    """v rounded down, in floats, in rationals, and in balls that show the integer."""
-    return _each(_floor, v) if _objects(v) else v // 1
-
-
-def _objects(v):
-    return isinstance(v, np.ndarray) and v.dtype.kind == "O"
-
-
-def _each(function, v):
-    out = np.empty(v.shape, dtype=object)
-    out.reshape(-1)[:] = [function(q) for q in v.reshape(-1)]
-    return out
-
-
-def _root(square):
-    if type(square).__name__ != "fmpq":
-        return square ** 0.5
-    root = type(square)(*(isqrt(int(part)) for part in (square.p, square.q)))
-    if root * root != square:
-        raise Inexact(f"the length sqrt({square}) is no rational: run in ft.FLOAT or ft.Balls(), or on the line")
-    return root
-
-
-def _floor(v):
-    if not hasattr(v, "floor"):
-        return v // 1
-    if type(v).__name__ != "arb":
-        return type(v)(v.floor())
-    found = v.floor().unique_fmpz()
-    if found is None:
-        raise CertificateFailed(f"whether {v} is below an integer needs more bits")
-    return int(found)
+__all__ = ["NEVER", "Arrival", "Arriving", "State", "arrived", "arrives", "begin", "brought", "lasts", "local_run", "norm", "of",
+           "put", "restarted", "whole"]

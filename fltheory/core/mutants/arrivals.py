@@ -3,9 +3,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import wraps
-from typing import Any, NamedTuple
 
-from fltheory.core.algorithms.arrivals import arrives, brought, norm, of, put, restarted, whole
+from fltheory.core.algorithms.arrivals import arrives, norm, of, put, restarted, whole
 from fltheory.core.algorithms.asyncfeded import AsyncFedED, State
 from fltheory.core.algorithms.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.core.algorithms.fedavg import FedAvg
@@ -21,9 +20,6 @@ CLOCKED = (AsyncFedED, FedAsync, FedBuff)   # a round is one arrival, the state 
 class Opened(AsyncFedED):
     """AsyncFedED with the pieces of its round as methods of their own."""
 
-    def brought(self, problem, s, draw, who):
-        return brought(self, problem, s, draw, who)
-
     def noticed(self, s, who, delta, moved):
         """(gamma, 1 where it is infinite)."""
         return self.staleness(delta, moved)
@@ -38,17 +34,15 @@ class Opened(AsyncFedED):
         """The same for the K rule; moved: how far the server is from the base after its step."""
         return gamma, never
 
-    def round(self, problem, s, draw):
-        who = arrives(s)
-        delta, moved = self.brought(problem, s._replace(K=whole(s.K)) if self.real else s, draw, who)
-        gamma, never = self.noticed(s, who, delta, moved)
-        old = of(s.K, who)
+    def served(self, problem, s, draw, arrival):
+        delta, moved, old = arrival.delta, arrival.moved, arrival.K
+        gamma, never = self.noticed(s, arrival.who, delta, moved)
         kept = here = (old >= 1) * 1
         if self.discard is not None:
             kept = kept * (gamma <= self.discard) * (1 - never)
         x = s.x + kept * self.change(self.rate(gamma), delta, moved)
         K = put(old, here, self.next_steps(old, *self.noticed_for_steps(gamma, never, delta, moved + x - s.x)))
-        return State(x, **restarted(problem, s, draw, who, x, K, kept, whole(K) if self.real else K))
+        return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
 
 
 def opened(part, when=None):
@@ -192,48 +186,10 @@ def base_not_refreshed(self, right, problem, s, draw):
     return right(problem, s, draw)._replace(base=s.base)
 
 
-class Kept(NamedTuple):
-    """`State` of AsyncFedED with the momentum buffer u (..., n, d) of each client."""
-
-    x: Any
-    base: Any
-    began: Any
-    finish: Any
-    lag: Any
-    K: Any
-    u: Any
-
-
-class BuffersKept(Opened):
-    """AsyncFedED whose clients keep their momentum buffers from run to run."""
-
-    def init(self, problem, x0, draw=None):
-        start = super().init(problem, x0, draw)
-        return Kept(*start, 0 * start.base)
-
-    def trained(self, problem, s, draw, who):
-        """(model (..., 1, d), buffer (..., 1, d)) after the run that arrives."""
-        cohort, y, u, run = problem.at(who), take(s.base, who), take(s.u, who), draw.choose(who, of(s.K, who))
-        for k, on in run.local_steps():
-            u = u + on * ((self.solver.rho - 1) * u + cohort.grad(y, run.xi_at(k)))
-            y = y - self.lr * on * u
-        return y, u
-
-    def brought(self, problem, s, draw, who):
-        base = take(s.base, who)
-        return (self.trained(problem, s, draw, who)[0] - base)[..., 0, :], s.x - base[..., 0, :]
-
-    def round(self, problem, s, draw):
-        who = arrives(s)
-        here = (arange(problem.n, who) == who) * 1
-        u = self.trained(problem, s._replace(K=whole(s.K)) if self.real else s, draw, who)[1]
-        return Kept(*super().round(problem, s, draw), put(s.u, here[..., None], u))
-
-
 def buffers_kept_on_arrival(algorithm):
     """The local momentum buffers are kept between the runs of a client (one optimiser for the whole training)."""
-    fits = type(algorithm) is AsyncFedED and type(algorithm.solver) is Momentum and algorithm.solver.rho != 0
-    return alike(BuffersKept, algorithm) if fits else None
+    fits = type(algorithm) is AsyncFedED and algorithm.momentum == "reset" and type(algorithm.solver) is Momentum
+    return replace(algorithm, momentum="kept") if fits and algorithm.solver.rho != 0 else None
 
 
 # ---- FedAsync, FedBuff, stale steps, FedAvg as printed ----------------------------------------------------

@@ -66,7 +66,7 @@ def test_the_open_round_is_the_round():
     for right in DIFFERS:
         same = wrong.alike(wrong.Opened, right)
         assert (models(right, 200) == models(same, 200)).all()
-    zero = wrong.BuffersKept("1/20", lam="1/2", eps="1/4", gbar=1, kappa=1, solver=ft.Momentum(0))
+    zero = ft.AsyncFedED("1/20", lam="1/2", eps="1/4", gbar=1, kappa=1, solver=ft.Momentum(0), momentum="kept")
     assert (models(zero, 200) == models(ONE, 200)).all()
 
 
