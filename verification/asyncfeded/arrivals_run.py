@@ -42,11 +42,11 @@ class Arrival(NamedTuple):
         return None if self.gamma2 is None else root(self.gamma2)
 
 
-def root(v, digits=ROOT):
-    """The square root of a rational >= 0: exact if rational, else rounded down."""
+def root(v, digits=ROOT, up=False):
+    """The square root of a rational >= 0: exact if rational, else rounded down, or up."""
     v = ft.fraction(v)
     exact = Q(isqrt(v.numerator), isqrt(v.denominator))
-    return exact if exact * exact == v else Q(isqrt(v.numerator * 10 ** (2 * digits) // v.denominator), 10**digits)
+    return exact if exact * exact == v else Q(isqrt(v.numerator * 10 ** (2 * digits) // v.denominator) + up, 10**digits)
 
 
 class _Rooted:
