@@ -18,15 +18,16 @@ class Checked:
     tolerance: float = 1e-9
 
 
-def find_height(box, problems, repeats=1):
+def find_height(box, problems, repeats=1, first=None):
     """A curvature at which one round moves the model by about half its distance, whatever the step size.
 
-    repeats: rounds of which the largest move counts, where the code draws its own cohorts.
+    repeats: rounds of which the largest move counts, where the code draws its own cohorts. first: the model after a
+    round on an instance from a start, where that is not `box.first`.
     """
-    height, ones, before, kept = 1.0, np.ones(problems.d), None, box.scale
+    height, ones, before, kept, first = 1.0, np.ones(problems.d), None, box.scale, first or box.first
     box.scale = 1e-3   # below most clipping thresholds
     for _ in range(12):
-        moved = max(float(np.abs(ones - box.first(problems.generic(height, 0.0), ones)).max()) for _ in range(repeats))
+        moved = max(float(np.abs(ones - first(problems.generic(height, 0.0), ones)).max()) for _ in range(repeats))
         if before is not None and abs(moved - before) <= 0.01 * moved:   # not a matter of curvature
             height = 1.0
             break

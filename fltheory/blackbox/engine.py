@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from fltheory.blackbox import chains, sampling
+from fltheory.blackbox.arrivals import identify_arrivals
 from fltheory.blackbox.box import BlackBox, Reference
 from fltheory.blackbox.checks import check, find_height
 from fltheory.blackbox.clients import Problems
@@ -35,6 +36,8 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     compared (more where participation is counted).
     bugs: functions algorithm -> wrong algorithm or None (law -> law where `bug.of == "law"`), named if they fit.
     tolerance: largest relative deviation; by default 1e-9, 1e-4 where float32 is met. trials: rounds for own draws.
+    With an asynchronous algorithm (ft.AsyncFedED, ft.FedAsync, ft.FedBuff) round_fn(x, clients, cohort=[i]) processes the update
+    of client i, trained from the model it was sent at its last arrival; a state's "base" (n, d) holds these models.
     personal: dimension k of each client's own parameters, for algorithms that have some (ft.FedResAvg): clients then hold Z (m, k)
     too, and loss(w, theta), grad(w, theta) -> (d,), (k,) are those of |X w + Z theta - y|^2/(2 m). The code keeps the theta_i
     itself (reset= forgets them, they start at 0), or maps them with its state, {"x": (d,), "theta": (n, k), ..}.
@@ -48,6 +51,8 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     for bug in bugs:
         if not callable(bug):
             refuse("bugs", bug, "is no function", "Give functions algorithm -> wrong algorithm.")
+    if algorithm is not None and algorithm.arrivals:
+        return identify_arrivals(box, problems, algorithm, law, bugs, tolerance)
     steps = getattr(law, "steps", None)
     reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, steps)
     if law is not None and law.modes > 1 and not box.takes_cohort and not isinstance(steps, RandomSteps):
@@ -86,7 +91,7 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
     if algorithm is not None and not isinstance(algorithm, Algorithm):
         refuse("algorithm", type(algorithm).__name__, "is an algorithm of fltheory or None", 'Give ft.FedAvg("1/20", 5).')
     # counters depend on who took part alone, so the models along a schedule are affine maps of the first one
-    if algorithm is not None and not (algorithm.affine or algorithm.counters):
+    if algorithm is not None and not (algorithm.affine or algorithm.counters or algorithm.arrivals):
         refuse("algorithm", type(algorithm).__name__, "has no affine map of the model", "Compare an affine algorithm.")
     if law is not None and not isinstance(law, Law):
         refuse("law", type(law).__name__, "is a law of participation or None", "Give ft.Uniform(2), or leave it out.")

@@ -1,0 +1,137 @@
+"""Asynchronous servers as black boxes: right ones match, wrong ones are told apart and named."""
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.blackbox.engine import identify
+from fltheory.core.errors import BadInput
+from fltheory.core.mutants import arrivals as wrong
+from fltheory.core.mutants import local
+from fltheory.core.mutants.base import clause
+from fltheory.core.scalars import FLOAT
+from tests.blackbox.adapters import problem_of
+
+LR, STEPS = "1/20", (3, 2, 4)
+ED = ft.AsyncFedED(LR, STEPS, lam=2, eps=1, gbar=3, kappa="3/2")
+FIXED = ft.AsyncFedED(LR, STEPS, lam="1/2", eps="3/4")
+ASYNC = [ft.FedAsync(LR, STEPS, alpha="1/2"), ft.FedAsync(LR, STEPS, alpha="1/2", staleness="hinge", a=2, b=1),
+         ft.FedAsync(LR, STEPS, alpha="3/5", staleness="polynomial", a="1/2")]
+BUFF = ft.FedBuff(LR, STEPS, buffer=2, server_lr="4/5")
+HEAVY = ft.AsyncFedED(LR, STEPS, lam="1/2", eps=1, discard="3/2", solver=ft.Momentum("1/2"))
+METHODS = [ED, FIXED, HEAVY, *ASYNC, BUFF]
+
+
+def server(algorithm, dtype=np.float64):
+    """(round_fn, reset): an asynchronous server that keeps everything but its model to itself."""
+    record, kept = algorithm.to(FLOAT), {}
+
+    def run(x, clients, cohort):
+        problem, draw = problem_of(clients), ft.everyone(len(clients), algorithm.steps)
+        state = kept.get("state") or record.init(problem, np.asarray(x, dtype=float), draw)
+        here = np.arange(len(clients)) == cohort[0]
+        state = record.round(problem, state._replace(finish=np.where(here, 0, 1.0)), draw)
+        kept["state"] = state
+        return np.asarray(state.x).astype(dtype)
+    return run, kept.clear
+
+
+def by_hand(lam=2.0, eps=1.0, gbar=3.0, kappa=1.5, send_old=False):
+    """(round_fn, state): AsyncFedED in plain numpy, its whole state going in and out."""
+    def run(state, clients, cohort):
+        (i,) = cohort
+        x, base, K = state["x"], state["base"].copy(), state["K"].copy()
+        y = base[i]
+        for _ in range(int(K[i])):
+            y = y - clients[i].grad(y) / 20
+        delta = y - base[i]
+        gamma = np.linalg.norm(x - base[i]) / np.linalg.norm(delta)
+        new = x + lam / (gamma + eps) * delta
+        K[i] = max(1, K[i] + np.floor((gbar - gamma) * kappa))
+        base[i] = x if send_old else new
+        return {"x": new, "base": base, "K": K}
+    return run, {"x": np.zeros(2), "base": np.zeros((3, 2)), "K": np.array(STEPS, dtype=float)}
+
+
+@pytest.mark.parametrize("algorithm", METHODS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_right_server_matches(algorithm, dtype):
+    run, reset = server(algorithm, dtype)
+    found = identify(run, 3, 2, algorithm, reset=reset)
+    assert found.matches, str(found)
+    assert found.deviation < (1e-12 if dtype is np.float64 else 1e-3)
+
+
+@pytest.mark.parametrize("algorithm", METHODS, ids=repr)
+def test_no_other_server_matches(algorithm):
+    run, reset = server(algorithm)
+    for other in METHODS:
+        if type(other) is not type(algorithm) or other == METHODS[METHODS.index(algorithm) - 1]:
+            found = identify(run, 3, 2, other, reset=reset)
+            assert found.verdict == "differs" and found.faults, (other, str(found))
+
+
+def test_plain_numpy_with_its_state():
+    run, state = by_hand()
+    assert identify(run, 3, 2, ED, state=state).matches
+    run, state = by_hand(send_old=True)
+    found = identify(run, 3, 2, ED, state=state)
+    assert "starts again from the model before its own update" in found.faults[0].sentence, str(found)
+
+
+EVERY = [(mutant, right) for mutant in (*wrong.ARRIVALS.values(), *wrong.OTHERS.values(), local.one_step_more, local.one_step_less)
+         for right in METHODS if mutant not in (wrong.lag_in_time, wrong.lag_in_changes)   # a round is not told the time
+         and mutant(right) is not None and mutant(right).arrivals]
+
+
+@pytest.mark.parametrize(("mutant", "right"), EVERY, ids=lambda v: getattr(v, "__name__", type(v).__name__))
+def test_a_wrong_server_is_named(mutant, right):
+    run, reset = server(mutant(right))
+    found = identify(run, 3, 2, right, reset=reset)
+    if found.matches:   # what these numbers never show is said
+        assert any(clause(mutant) in note for note in found.notes), str(found)
+        return
+    said = [fault.sentence for fault in found.faults]
+    assert clause(mutant) in said[:2], str(found)
+
+
+def test_most_wrong_servers_are_told_apart():
+    seen = 0
+    for mutant, right in EVERY:
+        run, reset = server(mutant(right))
+        seen += not identify(run, 3, 2, right, reset=reset).matches
+    assert seen >= 0.9 * len(EVERY)
+
+
+@pytest.mark.parametrize(("right", "change", "words"), [
+    (ED, {"lam": 1}, "lam is 1 where 2 is stated"), (FIXED, {"eps": "3/8"}, "eps is 0.375"),
+    (FIXED, {"lr": "1/10"}, "the step size is 0.1"), (ASYNC[0], {"alpha": "1/4"}, "alpha is 0.25"),
+    (ASYNC[1], {"a": 1}, "a is 1"), (BUFF, {"server_lr": "2/5"}, "server_lr is 0.4"),
+])
+def test_a_wrong_number_is_fitted(right, change, words):
+    from dataclasses import replace
+    run, reset = server(replace(right, **change))
+    found = identify(run, 3, 2, right, reset=reset)
+    assert any(words in fault.sentence for fault in found.faults), str(found)
+
+
+def test_another_method_is_named():
+    run, reset = server(ft.FedAsync(LR, STEPS, alpha="1/3"))
+    found = identify(run, 3, 2, FIXED, reset=reset)
+    assert "FedAsync with the constant weight 1/3" in found.faults[0].sentence, str(found)
+
+
+def test_what_is_refused():
+    run, reset = server(ED)
+    for words, make in (
+            ("cohort", lambda: identify(lambda x, clients: x, 3, 2, ED, reset=reset)),
+            ("base", lambda: identify(run, 3, 2, ED)), ("law", lambda: identify(run, 3, 2, ED, ft.EventClock(), reset=reset)),
+            ("time", lambda: identify(run, 3, 2, ft.FedAsync(LR, STEPS, unit="time", staleness="hinge"), reset=reset))):
+        with pytest.raises(BadInput, match=words):
+            make()
+
+
+def test_a_server_that_draws_is_not_deterministic():
+    run, reset = server(ED)
+    rng = np.random.default_rng(0)
+    found = identify(lambda x, clients, cohort: run(x, clients, cohort) + 1e-3 * rng.normal(size=2), 3, 2, ED, reset=reset)
+    assert found.verdict == "not deterministic"
