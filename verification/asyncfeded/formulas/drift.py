@@ -63,6 +63,11 @@ def noise_free(steps, L, G):
     return (product - 1) * G / L
 
 
+def weighted(a, s):
+    """(factor of D, of G^2/L^2, of sigma_l^2/L^2): what `sharp` is at most for any s > 0, by 2 r G L <= s L^2 r^2 + G^2/s."""
+    return (1 + a) * (1 + a + a * s), a**2 + a * (1 + a) / s, a**2
+
+
 # ---- the usual bound, quadratic in the number of steps -------------------------------------------------------------------
 def usual(K, eta, sigma_g2, F2, sigma2):
     """For constant steps eta <= 1/(8 L K), as Adaptive Federated Optimization states it."""
