@@ -48,9 +48,12 @@ class Draw(NamedTuple):
     def choose(self, who, steps) -> Draw:
         """The draw of a cohort who (..., m) that the state itself has chosen, each with its own client's samples.
 
-        For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE). steps: (..., m).
+        For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE), or be asked for theirs alone (`Alone`).
+        steps: (..., m).
         """
         def own(k):
+            if isinstance(self.xi, Alone):
+                return self.xi.of(k, who)
             sample = self.xi_at(k)
             if isinstance(sample, Rows):
                 return Rows(take(sample.index, who))
@@ -85,6 +88,22 @@ class Slots:
 
     def made(self):
         """The samples handed out so far, slot -> sample (recorded for replays)."""
+        return dict(self._made)
+
+
+class Alone:
+    """Samples of those clients alone whom the state chooses: make(k, who) is what local step k of the cohort who gets."""
+
+    def __init__(self, make):
+        self._make, self._made = make, {}
+
+    def of(self, k, who):
+        if k not in self._made:
+            self._made[k] = self._make(k, who)
+        return self._made[k]
+
+    def made(self):
+        """The samples handed out so far, slot -> sample."""
         return dict(self._made)
 
 

@@ -9,7 +9,7 @@ from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import to_numpy
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, refuse
 from fltheory.core.laws.base import gaussian_slots, minibatch_slots
-from fltheory.core.laws.draw import Draw, Slots, to_device
+from fltheory.core.laws.draw import Alone, Draw, Slots, to_device
 from fltheory.core.operators.setting import prepare
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Rows
@@ -85,7 +85,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
         else:
             mode = np.concatenate([_start_modes(laws[0], s, n) for s, n in zip(streams, sizes, strict=True)])
         for alg, phase_law, number in _schedule(algorithms, laws, phases, t):
-            draw, new_mode = _draw(phase_law, prob, streams, sizes, number, mode, domain)
+            draw, new_mode = _draw(phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
             if state is None:
                 x = torch.as_tensor(start, device=domain.device).expand(batch, -1)
                 state = alg.init(prob, x, draw._replace(xi=None))  # a warm start is one exact pass, as in `derive`
@@ -208,7 +208,12 @@ def _start_modes(law, stream, size):
     return np.minimum((u[:, None] >= edges).sum(1), law.modes - 1)
 
 
-def _draw(law, problem, streams, sizes, t, mode, domain):
+def _alone(algorithm) -> bool:
+    """Whether one client works in a round, which the state chooses: nobody else's samples are drawn."""
+    return bool(getattr(algorithm, "arrivals", False))
+
+
+def _draw(law, problem, streams, sizes, t, mode, domain, alone=False):
     """One round's draw of all blocks of a chunk, each from its own stream, on the device."""
     import torch
     n, at, parts, modes = problem.n, 0, [], []
@@ -223,13 +228,22 @@ def _draw(law, problem, streams, sizes, t, mode, domain):
     def convert(a):
         a = torch.from_numpy(a)
         return a if domain.device == "cpu" else a.to(domain.device)
-    if fraction(law.noise):
-        made = [gaussian_slots(s.child("round", t), law.noise, (k, places, problem.drawn), lambda a: a)
-                for s, k in zip(streams, sizes, strict=True)]
+    rounds = [s.child("round", t) for s in streams]
+    if alone and law.batch is not None:
+        bound = torch.as_tensor(np.asarray(problem.sizes), device=domain.device)
+
+        def rows(k, who):
+            u = _stacked([r.child("rows", k).random((size, 1, law.batch)) for r, size in zip(rounds, sizes, strict=True)])
+            return Rows((convert(u) * bound[who][..., None]).to(torch.int64))
+        slots = Alone(rows)
+    elif fraction(law.noise):
+        made = [gaussian_slots(r, law.noise, (k, 1 if alone else places, problem.drawn), lambda a: a)
+                for r, k in zip(rounds, sizes, strict=True)]
         slots = Slots(lambda k: convert(_stacked([m(k) for m in made])))
+        slots = Alone(lambda k, who, whole=slots: whole(k)) if alone else slots
     elif law.batch is not None:
-        made = [minibatch_slots(s.child("round", t), problem.sizes, d.who, (k, places), law.batch, lambda a: a)
-                for s, k, d in zip(streams, sizes, parts, strict=True)]
+        made = [minibatch_slots(r, problem.sizes, d.who, (k, places), law.batch, lambda a: a)
+                for r, k, d in zip(rounds, sizes, parts, strict=True)]
         slots = Slots(lambda k: Rows(convert(_stacked([m(k).index for m in made]))))
     else:
         slots = None
