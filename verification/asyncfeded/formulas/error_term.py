@@ -3,9 +3,6 @@
 T2 = |N grad F(x_t) + Delta/K|^2, T21 the same with exact gradients; d2 = E|Delta|^2; F2 = |grad F(x_t)|^2; Gamma2 = Gamma^2;
 q = sum_k eta_k^2 = K M; log = ln(K + 1).
 """
-from fractions import Fraction as Q
-
-HALF = Q(1, 2)
 
 
 def descent(L, eta_g, K, N, F2, d2, T2):
@@ -75,7 +72,7 @@ def dropped(L, eta_g, K, N, M, log, Theta, F2):
 # ---- concave quadratics, and bounds for every client ------------------------------------------------------------------
 def concave(eta, L):
     """(E T2 - E T21)/(M sigma_l^2) on f = -L x^2/2."""
-    after = [HALF / HALF]
+    after = [1]
     for v in reversed(eta[1:]):                 # after[j]: prod_{k>j} (1 + L eta_k)
         after.append(after[-1] * (1 + L * v))
     return sum(v**2 * (2 * a - 1) for v, a in zip(eta, reversed(after), strict=True)) / (len(eta) * sum(v**2 for v in eta))
