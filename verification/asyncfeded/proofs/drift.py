@@ -3,6 +3,8 @@
 y stands for y_{k-1} - x_{t-tau}, d2 for |y_k - x_{t-tau}|^2; g, a, h are grad f_i(y_{k-1}), grad f_i and grad F at x_{t-tau}, n is
 the noise of step k. E is over the noise, and over client and x_{t-tau} where these are random.
 """
+from fractions import Fraction as Q
+
 import fltheory as ft
 from verification.asyncfeded.formulas import drift as f
 
@@ -151,3 +153,53 @@ def noise_free():
     return p.conclude(p.induct("noise-free drift", held, then, {"P": 1, "eta": "eta1", "size": 0},
                                {"P": P * (1 + L * eta), "eta": "etan", "size": "sizen"},
                                {"P": "PK", "eta": "etaK", "size": "sizeK"}))
+
+
+# ---- the usual bound -------------------------------------------------------------------------------------------------------
+def _constant_step(p):
+    """(K = 1 + j, eta <= 1/(8LK), eta^2 <= 1/(64 L^2 K^2))."""
+    L, K, j, eta = p("L K j eta")
+    index = p.define("K", K - j - 1, "K >= 1")
+    step = p.given("step", 1 - 8 * L * K * eta, "eta <= 1/(8LK)")
+    return index, p.follows("square of the step", 1 / (64 * L**2 * K**2) - eta**2,
+                            ((1 + 8 * L * K * eta) / (64 * L**2 * K**2), step))
+
+
+def usual_below():
+    """At a constant step of at most 1/(8LK) each term of the usual bound is at most that of Theorem 1 at k = K, and (T1) holds."""
+    p = ft.Proof("L K", "j eta F2 sg2 sigma2")
+    L, K, j, eta, F2, sg2, sigma2 = p("L K j eta F2 sg2 sigma2")
+    index, small = _constant_step(p)
+
+    def above(name, expression, factor):
+        """expression >= 0, of which factor * (the bound of eta^2) is one part, and K = 1 + j shows the sign of the other."""
+        left = expression - factor * small.expression
+        top = left * 192 * K**2 * (2 * K + 1) * L**2
+        quotient = (top - top.substitute(K=j + 1)) / (K - j - 1)
+        return p.follows(name, expression, (factor, small), (quotient / (192 * K**2 * (2 * K + 1) * L**2), index))
+    loose, printed = (made(*at) for made, at in ((f.usual, (K, eta, sg2, F2, sigma2)), (f.theorem1, (K, L, sg2, F2, sigma2))))
+    parts = {"heterogeneity": 30 * K**2 * sg2, "gradient": 30 * K**2 * F2, "noise": 5 * K * sigma2}
+    return p.conclude(*(above(name, printed[name] - loose[name], factor) for name, factor in parts.items()),
+                      above("(T1) at k = K, where it is strictest", 1 / (6 * K * (2 * K + 1) * L**2) - eta**2, 1 + 0 * K))
+
+
+def usual():
+    """The usual bound after n <= K steps of at most 1/(8LK): D_k <= (k + k^2/K) (9 K eta^2 B + eta^2 sigma_l^2)."""
+    p = ft.Proof("L K", "j k n eta D Dn DN F2 sg2 sigma2")
+    L, K, k, n, eta, D, F2, sg2, sigma2 = p("L K k n eta D F2 sg2 sigma2")
+    index, small = _constant_step(p)
+    inside, most = p.given("inside", n - k - 1, "steps are made up to n", within="k"), p.given("steps", K - n, "n <= K")
+    one = p.lemma("one step", recursion(), q=2 * K)
+    B, factor = sg2 + F2, 1 + 1 / (2 * K) + 3 * (2 * K + 1) * eta**2 * L**2
+    X = 9 * K * eta**2 * B + eta**2 * sigma2
+
+    def c(k):
+        return k + k**2 / K
+    near = p.follows("2 K + 1 at most 3 K", 3 * K - (2 * K + 1), (1, index))
+    growth = p.follows("factor", 1 + Q(41, 64) / K - factor, (9 * K * L**2, small), (3 * eta**2 * L**2, near))
+    held = p.suppose("after k steps", c(k) * X - D)
+    then = p.follows("after k + 1 steps", c(k + 1) * X - p("Dn"), one, (factor, held), (3 * eta**2 * B, near), (c(k) * X, growth),
+                     (Q(41, 64) * k / K**2 * X, most), (Q(41, 64) * k / K**2 * X, inside))
+    end = p.induct("after n steps", held, then, {"k": 0, "D": 0}, {"k": k + 1, "D": "Dn"}, {"k": n, "D": "DN"})
+    bound = f.usual(K, eta, sg2, F2, sigma2)
+    return p.conclude(p.follows("usual bound", sum(bound.values()) - p("DN"), end, ((1 + (K + n) / K) * X, most)))
