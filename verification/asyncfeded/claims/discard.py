@@ -48,9 +48,9 @@ def _discarded():
 
 ft.finding("a4-discard", kind="missing-hypothesis", breaks="cor1", at=(discarded.name,), check=_discarded,
            script="witnesses/a4-discard.py",
-           step="A4 'is easily achieved by simply discarding any update that is older than the given threshold'; (25e) and (17) erase "
-                "products of noise and gradients as if all outcomes were kept",
+           step="A4 'is easily achieved by simply discarding any update that is older than the given threshold'; (25e) and (17) "
+                "erase products of noise and gradients as if all outcomes were kept",
            reading="E over the updates that the server uses. gamma depends on |Delta|: keeping those with gamma <= Gamma favours "
                    "long updates. A2 holds as printed, for every draw and before the choice.",
-           survives="Both statements where nothing can be discarded: gamma <= Gamma for every outcome (cor1), in particular without "
-                    "noise; Theorem 1 over all outcomes, which does not use A4.")
+           survives="Both statements where nothing can be discarded: gamma <= Gamma for every outcome of the noise (cor1); Theorem 1 "
+                    "over all outcomes, which does not use A4.")

@@ -47,3 +47,21 @@ def largest_gamma2(K, L, M, log):
 def largest_gamma2_of_short_steps(K, log):
     """Its limit for vanishing local steps."""
     return 3 / (K * log)
+
+
+# ---- orders in K ----------------------------------------------------------------------------------------------------
+def quadratic(K, L):
+    """What the coefficients are at most, by M <= 1/(18 L^2) and ln(K + 1) <= K: {term: factor}."""
+    return {"current": 5 * K**2 / (9 * L**2), "noise": 5 * K**2 / (72 * L**2), "apart": 7 * K**2 / (18 * L**2)}
+
+
+def ordered(K, L, log, log2):
+    """The same by K M L^2 <= (2 - 2 ln 2)/6."""
+    room = (2 - 2 * log2) / 6
+    return {"current": K * (12 * room + log) / (3 * L**2), "noise": K * (72 * room + log) / (72 * L**2),
+            "apart": K * (24 * room + log) / (6 * L**2)}
+
+
+def least(K, L, log):
+    """What they are at least, for any steps."""
+    return {"current": K * log / (3 * L**2), "noise": K * log / (72 * L**2), "apart": K * log / (6 * L**2)}
