@@ -11,6 +11,7 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.algorithms.arrivals import arrives, brought, of
 from fltheory.core.arrays import norm
+from fltheory.core.records import unread
 
 SOME = 60   # arrivals of a long run on which the coded round and the closed form are compared
 
@@ -44,6 +45,11 @@ def coded(algorithm, problem, law, x0, count, domain=ft.FLOAT):
         eta = None if k is None else (new.x[k] - s.x[k]) / delta[k]
         yield Seen(int(who[0]), int(of(s.K, who)[0]), plain(gamma), plain(eta), s.x, new.x, int(of(new.K, who)[0]))
         s = new
+
+
+def with_steps(algorithm, steps):
+    """The algorithm, or a mutant of it, with other numbers of steps in its first runs."""
+    return unread(algorithm, steps=tuple(steps))
 
 
 def plain(v):
