@@ -49,7 +49,7 @@ def root(v, digits=ROOT, up=False):
     return exact if exact * exact == v else Q(isqrt(v.numerator * 10 ** (2 * digits) // v.denominator) + up, 10**digits)
 
 
-class _Rooted:
+class _Lengths:
     """AsyncFedED's staleness in rationals."""
 
     def staleness(self, delta, moved):
@@ -57,27 +57,91 @@ class _Rooted:
         return ratio(distance, length), (length == 0) * (distance != 0) * 1
 
 
+class Rooted:
+    """A rational whose power 1/2 is `root`: with it wrong methods, which measure lengths in their own ways, run as they are."""
+
+    __slots__ = ("v",)
+
+    def __init__(self, v):
+        self.v = v
+
+    def __pow__(self, p):
+        return Rooted(root(self.v) if p == 0.5 else self.v ** int(p))
+
+    def __neg__(self):
+        return Rooted(-self.v)
+
+    def __abs__(self):
+        return Rooted(abs(self.v))
+
+    def __float__(self):
+        return float(self.v)
+
+    def __int__(self):
+        return int(self.v)
+
+    def __hash__(self):
+        return hash(self.v)
+
+
+def _binary(name):
+    does = getattr(Q, name)
+
+    def method(self, other):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        found = does(self.v, _plain(int(other) if isinstance(other, bool | np.bool_) else other))
+        return found if isinstance(found, bool) else Rooted(Q(found))
+    return method
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "eq", "lt", "le", "gt", "ge"):
+    setattr(Rooted, f"__{_name}__", _binary(f"__{_name}__"))
+
+
+class _RootedNumbers(type(ft.RATIONAL)):
+    """Their arithmetic."""
+
+    name = "rationals with roots"
+
+    def scalar(self, value):
+        return Rooted(ft.fraction(value))
+
+    def owns(self, value):
+        return isinstance(value, int | Rooted)
+
+
+ROOTED = _RootedNumbers()
+
+
 def rational(algorithm):
-    """The algorithm, or a mutant of it, in rationals."""
+    """The algorithm in rationals."""
     algorithm = algorithm.to(ft.RATIONAL)
-    if not hasattr(algorithm, "staleness") or isinstance(algorithm.staleness, str):
+    if type(algorithm) is not ft.AsyncFedED:
         return algorithm
-    kind = type(algorithm)
-    made = object.__new__(type(kind.__name__, (_Rooted, kind), {}))
+    made = object.__new__(_Exact)
     made.__dict__.update(algorithm.__dict__)
     return made
 
 
+class _Exact(_Lengths, ft.AsyncFedED):
+    """AsyncFedED with rational lengths."""
+
+
 def square(v):
-    return sum((ft.fraction(w) ** 2 for w in np.asarray(v, dtype=object).reshape(-1)), Q(0))
+    return sum((_plain(w) ** 2 for w in np.asarray(v, dtype=object).reshape(-1)), Q(0))
 
 
 def fractions(v):
     """An array of rationals as Fractions, its shape kept."""
     v = np.asarray(v, dtype=object)
     out = np.empty(v.shape, dtype=object)
-    out.reshape(-1)[:] = [ft.fraction(w) for w in v.reshape(-1)]
+    out.reshape(-1)[:] = [_plain(w) for w in v.reshape(-1)]
     return out
+
+
+def _plain(w):
+    return w.v if isinstance(w, Rooted) else ft.fraction(w)
 
 
 def record(algorithm, problem, law, x0, rounds, digits=None, noise=None):
@@ -85,17 +149,19 @@ def record(algorithm, problem, law, x0, rounds, digits=None, noise=None):
 
     noise(t, k): what is added to the gradients of all clients at local step k = 0, 1, .. of arrival t, (n, d); None: nothing.
     """
-    algorithm, problem = rational(algorithm), problem.to(ft.RATIONAL)
+    exact = not isinstance(algorithm, ft.AsyncFedED) or type(algorithm) is ft.AsyncFedED
+    domain = ft.RATIONAL if exact else ROOTED
+    algorithm, problem = rational(algorithm) if exact else algorithm.to(domain), problem.to(domain)
     law = law if algorithm.steps is None else law.with_steps(algorithm.steps)
     draw = law.support(problem.n)[0][1]._replace(xi=None)
-    s, out = algorithm.init(problem, _vector(x0), draw), []
+    s, out = algorithm.init(problem, _vector(x0, domain), draw), []
     for t in range(1, rounds + 1):
         now = draw if noise is None else draw._replace(xi=lambda k, t=t: _rows(noise(t, k), problem))
         who = arrives(s)
         delta, _ = brought(algorithm, problem, s, now, who)
         after = algorithm.round(problem, s, now)
         if digits is not None:
-            after = _rounded(after, int(who[0]), digits)
+            after = _rounded(after, int(who[0]), digits, domain)
         out.append(_arrival(t, int(who[0]), of(s.K, who)[0], of(s.lag, who)[0], s.x, take(s.base, who)[0], delta, after.x))
         s = after
     return out
@@ -133,24 +199,24 @@ def _arrival(t, client, K, lag, x, base, delta, after):
     eta = (move * delta).sum() / length if length else None
     if eta is not None and (move != eta * delta).any():
         eta = None
-    return Arrival(t, client, int(ft.fraction(K)), int(ft.fraction(lag)), x, base, delta, after, gamma2, eta)
+    return Arrival(t, client, int(_plain(K)), int(_plain(lag)), x, base, delta, after, gamma2, eta)
 
 
-def _vector(x0):
-    return ft.RATIONAL.array(np.array([Q(v) for v in x0], dtype=object))
+def _vector(x0, domain=ft.RATIONAL):
+    return domain.array(np.array([Q(v) for v in x0], dtype=object))
 
 
 def _rows(values, problem):
-    return ft.RATIONAL.array(np.broadcast_to(np.array(values, dtype=object), (problem.n, problem.d)).copy())
+    return problem.domain.array(np.broadcast_to(np.array(values, dtype=object), (problem.n, problem.d)).copy())
 
 
-def _rounded(s, client, digits):
-    """The state with the server's model, which the client that arrived has just been sent, rounded."""
-    unit = 10**digits
-    x = ft.RATIONAL.array(np.array([Q(round(ft.fraction(v) * unit), unit) for v in s.x], dtype=object))
+def _rounded(s, client, digits, domain=ft.RATIONAL):
+    """The state with the server's model, and the one that the client that arrived has just been sent, rounded."""
+    def short(x):
+        return domain.array(np.array([Q(round(_plain(v) * 10**digits), 10**digits) for v in x], dtype=object))
     base = s.base.copy()
-    base[client] = x
-    return s._replace(x=x, base=base)
+    base[client] = short(base[client])
+    return s._replace(x=short(s.x), base=base)
 
 
 __all__ = ["Arrival", "fractions", "largest_gamma2", "rational", "record", "record_stale", "root", "square"]

@@ -10,6 +10,7 @@ from verification.asyncfeded.local_bugs import wrong
 from verification.asyncfeded.proofs import condition as proofs
 from verification.asyncfeded.proofs.corollary1 import log_sum
 from verification.piecewise import st
+from verification.symbols import Symbols
 
 ln = lru_cache(None)(log_between)   # (low, high)
 LN2 = ln(2)
@@ -93,6 +94,20 @@ def _sum(K):
     return sum(Q(1, 2 * k + 1) for k in range(1, K + 1)), sum(Q(1, k * (2 * k + 1)) for k in range(1, K + 1))
 
 
+@lru_cache
+def facts():
+    """What the proofs cite of logarithms: ln((i + 1)/i) lies between 2/(2 i + 1) and 1/i, by derivatives that show their sign."""
+    import sympy
+    z, at = sympy.Symbol("z"), Symbols("i x")
+    below, above = sympy.log((1 + z) / (1 - z)) - 2 * z, z - sympy.log(1 + z)
+    place, inside = 1 / (2 * at.i + 1), at.x / (1 + at.x)
+    return (ft.equal([int(v.subs(z, 0)) for v in (below, above)], [0, 0], "2 artanh z - 2 z and z - ln(1 + z) are 0 at z = 0"),
+            ft.equal(int(sympy.simplify(sympy.diff(below, z) - 2 * z**2 / (1 - z**2))), 0, "slope 2 z^2/(1 - z^2)"),
+            ft.equal(int(sympy.simplify(sympy.diff(above, z) - z / (1 + z))), 0, "slope z/(1 + z)"),
+            ft.nonnegative(2 * inside**2 / (1 - inside**2), "the first slope, at every z = x/(1 + x) in [0, 1)"),
+            ft.nonnegative(inside, "the second slope"), ft.equal((1 + place) / (1 - place), (at.i + 1) / at.i, "z = 1/(2 i + 1)"))
+
+
 third = wrong("a_third", "ln(K + 1)/3.", half_log, lambda log: log / 3)
 
 
@@ -101,7 +116,7 @@ third = wrong("a_third", "ln(K + 1)/3.", half_log, lambda log: log / 3)
                                   meaning=logs))
 def cor1_log_sum(i):
     r"""$\sum_{k=1}^K\frac1{2k+1}\le\frac12\ln(K+1)$ for every $K$."""
-    return ft.at_most(_sum(i.K)[0], i.formula(i.log[0]))
+    return ft.at_most(_sum(i.K)[0], i.formula(i.log[0])), *(facts() if i.K == 1 else ())
 
 
 def means(K, L):
