@@ -81,7 +81,7 @@ def linear(problem, who):
     """(H, b) of a client whose gradient is H y - b everywhere, as lists; None otherwise."""
     if isinstance(problem, ft.Quadratic):
         return [[ft.fraction(v) for v in row] for row in problem.H[who]], [ft.fraction(v) for v in problem.b[who]]
-    slopes = {ft.fraction(v) for v in problem.slopes[who]}
+    slopes = {ft.fraction(v) for v in problem.slopes[who]} if hasattr(problem, "slopes") else ()
     return ([[slopes.pop()]], [ft.fraction(problem.b[who])]) if len(slopes) == 1 and problem.calm is None else None
 
 
@@ -105,7 +105,11 @@ def steps_of(i):
         after = run.y[k] - run.y[0]
         at = {"m": k, "k": k - 1, "eta": i.eta[k - 1], "D": drift[k - 1], "Dn": drift[k], "En": run.square(n), "Eyn": run.dot(y, n),
               "Egn": run.dot(g, n), "d2": (after[-1] ** 2).sum()}
-        yield fixed | at, {"y": y[-1], "g": g[-1], "a": i.own, "h": i.slope, "n": n[-1]}
+        vectors = {"y": y[-1], "g": g[-1], "a": i.own, "h": i.slope, "n": n[-1]}
+        if i.domain.exact:
+            yield fixed | at, vectors
+        else:   # balls at their midpoints
+            yield ({name: float(v) for name, v in (fixed | at).items()}, {name: list(map(float, v)) for name, v in vectors.items()})
 
 
 def one_step_of(i):

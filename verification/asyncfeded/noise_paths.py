@@ -88,34 +88,40 @@ class Local(ft.Instance):
     def K(self):
         return self.stated.algorithm.steps
 
+    def number(self, v):
+        """A rational as the instance's arithmetic has it."""
+        return v if v is None or self.domain.exact else self.domain.scalar(v)
+
     @property
     def eta(self):
         """[eta_1, .., eta_K]."""
-        return [ft.fraction(self.stated.algorithm.lr) * ft.fraction(v) for v in self.stated.algorithm.solver.factors][:self.K]
+        lr = ft.fraction(self.stated.algorithm.lr)
+        return [self.number(lr * ft.fraction(v)) for v in self.stated.algorithm.solver.factors][:self.K]
 
     @property
     def L(self):
-        return ft.fraction(self.extra["L"]) if self.extra.get("L") is not None else self.stated.L
+        return self.number(ft.fraction(self.extra["L"]) if self.extra.get("L") is not None else self.stated.L)
 
     @property
     def sigma2(self):
         """sigma_l^2."""
-        return self.stated.sigma**2
+        return self.number(self.stated.sigma**2)
 
     @property
     def sigma_g2(self):
         """A stated sigma_g^2, or the least one."""
-        return self.extra["sigma_g2"] if self.extra.get("sigma_g2") is not None else heterogeneity(self.stated.problem)
+        given = self.extra.get("sigma_g2")
+        return self.number(heterogeneity(self.stated.problem) if given is None else given)
 
     @property
     def slope(self):
         """grad F (d,) at the base."""
-        return gradients(self.stated.problem, self.base)[1]
+        return gradients(self.stated.problem, self.base, self.domain)[1]
 
     @property
     def own(self):
         """grad f_i (d,) at the base."""
-        return gradients(self.stated.problem, self.base)[0][self.who]
+        return gradients(self.stated.problem, self.base, self.domain)[0][self.who]
 
     @property
     def slope2(self):
@@ -154,20 +160,21 @@ def root(v):
 
 
 def square(v):
-    return sum(ft.fraction(u) ** 2 for u in v)
+    return sum(u * u for u in v)
 
 
-def gradients(problem, x):
-    """([grad f_i (d,)], grad F (d,)) at x (d,), Fractions."""
-    p = problem.to(ft.RATIONAL)
-    own = ft.linalg.to_fractions(p.grad(p.domain.array(np.array([list(x)] * p.n, dtype=object))))
-    weights = [ft.fraction(w) for w in problem.weights]
-    return list(own), sum(w * g for w, g in zip(weights, own, strict=True))
+def gradients(problem, x, domain=ft.RATIONAL):
+    """([grad f_i (d,)], grad F (d,)) at x (d,): Fractions, or numbers of an arithmetic that is not exact."""
+    p = problem.to(domain)
+    own = _plain(p.grad(_read(p, [list(x)] * p.n)), p)
+    return list(own), sum(w * g for w, g in zip(_plain(p.p, p), own, strict=True))
 
 
 @lru_cache(256)
 def heterogeneity(problem):
     """The least sigma_g^2 of Assumption 3 over all x and i; None where it is infinite."""
+    if hasattr(problem, "sigma_g2"):
+        return problem.sigma_g2
     if isinstance(problem, ft.Quadratic):
         same = all((h == problem.H[0]).all() for h in problem.H)
         mean = sum(ft.fraction(w) * b for w, b in zip(problem.weights, problem.b, strict=True))
@@ -200,15 +207,16 @@ class Watched:
         exact = self.problem._gradient(who, y, None)
         now, past = _plain(y[:, 0], self.problem), self.noise
         law = self.law if self.loud is None or k in self.loud else CALM
-        given = []
-        for chance, value in law.at(k, now, past):
-            got = self.problem._gradient(who, y, _read(self.problem, value)[:, None]) - exact   # the problem may calm it down
-            given.append((chance, _plain(got[:, 0], self.problem)))
+        given = law.at(k, now, past)
+        if getattr(self.problem, "calm", None) is not None:   # the problem itself makes noise depend on the state
+            calmed = [self.problem._gradient(who, y, _read(self.problem, v)[:, None]) - exact for _, v in given]
+            given = [(p, _plain(v[:, 0], self.problem)) for (p, _), v in zip(given, calmed, strict=True)]
+        self.bias.append(sum(p[:, None] * v for p, v in given))
+        self.spread.append(sum(p * (v * v).sum(-1) for p, v in given))
+        given = [tuple(_plain(_read(self.problem, v), self.problem) for v in pair) for pair in given]
         taken = self.digits[:, k]
         value = np.array([given[j][1][row] for row, j in enumerate(taken)], dtype=object)
         self.chance = self.chance * np.array([given[j][0][row] for row, j in enumerate(taken)], dtype=object)
-        self.bias.append(sum(p[:, None] * v for p, v in given))
-        self.spread.append(sum(p * (v * v).sum(-1) for p, v in given))
         for into, what in zip((self.points, self.exact, self.noise), (now, _plain(exact[:, 0], self.problem), value), strict=True):
             into.append(what)
         return exact + _read(self.problem, value)[:, None]
@@ -279,13 +287,13 @@ def right(i) -> Paths:
 
 
 # ---- hypotheses --------------------------------------------------------------------------------------------------------
-smooth = ft.Hypothesis("Assumption 1", r"every $f_i$ is $L$-smooth", lambda i: (i.stated.L, i.L))
+smooth = ft.Hypothesis("Assumption 1", r"every $f_i$ is $L$-smooth", lambda i: (i.stated.L, i.extra.get("L") or i.stated.L))
 near = ft.Hypothesis("Assumption 3", r"$\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$ and $x$, weights alike",
                      lambda i: (heterogeneity(i.stated.problem) if len(set(i.p)) == 1 else None, i.sigma_g2))
 unbiased = ft.Hypothesis("H*", "noise has mean zero given everything earlier in this round and before, the client, $x_t$ and "
                          r"$x_{t-\tau}$", lambda i: (max(square(b) for bias in right(i).bias for b in bias), 0))
 quiet = ft.Hypothesis("Assumption 2", r"noise has $E\|g_i-\nabla f_i\|^2\le\sigma_l^2$ given the past; weaker than the printed "
-                      "bound of every draw", lambda i: (max(v for spread in right(i).spread for v in spread), i.sigma2))
+                      "bound of every draw", lambda i: (max(v for spread in right(i).spread for v in spread), i.stated.sigma**2))
 steps = ft.Hypothesis("(T1)", r"$6k(2k+1)L^2\eta_{i,k}^2\le1$ for $k=1,\dots,K$",
                       lambda i: (max(6 * k * (2 * k + 1) * i.L**2 * e**2 for k, e in enumerate(i.eta, 1)), 1), cap=2)
 NEEDS = [smooth, unbiased, quiet, near, steps]

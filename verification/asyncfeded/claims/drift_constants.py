@@ -89,7 +89,7 @@ def thm1_sharp(i):
 # ---- the largest quotients -----------------------------------------------------------------------------------------------------
 def quotients(i):
     """[E|y_k - x|^2 over the bound of Theorem 1], k = 1..K, of the coded client at the very cap of (T1), balls."""
-    noisy, L = bool(i.sigma2), BALL.scalar(i.L)
+    noisy, L = i.stated.sigma != 0, BALL.scalar(i.L)
     sg2, F2, sigma2 = (BALL.scalar(v) for v in (i.sigma_g2, i.slope2, i.sigma2))
     squares = [sum(y * y) * (sigma2 if noisy else 1) for y in cap.models(i, noisy)]
     return [squares[k] / sum(f.theorem1(k, L, sg2, F2, sigma2).values()) for k in range(1, i.K + 1)]
@@ -110,9 +110,10 @@ def thm1_worst_concave(i):
     r"""Concave quadratics at the cap of (T1): the quotient of the drift to Theorem 1's bound is largest at $k=12$ without noise,
     $0.437829$, and at $k=2$ with noise alone, $0.699940$. It falls from then on for every $k$."""
     q, k = quotients(i), i.at
-    proof = proofs.noise_later() if i.sigma2 else proofs.concave_later()
+    noisy = i.stated.sigma != 0
+    proof = proofs.noise_later() if noisy else proofs.concave_later()
     # w = P_K - 1 from the quotient 4 w^2/K; V_K from the quotient 24 V_K/(K + 1)
-    kept, least = (q[-1] * (i.K + 1) / 24, Q(2, 25)) if i.sigma2 else (q[-1] * i.K / 4, Q(7, 5) ** 2)
+    kept, least = (q[-1] * (i.K + 1) / 24, Q(2, 25)) if noisy else (q[-1] * i.K / 4, Q(7, 5) ** 2)
     return [ft.at_most(abs(q[k - 1] - BALL.scalar(i.value)), BALL.scalar(HALF), f"k = {k}: {float(i.value):.6f} to its digits"),
             *(ft.at_most(v, q[k - 1], f"k = {j}", strict=True) for j, v in enumerate(q, 1) if j != k),
             ft.equal(int(proof.status == "HOLDS"), 1, "from there the quotient falls: every step is checked"),
@@ -172,5 +173,5 @@ def thm1_never_tight(i):
         out.append(ft.at_most(share - HALF, attained(3, Q(286, 10**4)), "k = 3: reached by the recursion, to the digits"))
     for k in places(i.K):
         bound = f.theorem1(k, i.L, i.sigma_g2, i.slope2, i.sigma2)
-        out.append(ft.at_most(D[k], ft.Terms(**{name: share * v for name, v in bound.items()}), f"k = {k}"))
+        out.append(ft.at_most(D[k], ft.Terms(**{name: i.number(share) * v for name, v in bound.items()}), f"k = {k}"))
     return out

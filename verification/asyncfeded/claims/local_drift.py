@@ -6,6 +6,7 @@ from verification.asyncfeded import local_bugs as bugs
 from verification.asyncfeded import noise_paths as paths
 from verification.asyncfeded.formulas import drift as f
 from verification.asyncfeded.formulas.steps import cap2
+from verification.asyncfeded.griewank import Griewank
 from verification.asyncfeded.instances import at_cap
 from verification.asyncfeded.local_families import (
     CORNERS,
@@ -40,6 +41,8 @@ on = [local("noise alone, f = 0", FLAT, at_cap(5), law=skewed(1), L=1),
       local("noise that dies down at 0", clients([[-1, -1]] * 2, [[0]] * 2, [1, -1], calm=[0, 0]), at_cap(5), Q(1, 2), skewed(1)),
       local("Huber losses, L = 100", HUBER, at_cap(5, 100), 1, skewed(40, 2), who=1),
       local("in the plane", PLANE, at_cap(5, Q(5, 4)), [1, 2], skewed(1, 2, ("3/5", "4/5")), who=1, L=Q(5, 4)),
+      local("tilted Griewank functions in the plane", Griewank([[1, 0], [-1, 0]]), at_cap(6, Q(2001, 2000)), [Q(1, 2), 2],
+            skewed(1, 2, ("3/5", "4/5"))).but(domain=ft.Balls(128)),
       local("300 clients", concave([1, -1] * 150), at_cap(3), law=skewed(1), who=299),
       local("300 steps, some with noise", PAIR, at_cap(300, digits=4), law=skewed(1), loud=[0, 299]),
       local("a hundredth of the steps", PAIR, at_cap(5, share=Q(1, 100)), law=skewed(1)),
@@ -70,7 +73,7 @@ def thm1_eq22_recursion(i):
     \big[1+\tfrac1q+3(q+1)\eta_{i,k}^2L^2\big]D_{k-1}+3(q+1)\eta_{i,k}^2(\sigma_g^2+E\|\nabla F(x_{t-\tau})\|^2)
     +\eta_{i,k}^2\sigma_l^2$ (22)."""
     D = path(i).drift
-    return [ft.at_most(D[k], ft.Terms(**f.one_step(q, i.eta[k - 1] ** 2, i.L, D[k - 1], i.sigma_g2, i.slope2, i.sigma2)),
+    return [ft.at_most(D[k], ft.Terms(**f.one_step(i.number(q), i.eta[k - 1] ** 2, i.L, D[k - 1], i.sigma_g2, i.slope2, i.sigma2)),
                        f"k = {k}, q = {q}") for k in places(i.K) for q in (Q(2 * k), Q(1), Q(1, 10))]
 
 
