@@ -56,7 +56,7 @@ TWO = averaged("two clients that agree", (1, 1), (5, 5), (Q(1), Q(3)), Q(1, 2), 
 @ft.claim("eq38-as-printed", on=[TWO, averaged("one client", (1,), (5,), (Q(7),), Q(1, 2), 1, printed=True, y=Q(5))],
           instead="eq38-corrected", finding="e9", at=("two clients that agree",), script="witnesses/e9.py",
           step="Appendix B.4: the weights |xi_i|/sum |xi_j| sum to 1 already; 1/m divides a second time",
-          reading="The weights as printed, |xi_i| over the sum of all, times the printed 1/m. It reads as a misprint that nobody ran.",
+          reading="The weights as printed, |xi_i| over the sum of all, times the printed 1/m. A misprint, as it reads.",
           survives="eq38-corrected, the rule without 1/m; with 1/m and the unnormalised |xi_i| m/sum it would be the same.")
 def eq38_as_printed(i):
     r"""As printed: FedAvg's server takes $x_{t+1}=\frac1m\sum_i\frac{|\xi_i|}{\sum_j|\xi_j|}x^i_{t,K}$, a weighted average of the
