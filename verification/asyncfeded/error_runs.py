@@ -14,6 +14,7 @@ from verification.asyncfeded import local_families as families
 from verification.asyncfeded import noise_paths as paths
 from verification.asyncfeded import updates as up
 from verification.asyncfeded.formulas.corollary1 import largest_gamma2
+from verification.asyncfeded.formulas.error_term import growth, products
 from verification.asyncfeded.formulas.steps import mean_square, mean_step
 from verification.asyncfeded.instances import at_cap
 from verification.piecewise import st
@@ -54,10 +55,11 @@ def parts(i):
     return exact, -sum(e * n for e, n in zip(i.eta, law.noise, strict=False)) / K
 
 
-def bound_of(i, formula):
-    """The right side of (35) by `formula`, ln(K + 1) rounded down: every coefficient increases with it."""
+def bound_of(i, formula, log=None):
+    """The right side of (35) by `formula`; log: for ln(K + 1), by default rounded down, as every coefficient increases with it."""
     e = error(up.right(i))
-    return formula(e.N, e.M, i.L, i.K, up.updates(up.right(i))[0].log(), up.Gamma2(i), e.F2, e.d2, i.sigma_g2, i.sigma2)
+    log = up.updates(up.right(i))[0].log() if log is None else log
+    return formula(e.N, e.M, i.L, i.K, log, up.Gamma2(i), e.F2, e.d2, i.sigma_g2, i.sigma2)
 
 
 # ---- instances ----------------------------------------------------------------------------------------------------------
@@ -155,3 +157,21 @@ def exact_of(i):
         for row in {0, len(far) - 1}:
             yield common | mean | {"d2": one.squares[row], "r": paths.square(far[row]), "s2": paths.square(moved[k - 1][row]),
                                    "T1": paths.square(exact[row])}, {"u": one.u, "v": one.v, "h": i.own, "c": c[row]}
+
+
+def printed_of(i):
+    """Of the proof of (35) as printed, in floats; e.. are at the caps."""
+    law, e, one, K, L = paths.path(i), error(i), up.updates(i)[0], i.K, float(i.L)
+    caps = [(6 * k * (2 * k + 1)) ** -0.5 for k in range(1, K + 1)]
+    P, S, _ = products(caps)
+    log = float(one.log())
+    Gc = (3 / (K * log)) ** 0.5
+    a, w = growth(P, S, 1 + caps[0], Gc)
+    r = [float(v) ** 0.5 for v in law.drift]
+    moved = sum(u * v for u, v in zip(i.eta, [i.own - g for g in law.exact], strict=True)) / K
+    roots = {"sg": i.sigma_g2, "sl": i.sigma2, "Gt": e.F2, "Gb": i.slope2, "G": i.own2, "Dl": one.D2, "d": e.d2,
+             "cc": law.square(moved), "Z": K * e.M, "Gamma": up.Gamma2(i)}
+    round_ = {"g": P - 1 - caps[0], "s": S - caps[0], "R": sum(float(v) * L * x for v, x in zip(i.eta, r, strict=False))}
+    yield {k: float(v) ** 0.5 for k, v in roots.items()} | round_ | {
+        "L": L, "K": K, "N": float(e.N), "M": float(e.M), "e1": caps[0], "log": log, "Gc": Gc, "a": a, "w": w, "ET": float(e.ET),
+        "ET1": float(e.ET1)}, {}
