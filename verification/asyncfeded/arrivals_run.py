@@ -22,8 +22,8 @@ ROOT = 40
 
 class Arrival(NamedTuple):
     """One arrival at the server, numbers as Fractions: t = 1, 2, .. its place; x = x_t, base = x_{t-tau}, delta, after = x_{t+1}
-    (d,); gamma2 = |x - base|^2/|delta|^2 (6), 0 if both vanish and None if delta alone does; eta: the step eta_g with which
-    after = x + eta delta, None where it is no multiple of delta or delta = 0."""
+    (d,), before it is rounded; gamma2 = |x - base|^2/|delta|^2 (6), 0 if both vanish and None if delta alone does; eta: the step
+    eta_g with which after = x + eta delta, None where it is no multiple of delta or delta = 0."""
 
     t: int
     client: int
@@ -160,10 +160,8 @@ def record(algorithm, problem, law, x0, rounds, digits=None, noise=None):
         who = arrives(s)
         delta, _ = brought(algorithm, problem, s, now, who)
         after = algorithm.round(problem, s, now)
-        if digits is not None:
-            after = _rounded(after, int(who[0]), digits, domain)
         out.append(_arrival(t, int(who[0]), of(s.K, who)[0], of(s.lag, who)[0], s.x, take(s.base, who)[0], delta, after.x))
-        s = after
+        s = after if digits is None else _rounded(after, int(who[0]), digits, domain)
     return out
 
 
@@ -179,10 +177,8 @@ def record_stale(algorithm, problem, order, x0, digits=None, noise=None):
         base = s.base[i]
         delta, _ = descend(algorithm.solver, algorithm.lr, problem.at(draw.who), s.base[draw.who], draw)
         after = algorithm.round(problem, s, draw)
-        if digits is not None:
-            after = _rounded(after, i, digits)
         out.append(_arrival(t, i, int(steps[i]), t - 1 - seen[i], s.x, base, delta[0], after.x))
-        seen[i], s = t, after
+        seen[i], s = t, after if digits is None else _rounded(after, i, digits)
     return out
 
 
