@@ -73,6 +73,8 @@ _PUBLIC = {
     "workbench.comparison": ["MethodTable", "compare"],
     "core.optima": ["optimum", "surrogate_optimum", "second_route"],
     "core.runs": ["run"],
+    "core.runs.events": ["record", "replay"],
+    "core.runs.recorded": ["Events"],
     "core.trace": ["Trace"],
     "core.scalars": ["FLOAT", "RATIONAL", "Balls", "Field", "Modular", "Torch", "declare", "fraction"],
     "core.laws.draw": ["everyone"],

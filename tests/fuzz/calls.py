@@ -24,7 +24,8 @@ from fltheory.core.problems.base import Problem
 NOT_CALLED = {
     "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
     "StableSteps": "a result: made by stable_steps", "MethodTable": "a result: made by compare",
-    "Trace": "a result: made by run, read by Trace.load, see test_files", "Claim": "made by the decorator claim",
+    "Trace": "a result: made by run, read by Trace.load, see test_files",
+    "Events": "a result: made by record", "Claim": "made by the decorator claim",
     "Identification": "a result: made by identify",
     "WorstSchedule": "a result: made by worst_schedule", "ScheduleSteps": "a result: made by schedule_steps",
     "WorstCase": "a result: made by worst_case", "Lyapunov": "a result: made by lyapunov",
@@ -71,6 +72,15 @@ def module():
 @functools.cache
 def operator():
     return ft.derive(fedavg(), problem(), ft.Full(), domain=ft.RATIONAL)
+
+
+def arriving():
+    return ft.FedAsync("1/20", 2)
+
+
+@functools.cache
+def events():
+    return ft.record(arriving(), problem(), ft.EventClock([1, 2]), 4, 2)
 
 
 @functools.cache
@@ -196,6 +206,10 @@ CALLS = {
     "surrogate_optimum": {"problem": problem(), "w": ["1/3", "2/3"]},
     "second_route": {"problem": problem()},
     "run": dict(algorithm=fedavg(), problem=problem(), law=ft.Full(), **RUN),
+    "record": dict({k: v for k, v in RUN.items() if k not in ("rounds", "tail")}, algorithm=arriving(), problem=problem(),
+                   law=ft.EventClock([1, 2]), arrivals=3, every=2, until=5, clock=None, seconds=5),
+    "replay": {"events": events(), "algorithm": arriving(), "problem": problem(), "law": ft.EventClock([1, 2]), "noise": None,
+               "device": "cpu", "metrics": None, "chunk": 1},
     "Balls": {"bits": 64},
     "Field": {"names": "a b"},
     "Modular": {"prime": 101},

@@ -52,10 +52,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     algorithms = [a.to(domain) for a, _ in phases]
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
     _check_carried(algorithms, prob, domain.array(start)[None])
-    if metrics is not None and (not isinstance(metrics, dict)
-                                or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
-        refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
-    measures = _measures(problem, domain, metrics or {})
+    measures = _measures(problem, domain, metrics)
     tail = within(0, 1, "(]", "Give a fraction of the rounds, for example 0.25.")(tail, "tail")
     tail_rounds = max(1, round(float(fraction(tail)) * total))
     key = None if checkpoint is None else run_key(phases, problem, laws, metrics or {}, sorted(measures), replicates, seed,
@@ -123,17 +120,17 @@ def provenance(device="cpu") -> dict:
     return {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__, "device": name}
 
 
-def _phases(algorithm, rounds):
+def _phases(algorithm, rounds, what="rounds"):
     phases = list(algorithm) if isinstance(algorithm, (list, tuple)) else [(algorithm, rounds)]
     if isinstance(algorithm, (list, tuple)) and rounds is not None:
-        refuse("rounds", rounds, "phases carry their own numbers of rounds", "Leave rounds out.")
+        refuse(what, rounds, f"phases carry their own numbers of {what}", f"Leave {what} out.")
     if not phases:
-        refuse("phases", phases, "a run has at least one phase", "List (algorithm, rounds) pairs.")
+        refuse("phases", phases, "a run has at least one phase", f"List (algorithm, {what}) pairs.")
     for entry in phases:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-            refuse("phases", entry, "a phase is a pair (algorithm, rounds)", "List (algorithm, rounds) pairs.")
-    number = count(1, MOST_ROUNDS, f"a run has at least one round (and at most {MOST_ROUNDS})")
-    return [(a, number(k, "rounds")) for a, k in phases]
+            refuse("phases", entry, f"a phase is a pair (algorithm, {what})", f"List (algorithm, {what}) pairs.")
+    number = count(1, MOST_ROUNDS, f"a run has at least one {what[:-1]} (and at most {MOST_ROUNDS})")
+    return [(a, number(k, what)) for a, k in phases]
 
 
 def _check_carried(algorithms, problem, x0):
@@ -160,15 +157,20 @@ def _device(device):
     return str(name)
 
 
-def _measures(problem, domain, extra):
-    measures = dict(extra)
+def _measures(problem, domain, metrics, needed=True):
+    """The functions by name, and "error" where there is a minimiser; without any a run is refused if they are `needed`."""
+    if metrics is not None and (not isinstance(metrics, dict)
+                                or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
+        refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
+    measures = dict(metrics or {})
     if "error" in measures:
         return measures
     try:
         target = domain.array(float_optimum(problem))
     except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed, TooLarge):
-        return measures or refuse("metrics", None, "this problem has no computable minimiser, so nothing would be "
-                                  "recorded", "Pass metrics={name: function}.")
+        return measures if measures or not needed else refuse(
+            "metrics", None, "this problem has no computable minimiser, so nothing would be recorded",
+            "Pass metrics={name: function}.")
     measures["error"] = lambda x: ((x - target) ** 2).sum(-1)
     return measures
 

@@ -87,13 +87,14 @@ def _difference(stored, own) -> str:
         return "version of fltheory"
 
 
-class Checkpoint:
-    """Atomic snapshots of a run; a snapshot of a different run is refused, a damaged one too."""
+class Snapshots:
+    """Atomic snapshots of a run, named arrays; a snapshot of a different run is refused, a damaged one too."""
 
     def __init__(self, path, key, every):
         self.path, self.key, self.every, self.last = None if path is None else _file(path), key, every, time.monotonic()
 
-    def read(self):
+    def content(self):
+        """{name: array} of the stored snapshot, with the ints `chunk` and `round`; None if there is none."""
         try:
             if self.path is None or not self.path.exists():
                 return None
@@ -104,7 +105,7 @@ class Checkpoint:
             with np.load(io.BytesIO(stored), allow_pickle=False) as data:
                 content = {k: data[k] for k in data.files}
             key = str(content.pop("key"))
-            resumed = _Resumed(int(content["chunk"]), int(content["round"]), content)
+            content |= {k: int(content[k]) for k in ("chunk", "round")}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError,
                 zipfile.BadZipFile) as error:
             raise BadInput(f"checkpoint {shown(str(self.path))} cannot be read ({shortened(error)}): it is no snapshot of a run. "
@@ -112,28 +113,14 @@ class Checkpoint:
         if key != self.key:
             refuse("checkpoint", str(self.path), f"belongs to a run with other {_difference(key, self.key)}",
                    "Delete it or choose another file; to resume it, run what wrote it.")
-        return resumed
+        return content
 
-    def maybe(self, chunk, t, state, mode, partial, sums, stats, tails, final, audits):
-        if self.path is None or time.monotonic() - self.last < self.every:
-            return
-        middle = {"leaves": len(state), "mode": mode, **{f"state/{k}": to_numpy(v) for k, v in enumerate(state)},
-                  **{f"sums/{k}": to_numpy(v) for k, v in sums.items()},
-                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(PARTS)}}
-        self._write(chunk, t, stats, tails, final, audits, middle)
+    def due(self) -> bool:
+        return self.path is not None and time.monotonic() - self.last >= self.every
 
-    def finish_chunk(self, chunk, stats, tails, final, audits):
-        if self.path is not None:
-            self._write(chunk, 0, stats, tails, final, audits, {})
-
-    def _write(self, chunk, t, stats, tails, final, audits, middle):
-        content = {"key": self.key, "chunk": chunk, "round": t, "final": final,
-                   "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
-        for group, table in (("stats", stats), ("tails", tails)):
-            for name, s in table.items():
-                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
+    def write(self, content):
         made = io.BytesIO()
-        np.savez(made, **content)
+        np.savez(made, key=self.key, **content)
         stored = made.getvalue()
         try:
             write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
@@ -146,4 +133,32 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
 
 
-__all__ = ["PARTS", "Checkpoint", "run_key"]
+class Checkpoint(Snapshots):
+    """Snapshots of what `run` streams."""
+
+    def read(self):
+        content = self.content()
+        return None if content is None else _Resumed(content["chunk"], content["round"], content)
+
+    def maybe(self, chunk, t, state, mode, partial, sums, stats, tails, final, audits):
+        if not self.due():
+            return
+        middle = {"leaves": len(state), "mode": mode, **{f"state/{k}": to_numpy(v) for k, v in enumerate(state)},
+                  **{f"sums/{k}": to_numpy(v) for k, v in sums.items()},
+                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(PARTS)}}
+        self._write(chunk, t, stats, tails, final, audits, middle)
+
+    def finish_chunk(self, chunk, stats, tails, final, audits):
+        if self.path is not None:
+            self._write(chunk, 0, stats, tails, final, audits, {})
+
+    def _write(self, chunk, t, stats, tails, final, audits, middle):
+        content = {"chunk": chunk, "round": t, "final": final,
+                   "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
+        for group, table in (("stats", stats), ("tails", tails)):
+            for name, s in table.items():
+                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
+        self.write(content)
+
+
+__all__ = ["PARTS", "Checkpoint", "Snapshots", "run_key"]
