@@ -12,6 +12,7 @@ from verification.asyncfeded.formulas.steps import theta
 from verification.asyncfeded.instances import at_cap
 from verification.asyncfeded.proofs import corollary1 as proofs
 from verification.piecewise import st, waves
+from verification.symbols import Symbols
 
 
 def line(h, b, n=1):
@@ -125,7 +126,7 @@ def lem3_meaning(i):
             yield {"L": i.L, "Gamma2": most, "d2": square, "D2": one.D2}, {"u": list(one.u), "v": list(one.v)}
 
 
-tight = stale("both terms equal", ONE, 1, 2, 1, more=1)
+tight = stale("both terms equal", ONE, 2, 2, 1)
 
 
 @ft.claim("lem3", on=[tight, *single, *runs, *table4], needs=[up.smooth, up.stale], proof=proofs.lemma3, meaning=lem3_meaning,
@@ -232,3 +233,24 @@ def eq27e(i):
     one, law = one_law(i)
     left = sum(e**2 * d for e, d in zip(i.eta, law.drift, strict=False))
     return ft.at_most(left, ft.Terms(**i.formula(i.L, one.log(), paths.square(one.u), i.sigma2, i.sigma_g2)))
+
+
+def _equation27f():
+    """(27e) after Lemma 3 has the gradient at x_t, which is what (10) needs; printed is the one at x_{t-tau}."""
+    s = Symbols("L K M log Gamma2 delta2 slope2 stale2 sl2 sg2")
+    at = s.L, s.log
+    meant = f.weighted_drift_now(*at, s.Gamma2, s.delta2, s.slope2, s.sl2, s.sg2)
+    lemma = sum(f.lemma3(s.L, s.Gamma2, s.delta2, s.slope2).values())
+    printed = f.weighted_drift_now(*at, s.Gamma2, s.delta2, s.stale2, s.sl2, s.sg2)
+    one = up.updates(next(i for i in single if i.name == "concave, stale"))[0]
+    return (ft.equal(sum(f.weighted_drift(*at, lemma, s.sl2, s.sg2).values()), sum(meant.values()), "(27e) with Lemma 3 put in"),
+            ft.equal(4 * s.K * s.L**2 * meant["current"] + 4 * s.K**2 * s.M * s.slope2,
+                     f.coefficients(s.K, s.L, s.M, s.log)["current"] * s.slope2, "what (10) has at x_t, by (26d)"),
+            ft.equal(printed["current"] - meant["current"], s.log / (12 * s.L**4) * (s.stale2 - s.slope2), "the printed line"),
+            ft.at_most(0, abs(paths.square(one.u) - paths.square(one.v)), "they differ at a coded arrival", strict=True))
+
+
+ft.finding("misprint-eq27f", kind="misprint", breaks="cor1-eq27e", check=_equation27f,
+           reading="(27f) prints the gradient at x_{t-tau} beside a term with Gamma^2, which Lemma 3 gives with the one at x_t; "
+                   "(28) and (10) have x_t.",
+           survives="Both lines are true, the printed one as it is above (27e).")
