@@ -5,6 +5,7 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.arrays import is_torch
+from fltheory.core.errors import refuse
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.shapes import shaped
 
@@ -22,7 +23,7 @@ class Griewank(Problem):
         self.n, self.d = self.v.shape
         self.weights, self.name = check_weights(None, self.n), name
         if self.d > 2 or any(self.v.sum(0)):
-            ft.refuse("v", v, "vectors in one or two dimensions with sum 0", "Subtract their mean.")
+            refuse("v", v, "vectors in one or two dimensions with sum 0", "Subtract their mean.")
 
     def _prepare(self):
         self._roots = self.domain.array(np.array([1, 2][:self.d], dtype=object)) ** self.domain.scalar(Q(1, 2))

@@ -7,12 +7,14 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction as Q
 from functools import lru_cache
+from math import isqrt, prod
 
 import numpy as np
 
 import fltheory as ft
 from fltheory.core.algorithms.fedasync import Stale
 from fltheory.core.arrays import EVERYONE
+from fltheory.core.errors import refuse
 from fltheory.core.laws.draw import Draw
 from fltheory.core.problems.base import Cohort
 
@@ -154,9 +156,8 @@ def variance(points):
 
 def root(v):
     """The square root of a rational square; others are refused."""
-    from math import isqrt
     out = Q(isqrt(v.numerator), isqrt(v.denominator))
-    return out if out * out == v else ft.refuse("sigma", v, "the variance is no square of a rational", "Give sigma=.")
+    return out if out * out == v else refuse("sigma", v, "the variance is no square of a rational", "Give sigma=.")
 
 
 def square(v):
@@ -268,8 +269,8 @@ def path(i) -> Paths:
     problem, algorithm, K = i.problem.to(i.domain), i.algorithm.to(i.domain), i.K
     law = i.noise_law
     counts = [law.count(k) if i.loud is None or k in i.loud else 1 for k in range(K)]
-    if np.prod(counts, dtype=object) > MOST:
-        ft.refuse("noise", int(np.prod(counts, dtype=object)), f"more than {MOST} outcomes", "Give fewer steps noise, loud=[..].")
+    if prod(counts) > MOST:
+        refuse("noise", prod(counts), f"more than {MOST} outcomes", "Give fewer steps noise, loud=[..].")
     digits = np.array(list(itertools.product(*map(range, counts))))
     watched, m = Watched(problem, law, i.loud, digits), len(digits)
     base, now = (_read(problem, np.array([list(v)] * m, dtype=object)) for v in (i.base, i.now))
