@@ -112,7 +112,7 @@ def drift():
 
 def steps():
     """E Q <= c^4 l/(24 L^4) (sigma_g^2 + H + sigma_l^2/12) for Q = sum_k eta_k^2 |y_{k-1} - x_{t-tau}|^2, l = ln(K + 1)."""
-    p = ft.Proof("L c k K", "ee H sg2 sl2 eta hk h log r Q")
+    p = ft.Proof("L c k K", "ee H sg2 sl2 eta hk h log r EQ")
     L, c, k, H, sg2, sl2, eta, log = p("L c k H sg2 sl2 eta log")
     cap = p.given("share of (T1)", c**2 - 6 * k * (2 * k + 1) * L**2 * eta**2, "eta_k <= c cap_k")
     p.given("c at most 1", 1 - c)
@@ -123,9 +123,9 @@ def steps():
     worth = c**4 / (12 * L**4) * (sg2 + H + sl2 / 12)
     one = p.follows("one step", worth * p("hk") - p("r"), (eta**2, far), (-1, own), (worth, share),
                     (drifted(L, c, k, sg2 + H, sl2) / ((k - 1) * 6 * k * (2 * k + 1) * L**2), first, cap))
-    total = p.total("all steps", one, {"hk": "h", "r": "Q"}, p("K"), "sg2 H sl2", over="local steps")
+    total = p.total("all steps", one, {"hk": "h", "r": "EQ"}, p("K"), "sg2 H sl2", over="local steps")
     known = p.given("logarithm", log / 2 - p("h"), "h = sum_k 1/(2k + 1), as ln((k+1)/k) >= 2/(2k+1)")
-    return p.conclude(p.follows("within a round", c**4 * log / (24 * L**4) * (sg2 + H + sl2 / 12) - p("Q"), total, (worth, known)))
+    return p.conclude(p.follows("within a round", c**4 * log / (24 * L**4) * (sg2 + H + sl2 / 12) - p("EQ"), total, (worth, known)))
 
 
 # ---- any K: one arrival ----------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def arrival():
     two = p.expect("two parts", p.square("A - B", A - B), {k: becomes[k] for k in ("A_A", "A_B", "B_B")})
     past = p.given("unbiased noise", p("EGB"), "H*: E<grad F(x_t), B> = 0", equality=True)
     p.given("c at most 1", 1 - c)
-    within, loud = p.lemma("within the round, in the mean", steps(), Q=p("EQ")), p.lemma("noise of the round", noise())
+    within, loud = p.lemma("within the round, in the mean", steps()), p.lemma("noise of the round", noise())
     room = p.given("condition", 1 - f.room(L, K, N, log, c**4, eta_g, Gamma2), "2 S L eta_g + 2 K^2 Gamma^2 w <= 1")
     r = f.rho(L, K, N, log, c**4)
     weight = K * eta_g * Gamma2 * f.weight(L, K, N, log, c**4) / (2 * N) + L * eta_g**2 / 2   # of E|Delta|^2
@@ -205,20 +205,20 @@ def repaired():
 
 def varying():
     """Without noise for eta_g in [low, high] at every arrival, as rule (7) gives them; sumE: the sum of the eta_g."""
-    p = ft.Proof("L K N eta low high c T below", "t log M Gamma2 sg2 X sumX total sumE totalE", "F Fn F1 FT")
-    L, K, N, eta, low, high, c, T, log, sg2, X, t = p("L K N eta low high c T log sg2 X t")
+    p = ft.Proof("L K N eta_t low high c T below", "t log M Gamma2 sg2 X sumX total sumE totalE", "F Fn F1 FT")
+    L, K, N, eta_t, low, high, c, T, log, sg2, X, t = p("L K N eta_t low high c T log sg2 X t")
     p.given("c at most 1", 1 - c)
     room = p.given("condition", 1 - f.room(L, K, N, log, c**4, high, p("Gamma2")), "2 S L eta_max + 2 K^2 Gamma^2 w <= 1")
-    least, most = p.given("eta_min", eta - low), p.given("eta_max", high - eta)
-    p.follows("condition at this arrival", 1 - f.room(L, K, N, log, c**4, eta, p("Gamma2")), room, (2 * K * N * L, most))
+    least, most = p.given("eta_min", eta_t - low), p.given("eta_max", high - eta_t)
+    p.follows("condition at this arrival", 1 - f.room(L, K, N, log, c**4, eta_t, p("Gamma2")), room, (2 * K * N * L, most))
     r, floor = f.rho(L, K, N, log, c**4), (3 + f.rho(L, K, N, log, c**4) / 2) * sg2
     small = p.given("rho below 1", 1 - r - p("below"), "rho < 1")
-    one = p.lemma("one arrival", arrival(), eta_g=eta, G_G=X, EFn=p("Fn"), sl2=p("L") * 0)
+    one = p.lemma("one arrival", arrival(), eta_g=eta_t, G_G=X, EFn=p("Fn"), sl2=p("L") * 0)
     held = p.suppose("t arrivals", 2 / (K * N) * (p("F1") - p("F")) + p("sumE") * floor - (1 - r) * low * p("sumX"))
-    then = p.follows("t + 1 arrivals", 2 / (K * N) * (p("F1") - p("Fn")) + (p("sumE") + eta) * floor - (1 - r) * low * (p("sumX") + X),
-                     held, (eta, one), (X, least, small), (X * p("below"), least))
+    then = p.follows("t + 1 arrivals", 2 / (K * N) * (p("F1") - p("Fn")) + (p("sumE") + eta_t) * floor - (1 - r) * low * (p("sumX") + X),
+                     held, (eta_t, one), (X, least, small), (X * p("below"), least))
     end = p.induct("T arrivals", held, then, {"F": p("F1"), "sumX": 0, "sumE": 0},
-                   {"F": "Fn", "sumX": p("sumX") + X, "sumE": p("sumE") + eta}, {"F": "FT", "sumX": "total", "sumE": "totalE"})
+                   {"F": "Fn", "sumX": p("sumX") + X, "sumE": p("sumE") + eta_t}, {"F": "FT", "sumX": "total", "sumE": "totalE"})
     whole = p.follows("average", 2 / (K * N * low * T) * (p("F1") - p("FT")) + p("totalE") / (T * low) * floor
                       - (1 - r) * p("total") / T, (1 / (T * low), end))
     bound = f.repaired(L, K, N, 0, log, c**4, low, T, p("F1") - p("FT"), 0, sg2, p("totalE") / (T * low))

@@ -1,0 +1,321 @@
+"""Coded runs for Theorem 2: StaleSteps in a given order or AsyncFedED on its clock, exact, over every outcome of the noise."""
+import itertools
+from fractions import Fraction as Q
+from functools import lru_cache
+
+import numpy as np
+
+import fltheory as ft
+from verification.asyncfeded import arrivals_run as arrivals
+from verification.asyncfeded import noise_paths
+from verification.asyncfeded.formulas import theorem2 as f
+from verification.asyncfeded.formulas.steps import cap2, mean_square, mean_step, theta
+from verification.asyncfeded.instances import log_between
+
+SIGNS = ((Q(1, 2), Q(1)), (Q(1, 2), Q(-1)))
+SKEWED = ((Q(1, 5), Q(2)), (Q(4, 5), Q(-1, 2)))
+
+
+class Runs(ft.Instance):
+    """Arrivals from x0, and what they state by the paper's letters.
+
+    order: who arrives, for StaleSteps (AsyncFedED: the law's clock, T arrivals); one_draw: all noise is one draw; chances, law of noise as ((chance, value), ..)
+    times sigma, in the slots `loud` = [(t, k)], t = 1, 2, .., k = 0, 1, ..; Gamma2: a stated bound on gamma^2.
+    """
+
+    @property
+    def schedule(self):
+        """[eta_1, .., eta_K]."""
+        return [self.eta * ft.fraction(v) for v in self.stated.algorithm.solver.factors][:self.K]
+
+    @property
+    def K(self):
+        return self.stated.algorithm.steps
+
+    @property
+    def N(self):
+        return mean_step(self.schedule)
+
+    @property
+    def M(self):
+        return mean_square(self.schedule)
+
+    @property
+    def S(self):
+        return sum(self.schedule)
+
+    @property
+    def share2(self):
+        """c^2: the largest share of a cap of (T1), squared."""
+        return max(v**2 / cap2(k, self.L) for k, v in enumerate(self.schedule, 1))
+
+    @property
+    def logs(self):
+        """(low, high) around ln(K + 1)."""
+        return log_between(self.K + 1)
+
+    @property
+    def T(self):
+        return self.extra["rounds"]
+
+    @property
+    def server(self):
+        """[eta_g] of all arrivals as stated; those that bring nothing have none."""
+        if hasattr(self.stated.algorithm, "server_lr"):
+            return [ft.fraction(self.stated.algorithm.server_lr)]
+        found = [a.eta for a in right(self)[0][1] if a.eta is not None]
+        return found or [ft.fraction(self.stated.algorithm.lam) / ft.fraction(self.stated.algorithm.eps)]
+
+    @property
+    def eta_g(self):
+        """The constant server step."""
+        low, high = min(self.server), max(self.server)
+        return low if low == high else ft.refuse("eta_g", (low, high), "the server step is not constant", "Use `server`.")
+
+    @property
+    def Gamma2(self):
+        """A stated bound on gamma^2, or the largest of the arrivals as stated, over all outcomes."""
+        if "Gamma2" in self.extra:
+            return self.extra["Gamma2"]
+        found = [arrivals.largest_gamma2(run) for _, run in right(self)]
+        return None if None in found else max(found)
+
+    @property
+    def sl2(self):
+        return self.sigma**2
+
+    @property
+    def sg2(self):
+        return noise_paths.heterogeneity(self.stated.problem)
+
+    @property
+    def gap(self):
+        """F(x_1) - F(x_*)."""
+        return value(self.stated.problem, self.x0) - best(self.stated.problem)[1]
+
+    def theta(self, log):
+        return theta2(self, log)
+
+    def of(self, formula, **more):
+        """A formula of (11) at both ends of the enclosed logarithm."""
+        return [formula(self.L, self.K, self.N, self.theta(log), log, self.eta_g, **more, sl2=self.sl2, sg2=self.sg2)
+                for log in self.logs]
+
+
+def theta2(i, log):
+    """Theta from Gamma^2: `theta` squares its Gamma."""
+    return 1 - (1 - theta(1, i.K, i.L, i.M, log)) * i.Gamma2
+
+
+def best(problem):
+    """(x_*, F(x_*)) on the line or of quadratics; None for the second where F is not bounded below."""
+    if isinstance(problem, ft.Quadratic):
+        found = ft.optimum(problem)
+        return ft.fraction(found.x[0]), ft.fraction(found.value)
+    return problem.least() or (None, None)
+
+
+@lru_cache(128)
+def _rational(problem):
+    return problem.to(ft.RATIONAL)
+
+
+def value(problem, x):
+    """F(x), a Fraction."""
+    return ft.fraction(_rational(problem).value(ft.RATIONAL.array(np.array(list(x), dtype=object))))
+
+
+def slope(problem, x):
+    """grad F(x) (d,), Fractions."""
+    return arrivals.fractions(_rational(problem).gradient(ft.RATIONAL.array(np.array(list(x), dtype=object))))
+
+
+def slope2(problem, x):
+    return arrivals.square(slope(problem, x))
+
+
+# ---- coded rounds -------------------------------------------------------------------------------------------------------
+def outcomes(i):
+    """[(chance, {(t, k): value})] of the noise."""
+    if "one_draw" in i.extra:
+        for chance, v in i.extra.get("chances", SIGNS):
+            yield chance, dict.fromkeys(itertools.product(range(1, i.T + 1), range(i.K)), v * i.stated.sigma)
+        return
+    loud = i.extra.get("loud", ()) if i.stated.sigma else ()
+    for drawn in itertools.product(i.extra.get("chances", SIGNS), repeat=len(loud)):
+        chance = Q(1)
+        for p, _ in drawn:
+            chance *= p
+        yield chance, dict(zip(loud, (v * i.stated.sigma for _, v in drawn), strict=True))
+
+
+def _run(i, drawn):
+    def noise(t, k):
+        return [[drawn.get((t, k), 0)] + [0] * (i.problem.d - 1)] * i.problem.n
+    push = noise if drawn else None
+    if "order" in i.extra:
+        return arrivals.record_stale(i.algorithm, i.problem, i.order, i.x0, noise=push)
+    return arrivals.record(i.algorithm, i.problem, i.law, i.x0, i.T, noise=push)
+
+
+@lru_cache(256)
+def path(i):
+    """[(chance, [Arrival])] over the outcomes of the noise."""
+    return [(chance, _run(i, drawn)) for chance, drawn in outcomes(i)]
+
+
+def right(i):
+    """The runs as stated, whatever was swapped into the instance."""
+    return path(i if i.algorithm == i.stated.algorithm else i.but(algorithm=i.stated.algorithm))
+
+
+@lru_cache(256)
+def average(i):
+    """(1/T) sum_t E|grad F(x_t)|^2 of the coded runs."""
+    return sum(chance * sum(slope2(i.problem, a.x) for a in run) / len(run) for chance, run in path(i))
+
+
+def ended(i):
+    """E F(x_{T+1}) of the coded runs."""
+    return sum(chance * value(i.problem, run[-1].after) for chance, run in path(i))
+
+
+# ---- comparisons with enclosed logarithms ----------------------------------------------------------------------------------
+def decided(left, low, high, label=""):
+    """left <= a right side (a number, or terms by name) that lies between low and high: the end that speaks against what is found."""
+    ends = [sum(v.values()) if isinstance(v, dict) else v for v in (low, high)]
+    least, most = (left.low, left.high) if isinstance(left, ft.Bounds) else (left, left)
+    inside = most <= ends[0]
+    if not inside and not least > ends[1] and ends[0] != ends[1]:
+        raise ArithmeticError("the enclosed logarithm does not decide")
+    right = low if inside else high
+    return ft.at_most(left, ft.Terms(**right) if isinstance(right, dict) else right, label)
+
+
+# ---- instances ---------------------------------------------------------------------------------------------------------------
+def stale(name, problem, steps, eta_g, order, x0, noise=0, **extra):
+    """StaleSteps with clients in the order."""
+    algorithm = ft.StaleSteps(1, len(steps), server_lr=eta_g, solver=ft.Listed(steps))
+    x0 = [ft.fraction(v) for v in (x0 if isinstance(x0, list) else [x0] * problem.d)]
+    says = extra.pop("says", f"K={len(steps)}, eta_g={eta_g}, {len(order)} arrivals of {problem.n} clients")
+    return Runs(name, problem, algorithm, ft.Full(), noise=noise, x0=x0, order=tuple(order), rounds=len(order), says=says, **extra)
+
+
+def alone(name, problem, steps, T, x0=1, share=1, **extra):
+    """AsyncFedED as Algorithm 1 states it, with one client and lambda/eps = share/(N K L): gamma = 0 at every arrival."""
+    L = ft.fraction(problem.constants.L)
+    algorithm = ft.AsyncFedED(1, len(steps), lam=share / (sum(steps) * L), eps=1, kappa=0, solver=ft.Listed(steps))
+    return Runs(name, problem, algorithm, ft.EventClock(), x0=[ft.fraction(x0)], rounds=T, **extra)
+
+
+class Fresh(ft.StaleSteps):
+    """StaleSteps whose client downloads the model right before it works: no staleness."""
+
+    def round(self, problem, s, draw):
+        return super().round(problem, s._replace(base=s.x[..., None, :] + 0 * s.base), draw)
+
+
+# ---- hypotheses ------------------------------------------------------------------------------------------------------------------
+near = ft.Hypothesis("Assumption 3", r"$\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$, $x$: the least $\sigma_g^2$",
+                     lambda i: (i.sg2, i.sg2))
+stale_bound = ft.Hypothesis("Assumption 4", r"$\gamma\le\Gamma$ at every arrival and outcome: the largest $\gamma^2$",
+                            lambda i: (i.Gamma2, i.Gamma2))
+def bias2(i):
+    """The largest square of the mean of the noise in a slot given all that was drawn before."""
+    found, seen = Q(0), list(outcomes(i))
+    for at in sorted(seen[0][1]):
+        groups = {}
+        for chance, drawn in seen:
+            groups.setdefault(tuple(v for k, v in drawn.items() if k < at), []).append((chance, drawn[at]))
+        found = max([found, *((sum(c * v for c, v in g) / sum(c for c, _ in g)) ** 2 for g in groups.values())])
+        if found:
+            break
+    return found
+
+
+past = ft.Hypothesis("H*", "noise has mean zero given everything earlier in the round and in earlier rounds, the client, the present "
+                     "and the stale model", lambda i: (bias2(i), 0))
+steps_cap = ft.Hypothesis("(T1)", r"$6k(2k+1)L^2\eta_{i,k}^2\le1$ for every $k$", lambda i: (i.share2, 1), cap=2)
+enough = ft.Hypothesis("(C1)", r"$\Gamma^2<\frac3{12K^2L^2M+K\ln(K+1)}$: $0<\Theta$", lambda i: (0, i.theta(i.logs[1])), strict=True)
+server_cap = ft.Hypothesis("(T2)", r"$\eta_gNKL\le1$", lambda i: (max(i.server) * i.S * i.L, 1), cap=1)
+ASSUMED = [near, stale_bound, steps_cap, enough, server_cap]
+
+
+# ---- what the symbols of the proofs are on coded runs ------------------------------------------------------------------------------
+def local_steps(i, client, base, drawn, t):
+    """[(e, u, w, h, n)] of the arrival's local steps: y - base, grad f_i(y) - grad f_i(base), grad f_i - grad F and grad F at the base,
+    and the noise; the last entry is (y_K - base, ..)."""
+    problem, y, out = _rational(i.problem), base, []
+
+    def own(x, noise=None):
+        at = ft.RATIONAL.array(np.array([list(x)], dtype=object))
+        sample = None if noise is None else ft.RATIONAL.array(np.array([[noise] + [0] * (len(x) - 1)], dtype=object))
+        return arrivals.fractions(problem.at(np.array([client])).grad(at, sample))[0]
+    here, mean = own(base), slope(i.problem, base)
+    for k, eta in enumerate([*i.schedule, 0]):
+        exact = own(y)
+        given = own(y, drawn.get((t, k), Q(0)))
+        out.append((y - base, exact - here, here - mean, mean, given - exact))
+        y = y - eta * given
+    return out
+
+
+def meaning(i):
+    """Of the first and the last arrival: over all outcomes of its noise, given that of the earlier ones (in the first outcome)."""
+    if i.n > 3 or i.K > 12:
+        return
+    whole = list(zip(outcomes(i), path(i), strict=True))
+    share = arrivals.root(i.share2) + (Q(1, 10**ROUND) if arrivals.root(i.share2) ** 2 != i.share2 else 0)
+    F = [sum(c * value(i.problem, run[t].x) for (c, _), (_, run) in whole) for t in range(i.T)] + [ended(i)]
+    X = [sum(c * slope2(i.problem, run[t].x) for (c, _), (_, run) in whole) for t in range(i.T)]
+    log, low, high = i.logs[0], min(i.server), max(i.server)
+    if share > 1 or f.room(i.L, i.K, i.N, log, share**4, high, i.Gamma2) > 1:
+        return
+    steps = [low if a.eta is None else a.eta for a in whole[0][1][1]] if low < high else [low] * i.T
+    common = {"L": i.L, "K": i.K, "N": i.N, "M": i.M, "c": share, "log": log, "Gamma2": i.Gamma2, "sg2": i.sg2, "sl2": i.sl2,
+              "T": i.T, "below": 1 - f.rho(i.L, i.K, i.N, log, share**4), "F1": F[0], "FT": F[-1], "total": sum(X), "low": low,
+              "high": high, "h": sum(Q(1, 2 * k + 1) for k in range(1, i.K + 1)), "Se": i.K * i.M, "kE": i.K, "totalE": sum(steps)}
+    for t in {1, i.T}:
+        first = {at: v for at, v in whole[0][0][1].items() if at[0] < t}
+        alike = [(c, d, run[t - 1]) for (c, d), (_, run) in whole if {at: v for at, v in d.items() if at[0] < t} == first]
+        total = sum(c for c, _, _ in alike)
+        yield from _one_arrival(i, t, [(c / total, d, a) for c, d, a in alike], common | {
+            "t": t - 1, "X": X[t - 1], "sumX": sum(X[:t - 1]), "EF": F[t - 1], "EFm": F[t], "eta_g": steps[t - 1],
+            "eta_t": steps[t - 1], "sumE": sum(steps[:t - 1])})
+
+
+ROUND = 40
+
+
+def _one_arrival(i, t, alike, common):
+    steps = [local_steps(i, a.client, a.base, d, t) for _, d, a in alike]
+    etas, chance = i.schedule, [c for c, _, _ in alike]
+
+    def mean(values):
+        return sum(c * v for c, v in zip(chance, values, strict=True))
+    sums = []
+    for s, (_, _, a) in zip(steps, alike, strict=True):
+        A = sum(e * (u + w + h) for e, (_, u, w, h, _) in zip(etas, s, strict=False))
+        B = sum(e * n for e, (*_, n) in zip(etas, s, strict=False))
+        if (a.delta != -(A + B)).any():
+            raise ArithmeticError("the coded update is another one")
+        sums.append((A, B))
+    x, base = alike[0][2].x, alike[0][2].base
+    G, there = slope(i.problem, x), slope(i.problem, base)
+    Fn, whole = [value(i.problem, a.after) for *_, a in alike], [sum(e * e * arrivals.square(s[k][0]) for k, e in enumerate(etas))
+                                                                 for s in steps]
+    at = {"dd": arrivals.square(x - base), "H": arrivals.square(there), "GG": arrivals.square(G), "F": value(i.problem, x),
+          "EFn": mean(Fn), "EGB": mean(G @ B for _, B in sums), "EAB": mean(A @ B for A, B in sums), "EQ": mean(whole),
+          "EA": mean(arrivals.square(A) for A, _ in sums), "EB": mean(arrivals.square(B) for _, B in sums)}
+    noise = [mean(arrivals.square(s[k][4]) for s in steps) for k in range(i.K)]
+    at["b2"] = sum(e * e * v for e, v in zip(etas, noise, strict=True))
+    for o in {0, len(alike) - 1}:
+        A, B = sums[o]
+        for k in sorted({0, i.K - 1}):
+            e, u, w, h, n = steps[o][k]
+            far = [mean(arrivals.square(s[j][0]) for s in steps) for j in (k, k + 1, i.K - 1)]
+            own = {"Fn": Fn[o], "Q": whole[o], "k": k + 1, "eta": etas[k], "ee": far[0], "een": far[1], "eeE": far[2], "en2": noise[k],
+                   "n2": noise[k], "v2": arrivals.square(steps[o][k + 1][0]), "es": etas[k] ** 2, "en": etas[k] ** 2 * noise[k],
+                   "hk": Q(1, 2 * k + 3), "r": etas[k] ** 2 * far[0], **{f"E{v}n": mean(s[k][j] @ s[k][4] for s in steps)
+                                                                        for j, v in enumerate("euwh")}}
+            yield common | at | own, {"G": G, "V": G - there, "W": -w, "A": A, "B": B, "e": e, "u": u, "w": w, "h": h, "n": n}
