@@ -81,6 +81,7 @@ _PUBLIC = {
     "core.linalg": ["linalg"],
     "verdicts.claims.claim": ["ASSUMED", "Claim", "Finding", "Hypothesis", "claim", "finding"],
     "verdicts.claims.instance": ["Instance", "illustrate"],
+    "core.algebra": ["eigenvalues_within", "expansion", "positive_semidefinite", "power_series"],
     "core.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
     "core.proofs.argument": ["Proof"],
     "core.evidence": ["Bounds", "Terms"],

@@ -24,6 +24,7 @@ from fltheory.core.operators.reach import Reach, everything, reachable, reduced
 from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.records import count
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 
 _LOG = logging.getLogger(__name__)
@@ -291,6 +292,19 @@ class Operator:
                 cross = mean[:, None] * a[None, :]
                 seen = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
             yield seen
+
+    @ranged
+    def after(self, x0, rounds=1):
+        """E of the server model (d,) after some rounds >= 0 from x0 (d,); exact operators give Fractions."""
+        rounds = count(0)(rounds, "rounds")
+        *_, (mean, _) = self.trajectory(rounds + 1, x0)
+        return self._public(mean)
+
+    def round_matrix(self, rounds=1):
+        """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them."""
+        base = self.after([0] * self.problem.d, rounds)
+        columns = [self.after([int(j == k) for j in range(self.problem.d)], rounds) - base for k in range(self.problem.d)]
+        return np.array(columns).T, base
 
     @ranged
     def mean_gradient_square(self, surrogate, rounds, x0=None):

@@ -1,0 +1,83 @@
+"""Definiteness, eigenvalue bounds, expansions and powers as relations of claims."""
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.core.errors import BadInput
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
+
+EDGE = [[Q(1), Q(1)], [Q(1), Q(1)]]   # eigenvalues 0 and 2
+
+
+def test_definiteness_is_exact_at_equality():
+    assert ft.positive_semidefinite(EDGE).status == HOLDS and ft.positive_semidefinite(EDGE).evidence == "exact"
+    assert ft.positive_semidefinite(EDGE, strict=True).status == FALSIFIED
+    small = [[Q(1), Q(1)], [Q(1), Q(1) - Q(1, 10**30)]]
+    assert ft.positive_semidefinite(small).status == FALSIFIED
+    assert ft.positive_semidefinite([[Q(1), Q(1)], [Q(1), Q(1) + Q(1, 10**30)]], strict=True).status == HOLDS
+
+
+def test_floats_within_rounding_decide_nothing():
+    assert ft.positive_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0]])).status == INCONCLUSIVE
+    assert ft.positive_semidefinite(np.array([[1.0, 0.5], [0.5, 1.0]])).status == HOLDS
+    assert ft.positive_semidefinite(np.array([[1.0, 2.0], [2.0, 1.0]])).status == FALSIFIED
+
+
+def test_eigenvalues_within():
+    assert ft.eigenvalues_within(EDGE, 0, 2).status == HOLDS
+    assert ft.eigenvalues_within(EDGE, Q(1, 10**20), 2).status == FALSIFIED
+    assert ft.eigenvalues_within(EDGE, 0, 2 - Q(1, 10**20)).status == FALSIFIED
+    assert "from about 0 to 2" in ft.eigenvalues_within(EDGE, 0, 2).detail
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        R = rng.normal(size=(4, 4))
+        A, (low, *_, high) = R + R.T, np.linalg.eigvalsh(R + R.T)
+        assert ft.eigenvalues_within(A, low - .1, high + .1).status == HOLDS
+        assert ft.eigenvalues_within(A, low + .1, high + .1).status == FALSIFIED
+
+
+def test_expansion():
+    field = ft.Field("g h")
+    g, h = field.symbols
+    x = 1 / (1 + g * h)
+    assert ft.expansion(x, "g", [1, -h, h**2]).status == HOLDS
+    assert ft.expansion(x, "g", [1, h, h**2]).status == FALSIFIED and "[1]" in ft.expansion(x, "g", [1, h, h**2]).detail
+
+
+def test_powers_for_every_integer():
+    field = ft.Field("r K R")
+    r, K, R = field.symbols
+    series = ft.power_series(r, K, 2, R)
+    assert series == 1 + K * r + K * (K - 1) / 2 * r**2 + r**3 * R
+    for k in range(6):   # some R makes it an identity: what is left of the power is divisible by r^3
+        left = (1 + r)**k - series.substitute(K=k, R=0)
+        assert [c == 0 for c in left.series("r", 2)] == [True] * 3
+
+
+def test_round_matrix_and_after_in_model_coordinates():
+    problem = ft.Quadratic([[[1, 0], [0, 2]], [["1/2", "1/4"], ["1/4", 1]]], [[0, 1], [2, -1]])
+    for algorithm in (ft.FedAvg("1/10", 3), ft.Scaffold("1/10", 2)):
+        op = ft.derive(algorithm, problem, ft.Full()).exact()
+        M, c = op.round_matrix()
+        assert all(type(v) is Q for v in [*M.reshape(-1), *c])
+        x = [Q(3), Q(-5)]
+        assert list(op.after(x)) == list(M.dot(x) + c)
+        *_, (mean, _) = op.trajectory(5, x)
+        assert [float(v) for v in op.after(x, 4)] == [float(ft.fraction(v)) for v in mean]
+    assert list(op.after(x, 0)) == x
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: ft.positive_semidefinite([[1, 2], [3, 4]]), "not symmetric"),
+    (lambda: ft.positive_semidefinite([1, 2]), "square"), (lambda: ft.positive_semidefinite([["a"]]), "."),
+    (lambda: ft.positive_semidefinite([[ft.Field("a").symbols[0]]]), "rationals"),
+    (lambda: ft.eigenvalues_within([[1]], None, 2), "."), (lambda: ft.expansion(1, "g", [1]), "no rational function"),
+    (lambda: ft.expansion(ft.Field("g").symbols[0], "g", []), "at least one"),
+    (lambda: ft.expansion(1 / ft.Field("g").symbols[0], "g", [1]), "pole"),
+    (lambda: ft.power_series(1, 2, -1, 0), "order"),
+])
+def test_refused(call, words):
+    with pytest.raises(BadInput, match=words):
+        call()
