@@ -52,5 +52,5 @@ ft.finding("a4-discard", kind="missing-hypothesis", breaks="cor1", at=(discarded
                 "erase products of noise and gradients as if all outcomes were kept",
            reading="E over the updates that the server uses. gamma depends on |Delta|: keeping those with gamma <= Gamma favours "
                    "long updates. A2 holds as printed, for every draw and before the choice.",
-           survives="Both statements where nothing can be discarded: gamma <= Gamma for every outcome of the noise (cor1); Theorem 1 "
-                    "over all outcomes, which does not use A4.")
+           survives="Both where nothing can be discarded: gamma <= Gamma for every outcome of the noise (cor1). Theorem 1, which "
+                    "does not use A4, over all outcomes.")
