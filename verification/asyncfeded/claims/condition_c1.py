@@ -61,12 +61,12 @@ PURE = {"n": "none", "d": "none"}
 LISTED = (1, 2, 3, 5, 10, 20, 50, 300)
 
 
-def kinds(formula, proof, domain, rejects, on=None, needs=(within,), ends=ENDS | {CAP: (Q(1, 100), 1)}, meaning=None):
+def kinds(formula, proof, domain, rejects, on=None, needs=(within,), ends=ENDS | {CAP: (Q(1, 100), 1)}):
     """What the claims about a schedule have in common; the search draws schedules with the claim's formula."""
     on = on or [*map(capped, LISTED), capped(4, 100), capped(3, Q(1, 100)), capped(7, 1, Q(1, 100))]
     family = ft.Family("schedules", lambda draw, **at: drawn(draw, **at).but(formula=formula), CORNERS)
     return {"on": [i.but(formula=formula) for i in on], "needs": list(needs), "proof": proof, "domain": domain, "covers": PURE,
-            "rejects": rejects, "search": ft.Search((family,), tries=20), "ends": ends, "meaning": meaning}
+            "rejects": rejects, "search": ft.Search((family,), tries=20), "ends": ends, "meaning": logs}
 
 
 # ---- sums -------------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def half_log(log):
 
 
 def logs(i):
-    """The two facts about logarithms that the proofs cite, at one place i, and what else they speak of."""
+    """The two facts about logarithms that the proofs cite, at some places i; then all that they say of one schedule."""
     K, L = i.K, i.L
     for k in {1, 2, K // 2 + 1, K}:
         low, high = ln(k), ln(k + 1)
@@ -85,7 +85,12 @@ def logs(i):
     place = {"k": K, "e": i.eta[-1], "q": i.eta[-1] ** 2, "u": Q(1, K * (2 * K + 1)), "N": mean_step(i.eta), "M": i.M, "L": L,
              "K": K}
     sums = {"Se": sum(i.eta), "S2": sum(e * e for e in i.eta), "U": _sum(K)[1], "UK": _sum(K)[1], "D": D, "DK": D}
-    yield double | place | sums | {"n": K + 1, "lK": ln(K + 1)[0]}, {}
+    here = {"n": K + 1, "lK": i.log[0], "l": i.log[0], "log": i.log[0], "l1": ln(K + 2)[0], "V": _sum(K)[0], "j": K - 1,
+            "more": i.eta[-1] ** 2}
+    for Gamma in (Q(0), Q(1, 2), Q(3)):
+        Theta = theta(Gamma, K, L, i.M, i.log[0])
+        least = {"Theta": Theta, "th": Theta / 2, "rest": 1 - Theta} if Theta > 0 else {}
+        yield double | place | sums | here | least | {"Gamma": Gamma}, {}
 
 
 @lru_cache(None)
@@ -112,8 +117,7 @@ third = wrong("a_third", "ln(K + 1)/3.", half_log, lambda log: log / 3)
 
 
 @ft.claim("cor1-log-sum", **kinds(half_log, log_sum, "every K; ln((i + 1)/i) >= 2/(2 i + 1) is a fact of analysis", [third],
-                                  on=[capped(K) for K in (1, 2, 3, 10, 100, 1000)], needs=(), ends={STEPS: (1, 1000)},
-                                  meaning=logs))
+                                  on=[capped(K) for K in (1, 2, 3, 10, 100, 1000)], needs=(), ends={STEPS: (1, 1000)}))
 def cor1_log_sum(i):
     r"""$\sum_{k=1}^K\frac1{2k+1}\le\frac12\ln(K+1)$ for every $K$."""
     return ft.at_most(_sum(i.K)[0], i.formula(i.log[0])), *(facts() if i.K == 1 else ())
@@ -127,7 +131,7 @@ def means(K, L):
 nineteenth = wrong("one_nineteenth", "1/(19 L^2).", means, lambda K, L: (means(K, L)[0], 1 / (19 * L**2)))
 
 
-@ft.claim("aux-nm", **kinds(means, proofs.means, "every K, L > 0 and steps within (T1)", [nineteenth], meaning=logs))
+@ft.claim("aux-nm", **kinds(means, proofs.means, "every K, L > 0 and steps within (T1)", [nineteenth]))
 def aux_nm(i):
     r"""$N^2\le M$, and under (T1) $M\le\frac1K\sum_{k=1}^K\frac1{6k(2k+1)L^2}\le\frac1{18L^2}$, with equality at $K=1$. (The
     printed upper limit of the sum, $K=1$, is read as $k=1$ to $K$.)"""
@@ -144,7 +148,7 @@ tenth = wrong("one_tenth", "1/10.", room, lambda log2: Q(1, 10))
 
 
 @ft.claim("aux-nm-sharper", **kinds(room, proofs.sharper, "every K, L > 0 and steps within (T1); 1/i >= ln((i + 1)/i) is a fact of "
-                                    "analysis", [tenth], meaning=logs))
+                                    "analysis", [tenth]))
 def aux_nm_sharper(i):
     r"""Under (T1) $KML^2\le\frac16\sum_{k=1}^K\frac1{k(2k+1)}\le\frac{2-2\ln2}6<0.10229$ for every $K$."""
     most, limit = _sum(i.K)[1] / 6, i.formula(LN2[1])
@@ -233,7 +237,7 @@ of_first_order = wrong("first_order", "K in place of K^2.", f.quadratic, lambda 
 
 
 @ft.claim("disc-delta-quadratic", **kinds(f.quadratic, proofs.quadratic, "every K, L > 0, schedule within (T1) and Theta >= th > 0",
-                                          [of_first_order], meaning=logs))
+                                          [of_first_order]))
 def disc_delta_quadratic(i):
     r"""Under (T1), where $\Theta\ge\theta>0$: the coefficients of (10) are at most $\frac59,\frac5{72},\frac7{18}$ (gradient,
     $\sigma_l^2$, $\sigma_g^2$) times $\frac{K^2}{\theta L^2}$, so that the bound is $O(K^2)$."""
@@ -248,8 +252,7 @@ no_rest = wrong("logarithm_alone", "K ln(K + 1) without the part of M.", orders,
                 lambda K, L, log, log2: (f.least(K, L, log), f.least(K, L, log)))
 
 
-@ft.claim("disc-delta-order", **kinds(orders, proofs.order, "every K, L > 0, schedule within (T1) and Theta >= th > 0", [no_rest],
-                                      meaning=logs))
+@ft.claim("disc-delta-order", **kinds(orders, proofs.order, "every K, L > 0, schedule within (T1) and Theta >= th > 0", [no_rest]))
 def disc_delta_order(i):
     r"""Under (T1), where $\Theta\ge\theta>0$: with $c=\frac{2-2\ln2}6$ the coefficients of (10) lie between $K\ln(K+1)$ and
     $\frac K\theta(nc+\ln(K+1))$, $n=12,72,24$, times $\frac1{3L^2},\frac1{72L^2},\frac1{6L^2}$: of order $K\ln K$ whatever the
