@@ -29,12 +29,17 @@ class Seen(NamedTuple):
     next: Any
 
 
-def coded(algorithm, problem, law, x0, count, domain=ft.FLOAT):
-    """Yield `Seen` of the first arrivals, models as arrays (d,), other numbers plain."""
+def coded(algorithm, problem, law, x0, count, domain=ft.FLOAT, bases=None):
+    """Yield `Seen` of the first arrivals, models as arrays (d,), other numbers plain.
+
+    bases: models (n, d) that the clients' first runs start from, x0 being the server's, where they are not all x0.
+    """
     a, p = algorithm.to(domain), problem.to(domain)
     law = law if a.steps is None else law.with_steps(a.steps)
     draw = law.support(p.n)[0][1]
     s = a.init(p, domain.array(np.array(x0, dtype=object)), draw)
+    if bases is not None:
+        s = s._replace(base=domain.array(np.array(bases, dtype=object)))
     for _ in range(count):
         who = arrives(s)
         delta, moved = brought(a, p, s, draw, who)
@@ -43,7 +48,7 @@ def coded(algorithm, problem, law, x0, count, domain=ft.FLOAT):
         gamma = (None if distance != 0 else 0 * length) if length == 0 else distance / length
         k = next((j for j in range(p.d) if delta[j] != 0), None)
         eta = None if k is None else (new.x[k] - s.x[k]) / delta[k]
-        yield Seen(int(who[0]), int(of(s.K, who)[0]), plain(gamma), plain(eta), s.x, new.x, int(of(new.K, who)[0]))
+        yield Seen(int(who[0]), int(of(s.K, who)[0]), plain(gamma), plain(eta), *map(vector, (s.x, new.x)), int(of(new.K, who)[0]))
         s = new
 
 
@@ -54,6 +59,10 @@ def with_steps(algorithm, steps):
 
 def plain(v):
     return ft.fraction(v) if type(v).__name__ == "fmpq" else v
+
+
+def vector(v):
+    return v if v.dtype != object else np.array([plain(w) for w in v], dtype=object)
 
 
 # ---- the twin in closed form -------------------------------------------------------------------------------
