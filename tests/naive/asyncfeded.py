@@ -18,17 +18,26 @@ def staleness(x, base, delta):
     return distance / length
 
 
-def next_steps(K, gamma, gbar, kappa):
-    """K + floor((gbar - gamma) kappa) (eq 8), at least 1; kappa = 0 keeps K whatever gamma is."""
+def next_steps(K, gamma, gbar, kappa, rounding="down", clamp=True, real=False):
+    """K + floor((gbar - gamma) kappa) (eq 8), at least 1; kappa = 0 keeps K whatever gamma is.
+
+    rounding "strict": the largest integer smaller than (gbar - gamma) kappa; real: no rounding; clamp: K stays at least 1.
+    """
     if kappa == 0:
         return K
     if gamma == math.inf:
         return 1
-    return max(1, K + math.floor((gbar - gamma) * kappa))
+    change = (gbar - gamma) * kappa
+    if not real:
+        change = math.floor(change) if rounding == "down" else math.ceil(change) - 1
+    return max(1, K + change) if clamp else K + change
 
 
-def events(clients, x0, lr, lam, eps, gbar, kappa, K0, c, arrivals, discard=None, **clock):
-    """The first `arrivals` server updates as dicts of time, client, K, gamma and x (Algorithm 1), see `arrivals.events`."""
+def events(clients, x0, lr, lam, eps, gbar, kappa, K0, c, arrivals, discard=None, rule=None, **clock):
+    """The first `arrivals` server updates as dicts of time, client, K, gamma and x (Algorithm 1), see `arrivals.events`.
+
+    rule: the readings of `next_steps`.
+    """
     def server(x, base, delta, event):
         event["gamma"] = staleness(x, base, delta)
         if discard is not None and event["gamma"] > discard:
@@ -36,5 +45,5 @@ def events(clients, x0, lr, lam, eps, gbar, kappa, K0, c, arrivals, discard=None
         return add(x, scale(lam / (event["gamma"] + eps), delta))
 
     def steps(K, event):
-        return next_steps(K, event["gamma"], gbar, kappa)
+        return next_steps(K, event["gamma"], gbar, kappa, **(rule or {}))
     return arrivals_.events(clients, x0, lr, K0, c, arrivals, server, steps, **clock)

@@ -14,37 +14,67 @@ from tests.naive import arrivals, asyncfeded
 from tests.naive.vectors import QuadraticClients
 
 DOMAINS = [FLOAT] + ([Torch()] if have("torch") else [])
-ROUNDS, EACH = 25, 50
+ROUNDS, EACH = 25, 25
 
 
-def twins(rng, lr):
-    """(name, algorithm, events of its twin) with numbers of their own."""
+def switches(rng):
+    """Ways to descend, as options of an algorithm and of its twin: with a penalty or momentum, kept or not, and a decaying step."""
+    rho, mu, decay = rng.uniform(0.1, 0.9), rng.uniform(0.1, 2), rng.uniform(0.9, 1)
+    yield {}, {}
+    yield {"solver": ft.Proximal(mu=mu)}, {"mu": mu}
+    yield {"decay": decay, "solver": ft.Momentum(rho)}, {"decay": decay, "rho": rho}
+    yield {"momentum": "kept", "solver": ft.Momentum(rho)}, {"kept": True, "rho": rho}
+    yield {"momentum": "kept", "solver": ft.Momentum(rho), "decay": decay}, {"kept": True, "rho": rho, "decay": decay}
+
+
+def twins(rng, lr, own, theirs):
+    """(algorithm, events of its twin) with numbers of their own."""
     lam, eps, gbar, kappa, limit = rng.uniform(0.5, 2, 5)
     alpha, a, b = rng.uniform(0.1, 1), rng.uniform(0.5, 3), int(rng.integers(0, 4))
     size, server_lr = int(rng.integers(1, 4)), rng.uniform(0.5, 1)
     ed = {"lam": lam, "eps": eps, "gbar": gbar, "kappa": kappa}
-    yield ft.AsyncFedED(lr, **ed), lambda *at, **k: asyncfeded.events(*at, **ed, **k)
-    yield ft.AsyncFedED(lr, **ed, discard=limit), lambda *at, **k: asyncfeded.events(*at, **ed, discard=limit, **k)
-    yield ft.FedBuff(lr, buffer=size, server_lr=server_lr), lambda *at, **k: arrivals.events(
-        *at, server=arrivals.fedbuff(size, server_lr), **k)
+
+    def adaptive(discard=None, **rule):
+        extra = {} if discard is None else {"discard": discard}
+        return ft.AsyncFedED(lr, **ed, **extra, **rule, **own), lambda *at, **k: asyncfeded.events(
+            *at, **ed, **extra, rule=rule, **theirs, **k)
+    yield from (adaptive(), adaptive(limit), adaptive(rounding="strict"), adaptive(real=True), adaptive(limit, clamp=False))
+    yield ft.FedBuff(lr, buffer=size, server_lr=server_lr, **own), lambda *at, **k: arrivals.events(
+        *at, server=arrivals.fedbuff(size, server_lr), **theirs, **k)
     for kind in ("constant", "hinge", "polynomial"):
         for unit in ("arrivals", "time"):
             rule = alpha, kind, a, b, "lag" if unit == "arrivals" else unit
-            yield ft.FedAsync(lr, alpha=alpha, staleness=kind, a=a, b=b, unit=unit), lambda *at, rule=rule, **k: arrivals.events(
-                *at, server=arrivals.fedasync(*rule), **k)
+            yield ft.FedAsync(lr, alpha=alpha, staleness=kind, a=a, b=b, unit=unit, **own), lambda *at, rule=rule, **k: (
+                arrivals.events(*at, server=arrivals.fedasync(*rule), **theirs, **k))
+
+
+CLOCKS = [{}, {"suspension": "1/3", "hang": "5/2"}, {"suspension": "9/10", "hang": "5/2"}, {"spread": "3/4"},
+          {"suspension": "1/3", "hang_law": "exponential", "spread": "1/2", "spread_law": "lognormal"},
+          {"suspension": "1/2", "hang": 2, "hang_law": "fixed"},   # whole numbers: events tie
+          {"suspension": "1/3", "hang": 1, "hang_of": "slowest", "spread": 1, "spread_law": "exponential"}]
+
+
+def drawn(draws, r):
+    """What the twin is told of replicate r: its hangs and waits, event 0 for the first runs."""
+    def of(names):
+        def one(event, i):
+            extra, name = draws[max(event - 1, 0)].extra, names[event == 0]
+            return float(extra[name][r, i]) if name in extra else 0
+        return one
+    return {"hang": of(("hang", "first")), "wait": of(("wait", "first wait"))}
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=str)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(60))
 def test_the_batched_clock_is_the_heap_event_for_event(domain, seed):
-    """20 problems of 50 replicates, each with starts, hangs and an order of events of its own."""
+    """60 problems of 25 replicates, each with starts, hangs and an order of events of its own."""
     rng = np.random.default_rng(seed)
     n, d, K, lr = int(rng.integers(1, 6)), int(rng.integers(1, 4)), int(rng.integers(1, 4)), 0.1
     R = rng.normal(size=(n, d, d)) / 2
     H, b = R @ R.swapaxes(1, 2) + np.eye(d) / 4, rng.normal(size=(n, d))
     pace, sent = rng.integers(1, 4, n).tolist(), rng.integers(0, 3, n).tolist()
-    law = ft.EventClock(pace, steps=K, transmission=sent, suspension=["0", "1/3", "9/10"][seed % 3], hang="5/2")
-    every = list(twins(rng, lr))
+    law = ft.EventClock(pace, steps=K, transmission=sent, **CLOCKS[seed % len(CLOCKS)])
+    every = list(twins(rng, lr, *list(switches(rng))[seed % 5]))
     algorithm, twin = every[seed % len(every)]
     problem, clients = ft.Quadratic.from_linear(H, b).to(domain), QuadraticClients(H.tolist(), b.tolist(), [1 / n] * n)
     alg, x0 = algorithm.to(domain), rng.normal(size=(EACH, d))
@@ -52,17 +82,24 @@ def test_the_batched_clock_is_the_heap_event_for_event(domain, seed):
     mine = [to_device(v, "cpu") if isinstance(domain, Torch) else v for v in draws]
     state, seen = alg.init(problem, domain.array(x0), mine[0]), []
     for draw in mine:
-        finish = to_numpy(state.finish)
+        finish, K_before, lag = (to_numpy(v) for v in (state.finish, state.K, state.lag))
         state = alg.round(problem, state, draw)
-        seen.append((finish.min(-1), finish.argmin(-1), to_numpy(state.x)))
+        seen.append((finish.min(-1), finish.argmin(-1), np.floor(K_before), lag, to_numpy(state.x)))
     for r in range(EACH):
-        def hang(event, i, r=r):
-            name = "hang" if event else "first"
-            return float(draws[max(event - 1, 0)].extra[name][r, i]) if law.suspension else 0
-        events = twin(clients, x0[r].tolist(), lr, K0=K, c=pace, arrivals=ROUNDS, r=sent, hang=hang)
-        for (time, who, x), event in zip(seen, events, strict=True):
-            assert who[r] == event["client"] and time[r] == pytest.approx(event["time"], rel=1e-13)
+        events = twin(clients, x0[r].tolist(), lr, K0=K, c=pace, arrivals=ROUNDS, r=sent, **drawn(draws, r))
+        for (time, who, steps, lag, x), event in zip(seen, events, strict=False):   # who has gone does not come again
+            i = who[r]
+            assert (i, steps[r, i], lag[r, i]) == (event["client"], event["K"], event["lag"])
+            assert time[r] == pytest.approx(event["time"], rel=1e-13)
             assert np.abs(x[r] - event["x"]).max() <= 1e-11 * max(1, np.abs(x[r]).max())
+        assert len(events) == ROUNDS or (not algorithm.clamp and (seen[-1][-1][r] == seen[len(events) - 1][-1][r]).all())
+
+
+def test_all_switches_meet_all_clocks_and_methods():
+    rng = np.random.default_rng(0)
+    methods, ways = len(list(twins(rng, 0.1, {}, {}))), len(list(switches(rng)))
+    met = {(k % len(CLOCKS), k % ways) for k in range(60)}
+    assert len(met) == len(CLOCKS) * ways and {k % methods for k in range(60)} == set(range(methods))
 
 
 def test_hangs_have_their_law_and_first_runs_draws_of_their_own():
@@ -71,6 +108,35 @@ def test_hangs_have_their_law_and_first_runs_draws_of_their_own():
         share, size = (draw.extra[name] > 0).mean(), draw.extra[name][draw.extra[name] > 0]
         assert abs(share - 0.25) < 0.004 and size.max() < 3 and abs(size.mean() - 1.5) < 0.02
     assert abs(np.corrcoef(draw.extra["hang"].ravel(), draw.extra["first"].ravel())[0, 1]) < 0.01
+
+
+@pytest.mark.parametrize(("options", "mean", "second"), [
+    ({"spread": "1/2"}, 0, 1 / 12), ({"spread": "1/2", "spread_law": "exponential"}, 0, 1 / 4),
+    ({"spread": "1/2", "spread_law": "lognormal"}, 0, np.exp(0.25) - 1),
+    ({"suspension": "1/4", "hang_law": "exponential"}, 3 / 4, 9 / 2), ({"suspension": "1/4", "hang_law": "fixed"}, 3 / 4, 9 / 4),
+    ({"suspension": "1/4", "hang": 2, "spread": "1/2"}, 1 / 4, 1 / 3 + 1 / 12),
+], ids=["uniform", "exponential", "lognormal", "exponential hangs", "fixed hangs", "both"])
+def test_compute_times_and_hangs_have_their_laws(options, mean, second):
+    draw, _ = ft.EventClock(2, steps=1, **options).sample(Stream(7), 4, 50_000)
+    for name in ("hang", "first"):
+        drawn = draw.extra[name]
+        assert drawn.min() > -1 and abs(drawn.mean() - mean) < 0.01
+        assert (drawn**2).mean() == pytest.approx(second, rel=0.05)
+    assert abs(np.corrcoef(draw.extra["hang"].ravel(), draw.extra["first"].ravel())[0, 1]) < 0.01
+
+
+def test_hangs_in_units_of_the_slowest_first_run():
+    draw, _ = ft.EventClock((1, 5), steps=(4, 2), suspension="1/2", hang=3, hang_of="slowest").sample(Stream(8), 2, 20_000)
+    for name in ("wait", "first wait"):
+        drawn = draw.extra[name]
+        assert drawn.max() < 30 and drawn.max() > 29.9 and abs(drawn.mean() - 7.5) < 0.15
+    assert (draw.extra["hang"] == 0).all() and (draw.extra["first"] == 0).all()
+
+
+def test_paces_by_numbers_of_rows():
+    clock = ft.EventClock.proportional([60, 100, 80], pace=2, base=5, steps=3, transmission=1)
+    assert clock == ft.EventClock((125, 205, 165), steps=3, transmission=1)
+    assert (ft.EventClock.proportional(np.array([3, 1])).pace) == (3, 1)
 
 
 def test_a_client_that_hangs_makes_no_change_of_the_server():
@@ -149,6 +215,23 @@ def test_a_fixed_pattern_is_the_events_of_equal_paces():
     (lambda: ft.EventClock(transmission=-1), "transmission"),
     (lambda: ft.EventClock(transmission=(1, 2), steps=1).cohort_count(3), "transmission.*one per client"),
     (lambda: ft.EventClock(hang=0), "hang"),
+    (lambda: ft.EventClock(spread=-1), "spread"),
+    (lambda: ft.EventClock(spread=float("nan")), "finite"),
+    (lambda: ft.EventClock(spread=1), "spread = 1: no run lasts a time <= 0"),
+    (lambda: ft.EventClock(spread=2, spread_law="exponential"), "exponential spreads are <= 1"),
+    (lambda: ft.EventClock(spread_law="normal"), "uniform, exponential, lognormal"),
+    (lambda: ft.EventClock(hang_law="normal"), "uniform, exponential, fixed"),
+    (lambda: ft.EventClock(hang_of="first"), "run, slowest"),
+    (lambda: ft.EventClock(suspension="1/2", hang_of="slowest", steps=ft.RandomSteps([(1, 2)])), "hang_of"),
+    (lambda: ft.EventClock.proportional([3, 0]), "sizes"),
+    (lambda: ft.EventClock.proportional([3, 4], pace="1/2"), "pace, base"),
+    (lambda: ft.EventClock(pace=0.5), "pace.*integers"),
+    (lambda: ft.EventClock(transmission=float("nan")), "transmission"),
+    (lambda: ft.EventClock(steps=0), "steps"),
+    (lambda: ft.AsyncFedED("1/10", decay=0), "decay"),
+    (lambda: ft.FedBuff("1/10", decay="3/2"), "decay"),
+    (lambda: ft.FedAsync("1/10", momentum="on"), "reset, kept"),
+    (lambda: ft.AsyncFedED("1/10", eps=float("nan")), "finite"),
     (lambda: ft.FedAsync("1/10", alpha=0), "alpha"),
     (lambda: ft.FedAsync("1/10", staleness="linear"), "constant, hinge, polynomial"),
     (lambda: ft.FedAsync("1/10", b=-1), "b"),
@@ -164,5 +247,6 @@ def test_refused(make, words):
 
 
 def test_hang_times_cannot_be_listed():
-    with pytest.raises(TooLarge, match=r"use ft\.run"):
-        ft.EventClock(suspension="1/2", steps=1).support(2)
+    for drawn in ({"suspension": "1/2"}, {"spread": "1/2"}):
+        with pytest.raises(TooLarge, match=r"use ft\.run"):
+            ft.EventClock(steps=1, **drawn).support(2)
