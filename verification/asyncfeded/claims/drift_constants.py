@@ -1,5 +1,6 @@
 """How large the drift really is: sharper recursions, the largest quotients to Theorem 1's bound, growth, and the usual bound."""
 from fractions import Fraction as Q
+from functools import lru_cache
 from math import isqrt
 
 import fltheory as ft
@@ -122,14 +123,14 @@ def thm1_worst_concave(i):
 
 # ---- never tight -----------------------------------------------------------------------------------------------------------------
 def weights(k):
-    """Weights s_2, .., s_k for which both numbers are about equal: those of the recursion's own path at its worst mix; floats that
+    """Weights s_1, .., s_k for which both numbers are about equal: those of the recursion's own path at its worst mix; floats that
     nothing rests on."""
     a = [0, *(float(cap.a_between(j)[0]) for j in range(1, k + 1))]
 
     def along(share):
         u, out = 0.0, []
         for j in range(1, k + 1):
-            out.append(share**0.5 / u if u else 1.0)
+            out.append(share**0.5 / u if u else 1e12)
             u = (((1 + a[j]) * u + a[j] * share**0.5) ** 2 + a[j] ** 2 * (1 - share)) ** 0.5
         return u * u / (k / 4 * share + (k + 1) / 24 * (1 - share)), out
     low, high = 1e-9, 1.0
@@ -139,12 +140,13 @@ def weights(k):
     return [Q(round(s * 10**6), 10**6) for s in along(low)[1]]
 
 
+@lru_cache
 def numbers_listed(k):
     """(4 al/k, 24 be/(k + 1)): the drift is at most the larger one of the bound of Theorem 1; exact, from steps rounded up."""
     al = be = Q(0)
     for j, s in enumerate(weights(k), 1):
         factor, slope, loud = f.weighted(cap.a_between(j)[1], s)
-        al, be = (loud, loud) if j == 1 else (factor * al + slope, factor * be + loud)
+        al, be = factor * al + slope, factor * be + loud
     return 4 * al / k, 24 * be / (k + 1)
 
 
@@ -158,10 +160,28 @@ def attained(k, share):
     return u2 / sum(f.theorem1(k, Q(1), share / 2, 0, 1 - share).values())
 
 
+def weighted_steps(i):
+    """The symbols of the proofs on the coded steps whose drift has a rational root."""
+    if i.domain.exact and i.d == 1:
+        last = {}
+        if i.K <= proofs.TABLE:
+            first, second = numbers_listed(i.K)
+            last = {"alK": first * i.K / 4, "beK": second * (i.K + 1) / 24}
+        for numbers, points in steps_of(i):
+            r, at = root(numbers["D"]), {"A": cap.a_between(numbers["m"])[1], "G": abs(i.own[0]), "a_a": i.own2, "h_h": i.slope2}
+            if r**2 == numbers["D"]:
+                at |= {"r": r}
+            if numbers["m"] > proofs.TABLE and i.L == 1:   # of the induction over later steps
+                at |= {"M": numbers["m"], "j": numbers["m"] - proofs.TABLE - 1, "B": cap.a_between(numbers["m"])[0]}
+            for s in (Q(1, 2), Q(3)):
+                yield numbers | last | at | {"s": s, "EDK": numbers["DK"], "EF2": i.slope2}, points
+
+
 listed = KINDS["on"][0].but(name="f = 0, and the list for k = 1..30", listed=range(1, proofs.TABLE + 1))
 
 
 @ft.claim("thm1-never-tight", rejects=WRONG, proof=lambda: [proofs.weighted(), proofs.both(), proofs.table(), proofs.tail()],
+          meaning=weighted_steps,
           domain=chain.DOMAIN + "; k = 1..30 by listed numbers, exact, and every later k by induction",
           **KINDS | {"on": [*KINDS["on"], listed]})
 def thm1_never_tight(i):

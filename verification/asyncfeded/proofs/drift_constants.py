@@ -39,55 +39,59 @@ def both():
 
 
 def table():
-    """Numbers al, be that follow the recursion bound the drift by (al G^2 + be sigma_l^2)/L^2."""
-    p = ft.Proof("L s K", "k A A1 An AK G2 sigma2 al be D Dn DK alK beK B", "")
-    L, s, k, A, G2, sigma2, al, be, D = p("L s k A G2 sigma2 al be D")
+    """Numbers al, be that follow the recursion bound the drift by (al G^2 + be sigma_l^2)/L^2, whatever the weights s are."""
+    p = ft.Proof("L s s1 sn sK K", "k A A1 An AK G sigma2 al be D Dn DK alK beK F2 sg2 EDK EF2")
+    L, s, k, A, G, sigma2, al, be, D = p("L s k A G sigma2 al be D")
     factor, slope, loud = f.weighted(A, s)
-    step = p.given("local step", factor * D + slope * G2 / L**2 + loud * sigma2 / L**2 - p("Dn"), "the weighted recursion")
-    held = p.suppose("after k steps", (al * G2 + be * sigma2) / L**2 - D)
+    step = p.lemma("local step", weighted())
+    held = p.suppose("after k steps", (al * G**2 + be * sigma2) / L**2 - D)
     al2, be2 = factor * al + slope, factor * be + loud
-    then = p.follows("after k + 1 steps", (al2 * G2 + be2 * sigma2) / L**2 - p("Dn"), step, (factor, held))
-    end = p.induct("after K steps", held, then, {"k": 0, "A": "A1", "al": 0, "be": 0, "D": 0},
-                   {"k": k + 1, "A": "An", "al": al2, "be": be2, "D": "Dn"},
-                   {"k": "K", "A": "AK", "al": "alK", "be": "beK", "D": "DK"})
-    K, c, B = p("K"), SHARE, p("B")
-    near = p.given("two parts", 2 * B - G2, "B = sigma_g^2 + |grad F(x)|^2, Lemma 1")
+    then = p.follows("after k + 1 steps", (al2 * G**2 + be2 * sigma2) / L**2 - p("Dn"), step, (factor, held))
+    end = p.induct("after K steps", held, then, {"k": 0, "A": "A1", "s": "s1", "al": 0, "be": 0, "D": 0},
+                   {"k": k + 1, "A": "An", "s": "sn", "al": al2, "be": be2, "D": "Dn"},
+                   {"k": "K", "A": "AK", "s": "sK", "al": "alK", "be": "beK", "D": "DK"})
+    K, c = p("K"), SHARE
+    near = p.lemma("two parts", both(), a_a=G**2, h_h=p("F2"))
     listed = [p.given("first number", c * K / 4 - p("alK"), "listed"),
               p.given("second number", c * (K + 1) / 24 - p("beK"), "listed")]
-    bound = sum(f.theorem1(K, L, B, 0, sigma2).values())
-    return p.conclude(p.follows("a share of (9)", c * bound - p("DK"), end, (G2 / L**2, listed[0]), (sigma2 / L**2, listed[1]),
-                                (c * K / (4 * L**2), near)))
+    bound = sum(f.theorem1(K, L, p("sg2"), p("F2"), sigma2).values())
+    share = p.follows("a share of (9), client and x fixed", c * bound - p("DK"), end, (G**2 / L**2, listed[0]),
+                      (sigma2 / L**2, listed[1]), (c * K / (4 * L**2), near))
+    return p.conclude(p.expect("a share of (9)", share, {"DK": "EDK", "F2": "EF2"}, fixed="sg2 sigma2"))
 
 
 def tail():
-    """From the share of (9) at k = 30 to every later k, with the weight 1/2. m = k + 1 = j + 31; z is what is left at k = 30."""
-    p = ft.Proof("L m J", "j A A1 An AJ G2 sigma2 z", "D Dn DJ")
-    L, m, j, A, G2, sigma2, D = p("L m j A G2 sigma2 D")
-    index = p.define("m", m - j - TABLE - 1, "the next step")
-    factor, slope, loud = f.weighted(A, Q(1, 2))
-    step = p.given("local step", factor * D + slope * G2 / L**2 + loud * sigma2 / L**2 - p("Dn"), "the weighted recursion, s = 1/2")
-    small, linear = below(p, m, A)
+    """From the share of (9) at k = 30 to every later k, with the weight 1/2. M = k + 1 = j + 31; z is what the share leaves."""
+    p = ft.Proof("L M J", "j B B1 Bn BJ G sigma2 D D1 Dn DJ z1", "z zn zJ")
+    L, M, j, B, sigma2, D = p("L M j B sigma2 D")
+    G2 = p("G")**2
+    index = p.define("M", M - j - TABLE - 1, "the next step")
+    factor, step = f.weighted(B, Q(1, 2))[0], p.lemma("local step", weighted(), s=Q(1, 2), A=B)
+    small, linear = below(p, M, B)
     c = SHARE
 
     def later(name, room, line, square):
-        """room - line A - square A^2 >= 0 by both facts, and by m = j + 31 in what is left, a polynomial over m^2."""
-        left = (room - line * Q(13, 45) / m - square / (12 * m**2)) * m**2
-        at = left.substitute(m=j + TABLE + 1)
-        return p.follows(name, room - line * A - square * A**2, (line, linear), (square, small),
-                         ((left - at) / ((m - j - TABLE - 1) * m**2), index))
+        """room - line B - square B^2 >= 0 by both facts, and by M = j + 31 in what is left, a polynomial over M^2."""
+        left = (room - line * Q(13, 45) / M - square / (12 * M**2)) * M**2
+        at = left.substitute(M=j + TABLE + 1)
+        return p.follows(name, room - line * B - square * B**2, (line, linear), (square, small),
+                         ((left - at) / ((M - j - TABLE - 1) * M**2), index))
     k = j + TABLE
-    first = later("G^2 later", c / 4 + 0 * m, c * k * Q(5, 8) + 2, c * k * Q(3, 8) + 3)
-    second = later("noise later", c / 24 + 0 * m, c * m * Q(5, 48), c * m / 16 + 1)
+    first = later("G^2 later", c / 4 + 0 * M, c * k * Q(5, 8) + 2, c * k * Q(3, 8) + 3)
+    second = later("noise later", c / 24 + 0 * M, c * M * Q(5, 48), c * M / 16 + 1)
 
-    def after(k, D):
-        return c * (k / 4 * G2 + (k + 1) / 24 * sigma2) / L**2 - D
-    held = p.suppose("after k steps", after(k, D))
-    then = p.follows("after k + 1 steps", after(k + 1, p("Dn")), step, (factor, held), (G2 / L**2, first),
+    def share(k):
+        return c * (k / 4 * G2 + (k + 1) / 24 * sigma2) / L**2
+    left = p.define("left now", p("z") - share(k) + D)
+    after = p.define("left after the step", p("zn") - share(k + 1) + p("Dn"))
+    held = p.suppose("after k steps", p("z"), "from z1 >= 0 at k = 30, which the list shows")
+    then = p.follows("after k + 1 steps", p("zn"), step, (factor, held), (-factor, left), after, (G2 / L**2, first),
                      (sigma2 / L**2, second), (c * sigma2 / (24 * L**2) * (factor - 1), index))
-    start = c * (Q(TABLE, 4) * G2 + Q(TABLE + 1, 24) * sigma2) / L**2 - p("z")
-    return p.conclude(p.induct("from k = 30 on", held, then, {"j": 0, "m": TABLE + 1, "A": "A1", "D": start},
-                               {"j": j + 1, "m": m + 1, "A": "An", "D": "Dn"},
-                               {"j": "J", "m": p("J") + TABLE + 1, "A": "AJ", "D": "DJ"}))
+    end = p.induct("from k = 30 on", held, then, {"j": 0, "M": TABLE + 1, "B": "B1", "D": "D1", "z": "z1"},
+                   {"j": j + 1, "M": M + 1, "B": "Bn", "D": "Dn", "z": "zn"},
+                   {"j": "J", "M": p("J") + TABLE + 1, "B": "BJ", "D": "DJ", "z": "zJ"})
+    last = p.define("left in the end", p("zJ") - share(p("J") + TABLE) + p("DJ"))
+    return p.conclude(p.follows("a share at every later k", share(p("J") + TABLE) - p("DJ"), end, (-1, last)))
 
 
 # ---- quotients of concave quadratics -----------------------------------------------------------------------------------------
