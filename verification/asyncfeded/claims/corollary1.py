@@ -27,7 +27,7 @@ def plane(b):
 
 def stale(name, problem, K, base, now, *law, L=1, share=1, more=0, **extra):
     """One arrival at `share` of the cap. more: factors listed beyond the K steps, for rounds that make too many."""
-    eta = at_cap(K + more, L, share)
+    eta = at_cap(K + more, L, share, 12 if K < 20 else 6)
     made = paths.local(name, problem, eta, base, *law, now=now, L=L, **extra)
     return made.but(algorithm=replace(made.algorithm, steps=K)) if more else made
 
@@ -103,11 +103,11 @@ SEARCH = ft.Search((ft.Family("arrivals on the line", drawn, CORNERS),), tries=2
 SMOOTHNESS = ft.Variable("smoothness constant", lambda i: i.L)
 STEPS = ft.Variable("local steps of an arrival", lambda i: [u.K for u in up.updates(up.right(i))])
 ARRIVALS = ft.Variable("arrivals", lambda i: len(up.updates(up.right(i))))
-CAP = "step over its cap"
+CAP, NEAR = "step over its cap", ft.Variable("Gamma over its cap", lambda i: up.runs.root(up.c1.sides(i)[0]))
 ENDS = {"clients": (1, 300), STEPS: (1, 300), SMOOTHNESS: (Q(1, 100), 100), ARRIVALS: (1, 1000),
-        CAP: (Q(1, 100), 1)}
-ANY_STEPS = {k: v for k, v in ENDS.items() if k != CAP}
-AT_ONCE = {k: v for k, v in ENDS.items() if k != ARRIVALS}
+        CAP: (Q(1, 100), 1), NEAR: (0, Q(9, 10)), "noise against drift": (0, 1), "curvature": (-1, 1)}
+ANY_STEPS = {k: v for k, v in ENDS.items() if k not in (CAP, NEAR)}
+AT_ONCE = {k: v for k, v in ENDS.items() if k not in (ARRIVALS, NEAR)}
 
 
 def tightest(i, sides, label):
@@ -127,11 +127,13 @@ def lem3_meaning(i):
 
 
 tight = stale("both terms equal", ONE, 2, 2, 1)
+diverging = up.run_of("a run that diverges", LONG, ft.StaleSteps(1, 2, server_lr=7, solver=ft.Listed(at_cap(2))), None, (3,),
+                      order=[0, 1] * 60)
 
 
-@ft.claim("lem3", on=[tight, *single, *runs, *table4], needs=[up.smooth, up.stale], proof=proofs.lemma3, meaning=lem3_meaning,
-          domain="every m, d, loss with L-smooth F, update and server; only (6) and gamma <= Gamma are used", ends=ANY_STEPS,
-          search=SEARCH, rejects=[bugs.one_step_less])
+@ft.claim("lem3", on=[tight, *single, *runs, diverging, *table4], needs=[up.smooth, up.stale], proof=proofs.lemma3,
+          meaning=lem3_meaning, domain="every m, d, loss with L-smooth F, update and server; only (6) and gamma <= Gamma are used",
+          ends=ANY_STEPS, search=SEARCH, rejects=[bugs.one_step_less])
 def lem3(i):
     r"""If $F$ is $L$-smooth and $\gamma(i,\tau)\le\Gamma$ (Assumption 4) then
     $\|\nabla F(x_{t-\tau})\|^2\le2L^2\Gamma^2\|\Delta_i\|^2+2\|\nabla F(x_t)\|^2$, at every arrival and for every outcome of the
