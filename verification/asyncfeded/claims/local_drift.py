@@ -129,8 +129,8 @@ def thm1_sums(i):
 too_small = bugs.wrong("one_less", "k/24 for (k + 1)/24.", f.noise23h, lambda k: k / 24)
 
 
-@ft.claim("thm1-eq23g", on=on_symbols(f.noise23h, "k"), rejects=[too_small], proof=proofs.noise23, domain="every k > 0, L and sigma_l",
-          covers={"n": "none", "d": "none", "tau": "all"})
+@ft.claim("thm1-eq23g", on=on_symbols(f.noise23h, "k"), rejects=[too_small], proof=proofs.noise23,
+          domain="every k > 0, L and sigma_l", covers={"n": "none", "d": "none", "tau": "all"})
 def thm1_eq23g(i):
     r"""The noise coefficient of (23g), $\frac{k+1}6\sum_{j\le k}\frac1{j(j+1)(j+2)}=\frac{k^2+3k}{24(k+2)}$, is at most the
     $\frac{k+1}{24}$ of (23h)."""
