@@ -76,7 +76,7 @@ def replay(events, algorithm, problem, law=None, noise=None, device="cpu", metri
     if not isinstance(events, Events):
         refuse("events", events, "are what ft.record made", "Record a run, or read one by ft.Events.load(path).")
     phases = _phases(algorithm, events.arrivals if not isinstance(algorithm, (list, tuple)) else None, "arrivals")
-    law = EventClock(steps=1) if law is None else law
+    law = EventClock() if law is None else law
     if isinstance(law, EventClock) and law.steps is None and getattr(phases[0][0], "steps", None) is None:
         law = law.with_steps(1)   # those of the first runs are recorded
     setting = _setting(phases, problem, law, None, noise, device, metrics)
