@@ -20,6 +20,9 @@ from verification.asyncfeded.instances import at_cap
 from verification.piecewise import st
 
 
+MOST = 50   # local steps of an arrival on which proofs are tried
+
+
 class Error(NamedTuple):
     """ET, ET1: means of T2 and T21; B: E|(1/K) sum_k eta_k n_k|^2, n the noise; covariance: E<A - E A, B> of both parts;
     F2 = |grad F(x_t)|^2; d2 = E|Delta|^2; drifts = sum_k eta_k^2 E|y_{k-1} - x_{t-tau}|^2; slope: grad F(x_t) (d,)."""
@@ -87,14 +90,16 @@ def drawn(draw, near=None, c1=False, **at):
     return made.but(now=[made.base[0] + near * up.runs.root(room)])
 
 
-CORNERS = ({"n": 300, "K": 1, "L": Q(1)}, {"n": 1, "K": 300, "L": Q(1, 100), "share": Q(1)},
-           {"K": 2, "share": Q(1, 100), "L": Q(1)})
-LARGE = ({"n": 2, "K": 5, "L": Q(1000), "share": Q(1)}, {"n": 1, "K": 1, "L": Q(1000), "share": Q(1)})
+CORNERS = ({"n": 300, "K": 1, "L": Q(1)}, {"n": 1, "K": 300, "L": Q(1, 100), "share": Q(1), "law": paths.CALM},
+           {"K": 2, "share": Q(1, 100), "L": Q(1), "law": paths.skewed(1, 10)})
+LARGE = ({"n": 2, "K": 5, "L": Q(1000), "share": Q(1), "law": paths.skewed(200)}, {"n": 1, "K": 1, "L": Q(1000), "share": Q(1)})
 
 
 # ---- what the symbols of the proofs are -----------------------------------------------------------------------------------
 def noise_of(i):
     """Of the proofs about noise, at some local steps and two outcomes."""
+    if i.K > MOST:
+        return
     law, e = paths.path(i), error(i)
     exact, noise = parts(i)
     whole, K = -noise * i.K, i.K
@@ -144,6 +149,8 @@ def values(i, x):
 
 def exact_of(i):
     """Of the proofs of (34e) and (35) corrected, at some local steps and two outcomes."""
+    if i.K > MOST:
+        return
     law, e, one, K = paths.path(i), error(i), up.updates(i)[0], i.K
     common = {"L": i.L, "K": K, "N": e.N, "M": e.M, "ET": e.ET, "ET1": e.ET1, "Gamma2": up.Gamma2(i), "D2": one.D2, "ED": e.d2,
               "Z": e.drifts, "log": one.log(), "sigma_l2": i.sigma2, "sigma_g2": i.sigma_g2}
