@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.errors import refuse
 from verification.fedres import rounds as _rounds
 from verification.fedres.formulas import appendix_d as d
 from verification.fedres.one_round import Noise, Noisy, gamma2, noise_of, root_above, square
@@ -118,7 +119,7 @@ def path(i) -> Run:
     both = list(itertools.product(zip(*first, strict=True), zip(*second, strict=True)))
     draws, chances = [np.concatenate([a, b]) for (a, _), (b, _) in both], [p * q for (_, p), (_, q) in both]
     if len(chances) ** i.rounds > MOST:
-        ft.refuse("noise", len(chances) ** i.rounds, f"more than {MOST} outcomes", "Give fewer slots noise.")
+        refuse("noise", len(chances) ** i.rounds, f"more than {MOST} outcomes", "Give fewer slots noise.")
     picks = np.array(list(itertools.product(range(len(chances)), repeat=i.rounds)))
     total = np.array([np.prod([chances[k] for k in row]) for row in picks], dtype=object)
     w, theta, ci = (_rational(np.broadcast_to(v, (len(picks), *v.shape))) for v in start(i))

@@ -12,6 +12,7 @@ from math import isqrt
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.errors import refuse
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 
@@ -169,7 +170,7 @@ def samples(i, steps):
     if parts:
         signs = np.concatenate([np.zeros((1, len(places)), dtype=int), np.eye(len(places), dtype=int)])
     elif 2 ** len(places) > MOST:
-        ft.refuse("noise", len(places), f"more than {MOST} outcomes", "Give fewer slots noise.")
+        refuse("noise", len(places), f"more than {MOST} outcomes", "Give fewer slots noise.")
     else:
         signs = np.array(list(itertools.product((1, -1), repeat=len(places))))
     out = np.zeros((len(signs), rounds, steps, n, d), dtype=object)
