@@ -178,8 +178,9 @@ on_speeds = [speeds("paces 2, 5, 11", (2, 5, 11), within="2/100"), speeds("paces
 
 @ft.claim("far-field-fluid", on=on_speeds,
           rejects=[bugs.step_not_decayed, bugs.lag_for_distance, bugs.model_mixed, bugs.gamma_squared],
-          reading="Averages over the last two thirds of 12,000 arrivals of the closed form, which 60 coded arrivals confirm. At "
-                  "eps = 1/3 and near paces it is 6 to 13 percent off. For equal paces it is exact: far-field-gamma-star.")
+          reading="Averages over the last two thirds of 12,000 arrivals of the closed form, which 60 coded arrivals "
+                  "confirm. At eps = 1/3 and near paces it is 6 to 13 percent off. For equal paces it is exact: "
+                  "far-field-gamma-star.")
 def fluid(i):
     r"""Linear losses, round times $c_iK$: the averages of $\gamma$ per client are approximated by
     $\gamma_i=\sum_{j\ne i}\frac{c_i}{c_j}\frac\lambda{\gamma_j+\varepsilon}$, independent of $K$: within 3 percent at

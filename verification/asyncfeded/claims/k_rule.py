@@ -87,7 +87,8 @@ on = [*settings("down"), *settings("strict"), rule("kappa = 3/2", 2, "3/2"), rul
 
 @ft.claim("k-rule-bands", on=on, needs=[defined, unclamped], rejects=WRONG, domain=proofs.DOMAIN, ends=ENDS, search=SEARCH,
           proof=lambda: [*proofs.where(), *proofs.where(True)],
-          reading="The paper calls its brackets the floor and the largest integer smaller than the input; both are decided.")
+          reading="The paper calls its brackets the floor and the largest integer smaller than the input; both are "
+                  "decided.")
 def bands(i):
     r"""For non-zero updates and where no clamp acts, (8) with $\lfloor\cdot\rfloor$ keeps $K$ for
     $\gamma\in(\bar\gamma-1/\kappa,\bar\gamma]$, raises it exactly for $\gamma\le\bar\gamma-1/\kappa$ and lowers it exactly for
@@ -105,10 +106,11 @@ def bands(i):
 
 
 ft.finding("e15", kind="missing-hypothesis", breaks="k-rule-bands", at=("K = 1 above the target", "a zero update"),
-           step="Rule (8) has no lower bound: at K = 1 and gamma = 5 the Synthetic setting asks for K = -1, and the coded rule "
-                "keeps 1. Where a client's update is 0 and the server has moved, no number gamma satisfies (6).",
+           step="Rule (8) has no lower bound: at K = 1 and gamma = 5 the Synthetic setting asks for K = -1, and the coded "
+                "rule keeps 1. Where a client's update is 0 and the server has moved, no number gamma satisfies (6).",
            reading="Algorithm 1 as printed, without a clamp and without a rule for Delta = 0.",
-           survives="eq8-clamped: with K kept at 1 or more and a convention for Delta = 0 the rule is defined at every arrival.")
+           survives="eq8-clamped: with K kept at 1 or more and a convention for Delta = 0 the rule is defined at every "
+                    "arrival.")
 
 
 on_growth = [*settings("down"), *settings("strict"), rule("gbar kappa = 1", "1/2", 2), rule("just below 1", "99/100", 1),
@@ -151,11 +153,11 @@ def clamped(i):
                                rule("Synthetic, between 2 and 3", 3, 1, at=[(10, Q(5, 2))]),
                                rule("Synthetic, at most 2", 3, 1, at=[(10, Q(0)), (10, Q(2))])],
           instead="k-rule-bands", finding="e12", at=("FEMNIST", "Synthetic, between 2 and 3"), script="witnesses/e12.py",
-          step="FEMNIST's setting of Table 4, gbar = 3 and kappa = 1/20: floor((3 - gamma)/20) = 0 for every gamma in [0, 3], so "
-               "that K is never raised. In the two other settings K stays for gamma in (2, 3).",
+          step="FEMNIST's setting of Table 4, gbar = 3 and kappa = 1/20: floor((3 - gamma)/20) = 0 for every gamma in [0, "
+               "3], so that K is never raised. In the two other settings K stays for gamma in (2, 3).",
           reading="K is an integer and (8) is rounded at each arrival, as it is printed.",
-          survives="With real K, rounded where it is used, every gamma below gbar raises it, as described. k-rule-bands says what "
-                   "the printed rule does.")
+          survives="With real K, rounded where it is used, every gamma below gbar raises it, as described. k-rule-bands "
+                   "says what the printed rule does.")
 def rises(i):
     r"""As printed: rule (8) increases the number of local steps whenever the staleness of the update is below the target,
     $\gamma<\bar\gamma$."""
@@ -215,7 +217,8 @@ on_targets = [targets("Synthetic against gbar = 1", 1, 3, 1, 10, [0, 2, 5, "9/2"
               {"K": 1}, {"K": 500, "long": True})),), tries=40),
           ends={ft.Variable("first local steps", lambda i: i.K): (1, 500),
                 ft.Variable("arrivals", lambda i: len(i.gammas)): (1, 300)},
-          reading="One sequence of staleness for both targets. In a run it depends on K itself: claim-gbar-smaller-k-printed.")
+          reading="One sequence of staleness for both targets. In a run it depends on K itself: "
+                  "claim-gbar-smaller-k-printed.")
 def smaller_target(i):
     r"""For a given sequence of staleness, the change of $K$ by (8) does not decrease in $\bar\gamma$: the smaller of two targets
     never gives a client more local steps, also where $K$ is kept at $1$ or more."""

@@ -119,8 +119,8 @@ steps = ft.Variable("steps of a run", lambda i: i.K)
           ends={"clients": (2, 300), steps: (1, 300), server: (Q(1, 10), 10), offset: (Q(1, 10), 10)},
           search=ft.Search((ft.Family("clients on the line", drawn, (
               {"n": 100, "K": 1}, {"n": 2, "K": 300}, {"lam": ("1/10", 1)}, {"lam": (10, "1/10"), "n": 3})),), tries=25),
-          reading="Period exactly m: with (lambda, eps) = (3, 1) and q = 1/2 two clients have an orbit of period 6, gammas .656, "
-                  "17.74 and .070. Whether a run gets there is another matter: limit-cycle-stability.")
+          reading="Period exactly m: with (lambda, eps) = (3, 1) and q = 1/2 two clients have an orbit of period 6, "
+                  "gammas .656, 17.74 and .070. Whether a run gets there is another matter: limit-cycle-stability.")
 def cycle_gamma(i):
     r"""On an orbit of period exactly $m\ge2$ of $m$ clients that arrive in turn, with $\Delta_i\ne0$: every client has
     $\gamma=\eta_g=\frac{-\varepsilon+\sqrt{\varepsilon^2+4\lambda}}2$, whatever $m$, $K$ and the data are. Table 4: $.854102$,
@@ -170,13 +170,13 @@ on_stability = [robin("period 6", (1, 1), (0, 1), 1, 3, 1, "1/2", "3/10", settle
 @ft.claim("limit-cycle-stability", on=on_stability,
           instead="limit-cycle-gamma", finding="e13-stability", at=("period 6", "Synthetic, q = 1/10", "FEMNIST, q = 1/10"),
           script="witnesses/e13-stability.py",
-          step="Two clients (x - b)^2/2, b = 0 and 1, K = 1 and local step 1/2, lambda = 3, eps = 1, x_1 = 3/10: the run ends in "
-               "an orbit of period 6 with gamma = .656, 17.74 and .070 in turn, in boxes that it never leaves. Ten clients on the "
-               "line the largest factor of a period at the orbit of period 10 is 1.91 for q = .1, 1.39 for q = .01 (Synthetic), 20 "
-               "and 21 (FEMNIST): unstable. For Shakespeare it is .75 and .91.",
+          step="Two clients (x - b)^2/2, b = 0 and 1, K = 1 and local step 1/2, lambda = 3, eps = 1, x_1 = 3/10: the run "
+               "ends in an orbit of period 6 with gamma = .656, 17.74 and .070 in turn, in boxes that it never leaves. "
+               "Ten clients on the line the largest factor of a period at the orbit of period 10 is 1.91 for q = .1, 1.39 "
+               "for q = .01 (Synthetic), 20 and 21 (FEMNIST): unstable. For Shakespeare it is .75 and .91.",
           reading="No sentence of the paper: it is what would have to hold for limit-cycle-gamma to describe every run.",
-          survives="The pair of e11-table5 settles, and in Shakespeare's setting the orbit attracts ten clients with q = .1 and "
-                   ".01. What limit-cycle-gamma says of the orbit itself does not need this.")
+          survives="The pair of e11-table5 settles, and in Shakespeare's setting the orbit attracts ten clients with q = "
+                   ".1 and .01. What limit-cycle-gamma says of the orbit itself does not need this.")
 def stability(i):
     r"""Runs of $m$ clients in turn, for fixed $K$ and from any start, settle on the orbit of period $m$: where they end it lies at
     distance $0$, and small deviations from it do not grow."""
@@ -198,10 +198,13 @@ PAIR = {"h": (1, "1/4"), "b": (1, -2), "K": 5}
 
 @ft.claim("table5-limit", on=[robin("a pair of unequal curvature", **PAIR, settled=200)], instead="limit-cycle-gamma",
           finding="e11-table5", at=("a pair of unequal curvature",), script="witnesses/e11-table5.py",
-          step="Two clients in turn, curvatures 1 and 1/4, minimisers 1 and -2, K = 5, local step 1/10, lambda = eps = 1, x_1 = 0: "
-               "from arrival 200 on the server's model is within 1e-8 of .199664 and .361311 in turn, while x_* = 2/5.",
-          reading="Nothing in the run is random, so that E(x_T) is x_T. Its average over a period, .280, is not x_* either.",
-          survives="A model near x_* up to a floor (thm2-repaired). Two clients of equal curvature average to x_* over a period.")
+          step="Two clients in turn, curvatures 1 and 1/4, minimisers 1 and -2, K = 5, local step 1/10, lambda = eps = 1, "
+               "x_1 = 0: from arrival 200 on the server's model is within 1e-8 of .199664 and .361311 in turn, while x_* "
+               "= 2/5.",
+          reading="Nothing in the run is random, so that E(x_T) is x_T. Its average over a period, .280, is not x_* "
+                  "either.",
+          survives="A model near x_* up to a floor (thm2-repaired). Two clients of equal curvature average to x_* over a "
+                   "period.")
 def last_model(i):
     r"""As Table 5 says of $x_*$: the mean of the server's model, $E(x_T)$, tends to the minimiser as $T\to\infty$."""
     best, boxes = ft.optimum(i.problem).x[0], i.boxes()
@@ -221,6 +224,8 @@ def not_vanishing():
 
 
 ft.finding("remark-eps", kind="remark", breaks="claim-eps-safeguard", check=not_vanishing,
-           step="On the orbit of a pair of quadratics neither |x_t - x_{t-tau}| nor gamma tends to 0: gamma = .618034 for ever.",
-           reading="The sentence says that the distance tends to 0 as the model converges; with fixed lambda and eps it need not.",
+           step="On the orbit of a pair of quadratics neither |x_t - x_{t-tau}| nor gamma tends to 0: gamma = .618034 for "
+                "ever.",
+           reading="The sentence says that the distance tends to 0 as the model converges; with fixed lambda and eps it "
+                   "need not.",
            survives="eps > 0 does keep the denominator of (7) positive (claim-eps-safeguard).")
