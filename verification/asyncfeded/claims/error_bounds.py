@@ -78,7 +78,7 @@ printed_on = [READABLE, falls("K = 39, L = 100, at the caps", 100, at_cap(39, 10
               *on[1:5]]
 
 
-@ft.claim("eq34f-as-printed", on=printed_on, needs=NEEDS,
+@ft.claim("eq34f-as-printed", on=printed_on, needs=NEEDS, finding="e6",
           reading="(34f) and (35) for any two points x_t and x_{t-tau} and any L, under what their lines use: Assumptions 1 to 4, "
                   "H* and (T1), but not (C1). The loss is L-smooth, not convex, bounded below; one client, no noise.",
           survives="(35) as printed under (C1), which Corollary 1 and Theorem 2 assume (eq34f-c1), and for L at most 1 "
