@@ -222,6 +222,9 @@ def cor1_gamma_supremum(i):
     low, high = i.log
     out = [ft.at_most(f.largest_gamma2(i.K, i.L, i.M, high), i.formula(i.K, high), "any steps", strict=True),
            ft.at_most(short_steps(i.K, low), 3 / LN2[1] if i.K > 1 else 3 / LN2[0], "every K")]
+    if i.K == 1:
+        at = Symbols("K L M log")
+        out.append(ft.equal(ft.limit(f.largest_gamma2(at.K, at.L, at.M, at.log), "M"), i.formula(at.K, at.log), "the limit M -> 0"))
     if max(i.eta) * i.L < Q(1, 1000) and i.K <= 10:
         out.append(ft.at_most(i.formula(i.K, high) * Q(999, 1000), f.largest_gamma2(i.K, i.L, i.M, high), "close to its limit"))
     return out
