@@ -1,8 +1,10 @@
 """The error term T2 of AsyncFedED: coded arrivals against plain loops, proofs that may not say more, constants for every K."""
+import itertools
 import math
 import random
 from fractions import Fraction as Q
 
+import numpy as np
 import pytest
 
 import fltheory as ft
@@ -78,6 +80,31 @@ def test_kinked_clients_and_noise_of_the_state_stay_below_it():
         assert quotient <= f.excess(eta, 1, math.sqrt) * (1 + 1e-9)
         worst = max(worst, quotient)
     assert 0.5 < worst < 0.5994
+
+
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_two_point_noise_on_any_smooth_client_in_any_dimension_gives_no_more(K):
+    """The largest covariance over Gram matrices of gradients and noise on the tree of 2^(K-1) paths: a semidefinite program."""
+    cp = pytest.importorskip("cvxpy")
+    eta, paths = CAPS[:K], [p for k in range(K) for p in itertools.product((1, -1), repeat=k)]
+    names = [("g", p) for p in paths] + [("n", p) for p in paths if len(p) < K - 1]
+    unit = dict(zip(names, np.eye(len(names)), strict=True))
+    y, noise, wanted = {(): 0 * unit[names[0]]}, {(): 0 * unit[names[0]]}, 0
+    for p in paths:
+        g = unit["g", p]
+        wanted = wanted + eta[len(p)] / 2 ** len(p) * (np.outer(g, noise[p]) + np.outer(noise[p], g)) / 2
+        for s in (1, -1) if len(p) < K - 1 else ():
+            y[*p, s] = y[p] - eta[len(p)] * (g + s * unit["n", p])
+            noise[*p, s] = noise[p] + eta[len(p)] * s * unit["n", p]
+    gram = cp.Variable((len(names),) * 2, PSD=True)
+    small = [gram[k, k] <= 1 for k, name in enumerate(names) if name[0] == "n"]
+    for p, q in itertools.combinations(paths, 2):
+        change, apart = unit["g", p] - unit["g", q], y[p] - y[q]
+        small.append(cp.trace((np.outer(change, change) - np.outer(apart, apart)) @ gram) <= 0)
+    program = cp.Problem(cp.Maximize(cp.trace(wanted @ gram)), small)
+    program.solve(solver=cp.CLARABEL)
+    q = sum(e * e for e in eta)
+    assert (q + 2 * program.value) / (K * q) == pytest.approx(f.concave(eta, 1), rel=1e-6)
 
 
 @pytest.mark.parametrize("proof", [proofs.descent, proofs.spread, proofs.variance, proofs.covariance, proofs.split, proofs.noise,
