@@ -172,8 +172,11 @@ LAST = 1000   # K up to which the constants are enclosed one by one
 
 @functools.cache
 def every_K():
-    """What `error_printed.printed` asks of K alone, for every K: in balls up to K_0 = LAST, and from there on because
-    P_K <= P_{K_0} (K/K_0)^{1/3}: theta = Gamma (P_K - 1) and, over K ln(K + 1), 72 a^2 and 6 w^2 do not grow any more."""
+    """What `error_printed.printed` asks of K alone, for every K: in balls up to K_0 = LAST, and from there on as follows.
+
+    P_K <= P_{K_0} (K/K_0)^{1/3} by the last two lines, so that Gamma P_K stays below theta0, its value at K_0; with it
+    a <= P_K/(1 - theta0), w <= P_K/(P_1 (1 - theta0)), and P_K^2/(K ln(K + 1)) is largest at K_0 as well.
+    """
     first, P, S, pairs = 1 + at_caps(1)[0], 1, 0, {"theta": [], "room for gradients": [], "room for noise": []}
     for k, e in enumerate(at_caps(LAST), 1):
         P, S, K, log = P * (1 + e), S + e, BALLS.scalar(k), BALLS.scalar(k + 1).log()
@@ -185,7 +188,8 @@ def every_K():
     tail = [(72 * P**2 / (1 - theta0) ** 2, size, "gradients"), (64 * P**2 / (first * (1 - theta0)) ** 2, size, "noise")]
     r, x = Symbols("r").r, Symbols("x").x
     return [*(tightest(name, found) for name, found in pairs.items()),
-            *(ft.at_most(low, high, f"{name}, every K >= {LAST}") for low, high, name in tail),
+            ft.at_most(theta0, 1, f"theta, every K >= {LAST}", strict=True),
+            *(ft.at_most(low, high, f"room for {name}, every K >= {LAST}") for low, high, name in tail),
             ft.nonnegative((Q(13, 45) / r) ** 2 - 1 / (6 * r * (2 * r + 1)), "a cap e_r is at most 13/(45 r)"),
             ft.nonnegative((x + 1) / x - (1 + Q(13, 45) / (x + 1)) ** 3, "(1 + e_r)^3 <= r/(r - 1), r = x + 1")]
 
