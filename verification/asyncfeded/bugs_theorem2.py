@@ -9,6 +9,8 @@ KINDS = ft.StaleSteps, Fresh, ft.AsyncFedED
 def _rescaled(right, problem, s, draw, parts):
     after = right(problem, s, draw)
     x = s.x + (after.x - s.x) / parts
+    if not hasattr(s, "base"):
+        return after._replace(x=x)
     moved = (after.base != s.base) * 1    # the client that arrived starts again from x
     return after._replace(x=x, base=after.base * (1 - moved) + (x[..., None, :] + 0 * s.base) * moved)
 

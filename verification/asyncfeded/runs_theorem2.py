@@ -2,10 +2,13 @@
 import itertools
 from fractions import Fraction as Q
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.algorithms.fedasync import Stale
+from fltheory.core.errors import refuse
 from verification.asyncfeded import arrivals_run as arrivals
 from verification.asyncfeded import noise_paths
 from verification.asyncfeded.formulas import theorem2 as f
@@ -70,7 +73,7 @@ class Runs(ft.Instance):
     def eta_g(self):
         """The constant server step."""
         low, high = min(self.server), max(self.server)
-        return low if low == high else ft.refuse("eta_g", (low, high), "the server step is not constant", "Use `server`.")
+        return low if low == high else refuse("eta_g", (low, high), "the server step is not constant", "Use `server`.")
 
     @property
     def Gamma2(self):
@@ -193,6 +196,18 @@ def decided(left, low, high, label=""):
 
 
 # ---- instances ---------------------------------------------------------------------------------------------------------------
+def order_of(kind, n, T):
+    """Who arrives: in turn; one alone; in blocks; or as clients of speeds 1, 2, 3, .. finish."""
+    if kind == "turn":
+        return tuple(t % n for t in range(T))
+    if kind == "blocks":
+        return tuple(t * n // T for t in range(T))
+    if kind == "speeds":
+        times = sorted((k * (1 + j % 3), j) for j in range(min(n, T)) for k in range(1, T + 1))
+        return tuple(j for _, j in times[:T])
+    return (0,) * T
+
+
 def stale(name, problem, steps, eta_g, order, x0, noise=0, **extra):
     """StaleSteps with clients in the order."""
     algorithm = ft.StaleSteps(1, len(steps), server_lr=eta_g, solver=ft.Listed(steps))
@@ -208,11 +223,23 @@ def alone(name, problem, steps, T, x0=1, share=1, **extra):
     return Runs(name, problem, algorithm, ft.EventClock(), x0=[ft.fraction(x0)], rounds=T, **extra)
 
 
+class Now(NamedTuple):
+    """x (..., d): server model; nothing else is remembered."""
+
+    x: Any
+
+
 class Fresh(ft.StaleSteps):
     """StaleSteps whose client downloads the model right before it works: no staleness."""
 
+    stateful = False
+
+    def init(self, problem, x0, draw=None):
+        return Now(x0)
+
     def round(self, problem, s, draw):
-        return super().round(problem, s._replace(base=s.x[..., None, :] + 0 * s.base), draw)
+        base = s.x[..., None, :] + 0 * problem.p[..., None]
+        return Now(super().round(problem, Stale(s.x, base), draw).x)
 
 
 # ---- hypotheses ------------------------------------------------------------------------------------------------------------------
@@ -319,3 +346,83 @@ def _one_arrival(i, t, alike, common):
                    "hk": Q(1, 2 * k + 3), "r": etas[k] ** 2 * far[0], **{f"E{v}n": mean(s[k][j] @ s[k][4] for s in steps)
                                                                         for j, v in enumerate("euwh")}}
             yield common | at | own, {"G": G, "V": G - there, "W": -w, "A": A, "B": B, "e": e, "u": u, "w": w, "h": h, "n": n}
+
+
+# ---- every order of uniform draws -----------------------------------------------------------------------------------------------------
+@lru_cache(64)
+def uniform(i, count):
+    """(chances (m,), [x_t (m, d)] for t = 1..count + 1, [(client, noise) (m,)] of each of so many arrivals): all draws of clients and
+    noise of `Fresh` rounds with one local step; exact."""
+    algorithm, problem, n = i.algorithm.to(ft.RATIONAL), _rational(i.problem), i.problem.n
+    loud = i.extra.get("chances", SIGNS) if i.stated.sigma else ((Q(1), Q(0)),)
+    choices = [(Q(1, n) * p, client, v * i.stated.sigma) for client in range(n) for p, v in loud]
+    if len(choices) ** count > MOST:
+        refuse("outcomes", len(choices) ** count, f"more than {MOST}", "Draw fewer arrivals.")
+    words = list(itertools.product(choices, repeat=count))
+    chance = np.array([np.prod([c for c, _, _ in word], initial=Q(1)) for word in words], dtype=object)
+    x = ft.RATIONAL.array(np.array([list(i.x0)] * len(words), dtype=object))
+    state, seen, drawn = algorithm.init(problem, x), [arrivals.fractions(x)], []
+    for t in range(count):
+        who, noise = [word[t][1] for word in words], [word[t][2] for word in words]
+        xi = ft.RATIONAL.array(np.array([[[v] + [0] * (i.d - 1)] * n for v in noise], dtype=object))
+        draw = ft.everyone(n, 1, np.eye(n, dtype=int)[who])._replace(xi=lambda k, xi=xi: xi)
+        state = algorithm.round(problem, state, draw)
+        seen.append(arrivals.fractions(state.x))
+        drawn.append((who, noise))
+    return chance, seen, drawn
+
+
+MOST = 2**10
+
+
+def average_uniform(i):
+    """(1/T) sum_t E|grad F(x_t)|^2 over all draws."""
+    chance, seen, _ = uniform(i, i.T - 1)
+    return sum((chance * (slopes(i.problem, x) ** 2).sum(-1)).sum() for x in seen) / i.T
+
+
+def slopes(problem, x):
+    """grad F at the rows of x (m, d)."""
+    return arrivals.fractions(_rational(problem).gradient(ft.RATIONAL.array(x)))
+
+
+def meaning_uniform(i):
+    """What the symbols of the proof for uniform draws are at the first and the last arrival."""
+    if i.n > 3 or i.T > 5:
+        return
+    right = i if i.algorithm == i.stated.algorithm else i.but(algorithm=i.stated.algorithm)
+    chance, seen, drawn = uniform(right, i.T)
+    problem, G = _rational(i.problem), [slopes(i.problem, x) for x in seen]
+    F = [arrivals.fractions(problem.value(ft.RATIONAL.array(x))) for x in seen]
+
+    def mean(v):
+        return (chance * v).sum()
+    X = [mean((g * g).sum(-1)) for g in G]
+    for t in {0, i.T - 1}:
+        who, noise = drawn[t]
+        at = ft.RATIONAL.array(seen[t])[:, None, :] + 0 * problem.p[:, None]
+        exact = arrivals.fractions(problem.grad(at))[np.arange(len(who)), who]
+        xi = ft.RATIONAL.array(np.array([[[v] + [0] * (i.d - 1)] * i.n for v in noise], dtype=object))
+        n = arrivals.fractions(problem.grad(at, xi))[np.arange(len(who)), who] - exact
+        common = {"L": i.L, "eta_g": i.eta_g, "N": i.N, "T": i.T, "log": i.logs[0], "theta": Q(1), "t": t, "X": X[t], "sumX": sum(X[:t]),
+                  "total": sum(X[:i.T]), "Eg2": mean((exact**2).sum(-1)), "En2": mean((n**2).sum(-1)), "sg2": i.sg2, "sl2": i.sl2,
+                  "F1": F[0][0], "EF": mean(F[t]), "EFn": mean(F[t + 1]), "FT": mean(F[-1]), "inf": best(i.problem)[1],
+                  "EGg": mean((G[t] * exact).sum(-1)), "EGn": mean((G[t] * n).sum(-1)), "Egn": mean((exact * n).sum(-1))}
+        for o in {0, len(who) - 1}:
+            yield common | {"F": F[t][o], "Fn": F[t + 1][o]}, {"G": G[t][o], "g": exact[o], "n": n[o]}
+
+
+def meaning_equal(i):
+    """What the symbols of the proofs for equal clients and one local step are at the first and the last arrival."""
+    right = i if i.algorithm == i.stated.algorithm else i.but(algorithm=i.stated.algorithm)
+    (_, run), = path(right)
+    F, X = [value(i.problem, a.x) for a in run] + [ended(right)], [slope2(i.problem, a.x) for a in run]
+    common = {"L": i.L, "eta_g": i.eta_g, "N": i.N, "T": i.T, "F1": F[0], "FT": F[-1], "total": sum(X), "inf": best(i.problem)[1],
+              "Gamma2": i.Gamma2, "v": i.L * i.N * i.eta_g, "n2": (i.L * i.N) ** 2, "log": i.logs[0]}
+    if "Gamma" in i.extra:   # no stale arrival exists, so that what the proof says of one has no meaning: delta stands alone
+        yield common | {"delta": i.L * i.N * i.Gamma}, {}
+    for t in {0, i.T - 1}:
+        a = run[t]
+        at = {"t": t, "X": X[t], "sumX": sum(X[:t]), "EF": F[t], "EFn": F[t + 1], "dd": arrivals.square(a.x - a.base), "Fj": F[t],
+              "Fn": F[t + 1], "Fb": F[t], "Fs": F[t + 1]}
+        yield common | at, {"G": slope(i.problem, a.x), "g": slope(i.problem, a.base), "gj": slope(i.problem, a.x)}

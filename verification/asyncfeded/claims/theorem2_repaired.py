@@ -1,6 +1,5 @@
 """A bound in place of Theorem 2 that holds for every K and every arrival order, and the floor that it cannot do without."""
 from fractions import Fraction as Q
-from itertools import cycle, islice
 
 import numpy as np
 
@@ -26,19 +25,7 @@ LINE, TWO = ft.Quadratic([[[1]]], [[0]]), ft.Quadratic([[[1]], [[1]]], [[1], [-1
 CONCAVE = ft.PiecewiseQuadratic([[-1, -1]], [[0]], [0])
 KINKED = ft.PiecewiseQuadratic([[1, -1, 1], [1, 1, 1]], [[-1, 1], [0, 2]], [Q(1, 2), -1], calm=[0, 1])
 PLANE = ft.Quadratic([[[1, 0], [0, "1/3"]]] * 3, [[1, 0], [0, 2], [-1, -1]])
-MANY = ft.Quadratic([[[1]]] * 300, [[j % 3] for j in range(300)])
-
-
-def order_of(kind, n, T):
-    """Who arrives: in turn; one alone; in blocks; or as clients of speeds 1, 2, 3, .. finish."""
-    if kind == "turn":
-        return tuple(islice(cycle(range(n)), T))
-    if kind == "blocks":
-        return tuple(t * n // T for t in range(T))
-    if kind == "speeds":
-        times = sorted((k * (1 + j % 3), j) for j in range(min(n, T)) for k in range(1, T + 1))
-        return tuple(j for _, j in times[:T])
-    return (0,) * T
+MANY = ft.PiecewiseQuadratic([[1, 1]] * 300, [[0]] * 300, [j % 3 for j in range(300)])   # quadratics
 
 
 def run(name, problem, K, share, of_room, kind, T, x0=1, noise=0, **extra):
@@ -46,7 +33,7 @@ def run(name, problem, K, share, of_room, kind, T, x0=1, noise=0, **extra):
     L = ft.fraction(problem.constants.L)
     steps = instances.at_cap(K, L, share, 5 if L <= 1 else 4 + len(str(int(L))))
     g = ft.fraction(of_room) / (2 * sum(steps) * L)
-    return runs.stale(name, problem, steps, g, order_of(kind, problem.n, T), x0, noise, **extra)
+    return runs.stale(name, problem, steps, g, runs.order_of(kind, problem.n, T), x0, noise, **extra)
 
 
 def scaled(problem, L):

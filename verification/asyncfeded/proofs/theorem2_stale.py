@@ -1,7 +1,7 @@
 """Pencil proof of (11) for K = 1 without noise and heterogeneity outside the condition of `one_local_step`: nothing is stale there.
 
 delta = L N Gamma, v = L N eta_g <= 1, n2 = L^2 N^2. Take the first arrival with gamma > 0, and the iteration b at which its client
-started: every arrival from b on moved the model by a gradient step at itself. g = grad F(x_b), Fb, Fs, Fj, Ft: F at x_b, after the first
+started: every arrival from b on moved the model by a gradient step at itself. gb = grad F(x_b), Fb, Fs, Fj, Ft: F at x_b, after the first
 of those steps, after some of them, and at the arrival; gj the gradient there, D = x_t - x_b.
 """
 from fractions import Fraction as Q
@@ -27,22 +27,22 @@ def radius():
 
 
 def nothing_stale():
-    """-7/100 |g|^2 >= 0 at the first arrival that would be stale: g = 0, so that x_t = x_b by A4, and it is not stale."""
-    p = ft.Proof("L delta v n2 log", "", "Fb Fs Fj Fn Ft", "g gj D")
+    """-7/100 |gb|^2 >= 0 at the first arrival that would be stale: gb = 0, so that x_t = x_b by A4, and it is not stale."""
+    p = ft.Proof("L delta v n2 log", "", "Fb Fs Fj Fn Ft", "gb gj D")
     L, delta, v, n2, log, Fs, Fj = p("L delta v n2 log Fs Fj")
-    g, gj, D = p("g gj D")
+    g, gj, D = p("gb gj D")
     cap = p.given("(T2)", 1 - v, "L N eta_g <= 1")
     outside = p.given("outside", v - 1 + delta**2, "L N eta_g + L^2 N^2 Gamma^2 > 1")
     p.given("(T1)", 1 - 18 * n2, "n2 = L^2 N^2 <= 1/18")
     p.given("(C1)", 3 * n2 - delta**2 * (12 * n2 + log), "delta^2 = n2 Gamma^2, K = 1: 0 < Theta")
     p.given("ln 2", log - Q(69, 100), "ln 2 > 69/100")
     square, small = (p.lemma(name, radius(), which) for which, name in ((0, "delta^2"), (1, "delta")))
-    first = p.standard("first step", p("Fb") - Fs - v / L * (1 - v / 2) * g.square, "descent lemma", "from x_b by -g v/L")
+    first = p.standard("first step", p("Fb") - Fs - v / L * (1 - v / 2) * g.square, "descent lemma", "from x_b by -gb v/L")
     each = p.standard("a later step", Fj - p("Fn") - v / L * (1 - v / 2) * gj.square, "descent lemma", "a gradient step at x_j")
     held = p.suppose("after some steps", Fs - Fj)
     then = p.follows("after the next", Fs - p("Fn"), held, each, (v / (2 * L) * gj.square, cap))
     fallen = p.induct("at the arrival", held, then, {"Fj": Fs}, {"Fj": "Fn"}, {"Fj": "Ft"})
-    stale = p.given("(A4)", delta**2 / L**2 * g.square - D.square, "|x_t - x_b| <= Gamma N |g|")
+    stale = p.given("(A4)", delta**2 / L**2 * g.square - D.square, "|x_t - x_b| <= Gamma N |gb|")
     below = p.standard("from below", p("Ft") - p("Fb") - g.dot(D) + L / 2 * D.square, "descent lemma", "for -F, from x_b to x_t")
     young = p.square("Young", g + L / delta * D)
     least = p.follows("F is not far below", p("Ft") - p("Fb") + (delta + delta**2 / 2) / L * g.square, below, (delta / (2 * L), young),
