@@ -10,18 +10,21 @@ from verification.asyncfeded.tasks import CLIENTS, Task, split
 FEATURES, CLASSES, SEED, SECONDS, GOAL = 60, 10, 9, 40, 75
 
 
-def rows(alpha=1, beta=1, seed=SEED, sizes=None):
-    """[(x (n_i, 60), labels)]: u ~ N(0, alpha), B ~ N(0, beta); W, b ~ N(u, 1), v ~ N(B, 1), x ~ N(v, diag(j^-1.2)), label the
-    largest entry of W x + b; n_i = 50 + floor of a log-normal(4, 2) number unless sizes are given. alpha, beta: variances."""
+def clients(alpha=1, beta=1, seed=SEED, sizes=None):
+    """Yields (x (n_i, 60), W (10, 60), b (10,)): u ~ N(0, alpha), B ~ N(0, beta); W, b ~ N(u, 1), v ~ N(B, 1),
+    x ~ N(v, diag(j^-1.2)); n_i = 50 + floor of a log-normal(4, 2) number unless sizes are given. alpha, beta: variances."""
     rng = Stream(seed, "asyncfeded", "synthetic").generator()
     drawn = 50 + np.floor(rng.lognormal(4, 2, CLIENTS)).astype(int)
-    spread, made = np.arange(1, FEATURES + 1) ** -0.6, []
+    spread = np.arange(1, FEATURES + 1) ** -0.6
     for n in drawn if sizes is None else sizes:
         u, B = np.sqrt(alpha) * rng.standard_normal(), np.sqrt(beta) * rng.standard_normal()
         W, b = u + rng.standard_normal((CLASSES, FEATURES)), u + rng.standard_normal(CLASSES)
-        x = B + rng.standard_normal(FEATURES) + spread * rng.standard_normal((n, FEATURES))
-        made.append((x, (x @ W.T + b).argmax(1)))
-    return made
+        yield B + rng.standard_normal(FEATURES) + spread * rng.standard_normal((n, FEATURES)), W, b
+
+
+def rows(alpha=1, beta=1, seed=SEED, sizes=None):
+    """[(x (n_i, 60), labels)]: the label is the largest entry of W x + b."""
+    return [(x, (x @ W.T + b).argmax(1)) for x, W, b in clients(alpha, beta, seed, sizes)]
 
 
 @functools.cache
