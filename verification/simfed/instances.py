@@ -50,7 +50,8 @@ def prox(lr, steps, alpha):
 
 
 def i4():
-    """(graph, problem) of the ledger's four clients in the plane, in floats: messages at .1, .5, 1.9 and 2.8 rad."""
+    """(graph, problem) of the ledger's four clients in the plane, in floats: messages at .1, .5, 1.9 and 2.8 rad. The signs are as
+    drawn: the sum of the last one's entries is negative, so that the sign rule of the report is not used here."""
     graph = ft.SimilarityGraph.of([[np.cos(a), np.sin(a)] for a in (0.1, 0.5, 1.9, 2.8)])
     H = [[[1, 0.2], [0.2, 0.3]], [[0.5, -0.1], [-0.1, 0.2]], [[0.25, 0.05], [0.05, 0.8]], [[0.6, 0.3], [0.3, 0.4]]]
     return graph, ft.Quadratic(H, [[1, 0], [0, 2], [-1, 1], [3, -2]], graph.weights)

@@ -5,6 +5,7 @@ The noise of a loud step (round, local step) is +-sigma for every client; the si
 matrix, so that outcomes are few and the noise is uncorrelated across clients, as the theorems suppose, but not independent. Mean
 iterates inside a round are those of a coded round that is stopped there.
 """
+from dataclasses import replace
 from fractions import Fraction as Q
 from functools import cached_property, lru_cache
 
@@ -81,13 +82,15 @@ def value(problem, x):
 
 
 class Run(ft.Instance):
-    """A problem with its graph's weights, the method, a start x0, `rounds` >= 1, loud steps and their sigma."""
+    """A problem with its graph's weights, the method, a start x0, `rounds` >= 1, loud steps and their sigma. ratio: the step of the
+    rounds before the last over its own."""
 
     L = property(lambda i: i.stated.L)
     mu = property(lambda i: i.stated.mu)
     gamma = property(lambda i: i.stated.eta)
     beta = property(lambda i: i.stated.beta)
     E = property(lambda i: i.stated.tau)
+    last = property(lambda i: ft.fraction(i.ratio) * i.gamma if i.rounds > 1 else Q(0))   # step of the round before
     S = property(lambda i: sum(v**2 for v in i.p))
     sigma2 = property(lambda i: ft.fraction(i.loudness) ** 2 if i.loud else Q(0))
 
@@ -111,6 +114,8 @@ class Path:
 
     def __init__(self, i):
         self.i, self.algorithm, self.problem = i, i.algorithm.to(ft.RATIONAL), i.problem.to(ft.RATIONAL)
+        before = ft.fraction(i.ratio) * ft.fraction(i.algorithm.lr)
+        self.earlier = self.algorithm if i.ratio == 1 else replace(i.algorithm, lr=before).to(ft.RATIONAL)
         pattern, loud = signs(i.n), list(i.loud)
         size = len(pattern)
         self.count = size ** len(loud)
@@ -129,7 +134,8 @@ class Path:
         problem = Recorded(self.problem)
         quiet = not any(at[0] == t for at in self.noise)
         draw = ft.everyone(self.i.n, steps)._replace(xi=None if quiet else lambda k: self.noise.get((t, k)))
-        return self.algorithm.round(problem, self.states[t], draw), problem
+        algorithm = self.algorithm if t == self.i.rounds - 1 else self.earlier
+        return algorithm.round(problem, self.states[t], draw), problem
 
     def mean(self, v):
         v = np.asarray(v, dtype=object)
@@ -200,12 +206,13 @@ def _correlation(n):
 
 
 # ---- instances ------------------------------------------------------------------------------------------------
-def run_of(name, problem, graph, steps, beta, x0, share="1", rounds=1, loud=(), loudness=1, at_theorem=False, **extra):
-    """share: of the cap 1/(2L), or of 1/(2LE) at a theorem's step."""
+def run_of(name, problem, graph, steps, beta, x0, share="1", rounds=1, loud=(), loudness=1, at_theorem=False, ratio=1, **extra):
+    """share: of the cap 1/(2L), or of 1/(2LE) at a theorem's step; ratio: the step of the rounds before over it."""
     lr = ft.fraction(share) / (2 * ft.fraction(problem.constants.L) * (steps if at_theorem else 1))
     return Run(name, problem, instances.ours(lr, steps, beta, graph), ft.Full(), x0=[x0] if np.ndim(x0) == 0 else x0, rounds=rounds,
-               loud=tuple(loud), loudness=ft.fraction(loudness), noise=ft.fraction(loudness) if loud else 0,
-               says=f"E={steps}, beta={beta}, gamma={lr}, {rounds} rounds, start {x0}, noise {loudness if loud else 0}", **extra)
+               loud=tuple(loud), loudness=ft.fraction(loudness), ratio=ratio, noise=ft.fraction(loudness) if loud else 0,
+               says=f"E={steps}, beta={beta}, gamma={lr}, {rounds} rounds, start {x0}, noise {loudness if loud else 0}"
+               + f", {ratio} gamma before" * (ratio != 1), **extra)
 
 
 def bent(slopes, knots, pushes, graph):
@@ -221,7 +228,7 @@ CORNERS = ({"n": MANY, "E": 1}, {"n": 2, "E": LONG}, {"n": 2, "E": 1, "beta": Q(
            {"n": 2, "E": 2, "low": 1}, {"n": 2, "E": 2, "low": FLAT})
 
 
-def drawn(draw, n=None, E=None, beta=None, low=None, share=None, at_theorem=False, kinked=False):
+def drawn(draw, n=None, E=None, beta=None, low=None, share=None, at_theorem=False, kinked=False, ratios=(1,)):
     """Quadratics, or clients with a kink, on a drawn graph. low: mu/L."""
     large = n == MANY or E == LONG
     n, E = n or draw(st.integers(2, 3)), E or draw(st.integers(1, 3))
@@ -240,7 +247,8 @@ def drawn(draw, n=None, E=None, beta=None, low=None, share=None, at_theorem=Fals
     rounds, share = draw(st.integers(1, 2)), share or (1 if at_theorem else draw(st.sampled_from(["1/10", "1/2", "1"])))
     loud = draw(st.sampled_from([(), ((0, 0),), ((rounds - 1, E - 1),)])) if not large else ()
     start = draw(st.sampled_from([Q(0), Q(1), Q(-5, 2), Q(20)]))
-    return run_of("drawn", problem, graph, E, beta, start, share, rounds, loud, draw(st.sampled_from([1, 2])), at_theorem)
+    return run_of("drawn", problem, graph, E, beta, start, share, rounds, loud, draw(st.sampled_from([1, 2])), at_theorem,
+                  draw(st.sampled_from(ratios)) if len(ratios) > 1 else 1)
 
 
 def search(tries=12, **options):
@@ -290,7 +298,7 @@ def _round_numbers(i):
 
 def meaning_round(i):
     """The last round as a whole."""
-    yield _round_numbers(i) | {"D0": i.path.distance(0), "DE": i.path.distance(i.E)}, {}
+    yield _round_numbers(i) | {"last": i.last, "D0": i.path.distance(0), "DE": i.path.distance(i.E)}, {}
 
 
 def meaning_rounds(i):

@@ -27,7 +27,8 @@ wrong_power = wrong("wrong_power", "r falls like T^(-1/3).", f.best, lambda a, b
 
 @ft.claim("cor1", on=symbolic(f.best, "x y t e L beta gap S sigma2 G2"), rejects=[without_half, wrong_power], covers=COVERS,
           proof=proofs.smallest, domain=proofs.DOMAIN,
-          reading="The printed choice E = O(T^(1/3)) is read as proportional to T^(1/3), as the proof does (note-order).")
+          reading="The printed choice E = O(T^(1/3)) is read as proportional to T^(1/3), as the proof does (note-order), "
+                  "and G as one constant for every E and T, though Assumption 3 measures it along a run that depends on both.")
 def cor1(i):
     r"""With $a=4L\Delta+\frac12S\sigma^2$ and $b=G^2[4+(1-\beta)^2+8(1-\frac1\beta)^2]$ the bound of Theorem 4 is
     $r(E)=a/\sqrt{TE}+bE/T$, smallest at $E_{opt}=(\frac a{2b})^{2/3}T^{1/3}$, where it is

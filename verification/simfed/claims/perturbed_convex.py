@@ -84,21 +84,27 @@ def lemb3_recursion(i):
 
 # ---- one round ----------------------------------------------------------------------------------------------------
 slow = [run_of(f"short steps from far away, E={E}", scalar([1, 1], [0, 1], SWAP), SWAP, E, "1/2", 30, "1/1000") for E in (1, 4)]
+varied = [run_of(f"step after one {words}", problem, graph, E, beta, x0, "1/100", rounds=2, ratio=ratio)
+          for words, problem, graph, E, beta, x0, ratio in (
+              ("100 times as large", PAIR, SWAP, 2, "1/2", 5, 100), ("50 times as large", APART, UNEQUAL, 1, "1/10", 2, 50),
+              ("a hundredth of it", PAIR, SWAP, 3, "9/10", 1, "1/100"), ("a third of it", BENT, SWAP, 2, "1/2", 3, "1/3"))]
+ratio_of = ft.Variable("step of the round before over this one", lambda i: i.last / i.gamma)
 
 
-@ft.claim("lemb3", on=[*on, *slow], needs=NEEDS, rejects=[clients_counted_alike, server_too_slow],
-          proof=lambda: (proofs.lemma3(), proofs.lemma3(later=False)), meaning=meaning_round, ends=ENDS | AT_CAP, search=search(),
-          domain=proofs.DOMAIN + "; stochastic gradients at most G in mean square along the run; every E; a constant step",
-          reading="For a constant step, which the theorems take; printed is gamma_t. With Assumption 5, which the lemma uses and "
-                  "does not list (typo-lemb3-a5). The parts of A cannot be missed one "
-                  "by one, since G^2 >= sigma^2 and the constant of the drift is at least 32: they are joined.")
+@ft.claim("lemb3", on=[*on, *slow, *varied], needs=NEEDS, rejects=[clients_counted_alike, server_too_slow],
+          proof=proofs.lemma3, meaning=meaning_round, ends=ENDS | AT_CAP | {ratio_of: (0, 100)},
+          search=search(ratios=(1, "1/100", 100)),
+          domain=proofs.DOMAIN + "; stochastic gradients at most G in mean square along the run; every E and earlier step",
+          reading="With Assumption 5, which the lemma uses and does not list (typo-lemb3-a5). The parts of A cannot be missed one "
+                  "by one, since G^2 >= sigma^2 and the constant of the drift is at least 32: they are joined, and thm3-derivation "
+                  "ties each to its term of Theorem 3.")
 def lemb3(i):
-    r"""For a constant $\gamma\le1/(2L)$ and strongly convex clients a round has $E\|\bar w_{t+1,0}-w_*\|^2\le\kappa
-    E\|\bar w_{t,0}-w_*\|^2+A$, $\kappa=1-\frac{1-(1-\beta\mu\gamma)^E}\beta$, with the printed $A$; and with the terms of
-    the recursion, measured and weighted by $(1-\mu\gamma\beta)^{E-1-k}$, in place of $A$."""
+    r"""For $\gamma_t\le1/(2L)$, any $\gamma_{t-1}$ and strongly convex clients a round has $E\|\bar w_{t+1,0}-w_*\|^2\le\kappa
+    E\|\bar w_{t,0}-w_*\|^2+A$, $\kappa=1-\frac{1-(1-\beta\mu\gamma_t)^E}\beta$, with the printed $A$; and with the terms of
+    the recursion, measured and weighted by $(1-\mu\gamma_t\beta)^{E-1-k}$, in place of $A$."""
     path, kappa = i.path, kappa_ours(i.beta, i.mu, i.gamma, i.E)
     start, end = path.distance(0), path.distance(i.E)
-    A = f.lemma3(i.gamma, i.L, i.mu, i.beta, i.S, i.sigma2, i.Gamma, path.G2, i.E, i.rounds > 1)
+    A = f.lemma3(i.gamma, i.last, i.L, i.mu, i.beta, i.S, i.sigma2, i.Gamma, path.G2, i.E)
     out = [ft.at_most(end, ft.Terms(contraction=kappa * start, A=sum(A.values())), "as printed")]
     if set(range(i.E)) <= set(path.stops):
         moments = [(path.drift(k), path.displacement(k)) for k in range(i.E)]
@@ -113,7 +119,7 @@ def without_assumption_5():
     gamma, start, end = Q(1, 2), i.path.distance(0), i.path.distance(1)   # the cap 1/(2L) for L = 1
 
     def bound(mu):
-        A = f.lemma3(gamma, 1, mu, i.beta, i.S, 0, i.Gamma, i.path.G2, 1, False)
+        A = f.lemma3(gamma, 0, 1, mu, i.beta, i.S, 0, i.Gamma, i.path.G2, 1)
         return kappa_ours(i.beta, mu, gamma, 1) * start + sum(A.values())
     return (ft.at_most(bound(Q(1, 2)), end, "Assumptions 1 to 4 hold with L = 1; with mu = 1/2 the inequality fails", strict=True),
             ft.at_most(end, bound(Q(1, 100)), "with the clients' own mu it holds"))

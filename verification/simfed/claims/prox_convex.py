@@ -113,7 +113,7 @@ def lema3_kappa(i):
 @ft.claim("lema3", on=on, needs=[*NEEDS, runs.bounded], rejects=BUGS[:2], proof=proofs.lemma3, meaning=runs.round_of, ends=ENDS,
           search=SEARCH, domain=proofs.DOMAIN,
           reading="Of the printed additive terms the drift alone covers whatever a run adds, as G^2 >= sigma^2; they are one term. "
-                  "In the sharper inequality noise stands alone. " + LOOSE)
+                  "In the sharper inequality noise stands alone. " + LOOSE + " thm1-derivation ties each to its term of Theorem 1.")
 def lema3(i):
     r"""For $\gamma\le\min\{\frac1{2L},\frac1{\alpha+\mu}\}$ and noise uncorrelated across clients, with $\kappa$ of lema3-kappa:
     $E\|\bar w_{t+1,0}-w_*\|^2\le\kappa E\|\bar w_{t,0}-w_*\|^2+\gamma^2ES\sigma^2+6\gamma^2LE\Gamma+8\gamma^2E^3G^2$, and even with

@@ -46,7 +46,7 @@ def thm3_derivation(i):
     $\frac L2\cdot\frac{2\Delta}\mu\big(1-\frac\mu{(\beta+2)L}\big)^t$."""
     s = i.s
     gamma = 1 / (2 * s.L * s.E)
-    A = i.formula(gamma, s.L, s.mu, s.beta, s.S, s.sigma2, s.Gamma, s.G2, s.E)
+    A = i.formula(gamma, gamma, s.L, s.mu, s.beta, s.S, s.sigma2, s.Gamma, s.G2, s.E)
     terms = theorems.theorem3(s.L, s.mu, s.beta, s.gap, s.S, s.sigma2, s.Gamma, s.G2, s.E, 0)
     return [ft.equal(s.L / (2 * s.mu * gamma) * A[name], terms[name], name) for name in A]
 

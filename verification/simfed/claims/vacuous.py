@@ -220,7 +220,8 @@ def no_algorithm3():
 
 @ft.claim("thm1", on=on_thm1, needs=[small_alpha, conditional, informative], vacuous=no_algorithm1, instead="thm1s",
           powerless="no run can contradict it: whatever the method does, the hypotheses alone give a smaller right side",
-          reading="Constants measured at the starts of the rounds. For alpha above (4 E^2 - 1) L: thm1-large-alpha.")
+          reading="Constants measured at the starts of the rounds. For alpha above (4 E^2 - 1) L: thm1-large-alpha. t = T, which "
+                  "is printed too, is beyond Assumption 3; there lema3 and thm1-derivation give it.")
 def thm1(i):
     r"""FedProx at $\gamma=\frac1{2E(L+\alpha)}$, $\alpha\le(4E^2-1)L$, Assumptions 1 to 5, for $t\le T-1$:
     $E f(\bar w_{t,0})-f_*\le\frac{L\Delta}\mu\big[1-\frac\mu{3L_\alpha}\big]^t
@@ -232,7 +233,8 @@ def thm1(i):
 @ft.claim("thm3", on=on_thm3, needs=[conditional, informative], vacuous=no_algorithm3, instead="thm3s",
           powerless="no run can contradict it: whatever the method does, the hypotheses alone give a smaller right side",
           reading="Constants measured at the starts of the rounds. With Assumption 3 at perturbed points only, the hypotheses give "
-                  "(2 - beta)^2 G^2/(2 mu), still at most a quarter of the term with A.")
+                  "(2 - beta)^2 G^2/(2 mu), still at most a quarter of the term with A. t = T, which is printed too, is beyond "
+                  "Assumption 3; there lemb3 and thm3-derivation give it.")
 def thm3(i):
     r"""The method at $\gamma=\frac1{2LE}$, $\beta\in(0,1)$, Assumptions 1 to 5, for $t\le T-1$: $E f(\bar w_{t,0})-f_*\le
     \frac{L\Delta}\mu\big[1-\frac\mu{(\beta+2)L}\big]^t+\frac{S\sigma^2}{4\mu}+\frac{3L\Gamma}{2\mu}+\frac{2AE^2G^2}\mu

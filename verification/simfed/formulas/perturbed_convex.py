@@ -36,15 +36,11 @@ def round_measured(gamma, L, mu, beta, S, sigma2, contracted, moments):
             "displacement": mu * gamma * beta * (1 - beta) * total[1]}
 
 
-def bracket(beta, later=True):
-    """The bracket of Lemma 2; its last part stands from the second round on."""
-    return 4 + (1 - beta) ** 2 + (8 * (1 - beta) ** 2 / beta**2 if later else 0)
-
-
-def lemma3(gamma, L, mu, beta, S, sigma2, Gamma, G2, E, later=True):
-    """The additive part A of Lemma 3 for a constant step (123)."""
-    return {"drift": 8 * gamma**2 * E**3 * G2 * bracket(beta, later), "displacement": mu * gamma**3 * beta * (1 - beta) * E**3 * G2,
-            "noise": gamma**2 * E * S * sigma2, "heterogeneity": 6 * gamma**2 * L * E * Gamma}
+def lemma3(gamma, last, L, mu, beta, S, sigma2, Gamma, G2, E):
+    """The additive part A of Lemma 3 (123); last: the step of the round before, 0 in the first round."""
+    return {"drift": 8 * E**3 * G2 * (gamma**2 * (4 + (1 - beta) ** 2) + 8 * last**2 * (1 - beta) ** 2 / beta**2),
+            "displacement": mu * gamma**3 * beta * (1 - beta) * E**3 * G2, "noise": gamma**2 * E * S * sigma2,
+            "heterogeneity": 6 * gamma**2 * L * E * Gamma}
 
 
 def drift_factor(beta, k, E):

@@ -19,7 +19,7 @@ def deviation(gamma, k, G2):
 def lemma4(L, alpha, gamma, fall, S, sigma2, G2, E):
     """(58), (59) as printed; fall = E f(wbar_0) - E f(wbar_E)."""
     return {"start": 4 / (gamma * E) * fall, "noise": 2 * gamma * L * S * sigma2, "drift": 8 * gamma**2 * L**2 * E**2 * G2,
-            "proximal": 2 * gamma * alpha * E**2 * G2 + gamma**3 * alpha**2 * L * E**2 * G2 / 2}
+            "proximal": 2 * gamma * alpha * E**2 * G2, "last": gamma**3 * alpha**2 * L * E**2 * G2 / 2}
 
 
 def lemma4_s(L, alpha, gamma, fall, S, sigma2, G2, E):

@@ -7,6 +7,8 @@ step and at the start. P = (1 - beta mu gamma)^E.
 """
 import fltheory as ft
 from verification.simfed.formulas import perturbed_convex as f
+from verification.simfed.formulas.perturbed import lemma2
+from verification.simfed.proofs import perturbed_drift
 
 NOISE = "noise with mean 0 given the past, uncorrelated across clients, variance at most sigma^2"
 DOMAIN = ("every number of clients, every symmetric graph without isolated clients, dimension and beta in (0, 1]; L-smooth, "
@@ -219,18 +221,32 @@ def one_round():
                                 (C * mu * gamma * beta, near, twos)))
 
 
-def lemma3(later=True):
-    """Lemma 3 with the bracket of Lemma 2, in the first round or later."""
-    p = ft.Proof("gamma L mu beta E", "P sigma2 S Gamma G D0 DE")
-    gamma, L, mu, beta, E, P, G = p("gamma L mu beta E P G")
-    cap, _, near = setting(p)
-    one = p.given("local steps", E - 1, "E >= 1")
-    p.follows("share", 2 * (1 - gamma * L) - gamma * L, (ft.fraction("3/2"), cap))
-    whole, power = p.lemma("round", one_round(), s=2), p.lemma("power", bernoulli())
-    A = sum(f.lemma3(gamma, L, mu, beta, p("S"), p("sigma2"), p("Gamma"), G**2, E, later).values())
-    C, third = gamma**2 * G**2, gamma**2 * G**2 * E / 3
-    apart = (112 * E**2 + 2 * E) * third + (64 * C * E**3 / beta**2 if later else 0)
-    return p.conclude(p.follows(
-        "Lemma 3", (1 - (1 - P) / beta) * p("D0") + A - p("DE"), whole, (gamma * p("S") * p("sigma2") / (beta * mu), power),
-        (near, near, apart), (near, near, third, one), (near, beta * C * (62 * E**3 + 2 * E**2)), (beta**2 * third, one),
-        (near, mu * gamma * beta * C * (2 * E**3 + E**2) / 3), (near, mu * gamma * beta * third / 2, one)))
+def lemma3():
+    """Lemma 3 as printed, for any step `last` of the round before, 0 in the first one."""
+    p = ft.Proof("gamma L mu beta E", "last j R P Q QE sigma2 S Gamma G D D0 Dn DE drift disp Z EZ")
+    gamma, L, mu, beta, E, last, j, R, Q, Gamma, G = p("gamma L mu beta E last j R Q Gamma G")
+    factor, near = shrink(p), p.facts["beta"]
+    whole = p.given("at least one step", E - 1, "E >= 1")
+    one = p.lemma("recursion", printed(), D1=p("Dn"))
+    far = sum(lemma2(gamma, last, beta, E, G**2).values())
+    client, square = p.lemma("drift of a client", perturbed_drift.lemma2()), p.define("mean square", p("EZ") - p("Z") ** 2)
+    each = p.follows("drift of a client, squared", far - p("EZ"), client, (-1, square))
+    drift = p.total("drift", each, {"EZ": "drift"}, 1, "last G", "weights p_i")
+    moved = p.lemma("displacement", average_drift(), 1, k=j)
+    x, c = beta * mu * gamma, mu * gamma**3 * beta * (1 - beta) * G**2
+    each_step = gamma**2 * p("S") * p("sigma2") + 6 * gamma**2 * L * Gamma + 2 * far
+
+    def bound(j, R, Q):
+        return (1 - (1 - R) / beta) * p("D0") + j * each_step + c * Q
+    now = p.suppose("so far", bound(j, R, Q) - p("D"), "R = (1 - beta mu gamma)^j, Q the sum of squares below j^2")
+    following = {"j": j + 1, "R": R * (1 - x), "Q": Q + j**2}
+    size = x * j * E**2 * G**2
+    step = p.follows("one more", bound(*following.values()) - p("Dn"), (factor, now), one, (2, drift),
+                     (mu * gamma * beta, near, moved), (near, near, 8 * (gamma**2 + 8 * last**2 / beta**2) * size),
+                     (near, x * mu * gamma**3 * beta * G**2 * Q))
+    end = p.induct("round", now, step, {"j": 0, "R": 1, "Q": 0, "D": p("D0")}, following | {"D": p("Dn")},
+                   {"j": E, "R": "P", "Q": "QE", "D": "DE"}, "P = (1 - beta mu gamma)^E", keeps={"R": (factor, R)})
+    twos, unit = p.lemma("sum of k^2", sums(2)), mu * gamma**3 * beta * G**2
+    A = sum(f.lemma3(gamma, last, L, mu, beta, p("S"), p("sigma2"), Gamma, G**2, E).values())
+    return p.conclude(p.follows("Lemma 3", (1 - (1 - p("P")) / beta) * p("D0") + A - p("DE"), end, (near, twos, unit),
+                                (near, whole, unit * E / 6), (near, unit * (2 * E**3 + E**2) / 3)))

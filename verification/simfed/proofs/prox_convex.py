@@ -191,18 +191,26 @@ def lemma3(summed=True):
 
 
 # ---- rounds -----------------------------------------------------------------------------------------------------
-def theorem1():
-    """Theorem 1 with noise and heterogeneity over E; as a second conclusion thm1s, as a third with the printed constants."""
-    p = ft.Proof("L mu am La E", "alpha z r rT S sigma2 Gm G2 D D0 Dn DT W", "gap gT")
-    L, mu, am, La, E, alpha, z, r, S, sigma2, Gm, G2, D, D0 = p("L mu am La E alpha z r S sigma2 Gm G2 D D0")
+def at_step(p):
+    """(gamma = 1/(2 E L_alpha), alpha + mu and L_alpha as defined, mu <= L), with the cap of alpha."""
+    L, mu, am, La, E, alpha = p("L mu am La E alpha")
     gamma = 1 / (2 * E * La)
     am_is, La_is = p.define("am", am - alpha - mu), p.define("La", La - L - alpha)
     whole, order = p.given("local steps", E - 1), p.given("mu at most L", L - mu)
-    p.follows("cap of L", 1 - 2 * L * gamma, (1 / E, whole), (1 / (E * La), La_is))
     short = p.follows("cap of alpha", 1 - gamma * (alpha + mu), (gamma, order), (1 / E, whole), (gamma, La_is))
     p.follows("power", 1 - gamma * am, short, (-gamma, am_is))
-    one = p.lemma("one round", lemma3(False), gamma=gamma, D0=D, DE=p("Dn"), zE=z)
     p.follows("step of Theorem 1", 2 * E * La * gamma - 1, equality=True)
+    return gamma, am_is, La_is, order
+
+
+def theorem1():
+    """Theorem 1 with noise and heterogeneity over E; as a second conclusion thm1s, as a third with the printed constants."""
+    p = ft.Proof("L mu am La E", "alpha z r rT S sigma2 Gm G2 D D0 Dn DT W", "gap gT")
+    L, mu, am, La, E, z, r, S, sigma2, Gm, G2, D, D0 = p("L mu am La E z r S sigma2 Gm G2 D D0")
+    gamma, am_is, La_is, order = at_step(p)
+    whole = p.facts["local steps"]
+    p.follows("cap of L", 1 - 2 * L * gamma, (1 / E, whole), (1 / (E * La), La_is))
+    one = p.lemma("one round", lemma3(False), gamma=gamma, D0=D, DE=p("Dn"), zE=z)
     slow = p.lemma("factor", factor(), 6, gamma=gamma)
     m, c = mu / (3 * La), mu / am * (1 - z)
     loud = gamma / mu * (S * sigma2 + 6 * L * Gm)

@@ -61,7 +61,7 @@ def derivation():
     p, gamma, half, last = new_proof()
     L, mu, beta, Delta, S, sigma2, Gamma, G2, E = numbers(p)
     near, first = p.facts["beta"], p.lemma("kappa <= 1 - mu gamma", one.kappa_first(), gamma=gamma)
-    A = f.lemma3(gamma, L, mu, beta, S, sigma2, Gamma, G2, E)
+    A = f.lemma3(gamma, gamma, L, mu, beta, S, sigma2, Gamma, G2, E)
     whole = p.given("Lemma 3", kappa(p) * p("D") + sum(A.values()) - p("D1"), "its inequality, in every round")
     size = p.follows("A", sum(A.values()), (near, near, 8 * gamma**2 * E**3 * G2 * (1 + 8 / beta**2)),
                      (near, mu * gamma**3 * beta * E**3 * G2))

@@ -1,4 +1,4 @@
-"""Similarity-perturbed FedAvg: Assumption 2 must hold given the past, not only for the total expectation.
+"""Similarity-perturbed FedAvg: why (6) is read given the past: total expectations alone are not enough.
 One client f = w^2/2 (L = mu = 1), E = 1, w_0 = 0, s = +-1 drawn once for the whole run; exact fractions throughout."""
 from fractions import Fraction as Q
 
