@@ -19,7 +19,6 @@ from verification.asyncfeded.formulas.steps import mean_square, mean_step
 from verification.asyncfeded.instances import at_cap
 from verification.piecewise import st
 
-
 MOST = 50   # local steps of an arrival on which proofs are tried
 
 

@@ -30,7 +30,8 @@ ENDS = {"clients": (1, 300), "local steps": (1, 300), SMOOTH: (Q(1, 100), 1000),
         families.SKEWNESS: (0, Q(99, 10))}
 SEARCH = ft.Search((ft.Family("clients with kinks", runs.drawn, runs.CORNERS + runs.LARGE),), tries=20)
 
-on = [arrival("drift alone, K = 12", CONCAVE, 12, 1), arrival("noise alone, K = 1", ONE, 1, 0, None, skewed(1), more=1),
+on = [arrival("drift alone, K = 12", CONCAVE, 12, 1),
+      arrival("noise alone, K = 1", ONE, 1, 0, None, skewed(1), more=1),
       arrival("staleness alone, K = 1", ONE, 1, 1, 0, more=1), arrival("heterogeneity alone, K = 1", APART, 1, 0, more=1),
       arrival("drift alone, K = 2", CONCAVE, 2, 1),
       arrival("stale, noise", CONCAVE, 3, 4, Q(7, 2), skewed(1)),
@@ -155,7 +156,8 @@ def close(name, problem, K, base, *law, way=-1, share=1, **more):
     return made.but(now=[made.base[0] + way * Q(99, 100) * up.runs.root(room)])
 
 
-c1_on = [arrival("drift alone, K = 12", CONCAVE, 12, 1), arrival("noise alone, K = 1, L = 1000", clients([[1, 1]], [[0]], [0], 1000), 1, 0, None, skewed(1), L=1000, more=1,
+c1_on = [arrival("drift alone, K = 12", CONCAVE, 12, 1),
+         arrival("noise alone, K = 1, L = 1000", clients([[1, 1]], [[0]], [0], 1000), 1, 0, None, skewed(1), L=1000, more=1,
                  every_K=True),
          arrival("heterogeneity alone, K = 1", APART, 1, 0, more=1), arrival("drift alone, K = 2", CONCAVE, 2, 1),
          close("well, L = 100, 39 steps", runs.well(100, 8), 39, 1, L=100),
