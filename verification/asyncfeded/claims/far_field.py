@@ -101,8 +101,8 @@ def turns(name, m, K, arrivals, lam=1, eps=1, lr="1/10", slope=1, domain=ft.FLOA
                        arrivals=arrivals, on=domain, lam=lam, epsilon=eps, slope=slope, **extra)
 
 
-def seen(i):
-    return list(coded(i.algorithm, i.problem, i.law, i.x0, i.arrivals, i.on))
+def seen(i, most=10**9):
+    return list(coded(i.algorithm, i.problem, i.law, i.x0, min(i.arrivals, most), i.on))
 
 
 def limits(i):
@@ -113,8 +113,8 @@ def limits(i):
 def passes(i):
     """Sums of steps of two coded arrivals behind the first ones: what the proof speaks of, from c = lambda/eps - e."""
     m, e, _, _, most = limits(i)
-    run = seen(i)
-    for t in range(m, min(len(run), m + 3)):
+    run = seen(i, m + 3)
+    for t in range(m, len(run)):
         a, b = run[t - 1], run[t]
         yield {"e": e, "eps": float(ft.fraction(i.epsilon)), "N": m - 1, "c": most - e, "g": float(a.gamma), "h": float(a.eta),
                "g2": float(b.gamma), "h2": float(b.eta)}, {}
@@ -128,11 +128,11 @@ def drawn_turns(draw, m=None, K=None, eps=None, lam=None):
 
 
 server, offset = ft.Variable("lambda", lambda i: ft.fraction(i.lam)), ft.Variable("eps", lambda i: ft.fraction(i.epsilon))
-on_turns = [*(turns(f"{name}, ten clients", 10, 10, 400, *TABLE4[name][:2]) for name in TABLE4),
-            turns("Synthetic, another K and step", 10, 1, 400, 5, 5, "1"),
+on_turns = [*(turns(f"{name}, ten clients", 10, 10, 300, *TABLE4[name][:2]) for name in TABLE4),
+            turns("Synthetic, another K and step", 10, 1, 200, 5, 5, "1"),
             turns("two clients, exact", 2, 3, 24, 2, 1, domain=ft.RATIONAL),
             turns("two clients, exact, small eps", 2, 1, 16, 1, "1/100", domain=ft.RATIONAL), turns("300 clients", 300, 1, 600),
-            turns("K = 500", 3, 500, 20), turns("in the plane", 4, 2, 120, slope=(1, -2)),
+            turns("K = 500", 3, 500, 12), turns("in the plane", 4, 2, 120, slope=(1, -2)),
             turns("two clients, 60 arrivals", 2, 1, 60), turns("lambda 1/10", 5, 2, 200, "1/10", "1/10")]
 
 

@@ -85,7 +85,7 @@ on_cycle = [*(robin(f"{name}, two clients", (1, "1/2"), (1, -1), 10, *TABLE4[nam
             robin("exact, gamma = 2, five clients", (1, "1/2", "1/3", 1, 1), (0, 3, -1, 2, 5), 2, 6, 1, "1/2", on=ft.RATIONAL),
             robin("exact, thirty clients", (1,) * 30, spread, 1, 2, 1, "1/2", on=ft.RATIONAL),
             robin("K = 300", (1, "1/2"), (1, -1), 300),
-            robin("300 clients", (1,) * 300, [j % 7 for j in range(300)], 1, 2, 1, "1/2", on=ft.RATIONAL),
+            robin("300 clients", (1,) * 300, (1, -1) * 150, 1, "1/10", 10),
             robin("a pair that gets there by itself", (1, "1/4"), (1, -2), 5, x0=0, arrivals=160), plane,
             robin("one client", (1,), (1,), 3), robin("period 6", (1, 1), (0, 1), 1, 3, 1, "1/2", "3/10", arrivals=240),
             robin("equal minimisers", (1, "1/2"), (1, 1), 4, 2, 1, x0=1, arrivals=8, on=ft.RATIONAL)]
