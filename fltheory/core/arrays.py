@@ -5,6 +5,8 @@ array comes from.
 """
 from __future__ import annotations
 
+import contextlib
+import threading
 from math import isqrt
 
 import numpy as np
@@ -63,6 +65,8 @@ def take(a, who):
         return a[..., who, :]
     if is_torch(a):
         import torch
+        if a.ndim == 3 and who.ndim == 2 and len(a) == len(who) and a.is_contiguous():   # whole rows cost less than entries
+            return a.reshape(-1, a.shape[-1]).index_select(0, _row(a, who).reshape(-1)).reshape(*who.shape, -1)
         index = who[..., None].expand(*who.shape, a.shape[-1])
         return torch.gather(a.expand(*who.shape[:-1], *a.shape[-2:]), -2, index)
     return np.take_along_axis(np.broadcast_to(a, who.shape[:-1] + a.shape[-2:]), who[..., None], axis=-2)
@@ -84,6 +88,42 @@ def put(a, who, new, present):
         return full.scatter_add(-2, who[..., None].expand(*who.shape, a.shape[-1]), change)
     chosen = (who[..., :, None] == arange(a.shape[-2], who)) * 1
     return a + matvec_rows(chosen, change)
+
+
+def _row(a, who):
+    """Where rows `who` (batch, m) of a (batch, n, d) stand among all of its rows."""
+    return who + (arange(len(a), who) * a.shape[1])[:, None]
+
+
+_OVER = threading.local()
+
+
+@contextlib.contextmanager
+def overwriting(allowed=True):
+    """While this lasts, `placed` may write over what it is given where it is told that nobody else holds that: for loops that
+    keep no earlier state."""
+    before, _OVER.allowed = getattr(_OVER, "allowed", False), bool(allowed)
+    try:
+        yield
+    finally:
+        _OVER.allowed = before
+
+
+def placed(a, who, new, own=False):
+    """A copy of a (..., n, d) whose rows `who` (..., m) are new (..., m, d) or (..., 1, d), bit for bit.
+
+    own: a itself may be changed instead, within `overwriting`.
+    """
+    lead = tuple(who.shape[:-1])
+    if is_torch(a):
+        new = new.to(a.dtype).expand(*who.shape, a.shape[-1])
+        if own and getattr(_OVER, "allowed", False) and a.ndim == 3 and who.ndim == 2 and len(a) == len(who) and a.is_contiguous():
+            a.view(-1, a.shape[-1]).index_copy_(0, _row(a, who).reshape(-1), new.reshape(-1, a.shape[-1]))
+            return a
+        return a.expand(*lead, *a.shape[-2:]).scatter(-2, who[..., None].expand(new.shape), new)
+    out = np.broadcast_to(a, lead + a.shape[-2:]).copy()
+    np.put_along_axis(out, who[..., None], new, axis=-2)
+    return out
 
 
 def matvec_rows(chosen, change):

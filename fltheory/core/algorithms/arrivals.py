@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.core.arrays import arange, norm, take, whole
+from fltheory.core.arrays import norm, placed, take, whole
 from fltheory.core.laws.clock import WAITS
+from fltheory.core.problems.tiles import tiles
 
 NEVER = 2**62   # a client without local steps does not come again
 
@@ -70,9 +71,12 @@ def begin(algorithm, problem, x0, draw):
     return base, zero, lasts(draw, K, "first"), zero, K, zero + 1, buffer
 
 
-def lasts(draw, K, hang="hang"):
-    """The time (..., n) that a run of K steps takes each client: compute time, longer by the hang, and transmission."""
+def lasts(draw, K, hang="hang", who=None):
+    """The time (..., n) that a run of K steps takes each client, or (..., 1) the clients `who`: compute time, longer by the hang,
+    and transmission."""
     extra = {} if draw is None or draw.extra is None else draw.extra
+    if who is not None:
+        extra = {k: of(v, who) for k, v in extra.items() if k in ("pace", "transmission", hang, WAITS[hang])}
     time = extra.get("pace", 1) * K
     if hang in extra:
         time = time + time * extra[hang]
@@ -94,8 +98,19 @@ def arrived(algorithm, problem, s, draw, who, K=None):
     own, base = of(s.K, who), take(s.base, who)
     rate = None if algorithm.decay is None else of(s.rate, who)[..., None]
     kept = take(s.buffer, who) if algorithm.momentum == "kept" else None
-    y, buffer = local_run(algorithm, problem.at(who), base, draw.choose(who, own if K is None else K), rate, kept)
+    run, grouped = draw.choose(who, own if K is None else K), tiles(problem, who)
+    if grouped is None:
+        y, buffer = local_run(algorithm, problem.at(who), base, run, rate, kept)
+    else:
+        parts = (None if v is None else grouped.into(v) for v in (rate, kept))
+        y, buffer = map(grouped.back, local_run(algorithm, grouped, grouped.into(base), _in_tiles(run, grouped), *parts))
     return Arrival(who, own, of(s.lag, who), of(s.finish - s.began, who), (y - base)[..., 0, :], s.x - base[..., 0, :], buffer)
+
+
+def _in_tiles(run, grouped):
+    """A draw of one client for each replicate, laid out as `Tiles` are."""
+    xi = None if run.xi is None else lambda k: grouped.into(run.xi_at(k))
+    return run._replace(who=grouped.who, steps=grouped.into(run.steps[..., None])[..., 0], xi=xi)
 
 
 def brought(algorithm, problem, s, draw, who):
@@ -124,13 +139,18 @@ def restarted(algorithm, problem, s, draw, arrival, x, K=None, moved=1, steps=No
     K: None, as many as before; moved: 1 where the server's model changed, which makes everybody else's lag larger by one; steps:
     how many of the K steps it makes, where K is no whole number.
     """
-    K = arrival.K if K is None else K
-    here = (arange(problem.n, arrival.who) == arrival.who) * 1                     # (..., n)
-    now, count = of(s.finish, arrival.who), 0 * s.K + (K if steps is None else steps)
-    return {"base": put(s.base, here[..., None], x[..., None, :]), "began": put(s.began, here, now),
-            "finish": put(s.finish, here, now + lasts(draw, count)), "lag": (s.lag + moved) * (1 - here), "K": put(s.K, here, K),
-            "rate": s.rate if algorithm.decay is None else put(s.rate, here, s.rate * algorithm.decay),
-            "buffer": put(s.buffer, here[..., None], arrival.buffer) if algorithm.momentum == "kept" else s.buffer}
+    who, K = arrival.who, arrival.K if K is None else K
+    now = of(s.finish, who)
+    then = now + lasts(draw, K if steps is None else steps, who=who)
+    return {"base": placed(s.base, who, x[..., None, :], own=True), "began": _entered(s.began, who, now),
+            "finish": _entered(s.finish, who, then), "lag": _entered(s.lag + moved, who, 0 * K), "K": _entered(s.K, who, K),
+            "rate": s.rate if algorithm.decay is None else _entered(s.rate, who, of(s.rate, who) * algorithm.decay),
+            "buffer": placed(s.buffer, who, arrival.buffer, own=True) if algorithm.momentum == "kept" else s.buffer}
+
+
+def _entered(values, who, new):
+    """Numbers per client (..., n) with the arrival's entry (..., 1) replaced."""
+    return placed(values[..., None], who, new[..., None])[..., 0]
 
 
 def put(old, here, new):

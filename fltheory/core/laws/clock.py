@@ -128,15 +128,17 @@ class EventClock(Full):
             fixed["transmission"] = np.array(np.broadcast_to(np.array(self.transmission), (n,)))
         return fixed
 
-    def sample(self, stream, n, batch, mode=None, slots=None):
+    def sample(self, stream, n, batch, mode=None, slots=None, first=True):
         draw, mode = super().sample(stream, n, batch, mode, slots)
-        return draw._replace(extra=self.times(stream, n, batch)), mode
+        return draw._replace(extra=self.times(stream, n, batch, first)), mode
 
-    def times(self, stream, n, batch):
-        """What `draw.extra` carries in a round. stream: the round's; drawn numbers have shape (batch, n), others (n,)."""
+    def times(self, stream, n, batch, first=True):
+        """What `draw.extra` carries in a round. stream: the round's; drawn numbers have shape (batch, n), others (n,).
+
+        first: whether those of the first runs too, which only the first round asks for."""
         extra = self._fixed(n)
         if self.random:
-            for name in WAITS:   # two of them: the first runs start in the round that also sees the first arrival
+            for name in [*WAITS][:1 + first]:   # two of them: the first runs start in the round that also sees the first arrival
                 own, hangs = self._spreads(stream, name, n, batch), self._hangs(stream, name, n, batch)
                 if self.hang_of == "slowest" and self.suspension:
                     extra[WAITS[name]], hangs = hangs * self._slowest(n), 0 * hangs

@@ -6,9 +6,10 @@ import platform
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import to_numpy
+from fltheory.core.arrays import overwriting, to_numpy
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, refuse
 from fltheory.core.laws.base import gaussian_slots, minibatch_slots
+from fltheory.core.laws.clock import EventClock
 from fltheory.core.laws.draw import Alone, Draw, Slots, to_device
 from fltheory.core.operators.setting import prepare
 from fltheory.core.optima import float_optimum
@@ -88,7 +89,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 state = alg.init(prob, x, draw._replace(xi=None))  # a warm start is one exact pass, as in `derive`
                 _record(measures, alg, state, 0, partial, sums, 0)
             before = state
-            with torch.inference_mode(_closed(alg, prob)):
+            with torch.inference_mode(_closed(alg, prob)), overwriting(_owned(alg, prob)):
                 state = advance(alg, prob, state, draw)
             mode = new_mode
             if (c, number) in watch:
@@ -193,6 +194,12 @@ def _closed(algorithm, problem) -> bool:
     return all(type(v).__module__.startswith("fltheory.") for v in parts) and not isinstance(problem, Network)
 
 
+def _owned(algorithm, problem) -> bool:
+    """Whether an arrival may be written into the state itself: the engine's own asynchronous rounds keep no earlier one."""
+    known = type(algorithm).__module__.startswith("fltheory.core.algorithms.") and "round" not in vars(algorithm)
+    return known and _alone(algorithm) and _closed(algorithm, problem)
+
+
 def _schedule(algorithms, laws, phases, begin):
     t = 0
     for alg, law, (_, k) in zip(algorithms, laws, phases, strict=True):
@@ -219,8 +226,9 @@ def _draw(law, problem, streams, sizes, t, mode, domain, alone=False):
     """One round's draw of all blocks of a chunk, each from its own stream, on the device."""
     import torch
     n, at, parts, modes = problem.n, 0, [], []
+    later = {"first": False} if t and isinstance(law, EventClock) else {}
     for stream, size in zip(streams, sizes, strict=True):
-        draw, new = law.sample(stream.child("round", t), n, size, mode[at:at + size])
+        draw, new = law.sample(stream.child("round", t), n, size, mode[at:at + size], **later)
         parts.append(draw)
         modes.append(new)
         at += size

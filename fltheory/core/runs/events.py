@@ -8,7 +8,7 @@ import numpy as np
 
 from fltheory.core.algorithms.arrivals import NEVER, Arriving, arrives, lasts, of
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import arange, norm, ratio, to_numpy, whole
+from fltheory.core.arrays import arange, norm, overwriting, ratio, to_numpy, whole
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.clock import EventClock
@@ -26,6 +26,7 @@ from fltheory.core.runs.batched import (
     _device,
     _draw,
     _measures,
+    _owned,
     _phases,
     _schedule,
     _start_modes,
@@ -243,7 +244,7 @@ def _chunk(setting, streams, start, span, every, until, stored, bar, keep) -> _P
         if state is None:
             state = alg.init(prob, x, draw._replace(xi=None))
             _measure(setting.measures, alg, state, seen)
-        with torch.inference_mode(_closed(alg, prob)):
+        with torch.inference_mode(_closed(alg, prob)), overwriting(setting.given is None and _owned(alg, prob)):
             if setting.alone:
                 given = None if setting.given is None else _given(setting.given, number, span, domain)
                 row, state = _arrival(alg, prob, state, draw, given)
@@ -308,7 +309,7 @@ def _given(events, t, span, domain):
 
 def _waits(clock, streams, sizes, t, draw, n):
     """How long a round lasts (batch,): until the last of those who take part is there; 0 if nobody does."""
-    parts = [clock.times(s.child("round", max(t - 1, 0)), n, k) for s, k in zip(streams, sizes, strict=True)]
+    parts = [clock.times(s.child("round", max(t - 1, 0)), n, k, t == 0) for s, k in zip(streams, sizes, strict=True)]
     extra = {k: np.concatenate([np.broadcast_to(p[k], (size, n)) for p, size in zip(parts, sizes, strict=True)])
              for k in parts[0]}
     present, steps = (np.atleast_2d(to_numpy(v)) for v in (draw.present, draw.steps))
