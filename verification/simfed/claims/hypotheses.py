@@ -13,6 +13,7 @@ from verification.simfed.formulas import perturbed, perturbed_convex, prox, prox
 from verification.simfed.formulas import theorems as th
 from verification.simfed.formulas import trivial as f
 from verification.simfed.proofs import prox_convex as convex
+from verification.symbols import Symbols
 
 try:
     import hypothesis.strategies as st
@@ -156,8 +157,34 @@ def one_draw_theorems():
             *(ft.at_most(rest / 2, sum(v.values()), f"{k} still holds: G^2 >= sigma^2") for k, v in printed.items()))
 
 
+def one_draw_survivors():
+    """Lemmas 3 with nothing but their G terms for the noise: the mean of one draw has the variance of a client's, S is 1 in the
+    proofs, and that variance is at most G^2. First with the sharp drifts, then on coded rounds with S = 1/2."""
+    s = Symbols("gamma mu more kept D0 Gamma G2 e x")
+    L, E, beta = s.mu + s.more, 1 + s.e, 1 / (1 + s.x)
+    sharp = prox_convex.lemma3_sharp(L, s.kept, s.gamma, s.D0, 1, s.G2, s.Gamma, s.G2, E)
+    printed = prox_convex.lemma3(L, s.kept, s.gamma, s.D0, 0, 0, s.Gamma, s.G2, E)
+    out = [ft.nonnegative(sum(printed.values()) - sum(sharp.values()), "Lemma 3 of Appendix A, without its noise term")]
+    moved = s.mu * s.gamma * beta * (1 - beta) * perturbed_convex.squares(E)
+    own = s.gamma**2 * s.G2 * (E + 2 * perturbed_convex.drift_sum(beta, E, E) + moved)
+    A = perturbed_convex.lemma3(s.gamma, s.gamma, L, s.mu, beta, 0, 0, s.Gamma, s.G2, E)
+    out.append(ft.nonnegative(sum(A.values()) - own, "Lemma 3 of Appendix B, constant step, without its noise term"))
+    two, graph = alike(2)
+    beta, gamma = Q(1, 2), Q(1, 2)
+    for name, method in (("A", made.prox(gamma, 1, 0)), ("B", made.ours(gamma, 1, beta, graph))):
+        slope, push = shared_map(two, method)
+        for D0 in (Q(0), Q(1, 4)):
+            D1 = slope**2 * D0 + push**2
+            G2 = 1 + max(D0, D1)
+            A = (sum(prox_convex.lemma3(U, th.kappa_prox(0, U, gamma, 1), gamma, D0, Q(1, 2), U, 0, G2, U).values()) if name == "A"
+                 else th.kappa_ours(beta, U, gamma, 1) * D0
+                 + sum(perturbed_convex.lemma3(gamma, 0, U, U, beta, Q(1, 2), U, 0, G2, U).values()))
+            out.append(ft.at_most(D1, A, f"Lemma 3 of Appendix {name}, a coded round from E|w|^2 = {D0}"))
+    return out
+
+
 def _one_draw():
-    return (*one_draw_lemmas(), *one_draw_theorems())
+    return (*one_draw_lemmas(), *one_draw_theorems(), *one_draw_survivors())
 
 
 ft.finding("err-independence", kind="missing-hypothesis", breaks="lema4", at=(one_draw.name,), check=_one_draw,

@@ -1,4 +1,5 @@
 """Misprints: each printed line beside the one that its neighbours give, on coded rounds or in symbols."""
+import math
 from fractions import Fraction as Q
 
 import numpy as np
@@ -156,6 +157,23 @@ def _signs():
 ft.finding("typo-signs", kind="misprint", check=_signs,
            reading="(68) prints +gamma/2 |sum_i p_i grad f_i|^2; after (87) the factor gamma is lost.",
            survives="(70) and (92) print both correctly.")
+
+
+def _exponential():
+    """(1 - 1/n)^(-n), which (55) and (188) raise to a negative power: n = 2 E (alpha + L)/(alpha + mu), 2EL/(beta mu)."""
+    e = Q(271829, 100000)   # above e
+    least = sum(Q(1, math.factorial(k)) for k in range(12)) + Q(2, math.factorial(12))
+    return (ft.at_most(least, e, "e, as a series with its rest", strict=True),
+            *(ft.at_most(e, Q(n, n - 1) ** n, f"n = {n}: (1 - 1/n)^(-n) is above e, where at most is printed", strict=True)
+              for n in (2, 10, 1000)),
+            *(ft.at_most((1 - Q(1, n)) ** E, 1 / (1 + Q(E, n)), f"n = {n}, E = {E}: (57), (191) hold all the same")
+              for n, E in ((2, 1), (10, 5), (1000, 10))))
+
+
+ft.finding("typo-exponential", kind="misprint", check=_exponential,
+           reading="(1 + 1/x)^x <= e is cited for (56) and (189), where x = -n is negative; what is needed, and true, "
+                   "is (1 - 1/n)^(-n) >= e.",
+           survives="(56), (189) and what follows: (1 - x)^E <= exp(-E x) (lema3-kappa, lemb3-kappa).")
 
 
 # ---- gradients --------------------------------------------------------------------------------------------------------------

@@ -81,3 +81,17 @@ def theorem4():
         terms = theorems.theorem4(L, beta, gap, S, sigma2, G2, E, T, root)
         return terms, -terms["start"] / (T * E) + terms["drift"] / root**2
     return telescoped(p, sum(perturbed.lemma4(L, gamma, gamma, beta, S, sigma2, G2, E).values()), 2 / (gamma * E), bound)
+
+
+def decreasing():
+    """E|wbar_t - w*|^2 <= V/(t + m) under gamma_t = 2/(mu (t + m)), from Lemma 3 with gamma^2 B for its additive part; n = t + m."""
+    p = ft.Proof("mu m n", "N kappa B V D D0 D1 DN")
+    mu, m, n, kappa, B, V, D = p("mu m n kappa B V D")
+    gamma = 2 / (mu * n)
+    one = p.given("Lemma 3", kappa * D + gamma**2 * B - p("D1"), "its inequality in every round; B is one constant for all of them")
+    gain = p.given("kappa", 1 - gamma * mu - kappa, "kappa <= 1 - gamma mu (lema3-kappa); not negative within the cap")
+    p.given("start", V - m * p("D0"))
+    error = p.given("error", V - 4 * B / mu**2)
+    held = p.suppose("so far", V / n - D)
+    then = p.follows("one more", V / (n + 1) - p("D1"), one, (kappa, held), (V / n, gain), (1 / n**2, error))
+    return p.conclude(p.induct("rounds", held, then, {"n": m, "D": p("D0")}, {"n": n + 1, "D": "D1"}, {"n": "N", "D": "DN"}))
