@@ -177,7 +177,7 @@ def numbers_of_e14():
             ft.at_most(abs(more - balls(200)("0.61803399")), balls(200)("1e-8"), "mean gamma at K = 20")]
 
 
-@ft.claim("claim-k-staleness", on=on_staleness, instead="far-field-k-invariance",
+@ft.claim("claim-k-staleness", on=on_staleness, instead="far-field-k-invariance", finding="e14",
           reading="At the next arrival of the client whose K is raised, all else as it was, and on average over a long "
                   "run.",
           survives="On strongly convex losses it can hold: with equal curvatures and paces 2, 3, 5 the fastest client's "
@@ -218,7 +218,7 @@ def four_targets():
             zip((1, 3, 5, 8), early, told, strict=True)]
 
 
-@ft.claim("claim-gbar-less-stale", on=[WAITING], instead="far-field-gamma-star",
+@ft.claim("claim-gbar-less-stale", on=[WAITING], instead="far-field-gamma-star", finding="err-gbar-staleness",
           reading="Mean gamma over 1000 arrivals, during the change of K and after it.",
           survives="Where K changes the staleness at all, a target can act through it; on linear losses it cannot.")
 def less_stale(i):
