@@ -148,14 +148,14 @@ def test_derivatives_of_an_arrival():
 
 def test_clients_in_turn_are_seen_to_settle_only_when_they_have():
     i = target.FIVE
-    low, high = target.stays_in_turn(i, i.run(400))
+    low, high = target.stays_in_turn(i, i.enclosed(400))
     assert low < Q("2.6235") < high
     for count in (40, 403):
         if count == 40:
             with pytest.raises(ft.CertificateFailed):
-                target.stays_in_turn(i, i.run(count))
+                target.stays_in_turn(i, i.enclosed(count))
         else:
-            target.stays_in_turn(i, i.run(count))
+            target.stays_in_turn(i, i.enclosed(count))
 
 
 def test_margins_of_an_interval_of_steps():

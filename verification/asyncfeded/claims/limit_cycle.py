@@ -25,7 +25,7 @@ class Robin(ft.Instance):
     def q(self, number=ft.fraction):
         return [1 - (1 - number(self.stated.eta) * number(h)) ** self.K for h in self.h]
 
-    def run(self, count, number=None):
+    def enclosed(self, count, number=None):
         """The first arrivals in closed form, in balls."""
         a = self.stated.algorithm
         line = quadratics(self.h, self.b, a.lr, (1,) * len(self.h), number or balls(BITS))
@@ -33,7 +33,7 @@ class Robin(ft.Instance):
 
     def boxes(self, radius="1/1000000000"):
         """What `round_robin.trapped` finds behind the `settled` arrivals."""
-        run, a = self.run(self.settled), self.stated.algorithm
+        run, a = self.enclosed(self.settled), self.stated.algorithm
         first, models = round_robin.last_models(run, len(self.h))
         return round_robin.trapped(round_robin.Robin.of(self.q(balls(BITS)), self.b, a.lam, a.eps, BITS), first, models, radius)
 
@@ -189,7 +189,7 @@ def stability(i):
     orbit = f.positions(gamma, i.q(number), [number(v) for v in i.b])
     far = min(round_robin.low(abs(x - orbit[client])) for client, x, _ in i.boxes())
     return [ft.at_most(max(far, Q(0)), Q(1, 10**8), "distance from the orbit of period m, for ever"),
-            *agree(coded(i.algorithm, i.problem, i.law, i.x0, SOME), i.run(SOME, floats), "coded arrivals: ")]
+            *agree(coded(i.algorithm, i.problem, i.law, i.x0, SOME), i.enclosed(SOME, floats), "coded arrivals: ")]
 
 
 # ---- the last model ---------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def last_model(i):
     middle = sum(x for _, x, _ in boxes[-2:]) / 2
     return [ft.at_most(least, 0, "distance of every later model from x_*"),
             ft.at_most(round_robin.away(middle, best), 0, "and of their average over a period"),
-            *agree(coded(i.algorithm, i.problem, i.law, i.x0, SOME), i.run(SOME, floats), "coded arrivals: ")]
+            *agree(coded(i.algorithm, i.problem, i.law, i.x0, SOME), i.enclosed(SOME, floats), "coded arrivals: ")]
 
 
 def not_vanishing():

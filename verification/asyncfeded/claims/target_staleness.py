@@ -17,7 +17,7 @@ STEP = "1/128"   # of linear losses, where it does not matter: a power of 2 keep
 class Clients(ft.Instance):
     """Clients on the line whose K changes by (8): quadratics h_i (x - b_i)^2/2, or linear losses where h is None."""
 
-    def run(self, count, number=None, **changes):
+    def enclosed(self, count, number=None, **changes):
         """The first arrivals in closed form, in balls; changes: of the algorithm, or K."""
         K = changes.pop("K", self.K)
         a, number = replace(self.stated.algorithm, **changes), number or balls(self.extra.get("bits", BITS))
@@ -28,7 +28,7 @@ class Clients(ft.Instance):
 
     def coded(self, count=SOME):
         """The same run by the coded rounds, against the closed form in floats."""
-        return agree(coded(self.algorithm, self.problem, self.law, self.x0, count), self.run(count, floats), "coded arrivals: ")
+        return agree(coded(self.algorithm, self.problem, self.law, self.x0, count), self.enclosed(count, floats), "coded arrivals: ")
 
 
 def clients(name, K, setting, h=None, b=None, m=None, eta=STEP, x0=0, paces=None, **extra):
@@ -68,12 +68,12 @@ def alone(i):
 
 def in_turn(i):
     """Equal linear clients."""
-    return stays_in_turn(i, i.run(i.count)), 0, i.coded()
+    return stays_in_turn(i, i.enclosed(i.count)), 0, i.coded()
 
 
 def around(i):
     """Two clients around x_*: boxes for all q_i of the present and larger K; equal K and equal changes keep the turns."""
-    run = i.run(i.count)
+    run = i.enclosed(i.count)
     first, models = round_robin.last_models(run, 2)
     if len({s.next for s in run[-2:]}) > 1 or any(run[-k].client == run[-k - 1].client for k in range(1, 9)):
         raise ft.CertificateFailed("the turns are not seen to be kept")
@@ -117,7 +117,7 @@ def three_quadratics():
     """K of the client with minimiser 2 after 300, 1000, 3000 and 10000 arrivals, enclosed; and gamma of the two clients."""
     three = clients("three", 10, (5, 5, 3, 1), (1, "3/5", "3/10"), (-1, -1, 2), eta="1/50", x0=3, bits=8000)
     K, seen = 0, []
-    for t, s in enumerate(three.run(10000), 1):
+    for t, s in enumerate(three.enclosed(10000), 1):
         K = s.next if s.client == 2 else K
         seen += [K] if t in (300, 1000, 3000, 10000) else []
     (low, high), _, _ = around(on_converges[-1])
@@ -149,7 +149,7 @@ def averages(i):
     """The mean gamma of client `who` over its last `last` arrivals, with K and with `more`."""
     out = []
     for K in (i.K, i.more):
-        gammas = [s.gamma for s in i.run(i.count, i.extra.get("number"), K=K) if s.client == i.who][-i.last:]
+        gammas = [s.gamma for s in i.enclosed(i.count, i.extra.get("number"), K=K) if s.client == i.who][-i.last:]
         out.append(sum(gammas) / i.last)
     return (*out, [])
 
@@ -207,12 +207,12 @@ WAITING = clients("ten clients, linear loss", 200, (5, 5, 1, "1/10"), m=10, bits
 
 def means(i, gbar):
     """Mean gamma over arrivals 2001..3000 and over the last 1000."""
-    run = i.run(i.count, gbar=gbar)
+    run = i.enclosed(i.count, gbar=gbar)
     return [sum(s.gamma for s in part) / 1000 for part in (run[2000:3000], run[-1000:])]
 
 
 def four_targets():
-    early = [sum(s.gamma for s in WAITING.run(3000, gbar=g)[2000:]) / 1000 for g in (1, 3, 5, 8)]
+    early = [sum(s.gamma for s in WAITING.enclosed(3000, gbar=g)[2000:]) / 1000 for g in (1, 3, 5, 8)]
     told = ["4.871", "4.672", "4.659", "4.659"]
     return [ft.at_most(abs(v - balls(200)(t)), balls(200)("1/2000"), f"mean at target {g}") for g, v, t in
             zip((1, 3, 5, 8), early, told, strict=True)]
@@ -241,13 +241,13 @@ ft.finding("err-gbar-staleness", kind="counterexample", breaks="claim-gbar-less-
 
 def finals(i, gbar):
     """(K of all clients for ever, enclosure of gamma)."""
-    run = i.run(i.count, gbar=gbar)
+    run = i.enclosed(i.count, gbar=gbar)
     return run[-1].K, stays_in_turn(i.but(stated=replace(i.stated, algorithm=replace(i.stated.algorithm, gbar=gbar))), run)
 
 
 def after(i, gbar, count):
     K = np.full(i.m, i.K)
-    for s in i.run(count, gbar=gbar):
+    for s in i.enclosed(count, gbar=gbar):
         K[s.client] = s.next
     return K
 
