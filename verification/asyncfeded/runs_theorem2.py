@@ -1,4 +1,4 @@
-"""Coded runs for Theorem 2: StaleSteps in a given order or AsyncFedED on its clock, exact, over every outcome of the noise."""
+"""Coded runs for Theorem 2: StaleSteps in a given order or AsyncFedED on its clock, exact, over all outcomes of noise."""
 import itertools
 from fractions import Fraction as Q
 from functools import lru_cache
@@ -11,7 +11,6 @@ from fltheory.core.algorithms.fedasync import Stale
 from fltheory.core.errors import refuse
 from verification.asyncfeded import arrivals_run as arrivals
 from verification.asyncfeded import noise_paths
-from verification.asyncfeded.formulas import theorem2 as f
 from verification.asyncfeded.formulas.steps import cap2, mean_square, mean_step, theta
 from verification.asyncfeded.instances import log_between
 
@@ -22,8 +21,9 @@ SKEWED = ((Q(1, 5), Q(2)), (Q(4, 5), Q(-1, 2)))
 class Runs(ft.Instance):
     """Arrivals from x0, and what they state by the paper's letters.
 
-    order: who arrives, for StaleSteps (AsyncFedED: the law's clock, T arrivals); one_draw: all noise is one draw; chances, law of noise as ((chance, value), ..)
-    times sigma, in the slots `loud` = [(t, k)], t = 1, 2, .., k = 0, 1, ..; Gamma2: a stated bound on gamma^2.
+    order: who arrives, for StaleSteps (AsyncFedED: the law's clock, T arrivals); one_draw: all noise is one draw;
+    chances, law of noise as ((chance, value), ..) times sigma, in the slots `loud` = [(t, k)], t = 1, 2, .., k = 0, 1,
+    ..; Gamma2: a stated bound on gamma^2.
     """
 
     @property
@@ -119,25 +119,25 @@ def best(problem):
 
 
 @lru_cache(128)
-def _rational(problem):
+def rational(problem):
     return problem.to(ft.RATIONAL)
 
 
 def value(problem, x):
     """F(x), a Fraction."""
-    return ft.fraction(_rational(problem).value(ft.RATIONAL.array(np.array(list(x), dtype=object))))
+    return ft.fraction(rational(problem).value(ft.RATIONAL.array(np.array(list(x), dtype=object))))
 
 
 def slope(problem, x):
     """grad F(x) (d,), Fractions."""
-    return arrivals.fractions(_rational(problem).gradient(ft.RATIONAL.array(np.array(list(x), dtype=object))))
+    return arrivals.fractions(rational(problem).gradient(ft.RATIONAL.array(np.array(list(x), dtype=object))))
 
 
 def slope2(problem, x):
     return arrivals.square(slope(problem, x))
 
 
-# ---- coded rounds -------------------------------------------------------------------------------------------------------
+# ---- coded rounds ---------------------------------------------------------------------------------------------------
 def outcomes(i):
     """[(chance, {(t, k): value})] of the noise."""
     if "one_draw" in i.extra:
@@ -183,9 +183,9 @@ def ended(i):
     return sum(chance * value(i.problem, run[-1].after) for chance, run in path(i))
 
 
-# ---- comparisons with enclosed logarithms ----------------------------------------------------------------------------------
+# ---- comparisons with enclosed logarithms ---------------------------------------------------------------------------
 def decided(left, low, high, label=""):
-    """left <= a right side (a number, or terms by name) that lies between low and high: the end that speaks against what is found."""
+    """left <= a right side (a number, or terms by name) between low and high: the end that speaks against what is found."""
     ends = [sum(v.values()) if isinstance(v, dict) else v for v in (low, high)]
     least, most = (left.low, left.high) if isinstance(left, ft.Bounds) else (left, left)
     inside = most <= ends[0]
@@ -195,7 +195,7 @@ def decided(left, low, high, label=""):
     return ft.at_most(left, ft.Terms(**right) if isinstance(right, dict) else right, label)
 
 
-# ---- instances ---------------------------------------------------------------------------------------------------------------
+# ---- instances ------------------------------------------------------------------------------------------------------
 def order_of(kind, n, T):
     """Who arrives: in turn; one alone; in blocks; or as clients of speeds 1, 2, 3, .. finish."""
     if kind == "turn":
@@ -213,11 +213,12 @@ def stale(name, problem, steps, eta_g, order, x0, noise=0, **extra):
     algorithm = ft.StaleSteps(1, len(steps), server_lr=eta_g, solver=ft.Listed(steps))
     x0 = [ft.fraction(v) for v in (x0 if isinstance(x0, list) else [x0] * problem.d)]
     says = extra.pop("says", f"K={len(steps)}, eta_g={eta_g}, {len(order)} arrivals of {problem.n} clients")
-    return Runs(name, problem, algorithm, ft.Full(), noise=noise, x0=x0, order=tuple(order), rounds=len(order), says=says, **extra)
+    return Runs(name, problem, algorithm, ft.Full(), noise=noise, x0=x0, order=tuple(order), rounds=len(order),
+                says=says, **extra)
 
 
 def alone(name, problem, steps, T, x0=1, share=1, **extra):
-    """AsyncFedED as Algorithm 1 states it, with one client and lambda/eps = share/(N K L): gamma = 0 at every arrival."""
+    """AsyncFedED as Algorithm 1 states it, one client, lambda/eps = share/(N K L): gamma = 0 at every arrival."""
     L = ft.fraction(problem.constants.L)
     algorithm = ft.AsyncFedED(1, len(steps), lam=share / (sum(steps) * L), eps=1, kappa=0, solver=ft.Listed(steps))
     return Runs(name, problem, algorithm, ft.EventClock(), x0=[ft.fraction(x0)], rounds=T, **extra)
@@ -242,8 +243,9 @@ class Fresh(ft.StaleSteps):
         return Now(super().round(problem, Stale(s.x, base), draw).x)
 
 
-# ---- hypotheses ------------------------------------------------------------------------------------------------------------------
-near = ft.Hypothesis("Assumption 3", r"$\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$, $x$: the least $\sigma_g^2$",
+# ---- hypotheses -----------------------------------------------------------------------------------------------------
+near = ft.Hypothesis("Assumption 3", r"$\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$, $x$: the least "
+                                     r"$\sigma_g^2$",
                      lambda i: (i.sg2, i.sg2))
 stale_bound = ft.Hypothesis("Assumption 4", r"$\gamma\le\Gamma$ at every arrival and outcome: the largest $\gamma^2$",
                             lambda i: (i.Gamma2, i.Gamma2))
@@ -260,169 +262,10 @@ def bias2(i):
     return found
 
 
-past = ft.Hypothesis("H*", "noise has mean zero given everything earlier in the round and in earlier rounds, the client, the present "
-                     "and the stale model", lambda i: (bias2(i), 0))
+past = ft.Hypothesis("H*", "noise has mean zero given everything earlier in the round and in earlier rounds, the "
+                           "client, the present and the stale model", lambda i: (bias2(i), 0))
 steps_cap = ft.Hypothesis("(T1)", r"$6k(2k+1)L^2\eta_{i,k}^2\le1$ for every $k$", lambda i: (i.share2, 1), cap=2)
-enough = ft.Hypothesis("(C1)", r"$\Gamma^2<\frac3{12K^2L^2M+K\ln(K+1)}$: $0<\Theta$", lambda i: (0, i.theta(i.logs[1])), strict=True)
+enough = ft.Hypothesis("(C1)", r"$\Gamma^2<\frac3{12K^2L^2M+K\ln(K+1)}$: $0<\Theta$", lambda i: (0, i.theta(i.logs[1])),
+                       strict=True)
 server_cap = ft.Hypothesis("(T2)", r"$\eta_gNKL\le1$", lambda i: (max(i.server) * i.S * i.L, 1), cap=1)
 ASSUMED = [near, stale_bound, steps_cap, enough, server_cap]
-
-
-# ---- what the symbols of the proofs are on coded runs ------------------------------------------------------------------------------
-def local_steps(i, client, base, drawn, t):
-    """[(e, u, w, h, n)] of the arrival's local steps: y - base, grad f_i(y) - grad f_i(base), grad f_i - grad F and grad F at the base,
-    and the noise; the last entry is (y_K - base, ..)."""
-    problem, y, out = _rational(i.problem), base, []
-
-    def own(x, noise=None):
-        at = ft.RATIONAL.array(np.array([list(x)], dtype=object))
-        sample = None if noise is None else ft.RATIONAL.array(np.array([[noise] + [0] * (len(x) - 1)], dtype=object))
-        return arrivals.fractions(problem.at(np.array([client])).grad(at, sample))[0]
-    here, mean = own(base), slope(i.problem, base)
-    for k, eta in enumerate([*i.schedule, 0]):
-        exact = own(y)
-        given = own(y, drawn.get((t, k), Q(0)))
-        out.append((y - base, exact - here, here - mean, mean, given - exact))
-        y = y - eta * given
-    return out
-
-
-def meaning(i):
-    """Of the first and the last arrival: over all outcomes of its noise, given that of the earlier ones (in the first outcome)."""
-    if i.n > 3 or i.K > 12:
-        return
-    whole = list(zip(outcomes(i), path(i), strict=True))
-    share = arrivals.root(i.share2) + (Q(1, 10**ROUND) if arrivals.root(i.share2) ** 2 != i.share2 else 0)
-    F = [sum(c * value(i.problem, run[t].x) for (c, _), (_, run) in whole) for t in range(i.T)] + [ended(i)]
-    X = [sum(c * slope2(i.problem, run[t].x) for (c, _), (_, run) in whole) for t in range(i.T)]
-    log, low, high = i.logs[0], min(i.server), max(i.server)
-    if share > 1 or f.room(i.L, i.K, i.N, log, share**4, high, i.Gamma2) > 1:
-        return
-    steps = [low if a.eta is None else a.eta for a in whole[0][1][1]] if low < high else [low] * i.T
-    common = {"L": i.L, "K": i.K, "N": i.N, "M": i.M, "c": share, "log": log, "Gamma2": i.Gamma2, "sg2": i.sg2, "sl2": i.sl2,
-              "T": i.T, "below": 1 - f.rho(i.L, i.K, i.N, log, share**4), "F1": F[0], "FT": F[-1], "total": sum(X), "low": low,
-              "high": high, "h": sum(Q(1, 2 * k + 1) for k in range(1, i.K + 1)), "Se": i.K * i.M, "kE": i.K, "totalE": sum(steps)}
-    for t in {1, i.T}:
-        first = {at: v for at, v in whole[0][0][1].items() if at[0] < t}
-        alike = [(c, d, run[t - 1]) for (c, d), (_, run) in whole if {at: v for at, v in d.items() if at[0] < t} == first]
-        total = sum(c for c, _, _ in alike)
-        yield from _one_arrival(i, t, [(c / total, d, a) for c, d, a in alike], common | {
-            "t": t - 1, "X": X[t - 1], "sumX": sum(X[:t - 1]), "EF": F[t - 1], "EFm": F[t], "eta_g": steps[t - 1],
-            "eta_t": steps[t - 1], "sumE": sum(steps[:t - 1])})
-
-
-ROUND = 40
-
-
-def _one_arrival(i, t, alike, common):
-    steps = [local_steps(i, a.client, a.base, d, t) for _, d, a in alike]
-    etas, chance = i.schedule, [c for c, _, _ in alike]
-
-    def mean(values):
-        return sum(c * v for c, v in zip(chance, values, strict=True))
-    sums = []
-    for s, (_, _, a) in zip(steps, alike, strict=True):
-        A = sum(e * (u + w + h) for e, (_, u, w, h, _) in zip(etas, s, strict=False))
-        B = sum(e * n for e, (*_, n) in zip(etas, s, strict=False))
-        if (a.delta != -(A + B)).any():
-            raise ArithmeticError("the coded update is another one")
-        sums.append((A, B))
-    x, base = alike[0][2].x, alike[0][2].base
-    G, there = slope(i.problem, x), slope(i.problem, base)
-    Fn, whole = [value(i.problem, a.after) for *_, a in alike], [sum(e * e * arrivals.square(s[k][0]) for k, e in enumerate(etas))
-                                                                 for s in steps]
-    at = {"dd": arrivals.square(x - base), "H": arrivals.square(there), "GG": arrivals.square(G), "F": value(i.problem, x),
-          "EFn": mean(Fn), "EGB": mean(G @ B for _, B in sums), "EAB": mean(A @ B for A, B in sums), "EQ": mean(whole),
-          "EA": mean(arrivals.square(A) for A, _ in sums), "EB": mean(arrivals.square(B) for _, B in sums)}
-    noise = [mean(arrivals.square(s[k][4]) for s in steps) for k in range(i.K)]
-    at["b2"] = sum(e * e * v for e, v in zip(etas, noise, strict=True))
-    for o in {0, len(alike) - 1}:
-        A, B = sums[o]
-        for k in sorted({0, i.K - 1}):
-            e, u, w, h, n = steps[o][k]
-            far = [mean(arrivals.square(s[j][0]) for s in steps) for j in (k, k + 1, i.K - 1)]
-            own = {"Fn": Fn[o], "Q": whole[o], "k": k + 1, "eta": etas[k], "ee": far[0], "een": far[1], "eeE": far[2], "en2": noise[k],
-                   "n2": noise[k], "v2": arrivals.square(steps[o][k + 1][0]), "es": etas[k] ** 2, "en": etas[k] ** 2 * noise[k],
-                   "hk": Q(1, 2 * k + 3), "r": etas[k] ** 2 * far[0], **{f"E{v}n": mean(s[k][j] @ s[k][4] for s in steps)
-                                                                        for j, v in enumerate("euwh")}}
-            yield common | at | own, {"G": G, "V": G - there, "W": -w, "A": A, "B": B, "e": e, "u": u, "w": w, "h": h, "n": n}
-
-
-# ---- every order of uniform draws -----------------------------------------------------------------------------------------------------
-@lru_cache(64)
-def uniform(i, count):
-    """(chances (m,), [x_t (m, d)] for t = 1..count + 1, [(client, noise) (m,)] of each of so many arrivals): all draws of clients and
-    noise of `Fresh` rounds with one local step; exact."""
-    algorithm, problem, n = i.algorithm.to(ft.RATIONAL), _rational(i.problem), i.problem.n
-    loud = i.extra.get("chances", SIGNS) if i.stated.sigma else ((Q(1), Q(0)),)
-    choices = [(Q(1, n) * p, client, v * i.stated.sigma) for client in range(n) for p, v in loud]
-    if len(choices) ** count > MOST:
-        refuse("outcomes", len(choices) ** count, f"more than {MOST}", "Draw fewer arrivals.")
-    words = list(itertools.product(choices, repeat=count))
-    chance = np.array([np.prod([c for c, _, _ in word], initial=Q(1)) for word in words], dtype=object)
-    x = ft.RATIONAL.array(np.array([list(i.x0)] * len(words), dtype=object))
-    state, seen, drawn = algorithm.init(problem, x), [arrivals.fractions(x)], []
-    for t in range(count):
-        who, noise = [word[t][1] for word in words], [word[t][2] for word in words]
-        xi = ft.RATIONAL.array(np.array([[[v] + [0] * (i.d - 1)] * n for v in noise], dtype=object))
-        draw = ft.everyone(n, 1, np.eye(n, dtype=int)[who])._replace(xi=lambda k, xi=xi: xi)
-        state = algorithm.round(problem, state, draw)
-        seen.append(arrivals.fractions(state.x))
-        drawn.append((who, noise))
-    return chance, seen, drawn
-
-
-MOST = 2**10
-
-
-def average_uniform(i):
-    """(1/T) sum_t E|grad F(x_t)|^2 over all draws."""
-    chance, seen, _ = uniform(i, i.T - 1)
-    return sum((chance * (slopes(i.problem, x) ** 2).sum(-1)).sum() for x in seen) / i.T
-
-
-def slopes(problem, x):
-    """grad F at the rows of x (m, d)."""
-    return arrivals.fractions(_rational(problem).gradient(ft.RATIONAL.array(x)))
-
-
-def meaning_uniform(i):
-    """What the symbols of the proof for uniform draws are at the first and the last arrival."""
-    if i.n > 3 or i.T > 5:
-        return
-    right = i if i.algorithm == i.stated.algorithm else i.but(algorithm=i.stated.algorithm)
-    chance, seen, drawn = uniform(right, i.T)
-    problem, G = _rational(i.problem), [slopes(i.problem, x) for x in seen]
-    F = [arrivals.fractions(problem.value(ft.RATIONAL.array(x))) for x in seen]
-
-    def mean(v):
-        return (chance * v).sum()
-    X = [mean((g * g).sum(-1)) for g in G]
-    for t in {0, i.T - 1}:
-        who, noise = drawn[t]
-        at = ft.RATIONAL.array(seen[t])[:, None, :] + 0 * problem.p[:, None]
-        exact = arrivals.fractions(problem.grad(at))[np.arange(len(who)), who]
-        xi = ft.RATIONAL.array(np.array([[[v] + [0] * (i.d - 1)] * i.n for v in noise], dtype=object))
-        n = arrivals.fractions(problem.grad(at, xi))[np.arange(len(who)), who] - exact
-        common = {"L": i.L, "eta_g": i.eta_g, "N": i.N, "T": i.T, "log": i.logs[0], "theta": Q(1), "t": t, "X": X[t], "sumX": sum(X[:t]),
-                  "total": sum(X[:i.T]), "Eg2": mean((exact**2).sum(-1)), "En2": mean((n**2).sum(-1)), "sg2": i.sg2, "sl2": i.sl2,
-                  "F1": F[0][0], "EF": mean(F[t]), "EFn": mean(F[t + 1]), "FT": mean(F[-1]), "inf": best(i.problem)[1],
-                  "EGg": mean((G[t] * exact).sum(-1)), "EGn": mean((G[t] * n).sum(-1)), "Egn": mean((exact * n).sum(-1))}
-        for o in {0, len(who) - 1}:
-            yield common | {"F": F[t][o], "Fn": F[t + 1][o]}, {"G": G[t][o], "g": exact[o], "n": n[o]}
-
-
-def meaning_equal(i):
-    """What the symbols of the proofs for equal clients and one local step are at the first and the last arrival."""
-    right = i if i.algorithm == i.stated.algorithm else i.but(algorithm=i.stated.algorithm)
-    (_, run), = path(right)
-    F, X = [value(i.problem, a.x) for a in run] + [ended(right)], [slope2(i.problem, a.x) for a in run]
-    common = {"L": i.L, "eta_g": i.eta_g, "N": i.N, "T": i.T, "F1": F[0], "FT": F[-1], "total": sum(X), "inf": best(i.problem)[1],
-              "Gamma2": i.Gamma2, "v": i.L * i.N * i.eta_g, "n2": (i.L * i.N) ** 2, "log": i.logs[0]}
-    if "Gamma" in i.extra:   # no stale arrival exists, so that what the proof says of one has no meaning: delta stands alone
-        yield common | {"delta": i.L * i.N * i.Gamma}, {}
-    for t in {0, i.T - 1}:
-        a = run[t]
-        at = {"t": t, "X": X[t], "sumX": sum(X[:t]), "EF": F[t], "EFn": F[t + 1], "dd": arrivals.square(a.x - a.base), "Fj": F[t],
-              "Fn": F[t + 1], "Fb": F[t], "Fs": F[t + 1]}
-        yield common | at, {"G": slope(i.problem, a.x), "g": slope(i.problem, a.base), "gj": slope(i.problem, a.x)}

@@ -11,8 +11,9 @@ BITS = 256
 
 
 def from_operator(i):
-    """The average of E|grad F(x_t)|^2 over T arrivals from the mean fixed point of `Fresh` rounds: the mean stays, the variance grows
-    from 0 towards the stationary one. F is quadratic where the models are; `twin` are the clients there."""
+    """The average of E|grad F(x_t)|^2 over T arrivals from the mean fixed point of `Fresh` rounds: the mean stays, the
+    variance grows from 0 towards the stationary one. F is quadratic where the models are; `twin` are the clients
+    there."""
     there = i.but(problem=i.twin) if "twin" in i.extra else i
     moments, problem = there.op.stationary(), there.problem
     h = arrivals.square(runs.slope(problem, [moments.mean[0] + 1]) - runs.slope(problem, moments.mean))
@@ -21,7 +22,7 @@ def from_operator(i):
 
 
 def coded_move(i, client, x, problem=None):
-    """What one coded arrival of the client makes of the model x, without staleness: of the instance's problem, or another one."""
+    """What one coded arrival of the client makes of the model x, without staleness; problem: another than its own."""
     algorithm, problem = i.algorithm.to(ft.RATIONAL), (i.problem if problem is None else problem).to(ft.RATIONAL)
     state = algorithm.init(problem, ft.RATIONAL.array(np.array([Q(x)], dtype=object)))
     present = np.eye(problem.n, dtype=int)[client]
@@ -29,8 +30,8 @@ def coded_move(i, client, x, problem=None):
 
 
 def coded_period(i):
-    """(A, c) of one period of the coded rounds on (x, base of every client): state -> A state + c, read off n + 2 states around the
-    start, at which all models stay where the clients' gradients are straight."""
+    """(A, c) of one period of the coded rounds on (x, base of every client): state -> A state + c, read off n + 2
+    states around the start, at which all models stay where the clients' gradients are straight."""
     algorithm, problem, n = i.algorithm.to(ft.RATIONAL), i.problem.to(ft.RATIONAL), i.problem.n
 
     def after(state):
@@ -43,7 +44,8 @@ def coded_period(i):
         return [ft.fraction(v) for v in (s.x[0], *s.base[:, 0], *seen)]
     start = [i.x0[0]] * (n + 1)
     here, step = after(start), Q(1, 100)
-    columns = [[(u - v) / step for u, v in zip(after([w + step * (j == k) for k, w in enumerate(start)]), here, strict=True)]
+    columns = [[(u - v) / step for u, v in zip(after([w + step * (j == k) for k, w in enumerate(start)]), here,
+                                               strict=True)]
                for j in range(n + 1)]
     A = np.array(columns, dtype=object).T
     return A[:n + 1], np.array(here, dtype=object)[:n + 1] - A[:n + 1] @ np.array(start, dtype=object), \
@@ -51,7 +53,7 @@ def coded_period(i):
 
 
 def by_periods(i):
-    """The average of x_t^2 over T arrivals, T a multiple of the period, in balls: the coded period on second moments, to a power."""
+    """The average of x_t^2 over T arrivals, T a multiple of the period, in balls: powers of the coded period."""
     import flint
     A, c, B, b = coded_period(i)
     size = len(c) + 1

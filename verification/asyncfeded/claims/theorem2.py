@@ -9,13 +9,15 @@ from verification.asyncfeded.instances import at_cap
 
 # ---- clients --------------------------------------------------------------------------------------------------------
 ONE = ft.Quadratic([[[1]]], [[0]])
-TAIL = ft.PiecewiseQuadratic([[0, -1, 1, -1, 0]], [[-3, -2, 2, 3]], [1])   # x^2/2 on [-2, 2], then concave, then straight
+# x^2/2 on [-2, 2], then concave, then straight
+TAIL = ft.PiecewiseQuadratic([[0, -1, 1, -1, 0]], [[-3, -2, 2, 3]], [1])
 APART = ft.Quadratic([[[1]], [[1]]], [[1], [-1]])
-CLIPPED = ft.PiecewiseQuadratic([[0, 1, 0], [0, Q(1, 10), 0]], [[-10, 1]] * 2, [11, 0])   # a_i (clip(x, -10, 1) - b_i)
-INSIDE = ft.Quadratic([[[1]], [[Q(1, 10)]]], [[1], [-10]])                   # the same on [-10, 1], where all models stay
+# a_i (clip(x, -10, 1) - b_i), and the same without the clip: all models stay in [-10, 1]
+CLIPPED = ft.PiecewiseQuadratic([[0, 1, 0], [0, Q(1, 10), 0]], [[-10, 1]] * 2, [11, 0])
+INSIDE = ft.Quadratic([[[1]], [[Q(1, 10)]]], [[1], [-10]])
 STEPS = {K: at_cap(K) for K in (1, 2, 10, 100)}
 PULLS = [(f.moved(STEPS[10]), 1), (f.moved(STEPS[10], Q(1, 10)), -10)]
-CURVED = Q(11, 20)                                                             # F'' of both there
+CURVED = Q(11, 20)   # F'' there
 
 
 def digits(value, said):
@@ -30,22 +32,25 @@ def coded(i):
     return left, legs + [digits(left, said) for said in i.extra.get("quoted", ())]
 
 
-# ---- no noise, no heterogeneity, no staleness ---------------------------------------------------------------------------
+# ---- no noise, no heterogeneity, no staleness -----------------------------------------------------------------------
 def alone(K, problem=ONE, words="x^2/2", quoted=(), T=2, **extra):
     return runs.alone(f"{words}, K={K}", problem, STEPS[K], T, left=coded, closed=True, quoted=quoted,
                       says=f"AsyncFedED with one client, lambda/eps = 1/(N K L), x_1 = 1, T = {T}", **extra)
 
 
 QUOTED = {2: [".503479"], 10: [".535458"], 100: []}
-smallest = runs.alone("x^2/2, steps 1/5 and 1/8", ONE, [Q(1, 5), Q(1, 8)], 2, left=coded, closed=True, says="85/169 against 1/2")
+smallest = runs.alone("x^2/2, steps 1/5 and 1/8", ONE, [Q(1, 5), Q(1, 8)], 2, left=coded, closed=True,
+                      says="85/169 against 1/2")
 e1 = [smallest, *(alone(K, quoted=QUOTED[K]) for K in (2, 10, 100))]
-e1_tail = [smallest.but(name="non-convex loss, steps 1/5 and 1/8", problem=TAIL), *(alone(K, TAIL, "non-convex loss", QUOTED[K]) for K in (2, 10))]
+e1_tail = [smallest.but(name="non-convex loss, steps 1/5 and 1/8", problem=TAIL),
+           *(alone(K, TAIL, "non-convex loss", QUOTED[K]) for K in (2, 10))]
 
 
-# ---- different clients -------------------------------------------------------------------------------------------------------
+# ---- different clients ----------------------------------------------------------------------------------------------
 def resting(i):
-    """Rounds without staleness from the resting point of the mean: derived operator and closed forms; the clients are straight on the
-    segment that the models keep to, so that three points of it show the coded moves to be those of the operator."""
+    """Rounds without staleness from the resting point of the mean: derived operator and closed forms; the clients are
+    straight on the segment that the models keep to, so that three points of it show the coded moves to be those of the
+    operator."""
     left, x = long.from_operator(i), f.resting(i.pulls, i.shares)
     h, g = runs.slope(i.twin, [1])[0] - runs.slope(i.twin, [0])[0], ft.fraction(i.stated.algorithm.server_lr)
     whole = h * h * (x * x + f.spread(i.pulls, i.shares, g))
@@ -56,31 +61,33 @@ def resting(i):
 
 def fresh(name, problem, steps, g, law, pulls, shares, quoted, ends, twin=None, **extra):
     made = runs.Fresh(1, len(steps), server_lr=g, solver=ft.Listed(steps))
-    return runs.Runs(name, problem, made, law, x0=[f.resting(pulls, shares)], twin=problem if twin is None else twin, pulls=pulls,
-                     shares=shares, quoted=quoted, ends=ends, left=resting, Gamma2=Q(0), **extra)
+    return runs.Runs(name, problem, made, law, x0=[f.resting(pulls, shares)], twin=problem if twin is None else twin,
+                     pulls=pulls, shares=shares, quoted=quoted, ends=ends, left=resting, Gamma2=Q(0), **extra)
 
 
 one_pull = [(STEPS[1][0], 1), (STEPS[1][0], -1)]
 e2a = fresh("arrival rates 99 to 1", APART, STEPS[1], Q(1, 100), ft.Weighted(1, ("99/100", "1/100")), one_pull,
             [Q(99, 100), Q(1, 100)], ".960447", (-1, 1), rounds=10**6, says="(x -+ 1)^2/2, K = 1, eta_g = .01")
-e2c = fresh("clients drawn uniformly", CLIPPED, STEPS[10], Q(1, 10**6), ft.Uniform(1), PULLS, [Q(1, 2)] * 2, ".0242609", (-10, 1),
-            INSIDE, rounds=10**8, says="slopes 1 and .1, clipped, K = 10, eta_g = 1e-6, no staleness, independent draws")
+e2c = fresh("clients drawn uniformly", CLIPPED, STEPS[10], Q(1, 10**6), ft.Uniform(1), PULLS, [Q(1, 2)] * 2, ".0242609",
+            (-10, 1), INSIDE, rounds=10**8,
+            says="slopes 1 and .1, clipped, K = 10, eta_g = 1e-6, no staleness, independent draws")
 
 
 def one_active(i):
-    """Ten thousand coded arrivals of one client, in balls: the coded move is straight, so two arrivals give it; and a closed form."""
+    """Ten thousand arrivals of one client, in balls, by the coded move, which two arrivals give; and a closed form."""
     import flint
     first = i.but(order=(0, 0), algorithm=i.algorithm)
     (_, run), = runs.path(first)
     s = run[0].after[0]
     factor = (run[1].after[0] - s) / s
     with ft.Balls(256).working():
-        x, total, push, keep = flint.arb(0), flint.arb(0), *(flint.arb(flint.fmpq(v.numerator, v.denominator)) for v in (s, factor))
+        push, keep = (flint.arb(flint.fmpq(v.numerator, v.denominator)) for v in (s, factor))
+        x, total = flint.arb(0), flint.arb(0)
         for _ in range(i.T):
             total, x = total + x * x, keep * x + push
-        left, step = total / i.T, flint.arb(flint.fmpq(s.numerator, s.denominator))
-        found = ft.Bounds(Q(".9363845"), Q(".9363855"))
-        return found, [ft.equal(left, f.approach(step, i.T), "closed form"), ft.at_most(found.low, left), ft.at_most(left, found.high)]
+        left, found = total / i.T, ft.Bounds(Q(".9363845"), Q(".9363855"))
+        return found, [ft.equal(left, f.approach(push, i.T), "closed form"),
+                       ft.at_most(found.low, left), ft.at_most(left, found.high)]
 
 
 e2b = runs.stale("one of two clients reports", APART, STEPS[1], Q(1, 100), (0,) * 50, 0, left=one_active).but(
@@ -90,30 +97,33 @@ e2b = runs.stale("one of two clients reports", APART, STEPS[1], Q(1, 100), (0,) 
 def alternating(i):
     """Enclosed by the box that no model leaves, and found by powers of the coded period within it."""
     x, r = f.box(i.pulls, i.eta_g)
-    left, periods = ft.Bounds(*((CURVED * (abs(x) + s * r)) ** 2 for s in (-1, 1))), long.by_periods(i) * (CURVED**2).numerator / (CURVED**2).denominator
+    left = ft.Bounds(*((CURVED * (abs(x) + s * r)) ** 2 for s in (-1, 1)))
+    periods = long.by_periods(i) * CURVED.numerator**2 / CURVED.denominator**2
     return left, [ft.at_most(left.low, periods, "coded periods"), ft.at_most(periods, left.high, "coded periods"),
                   ft.at_most(Q(".02426055"), periods), ft.at_most(periods, Q(".02426065"))]
 
 
 def two_alternate(name, g, T):
     made = ft.StaleSteps(1, 10, server_lr=g, solver=ft.Listed(STEPS[10]))
-    return runs.Runs(name, CLIPPED, made, ft.Cyclic([[0], [1]]), x0=[f.resting(PULLS, [1, 1])], pulls=PULLS, left=alternating,
-                     period=(0, 1), Gamma2=f.alternating_gamma(PULLS, g)**2, rounds=T,
-                     says=f"slopes 1 and .1, clipped, K = 10, eta_g = {g}; each client goes on from the model it was sent")
+    return runs.Runs(name, CLIPPED, made, ft.Cyclic([[0], [1]]), x0=[f.resting(PULLS, [1, 1])], pulls=PULLS,
+                     left=alternating, period=(0, 1), Gamma2=f.alternating_gamma(PULLS, g)**2, rounds=T,
+                     says=f"slopes 1 and .1, clipped, K = 10, eta_g = {g}; each client goes on from the model it was "
+                          "sent")
 
 
 e2c_alternating = two_alternate("two clients in turn", Q(5, 10**6), 10**6)
 
 
-# ---- where it holds ------------------------------------------------------------------------------------------------------------
+# ---- where it holds -------------------------------------------------------------------------------------------------
 def holds(name, problem, K, g, order, x0, noise=0, **extra):
     return runs.stale(name, problem, at_cap(K), g, order, x0, noise, left=coded, **extra)
 
 
-kept = [holds("one step, one client", ONE, 1, 4, (0,) * 5, 1), holds("two clients, small steps", APART, 3, Q(1, 10), (0, 1) * 10, 3),
+kept = [holds("one step, one client", ONE, 1, 4, (0,) * 5, 1),
+        holds("two clients, small steps", APART, 3, Q(1, 10), (0, 1) * 10, 3),
         holds("noise", ONE, 1, 1, (0,) * 4, 1, Q(1, 2), loud=[(t, 0) for t in (1, 2, 3)])]
-balanced = ft.Hypothesis("participation", "all clients arrive equally often: the largest share at most the least one (up to one "
-                         "arrival); not printed, read charitably", lambda i: shares(i))
+balanced = ft.Hypothesis("participation", "all clients arrive equally often, up to one arrival: the largest share at "
+                                          "most the least one; not printed, read charitably", lambda i: shares(i))
 
 
 def shares(i):
@@ -124,18 +134,19 @@ def shares(i):
     return max(counts) - 1, min(counts)
 
 
-FAIR = ("A2 with sigma_l = 0 and A3 with sigma_g = 0 are met by exact gradients and one client; then no reading of E, of Gamma or of "
-        "arrivals matters. T counts x_1, as printed. 'Non-convex' is read as not assumed convex; e1-nonconvex is literally non-convex. "
-        "For different clients arrivals are read as equally frequent.")
+FAIR = ("A2 with sigma_l = 0 and A3 with sigma_g = 0 are met by exact gradients and one client; then no reading of E, "
+        "of Gamma or of arrivals matters. T counts x_1, as printed. 'Non-convex' is read as not assumed convex; "
+        "e1-nonconvex is literally non-convex. For different clients arrivals are read as equally frequent.")
 
 
-@ft.claim("thm2", on=[*kept, *e1, *e1_tail, e2a, e2b, e2c, e2c_alternating], needs=[*runs.ASSUMED, balanced], finding="e1",
-          at=tuple(i.name for i in e1), script="witnesses/e1.py",
+@ft.claim("thm2", on=[*kept, *e1, *e1_tail, e2a, e2b, e2c, e2c_alternating], needs=[*runs.ASSUMED, balanced],
+          finding="e1", at=tuple(i.name for i in e1), script="witnesses/e1.py",
           step="from (32) to (36): (K eta_g/2N) E T_2 >= 0 is dropped, and with it the gradient part of Corollary 1",
           reading=FAIR,
-          survives="K = 1 without staleness and with uniform draws (thm2-k1-uniform), K = 1 without noise and heterogeneity "
-                   "(thm2-k1, thm2-k1-stale); for every K steps of a smaller share of (T1) and floors of the order of sigma_g^2 and "
-                   "sigma_l^2 (thm2-repaired). The right side is of order T^(-1/2) for eta_g of that order (disc-sqrt-rate).")
+          survives="K = 1 without staleness and with uniform draws (thm2-k1-uniform), K = 1 without noise and "
+                   "heterogeneity (thm2-k1, thm2-k1-stale); for every K steps of a smaller share of (T1) and floors "
+                   "of the order of sigma_g^2 and sigma_l^2 (thm2-repaired). The right side is of order T^(-1/2) for "
+                   "eta_g of that order (disc-sqrt-rate).")
 def thm2(i):
     r"""Assumptions 1 to 4, (T1), (C1), constant $\eta_g\le\frac1{NKL}$: $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le
     \frac{2(F(x_1)-F(x_*))}{\eta_gKNT}+\frac{\eta_g}N\Big(\frac{\ln(K+1)+4K}{72L\Theta}\sigma_l^2
@@ -147,11 +158,11 @@ def thm2(i):
 
 ft.finding("e1-nonconvex", kind="counterexample", breaks="thm2", at=tuple(i.name for i in e1_tail),
            script="witnesses/e1-nonconvex.py", step="as e1",
-           reading="Assumption 1 with 'non-convex' as a property: F' = x on [-2, 2], sign(x)(4 - |x|) up to 3, sign(x) beyond; "
-                   "1-smooth, minimiser 0. The run never leaves [0, 1].",
+           reading="Assumption 1 with 'non-convex' as a property: F' = x on [-2, 2], sign(x)(4 - |x|) up to 3, "
+                   "sign(x) beyond; 1-smooth, minimiser 0. The run never leaves [0, 1].",
            survives="As for e1.")
-UNEVEN = ("Nothing is said of how often clients arrive; the proof writes E over i in [m] as if the pair (i, tau) did not matter. Read as "
-          "uniform participation this is no counter-example: see e2c.")
+UNEVEN = ("Nothing is said of how often clients arrive; the proof writes E over i in [m] as if the pair (i, tau) did "
+          "not matter. Read as uniform participation this is no counter-example: see e2c.")
 ft.finding("e2a", kind="missing-hypothesis", breaks="thm2", at=(e2a.name,), script="witnesses/e2a.py",
            step="E = E_{i in [m]} before (36): the mean update is that of the arrivals", reading=UNEVEN,
            survives="With clients drawn uniformly and independently, K = 1 and no staleness: thm2-k1-uniform.")
@@ -161,12 +172,13 @@ ft.finding("e2b", kind="missing-hypothesis", breaks="thm2", at=(e2b.name,), scri
            survives="With clients drawn uniformly and independently, K = 1 and no staleness: thm2-k1-uniform.")
 DRIFT = "T_2's bound (35) holds 3 N^2 sigma_g^2, that is 3 sigma_g^2 after division; (36) has no such term"
 ft.finding("e2c", kind="counterexample", breaks="thm2", at=(e2c.name,), script="witnesses/e2c.py", step=DRIFT,
-           reading="The most charitable reading: clients drawn uniformly and independently, no staleness, so that Gamma = 0; the run "
-                   "starts at the resting point of the mean, T = 10^8. Not staleness but drift within the round is the cause.",
+           reading="The most charitable reading: clients drawn uniformly and independently, no staleness, so that "
+                   "Gamma = 0; the run starts at the resting point of the mean, T = 10^8. Not staleness but drift "
+                   "within the round is the cause.",
            survives="thm2-repaired, with a floor of the order of sigma_g^2.")
 
 
-# ---- one arrival -----------------------------------------------------------------------------------------------------------------
+# ---- one arrival ----------------------------------------------------------------------------------------------------
 def first_arrival(i):
     """One arrival of the same run."""
     return i.but(rounds=1, **({"order": i.order[:1]} if "order" in i.extra else {}))
@@ -175,11 +187,14 @@ def first_arrival(i):
 @ft.claim("eq36", on=[*map(first_arrival, [*kept[:2], *e1, *e1_tail])], needs=runs.ASSUMED, finding="e1-eq36",
           at=tuple(i.name for i in e1), script="witnesses/e1-eq36.py", step="as e1",
           reading="One client, exact gradients: E is over nothing, and Theta may be that of any admissible Gamma.",
-          survives="K = 1: thm2-k1. The step inside the proof of thm2-repaired, with the gradient term divided by 1 - rho.")
+          survives="K = 1: thm2-k1. The step inside the proof of thm2-repaired, with the gradient term divided by 1 - "
+                   "rho.")
 def eq36(i):
-    r"""$E[F(x_{t+1})-F(x_t)]\le-\frac{KN\eta_g}2E\|\nabla F(x_t)\|^2+\frac{L\eta_g^2}2\Big(\frac{K\ln(K+1)+4K^2}{72L^2\Theta}\sigma_l^2
+    r"""$E[F(x_{t+1})-F(x_t)]\le-\frac{KN\eta_g}2E\|\nabla F(x_t)\|^2
+    +\frac{L\eta_g^2}2\Big(\frac{K\ln(K+1)+4K^2}{72L^2\Theta}\sigma_l^2
     +\frac{3K\ln(K+1)+4K^2}{18L^2\Theta}\sigma_g^2\Big)$."""
     change, slope2 = runs.ended(i) - runs.value(i.problem, i.x0), runs.slope2(i.problem, i.x0)
     low, high = i.of(f.one_step, slope2=slope2)
-    closed = [ft.equal(change, ((1 - i.eta_g * f.moved(i.schedule)) ** 2 - 1) / 2, "closed form")] if "closed" in i.extra else []
-    return [*closed, runs.decided(change, low, high)]
+    closed = ((1 - i.eta_g * f.moved(i.schedule)) ** 2 - 1) / 2
+    legs = [ft.equal(change, closed, "closed form")] if "closed" in i.extra else []
+    return [*legs, runs.decided(change, low, high)]

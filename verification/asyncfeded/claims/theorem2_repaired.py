@@ -1,4 +1,4 @@
-"""A bound in place of Theorem 2 that holds for every K and every arrival order, and the floor that it cannot do without."""
+"""A bound in place of Theorem 2 for every K and every arrival order, and the floor that it cannot do without."""
 from fractions import Fraction as Q
 
 import numpy as np
@@ -7,6 +7,7 @@ import fltheory as ft
 from verification.asyncfeded import bugs_theorem2 as bugs
 from verification.asyncfeded import instances
 from verification.asyncfeded import runs_theorem2 as runs
+from verification.asyncfeded import runs_theorem2_meaning as meaning
 from verification.asyncfeded.formulas import theorem2 as f
 from verification.asyncfeded.proofs import theorem2 as proofs
 from verification.symbols import Symbols
@@ -16,10 +17,16 @@ try:
 except ImportError:  # the searches are then SKIPPED, with that reason
     st = None
 
-below_one = ft.Hypothesis("rho", r"$\rho<1$", lambda i: (max(f.rho(i.L, i.K, i.N, log, i.share2**2) for log in i.logs), 1), strict=True)
-room = ft.Hypothesis("step and staleness", r"$2KNL\eta_g+2K^2\Gamma^2w\le1$, at the largest $\eta_g$ and the observed $\Gamma$",
-                     lambda i: (i.Gamma2 if i.Gamma2 is None else f.room(i.L, i.K, i.N, i.logs[1], i.share2**2, max(i.server), i.Gamma2), 1),
-                     cap=1)
+
+
+def room_of(i):
+    """2 S L eta_g + 2 K^2 Gamma^2 w at the largest eta_g; None where Gamma is infinite."""
+    return i.Gamma2 if i.Gamma2 is None else f.room(i.L, i.K, i.N, i.logs[1], i.share2**2, max(i.server), i.Gamma2)
+
+
+below_one = ft.Hypothesis("rho", r"$\rho<1$", lambda i: (f.rho(i.L, i.K, i.N, i.logs[1], i.share2**2), 1), strict=True)
+room = ft.Hypothesis("step and staleness", r"$2KNL\eta_g+2K^2\Gamma^2w\le1$, largest $\eta_g$ and $\Gamma$",
+                     lambda i: (room_of(i), 1), cap=1)
 NEEDS = [runs.past, runs.near, runs.stale_bound, runs.steps_cap, below_one, room]
 LINE, TWO = ft.Quadratic([[[1]]], [[0]]), ft.Quadratic([[[1]], [[1]]], [[1], [-1]])
 CONCAVE = ft.PiecewiseQuadratic([[-1, -1]], [[0]], [0])
@@ -42,14 +49,21 @@ def scaled(problem, L):
 
 frozen = run("one draw for the whole run", LINE, 10, Q(1, 5), 1, "turn", 40, 0, 1, one_draw=True)
 on = [frozen, run("five equal clients", ft.Quadratic([[[1]]] * 5, [[0]] * 5), 1, Q(1, 10), Q(1, 10), "turn", 10),
-      run("one client at the cap", LINE, 1, Q(1, 2), 1, "turn", 8), run("one client, K = 10", LINE, 10, Q(3, 10), 1, "turn", 5),
-      run("one client, K = 200", LINE, 200, Q(1, 20), 1, "turn", 2), run("concave", CONCAVE, 3, Q(1, 4), Q(1, 2), "turn", 6),
+      run("one client at the cap", LINE, 1, Q(1, 2), 1, "turn", 8),
+      run("one client, K = 10", LINE, 10, Q(3, 10), 1, "turn", 5),
+      run("one client, K = 200", LINE, 200, Q(1, 20), 1, "turn", 2),
+      run("concave", CONCAVE, 3, Q(1, 4), Q(1, 2), "turn", 6),
       run("one of two clients, from the optimum", TWO, 2, Q(1, 3), Q(1, 2), "one", 40, 0),
-      run("in turn, stale", TWO, 2, Q(1, 3), Q(1, 10), "turn", 20, 0), run("three speeds in the plane", PLANE, 3, Q(1, 4), Q(1, 50), "speeds", 12),
-      run("nothing but noise", LINE, 2, Q(1, 3), Q(1, 2), "turn", 4, 0, 5, loud=[(t, k) for t in (1, 2, 3) for k in (0, 1)]),
-      run("skewed noise", KINKED, 3, Q(1, 4), Q(1, 100), "turn", 4, 3, 1, chances=runs.SKEWED, loud=[(1, 0), (1, 2), (4, 1), (4, 2)]),
-      run("L = 100", scaled(TWO, 100), 3, Q(1, 4), Q(1, 20), "turn", 10, 3), run("L = 1/100", scaled(TWO, Q(1, 100)), 3, Q(1, 4), Q(1, 20), "blocks", 10),
-      run("300 clients", MANY, 1, Q(1, 2), Q(1, 1000), "turn", 12, 5), run("300 clients, one of them", MANY, 2, Q(1, 4), 1, "one", 12, 5)]
+      run("in turn, stale", TWO, 2, Q(1, 3), Q(1, 10), "turn", 20, 0),
+      run("three speeds in the plane", PLANE, 3, Q(1, 4), Q(1, 50), "speeds", 12),
+      run("nothing but noise", LINE, 2, Q(1, 3), Q(1, 2), "turn", 4, 0, 5,
+          loud=[(t, k) for t in (1, 2, 3) for k in (0, 1)]),
+      run("skewed noise", KINKED, 3, Q(1, 4), Q(1, 100), "turn", 4, 3, 1, chances=runs.SKEWED,
+          loud=[(1, 0), (1, 2), (4, 1), (4, 2)]),
+      run("L = 100", scaled(TWO, 100), 3, Q(1, 4), Q(1, 20), "turn", 10, 3),
+      run("L = 1/100", scaled(TWO, Q(1, 100)), 3, Q(1, 4), Q(1, 20), "blocks", 10),
+      run("300 clients", MANY, 1, Q(1, 2), Q(1, 1000), "turn", 12, 5),
+      run("300 clients, one of them", MANY, 2, Q(1, 4), 1, "one", 12, 5)]
 
 
 def drawn(draw, n=None, K=None, L=None, noise=None):
@@ -64,44 +78,54 @@ def drawn(draw, n=None, K=None, L=None, noise=None):
         return None
     rows = [j % some for j in range(n or some)]
     calm = [draw(st.integers(-1, 1)) for _ in rows] if draw(st.booleans()) else None
-    problem = ft.PiecewiseQuadratic([[v * L for v in slopes[j]] for j in rows], [knots[j] for j in rows], [b[j] * L for j in rows], calm=calm)
+    problem = ft.PiecewiseQuadratic([[v * L for v in slopes[j]] for j in rows], [knots[j] for j in rows],
+                                    [b[j] * L for j in rows], calm=calm)
     K, T = K or draw(st.integers(1, 5)), 3 if large else draw(st.integers(1, 6))
     kind = draw(st.sampled_from(["turn", "one", "blocks", "speeds"]))
     sigma = (draw(st.sampled_from([Q(0), Q(1), Q(5)])) if noise is None else noise) * (not large)
     loud = sorted(draw(st.sets(st.tuples(st.integers(1, T), st.integers(0, K - 1)), min_size=1, max_size=4)))
-    share, of_room = draw(st.sampled_from([Q(1, 10), Q(1, 5), Q(1, 4)])), draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 20), Q(1, 1000)]))
+    share = draw(st.sampled_from([Q(1, 10), Q(1, 5), Q(1, 4)]))
+    of_room = draw(st.sampled_from([Q(1), Q(1, 2), Q(1, 20), Q(1, 1000)]))
     chances = draw(st.sampled_from([runs.SIGNS, runs.SKEWED]))
     x0 = Q(draw(st.integers(-8, 8)), 2)
     return run("drawn", problem, K, share, of_room, kind, T, x0, sigma * L, loud=loud, chances=chances,
-               says=f"slopes={[[*map(str, v)] for v in problem.slopes[:3]]}, knots={[[*map(str, v)] for v in problem.knots[:3]]}, "
-                    f"b={[*map(str, problem.b[:3])]}, calm={calm and calm[:3]}, K={K}, c={share}, room {of_room}, {kind}, T={T}, "
-                    f"x_1={x0}, sigma={sigma * L} in {loud}")
+               says=f"slopes={[[*map(str, v)] for v in problem.slopes[:3]]}, "
+                    f"knots={[[*map(str, v)] for v in problem.knots[:3]]}, b={[*map(str, problem.b[:3])]}, "
+                    f"calm={calm and calm[:3]}, K={K}, c={share}, room {of_room}, {kind}, T={T}, x_1={x0}, "
+                    f"sigma={sigma * L} in {loud}")
 
 
 STEEP = ft.Variable("L", lambda i: i.L)
-ENDS = {"clients": (1, 300), "local steps": (1, 200), "rounds": (1, 40), "noise against drift": (0, 1), STEEP: (Q(1, 100), 100),
-        "step over its cap": (Q(1, 2), 1)}
+ENDS = {"clients": (1, 300), "local steps": (1, 200), "rounds": (1, 40), "noise against drift": (0, 1),
+        STEEP: (Q(1, 100), 100), "step over its cap": (Q(1, 2), 1)}
 SEARCH = ft.Search((ft.Family("kinked clients", drawn, (
-    {"n": 300, "K": 1}, {"n": 1, "K": 200, "L": Q(1)}, {"n": 2, "K": 1, "L": Q(100)}, {"n": 1, "noise": Q(5), "L": Q(1, 100)})),), tries=60)
+    {"n": 300, "K": 1}, {"n": 1, "K": 200, "L": Q(1)}, {"n": 2, "K": 1, "L": Q(100)},
+    {"n": 1, "noise": Q(5), "L": Q(1, 100)})),), tries=60)
 
 
-@ft.claim("thm2-repaired", on=on, needs=NEEDS, proof=lambda: (proofs.repaired(), proofs.arrival(), proofs.steps(), proofs.drift(),
-                                                             proofs.noise()),
-          meaning=runs.meaning, rejects=[bugs.divided_by_all, bugs.tenth_added], search=SEARCH, ends=ENDS, domain=proofs.DOMAIN,
-          reading="c is the largest share of its cap that a local step takes. At c = 1 rho exceeds 1 for every K: smaller steps are "
-                  "asked for than by (T1). Without H* the bound fails: one draw that is kept for the whole run exceeds it three times.")
+def whole_proof():
+    return proofs.repaired(), proofs.arrival(), proofs.steps(), proofs.drift(), proofs.noise()
+
+
+@ft.claim("thm2-repaired", on=on, needs=NEEDS, proof=whole_proof,
+          meaning=meaning.arrival, rejects=[bugs.divided_by_all, bugs.tenth_added], search=SEARCH, ends=ENDS,
+          domain=proofs.DOMAIN,
+          reading="c is the largest share of its cap that a local step takes. At c = 1 rho exceeds 1 for every K: "
+                  "smaller steps are asked for than by (T1). Without H* the bound fails: one draw that is kept for "
+                  "the whole run exceeds it three times.")
 def thm2_repaired(i):
-    r"""Let $\eta_k\le c/(L\sqrt{6k(2k+1)})$, $c\le1$, $\rho=\frac{c^4\ln(K+1)}{4KL^2N^2}<1$, $w=3N^2L^2+\frac{c^4\ln(K+1)}{4K}$,
-    $2KNL\eta_g+2K^2\Gamma^2w\le1$, A1 to A4 and $H^*$: noise has mean zero and variance at most $\sigma_l^2$ given everything earlier,
-    the client, $x_t$ and $x_{t-\tau}$. For every arrival order
-    $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le\frac1{1-\rho}\Big[\frac{2(F(x_1)-EF(x_{T+1}))}{\eta_gKNT}+(3+\frac\rho2)\sigma_g^2
+    r"""Let $\eta_k\le c/(L\sqrt{6k(2k+1)})$, $c\le1$, $\rho=\frac{c^4\ln(K+1)}{4KL^2N^2}<1$,
+    $w=3N^2L^2+\frac{c^4\ln(K+1)}{4K}$, $2KNL\eta_g+2K^2\Gamma^2w\le1$, A1 to A4 and $H^*$: noise has mean zero and
+    variance at most $\sigma_l^2$ given everything earlier, the client, $x_t$ and $x_{t-\tau}$. For every arrival order
+    $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le\frac1{1-\rho}\Big[\frac{2(F(x_1)-EF(x_{T+1}))}{\eta_gKNT}
+    +(3+\frac\rho2)\sigma_g^2
     +\big(\frac\rho{24}+\frac M{KN^2}\big)\sigma_l^2\Big]$."""
     gap = runs.value(i.problem, i.x0) - runs.ended(i)
     low, high = (f.repaired(i.L, i.K, i.N, i.M, log, i.share2**2, i.eta_g, i.T, gap, i.sl2, i.sg2) for log in i.logs)
     return runs.decided(runs.average(i), low, high)
 
 
-# ---- the server step of rule (7) ----------------------------------------------------------------------------------------------
+# ---- the server step of rule (7) ------------------------------------------------------------------------------------
 def adaptive(name, problem, K, share, pace, T, lam, eps, x0=1, digits=4, **extra):
     """AsyncFedED with constant K on its clock."""
     L = ft.fraction(problem.constants.L)
@@ -110,7 +134,8 @@ def adaptive(name, problem, K, share, pace, T, lam, eps, x0=1, digits=4, **extra
     x0 = [ft.fraction(x0)] * problem.d
     said = extra.pop("says", "")
     return runs.Runs(name, problem, algorithm, ft.EventClock(pace), x0=x0, rounds=T,
-                     says=f"{said}; K={K}, c={share}, lambda={lam}, eps={eps}, speeds {pace[:5]}, {T} arrivals", **extra)
+                     says=f"{said}; K={K}, c={share}, lambda={lam}, eps={eps}, speeds {pace[:5]}, {T} arrivals",
+                     **extra)
 
 
 EQUAL = ft.Quadratic([[[1]]] * 3, [[0]] * 3)
@@ -122,10 +147,11 @@ on_adaptive = [
     adaptive("one client arrives, from the optimum", TWO, 2, Q(1, 3), (1, 10**6), 12, Q(1, 2), 1, 0),
     adaptive("not convex", BUMPY, 3, Q(1, 4), (2, 3), 6, Q(1, 20), 1, 3),
     adaptive("three in the plane", PLANE, 2, Q(1, 4), (1, 1, 2), 5, Q(1, 50), 1, 5),
-    adaptive("L = 100", scaled(TWO, 100), 2, Q(1, 4), (1, 2), 6, Q(1, 20), 1, 4, 7), adaptive("one client, K = 100", LINE, 100, Q(1, 20), (1,), 2, 2, 1),
+    adaptive("L = 100", scaled(TWO, 100), 2, Q(1, 4), (1, 2), 6, Q(1, 20), 1, 4, 7),
+    adaptive("one client, K = 100", LINE, 100, Q(1, 20), (1,), 2, 2, 1),
     adaptive("L = 1/100", scaled(EQUAL, Q(1, 100)), 2, Q(1, 4), (1, 2, 2), 5, Q(1, 10), 1, 1, 3),
-    adaptive("200 clients", ft.Quadratic([[[1]]] * 200, [[j % 3] for j in range(200)]), 1, Q(1, 2), tuple(1 + j % 4 for j in range(200)), 8,
-             Q(1, 100), 1, 7)]
+    adaptive("200 clients", ft.Quadratic([[[1]]] * 200, [[j % 3] for j in range(200)]), 1, Q(1, 2), (1, 2, 3, 4) * 50,
+             8, Q(1, 100), 1, 7)]
 
 
 def drawn_adaptive(draw, n=None, K=None, L=None):
@@ -135,22 +161,25 @@ def drawn_adaptive(draw, n=None, K=None, L=None):
     pace = tuple(draw(st.integers(1, 4)) for _ in range(min(found.n, 3)))
     lam, eps = draw(st.sampled_from([Q(1, 2), Q(1, 10), Q(1, 200)])), draw(st.sampled_from([Q(1), Q(1, 5)]))
     problem = ft.PiecewiseQuadratic(found.problem.slopes, found.problem.knots, found.problem.b)
-    return adaptive("drawn", problem, found.K, Q(1, 5) if found.K < 20 else Q(1, 20), tuple(pace[j % len(pace)] for j in range(found.n)),
-                    2 if found.K > 12 or found.n > 3 else draw(st.integers(1, 5)), lam, eps, found.x0[0], says=found.says)
+    paces, share = tuple(pace[j % len(pace)] for j in range(found.n)), Q(1, 5) if found.K < 20 else Q(1, 20)
+    T = 2 if found.K > 12 or found.n > 3 else draw(st.integers(1, 5))
+    return adaptive("drawn", problem, found.K, share, paces, T, lam, eps, found.x0[0], says=found.says)
 
 
 VARYING = ft.Search((ft.Family("kinked clients", drawn_adaptive, (
     {"n": 200, "K": 1}, {"n": 1, "K": 100, "L": Q(1)}, {"n": 2, "K": 1, "L": Q(100)})),), tries=40)
 
 
-@ft.claim("thm2-repaired-varying", on=on_adaptive, needs=NEEDS, meaning=runs.meaning, search=VARYING, domain=proofs.DOMAIN + "; no noise",
-          proof=lambda: (proofs.varying(), proofs.arrival()), rejects=[bugs.divided_by_all, bugs.tenth_added],
+@ft.claim("thm2-repaired-varying", on=on_adaptive, needs=NEEDS, meaning=meaning.arrival, search=VARYING,
+          domain=proofs.DOMAIN + "; no noise", proof=lambda: (proofs.varying(), proofs.arrival()),
+          rejects=[bugs.divided_by_all, bugs.tenth_added],
           ends={"clients": (1, 200), "local steps": (1, 100), "rounds": (1, 12), STEEP: (Q(1, 100), 100)},
-          reading="eta_min and eta_max are those of the run; arrivals that bring nothing count as eta_min. rho and w as in "
-                  "thm2-repaired.")
+          reading="eta_min and eta_max are those of the run; arrivals that bring nothing count as eta_min. rho and w "
+                  "as in thm2-repaired.")
 def thm2_repaired_varying(i):
-    r"""Without noise, for any $\eta_{g,t}\in[\eta_{\min},\eta_{\max}]$, those of rule (7) too, under the conditions of thm2-repaired at
-    $\eta_{\max}$: $\frac1T\sum_{t\le T}\|\nabla F(x_t)\|^2\le\frac1{1-\rho}\Big[\frac{2(F(x_1)-F(x_{T+1}))}{\eta_{\min}KNT}
+    r"""Without noise, for any $\eta_{g,t}\in[\eta_{\min},\eta_{\max}]$, those of rule (7) too, under the conditions of
+    thm2-repaired at $\eta_{\max}$: $\frac1T\sum_{t\le T}\|\nabla F(x_t)\|^2\le\frac1{1-\rho}
+    \Big[\frac{2(F(x_1)-F(x_{T+1}))}{\eta_{\min}KNT}
     +(3+\frac\rho2)\frac{\bar\eta_g}{\eta_{\min}}\sigma_g^2\Big]$."""
     gap, least = runs.value(i.problem, i.x0) - runs.ended(i), min(i.server)
     spread = (sum(i.server) + (i.T - len(i.server)) * least) / (i.T * least)
@@ -159,7 +188,7 @@ def thm2_repaired_varying(i):
     return runs.decided(runs.average(i), low, high)
 
 
-# ---- the floor -------------------------------------------------------------------------------------------------------------------
+# ---- the floor ------------------------------------------------------------------------------------------------------
 s = Symbols("h b g x", e=3)
 
 
@@ -176,16 +205,19 @@ def arrived(i, x):
     return algorithm.round(problem, state, ft.everyone(2, i.stated.algorithm.steps, np.array([1, 0]))).x[0]
 
 
-@ft.claim("thm2-repaired-floor", on=[one_of_two(K) for K in (1, 2, 3)], rejects=[bugs.divided_by_all], covers={"n": "none", "d": "none", "tau": "all"},
-          domain="two clients h (x -+ b)^2/2 of which one arrives, every h, b, eta_g and local steps; for every K as grad f_1(b) = 0, so that "
-                 "no local step leaves b")
+@ft.claim("thm2-repaired-floor", on=[one_of_two(K) for K in (1, 2, 3)], rejects=[bugs.divided_by_all],
+          covers={"n": "none", "d": "none", "tau": "all"},
+          domain="two clients h (x -+ b)^2/2 of which one arrives, every h, b, eta_g and local steps; for every K as "
+                 "grad f_1(b) = 0, so that no local step leaves b")
 def thm2_repaired_floor(i):
-    r"""A floor of the order of $\sigma_g^2$ is unavoidable for arbitrary arrival orders: if one of $h(x\mp b)^2/2$ alone arrives,
-    $x_{t+1}-b=(1-\eta_gq)(x_t-b)$, $q=1-\prod_k(1-h\eta_k)$, and at $b$ $\|\nabla F\|^2=h^2b^2=\sigma_g^2$. From $x_1=b$ on this is the
-    left side at every $T$, while $F(x_1)-F(x_{T+1})=0$. thm2-repaired has $(3+\frac\rho2)/(1-\rho)$ times it."""
+    r"""A floor of the order of $\sigma_g^2$ is unavoidable for arbitrary arrival orders: if one of $h(x\mp b)^2/2$
+    alone arrives, $x_{t+1}-b=(1-\eta_gq)(x_t-b)$, $q=1-\prod_k(1-h\eta_k)$, and at $b$
+    $\|\nabla F\|^2=h^2b^2=\sigma_g^2$. From $x_1=b$ on this is the left side at every $T$, while $F(x_1)-F(x_{T+1})=0$.
+    thm2-repaired has $(3+\frac\rho2)/(1-\rho)$ times it."""
     problem, at = i.problem.to(s.field), s.field.array([s.b])
     mean = problem.gradient(at)[0]
     apart = [(v[0] - mean) ** 2 for v in problem.grad(s.field.array([[s.b], [s.b]]))]
     q = f.moved(s.e[:i.stated.algorithm.steps], s.h)
-    return (ft.equal(arrived(i, s.x) - s.b, (1 - s.g * q) * (s.x - s.b), "the coded arrival"), ft.equal(arrived(i, s.b), s.b, "it rests at b"),
-            ft.equal(mean**2, s.h**2 * s.b**2), ft.equal(apart, [mean**2] * 2, "sigma_g^2, anywhere, as curvatures are equal"))
+    return (ft.equal(arrived(i, s.x) - s.b, (1 - s.g * q) * (s.x - s.b), "the coded arrival"),
+            ft.equal(arrived(i, s.b), s.b, "it rests at b"), ft.equal(mean**2, s.h**2 * s.b**2),
+            ft.equal(apart, [mean**2] * 2, "sigma_g^2, anywhere, as curvatures are equal"))

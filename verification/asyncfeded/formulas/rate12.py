@@ -1,4 +1,4 @@
-"""(12), what inserting its server step into (11) gives, and Section 5.3. log = ln(K + 1); roots are given where they are needed."""
+"""(12), what inserting its server step into (11) gives, and Section 5.3. log = ln(K + 1); roots are given."""
 
 
 def printed(rootK, rootN, rootT, theta, gap, sigma2):

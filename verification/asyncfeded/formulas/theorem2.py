@@ -1,7 +1,7 @@
 """Theorem 2, its one-step form (36), the repaired bound, and closed forms of the counter-examples.
 
-L: smoothness; K, N, M: local steps, mean step, mean squared step; log = ln(K + 1); S = K N; theta = Theta(Gamma); sl2, sg2 =
-sigma_l^2, sigma_g^2; gap = F(x_1) - F(x_*), or F(x_1) - E F(x_{T+1}) where it says so.
+L: smoothness; K, N, M: local steps, mean step, mean squared step; log = ln(K + 1); S = K N; theta = Theta(Gamma); sl2,
+sg2 = sigma_l^2, sigma_g^2; gap = F(x_1) - F(x_*), or F(x_1) - E F(x_{T+1}) where it says so.
 """
 
 
@@ -45,7 +45,7 @@ def repaired(L, K, N, M, log, c4, eta_g, T, gap, sl2, sg2, spread=1):
             "noise": (r / 24 + M / (K * N**2)) * sl2 / (1 - r)}
 
 
-# ---- one client x^2/2 -------------------------------------------------------------------------------------------------
+# ---- one client x^2/2 -----------------------------------------------------------------------------------------------
 def moved(eta, a=1):
     """q: a round of local steps on a x^2/2 + const moves the model by the share q towards the minimiser."""
     left = 1
@@ -65,7 +65,7 @@ def ratio(q, S):
     return 1 / (1 - (1 - q / S) ** 2)
 
 
-# ---- two clients that both pull ---------------------------------------------------------------------------------------
+# ---- two clients that both pull -------------------------------------------------------------------------------------
 def resting(pulls, weights):
     """The point where sum_i w_i Q_i (x - B_i) = 0, pulls = [(Q_i, B_i)]."""
     return sum(w * Q * B for w, (Q, B) in zip(weights, pulls, strict=True)) / sum(
@@ -90,8 +90,9 @@ RADIUS = 5   # times g kappa, see `box`
 
 
 def box(pulls, g):
-    """(x, r): clients that alternate from the point x where both pull equally, each from the model it was sent after its own last
-    update, keep all models within r of x, if g (Q_1 + Q_2) <= 1/3; pulls = [(Q_1, B_1), (Q_2, B_2)], B_1 above x."""
+    """(x, r): clients that alternate from the point x where both pull equally, each from the model it was sent after
+    its own last update, keep all models within r of x, if g (Q_1 + Q_2) <= 1/3; pulls = [(Q_1, B_1), (Q_2, B_2)], B_1
+    above x."""
     x = resting(pulls, [1, 1])
     return x, RADIUS * g * pulls[0][0] * (pulls[0][1] - x)
 

@@ -1,8 +1,9 @@
-"""Pencil proof for the counter-examples with two clients in turn: all models stay near the point where both pull equally.
+"""Pencil proof for the counter-examples with two clients in turn: all models stay near the point where both pull
+equally.
 
-Inside their straight part client i moves its start y by -Q_i (y - B_i). Deviations from the point where Q_1 (x - B_1) = -kappa and
-Q_2 (x - B_2) = kappa: u after client 2, v after client 1 just before, d = u - v + g kappa. The run starts at that point, so that after
-the first period v = g kappa and u = d = 0.
+Inside their straight part client i moves its start y by -Q_i (y - B_i). Deviations from the point where Q_1 (x - B_1)
+= -kappa and Q_2 (x - B_2) = kappa: u after client 2, v after client 1 just before, d = u - v + g kappa. The run starts
+at that point, so that after the first period v = g kappa and u = d = 0.
 """
 from fractions import Fraction as Q
 
@@ -26,11 +27,14 @@ def after_client2():
     y = Q1 / s * (d - g * kappa)
     apart = p.square("apart", u - y, says="u_{j+1} is between u and y = Q_1 (d - g kappa)/(Q_1 + Q_2)")
     near, own, other = p.square("d + g kappa", d + g * kappa), p.square("u", u), p.square("d", d)
-    then = p.follows("after j + 1 periods", inside(*moved(u, d)), (Q(5, 6), held), (Q(1, 6), cap, held), (2 * a / 3, apart),
-                     (a / 3, cap, apart), (a * (Q1 / s) ** 2, near), (4 * a / 9 * (1 + 3 * a), cap, own), (2 * a / 3, cap, other))
+    then = p.follows("after j + 1 periods", inside(*moved(u, d)), (Q(5, 6), held), (Q(1, 6), cap, held),
+                     (2 * a / 3, apart),
+                     (a / 3, cap, apart), (a * (Q1 / s) ** 2, near), (4 * a / 9 * (1 + 3 * a), cap, own),
+                     (2 * a / 3, cap, other))
     end = p.induct("every period", held, then, {"u": 0, "d": 0}, {"u": moved(u, d)[0], "d": moved(u, d)[1]},
                    {"u": "uE", "d": "dE"})
-    return p.conclude(p.follows("after client 2", 4 * g**2 * kappa**2 - p("uE") ** 2, end, (4 * a, p.square("dE", p("dE")))))
+    return p.conclude(p.follows("after client 2", 4 * g**2 * kappa**2 - p("uE") ** 2, end,
+                                (4 * a, p.square("dE", p("dE")))))
 
 
 def box():
@@ -44,6 +48,8 @@ def box():
     apart = [p.square(f"apart {k}", parts[k] - parts[k - 1]) for k in range(3)]
     small = p.follows("g Q_2 is at most 1/3", 1 - 3 * g * Q2, cap)
     whole = un + g * Q2 * u + g * kappa
-    bound = p.follows("square of the sum", RADIUS**2 * g**2 * kappa**2 - whole**2, *apart, (3, now), (3 * g**2 * Q2**2, last),
+    bound = p.follows("square of the sum", RADIUS**2 * g**2 * kappa**2 - whole**2, *apart, (3, now),
+                      (3 * g**2 * Q2**2, last),
                       (12 * g**2 * kappa**2 * (1 + 3 * g * Q2) / 9, small))
-    return p.conclude(last, p.follows("after client 1", RADIUS**2 * g**2 * kappa**2 - v**2, bound, (-(v + whole), same)))
+    return p.conclude(last, p.follows("after client 1", RADIUS**2 * g**2 * kappa**2 - v**2, bound,
+                                      (-(v + whole), same)))

@@ -1,6 +1,7 @@
 """AsyncFedED, Theorem 2, (11), with a literally non-convex loss: F' = x on [-2, 2], sign(x) (4 - |x|) for 2 <= |x| <= 3 and sign(x)
 beyond. It is 1-smooth with minimiser 0. One client, exact gradients, x_1 = 1, T = 2, eta_g = 1/(N K L); exact fractions."""
 from fractions import Fraction as Q
+from itertools import pairwise
 from math import isqrt
 
 checks = []
@@ -14,7 +15,7 @@ def slope(x):
     return value if x >= 0 else -value
 grid = [Q(j, 10) for j in range(-50, 51)]
 show("largest |F'(u) - F'(v)|/|u - v| on a grid with all kinks", max(
-    abs(slope(u) - slope(v)) / (v - u) for u, v in zip(grid, grid[1:])), "<=", 1)
+    abs(slope(u) - slope(v)) / (v - u) for u, v in pairwise(grid)), "<=", 1)
 show("not convex: F'(3) against F'(2)", slope(Q(3)), "<", slope(Q(2)))
 def at_cap(K):
     return [Q(isqrt(10**24 // (6 * k * (2 * k + 1))), 10**12) for k in range(1, K + 1)]

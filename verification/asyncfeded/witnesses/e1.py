@@ -12,7 +12,7 @@ def at_cap(K):  # the largest steps that (T1) allows, rounded down to 12 digits
     return [Q(isqrt(10**24 // (6 * k * (2 * k + 1))), 10**12) for k in range(1, K + 1)]
 def case(name, steps, quoted=None):
     print(name)
-    K, T, x = len(steps), 2, [Q(1)]
+    T, x = 2, [Q(1)]
     show("(T1): largest 6 k (2k + 1) eta_k^2", max(6 * k * (2 * k + 1) * v**2 for k, v in enumerate(steps, 1)), "<=", 1, 12)
     S = sum(steps)  # N K
     eta_g = 1 / S
