@@ -20,6 +20,12 @@ def columns(rows, *names):
     return (np.array([r[k] for r in rows]) for k in names)
 
 
+def spread(values):
+    """(mean, [below, above]) of values by seed, a list of arrays."""
+    mid, low, high = (np.array([f(v) for v in values]) for f in (np.mean, np.min, np.max))
+    return mid, np.maximum([mid - low, high - mid], 0)     # equal values have a rounded mean
+
+
 def names(rows, what):
     return list(dict.fromkeys(r[what] for r in rows))
 
@@ -96,8 +102,8 @@ def _against(ax, Ps, values, sign, shift):
     x = np.array(Ps) + shift
     seen = [np.array(v) for v, there in zip(values, all_there, strict=True) if there]
     if seen:
-        mid, low, high = (np.array([f(v) for v in seen]) for f in (np.mean, np.min, np.max))
-        ax.errorbar(x[all_there], mid, yerr=[mid - low, high - mid], elinewidth=0.8, capsize=1.2, **RUN | sign | JOINED)
+        mid, bars = spread(seen)
+        ax.errorbar(x[all_there], mid, yerr=bars, elinewidth=0.8, capsize=1.2, **RUN | sign | JOINED)
     if not all_there.all():
         ax.plot(x[~all_there], 0.98 * np.ones((~all_there).sum()), transform=ax.get_xaxis_transform(), linestyle="none", marker="x",
                 color=sign["color"], markersize=4.5, clip_on=False)
@@ -181,9 +187,8 @@ def _line(rows, over, symbol):
     for name in names(rows, "task"):
         mine, sign = pick(rows, task=name), TASK_LOOKS[name]
         x = sorted(names(mine, over))
-        seen = [np.array([r["maximum"] for r in pick(mine, **{over: v})]) for v in x]
-        mid, low, high = (np.array([f(v) for v in seen]) for f in (np.mean, np.min, np.max))
-        ax.errorbar(x, mid, yerr=[mid - low, high - mid], elinewidth=0.8, capsize=1.5, **RUN | sign | JOINED)
+        mid, bars = spread([[r["maximum"] for r in pick(mine, **{over: v})] for v in x])
+        ax.errorbar(x, mid, yerr=bars, elinewidth=0.8, capsize=1.5, **RUN | sign | JOINED)
         chosen = SELECTED[over][name]
         ax.plot([chosen], [mid[x.index(chosen)]], linestyle="none", marker="o", markersize=11, markerfacecolor="none",
                 markeredgecolor=sign["color"], markeredgewidth=1.2)
@@ -227,9 +232,8 @@ def table3(rows):
     _map(axes[0][0], pick(rows, unit="seconds"), "a", "b", (5, 5), "lag in seconds", ("$a$ (1/s)", "$b$ (s)"))
     mine = pick(rows, unit="changes")
     ax, x = axes[0][1], sorted(names(mine, "a"))
-    seen = [np.array([r["maximum"] for r in pick(mine, a=v)]) for v in x]
-    mid, low, high = (np.array([f(v) for v in seen]) for f in (np.mean, np.min, np.max))
-    ax.errorbar(x, mid, yerr=[mid - low, high - mid], elinewidth=0.8, capsize=1.5, color=COLOURS[2], **RUN | JOINED)
+    mid, bars = spread([[r["maximum"] for r in pick(mine, a=v)] for v in x])
+    ax.errorbar(x, mid, yerr=bars, elinewidth=0.8, capsize=1.5, color=COLOURS[2], **RUN | JOINED)
     ax.plot([5], [mid[x.index(5)]], linestyle="none", marker="o", markersize=11, markerfacecolor="none", markeredgecolor=COLOURS[1],
             markeredgewidth=1.5)
     finish(ax, "lag in changes of the server", xscale="log", xlabel="$a=b$", ylabel="maximum accuracy (%)", ylim=(0, 100))
