@@ -1,4 +1,5 @@
 """What the discussions say of bias, steps and closeness: FedProx and alpha, bias of order gamma, perturbed points and the mean."""
+from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ import fltheory as ft
 from verification.simfed import bugs
 from verification.simfed.formulas import discussion_bias as f
 from verification.simfed.instances import FOUR, PAIR, SWAP, UNEQUAL, i4, ours, prox
+from verification.simfed.proofs import derivations
 from verification.simfed.proofs import discussion_bias as proofs
 from verification.symbols import Symbols
 
@@ -72,6 +74,24 @@ def disc_alpha_bias(i):
     return out
 
 
+class Asked:
+    """A problem that keeps the points at which the round asks for gradients."""
+
+    def __init__(self, problem):
+        self.problem, self.points = problem, []
+
+    def __getattr__(self, name):
+        return getattr(self.problem, name)
+
+    def at(self, who):
+        cohort = self.problem.at(who)
+
+        def grad(y, sample=None):
+            self.points.append(y)
+            return cohort.grad(y, sample)
+        return SimpleNamespace(p=cohort.p, n=cohort.n, grad=grad)
+
+
 # ---- a fixed step: bias of order gamma --------------------------------------------------------------------------------------
 GRAPH4, PLANE4 = i4()
 
@@ -102,25 +122,51 @@ def rem_step(i):
             ft.at_most(abs(float(np.linalg.norm(limit)) - i.said), 5e-5, "the limit as listed"))
 
 
+# ---- a step that decreases ------------------------------------------------------------------------------------------------
+def falling_step(name, h, c, p, E, alpha, x0, rounds=300):
+    """FedProx on scalar clients; the step of round t is 2/(mu (t + m)), m the least at which the first is within Lemma 3's cap."""
+    problem, alpha = ft.Quadratic([[[v]] for v in h], [[v] for v in c], p), ft.fraction(alpha)
+    L, mu = ft.fraction(problem.constants.L), ft.fraction(problem.constants.mu)
+    m = 2 * max(2 * L, alpha + mu) / mu
+    return ft.Instance(name, problem, prox(2 / (mu * m), E, alpha), ft.Full(), domain=ft.FLOAT, m=m, alpha=alpha, x0=x0,
+                       rounds=rounds, says=f"E={E}, alpha={alpha}, {rounds} rounds, m={m}")
+
+
+FALLING = [falling_step("two clients", (1, Q(1, 5)), (0, 1), ["1/3", "2/3"], 5, 0, 2),
+           falling_step("held back", (1, Q(1, 2)), (0, 3), ["3/4", "1/4"], 3, 1, -5),
+           falling_step("three clients", (1, 1, Q(1, 2)), (-1, 2, 5), ["1/2", "1/3", "1/6"], 8, "1/2", 0)]
+
+
+def coded_fall(i):
+    """(E|wbar_t - w*|^2 at rounds 0 .. T, the largest squared gradient before a local step) of the coded rounds."""
+    problem, algorithm = Asked(i.problem.to(i.domain)), i.algorithm
+    x, best, found = np.array([float(i.x0)]), float(ft.optimum(i.problem).x[0]), []
+    for t in range(i.rounds):
+        found.append((float(x[0]) - best) ** 2)
+        one = replace(algorithm, lr=ft.fraction(algorithm.lr) * i.m / (t + i.m)).to(i.domain)
+        x = one.round(problem, one.init(problem, x), ft.everyone(i.n, i.tau)).x
+    h, b = (np.array(v, dtype=float).reshape(-1) for v in (i.stated.problem.H, i.stated.problem.b))
+    return [*found, (float(x[0]) - best) ** 2], max(float(((h * y.reshape(-1) - b) ** 2).max()) for y in
+                                                    (np.broadcast_to(y, (i.n, 1)) for y in problem.points))
+
+
+@ft.claim("rem-step-decreasing", on=FALLING, rejects=[bugs.uniform_weights], proof=derivations.decreasing,
+          domain="whatever satisfies Lemma 3's inequality in every round with one B, so FedProx and FedAvg under Assumptions 1 to "
+                 "5 with one G for all rounds and m at least 2 max{2L, alpha + mu}/mu",
+          reading="The text cites [18] for a decreasing step. No noise in the runs; in the proof it is part of B. Their last model "
+                  "is compared with what the first step alone would settle at.")
+def rem_step_decreasing(i):
+    r"""With $\gamma_t=\frac2{\mu(t+m)}$ within the cap of Lemma 3 of Appendix A, $E\|\bar w_{t,0}-w_*\|^2\le
+    \frac{mD_0+4B/\mu^2}{t+m}$, $B=ES\sigma^2+6LE\Gamma+8E^3G^2$: a step that decreases lands on $w_*$."""
+    seen, G2 = coded_fall(i)
+    L, mu, Gamma = float(i.stated.L), float(i.stated.mu), float(ft.optimum(i.stated.problem).value)
+    B = 6 * L * i.tau * Gamma + 8 * i.tau**3 * G2
+    out = [ft.at_most(seen[t], f.decreasing(mu, float(i.m), seen[0], B, t), f"t = {t}") for t in (0, 1, 10, i.rounds)]
+    settled = float(abs(coded_bias(i)[0])) ** 2
+    return *out, ft.at_most(seen[-1], settled / 100, "a hundredth of what a fixed step leaves")
+
+
 # ---- is the perturbed point closer to the mean? -----------------------------------------------------------------------------
-class Asked:
-    """A problem that keeps the points at which the round asks for gradients."""
-
-    def __init__(self, problem):
-        self.problem, self.points = problem, []
-
-    def __getattr__(self, name):
-        return getattr(self.problem, name)
-
-    def at(self, who):
-        cohort = self.problem.at(who)
-
-        def grad(y, sample=None):
-            self.points.append(y)
-            return cohort.grad(y, sample)
-        return SimpleNamespace(p=cohort.p, n=cohort.n, grad=grad)
-
-
 def asked(i, state):
     """(points of the gradients, local models before each step), (steps, n, d), of the coded round from a state."""
     problem, algorithm = Asked(i.problem.to(i.domain)), i.algorithm.to(i.domain)

@@ -28,3 +28,8 @@ def spread(points, p):
     """sum_i p_i |x_i - x|^2 about x = sum_i p_i x_i given as the second of the pair."""
     x, mean = points
     return sum(w * ((v - mean) ** 2).sum() for v, w in zip(x, p, strict=True))
+
+
+def decreasing(mu, m, D0, B, t):
+    """What bounds E|wbar_t - w*|^2 at the steps 2/(mu (t + m)), B: the additive part of Lemma 3 over the square of the step."""
+    return (m * D0 + 4 * B / mu**2) / (t + m)

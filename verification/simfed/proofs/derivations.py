@@ -5,7 +5,7 @@ what a round adds; La = L + alpha; F, Fn values of f before and after a round, X
 sqrt(TE).
 """
 import fltheory as ft
-from verification.simfed.formulas import perturbed, prox, prox_convex, theorems
+from verification.simfed.formulas import discussion_bias, perturbed, prox, prox_convex, theorems
 from verification.simfed.proofs import prox_convex as convex
 
 DERIVED1 = ("all mu <= L, alpha >= 0, E >= 1, t and non-negative S, sigma, Gamma, G, Delta: whatever satisfies Lemma 3's "
@@ -84,14 +84,16 @@ def theorem4():
 
 
 def decreasing():
-    """E|wbar_t - w*|^2 <= V/(t + m) under gamma_t = 2/(mu (t + m)), from Lemma 3 with gamma^2 B for its additive part; n = t + m."""
-    p = ft.Proof("mu m n", "N kappa B V D D0 D1 DN")
-    mu, m, n, kappa, B, V, D = p("mu m n kappa B V D")
+    """E|wbar_t - w*|^2 <= (m D0 + 4 B/mu^2)/n at n = t + m for gamma_t = 2/(mu n), from Lemma 3 with gamma_t^2 B for its additive
+    part."""
+    p = ft.Proof("mu m n N", "kappa B D D0 D1 DN")
+    mu, m, n, kappa, B, D, D0 = p("mu m n kappa B D D0")
     gamma = 2 / (mu * n)
     one = p.given("Lemma 3", kappa * D + gamma**2 * B - p("D1"), "its inequality in every round; B is one constant for all of them")
     gain = p.given("kappa", 1 - gamma * mu - kappa, "kappa <= 1 - gamma mu (lema3-kappa); not negative within the cap")
-    p.given("start", V - m * p("D0"))
-    error = p.given("error", V - 4 * B / mu**2)
-    held = p.suppose("so far", V / n - D)
-    then = p.follows("one more", V / (n + 1) - p("D1"), one, (kappa, held), (V / n, gain), (1 / n**2, error))
-    return p.conclude(p.induct("rounds", held, then, {"n": m, "D": p("D0")}, {"n": n + 1, "D": "D1"}, {"n": "N", "D": "DN"}))
+
+    def bound(n):
+        return discussion_bias.decreasing(mu, m, D0, B, n - m)
+    held = p.suppose("so far", bound(n) - D)
+    then = p.follows("one more", bound(n + 1) - p("D1"), one, (kappa, held), (bound(n), gain))
+    return p.conclude(p.induct("rounds", held, then, {"n": m, "D": D0}, {"n": n + 1, "D": "D1"}, {"n": p("N"), "D": "DN"}))
