@@ -241,3 +241,31 @@ def varying():
                       - (1 - r) * p("total") / T, (1 / (T * low), end))
     bound = f.repaired(L, K, N, 0, log, c**4, low, T, p("F1") - p("FT"), 0, sg2, p("totalE") / (T * low))
     return p.conclude(p.cancel("the bound", sum(bound.values()) - p("total") / T, whole, small, p("below")))
+
+
+# ---- one client x^2/2, every K >= 2 ---------------------------------------------------------------------------------
+def share_left():
+    """z = prod_k (1 - eta_k) <= 1."""
+    p = ft.Proof("", "eta z zE")
+    eta, z = p("eta z")
+    cap = p.given("(T1)", 1 - eta, "eta_k <= 1")
+    held = p.suppose("after k steps", 1 - z)
+    then = p.follows("after k + 1 steps", 1 - z * (1 - eta), held)
+    return p.conclude(p.induct("every k", held, then, {"z": 1}, {"z": z * (1 - eta)}, {"z": "zE"},
+                               keeps={"z": (z, cap)}))
+
+
+def not_the_whole_way():
+    """S - q >= e1 e2 > 0 for S = sum_k eta_k, q = 1 - prod_k (1 - eta_k) and every K >= 2, e1, e2 the last two steps."""
+    p = ft.Proof("e1 e2", "eta S SE z zE")
+    e1, e2, eta, S, SE, z, zE = p("e1 e2 eta S SE z zE")
+    cap, also = p.given("(T1)", 1 - eta, "eta_k <= 1"), p.given("(T1) of e1", 1 - e1)
+    before = p.lemma("share left", share_left(), zE=z)
+    held = p.suppose("after k steps", S - (1 - z))
+    then = p.follows("after k + 1 steps", S + eta - (1 - z * (1 - eta)), held, (eta, before))
+    end = p.induct("all but two", held, then, {"S": 0, "z": 1}, {"S": S + eta, "z": z * (1 - eta)},
+                   {"S": "SE", "z": "zE"},
+                   keeps={"z": (z, cap)})
+    last = p.lemma("share left before them", share_left())
+    return p.conclude(p.follows("all", SE + e1 + e2 - (1 - zE * (1 - e1) * (1 - e2)) - e1 * e2, end, (e1, last),
+                                (e2, last, also)))
