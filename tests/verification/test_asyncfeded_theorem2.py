@@ -144,6 +144,16 @@ def test_quotients_of_the_quadratic():
     assert abs(float(long_run) - 1.07633) < 5e-6
 
 
+def test_how_large_a_server_step_the_quadratic_needs():
+    """As T grows the quotient is S/(q (2 - eta_g q)), with eta_g = share/S."""
+    for K, share in ((10, Q(868, 1000)), (100, Q(315, 1000))):
+        steps = at_cap(K)
+        q, S = f.moved(steps), sum(steps)
+        assert [S / (q * (2 - v * q / S)) > 1 for v in (share, share + Q(1, 1000))] == [False, True]
+    sums = [(f.moved(steps), sum(steps)) for steps in (at_cap(220), at_cap(221))]
+    assert [2 * q < S for q, S in sums] == [False, True]
+
+
 def test_the_noise_term_over_its_printed_order():
     values = [float(f12.quotient(K, v / K, 1)) for K in (10, 1000) for v in log_between(K + 1)]
     assert np.allclose(values, [5.889] * 2 + [5.57e4] * 2, rtol=1e-3)

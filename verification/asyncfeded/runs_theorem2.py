@@ -77,10 +77,18 @@ class Runs(ft.Instance):
 
     @property
     def Gamma2(self):
-        """A stated bound on gamma^2, or the largest of the arrivals as stated, over all outcomes."""
-        if "Gamma2" in self.extra:
-            return self.extra["Gamma2"]
-        found = [arrivals.largest_gamma2(run) for _, run in right(self)]
+        """A stated bound on gamma^2, or the largest one observed."""
+        stated = self.extra.get("Gamma2")
+        return self.observed if stated is None else stated
+
+    @property
+    def observed(self):
+        """The largest gamma^2 of the arrivals as stated, over all outcomes; of long runs that of the arrivals in `prefix`; 0 for
+        `Fresh` rounds, whose base is the present model. None where an update is 0 although the server has moved."""
+        if isinstance(self.stated.algorithm, Fresh):
+            return Q(0)
+        run = self.but(order=self.prefix) if "prefix" in self.extra else self
+        found = [arrivals.largest_gamma2(run) for _, run in right(run)]
         return None if None in found else max(found)
 
     @property
@@ -244,11 +252,12 @@ class Fresh(ft.StaleSteps):
 
 
 # ---- hypotheses -----------------------------------------------------------------------------------------------------
-near = ft.Hypothesis("Assumption 3", r"$\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$, $x$: the least "
-                                     r"$\sigma_g^2$",
+near = ft.Hypothesis("Assumption 3", r"a finite $\sigma_g^2$ with $\|\nabla f_i(x)-\nabla F(x)\|^2\le\sigma_g^2$ for all $i$, $x$",
                      lambda i: (i.sg2, i.sg2))
 stale_bound = ft.Hypothesis("Assumption 4", r"$\gamma\le\Gamma$ at every arrival and outcome: the largest $\gamma^2$",
-                            lambda i: (i.Gamma2, i.Gamma2))
+                            lambda i: (i.observed, i.Gamma2))
+
+
 def bias2(i):
     """The largest square of the mean of the noise in a slot given all that was drawn before."""
     found, seen = Q(0), list(outcomes(i))

@@ -104,11 +104,6 @@ def equal(name, slopes, knots, b, n, of_cap, kind, T, share=1, x0=1, Gamma=None,
     return runs.stale(name, problem, step, g, runs.order_of(kind, n, T), x0, **more, **extra)
 
 
-def observed(i):
-    """The largest gamma^2 of the arrivals as stated."""
-    return runs.arrivals.largest_gamma2(runs.right(i)[0][1])
-
-
 silent = ft.Hypothesis("no noise, equal clients", r"$\sigma_l^2+\sigma_g^2\le0$", lambda i: (i.sl2 + i.sg2, 0))
 meets = ft.Hypothesis("condition", r"$LN\eta_g+L^2N^2\Gamma^2\le1$", lambda i: (
     None if i.Gamma2 is None else i.L * i.N * i.eta_g + (i.L * i.N) ** 2 * i.Gamma2, 1), cap=1)
@@ -159,13 +154,12 @@ def thm2_k1(i):
 
 outside = ft.Hypothesis("outside thm2-k1", r"$1<LN\eta_g+L^2N^2\Gamma^2$",
                         lambda i: (1, i.L * i.N * i.eta_g + (i.L * i.N) ** 2 * i.Gamma2), strict=True)
-bounded = ft.Hypothesis("Assumption 4", r"$\gamma\le\Gamma$ at every arrival", lambda i: (observed(i), i.Gamma2))
 WIDEST = Q(148, 100)   # below the 1.48532 of (C1) at K = 1
 on_outside = [equal("one client at the cap", *SQUARE, 1, 1, "turn", 4, Gamma=WIDEST),
               equal("one of three", *SQUARE, 3, Q(95, 100), "one", 5, Gamma=WIDEST),
               equal("two minima", *WELL, 2, 1, "one", 6, x0=Q(1, 3), Gamma=WIDEST),
               equal("from a stationary point", *WELL, 2, 1, "turn", 6, x0=0, Gamma=WIDEST),
-              equal("two in turn are stale", *SQUARE, 2, 1, "turn", 4, Gamma=WIDEST),
+              equal("two in turn are stale", *SQUARE, 2, Q(9, 10), "turn", 4, Gamma=WIDEST),
               equal("long", *FLAT, 2, 1, "one", 40, x0=20, Gamma=WIDEST),
               equal("300 clients", *SQUARE, 300, Q(9, 10), "one", 3, Gamma=WIDEST),
               equal("L = 100", *STEEP_BEND, 2, 1, "one", 4, Gamma=WIDEST),
@@ -181,7 +175,7 @@ OUTSIDE = ft.Search((ft.Family("equal clients", drawn_outside, (
 
 
 @ft.claim("thm2-k1-stale", on=on_outside,
-          needs=[silent, bounded, runs.steps_cap, runs.enough, runs.server_cap, outside],
+          needs=[silent, runs.stale_bound, runs.steps_cap, runs.enough, runs.server_cap, outside],
           proof=lambda: (theorem2_stale.nothing_stale(), theorem2_stale.fresh(), theorem2_stale.radius()),
           meaning=meaning.one_local_step, rejects=[bugs.tenth_added], search=OUTSIDE, covers={"tau": "1"},
           domain="K = 1, equal clients, no noise; every number of clients, dimension, L-smooth loss and arrival "
@@ -192,7 +186,7 @@ def thm2_k1_stale(i):
     arrival with $\gamma>0$ meets Assumption 4 there: the step of its own start would have brought $F$ further down
     than the staleness allows."""
     start = f.bound(i.L, 1, i.N, 1, 0, i.eta_g, i.T, i.gap, 0, 0)["start"]
-    return ft.at_most(observed(i), 0, "largest gamma^2"), ft.at_most(runs.average(i), ft.Terms(start=start), "(11)")
+    return ft.at_most(i.observed, 0, "largest gamma^2"), ft.at_most(runs.average(i), ft.Terms(start=start), "(11)")
 
 
 # ---- by how much it fails -------------------------------------------------------------------------------------------
