@@ -1,19 +1,24 @@
 """Speed, measured: ratios against a plain Python loop over clients, in one process, medians of repeated runs."""
 from __future__ import annotations
 
+import heapq
+import math
 import statistics
 import time
 
 import numpy as np
 
+from fltheory.core.algorithms.asyncfeded import AsyncFedED
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.focus import Focus
 from fltheory.core.errors import MissingLibrary
+from fltheory.core.laws.clock import EventClock
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
 from fltheory.core.libraries import have
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.runs import run
 from fltheory.core.scalars import Torch
 from fltheory.core.streams import Stream
 
@@ -98,6 +103,67 @@ def _short(problem):
     return Quadratic.from_linear(cut(problem.H), cut(problem.b))
 
 
+ARRIVING, RUN_STEPS, ARRIVALS = 10, 10, 40   # clients, local steps of a run, and arrivals of each replicate
+REPLICATES, NOISES = (256, 4096), (0, 1)
+
+
+def arrivals(repeats=5) -> list[tuple]:
+    """[(what, seconds per arrival of a plain loop over one heap, ratio of the batched clock's speed to it)], least of some repeats.
+
+    AsyncFedED with clients of ten speeds that hang now and then; seconds of the processor, on one thread.
+    """
+    import torch
+    torch.set_num_threads(1)
+    problem = random_quadratic(ARRIVING, DIMENSION)
+    clock = EventClock(tuple(range(1, ARRIVING + 1)), steps=RUN_STEPS, suspension="1/10")
+    out = []
+    for sigma in NOISES:
+        loop = _least(lambda sigma=sigma: heap_loop(problem, sigma, 5 * ARRIVALS), repeats) / (5 * ARRIVALS)
+        for replicates in REPLICATES:
+            each = _least(lambda sigma=sigma, replicates=replicates: run(
+                AsyncFedED("1/100"), problem, clock, ARRIVALS, replicates, noise=sigma), repeats) / (replicates * ARRIVALS)
+            what = f"{replicates} replicates, {'noisy' if sigma else 'exact'} gradients"
+            out.append((what, loop, loop / each))
+    return out
+
+
+def _least(task, repeats):
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        task()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def heap_loop(problem, sigma, number, seed=0):
+    """Server models of one run of AsyncFedED as one writes it with numpy and a heap."""
+    rng, H, b = np.random.default_rng(seed), problem.H, problem.b
+    n, d, pace, lr, lam, eps, gbar, kappa = problem.n, problem.d, range(1, problem.n + 1), 0.01, 1, 1, 3, 0
+
+    def lasts(i, K):
+        return pace[i] * K + (pace[i] * K * 3 * rng.random() if rng.random() < 0.1 else 0)
+    x, base, K = np.zeros(d), [np.zeros(d)] * n, [RUN_STEPS] * n
+    queue, models = [(lasts(i, RUN_STEPS), i) for i in range(n)], []
+    heapq.heapify(queue)
+    for _ in range(number):
+        now, i = heapq.heappop(queue)
+        y = base[i]
+        for _ in range(K[i]):
+            g = H[i] @ y - b[i]
+            if sigma:
+                g = g + sigma / math.sqrt(d) * rng.standard_normal(d)
+            y = y - lr * g
+        delta = y - base[i]
+        gamma = np.linalg.norm(x - base[i]) / np.linalg.norm(delta)
+        x = x + lam / (gamma + eps) * delta
+        K[i] = max(1, K[i] + math.floor((gbar - gamma) * kappa))
+        base[i] = x
+        models.append(x)
+        heapq.heappush(queue, (now + lasts(i, K[i]), i))
+    return models
+
+
 WITHOUT = "PEPit is not installed: pip install pepit to compare worst cases with it"
 WORST = ((2, 3, None), (4, 3, None), (4, 3, [4]))  # clients, local steps, and whether identical ones are counted
 
@@ -155,6 +221,9 @@ def table(repeats=20) -> str:
     lines = [f"{CLIENTS} clients, d={DIMENSION}, {STEPS} local steps; medians of {repeats} runs, one thread", ""]
     for what, seconds, _ in rows:
         lines.append(f"{what:<86} {seconds * 1e3:10.4f} ms   {base / seconds:10.2f} x the loop")
+    lines += ["", f"arrivals of AsyncFedED on the event clock, {ARRIVING} clients, d={DIMENSION}, {RUN_STEPS} local steps"]
+    lines += [f"{what:<86} {1e6 / ratio * loop:10.4f} us   {ratio:10.2f} x a loop over one heap"
+              for what, loop, ratio in arrivals()]
     if have("PEPit"):
         lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
         lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]

@@ -13,8 +13,22 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     assert len(rows) >= 6 and len({what for what, *_ in rows}) == len(rows)
     assert rows[0][2] == 1 and all(seconds > 0 for _, seconds, _ in rows)
     monkeypatch.setattr(bench, "measure", lambda repeats: rows)
+    monkeypatch.setattr(bench, "REPLICATES", (256,))
     text = bench.table(1)
     assert all(what in text for what, *_ in rows) and "x the loop" in text
+
+
+def test_the_loop_over_one_heap_is_the_batched_clock():
+    """Without hangs: the same models from the same order of arrivals."""
+    problem = bench.random_quadratic(4, 3)
+    clock = bench.EventClock((1, 2, 3, 4), steps=bench.RUN_STEPS)
+    models = {f"x{k}": lambda x, k=k: x[:, k] for k in range(3)}
+    trace = bench.run(bench.AsyncFedED("1/100"), problem, clock, 60, metrics=models)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench.np.random, "default_rng", lambda seed: type("Calm", (), {"random": staticmethod(lambda: 1.0)}))
+        seen = bench.heap_loop(problem, 0, 60)
+    for k, x in enumerate(zip(*seen, strict=True)):
+        assert trace.mean(f"x{k}")[1:] == pytest.approx(x, rel=1e-10, abs=1e-12)
 
 
 def test_disagreeing_routes_are_noticed(monkeypatch):

@@ -95,7 +95,14 @@ def _steps(steps, what):
     return steps if isinstance(steps, RandomSteps) else check_steps(steps, what)
 
 
+def noisy(sigma) -> bool:
+    """Whether a standard deviation is not 0; a symbol is not."""
+    return isinstance(sigma, Symbolic) or bool(fraction(sigma))
+
+
 def _sigma(value, what):
+    if isinstance(value, Symbolic):   # its sign is the claim's hypothesis
+        return value
     sigma = fraction(value, what)
     if sigma < 0:
         refuse(what, value, "a standard deviation is >= 0", "Give sigma >= 0.")
@@ -128,7 +135,7 @@ class Law(Record):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.batch is not None and fraction(self.noise):
+        if self.batch is not None and noisy(self.noise):
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
 
     def with_noise(self, sigma) -> Law:

@@ -7,6 +7,7 @@ import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT, RandomSteps
+from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.records import declared, one_of, positive, within
 from fltheory.core.scalars import entries, fraction, is_count
@@ -129,8 +130,9 @@ class EventClock(Full):
         return fixed
 
     def sample(self, stream, n, batch, mode=None, slots=None, first=True):
-        draw, mode = super().sample(stream, n, batch, mode, slots)
-        return draw._replace(extra=self.times(stream, n, batch, first)), mode
+        mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
+        steps, (who, present) = self._sample_steps(stream, n, batch, mode), self.sample_cohort(None, n, mode)
+        return Draw(who, present, steps, slots, self.times(stream, n, batch, first)), mode
 
     def times(self, stream, n, batch, first=True):
         """What `draw.extra` carries in a round. stream: the round's; drawn numbers have shape (batch, n), others (n,).

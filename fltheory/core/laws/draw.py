@@ -92,19 +92,11 @@ class Slots:
 
 
 class Alone:
-    """Samples of those clients alone whom the state chooses: make(k, who) is what local step k of the cohort who gets."""
+    """Samples of those clients alone whom the state chooses: of(k, who) is what local step k of the cohort who gets. They are made
+    afresh whenever they are asked for, from a stream of their own, and so the same."""
 
     def __init__(self, make):
-        self._make, self._made = make, {}
-
-    def of(self, k, who):
-        if k not in self._made:
-            self._made[k] = self._make(k, who)
-        return self._made[k]
-
-    def made(self):
-        """The samples handed out so far, slot -> sample."""
-        return dict(self._made)
+        self.of = make
 
 
 def everyone(n, steps, present=None):

@@ -7,9 +7,8 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import listed, refuse
-from fltheory.core.laws.base import Law
+from fltheory.core.laws.base import Law, noisy
 from fltheory.core.records import declared
-from fltheory.core.scalars import fraction
 
 
 def _turns(laws, what):
@@ -19,7 +18,7 @@ def _turns(laws, what):
     for law in laws:
         if not isinstance(law, Law) or law.modes > 1 or law.repeats:
             refuse(what, law, "each is a memoryless law without repeats", "Use Full, Uniform, Weighted, Bernoulli.")
-        if fraction(law.noise) or law.batch is not None:
+        if noisy(law.noise) or law.batch is not None:
             refuse(what, law, "noise and mini-batches belong to the whole sequence", "Give them to Periodic.")
     if len({law.empty == "skip" for law in laws}) > 1:
         refuse(what, [law.empty for law in laws], "empty rounds are skipped in all rounds or in none",

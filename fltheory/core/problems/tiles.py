@@ -39,7 +39,7 @@ class Tiles:
         self.source[slot] = order
         self.target = torch.empty_like(order)
         self.target[order] = slot
-        self._turned, self._b = problem._H.swapaxes(-1, -2)[self.who].contiguous(), problem._b[self.who][:, None]
+        self._turned, self._b = _turned(problem)[self.who], problem._b[self.who][:, None]
         self._host = self._turned.numpy() if self._turned.device.type == "cpu" else None
 
     def into(self, values):
@@ -57,6 +57,13 @@ class Tiles:
         g = y @ self._turned if self._host is None else torch.from_numpy(np.matmul(y.numpy(), self._host))
         g = g.sub_(self._b).swapaxes(0, 1)
         return g if sample is None else g + sample
+
+
+def _turned(problem):
+    """The transposed Hessians, made once for a problem."""
+    if "_cached_turned" not in problem.__dict__:
+        problem.__dict__["_cached_turned"] = problem._H.swapaxes(-1, -2).contiguous()
+    return problem.__dict__["_cached_turned"]
 
 
 def _rows(batch, n):

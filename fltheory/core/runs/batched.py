@@ -1,6 +1,7 @@
 """The loop of a run: replayable randomness, chunks of replicates, streamed metrics."""
 from __future__ import annotations
 
+import math
 import platform
 
 import numpy as np
@@ -246,11 +247,20 @@ def _draw(law, problem, streams, sizes, t, mode, domain, alone=False):
             u = _stacked([r.child("rows", k).random((size, 1, law.batch)) for r, size in zip(rounds, sizes, strict=True)])
             return Rows((convert(u) * bound[who][..., None]).to(torch.int64))
         slots = Alone(rows)
+    elif alone and fraction(law.noise):
+        scale = float(fraction(law.noise)) / math.sqrt(problem.drawn)
+
+        def noise(k, who):
+            out, begin = np.empty((sum(sizes), 1, problem.drawn)), 0
+            for r, size in zip(rounds, sizes, strict=True):   # as `gaussian_slots`, without copies
+                np.multiply(scale, r.child("noise", k).standard_normal((size, 1, problem.drawn)), out=out[begin:begin + size])
+                begin += size
+            return convert(out)
+        slots = Alone(noise)
     elif fraction(law.noise):
-        made = [gaussian_slots(r, law.noise, (k, 1 if alone else places, problem.drawn), lambda a: a)
+        made = [gaussian_slots(r, law.noise, (k, places, problem.drawn), lambda a: a)
                 for r, k in zip(rounds, sizes, strict=True)]
         slots = Slots(lambda k: convert(_stacked([m(k) for m in made])))
-        slots = Alone(lambda k, who, whole=slots: whole(k)) if alone else slots
     elif law.batch is not None:
         made = [minibatch_slots(r, problem.sizes, d.who, (k, places), law.batch, lambda a: a)
                 for r, k, d in zip(rounds, sizes, parts, strict=True)]
