@@ -81,3 +81,20 @@ def test_round_matrix_and_after_in_model_coordinates():
 def test_refused(call, words):
     with pytest.raises(BadInput, match=words):
         call()
+
+
+def test_noise_may_be_a_symbol():
+    """Floor of one client on the line: eta^2 sigma^2 sum_j (1 - eta h)^(2j) / (1 - (1 - eta h)^(2K))."""
+    field = ft.Field("eta sigma")
+    eta, sigma = field.symbols
+    problem = ft.Quadratic([[[1]]], [[0]])
+    for K in (1, 3):
+        op = ft.derive(ft.FedAvg(eta, K), problem, ft.Full(), noise=sigma, domain=field)
+        q = 1 - eta
+        assert op.floor() == eta**2 * sigma**2 * sum(q**(2 * j) for j in range(K)) / (1 - q**(2 * K))
+        number = ft.derive(ft.FedAvg("1/10", K), problem, ft.Full(), noise="1/2", domain=ft.RATIONAL).floor()
+        assert op.floor().substitute(eta=Q(1, 10), sigma=Q(1, 2)) == ft.Field("eta sigma").scalar(number)
+    with pytest.raises(BadInput):
+        ft.run(ft.FedAvg("1/10", 2), problem, ft.Full(), 5, noise=sigma)
+    with pytest.raises(BadInput):
+        ft.derive(ft.FedAvg("1/10", 2), problem, ft.Full(), noise=sigma)

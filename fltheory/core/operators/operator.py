@@ -4,10 +4,12 @@ from __future__ import annotations
 import functools
 import logging
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core import linalg
+from fltheory.core.elements import Symbolic
 from fltheory.core.errors import (
     CertificateFailed,
     NoFixedPoint,
@@ -15,6 +17,7 @@ from fltheory.core.errors import (
     is_one_of,
     refuse,
 )
+from fltheory.core.laws.base import noisy
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
 from fltheory.core.operators.moments import Moments, moments_of
@@ -369,7 +372,7 @@ def _floats(array):
 def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT) -> Operator:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 
-    noise: sigma of additive gradient noise (E|noise|^2 = sigma^2). start: "init" (states reachable from
+    noise: sigma of additive gradient noise (E|noise|^2 = sigma^2), a symbol too. start: "init" (states reachable from
     init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
     Raises NotAffine, BadInput, TooLarge; CertificateFailed if the reachable subspace cannot be lifted.
     """
@@ -397,20 +400,20 @@ def _build(algorithm, problem, law, noise, start, domain, reach):
 def _built(algorithm, problem, law, noise, start, domain, reach):
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
-    noisy = bool(fraction(noise))
+    noise_acts = noisy(noise)
     if reach is None:
         confirm_affine(algorithm, problem, domain, law.typical(prob.n))
-    mixes = mixtures(alg, prob, lay, law, noisy)
+    mixes = mixtures(alg, prob, lay, law, noise_acts)
     if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
     if reach is None:
         featured = any(mix.featured for mix in mixes)
-        reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noisy, featured)
+        reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noise_acts, featured)
     J, z0 = probe_init(alg, prob, lay)
     if reach.dimension < lay.size:
         mixes = [reduced(mix, reach, J, z0, domain) for mix in mixes]
     origin = z0 if reach.dimension < lay.size else 0 * z0
-    variance = domain.scalar(fraction(noise) ** 2 / problem.drawn)
+    variance = domain.scalar((noise if isinstance(noise, Symbolic) else fraction(noise)) ** 2 / Fraction(problem.drawn))
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
 

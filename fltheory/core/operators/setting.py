@@ -7,7 +7,9 @@ from dataclasses import is_dataclass
 
 import numpy as np
 
+from fltheory.core.elements import Symbolic
 from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
+from fltheory.core.laws.base import noisy
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
 
@@ -23,7 +25,7 @@ def prepare(algorithm, problem, law, noise):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     law = law.with_steps(getattr(algorithm, "steps", None))
     if noise is not None:
-        if fraction(law.noise) and fraction(law.noise) != fraction(noise):
+        if noisy(law.noise) and not _same(law.noise, noise):
             refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
         law = law.with_noise(noise)
     if law.repeats and algorithm.stateful:
@@ -41,6 +43,11 @@ def prepare(algorithm, problem, law, noise):
         law.steps_of(problem.n, mode)
         law.cohort_count(problem.n, mode)
     return law
+
+
+def _same(sigma, other):
+    symbols = isinstance(sigma, Symbolic) or isinstance(other, Symbolic)
+    return sigma == other if symbols else fraction(sigma) == fraction(other)
 
 
 def check_records(algorithm, problem, more=()):
@@ -64,7 +71,7 @@ def end_of_scan(problem) -> float:
 
 def certain(law, n) -> bool:
     """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
-    return law.modes == 1 and law.sure(n) and law.batch is None and not fraction(law.noise)
+    return law.modes == 1 and law.sure(n) and law.batch is None and not noisy(law.noise)
 
 
 def check_domain(domain):

@@ -9,6 +9,7 @@ import numpy as np
 
 import fltheory
 from fltheory.core.errors import BadInput, refuse
+from fltheory.core.laws.base import noisy
 from fltheory.core.problems.base import check_weights
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.quadratic import Quadratic
@@ -99,7 +100,7 @@ class _Writer:
         """ft.Instance(...), one argument a line if `indent` says how far lines stand in."""
         parts = ["'witness'"] + [f"{k}={self.value(getattr(i, k))}" for k in ("problem", "algorithm", "law")
                                  if getattr(i, k) is not None]
-        parts += [f"noise={self.value(i.noise)}"] if fraction(i.noise) else []
+        parts += [f"noise={self.value(i.noise)}"] if noisy(i.noise) else []
         parts += [f"domain={self.value(i.domain)}"] if i.domain is not RATIONAL else []
         parts += [f"{k}={self.value(getattr(i, k))}" for k in ("x0", "simulate") if getattr(i, k) is not None]
         parts += [f"{k}={self.value(v)}" for k, v in i.extra.items()]
