@@ -18,7 +18,7 @@ def descent(x, clients, lr=0.1, change=lambda g: g):
 @pytest.mark.parametrize("arguments,words", [
     ({"n": 0}, "n = 0"), ({"d": 0}, "d = 0"), ({"n": True}, "n = True"), ({"round_fn": 3}, "callable"),
     ({"weights": ("1/2", "1/3", "1/3")}, "sum to 1"), ({"weights": ("1", "0", "0")}, "positive"),
-    ({"algorithm": "FedAvg"}, "algorithm"), ({"algorithm": ft.AsyncFedED("1/20", 2)}, "affine"), ({"law": 2}, "law"),
+    ({"algorithm": "FedAvg"}, "algorithm"), ({"algorithm": ft.AdaptiveServer("1/20", 2)}, "affine"), ({"law": 2}, "law"),
     ({"rounds": 0}, "rounds"), ({"tolerance": 2}, "tolerance"), ({"state": {"c": np.zeros(2)}}, 'under "x"'),
     ({"state": {"x": np.zeros(3)}}, 'under "x"'), ({"reset": 1}, "reset"), ({"algorithm": ft.FedAvg("1/20")}, "local steps"),
     ({"algorithm": ft.FedAvg("1/20", (1, 2))}, "one per client"),
