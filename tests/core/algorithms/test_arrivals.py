@@ -250,3 +250,53 @@ def test_hang_times_cannot_be_listed():
     for drawn in ({"suspension": "1/2"}, {"spread": "1/2"}):
         with pytest.raises(TooLarge, match=r"use ft\.run"):
             ft.EventClock(steps=1, **drawn).support(2)
+
+
+# ---- laws for exact analysis ------------------------------------------------------------------------------
+STALE = ft.Quadratic([[[1, 0], [0, 2]], [["1/2", "1/4"], ["1/4", 1]], [[2, 1], [1, 1]]], [[0, 1], [1, 2], [-1, 0]])
+PATTERN = [[0], [1], [0], [2]]
+
+
+@pytest.mark.parametrize("mixing", ["update", "model"])
+@pytest.mark.parametrize("law", [ft.Weighted(1, ["1/2", "1/4", "1/4"]), ft.Cyclic(PATTERN)], ids=["memoryless", "pattern"])
+def test_moments_of_stale_steps_are_those_of_runs(law, mixing):
+    pytest.importorskip("torch")
+    algorithm, rounds = ft.StaleSteps("1/10", 2, server_lr="1/3", mixing=mixing), 120
+    op = ft.derive(algorithm, STALE, law, noise="1/2")
+    trace = ft.run(algorithm, STALE, law, rounds, 2000, seed=11, noise="1/2", x0=[2, -1], tail=0.5)
+    best = np.array(ft.optimum(STALE).x, dtype=float)
+    exact = [np.trace(second) - 2 * best @ mean + best @ best for mean, second in op.trajectory(1001, [2, -1])]
+    for t in (1, 4, 13, 40, 120):
+        seen = trace.interval(t, level=0.9999)
+        assert seen.low - 1e-12 <= exact[t] <= seen.high + 1e-12, t
+    seen = trace.floor(level=0.9999)
+    assert seen.low <= np.mean(exact[61:121]) <= seen.high
+    assert op.floor() == pytest.approx(np.mean(exact[-4:]), rel=1e-8)
+    assert op.stable and np.linalg.eigvalsh(op.stationary().covariance).min() > 0
+    assert op.rate() ** 2 <= op.mean_square_rate() + 1e-9
+
+
+@pytest.mark.parametrize("mixing", ["update", "model"])
+def test_a_pattern_has_an_orbit_of_its_period(mixing):
+    """The exact trajectory settles on four points, one for each place of the pattern, whose mean is the stationary one; the rate
+    is that of the map of one period, found here from its columns."""
+    algorithm = ft.StaleSteps("1/10", 2, server_lr="1/3", mixing=mixing)
+    op = ft.derive(algorithm, STALE, ft.Cyclic(PATTERN))
+    late = [x for x, _ in op.trajectory(1204, [2, -1])][-8:]
+    assert np.allclose(late[:4], late[4:], atol=1e-12) and np.ptp(late, axis=0).min() > 1e-3
+    assert np.allclose(np.mean(late[:4], axis=0), op.stationary().mean, atol=1e-9)
+    clients = QuadraticClients(STALE.to(FLOAT)._H.tolist(), STALE.to(FLOAT)._b.tolist(), [1 / 3] * 3)
+
+    def period(z):
+        x, base = list(z[:2]), [list(z[2 + 2 * i:4 + 2 * i]) for i in range(3)]
+        for (i,) in PATTERN:
+            delta, _ = arrivals.run(clients, i, base[i], 0.1, 2)
+            start = x if mixing == "update" else [u + (v - u) / 3 for u, v in zip(x, base[i], strict=True)]
+            x = [u + v / 3 for u, v in zip(start, delta, strict=True)]
+            base[i] = x
+        return np.array([*x, *(v for b in base for v in b)])
+    zero = period([0.0] * 8)
+    M = np.array([period(e) - zero for e in np.eye(8).tolist()]).T
+    assert np.abs(np.linalg.eigvals(M)).max() ** 0.25 == pytest.approx(op.rate(), rel=1e-9)
+    orbit = np.linalg.solve(np.eye(8) - M, zero)[:2]
+    assert np.abs(np.array(late) - orbit).max(1).min() < 1e-9
