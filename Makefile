@@ -1,10 +1,12 @@
-# Two commands: `make verify` decides the claims, `make test` runs the tests. Both set up .venv on first use.
+# Two commands: `make verify` decides the claims, `make test` runs the tests. Both set up .venv on first use; so does `make docs`,
+# which adds sphinx to it and builds the documentation in reports/docs.
 PY    ?= python3
 V     := .venv
 READY := $(V)/.ready
+SITE  := $(V)/.ready-docs
 ONE   := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: verify test lint clean
+.PHONY: verify test lint docs clean
 
 verify: $(READY)
 	$(ONE) $(V)/bin/python -m fltheory verify verification --report reports --jobs 2
@@ -15,10 +17,17 @@ test: $(READY)
 lint: $(READY)
 	$(V)/bin/ruff check .
 
+docs: $(SITE)
+	$(ONE) $(V)/bin/python -m sphinx -q -W --keep-going -d reports/docs/.doctrees notebooks/docs reports/docs
+
 clean:
 	rm -rf $(V) reports
 
 $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(V)
 	$(V)/bin/python -m pip install -q -c constraints.txt -e '.[test]'
+	touch $@
+
+$(SITE): $(READY)
+	$(V)/bin/python -m pip install -q -c constraints.txt -e '.[docs]'
 	touch $@
