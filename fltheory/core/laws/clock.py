@@ -123,6 +123,10 @@ class EventClock(Full):
         return [*WAITS, *(WAITS.values() if self.hang_of == "slowest" and self.suspension else ())]
 
     def _fixed(self, n):
+        return dict(self._once(("fixed", n), lambda: self._each(n)))
+
+    def _each(self, n):
+        """The numbers that no round draws, one for each of n clients."""
         self.cohort_count(n)
         fixed = {"pace": np.array(np.broadcast_to(np.array(self.pace), (n,)))}
         if self.transmission != 0:
