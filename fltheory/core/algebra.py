@@ -8,31 +8,44 @@ import numpy as np
 
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
-from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison, evidence_of
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.linalg.definite import is_positive_definite
 from fltheory.core.relations import FLOAT_TOLERANCE, _worded, equal
-from fltheory.core.scalars import fraction, is_count
+from fltheory.core.scalars import FLOAT, declare, fraction, is_count
 
 
 def _matrix(A, what):
-    array = np.asarray(A, dtype=object)
+    array = declare(A, what)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
         refuse(what, np.shape(A), "is a square matrix", "Give a (d, d) array.")
-    if evidence_of(array) not in ("exact", "float"):
+    if any(isinstance(v, Symbolic) for v in array.reshape(-1)):
         refuse(what, A, "definiteness is decided for rationals, and for floats up to rounding", "Put numbers in.")
     return array
 
 
-def _least(array, strict):
-    """(status, evidence, smallest eigenvalue as a float)."""
-    kind, floats = evidence_of(array), np.array([[float(fraction(v)) for v in row] for row in array])
-    if not np.abs(floats - floats.T).max() <= (FLOAT_TOLERANCE if kind == "float" else 0) * np.abs(floats).max():
+def _least(array, size, strict=False):
+    """(status, evidence, smallest eigenvalue as a float, or None beyond their range). size: of the numbers it was made of."""
+    if array.dtype != np.float64:
+        exact = np.array([[fraction(v) for v in row] for row in array], dtype=object)
+        if (exact != exact.T).any():
+            refuse("matrix", array, "is not symmetric", "Use (A + A.T) / 2 where the quadratic form is meant.")
+        return HOLDS if is_positive_definite(exact, strict=strict) else FALSIFIED, "exact", _about(exact)
+    slack = FLOAT_TOLERANCE * size
+    if not np.abs(array - array.T).max() <= slack:
         refuse("matrix", array, "is not symmetric", "Use (A + A.T) / 2 where the quadratic form is meant.")
-    least = float(np.linalg.eigvalsh((floats + floats.T) / 2)[0])
-    if kind == "exact":
-        return HOLDS if is_positive_definite(array, strict=strict) else FALSIFIED, kind, least
-    slack = FLOAT_TOLERANCE * max(1e-300, float(np.abs(floats).max()))
-    return HOLDS if least >= slack else FALSIFIED if least < -slack else INCONCLUSIVE, kind, least
+    least = float(np.linalg.eigvalsh(array / 2 + array.T / 2)[0])
+    return HOLDS if least >= max(slack, 1e-300) else FALSIFIED if least < -slack else INCONCLUSIVE, "float", least
+
+
+def _about(exact):
+    try:
+        return float(np.linalg.eigvalsh(np.array(exact, dtype=float))[0])
+    except (OverflowError, np.linalg.LinAlgError):
+        return None
+
+
+def _size(*parts):
+    return max(float(np.abs(v).max()) for v in parts) if all(np.asarray(v).dtype == np.float64 for v in parts) else 1.0
 
 
 @_worded
@@ -41,20 +54,26 @@ def positive_semidefinite(A, label="", strict=False) -> Comparison:
 
     Floats within rounding of 0 are INCONCLUSIVE. Raises BadInput for what is not square, not symmetric, or symbolic.
     """
-    status, kind, least = _least(_matrix(A, "A"), strict)
+    array = _matrix(A, "A")
+    status, kind, least = _least(array, _size(array), strict)
     return Comparison("positive definite" if strict else "positive semidefinite", A, 0, status, kind, label, least,
-                      detail=f"smallest eigenvalue about {least:.6g}")
+                      detail="" if least is None else f"smallest eigenvalue about {least:.6g}")
 
 
 @_worded
 def eigenvalues_within(A, low, high, label="") -> Comparison:
     """All eigenvalues of the symmetric A (d, d) lie in [low, high]: A - low I and high I - A are positive semidefinite."""
-    array, one = _matrix(A, "A"), np.eye(len(np.asarray(A, dtype=object)), dtype=int).astype(object)
-    parts = [_least(array - low * one, False), _least(high * one - array, False)]
+    array, (least, most) = _matrix(A, "A"), declare([low, high], "bounds")
+    if array.dtype == np.float64 or np.float64 in (type(least), type(most)) or isinstance(least, float):
+        array, least, most = (FLOAT.array(v) for v in (array, least, most))
+    one = np.eye(len(array), dtype=int) * (1 if array.dtype == np.float64 else declare(1)[()])
+    size = _size(array, least, most)
+    parts = [_least(array - least * one, size), _least(most * one - array, size)]
     words = [status for status, *_ in parts]
     status = FALSIFIED if FALSIFIED in words else INCONCLUSIVE if INCONCLUSIVE in words else HOLDS
-    return Comparison("eigenvalues within", A, f"[{low}, {high}]", status, parts[0][1], label, min(v for *_, v in parts),
-                      detail=f"from about {float(fraction(low)) + parts[0][2]:.6g} to {float(fraction(high)) - parts[1][2]:.6g}")
+    gaps = [v for *_, v in parts if v is not None]
+    return Comparison("eigenvalues within", A, f"[{low}, {high}]", status, parts[0][1], label, min(gaps) if gaps else None,
+                      detail="" if len(gaps) < 2 else f"smallest {gaps[0]:.6g} above one end, largest {gaps[1]:.6g} below")
 
 
 @_worded
@@ -62,8 +81,11 @@ def expansion(x, symbol, coefficients, label="") -> Comparison:
     """The Taylor coefficients of a rational function x in one symbol at 0 are these, from degree 0 on (numbers or symbols)."""
     if not isinstance(x, Symbolic):
         refuse("expansion", x, "is no rational function in symbols", "Work in an ft.Field.")
+    coefficients = list(coefficients)
     if not coefficients:
         refuse("expansion", coefficients, "states at least one coefficient", "Give the term of degree 0.")
+    if symbol not in x.names:
+        refuse("symbol", symbol, f"the field has the symbols {x.names}", "Name one of them.")
     found = x.series(symbol, len(coefficients) - 1)
     wrong = [k for k, (a, b) in enumerate(zip(found, coefficients, strict=True)) if equal(a, b).status != HOLDS]
     return Comparison("expansion", found, list(coefficients), FALSIFIED if wrong else HOLDS, "symbolic", label,

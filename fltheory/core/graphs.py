@@ -80,6 +80,15 @@ def misalignment(messages):
     return np.minimum(np.stack([((m - row) ** 2).sum(-1) for row in m]) / 4, 1.0)   # 1 - m'm has lost its digits near 0
 
 
+def _to_antipode(messages):
+    """mis(m_i, -m_n) = 1 - mis(m_i, m_n), with its digits where the two are nearly antipodal."""
+    m = shaped(messages, "messages", "n", "d")
+    if m.dtype != np.float64:
+        return (1 + m @ m.T) / declare(2)[()]
+    m = m / np.sqrt((m * m).sum(-1))[:, None]
+    return np.minimum(np.stack([((m + row) ** 2).sum(-1) for row in m]) / 4, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class SimilarityGraph:
     """An undirected graph of clients by its adjacency (n, n): symmetric, >= 0, every client with an edge, two clients at least.
@@ -100,14 +109,14 @@ class SimilarityGraph:
         symmetric(a, "adjacency", "edge weights are symmetric, or p_j is not the sum of the p_ij", "A")
         if min(a.reshape(-1)) < 0:
             refuse("adjacency", a.tolist(), "edge weights are not negative", "Clip them at 0.")
-        alone = [i for i, row in enumerate(a) if sum(row) == 0]
+        if floats and a.max() > 1e300 / a.size:
+            refuse("adjacency", a.tolist(), "the sum of the edge weights nears the end of the range of floats", "Rescale them.")
+        alone = [i for i, row in enumerate(a) if sum(row) == 0 or (floats and a.sum() > 0 and sum(row) / a.sum() == 0)]
         if len(alone) == len(a):
             refuse("adjacency", a.tolist(), "the edge weights do not all vanish (all messages antipodal?)", _ISOLATED)
         if alone:
             refuse("adjacency", a.tolist(), f"no client is isolated, here {alone}: its weight p_i would be 0", _ISOLATED)
         if floats:
-            if a.max() > 1e300 / a.size:
-                refuse("adjacency", a.tolist(), "the sum of the edge weights nears the end of the range of floats", "Rescale them.")
             a = (a + a.T) / 2   # rounding may leave two halves of an edge an ulp apart
         a.setflags(write=False)
         object.__setattr__(self, "adjacency", a)
@@ -120,17 +129,20 @@ class SimilarityGraph:
         weight) are refused, and antipodal ones where they isolate a client.
         """
         mis = FLOAT.array(misalignment(messages))
+        apart = FLOAT.array(_to_antipode(messages))
         if clip is not None:
             bound = float(fraction(clip, "clip"))
             if not 0 < bound < 0.5:
                 refuse("clip", clip, "lies in (0, 1/2)", "For example 1e-9.")
-            mis = np.clip(mis, bound, 1 - bound)
+            mis, apart = np.clip(mis, bound, 1 - bound), np.clip(apart, bound, 1 - bound)
         off = ~np.eye(len(mis), dtype=bool)
         same = np.argwhere((mis == 0) & off)
         if len(same):
             refuse("messages", f"{tuple(int(i) for i in same[0])} identical", "identical messages have an infinite edge weight",
                    "Clip the misalignment: clip=1e-9.")
-        return cls(np.where(off, -np.log(np.where(off, mis, 1.0)), 0.0) + 0.0)
+        near = np.where(off & (mis < 0.5), mis, 1.0)
+        far = np.where(off & (mis >= 0.5), np.minimum(apart, 0.5), 0.0)   # 1 - mis, whose digits mis has lost near 1
+        return cls(np.where(near < 1, -np.log(near), -np.log1p(-far)) + 0.0)
 
     @classmethod
     def mean(cls, weights):

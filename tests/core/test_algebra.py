@@ -19,6 +19,13 @@ def test_definiteness_is_exact_at_equality():
     assert ft.positive_semidefinite([[Q(1), Q(1)], [Q(1), Q(1) + Q(1, 10**30)]], strict=True).status == HOLDS
 
 
+def test_exact_numbers_beyond_the_range_of_floats():
+    assert ft.positive_semidefinite([[10**400, 0], [0, 1]]).status == HOLDS
+    assert ft.positive_semidefinite([[10**400, 0], [0, -1]]).status == FALSIFIED
+    assert ft.eigenvalues_within([[10**400]], 0, 10**401).status == HOLDS
+    assert ft.positive_semidefinite([[9e307, 0.0], [0.0, 9e307]]).status == HOLDS
+
+
 def test_floats_within_rounding_decide_nothing():
     assert ft.positive_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0]])).status == INCONCLUSIVE
     assert ft.positive_semidefinite(np.array([[1.0, 0.5], [0.5, 1.0]])).status == HOLDS
@@ -29,7 +36,10 @@ def test_eigenvalues_within():
     assert ft.eigenvalues_within(EDGE, 0, 2).status == HOLDS
     assert ft.eigenvalues_within(EDGE, Q(1, 10**20), 2).status == FALSIFIED
     assert ft.eigenvalues_within(EDGE, 0, 2 - Q(1, 10**20)).status == FALSIFIED
-    assert "from about 0 to 2" in ft.eigenvalues_within(EDGE, 0, 2).detail
+    assert ft.eigenvalues_within([[1, 0], [0, 2]], "1", "2").status == HOLDS
+    assert "smallest 1 above" in ft.eigenvalues_within([[1, 0], [0, 1]], 0, 3).detail
+    for A, low, high in (([[0.1 + 0.2]], 0, 0.3), ([[0.1 + 0.2, 0], [0, 0.1 + 0.2]], 0, 0.3), ([[1 + 1e-12, 0], [0, 1]], 1, 2)):
+        assert ft.eigenvalues_within(A, low, high).status == INCONCLUSIVE   # floats within rounding of a bound decide nothing
     rng = np.random.default_rng(0)
     for _ in range(20):
         R = rng.normal(size=(4, 4))
@@ -75,6 +85,8 @@ def test_round_matrix_and_after_in_model_coordinates():
     (lambda: ft.positive_semidefinite([[ft.Field("a").symbols[0]]]), "rationals"),
     (lambda: ft.eigenvalues_within([[1]], None, 2), "."), (lambda: ft.expansion(1, "g", [1]), "no rational function"),
     (lambda: ft.expansion(ft.Field("g").symbols[0], "g", []), "at least one"),
+    (lambda: ft.expansion(ft.Field("g").symbols[0], "h", [0, 1]), "has the symbols"),
+    (lambda: ft.expansion(ft.Field("g").symbols[0], 3, [0, 1]), "has the symbols"),
     (lambda: ft.expansion(1 / ft.Field("g").symbols[0], "g", [1]), "pole"),
     (lambda: ft.power_series(1, 2, -1, 0), "order"),
 ])

@@ -152,3 +152,29 @@ def test_an_ulp_between_two_halves_of_an_edge_is_rounding():
     graph = [[0, 0.1 + 0.2, 0.2], [0.3, 0, 0], [0.2, 0, 0]]
     assert ft.SimilarityGraph(graph).n == 3
     assert ft.NeighbourAveraging(0.1, 1, beta=0.5, graph=graph).graph[0][1] == pytest.approx(0.3)
+
+
+def test_nearly_antipodal_messages_keep_their_digits():
+    graph = ft.SimilarityGraph.of([[1.0, 0], [-1, 0], [-1, 0]], clip="1e-9")
+    assert graph.adjacency[0, 1] == pytest.approx(1.0000000005e-9, rel=1e-12)
+    angle = 0.3
+    near = [[np.cos(a), np.sin(a)] for a in (angle, angle + np.pi - 1e-6)]
+    assert ft.SimilarityGraph.of(near).adjacency[0, 1] == pytest.approx(2.5e-13, rel=1e-6)
+
+
+def test_a_weight_that_vanishes_in_floats_is_an_isolated_client():
+    with pytest.raises(BadInput, match="isolated"):
+        ft.SimilarityGraph([[0, 1e-320, 0], [1e-320, 0, 1e10], [0, 1e10, 0]])
+
+
+def test_a_float_graph_on_exact_equal_weights():
+    graph = ft.SimilarityGraph([[0, 1.0, 1], [1, 0, 1], [1, 1, 0]])
+    problem = ft.Quadratic([[[1.0]], [[2.0]], [[3.0]]], [[0.0], [1.0], [2.0]])
+    op = ft.derive(ft.NeighbourAveraging(0.1, 2, beta=0.5, graph=graph.edges), problem, ft.Full())
+    exact = ft.SimilarityGraph([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    right = ft.derive(ft.NeighbourAveraging("1/10", 2, beta="1/2", graph=exact.edges), problem, ft.Full()).exact()
+    assert op.fixed_point().x[0] == pytest.approx(float(right.fixed_point().x[0]), rel=1e-12)
+    assert op.exact().fixed_point().x[0] != 0
+    wrong = ft.SimilarityGraph([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    with pytest.raises(BadInput, match="row sums"):
+        ft.derive(ft.NeighbourAveraging("1/10", 2, beta="1/2", graph=wrong.edges), problem, ft.Full())

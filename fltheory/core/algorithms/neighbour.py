@@ -14,7 +14,7 @@ from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.problems.shapes import symmetric, unit_sum
 from fltheory.core.records import declared, one_of, within
-from fltheory.core.scalars import Modular, Number, Numbers, declare, fraction
+from fltheory.core.scalars import RATIONAL, Modular, Number, Numbers, declare, fraction
 
 
 class State(NamedTuple):
@@ -69,7 +69,8 @@ class NeighbourAveraging(Algorithm):
     def init(self, problem, x0, draw=None):
         rows, domain = self.graph.sum(-1), problem.domain
         gaps = [] if rows.shape != problem.p.shape else to_numpy(rows - problem.p)
-        if len(gaps) == 0 or not all(_small(g, domain, problem.weights.dtype == float) for g in gaps):
+        floats = problem.weights.dtype == float or _of_floats(self.graph, domain)
+        if len(gaps) == 0 or not all(_small(g, domain, floats) for g in gaps):
             refuse("graph", [str(v) for v in to_numpy(rows)], "row sums must be the weights of the problem, "
                    f"{[str(v) for v in to_numpy(problem.p)]}", "Give the problem these row sums as weights.")
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
@@ -101,6 +102,13 @@ class NeighbourAveraging(Algorithm):
         before = s.w if self.absent == "stale" else spread(s.x) + 0 * s.w
         last = put(before, draw.who, w, draw.present) if self.partial else w
         return State(self.server(problem, s, draw, w), last)
+
+
+def _of_floats(graph, domain):
+    """Whether edge weights were declared as floats, whose sums are rounded: rationals show it by their denominators."""
+    if isinstance(domain, Modular):
+        return True   # what exact data do not meet is refused in the arithmetic in which results are returned
+    return domain is RATIONAL and any(fraction(v).denominator % 2**30 == 0 for v in to_numpy(graph).reshape(-1))
 
 
 def _small(gap, domain, floats):

@@ -18,6 +18,9 @@ from fltheory.core.operators import star
 
 COLUMNS = 32       # of a reduced map that are checked at once: n^2 numbers for each
 NOTHING = 1e-9     # of the largest answer: no answer
+UNKNOWN = ("second moments of a round whose participants read the new server model need the probabilities of four clients at once: "
+           "its fixed point and the contraction factor of its mean are known, its mean-square rate, covariance and floor are not. "
+           "Use ft.run, or fewer clients")
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,11 @@ class AnsweredMixture:
         push = c[rows] + M[rows] @ origin - origin[rows]
         return MeanMap(M[rows] @ V, push, self.first[:1])
 
+    def _unknown(self, *_):
+        raise TooLarge(UNKNOWN)
+
+    push = pull = squares = noise_square = centred = _unknown   # where the whole state is reachable, nothing is reduced
+
 
 def _coefficients(model, both, alone):
     """Arrays that vanish if sum_{i in S} alone_i + sum_{i < j in S} both_ij (n, n, ..) does for all cohorts that occur."""
@@ -166,9 +174,7 @@ class MeanMap:
         return self.matrix, self.constant
 
     def _unknown(self, *_):
-        raise TooLarge("second moments of a round whose participants read the new server model need the probabilities of four "
-                       "clients at once: its fixed point and the contraction factor of its mean are known, its mean-square rate, "
-                       "covariance and floor are not. Use ft.run, or fewer clients")
+        raise TooLarge(UNKNOWN)
 
     push = pull = squares = noise_square = centred = _unknown
 

@@ -300,8 +300,12 @@ class Operator:
     def after(self, x0, rounds=1):
         """E of the server model (d,) after some rounds >= 0 from x0 (d,); exact operators give Fractions."""
         rounds = count(0)(rounds, "rounds")
-        *_, (mean, _) = self.trajectory(rounds + 1, x0)
-        return self._public(mean)
+        with self.domain.working():
+            E, e = self.model
+            pi, m, _ = self.begin(x0)
+            for _ in range(rounds):
+                pi, m = self.moments.mean_step(pi, m)
+            return self._public((E @ self._basis * m.sum(0)).sum(-1) + (E * self.origin).sum(-1) + e)
 
     def round_matrix(self, rounds=1):
         """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them."""

@@ -12,11 +12,12 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import concat
-from fltheory.core.errors import NotAffine
+from fltheory.core.errors import NotAffine, refuse
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.scalars import FLOAT, Domain
 
 CHUNK = 2_000_000  # entries of one batched probe
+LARGEST = 1e290    # of a round's constant in floats
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,12 @@ def _probed(run, domain, size):
 
 
 def _unit(domain, constant):
-    """A power of two >= the entries of a constant, 1 if they are small, exact, or beyond reason."""
+    """A power of two >= the entries of a constant, 1 if they are small, exact, or no numbers (which is refused later)."""
     largest = np.abs(constant).max(initial=0.0) if domain is FLOAT else 0.0
-    return 2.0 ** math.ceil(math.log2(largest)) if 4 < largest < 1e100 else 1
+    if LARGEST < largest < math.inf:
+        refuse("problem", f"entries up to {largest:.2g} after a round", f"floats beyond {LARGEST:.0e} leave no room for a unit",
+               "Rescale the problem, or work exactly (domain=ft.RATIONAL).")
+    return 2.0 ** math.ceil(math.log2(largest)) if 4 < largest <= LARGEST else 1
 
 
 def _per(unit, response):
