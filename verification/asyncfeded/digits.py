@@ -3,11 +3,10 @@ import functools
 
 import numpy as np
 
-import fltheory as ft
 from fltheory.core.streams import Stream
-from verification.asyncfeded.tasks import CLIENTS, Task, split
+from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, perceptron, split
 
-CLASSES, SKEW, SEED, HIDDEN, SECONDS, GOAL = 10, 0.3, 2, 32, 30, 80
+CLASSES, SKEW, SEED, HIDDEN, SECONDS, GOAL = 10, 0.3, 2, 32, 20, 80
 
 
 def rows(seed=SEED):
@@ -33,5 +32,5 @@ def network():
     """Digits with one hidden layer."""
     train, test = split(rows())
     sizes = np.array([len(y) for _, y in train])
-    problem = ft.Network(layers, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
+    problem = SideBySide(layers, perceptron, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
     return Task("digits", problem, test, problem.initial(0), "1/10", 32, SECONDS, "FEMNIST", GOAL)

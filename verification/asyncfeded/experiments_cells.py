@@ -23,6 +23,7 @@ KEPT, CORE = Path("reports") / "cells" / "asyncfeded", Path(ft.__file__).parent 
 REPLICATES, SEED, LIMIT, EVERY, EARLY = 5, 1, 10**5, 5, 30
 TASKS = {"Synthetic": synthetic.softmax, "digits": digits.network, "text": text.network, "Synthetic, MLP": synthetic.perceptron}
 SWEPT = {"Synthetic": PS, "digits": PS, "text": PS[::3], "Synthetic, MLP": (Q(1, 10), Q(6, 10))}
+ALPHAS = (Q(1, 100), Q(1, 10), Q(3, 10), Q(1, 2), Q(9, 10))     # swept by Table 2
 # Tables 1 to 4: mu; alpha; (a, b); (lambda/eps, lambda, gbar, kappa)
 SELECTED = {"Synthetic": (Q(1, 10), Q(1, 10), (5, 5), (1, 5, 3, 1)),
             "FEMNIST": (1, Q(1, 2), (Q(1, 2), Q(1, 2)), (1, 1, 3, Q(1, 20))),

@@ -5,7 +5,8 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.streams import Stream
-from verification.asyncfeded.tasks import CLIENTS, Task, split
+from verification.asyncfeded import tasks
+from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, split
 
 FEATURES, CLASSES, SEED, SECONDS, GOAL = 60, 10, 9, 40, 75
 
@@ -47,5 +48,5 @@ def perceptron():
     """The same data with a network of three fully connected layers, as in the paper; its widths are not printed."""
     train, test = split(rows())
     sizes = np.array([len(y) for _, y in train])
-    problem = ft.Network(layers, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
-    return Task("Synthetic, MLP", problem, test, problem.initial(0), "1/100", 32, SECONDS // 2, "Synthetic", GOAL)
+    problem = SideBySide(layers, tasks.perceptron, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
+    return Task("Synthetic, MLP", problem, test, problem.initial(0), "1/100", 32, 12, "Synthetic", GOAL)

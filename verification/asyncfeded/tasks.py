@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.arrays import broadcast
+from fltheory.core.problems.base import Rows
+from fltheory.core.problems.rows import pick
 from fltheory.core.streams import Stream
 
 SECOND, TRANSMISSION = 4000, 80     # units of the clock: a second, and the .02 s of transmission; a row and pass takes one unit
@@ -27,6 +30,48 @@ class Failing(ft.EventClock):
         drawn = stream.child(name).random((batch, n, 1 + self.MOST))
         failures = np.floor(np.log(1 - drawn[..., :1]) / np.log(float(self.suspension)))
         return float(self.hang) * (drawn[..., 1:] * (np.arange(self.MOST) < failures)).sum(-1)
+
+
+class SideBySide(ft.Network):
+    """A network whose gradients of mini-batches at many models are one pass backwards, several times faster than one by one.
+
+    forward: function ({name of a parameter: (models, ...)}, inputs (models, k, ...)) -> outputs (models, k, classes), what the
+    module does with all models at once; the rest as for `ft.Network` with the cross-entropy.
+    """
+
+    def __init__(self, factory, forward, inputs, targets, weights=None):
+        super().__init__(factory, inputs, targets, weights=weights)
+        self.forward = forward
+
+    def layers(self, y):
+        """The parameters (models, ...) by name of models y (models, d)."""
+        sizes = [int(np.prod(shape)) for shape in self.shapes.values()]
+        parts = y.split(sizes, -1)
+        return {name: part.reshape(-1, *shape) for part, (name, shape) in zip(parts, self.shapes.items(), strict=True)}
+
+    def _gradient(self, who, y, sample):
+        import torch
+        if not isinstance(sample, Rows):
+            return super()._gradient(who, y, sample)
+        inputs, targets = (pick(v, who, sample, self.sizes) for v in (self._inputs, self._targets))
+        m, b = sample.index.shape[-2:]
+        lead = (*np.broadcast_shapes(tuple(y.shape[:-2]), tuple(sample.index.shape[:-2])), m)
+        at = broadcast(y, (*lead, self.d)).reshape(-1, self.d).detach().requires_grad_()
+        inputs = broadcast(inputs, (*lead, *inputs.shape[sample.index.ndim - 1:])).reshape(len(at), b, -1)
+        with torch.enable_grad():
+            outputs = self.forward(self.layers(at), inputs).flatten(0, 1)
+            wanted = broadcast(targets, (*lead, b)).reshape(-1).long()
+            loss = torch.nn.functional.cross_entropy(outputs, wanted, reduction="sum") / b
+        return torch.autograd.grad(loss, at)[0].reshape(*lead, self.d)
+
+
+def perceptron(layers, x):
+    """Fully connected layers with ReLU between them, of many models at once."""
+    import torch
+    pairs = list(layers.values())
+    for k in range(0, len(pairs), 2):
+        x = torch.baddbmm(pairs[k + 1][:, None], x if k == 0 else x.relu(), pairs[k].mT)
+    return x
 
 
 @dataclass(frozen=True)
@@ -57,7 +102,7 @@ class Task:
         if isinstance(self.problem, ft.Logistic):
             scores = inputs @ models.reshape(-1, self.problem.classes, inputs.shape[-1]).mT
         else:
-            scores = torch.func.vmap(lambda x: self.problem.outputs(x, inputs))(models)
+            scores = self.problem.forward(self.problem.layers(models), inputs.expand(len(models), *inputs.shape))
         return 100 * (scores.argmax(-1) == labels).double().mean(-1)
 
     def error(self, models):

@@ -4,11 +4,10 @@ import functools
 
 import numpy as np
 
-import fltheory as ft
 from fltheory.core.streams import Stream
-from verification.asyncfeded.tasks import CLIENTS, Task, split
+from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, split
 
-LETTERS, SEEN, SEED, OWN, SECONDS, GOAL = 12, 4, 1, 0.4, 24, 35
+LETTERS, SEEN, SEED, OWN, SECONDS, GOAL = 12, 4, 1, 0.4, 16, 35
 EMBEDDING, HIDDEN = 6, 12
 
 
@@ -66,10 +65,24 @@ def recurrent():
     return Recurrent()
 
 
+def together(layers, x):
+    """The recurrent network of many models at once."""
+    import torch
+    letters = torch.baddbmm(layers["into.bias"][:, None], layers["letters.weight"], layers["into.weight"].mT)    # (models, 12, ..)
+    seen = torch.nn.functional.one_hot(x.long(), LETTERS).to(letters.dtype).flatten(1, 2) @ letters
+    seen = seen.unflatten(1, (-1, x.shape[-1]))                                                   # (models, k, 4, 3 hidden)
+    h, back, bias = seen[:, :, 0, :HIDDEN] * 0, layers["back.weight"].mT, layers["back.bias"][:, None]
+    for k in range(x.shape[-1]):
+        (a, b, c), (d, e, f) = seen[:, :, k].split(HIDDEN, -1), torch.baddbmm(bias, h, back).split(HIDDEN, -1)
+        reset, keep = torch.sigmoid(a + d), torch.sigmoid(b + e)
+        h = keep * h + (1 - keep) * torch.tanh(c + reset * f)
+    return torch.baddbmm(layers["out.bias"][:, None], h, layers["out.weight"].mT)
+
+
 @functools.cache
 def network():
     """The text with the recurrent network."""
     train, test = split(rows())
     sizes = np.array([len(y) for _, y in train])
-    problem = ft.Network(recurrent, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
+    problem = SideBySide(recurrent, together, *map(list, zip(*train, strict=True)), weights=sizes / sizes.sum())
     return Task("text", problem, test, problem.initial(0), "1/5", 32, SECONDS, "Shakespeare", GOAL)
