@@ -72,7 +72,7 @@ def test_powers_of_the_coded_period_are_its_arrivals():
 def test_without_noise_that_is_unbiased_given_the_past_the_repaired_bound_fails_three_times():
     i = theorem2_repaired.frozen
     gap = runs.value(i.problem, i.x0) - runs.ended(i)
-    high = f.repaired(i.L, i.K, i.N, i.M, i.logs[1], i.share2**2, i.eta_g, i.T, gap, i.sl2, i.sg2)
+    high = f.repaired(i.L, i.K, i.N, i.M, i.logs[1], i.share2**2, i.eta_g, i.T, gap, i.Gamma2, i.sl2, i.sg2)
     assert runs.bias2(i) == 1 and runs.average(i) > 2 * sum(high.values())
     r = f.rho(i.L, i.K, i.N, i.logs[1], i.share2**2)   # in the end x stays at -+sigma, where |grad F|^2 = sigma^2
     limit = (r / 24 + i.M / (i.K * i.N**2)) / (1 - r)

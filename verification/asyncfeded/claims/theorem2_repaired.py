@@ -112,16 +112,21 @@ def whole_proof():
           domain=proofs.DOMAIN,
           reading="c is the largest share of its cap that a local step takes. At c = 1 rho exceeds 1 for every K: "
                   "smaller steps are asked for than by (T1). Without H* the bound fails: one draw that is kept for "
-                  "the whole run exceeds it three times.")
+                  "the whole run exceeds it three times. Of its floors that of sigma_g^2 cannot be avoided where "
+                  "arrivals may be unequal (thm2-repaired-floor); for equal arrivals only a smaller one is known, "
+                  "which falls with the square of the local steps (e2c). rho/24 sigma_l^2 cannot be avoided in its "
+                  "order, that of c^2, but for its size (thm2-noise-floor); the other part of the noise falls with "
+                  "eta_g and Gamma. Both parts are one term: no run misses rho/24 alone.")
 def thm2_repaired(i):
     r"""Let $\eta_k\le c/(L\sqrt{6k(2k+1)})$, $c\le1$, $\rho=\frac{c^4\ln(K+1)}{4KL^2N^2}<1$,
     $w=3N^2L^2+\frac{c^4\ln(K+1)}{4K}$, $2KNL\eta_g+2K^2\Gamma^2w\le1$, A1 to A4 and $H^*$: noise has mean zero and
     variance at most $\sigma_l^2$ given everything earlier, the client, $x_t$ and $x_{t-\tau}$. For every arrival order
     $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le\frac1{1-\rho}\Big[\frac{2(F(x_1)-EF(x_{T+1}))}{\eta_gKNT}
     +(3+\frac\rho2)\sigma_g^2
-    +\big(\frac\rho{24}+\frac M{KN^2}\big)\sigma_l^2\Big]$."""
+    +\big(\frac\rho{24}+\frac{(2KNL\eta_g+2K^2\Gamma^2w)M}{KN^2}\big)\sigma_l^2\Big]$."""
     gap = runs.value(i.problem, i.x0) - runs.ended(i)
-    low, high = (f.repaired(i.L, i.K, i.N, i.M, log, i.share2**2, i.eta_g, i.T, gap, i.sl2, i.sg2) for log in i.logs)
+    low, high = (f.repaired(i.L, i.K, i.N, i.M, log, i.share2**2, i.eta_g, i.T, gap, i.Gamma2, i.sl2, i.sg2)
+                 for log in i.logs)
     return runs.decided(runs.average(i), low, high)
 
 
@@ -183,7 +188,7 @@ def thm2_repaired_varying(i):
     +(3+\frac\rho2)\frac{\bar\eta_g}{\eta_{\min}}\sigma_g^2\Big]$."""
     gap, least = runs.value(i.problem, i.x0) - runs.ended(i), min(i.server)
     spread = (sum(i.server) + (i.T - len(i.server)) * least) / (i.T * least)
-    low, high = (f.repaired(i.L, i.K, i.N, 0, log, i.share2**2, least, i.T, gap, 0, i.sg2, spread) for log in i.logs)
+    low, high = (f.repaired(i.L, i.K, i.N, 0, log, i.share2**2, least, i.T, gap, 0, 0, i.sg2, spread) for log in i.logs)
     low, high = ({k: v[k] for k in ("start", "heterogeneity")} for v in (low, high))
     return runs.decided(runs.average(i), low, high)
 

@@ -38,11 +38,19 @@ def room(L, K, N, log, c4, eta_g, Gamma2):
     return 2 * K * N * L * eta_g + 2 * K**2 * Gamma2 * weight(L, K, N, log, c4)
 
 
-def repaired(L, K, N, M, log, c4, eta_g, T, gap, sl2, sg2, spread=1):
-    """gap = F(x_1) - E F(x_{T+1}); spread: mean over minimum of the server steps, eta_g their minimum."""
+def repaired_floor(L, K, N, M, log, c4, eta_g, Gamma2, sl2, sg2):
+    """The two floors of one arrival, before the division by 1 - rho."""
     r = rho(L, K, N, log, c4)
-    return {"start": 2 * gap / (eta_g * K * N * T) / (1 - r), "heterogeneity": (3 + r / 2) * spread * sg2 / (1 - r),
-            "noise": (r / 24 + M / (K * N**2)) * sl2 / (1 - r)}
+    return {"heterogeneity": (3 + r / 2) * sg2,
+            "noise": (r / 24 + room(L, K, N, log, c4, eta_g, Gamma2) * M / (K * N**2)) * sl2}
+
+
+def repaired(L, K, N, M, log, c4, eta_g, T, gap, Gamma2, sl2, sg2, spread=1):
+    """gap = F(x_1) - E F(x_{T+1}); spread: mean over minimum of the server steps, eta_g their minimum."""
+    r, found = rho(L, K, N, log, c4), repaired_floor(L, K, N, M, log, c4, eta_g, Gamma2, sl2, sg2)
+    whole = {"start": 2 * gap / (eta_g * K * N * T), "heterogeneity": spread * found["heterogeneity"],
+             "noise": found["noise"]}
+    return {k: v / (1 - r) for k, v in whole.items()}
 
 
 # ---- one client x^2/2 -----------------------------------------------------------------------------------------------

@@ -188,24 +188,26 @@ def arrival():
     r = f.rho(L, K, N, log, c**4)
     weight = K * eta_g * Gamma2 * f.weight(L, K, N, log, c**4) / (2 * N) + L * eta_g**2 / 2   # of E|Delta|^2
     half, scale = eta_g / (2 * K * N), 2 / (K * N * eta_g)
-    floor = (3 + r / 2) * sg2 + (r / 24 + M / (K * N**2)) * sl2
+    load = f.room(L, K, N, log, c**4, eta_g, Gamma2)   # what the condition keeps below 1; so much of E|B|^2 is left
+    floor = sum(f.repaired_floor(L, K, N, M, log, c**4, eta_g, Gamma2, sl2, sg2).values())
     return p.conclude(p.follows(
         "one arrival", scale * (p("F") - p("EFn")) + floor - (1 - r) * G.square, (scale, mean), (scale * eta_g, past),
         (3 * L**2 / N**2 / K, within), (L**2 * c**4 * log / (8 * K * L**4 * N**2), there), (scale * weight, two),
-        (scale * half * (p("EA") + p("EB")), room), (scale * half, loud)))
+        (scale * half * p("EA"), room), (scale * half * load, loud)))
 
 
 def repaired():
     """The repaired bound: all arrivals at one eta_g; noise of both kinds."""
     p = ft.Proof("L K N eta_g c T below", "t log M Gamma2 sg2 sl2 GG X sumX total", "F EFn EF EFm F1 FT")
-    L, K, N, eta_g, c, T, log, M, sg2, sl2, X, t = p("L K N eta_g c T log M sg2 sl2 X t")
+    L, K, N, eta_g, c, T, log, M, Gamma2, sg2, sl2, X, t = p("L K N eta_g c T log M Gamma2 sg2 sl2 X t")
     p.given("c at most 1", 1 - c)
-    p.given("condition", 1 - f.room(L, K, N, log, c**4, eta_g, p("Gamma2")), "2 S L eta_g + 2 K^2 Gamma^2 w <= 1")
+    p.given("condition", 1 - f.room(L, K, N, log, c**4, eta_g, Gamma2), "2 S L eta_g + 2 K^2 Gamma^2 w <= 1")
     r, s = f.rho(L, K, N, log, c**4), K * N * eta_g
-    floor = (3 + r / 2) * sg2 + (r / 24 + M / (K * N**2)) * sl2
+    floor = sum(f.repaired_floor(L, K, N, M, log, c**4, eta_g, Gamma2, sl2, sg2).values())
     small = p.given("rho below 1", 1 - r - p("below"), "rho < 1")
     one = p.lemma("one arrival", arrival(), G_G=p("GG"))
-    mean = p.expect("over all that came before", one, {"F": "EF", "EFn": "EFm", "GG": "X"}, fixed="log M sg2 sl2")
+    mean = p.expect("over all that came before", one, {"F": "EF", "EFn": "EFm", "GG": "X"},
+                    fixed="log M Gamma2 sg2 sl2")
     held = p.suppose("t arrivals", 2 / s * (p("F1") - p("EF")) + t * floor - (1 - r) * p("sumX"))
     then = p.follows("t + 1 arrivals", 2 / s * (p("F1") - p("EFm")) + (t + 1) * floor - (1 - r) * (p("sumX") + X), held,
                      mean)
@@ -213,7 +215,7 @@ def repaired():
                    {"t": t + 1, "EF": "EFm", "sumX": p("sumX") + X},
                    {"t": T, "EF": "FT", "sumX": "total"})
     whole = p.follows("average", 2 / (s * T) * (p("F1") - p("FT")) + floor - (1 - r) * p("total") / T, (1 / T, end))
-    bound = f.repaired(L, K, N, M, log, c**4, eta_g, T, p("F1") - p("FT"), sl2, sg2)
+    bound = f.repaired(L, K, N, M, log, c**4, eta_g, T, p("F1") - p("FT"), Gamma2, sl2, sg2)
     return p.conclude(p.cancel("the bound", sum(bound.values()) - p("total") / T, whole, small, p("below")))
 
 
@@ -239,7 +241,7 @@ def varying():
                    {"F": "FT", "sumX": "total", "sumE": "totalE"})
     whole = p.follows("average", 2 / (K * N * low * T) * (p("F1") - p("FT")) + p("totalE") / (T * low) * floor
                       - (1 - r) * p("total") / T, (1 / (T * low), end))
-    bound = f.repaired(L, K, N, 0, log, c**4, low, T, p("F1") - p("FT"), 0, sg2, p("totalE") / (T * low))
+    bound = f.repaired(L, K, N, 0, log, c**4, low, T, p("F1") - p("FT"), p("Gamma2"), 0, sg2, p("totalE") / (T * low))
     return p.conclude(p.cancel("the bound", sum(bound.values()) - p("total") / T, whole, small, p("below")))
 
 
