@@ -169,7 +169,8 @@ EXPERIMENTS = {
     "staleness": Figure(
         staleness_data, draw.staleness,
         r"What AsyncFedED's staleness and $K$ do in the runs of Figure 2: median of $\gamma$ with quartiles, mean of $K$ with its "
-        r"range over clients and seeds, in windows of time."),
+        r"range over clients and seeds, in windows of time. On digits, as for FEMNIST, $K$ can only fall; on Synthetic it grows "
+        r"for some clients and is small for those that arrive often."),
     "hinge": Figure(
         hinge_data, draw.hinge,
         "FedAsync's hinge by two readings of its lag, with $(a,b)$ of Table 3 and $\\alpha$ of Table 2, $P=0.1$: in seconds, and "

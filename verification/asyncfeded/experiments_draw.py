@@ -1,8 +1,13 @@
 """Pictures of the experiments' tables."""
+from math import sqrt
+
 import numpy as np
 
-from fltheory.pictures import COLOURS, FLOOR, GREY, PRINTED, RUN, canvas, finish, key
+from fltheory.pictures import COLOURS, FLOOR, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
 from verification.asyncfeded import published
+from verification.asyncfeded.formulas.cycle import gamma_cycle
+from verification.asyncfeded.formulas.far_field import gamma_star
+from verification.asyncfeded.formulas.k_rule import TABLE4
 from verification.asyncfeded.published import METHODS
 
 LOOKS = dict(zip(METHODS, ({"color": COLOURS[0], "marker": "o"}, {"color": COLOURS[1], "marker": "s"},
@@ -148,13 +153,18 @@ def staleness(rows):
         for ax, y, a, b, colour in ((axes[0][c], gamma, low, high, COLOURS[0]), (axes[1][c], K, least, largest, COLOURS[2])):
             ax.plot(x, y, color=colour, **RUN | JOINED)
             ax.fill_between(x, a, b, color=colour, alpha=0.15, linewidth=0)
-        axes[0][c].axhline(3, color="black", **FLOOR)
-        finish(axes[0][c], name, yscale="log")
+        lam, eps, gbar, _ = TABLE4[published.TASKS[c]]
+        axes[0][c].axhline(float(gbar), color="black", **FLOOR)
+        axes[0][c].axhline(gamma_star(10, float(lam), float(eps), sqrt), color=COLOURS[1], **PREDICTION)
+        axes[0][c].axhline(gamma_cycle(float(lam), float(eps), sqrt), color=COLOURS[4], **PREDICTION)
+        finish(axes[0][c], name, ylim=(0, None))
         finish(axes[1][c], xlabel="seconds")
     axes[0][0].set_ylabel(r"$\gamma$, median")
     axes[1][0].set_ylabel("$K$, mean")
     key(figure, {r"$\gamma$ of arrivals, quartiles": RUN | JOINED | {"color": COLOURS[0]},
-                 "$K$, range": RUN | JOINED | {"color": COLOURS[2]}, r"target $\bar\gamma$": FLOOR | {"color": "black"}})
+                 "$K$, range": RUN | JOINED | {"color": COLOURS[2]}, r"target $\bar\gamma$": FLOOR | {"color": "black"},
+                 "prediction, far off, equal clients": PREDICTION | {"color": COLOURS[1]},
+                 "prediction, on a cycle": PREDICTION | {"color": COLOURS[4]}})
     return figure
 
 
