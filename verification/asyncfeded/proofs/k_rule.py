@@ -66,3 +66,16 @@ def monotone(strict=False):
     then = p.follows("next", p("Jn") - p("Kn"), (th, one), (share, other), (share, held), (share, whole), (-1, kept))
     end = p.induct("at every arrival", held, then, {"K": "K0", "J": "K0"}, {"K": "Kn", "J": "Jn"}, {"K": "KT", "J": "JT"})
     return p.conclude(apart, end)
+
+
+def sooner():
+    """Time of the n-th arrival, c times the sum of the numbers of steps: no later at the smaller target."""
+    p = ft.Proof("c", "K J", "t u tn un tT uT")
+    c, t, u = p("c t u")
+    one = p.define("tn", p("tn") - t - c * p("K"), "a run lasts c K")
+    other = p.define("un", p("un") - u - c * p("J"), "and c J")
+    fewer = p.given("no more steps", p("J") - p("K"), "monotone, at every arrival")
+    held = p.suppose("up to now", u - t)
+    then = p.follows("next", p("un") - p("tn"), held, (c, fewer), other, (-1, one))
+    end = p.induct("at every arrival", held, then, {"t": 0, "u": 0}, {"t": "tn", "u": "un"}, {"t": "tT", "u": "uT"})
+    return p.conclude(end)
