@@ -1,8 +1,8 @@
 """The examples of the documentation: `python -m tests.docs_examples [PAGE ...]` runs them and writes what they print.
 
-On a page, ```python blocks share one namespace; a ```text block after one is what it prints. Lines of ```console blocks after
-`$ ` are commands, run in one scratch folder per page (with `verification` in it), and what they print stands below. A code block with a `:caption:` is a file of
-that folder.
+On a page, ```python blocks share one namespace; a ```text block after one is what it prints. A line of a ```console block that
+starts with `$ ` is a command, run in a scratch folder of the page (with `verification` in it); what it prints stands below. A
+code block with a `:caption:` is a file of that folder.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def examples(text) -> list[Example]:
 
 
 def command(line, folder) -> str:
-    """What a command prints in a folder, times and dates replaced. Raises AssertionError where it fails in another way than it says."""
+    """What a command prints in a folder, times and dates replaced. Raises AssertionError where it is refused."""
     program, *words = shlex.split(line)
     module = {"fltheory": ["-m", "fltheory"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}[program]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -75,10 +75,24 @@ def command(line, folder) -> str:
     return printed
 
 
+@contextlib.contextmanager
+def importing(folder):
+    """Files of the folder can be imported, and are forgotten afterwards."""
+    before = dict(sys.modules)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        for name in set(sys.modules) - set(before):
+            if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+                del sys.modules[name]
+
+
 def run(text, name="page"):
     """(example, what it printed) of each example that prints."""
     space = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, importing(folder):
         (Path(folder) / "verification").symlink_to(ROOT / "verification")
         for example in examples(text):
             if example.kind == "file":

@@ -12,7 +12,8 @@ project = "fltheory"
 release = version = fltheory.__version__
 copyright = "the authors of fltheory, MIT licence"
 
-extensions = ["myst_nb", "sphinx.ext.viewcode", "extensions.formulas", "extensions.reference", "extensions.gallery", "extensions.notebooks"]
+extensions = ["myst_nb", "sphinx.ext.viewcode",
+              *(f"extensions.{name}" for name in ("formulas", "reference", "gallery", "notebooks"))]
 exclude_patterns = ["extensions"]
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -21,7 +22,6 @@ nb_merge_streams = True
 
 nitpicky = True
 add_module_names = False
-maximum_signature_line_length = 72
 viewcode_line_numbers = True
 python_display_short_literal_types = True
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from fltheory.verdicts.report.richtext import inline
 from fltheory.verdicts.report.words import CLAIM_WORDS
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +32,7 @@ def title(slug) -> str:
 
 
 class Picture(SphinxDirective):
-    """A figure of a paper, drawn from its committed table: `paper/name`. Its caption stands below as text, which phones can wrap."""
+    """A figure of a paper, drawn from its committed table: `paper/name`. Its caption is text, which phones can wrap."""
 
     required_arguments = 1
 
@@ -68,17 +69,18 @@ class Witnesses(SphinxDirective):
     """The findings that have a stand-alone script, paper by paper, with the script."""
 
     def run(self):
-        lines = []
+        here = Path(self.env.doc2path(self.env.docname)).parent
+        out = []
         for slug, rows in ledgers().items():
             found = [(r, ROOT / "verification" / slug / "witnesses" / f"{r['id']}.py") for r in rows if r["type"] == "finding"]
-            found = [(r, path) for r, path in found if path.is_file()]
-            if found:
-                here = Path(self.env.doc2path(self.env.docname)).parent
-                lines += [f"## {title(slug)}", ""]
-                lines += [f"- **{r['place']}**: {r['says']} {{download}}`{r['id']}.py <{os.path.relpath(path, here)}>`"
-                          for r, path in found]
-                lines += [""]
-        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+            items = [nodes.list_item("", nodes.paragraph(
+                "", "", nodes.strong("", r["place"]), nodes.raw("", f": {inline(r['says'])} ", format="html"),
+                *self.parse_inline(f"{{download}}`{path.name} <{os.path.relpath(path, here)}>`")[0]))
+                     for r, path in found if path.is_file()]
+            if items:
+                name = f"{title(slug)} ({slug})"
+                out.append(nodes.section("", nodes.title(name, name), nodes.bullet_list("", *items), ids=[f"witnesses-{slug}"]))
+        return out
 
 
 def setup(app):

@@ -1,4 +1,4 @@
-"""The notebooks with their committed outputs: sphinx reads only below its folder, so they are copied into it (and not committed)."""
+"""The notebooks with their committed outputs. Sphinx reads only below its own folder, so they are copied into it."""
 import shutil
 from pathlib import Path
 

@@ -54,10 +54,11 @@ def members(cls) -> list[tuple]:
 
 
 def inherited(cls) -> set[str]:
-    """Methods that every algorithm, law, problem or error has: described once, on the page of extensions."""
+    """What every algorithm, law or problem has: described once, at the base class."""
     from fltheory.core.algorithms.base import Algorithm
     from fltheory.core.laws.base import Law
-    return {name for base in (Algorithm, Law) if issubclass(cls, base) for name in dir(base)}
+    from fltheory.core.problems.base import Problem
+    return {name for base in (Algorithm, Law, Problem) if issubclass(cls, base) and cls is not base for name in dir(base)}
 
 
 def paragraphs(text) -> list:
@@ -76,7 +77,8 @@ def paragraphs(text) -> list:
 
 
 class Said(SphinxDirective):
-    """The docstring of module:name or module:name.member."""
+    """The docstring of module:name or module:name.member. What is no public name is also reached by its short one, which is
+    where the listings of sources link back to."""
 
     required_arguments = 1
 
@@ -85,7 +87,9 @@ class Said(SphinxDirective):
         thing = import_module(f"fltheory.{module}")
         for part in filter(None, name.split(".")):
             thing = inspect.getattr_static(thing, part)
-        return paragraphs(inspect.getdoc(thing) or "")
+        known = name.partition(".")[0] in (*fltheory.__all__, "")
+        anchor = [] if known else [nodes.raw("", f'<span id="fltheory.{name}"></span>', format="html")]
+        return [*anchor, *paragraphs(inspect.getdoc(thing) or "")]
 
 
 class Public(SphinxDirective):
@@ -109,7 +113,7 @@ class Public(SphinxDirective):
             return [f"````{{py:module}} {home}.{name}", "", f"```{{said}} {module}:", "```", "````"]
         thing = getattr(import_module(f"fltheory.{module}"), name)
         if not callable(thing):
-            return [f"`````{{py:data}} {name}", f":module: {home}", "", f"Stands in `fltheory.{module}`.", "`````"]
+            return [f"`````{{py:data}} {name}", f":module: {home}", "", f"`{thing!r}`, of `fltheory.{module}`.", "`````"]
         kind = "exception" if isinstance(thing, type) and issubclass(thing, BaseException) else \
             "class" if isinstance(thing, type) else "function"
         call = "" if kind == "exception" else signature(thing)
