@@ -1,6 +1,5 @@
 """The K rule, far field and orbits of AsyncFedED: the closed form against coded rounds and the twin, certificates, numbers."""
 from fractions import Fraction as Q
-from statistics import median
 
 import numpy as np
 import pytest
@@ -9,8 +8,10 @@ import fltheory as ft
 from tests.naive import asyncfeded as naive
 from tests.naive.vectors import QuadraticClients
 from verification.asyncfeded import gmis, round_robin
+from verification.asyncfeded.claims import mean_limit
 from verification.asyncfeded.claims import target_staleness as target
 from verification.asyncfeded.formulas import cycle, far_field, k_rule
+from verification.asyncfeded.formulas import mean_limit as limit
 from verification.asyncfeded.line_runs import balls, closed, coded, floats, linear, quadratics
 
 CASES = [   # h, b, eta, paces, K0, x0, (lam, eps, gbar, kappa), strict, clamp
@@ -83,17 +84,6 @@ def test_factors_of_a_period_of_ten_clients(name, told):
     assert (cycle.tips_over(10, gamma, eps) > 0) == (name != "Shakespeare")
 
 
-def test_ten_quadratic_clients_stay_about_the_target_in_the_median():
-    for b in ([v - 4.5 for v in range(10)], [(-1) ** j * (j + 1) for j in range(10)], [3, -2, 5, -4, 1, 0, -5, 4, -1, 2]):
-        for h in ([1] * 10, [1, "1/2"] * 5):
-            K, gammas = [10] * 10, []
-            for s in closed(quadratics(h, b, "1/100", (1,) * 10), 10, 10, 20000, 5, 5, 3, 1):
-                K[s.client] = s.next
-                gammas += [] if s.gamma is None else [s.gamma]
-            assert 2.8 < median(gammas[-2000:]) < 3.5
-            assert min(K) <= 5 and 80 <= max(K) <= 170
-
-
 def test_three_quadratics_in_floats():
     K = []
     for t, s in enumerate(closed(quadratics([1, "3/5", "3/10"], [-1, -1, 2], "1/50", (1, 1, 1)), 3, 10, 10000, 5, 5, 3, 1), 1):
@@ -163,6 +153,35 @@ def test_margins_of_an_interval_of_steps():
     assert min(far_field.stays(Q(51, 100), Q(53, 100), m, lam, eps)) > 0 > min(far_field.stays(Q(52, 100), Q(53, 100), m, lam, eps))
     e = Q(1)   # of N = 1, lambda = 2, eps = 1
     assert far_field.next_gap(1, Q(1), e, Q(1)) == Q(1, 5) and far_field.next_gap(1, Q(1), e, Q(0)) == 0
+
+
+# ---- targets and means ------------------------------------------------------------------------------------------------
+def test_what_a_smaller_target_does():
+    pair = target.PAIR
+    (low, high), change = target.late_pair(pair, Q(3, 2))
+    gamma = (120**0.5 - 10) / 2
+    assert low < Q(gamma) + Q(1, 10**9) and Q(gamma) - Q(1, 10**9) < high and high - low < Q(1, 10**6) and change == 1
+    K, least = target.after(target.HUBER, Q(13, 4), 400)
+    assert set(K) == {24} and -50 < least < -48
+
+
+def test_a_loss_that_is_straight_where_the_run_is():
+    problem = target.huber()
+    assert [problem.to(ft.RATIONAL).gradient(ft.RATIONAL.array([v]))[0] for v in (0, -99, -100, -101, -500)] == [1, 1, 0, -1, -1]
+    coded_run = list(coded(target.HUBER.algorithm, problem, target.HUBER.law, [0], 12, ft.RATIONAL))
+    twin = closed(linear([1] * 5, target.STEP, (1,) * 5, ft.fraction), 0, 20, 12, 5, 5, "13/4", 1)
+    assert [(s.client, s.K, s.after[0]) for s in coded_run] == [(s.client, s.K, s.after) for s in twin]
+
+
+def test_means_over_all_draws_by_hand():
+    steps = [Q(1, 2), Q(1, 3)]
+    i = mean_limit.drawn_anew("pair", (Q(1), Q(1, 2)), (Q(2), Q(-4)), steps, Q(1, 2), Q(1), loud=Q(6))
+    q = [1 - Q(1, 2) * Q(2, 3), 1 - Q(3, 4) * Q(5, 6)]   # 2/3 and 3/8
+    assert limit.shares((1, Q(1, 2)), steps) == q
+    x = [Q(1)]
+    for _ in range(2):   # E of x + (q_i (b_i - x))/2
+        x.append(x[-1] + sum(v * (b - x[-1]) for v, b in zip(q, (2, -4), strict=True)) / 4)
+    assert mean_limit.means(i, 2) == x == [limit.mean(q, (2, -4), Q(1, 2), Q(1), t) for t in (1, 2, 3)]
 
 
 # ---- the store --------------------------------------------------------------------------------------------------------
