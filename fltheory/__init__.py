@@ -68,6 +68,7 @@ _PUBLIC = {
     "core.worstcase.worst": ["WorstCase", "worst_case"],
     "core.worstcase.classes": ["Dissimilar", "QuadraticClass", "Smooth", "SmoothBlocks", "SmoothConvex"],
     "core.schedules.steps": ["ScheduleSteps", "schedule_steps"],
+    "blackbox.adapters": ["adapters"],
     "blackbox.engine": ["identify"],
     "blackbox.result": ["Identification"],
     "workbench.comparison": ["MethodTable", "compare"],
@@ -104,7 +105,7 @@ _PUBLIC = {
         "TooLarge",
     ],
 }
-_MODULES = {"linalg"}  # public as a whole
+_MODULES = {"adapters", "linalg"}  # public as a whole
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = sorted(_WHERE)
 

@@ -30,6 +30,7 @@ NOT_CALLED = {
     "WorstSchedule": "a result: made by worst_schedule", "ScheduleSteps": "a result: made by schedule_steps",
     "WorstCase": "a result: made by worst_case", "Lyapunov": "a result: made by lyapunov",
     "ASSUMED": "a hypothesis that every claim may name", "linalg": "a module, with tests of its own",
+    "adapters": "a module, with tests of its own",
     **dict.fromkeys(("local_mass", "local_run", "server_step"), "a step of a proof in symbols, see the tests of proofs"),
     **dict.fromkeys(ft._PUBLIC["core.errors"], "an exception"),
 }

@@ -38,7 +38,8 @@ def protocol(start, advance, dtype="float64"):
 
     start(x, clients) -> session makes everything anew, in the first round after reset. advance(session, x, clients, cohort,
     number) -> the new model makes round `number` = 1, 2, .. with the participants in the list cohort; x: float64 numpy (d,);
-    the new model: (d,) numbers, a torch module, a state dict, or a list of arrays. dtype: that of tensors made without one.
+    the new model: (d,) numbers, a torch module, a state dict, or a list of arrays. A session's `close()`, where it has one, is
+    called at reset. dtype: that of tensors made without one.
     """
     if dtype not in TYPES:
         refuse("dtype", dtype, f"is one of {', '.join(TYPES)}", 'Give dtype="float32" for code that computes in single precision.')
@@ -55,8 +56,14 @@ def protocol(start, advance, dtype="float64"):
             kept["number"] += 1
             return vector(advance(kept["session"], x, clients, who, kept["number"]))
 
+    def reset():
+        close = getattr(kept.get("session"), "close", None)
+        kept.clear()
+        if close is not None:
+            close()
+
     round_fn.replaced = replaced
-    return round_fn, kept.clear
+    return round_fn, reset
 
 
 def linear(x, dtype="float64", make=None):
