@@ -4,6 +4,7 @@ from fractions import Fraction as Q
 import fltheory as ft
 from verification.asyncfeded import arrivals_run as arrivals
 from verification.asyncfeded import runs_theorem2 as runs
+from verification.asyncfeded import runs_theorem2_noise as noise
 from verification.asyncfeded.claims import theorem2 as counter
 from verification.asyncfeded.formulas import rate12 as f
 from verification.asyncfeded.formulas import theorem2 as f11
@@ -42,17 +43,23 @@ def drawn_anew(i):
     return (counter.CURVED * f11.resting(i.pulls, i.shares)) ** 2, 0
 
 
+def kept_by_noise(i):
+    """(left side, at least; Gamma^2): what the drift of a round leaves, from x_1 = x_*."""
+    return noise.as_it_falls(i, g), 0
+
+
 falling = [counter.e1[1].but(name="one client", sides=one_client), counter.e2c_alternating.but(sides=two_in_turn),
-           counter.e2c.but(sides=drawn_anew)]
+           counter.e2c.but(sides=drawn_anew), counter.e2d.but(sides=kept_by_noise)]
 
 
 @ft.claim("eq12", on=falling, needs=[runs.near, runs.steps_cap, counter.balanced], finding="e2c-eq12",
-          at=tuple(i.name for i in falling[1:]), script="witnesses/e2c-eq12.py", step=counter.DRIFT,
+          at=tuple(i.name for i in falling[1:3]), script="witnesses/e2c-eq12.py", step=counter.DRIFT,
           reading="Any hidden constants that do not depend on T: with K, N and clients fixed both sides are compared "
                   "as T grows and eta_g = (KNT)^(-1/2) falls, so that (T2) holds from some T on and Theta tends to 1; "
                   "for clients in turn as for clients drawn uniformly and independently.",
-          survives="The right side is of order T^(-1/2); for equal clients or up to a floor of the order of sigma_g^2 "
-                   "so is the left side (thm2-repaired). For K = 1, uniform draws and no staleness the rate is true "
+          survives="The right side is of order T^(-1/2); so is the left side for local steps that are short enough and "
+                   "up to floors of the order of sigma_g^2 and, for K >= 2, of sigma_l^2 (thm2-repaired): equal clients "
+                   "alone do not help (e2d-eq12). For K = 1, uniform draws and no staleness the rate is true "
                    "(thm2-k1-uniform).")
 def eq12(i):
     r"""$\eta_g=(KNT)^{-1/2}$: $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le O\Big(\frac{F(x_1)-F(x_*)}{\sqrt{KNT}}\Big)

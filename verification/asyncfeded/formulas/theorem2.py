@@ -111,3 +111,29 @@ def alternating_gamma(pulls, g):
     both = [abs(Q * (x - B)) for Q, B in pulls]
     most = r * max(Q for Q, _ in pulls)
     return g * (max(both) + most) / (min(both) - most)
+
+
+# ---- one client with a kink, and noise ------------------------------------------------------------------------------
+def noise_push(L, a, e1, e2, s):
+    """How far two local steps e1, e2 from the minimiser 0 of F' = L max(x, a x) move the mean, if the noise of the first
+    one is +-s."""
+    return L * e1 * e2 * (1 - a) * s / 2
+
+
+def noise_drift(eta, L, a, s):
+    """(push, pull): from x a round moves the mean by at most -(push - pull |x|)."""
+    return noise_push(L, a, eta[0], eta[1], s) * (1 - moved(eta[2:], a * L)), moved(eta, L)
+
+
+def noise_floor(eta, L, a, s):
+    """What the average of E|F'(x_t)| does not fall below as T grows."""
+    push, pull = noise_drift(eta, L, a, s)
+    return a * L * push / pull
+
+
+def kinked_mean(eta, a, s, x):
+    """E[x - y_2] of two local steps from x on F' = max(x, a x), the noise of the first one +-s."""
+    def slope(y):
+        return max(y, a * y)
+    after = x - eta[0] * slope(x)
+    return eta[0] * slope(x) + eta[1] * (slope(after - eta[0] * s) + slope(after + eta[0] * s)) / 2
