@@ -1,12 +1,12 @@
 """Somebody else's round as a function of numbers: called, counted and checked, but never looked into."""
 from __future__ import annotations
 
-import inspect
 import random
 import sys
 
 import numpy as np
 
+from fltheory.blackbox.participants import caller
 from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import BadInput, refuse
@@ -18,38 +18,24 @@ from fltheory.core.scalars import FLOAT
 EPS = {"float64": 2.2e-16, "float32": 1.2e-7, "float16": 9.8e-4, "bfloat16": 7.8e-3}
 
 
-def _takes_cohort(round_fn) -> bool:
-    """Whether a round has a parameter `cohort`; refuses one that cannot be called as rounds are."""
-    try:
-        signature = inspect.signature(round_fn)
-    except (TypeError, ValueError):  # written in C, it may have none
-        return False
-    takes = "cohort" in signature.parameters
-    try:
-        signature.bind("x", "clients", **({"cohort": []} if takes else {}))
-    except TypeError:
-        refuse("round_fn", str(signature), "is called as round(x, clients), or as round(x, clients, cohort=[0, 2]) if it has a "
-               "parameter of that name", "Call the list of participants cohort, and give further parameters a default.")
-    return takes
-
-
 class BlackBox:
     """The contract with the user's code.
 
     `run` makes rounds from a start and returns the models; `joint` makes one round of the whole state. Inputs and
     outputs are multiplied by `scale`, which lies below any clipping threshold once the checks have found one. depth: rounds
-    from the start until every part of the state has acted on the model.
+    from the start until every part of the state has acted on the model. call: how the code is called, where it is not
+    round_fn(x, clients[, participants]).
     """
 
-    def __init__(self, round_fn, n, d, state=None, reset=None, depth=1):
+    def __init__(self, round_fn, n, d, state=None, reset=None, depth=1, call=None):
         if not callable(round_fn):
             refuse("round_fn", type(round_fn).__name__, "must be callable", "Give round(x, clients) -> x_new.")
         if reset is not None and not callable(reset):
             refuse("reset", type(reset).__name__, "must be callable", "Give a function that forgets all memories.")
-        self._round, self._reset, self.n, self.d, self.depth = round_fn, reset, n, d, depth
-        self.takes_cohort = _takes_cohort(round_fn)
+        self._reset, self.n, self.d, self.depth = reset, n, d, depth
+        self._round, self.takes_cohort, note = caller(round_fn, call)
         self.template = None if state is None else self._check_template(state)
-        self.calls, self.dtypes, self.notes, self._seen = 0, set(), [], set()
+        self.calls, self.dtypes, self.notes, self._seen = 0, set(), [note] if note else [], set()
         self.scale, self.single = 1.0, True
 
     def _check_template(self, state):
@@ -101,10 +87,7 @@ class BlackBox:
         extra = () if not self.takes_cohort else (list(range(self.n)) if cohort is None else [int(i) for i in cohort],)
         clients, where = list(instance.clients), "round_fn(" + ("state" if isinstance(value, dict) else "x")
         where += ", clients" + (f", cohort={extra[0]})" if extra else ")")
-        if extra:
-            out = self._guard(lambda: self._round(given, clients, cohort=extra[0]), where)
-        else:
-            out = self._guard(lambda: self._round(given, clients), where)
+        out = self._guard(lambda: self._round(given, clients, *extra), where)
         if id(instance) not in self._seen:
             self._seen.add(id(instance))
             instance.keep = self._seen   # an id is only unique among objects that live
@@ -173,13 +156,14 @@ class BlackBox:
 
 
 class Reference:
-    """An algorithm of the catalogue behind the same two methods, all starts at once."""
+    """An algorithm of the catalogue behind the same two methods, all starts at once. alike: every client counts alike, in the
+    model and in the memories, whatever its weight."""
 
     scale = 1.0
 
-    def __init__(self, algorithm, n, d, steps=None):
-        self.algorithm, self.n, self.d = algorithm, n, d
-        self._float = algorithm.to(FLOAT)
+    def __init__(self, algorithm, n, d, steps=None, alike=False):
+        self.algorithm, self.n, self.d, self.alike = algorithm, n, d, alike
+        self._float, self.steps_given = algorithm.to(FLOAT), steps
         steps = algorithm.steps if steps is None else steps
         if steps is None:
             refuse("steps", None, "the reference needs local steps", "Give steps= to the algorithm or the law.")
@@ -192,7 +176,14 @@ class Reference:
 
     def like(self, algorithm):
         """Another algorithm as a reference of the same size; its steps are its own."""
-        return Reference(algorithm, self.n, self.d)
+        return Reference(algorithm, self.n, self.d, alike=self.alike)
+
+    def counting_alike(self):
+        """The same reference without the data weights."""
+        return Reference(self.algorithm, self.n, self.d, self.steps_given, alike=True)
+
+    def _problem(self, instance):
+        return instance.problem.surrogate(None) if self.alike else instance.problem
 
     def draw(self, cohort=None):
         if cohort is None:
@@ -206,12 +197,12 @@ class Reference:
 
     def follows(self, instance) -> bool:
         """Whether a start at another model changes other parts of the state too, such as the clients' own models."""
-        at = [self._float.init(instance.problem, np.full(self.d, v)) for v in (0.0, 1.0)]
+        at = [self._float.init(self._problem(instance), np.full(self.d, v)) for v in (0.0, 1.0)]
         return any(not np.array_equal(a, b) for name, a, b in zip(at[0]._fields, *at, strict=True) if name != "x")
 
     def run(self, instance, x, schedule=(None,), draws=None):
         """Models (R, ..., d) from starts x (..., d)."""
-        problem = instance.problem
+        problem = self._problem(instance)
         state, out = self._float.init(problem, np.asarray(x, dtype=float)), []
         for draw in draws or [self.draw(c) for c in schedule]:
             state = advance(self._float, problem, state, draw)
@@ -222,11 +213,11 @@ class Reference:
         return self.run(instance, x, (cohort,))[0]
 
     def layout(self, instance):
-        return Layout.of(self._float.init(instance.problem, np.zeros(self.d)))
+        return Layout.of(self._float.init(self._problem(instance), np.zeros(self.d)))
 
     def joint(self, instance, z, cohort=None):
         lay = self.layout(instance)
-        out = advance(self._float, instance.problem, lay.unflatten(np.asarray(z, dtype=float)), self.draw(cohort))
+        out = advance(self._float, self._problem(instance), lay.unflatten(np.asarray(z, dtype=float)), self.draw(cohort))
         return lay.flatten(out)
 
 

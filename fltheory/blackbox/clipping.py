@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fltheory.blackbox import bends
 from fltheory.blackbox.result import number
 
 RULES = {
@@ -42,7 +43,7 @@ def saturated(moved):
     return far
 
 
-def clipping(box, problems, height, fit):
+def clipping(box, problems, height, fit, reference=None):
     """(sentence, residual) on the clipping rule and threshold of code whose local work below it is `fit`."""
     if fit is None or fit.kind != "plain":
         return "gradients or updates are clipped: the round is affine near the optimum and saturates far from it", 1.0
@@ -72,6 +73,9 @@ def clipping(box, problems, height, fit):
                      for C, what, kind, text in options), key=lambda pair: pair[0])
     best, text = ranked[0]
     if best > 1e-2:
+        other = bends.kind(box, problems, height, reference)
+        if other is not None:
+            return other
         return "gradients or updates are clipped, in a way unknown here: " + text + " comes nearest", best
     like = [text for value, text in ranked if value <= max(3 * best, 30 * box.precision)][:2 if d > 1 else 1]
     if len(like) > 1:

@@ -6,18 +6,18 @@ from functools import cached_property
 import numpy as np
 
 from fltheory.blackbox.box import Reference
-from fltheory.blackbox.hypotheses import fitted, neighbours, numbers
-from fltheory.blackbox.maps import apart, arrangement, blocks, distance, measured, plan, predicted
+from fltheory.blackbox.explanations import explanations, structured, variant
+from fltheory.blackbox.maps import SINGLE, apart, arrangement, blocks, distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault, first_line
-from fltheory.blackbox.weights import faults_of_weights, shares
-from fltheory.blackbox.work import faults_of_work, observe, parameters
 from fltheory.core.errors import FLTheoryError, refuse
 
 
 class Comparison:
     """A black box and a reference at one height. joint: whether rounds of the whole state are compared, else models."""
 
-    def __init__(self, box, problems, height, reference, law, rounds, tolerance, seed):
+    def __init__(self, box, problems, height, reference, law, rounds, tolerance, seed, found=False):
+        """found: whether the tolerance is the arithmetic's, not the user's."""
+        self.loose = max(tolerance, SINGLE) if found else tolerance
         self.box, self.problems, self.height, self.reference = box, problems, height, reference
         self.tolerance, self._plan, self._seen = tolerance, (law, rounds, seed), {}
         self.instance = problems.generic(height, box.scale)
@@ -68,7 +68,7 @@ class Comparison:
         for key in keys:
             found = self.predicted(other, [key], joint)
             worst = np.inf if found is None else max(worst, apart(self.measured(key, joint), found[key]))
-            if worst > self.tolerance:
+            if worst > self.loose:
                 break
         return worst
 
@@ -87,6 +87,15 @@ def compare(result, here, bugs):
         result.notes.append("the state's names or shapes are not the reference's: models over rounds are compared")
     result.maps, wanted = here.maps, here.wanted(here.reference, here.keys, here.joint)
     result.deviation, result.tolerance = distance(result.maps, wanted), here.tolerance
+    if result.deviation > here.tolerance:
+        result.variant = variant(here)
+        if result.variant:
+            result.deviation = here.gap(here.reference.counting_alike())
+            result.notes.append("a variant: " + result.variant)
+    if here.tolerance < result.deviation <= here.loose and not structured(here):
+        result.verdict, result.tolerance = "matches", here.loose
+        result.reason = f"the maps agree to single precision ({result.deviation:.2g} apart): some numbers are float32 inside"
+        return
     start = _wrong_start(result, here, wanted)
     if start is not None:
         result.verdict, (result.reason, fault) = "differs", start
@@ -96,7 +105,7 @@ def compare(result, here, bugs):
         result.verdict, result.reason = "matches", f"the maps agree entry by entry ({len(here.keys)} maps)"
         return
     result.verdict, result.reason = "differs", f"the maps are {result.deviation:.2g} apart"
-    named, found = _catalogued(here, bugs), _explanations(result, here)
+    named, found = _catalogued(here, bugs), explanations(result, here)
     result.faults = named + ([f for f in found if f.residual < 1] or found)   # what says little only where nothing else does
     if not result.faults:
         where = blocks(result.maps, wanted, here.box, here.tolerance) if here.joint else "the first round agrees, later ones do not"
@@ -104,11 +113,13 @@ def compare(result, here, bugs):
 
 
 def _wrong_start(result, here, wanted):
-    """(reason, fault) where memories do not start at 0, else None."""
+    """(reason, fault) where memories do not start at 0, or a constant is added; else None."""
     nothing = np.zeros(here.box.d)
     drift = float(np.abs(here.box.first(here.problems.single(0, nothing), nothing)).max())
-    sentence = "the memories do not start at 0 (random or stale initial values?)"
-    if drift > here.tolerance:
+    memory = here.box.form != "round" or here.reference.algorithm.stateful
+    sentence = "the memories do not start at 0 (random or stale initial values?)" if memory else \
+        "the model moves although every gradient vanishes: a constant is added"
+    if drift > here.loose:
         return "the first round moves the model although every gradient vanishes", \
             Fault(sentence, f"the model 0 moves by {drift:.3g} in a problem without gradients", drift)
     linear = [{k: v[:, :-1] for k, v in maps.items()} for maps in (result.maps, wanted)]
@@ -129,33 +140,3 @@ def _catalogued(here, bugs):
             if residual <= here.tolerance:
                 named.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
     return named
-
-
-def _explanations(result, here):
-    """Neighbours whose whole maps agree, faults of the local work and of the weights, and fitted numbers."""
-    box, right, tolerance, memory = here.box, here.reference, here.tolerance, here.box.form != "round"
-    near = [Fault(sentence, "its maps agree", here.gap(other)) for sentence, other in neighbours(right, memory)]
-    near = sorted((f for f in near if f.residual <= tolerance), key=lambda f: f.residual > 1e-3 * tolerance)
-    seen, work, weights = observe(box, here.problems, here.height, tolerance, right), [], []
-    if seen.wanted is not None:
-        result.parameters = parameters(seen.fits, here.problems)
-        work = faults_of_work(seen, tolerance)
-        if None not in seen.fits and not near:   # agreement of whole maps says more than single weights do
-            weights = _weights(here, seen)
-    first = right.algorithm.stateful or hasattr(right.algorithm, "beta") or any(f.residual >= 1 for f in work)
-    found = [*near, *work, *weights] if first else [*work, *near, *weights]
-    if all(f.residual >= 1 for f in found):
-        for sentence, made, starts in numbers(right, memory):
-            value = fitted(here.misses, made, starts, tolerance)
-            residual = np.inf if value is None else here.gap(made(value))
-            if residual <= tolerance:
-                found.append(Fault(sentence(value), "its maps agree at the fitted number", residual))
-    return found
-
-
-def _weights(here, work):
-    cohorts = {c for key in here.keys for c in ((key,) if here.joint else key) if c is not None}
-    cohorts = sorted(c for c in cohorts if len(set(c)) == len(c))
-    seen, base = (shares(box, here.problems, here.height, [f.share for f in fits], cohorts)
-                  for box, fits in ((here.box, work.fits), (here.reference, work.wanted)))
-    return faults_of_weights(seen, base, work.fits, here.problems, here.tolerance)

@@ -22,12 +22,13 @@ MOST_ROUNDS, MOST_TRIALS = 1000, 10**7
 
 
 def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None, reset=None, rounds=3, bugs=(),
-             tolerance=None, seed=0, trials=TRIALS, personal=0) -> Identification:
+             tolerance=None, seed=0, trials=TRIALS, personal=0, call=None) -> Identification:
     """Probe a federated round as a black box on quadratics, compare it with an algorithm, and name its fault.
 
-    round_fn(x, clients) -> x_new, or round_fn(x, clients, cohort) with the list of participants. x: float64 numpy (d,);
-    x_new: numpy or torch (d,). clients: n objects with X (m, d), y (m,), size, weight, loss(w) = |X w - y|^2/(2 m) and
-    grad(w); row counts are proportional to the weights.
+    round_fn(x, clients) -> x_new, or round_fn(x, clients, cohort) with the list of participants: a parameter named cohort,
+    participants, selected or the like, or the third one; else call(round_fn, x, clients, cohort) -> x_new makes the call.
+    x: float64 numpy (d,); x_new: numpy or torch (d,). clients: n objects with X (m, d), y (m,), size, weight,
+    loss(w) = |X w - y|^2/(2 m) and grad(w); row counts are proportional to the weights.
     algorithm: what the code should be, such as ft.Scaffold("1/20", steps=5); None searches the catalogue.
     law: the law of participation (of the cohorts passed, or, without a parameter `cohort`, of the code's own
     draws; one with memory is then tested along one run of `trials` rounds).
@@ -44,7 +45,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     Raises BadInput for bad arguments, and for user code that raises or returns something else than (d,) finite numbers.
     """
     problems = Problems(n, d, weights, seed, personal)
-    box = BlackBox(round_fn, problems.n, problems.d, state, reset, 2 if personal else 1)
+    box = BlackBox(round_fn, problems.n, problems.d, state, reset, 2 if personal else 1, call)
     _check_arguments(algorithm, law, rounds, tolerance, trials)
     _check_personal(algorithm, law, problems.personal, box)
     bugs = listed(bugs, "bugs", "is a list of functions", "Give functions algorithm -> wrong algorithm.")
@@ -60,7 +61,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     if isinstance(steps, RandomSteps) or (law is not None and not box.takes_cohort and not isinstance(law, Full)):
         return sampling.identify_draws(box, problems, algorithm, law, bugs, tolerance, trials)
     height = find_height(box, problems)
-    checked = check(box, problems, height, tolerance)
+    checked = check(box, problems, height, tolerance, reference)
     name = "the catalogue" if algorithm is None else repr(algorithm)
     result = Identification("inconclusive", checked.reason, name, tolerance=checked.tolerance)
     if checked.status in ("random", "memory", "nonlinear"):
@@ -74,12 +75,13 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
                                        max(checked.residuals.values())))
         return result.finish(box)
     if algorithm is None:
-        search(result, box, problems, height, rounds, checked.tolerance, seed)
+        search(result, box, problems, height, rounds, checked.tolerance, seed, tolerance is not None)
     else:
-        compare(result, Comparison(box, problems, height, reference, law, rounds, checked.tolerance, seed), bugs)
+        compare(result, Comparison(box, problems, height, reference, law, rounds, checked.tolerance, seed,
+                                   tolerance is None), bugs)
     if checked.status == "clipped":
         fits = observe(box, problems, height, checked.tolerance, reference).fits
-        sentence, residual = clipping(box, problems, height, fits[0])
+        sentence, residual = clipping(box, problems, height, fits[0], reference)
         result.faults.insert(0, Fault(sentence, "the round is affine at small scale and not at large scale", residual))
         result.reason = sentence + ("; below the threshold the maps agree" if result.matches else
                                     "; below the threshold: " + result.reason)

@@ -103,7 +103,9 @@ def fit(h, r, tolerance, prior=None, idle=False):
     if idle:
         if prior is not None:     # models averaged with weights that do not sum to 1 move too, without any decay
             found = _near(prior, h, r, weight, tolerance, False)
-            found = found or _one_number(prior.kind, "decay", np.logspace(-4, 0, 20) / prior.lr, prior, h, r, weight, tolerance)
+            for share in (prior.share, None):
+                found = found or _one_number(prior.kind, "decay", np.logspace(-4, 0, 20) / prior.lr, prior, h, r, weight, tolerance,
+                                             share)
             if found is not None:
                 return found
         return _fit_kind("plain", h, r, weight, tolerance, {"decay": np.logspace(-4, 0, 14) * 2 / h.max()})
@@ -135,16 +137,16 @@ def mass(kind, steps, lr, extra, decay=0.0):
     return float(np.imag(response(kind, steps, np.array([1e-30j]), lr, extra, decay))[0] / 1e-30 / lr)
 
 
-def made(kind, steps, lr, extra, h, r, weight, share=None):
+def made(kind, steps, lr, extra, h, r, weight, share=None, decay=0.0):
     """The `Fit` with everything given but the aggregation weight (fitted unless given too)."""
-    q = response(kind, steps, h, lr, extra)
+    q = response(kind, steps, h, lr, extra, decay)
     s = (weight * weight * q * r).sum() / (weight * weight * q * q).sum() if share is None else share
     return Fit(kind, steps, float(lr), float(s), {k: float(v) for k, v in extra.items()},
                float(np.abs(weight * (r - s * q)).max()), mass(kind, steps, lr, extra))
 
 
 def _near(prior, h, r, weight, tolerance, numbers=True):
-    """A fit that differs from the prior in one respect, the nearest ones first."""
+    """A fit that differs from the prior in one respect, or in one and in the aggregation weight, the nearest ones first."""
     with np.errstate(all="ignore"):
         kinds = FAMILY.get(prior.kind, (prior.kind,))
         for share in (prior.share, None):
@@ -153,31 +155,40 @@ def _near(prior, h, r, weight, tolerance, numbers=True):
                     found = made(kind, steps, prior.lr, prior.extra, h, r, weight, share)
                     if found.residual <= tolerance and found.share > 0:
                         return found
+        found = made(prior.kind, prior.steps, prior.lr, prior.extra, h, r, weight)   # its sign may be wrong
+        if found.residual <= tolerance:
+            return found
         if not numbers:
             return None
-        options = [(kind, "lr", prior.lr * 2.0 ** np.arange(-8, 8, 0.25)) for kind in kinds]
+        options = [("plain", None, (0,))] if prior.kind in ("proximal", "momentum", "decay") else []
+        options += [(kind, "lr", prior.lr * 2.0 ** np.arange(-8, 8, 0.25)) for kind in kinds]
         options += [(kind, name, start) for kind in kinds for name, start in KINDS.get(kind, {}).items()]
         if not prior.extra:
             options += [(kind, name, start) for kind, new in KINDS.items() if len(new) == 1 for name, start in new.items()]
-        elif prior.kind in ("proximal", "momentum"):
-            options.append(("plain", None, (0,)))
-        for kind, name, start in options:
-            found = _one_number(kind, name, start, prior, h, r, weight, tolerance)
-            if found is not None:
-                return found
+        for share in (prior.share, None):
+            for kind, name, start in options:
+                unknown = (share is None) + (name is not None)   # which the steps' coefficients must outnumber
+                if share is not None or prior.steps > unknown:
+                    found = _one_number(kind, name, start, prior, h, r, weight, tolerance, share)
+                    if found is not None and (share is not None or found.share > 0):
+                        return found
     return None
 
 
-def _one_number(kind, name, starts, prior, h, r, weight, tolerance):
-    """Prior share, steps and numbers, except one: fitted from every start by Gauss-Newton."""
+def _one_number(kind, name, starts, prior, h, r, weight, tolerance, share):
+    """Prior steps and numbers, except one: fitted from every start by Gauss-Newton. share None: fitted too."""
     def terms(v):
         extra = {} if name is None else dict(prior.extra) | ({} if name == "lr" else {name: v})
         return (v if name == "lr" else prior.lr), extra
 
-    def miss(v):
+    def shape(v):
         if name == "decay":
-            return weight * (r - prior.share * response(kind, prior.steps, h, prior.lr, prior.extra, v))
-        return weight * (r - prior.share * response(kind, prior.steps, h, *terms(v)))
+            return weight * response(kind, prior.steps, h, prior.lr, prior.extra, v)
+        return weight * response(kind, prior.steps, h, *terms(v))
+
+    def miss(v):
+        q = shape(v)
+        return weight * r - (((q * weight * r).sum() / (q * q).sum()) if share is None else share) * q
 
     ranked = sorted(starts, key=lambda v: np.nan_to_num(np.abs(miss(v)).max(), nan=np.inf))
     for v in ranked[:3]:
@@ -195,8 +206,11 @@ def _one_number(kind, name, starts, prior, h, r, weight, tolerance):
                 break
         if np.abs(miss(v)).max() <= tolerance:
             if name == "decay":
-                return replace(prior, extra=prior.extra | {"decay": float(v)}, residual=float(np.abs(miss(v)).max()))
-            return made(kind, prior.steps, *terms(v), h, r, weight, prior.share)
+                q = shape(v)
+                weighed = float((q * weight * r).sum() / (q * q).sum()) if share is None else share
+                return replace(prior, kind=kind, share=weighed, extra=prior.extra | {"decay": float(v)},
+                               residual=float(np.abs(miss(v)).max()))
+            return made(kind, prior.steps, *terms(v), h, r, weight, share)
     return None
 
 
@@ -292,7 +306,7 @@ def recover(box, problems, height, tolerance, priors=None):
     d = problems.d
     ones = np.ones(d)
     idle = ones - box.first(problems.single(0, np.zeros(d)), ones)
-    moves = bool(np.abs(idle).max() > max(tolerance, 1e-9))
+    moves = bool(np.abs(idle).max() > max(tolerance, 1e-6))   # less is single precision
 
     def responses(i, hs):
         out = []
@@ -302,21 +316,37 @@ def recover(box, problems, height, tolerance, priors=None):
             out += (ones - box.first(problems.single(i, padded), ones) - idle)[:len(part)].tolist()
         return np.array(out)
 
-    fits = []
-    for i in range(problems.n):
+    fits, longest = [None] * problems.n, None
+    order = range(problems.n) if priors is None else sorted(range(problems.n), key=lambda i: -priors[i].steps)
+    for i in order:              # many local steps first: they show most
         top, size = _steepest(lambda h, i=i: float(np.abs(responses(i, [h])).max()), height * 2.0 ** np.arange(-2, 12), 4)
         if top is None or size <= 1e-7 * max(1, tolerance / 1e-9):
-            fits.append(None)
             continue
         h = top * np.concatenate([np.linspace(0.03, 0.3, 7), np.linspace(0.36, 1, 9)])
-        known = next((f for f in reversed(fits) if f is not None and not f.product), None)
-        prior = known if priors is None else priors[i]
-        found = fit(h, responses(i, h), tolerance, prior, moves)
-        fits.append(found)
+        prior, r = longest if priors is None else priors[i], responses(i, h)
+        if longest is not None and priors is not None and longest.kind in SOLVERS:
+            fits[i] = _likewise(longest, prior, h, r, tolerance, moves)
+        fits[i] = fits[i] or fit(h, r, tolerance, prior, moves)
+        if fits[i] is not None and not fits[i].product and (longest is None or priors is None):
+            longest = fits[i]
     known = next((f for f in fits if f is not None and not f.product), None)
     if known is not None:     # the step size that other clients show
         fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f for f in fits]
     return fits, idle
+
+
+def _likewise(other, prior, h, r, tolerance, moves):
+    """The prior's steps with the numbers that another client shows, which few steps alone would not tell; or None."""
+    decay, weight = other.extra.get("decay", 0.0), 1 / (0.02 * np.abs(r).max() / 30 + np.abs(r) + 1e-300)
+    if moves and not decay:
+        return None
+    extra = {k: v for k, v in other.extra.items() if k != "decay"}
+    for share in (prior.share, None):
+        with np.errstate(all="ignore"):
+            found = made(other.kind, prior.steps, other.lr, extra, h, r, weight, share, decay)
+        if found.residual <= tolerance and found.share > 0:
+            return replace(found, extra=other.extra)
+    return None
 
 
 def _steepest(size, ladder, start):

@@ -1,6 +1,7 @@
 """What a code may be instead of its reference: mutants, fitted numbers, and other algorithms, compared as whole maps."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import fields, replace
 
 import numpy as np
@@ -40,8 +41,12 @@ OPTIONS = {   # other values of declared fields
     "absent": {"stale": "an absent client's last model stays as it was (absent = 'stale')",
                "reset": "an absent client's last model becomes the model of the round's start (absent = 'reset')"},
 }
+CONTROLS = {f.name for f in fields(memories.Control)} - {f.name for f in fields(Scaffold)}
+NO_MEMORY = "FedAvg: no memory acts"
+UNUSED = "the corrections are never used, or what they are made of stays 0: this is FedAvg"
 MUTANTS = (   # of those that fit equally well the first is named first
-    local.sequential_pass, local.shared_storage, local.last_model_alone, local.buffers_kept, local.decay_runs_on,
+    local.sequential_pass, local.sequential_normalised, local.shared_storage, local.last_model_alone, local.buffers_kept,
+    local.decay_runs_on, memories.correction_reversed, memories.divisor_without_lr, memories.updates_forgotten,
     memories.mifa_ascent, memories.mifa_previous_local_model, *memories.INTERVALS.values(), *memories.VARIATES.values(),
     memories.pushes_averaged, memories.pushes_averaged_over_cohort, memories.tracking_reset, memories.server_moves_first,
     memories.stores_first_gradient, memories.gradients_forgotten, memories.tracker_kept, memories.models_averaged,
@@ -72,11 +77,28 @@ def neighbours(reference, memory):
             if mutant is memories.momentum_on_clients:
                 says = says.replace("momentum", f"momentum {number(float(fraction(algorithm.beta)))}", 1)
             yield says, reference.like(wrong)
+    corrected = isinstance(algorithm, (Scaffold, VRLSGD, FedNovaVR))
     others = residuals(algorithm.lr, reference.tau, algorithm.personal_lr) if algorithm.personal else \
         catalogue(algorithm.lr, reference.tau)
     for says, other in others:
         if type(other) is not type(algorithm) and (memory or not other.stateful):
-            yield f"the code is {says}", reference.like(other)
+            unused = corrected and says == NO_MEMORY
+            yield UNUSED if unused else f"the code is {says}", reference.like(other)
+
+
+def pairs(reference):
+    """Yield (clause, wrong `Reference`): SCAFFOLD with two of its variates' faults at once."""
+    algorithm = replace(reference.algorithm, steps=reference.tau)
+    if type(algorithm) is not Scaffold:
+        return
+    usual = {f.name: getattr(memories.Control, f.name) for f in fields(memories.Control) if hasattr(memories.Control, f.name)}
+    wrong = [(clause(mutant), mutant(algorithm)) for mutant in memories.VARIATES.values()]
+    wrong = [(says, {k: getattr(a, k) for k, v in usual.items() if k in CONTROLS and getattr(a, k) != v})
+             for says, a in wrong if a is not None]
+    given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    for (one, first), (two, second) in itertools.combinations(wrong, 2):
+        if not set(first) & set(second):
+            yield f"{one}; and {two}", reference.like(memories.Control(**given, **first, **second))
 
 
 def numbers(reference, memory):
@@ -143,7 +165,7 @@ def fitted(misses, made, starts, tolerance):
 
 def catalogue(lr, steps):
     """(name, algorithm) of the catalogue's methods without further numbers, for code whose steps are known."""
-    return [("FedAvg: no memory acts", FedAvg(lr, steps)), ("FedNova: no memory acts", FedNova(lr, steps)),
+    return [(NO_MEMORY, FedAvg(lr, steps)), ("FedNova: no memory acts", FedNova(lr, steps)),
             ("SCAFFOLD, option II", Scaffold(lr, steps)), ("SCAFFOLD, option I", Scaffold(lr, steps, option=1)),
             ("VRL-SGD, divided by the client's own steps", VRLSGD(lr, steps)),
             ("VRL-SGD, divided by the mean steps", VRLSGD(lr, steps, divisor="mean")), ("MIFA", Mifa(lr, steps)),

@@ -8,6 +8,7 @@ import numpy as np
 from fltheory.core.laws.memoryless import Full
 
 MOST_COHORTS = 10
+SINGLE = 1e-6   # what numbers in single precision inside code in double precision make of maps
 
 
 def plan(box, reference, law, rounds, joint, seed):

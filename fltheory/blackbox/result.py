@@ -17,6 +17,10 @@ class Fault:
     residual: float
     name: str | None = None
 
+    def __post_init__(self):
+        if not self.residual >= 0:   # no explanation rests on a number that is none
+            object.__setattr__(self, "residual", float("inf"))
+
 
 @dataclass
 class Identification:
@@ -26,7 +30,8 @@ class Identification:
     deviation, tolerance: largest relative deviation of the maps from the reference's, and what was allowed.
     maps: {cohort or schedule: extended map (.., d + 1)} as measured, linear part first, then the constant.
     faults: likeliest first. parameters: one dict per client (steps, lr, weight, kind of local step, its numbers).
-    found: the catalogue's algorithm that the code is, where none was named. calls: calls of the user's code.
+    found: the catalogue's algorithm that the code is, where none was named. calls: calls of the user's code. variant: how a code
+    that matches differs from the reference by a choice that is no fault.
     """
 
     verdict: str
@@ -41,6 +46,7 @@ class Identification:
     calls: int = 0
     dtype: str = ""
     found: object = None
+    variant: str = ""
 
     @property
     def matches(self) -> bool:

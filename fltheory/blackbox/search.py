@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.fits import SOLVERS
 from fltheory.blackbox.hypotheses import OPTIONS, catalogue
-from fltheory.blackbox.maps import distance, measured, plan, predicted
+from fltheory.blackbox.maps import SINGLE, distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault
 from fltheory.blackbox.work import lost, observe, parameters
 from fltheory.core.algorithms.fedavg import FedAvg
@@ -17,18 +17,22 @@ from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.errors import BadInput
 
 
-def search(result, box, problems, height, rounds, tolerance, seed):
-    """Fill in the result: the algorithm of the catalogue that has these maps, or the nearest one."""
+def search(result, box, problems, height, rounds, tolerance, seed, given=False):
+    """Fill in the result: the algorithm of the catalogue that has these maps, or the nearest one.
+
+    given: whether the tolerance is the user's; else single precision inside the code is allowed for, as where one is named.
+    """
     work = observe(box, problems, height, tolerance)
     fits, idle = work.fits, work.idle
     result.parameters = parameters(fits, problems)
     result.verdict, result.reason = "differs", "no algorithm of the catalogue has these maps"
-    if None in fits or np.abs(idle).max() > max(1e-9, tolerance):
+    if None in fits or np.abs(idle).max() > max(SINGLE, tolerance):
         result.faults = lost(work) or [Fault("the model moves although every gradient vanishes",
                                             "one round without gradients", 1.0)]
         return
     instance, scaled = problems.generic(height, box.scale), problems.generic(height)
     maps, best, result.tolerance = result.maps, (np.inf, None), max(tolerance, 3e-9)
+    loose = result.tolerance if given else max(result.tolerance, SINGLE)
     for candidate in _candidates(fits, box.form != "round"):
         reference = Reference(candidate, box.n, box.d)
         keys = plan(box, reference, None, rounds, False, seed)
@@ -37,14 +41,16 @@ def search(result, box, problems, height, rounds, tolerance, seed):
                 maps[key] = measured(box, instance, key, False)
         residual = distance({k: maps[k] for k in keys}, {k: predicted(reference, scaled, k, False) for k in keys})
         best = min(best, (residual, candidate), key=lambda pair: pair[0])
-        if residual <= result.tolerance:
+        if residual <= loose:
             break
     residual, nearest = best
     if nearest is None:
         return
     result.deviation = residual
-    if result.deviation <= result.tolerance:
-        result.verdict, result.found, result.reason = "matches", nearest, f"the code is {nearest!r}"
+    if result.deviation <= loose:
+        single = "" if result.deviation <= result.tolerance else ", to single precision: some numbers are float32 inside"
+        result.verdict, result.found, result.reason = "matches", nearest, f"the code is {nearest!r}{single}"
+        result.tolerance = loose if single else result.tolerance
     else:
         result.faults = [Fault(f"nearest of the catalogue: {nearest!r}", "maps over rounds", result.deviation)]
 

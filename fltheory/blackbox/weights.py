@@ -26,6 +26,7 @@ def rules(problems, fits, base):
     """Yield (clause, rule(cohort) -> weights (n,)); base: {cohort: the reference's weights}."""
     n, p = problems.n, np.array([float(w) for w in problems.weights])
     steps, masses = np.array([f.steps for f in fits]), np.array([f.mass for f in fits])
+    alike = np.ptp(masses) <= 1e-9 * masses.max()
 
     def members(cohort):
         there = np.ones(n)
@@ -37,8 +38,9 @@ def rules(problems, fits, base):
     def on(rule):
         return lambda S: rule(members(S))
 
-    for clause, rule in WEIGHTS.values():
-        yield clause, on(rule)
+    for name, (clause, rule) in WEIGHTS.items():
+        if not (alike and name in ("no tau", "cancelled")):   # equal normalisers show no effective number of steps
+            yield clause, on(rule)
     if "alpha" in fits[0].extra:
         bare = np.array([mass(f.kind, f.steps, f.lr, f.extra | {"alpha": 0.0}) for f in fits])
         yield "the normaliser |a_i| ignores the proximal term", on(normalised(lambda a: bare))
@@ -53,19 +55,38 @@ def rules(problems, fits, base):
     for i, j in itertools.combinations(range(n), 2) if n <= 12 else ():
         swap = np.arange(n)
         swap[[i, j]] = j, i
-        yield f"the weights of clients {i} and {j} are swapped", lambda S, w=swap: base[None][w] if S is None else np.nan
+        yield f"the weights of clients {i} and {j} are swapped", lambda S, w=swap: _swapped(base[S], p, w, S)
 
 
-def faults_of_weights(seen, base, fits, problems, tolerance):
-    """Faults of the aggregation: weights per cohort, seen against the reference's."""
+def _swapped(weights, p, swap, cohort):
+    """The reference's weights (n,) of a cohort if two clients had each other's."""
+    if cohort is None:
+        return weights[swap]
+    moved = weights * p[swap] / p                     # as if they had each other's data weight
+    total = moved.sum()
+    return moved * weights.sum() / total if total else moved
+
+
+def furthest(seen, rule):
+    """The largest deviation of a rule's weights from those seen, infinite where the rule says nothing."""
+    gaps = [float(np.abs(seen[k] - rule(k)).max()) for k in seen]
+    return max(gaps) if np.isfinite(gaps).all() else np.inf
+
+
+def faults_of_weights(seen, base, fits, problems, tolerance, wanted=None):
+    """Faults of the aggregation: weights per cohort, seen against the reference's. wanted: fits of the reference's local work,
+    whose normalisers a code with other local work may still use."""
     slack = 30 * max(tolerance, 1e-8)
     if all(np.abs(seen[c] - base[c]).max() <= slack for c in seen):
         return []
-    c = max(seen, key=lambda k: (np.abs(seen[k] - base[k]).max() > slack, k is None))
+    c = max(seen, key=lambda k: (not np.abs(seen[k] - base[k]).max() <= slack, k is None))
     where = "with all clients" if c is None else f"with cohort {list(c)}"
     evidence = f"{where} the weights are {_numbers(seen[c])}, the reference's {_numbers(base[c])}"
-    gaps = [(clause, max(float(np.abs(seen[k] - rule(k)).max()) for k in seen)) for clause, rule in rules(problems, fits, base)]
-    out = [Fault(clause, evidence, gap) for clause, gap in gaps if gap <= slack]
+    seen = {k: v for k, v in seen.items() if np.isfinite(v).all()}
+    out = []
+    for work in (fits, wanted or ()):
+        gaps = [(clause, furthest(seen, rule)) for clause, rule in rules(problems, work, base)] if work and not out else ()
+        out += [Fault(clause, evidence, gap) for clause, gap in gaps if gap <= slack]
     out = out or [Fault(clause, evidence, gap) for clause, gap in _factors(seen, base, problems) if gap <= slack][:1]
     absent = [k for k in seen if k is not None and any(abs(seen[k][i]) > slack for i in range(problems.n) if i not in k)]
     if absent:

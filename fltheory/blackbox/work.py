@@ -83,9 +83,9 @@ def faults_of_work(work, tolerance):
 
 def _idle(idle, known, tolerance):
     """Models that move although every gradient vanishes."""
-    if np.abs(idle).max() <= max(tolerance, 1e-9):
+    if np.abs(idle).max() <= max(tolerance, 1e-6):   # less is single precision
         return []
-    decay = next((f.extra["decay"] for f, _ in known if "decay" in f.extra), None)
+    decay = next((f.extra["decay"] for f, _ in sorted(known, key=lambda k: -k[0].steps) if "decay" in f.extra), None)
     if decay is None and known and all(f.steps == 1 and abs(f.share / w.share - 1) <= 1e-6 for f, w in known):
         decay = float(idle[0]) / sum(f.share * f.lr for f, _ in known)
     if decay is None and np.ptp(idle) <= 1e-6:
@@ -102,7 +102,10 @@ def lost(work):
     """Clients whose local work fits nothing: their data have no effect, or one that is not known here."""
     silent, other = work.silent, [i for i, f in enumerate(work.fits) if f is None and i not in work.silent]
     out = []
-    if len(silent) == len(work.fits):
+    if len(silent) == len(work.fits) and work.idle is not None and not np.any(work.idle):
+        out.append(Fault("the round does nothing: it returns the model it was given, whatever the data (is a copy trained, and the "
+                         "model itself returned?)", "the round gives back its input", 1.0))
+    elif len(silent) == len(work.fits):
         out.append(Fault("no client's data have an effect on the model: is a copy trained, and the model itself returned?",
                          "the round gives one output on all data", 1.0))
     elif silent:

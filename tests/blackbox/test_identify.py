@@ -33,9 +33,9 @@ def test_bad_arguments_are_refused(arguments, words):
         ft.identify(**({"round_fn": descent, "n": 3, "d": 2, "algorithm": AVG} | arguments))
 
 
-@pytest.mark.parametrize("wrong", [lambda x: x, lambda x, clients, k: x, lambda x, clients, cohort, k: x])
+@pytest.mark.parametrize("wrong", [lambda x: x, lambda x, clients, m, k: x, lambda x, clients, cohort, k: x])
 def test_a_round_that_cannot_be_called_is_refused_before_it_is(wrong):
-    with pytest.raises(BadInput, match=r"round\(x, clients, cohort=\[0, 2\]\).*participants cohort.*a default"):
+    with pytest.raises(BadInput, match=r"round\(x, clients, cohort=\[0, 2\]\).*participants cohort.*call=.*a default"):
         ft.identify(wrong, 3, 2, AVG)
 
 
@@ -66,7 +66,7 @@ def test_plain_descent_is_one_local_step():
 def test_a_model_that_comes_back_as_it_was_is_named():
     for algorithm in (AVG, ft.Scaffold("1/20", 3), None):
         found = ft.identify(lambda x, clients: x, 3, 2, algorithm)
-        assert found.faults[0].sentence.startswith("no client's data have an effect on the model"), str(found)
+        assert found.faults[0].sentence.startswith("the round does nothing"), str(found)
 
 
 @pytest.mark.parametrize("left_out", [(2,), (0, 1)])
@@ -97,7 +97,11 @@ def adam(x, clients):
 
 def test_adaptive_steps_are_named():
     found = ft.identify(adam, 3, 2, AVG)
-    assert found.verdict == "not affine" and "normalised, signed or adaptive steps" in found.faults[0].sentence, str(found)
+    assert found.verdict == "not affine" and "Adam (0.9, 0.999) fits" in found.faults[0].sentence, str(found)
+    found = ft.identify(lambda x, clients: descent(x, clients, change=np.arctan), 3, 2, AVG)
+    assert found.verdict == "not affine" and "not squared" not in str(found) and "Ada" not in str(found), str(found)
+    found = ft.identify(lambda x, clients: descent(x, clients, change=lambda g: g * np.sqrt(abs(g))), 3, 2, ft.FedAvg("1/10", 1))
+    assert found.verdict == "not affine" and "at any scale" in found.reason and "not squared" not in str(found), str(found)
 
 
 def test_a_round_that_draws_numbers_is_not_deterministic():

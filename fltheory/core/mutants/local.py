@@ -181,6 +181,14 @@ def sequential_pass(self, right, problem, s, draw):
                                   for here, y in _one_by_one(self, problem, s.x, draw, True)))
 
 
+@changed(FedNova, "round", _own_scale, f"{_IN_TURN}; the changes from the round's start are normalised and averaged")
+def sequential_normalised(self, right, problem, s, draw):
+    cohort = problem.at(draw.who)
+    _, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
+    changes = sum(here[..., None] * spread(y - s.x, draw.who) for here, y in _one_by_one(self, problem, s.x, draw, True))
+    return s._replace(x=self.server(s.x, cohort, draw, changes, mass))
+
+
 @changed((FedAvg, FedNova, FedAu, Mifa), "round", _own_scale, f"{_IN_TURN}, and the average is of that one object")
 def shared_storage(self, right, problem, s, draw):
     *_, (_, x) = _one_by_one(self, problem, s.x, draw, True)

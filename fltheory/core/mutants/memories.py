@@ -11,6 +11,7 @@ from fltheory.core.algorithms.reweighted import weighed
 from fltheory.core.algorithms.scaffold import Scaffold, State
 from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.algorithms.solvers import Momentum, Vanilla, descend
+from fltheory.core.algorithms.vrlsgd import VRLSGD
 from fltheory.core.arrays import arange, put, ratio, spread, take
 from fltheory.core.mutants.base import altered, changed, option, variant, variants
 from fltheory.core.scalars import Number
@@ -22,8 +23,9 @@ class Control(Scaffold):
     """SCAFFOLD with parts of its control variates replaced.
 
     c_i is divided by divisor steps, or by (steps + longer) times `factor`; sign: of the correction c - c_i in the local
-    step, "client" for -c_i alone; server: weights with which c moves; order: how c_i is renewed and sent; pace:
-    multiplies the move of c; early: c moves after each client, so that later ones use it.
+    step, "client" for -c_i alone, "server" for c alone; mean, server: weights with which x and c move; order: how c_i is
+    renewed and sent; pace: multiplies the move of c; early: c moves after each client, so that later ones use it, in their
+    "local" steps alone or everywhere.
     """
 
     longer: Any = 0
@@ -33,7 +35,8 @@ class Control(Scaffold):
     server: str = "weighted"
     order: str = "old"
     pace: Number = 1
-    early: bool = False
+    early: Any = False
+    mean: str = "weighted"
 
     def round(self, problem, s, draw):
         if not self.early:
@@ -42,18 +45,25 @@ class Control(Scaffold):
         cohort, places = problem.at(draw.who), arange(draw.present.shape[-1], draw.present)
         share = ratio(cohort.p * draw.present, (cohort.p * draw.present).sum(-1, keepdims=True))
         for k in range(draw.present.shape[-1]):
-            one = self._together(problem, State(s.x, c, ci), draw._replace(present=draw.present * ((places == k) * 1)))
+            here = draw._replace(present=draw.present * ((places == k) * 1))
+            before = s.c if self.early == "local" else c
+            one = self._together(problem, State(s.x, before, ci), here, c)
+            one = one._replace(c=c + (one.c - before))
             x, c, ci = x + share[..., k:k + 1] * (one.x - s.x), one.c, one.ci
         return State(x, c, ci)
 
-    def _together(self, problem, s, draw):
+    def _together(self, problem, s, draw, sent=None):
+        """One round; sent: the server variate that the local steps use, if it is another than the state's."""
         cohort = problem.at(draw.who)
         x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
-        y, there = x, draw.present[..., None]
+        y, there, used = x, draw.present[..., None], c if sent is None else spread(sent, draw.who)
         for k, on in draw.local_steps():
-            y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) + (-ci if self.sign == "client" else self.sign * (c - ci)))
+            one_sided = {"client": -ci, "server": used + 0 * ci}
+            correction = one_sided[self.sign] if isinstance(self.sign, str) else self.sign * (used - ci)
+            y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) + correction)
         divisor = self.divisor if self.divisor is not None else (draw.steps[..., None] + self.longer) * self.factor
-        new = ci - (0 if self.order == "none" else c) + (x - y) / (divisor * (1 if self.order == "no lr" else self.lr))
+        moved = (x - y) / (divisor * (1 if self.order == "no lr" else self.lr))
+        new = ci + {"none": 0, "added": 1}.get(self.order, -1) * c + (-moved if self.order == "reversed" else moved)
         if self.option == 1:
             new = cohort.grad(y if self.order == "end" else x + 0 * ci, draw.xi_at(k + 1))
         share = (cohort.p * draw.present)[..., None]
@@ -61,8 +71,9 @@ class Control(Scaffold):
         alike = there * (1 + 0 * share)
         moves = {"weighted": share, "plain": alike / problem.n, "frozen": 0 * share, "participants": weights,
                  "mean": ratio(alike, alike.sum(-2, keepdims=True)), "sum": alike}[self.server]
-        sent = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
-        return State(s.x + self.server_lr * (weights * (y - x)).sum(-2), s.c + self.pace * (moves * sent).sum(-2),
+        told = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
+        model = {"plain": ratio(alike, alike.sum(-2, keepdims=True)), "raw": share}.get(self.mean, weights)
+        return State(s.x + self.server_lr * (model * (y - x)).sum(-2), s.c + self.pace * (moves * told).sum(-2),
                      put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
 
 
@@ -80,9 +91,12 @@ VARIATES = variants(Control, Scaffold, {
     "one_step_fewer": ("the client variates are divided by one local step too few (steps - 1)", _divides_by_more, {"longer": -1}),
     "no_lr": ("the client variates are not divided by the step size", _divides, {"order": "no lr"}),
     "c_kept": ("c is not subtracted when the client variates are updated", _divides, {"order": "none"}),
+    "update_reversed": ("the option-II update has the wrong sign: it adds y_i - x where it has x - y_i", _divides,
+     {"order": "reversed"}),
+    "c_added": ("c is added, not subtracted, when the client variates are updated", _divides, {"order": "added"}),
     "gradient_at_the_end": ("the client variate is the gradient at the local model instead of the server model",
      lambda a: a.option == 1, {"order": "end"}),
-    "never_stored": ("the client variates are computed and sent, but never stored", None, {"order": "lost"}),
+    "never_stored": ("the client variates are computed and sent, but never stored: every c_i stays 0", None, {"order": "lost"}),
     "sent_whole": ("a client sends its new variate where the server adds the change c_i_new - c_i", None, {"order": "whole"}),
     "variate_drifts": ("the server variate moves by c_i_new - c instead of c_i_new - c_i: it is no mean of the c_i any more",
      None, {"order": "from c"}),
@@ -96,9 +110,15 @@ VARIATES = variants(Control, Scaffold, {
     "summed": ("the server variate adds the clients' changes without averaging them", None, {"server": "sum"}),
     "early": ("the server variate c moves after each client, so that later clients of the round use the new one",
      None, {"early": True}),
+    "early_in_steps": ("the server variate c moves after each client, so that later clients of the round use the new one in their "
+     "local steps, not in their own update", None, {"early": "local"}),
     "wrong_sign": ("the correction c - c_i enters the local step with the wrong sign", None, {"sign": -1}),
-    "never_used": ("the control variates are not used in the local steps (plain FedAvg)", None, {"sign": 0}),
+    "never_used": ("the corrections are never used in the local steps: this is FedAvg", None, {"sign": 0}),
     "without_c": ("the local correction is -c_i alone: the server variate is missing", None, {"sign": "client"}),
+    "without_ci": ("the local correction is c alone: the client variate is missing", None, {"sign": "server"}),
+    "model_plain": ("the model is averaged with equal weights (the data weights p_i are dropped there), the variates with p_i",
+     None, {"mean": "plain"}),
+    "model_raw": ("the participants' p_i are not renormalised over the cohort in the model's average", None, {"mean": "raw"}),
 })
 
 
@@ -124,6 +144,20 @@ own_divisor = option("divisor", "own", "own_divisor",
                      "VRL-SGD divides by the client's own number of steps instead of the mean")
 corrections_kept = option("variant", "printed", "corrections_kept", "variance reduction stores corrected gradients: the "
                           "corrections are not subtracted again (FedNova, line 13)")
+
+
+@changed(VRLSGD, "round")
+def correction_reversed(self, right, problem, s, draw):
+    """The correction D_i enters the local step with the wrong sign."""
+    new = right(problem, s._replace(D=-s.D), draw)
+    return new._replace(D=s.D + put(0 * s.D, draw.who, take(new.D + s.D, draw.who), draw.present))
+
+
+@changed(VRLSGD, "round")
+def divisor_without_lr(self, right, problem, s, draw):
+    """VRL-SGD's corrections are not divided by the step size."""
+    new = right(problem, s, draw)
+    return new._replace(D=s.D + self.lr * (new.D - s.D))
 
 
 # ---- FOCUS ------------------------------------------------------------------------------------------------
@@ -219,6 +253,12 @@ def mifa_ascent(self, right, problem, s, draw):
     """The server's step has the wrong sign: it adds the mean of the updates x - y_i (ascent)."""
     new = right(problem, s, draw)
     return new._replace(x=2 * s.x - new.x)
+
+
+@changed(Mifa, "round")
+def updates_forgotten(self, right, problem, s, draw):
+    """The updates of absent clients are not stored: their memory stays 0."""
+    return right(problem, s._replace(G=0 * s.G), draw)
 
 
 class Referenced(NamedTuple):
