@@ -103,7 +103,7 @@ on_converges = [
           reading="K of every client converges, and its staleness to gbar, for ever later. Linear losses have no "
                   "minimiser; they are what a run sees far from one.",
           survives="If K settles, gamma is in the band of k-rule-bands, at most 1/kappa below gbar, or K is 1. Without K "
-                   "settling gamma can hover about its target: k-rule-hovers.")
+                   "settling the median of gamma over all clients can be near its target, single ones are not: k-rule-median.")
 def converges(i):
     r"""As printed: for every client $K_{i,n}$ converges, and so that the staleness of its updates converges to the target
     $\bar\gamma$."""
@@ -163,26 +163,30 @@ ft.finding("e13-cycle", kind="counterexample", breaks="claim-k-converges", at=("
 SPREADS = {"-4.5, -3.5, .., 4.5": [v - Q(9, 2) for v in range(10)], "1, -2, 3, .., -10": [(-1) ** j * (j + 1) for j in range(10)],
            "3, -2, 5, -4, 1, 0, -5, 4, -1, 2": [3, -2, 5, -4, 1, 0, -5, 4, -1, 2]}
 UNLIKE = (1, 2, 3, 4, 5) * 2
-on_hovers = [clients(f"minimisers {name}; curvatures {h[0]}, {h[1]}, ..", 10, TABLE4["Synthetic"], h, b, eta="1/100", x0=10,
+on_median = [clients(f"minimisers {name}; curvatures {h[0]}, {h[1]}, ..", 10, TABLE4["Synthetic"], h, b, eta="1/100", x0=10,
                      count=20000)
              for name, b in SPREADS.items() for h in ((1,) * 10, (1, "1/2") * 5)]
-on_hovers += [clients(f"paces 1 to 5, curvatures {h[0]}, {h[1]}, ..", 10, TABLE4["Synthetic"], h, SPREADS["1, -2, 3, .., -10"],
+on_median += [clients(f"paces 1 to 5, curvatures {h[0]}, {h[1]}, ..", 10, TABLE4["Synthetic"], h, SPREADS["1, -2, 3, .., -10"],
                       eta="1/100", x0=10, paces=UNLIKE, count=20000) for h in ((1,) * 10, (1, "1/2") * 5)]
 
 
-@ft.claim("k-rule-hovers", on=on_hovers,
+@ft.claim("k-rule-median", on=on_median,
           rejects=[bugs.steps_wrong_sign, bugs.gamma_inverted, bugs.distance_not_divided],
-          reading="Eight declared runs in floats, by the closed form, which 60 coded arrivals confirm. Single gammas depend on "
-                  "rounding, medians hardly. Nothing is said of other clients.")
-def hovers(i):
+          reading="Eight declared runs in floats, by the closed form, which 60 coded arrivals confirm; nothing is said of other "
+                  "ones. A median near the target over all clients is not what the paper expects, a staleness near it at each.")
+def median_near(i):
     r"""Ten clients $h_i(x-b_i)^2/2$ on the line in the setting of Synthetic, $\bar\gamma=3$, $\eta=.01$, $K_0=10$, $x_1=10$: of
-    20,000 arrivals the last 2,000 have a median of $\gamma$ between $2.3$ and $3.6$, half of them are farther than $1$
-    from the target, with a mean above $20$, and at their end $K$ of some client is at most $5$ and of another at least $80$."""
+    20,000 arrivals the last 2,000 have a median of $\gamma$ between $2.3$ and $3.6$, but four in five are farther than $1$ from
+    the target, with a mean above $20$; one client's own median is at most $1.1$ and another's at least $3.8$, and $K$ ends at $5$
+    or less at one client and at $80$ or more at another."""
     run = i.enclosed(i.count, floats)
-    late, K = [s.gamma for s in run[-2000:]], {s.client: s.next for s in run}
-    middle, far = float(np.median(late)), sum(abs(g - 3) > 1 for g in late) / len(late)
-    return [ft.at_most(2.3, middle, "median"), ft.at_most(middle, 3.6, "median"), ft.at_most(0.5, far, "share away from it"),
-            ft.at_most(20.0, float(np.mean(late)), "mean"), ft.at_most(min(K.values()), 5, "smallest K"),
+    late, K = run[-2000:], {s.client: s.next for s in run}
+    gammas, own = np.array([s.gamma for s in late]), [np.median([s.gamma for s in late if s.client == j]) for j in range(i.m)]
+    middle = float(np.median(gammas))
+    return [ft.at_most(2.3, middle, "median"), ft.at_most(middle, 3.6, "median"),
+            ft.at_most(0.8, float(np.mean(abs(gammas - 3) > 1)), "share farther than 1 from the target"),
+            ft.at_most(20.0, float(gammas.mean()), "mean"), ft.at_most(float(min(own)), 1.1, "smallest median of a client"),
+            ft.at_most(3.8, float(max(own)), "largest median of a client"), ft.at_most(min(K.values()), 5, "smallest K"),
             ft.at_most(80, max(K.values()), "largest K"), *i.coded()]
 
 
@@ -281,7 +285,7 @@ LEAST = Q(1, 10**6)   # a difference that counts
 @ft.claim("claim-gbar-less-stale", on=[PAIR, WAITING], instead="limit-cycle-gamma", finding="err-gbar-staleness",
           reading="By at least a millionth, at any later arrival of the pair; of the linear losses mean gamma over 1000 "
                   "arrivals, during the change of K and after it. Linear losses have no minimiser, the pair has one.",
-          survives="Where K changes the staleness at all, a target can act through it, as in k-rule-hovers; on the orbit of "
+          survives="Where K changes the staleness at all, a target can act through it; on the orbit of "
                    "limit-cycle-gamma and far from all minimisers (far-field-gamma-star) it cannot.")
 def less_stale(i):
     r"""As printed: a smaller target $\bar\gamma$ results in less stale updates."""
