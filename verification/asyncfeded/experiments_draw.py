@@ -80,20 +80,20 @@ def fig5(rows):
 
 def fig3(rows):
     tasks = ("Synthetic", "digits", "text")
-    figure, axes = canvas(3, 4, width=3.7, height=2.3)
+    figure, axes = canvas(3, 4, width=3.9, height=2.7, sharex=True)
     for c, name in enumerate(tasks):
         for m, (k, sign) in zip(LOOKS, enumerate(LOOKS.values()), strict=True):
             mine = pick(rows, task=name, method=m)
             Ps = sorted(names(mine, "P"))
             for ax, what in ((axes[0][c], "maximum"), (axes[1][c], "common")):
-                _against(ax, Ps, [[r[what] for r in pick(mine, P=P)] for P in Ps], sign, 0.008 * (k - 2))
+                _against(ax, Ps, [[r[what] for r in pick(mine, P=P)] for P in Ps], sign, k)
         stands = published.TASKS[c]
         _logged(axes[2][c], "maximum", stands)
         _logged(axes[3][c], "common", stands)
         finish(axes[0][c], name, ylabel="maximum (%)" if c == 0 else None)
-        finish(axes[1][c], f"{name}, to {GOALS[name]} %", yscale="log", ylabel="seconds" if c == 0 else None)
+        finish(axes[1][c], f"{name}, to {GOALS[name]} %", ylim=(0, None), ylabel="seconds" if c == 0 else None)
         finish(axes[2][c], f"public logs, {stands}", ylabel="maximum (%)" if c == 0 else None)
-        finish(axes[3][c], f"public logs, {stands}", ylabel="seconds" if c == 0 else None, yscale="log", xlabel="$P$")
+        finish(axes[3][c], f"public logs, {stands}", ylabel="seconds" if c == 0 else None, ylim=(0, None), xlabel="$P$")
         for line in axes:
             line[c].set_xlim(-0.05, 0.95)
     key(figure, {m: RUN | s | JOINED for m, s in LOOKS.items()}
@@ -101,28 +101,33 @@ def fig3(rows):
     return figure
 
 
-def _against(ax, Ps, values, sign, shift):
+def _against(ax, Ps, values, sign, place):
     """Mean and range of the seeds over P; where some seed does not get there, a cross on the upper edge instead."""
     all_there = np.array([np.isfinite(v).all() for v in values])
-    x = np.array(Ps) + shift
+    x = np.array(Ps) + 0.008 * (place - 2)
     seen = [np.array(v) for v, there in zip(values, all_there, strict=True) if there]
     if seen:
         mid, bars = spread(seen)
         ax.errorbar(x[all_there], mid, yerr=bars, elinewidth=0.8, capsize=1.2, **RUN | sign | JOINED)
-    if not all_there.all():
-        ax.plot(x[~all_there], 0.98 * np.ones((~all_there).sum()), transform=ax.get_xaxis_transform(), linestyle="none", marker="x",
+    _crosses(ax, x[~all_there], sign, place)
+
+
+def _crosses(ax, x, sign, place):
+    """Marks below the upper edge, a line of them for each method."""
+    if len(x):
+        ax.plot(x, [1 - 0.045 * place] * len(x), transform=ax.get_xaxis_transform(), linestyle="none", marker="x",
                 color=sign["color"], markersize=4.5, clip_on=False)
 
 
 def _logged(ax, quantity, task):
-    for m, sign in LOOKS.items():
+    joined = {} if quantity == "maximum" else {"linestyle": "none"}     # times are recorded at two P only
+    for place, (m, sign) in enumerate(LOOKS.items()):
         Ps = [P for t, P in published.cells(quantity) if t == task]
         values = [float(published.logged(quantity, task, m, P)) for P in Ps]
         there = [(float(P), v) for P, v in zip(Ps, values, strict=True) if v < published.NEVER]
-        ax.plot(*zip(*there, strict=True), color=sign["color"], **PRINTED | {"marker": sign["marker"], "markersize": 3})
+        ax.plot(*zip(*there, strict=True), color=sign["color"], **PRINTED | {"marker": sign["marker"], "markersize": 4} | joined)
         gone = [float(P) for P, v in zip(Ps, values, strict=True) if v >= published.NEVER]
-        ax.plot(gone, 0.98 * np.ones(len(gone)), transform=ax.get_xaxis_transform(), linestyle="none", marker="x",
-                color=sign["color"], markersize=4.5, clip_on=False)
+        _crosses(ax, gone, sign, place)
 
 
 STEPS = dict(zip(("adaptive", "K = 5", "K = 10", "K = 15", "K = 20"),
