@@ -1,6 +1,7 @@
 """Substitutes for Figures 2 to 14 and Tables 1 to 4: event-driven runs of five methods on generated data and on digits.
 
-About fifteen minutes of CPU time (a cell's own stands in fig3.csv), by `fltheory reproduce`, which commits the tables; finished cells are kept when it is interrupted.
+About fifteen minutes of CPU time by `fltheory reproduce`, which commits the tables (fig3.csv has each cell's); finished cells are
+kept when it is interrupted.
 Data, models, clock and horizons are ours; the settings are those of Tables 1 to 4 unless a table sweeps them.
 """
 from fractions import Fraction as Q
