@@ -63,6 +63,21 @@ def test_counts_in_the_text():
             len(paper.claims), kinds.count("claim"), len(paper.findings), kinds.count("finding")]
 
 
+def test_the_table_of_papers_and_words_is_that_of_the_ledgers():
+    """`make verify` fails where a verdict is another word than the ledger's."""
+    found = [p for p in papers([ROOT / "verification"]) if p.slug != "engine"]
+    assert "decided in five of five papers" in TEXT and len(found) == 5
+    part = TEXT[TEXT.index("five of five papers"):TEXT.index("## Commands")]
+    head, *rows = re.findall(r"^\| (\w+) \|((?: [\w ]+ \|)+)$", part, re.M)
+    words = [w.strip().upper() for w in head[1].split("|")[1:-2]]
+    table = {name: [int(v) for v in cells.split("|")[:-1]] for name, cells in rows}
+    for paper in found:
+        said = [paper.ledger[k]["expected"] for k in paper.claims]
+        assert set(said) <= set(words)
+        assert table[paper.slug] == [len(said), *map(said.count, words), len(paper.findings)], paper.slug
+    assert table.pop("all") == [sum(column) for column in zip(*table.values(), strict=True)]
+
+
 def test_named_commands_and_options_exist():
     commands = re.search(r"## Commands\n\n```\n(.*?)```", TEXT, re.S).group(1)
     subparsers = next(a for a in parser()._actions if hasattr(a, "choices") and a.choices).choices
