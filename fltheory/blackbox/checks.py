@@ -25,16 +25,18 @@ def find_height(box, problems, repeats=1, first=None):
     repeats: rounds of which the largest move counts, where the code draws its own cohorts. first: the model after a
     round on an instance from a start, where that is not `box.first`.
     """
-    height, ones, before, kept, first = 1.0, np.ones(problems.d), None, box.scale, first or box.first
+    height, ones, before, kept, first, factor = 1.0, np.ones(problems.d), None, box.scale, first or box.first, 1.0
     box.scale = 1e-3   # below most clipping thresholds
     for _ in range(12):
         moved = max(float(np.abs(ones - first(problems.generic(height, 0.0), ones)).max()) for _ in range(repeats))
-        if before is not None and abs(moved - before) <= 0.01 * moved:   # not a matter of curvature
+        far = 0.1 if max(factor, 1 / factor) > 10 else 0.01
+        if before is not None and abs(moved - before) <= far * moved:   # not a matter of curvature
             height = 1.0
             break
         if moved == 0 or 0.2 <= moved <= 0.9:
             break
-        height, before = height * float(np.clip(0.5 / moved, 1e-3, 1e3)), moved
+        factor = float(np.clip(0.5 / moved, 1e-3, 1e3))
+        height, before = height * factor, moved
     box.scale = kept
     return height
 

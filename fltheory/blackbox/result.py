@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from fltheory.core.tables import aligned, html_row
 
+ROUNDING = 1e-12   # less is 0 up to rounding, and its digits are the processor's
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -72,7 +74,8 @@ class Identification:
             yield "deviation", f"{self.deviation:.2g} (tolerance {self.tolerance:.2g}, {self.dtype})"
         for k, fault in enumerate(self.faults):
             label = "likeliest fault" if k == 0 else f"explanation {k + 1}"
-            yield label, f"{fault.sentence} [{fault.evidence}; residual {fault.residual:.1g}]"
+            left = "~0" if fault.residual < ROUNDING else f"{fault.residual:.1g}"
+            yield label, f"{fault.sentence} [{fault.evidence}; residual {left}]"
         for note in self.notes:
             yield "note", note
         yield "calls", str(self.calls)

@@ -17,12 +17,13 @@ DEGREE = "degree of the response to curvature"
 
 class Work(NamedTuple):
     """fits: a `Fit` or None per client; wanted: the reference's, None where one client's response says nothing; idle: how a
-    model moves in a problem without gradients (d,); silent: clients whose data have no effect."""
+    model moves in a problem without gradients (d,); silent: clients whose data have no effect; rows: how many each has."""
 
     fits: list
     wanted: list | None
     idle: np.ndarray | None
     silent: tuple = ()
+    rows: tuple = ()
 
 
 def declared(algorithm):
@@ -55,7 +56,8 @@ def observe(box, problems, height, tolerance, reference=None) -> Work:
     def still(i):
         return bool((box.first(problems.single(i, height * ones), ones) == ones - idle).all())
 
-    return Work(fits, wanted, idle, tuple(i for i, f in enumerate(fits) if f is None and still(i)))
+    return Work(fits, wanted, idle, tuple(i for i, f in enumerate(fits) if f is None and still(i)),
+                tuple(c.size for c in problems.generic().clients))
 
 
 def parameters(fits, problems):
@@ -78,7 +80,7 @@ def faults_of_work(work, tolerance):
     if not pairs:
         return out
     worst = max(f.residual for _, f, _ in pairs)
-    return out + _steps(pairs, worst) + _kinds(pairs, worst, tolerance) + _rates(pairs, worst, tolerance)
+    return out + _steps(pairs, worst) + _kinds(pairs, worst, tolerance) + _rates(pairs, worst, tolerance, work.rows)
 
 
 def _idle(idle, known, tolerance):
@@ -181,7 +183,7 @@ def _kind_sentence(f, w):
                        stated=next((number(w.extra[k]) for k in f.extra if k in w.extra), ""))
 
 
-def _rates(pairs, worst, tolerance):
+def _rates(pairs, worst, tolerance, rows):
     """Other step sizes than the stated one."""
     ratios = [(i, f.lr / w.lr) for i, f, w in pairs if not f.product and (f.steps > 1 or abs(f.lr / w.lr - 1) > 1e-6)]
     off = [(i, v) for i, v in ratios if abs(v - 1) > 30 * max(tolerance, 1e-8)]
@@ -196,6 +198,8 @@ def _rates(pairs, worst, tolerance):
            f"instead of {number(stated.lr)})"
     if abs(values[0] - 2) < 1e-3:
         text += ": a squared-error loss without the factor 1/2, such as MSELoss?"
+    if rows and all(abs(v - rows[i]) < 1e-3 * v for i, v in off):
+        text += f"{', or' if text[-1] == '?' else ':'} a sum over the {rows[0]} rows, not a mean?"
     if stated.kind == "decay" and abs(values[0] - stated.extra["gamma"]) < 1e-3:
         text += ": the decay is applied before the first local step"
     return [Fault(text, CURVATURE, worst)]
