@@ -62,14 +62,14 @@ def examples(text) -> list[Example]:
 
 
 def command(line, folder) -> str:
-    """What a command prints in a folder, times and dates replaced. Raises AssertionError where it is refused."""
+    """What a command prints in a folder, times, dates and the folder replaced. Raises AssertionError where it is refused."""
     program, *words = shlex.split(line)
     module = {"fltheory": ["-m", "fltheory"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}[program]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run([sys.executable, "-P", *module, *words], cwd=folder, capture_output=True, text=True, timeout=240,
                           env=os.environ | {"PYTHONPATH": path, "COLUMNS": "120", "PYTHONWARNINGS": "error"})
     assert done.returncode in (0, 1), (line, done.returncode, done.stdout, done.stderr)
-    printed = done.stdout
+    printed = done.stdout.replace(f"{Path(folder).resolve()}/", "")
     for pattern, said in PASSING:
         printed = pattern.sub(said, printed)
     return printed

@@ -15,10 +15,12 @@ from fltheory.verdicts.report.words import CLAIM_WORDS
 ROOT = Path(__file__).parents[3]
 
 
-def ledgers() -> dict[str, list[dict]]:
+def ledgers(env) -> dict[str, list[dict]]:
     """The rows of each paper's ledger, by slug."""
     out = {}
+    env.note_dependency(__file__)
     for path in sorted((ROOT / "verification").glob("*/ledger.csv")):
+        env.note_dependency(str(path))
         with open(path, newline="", encoding="utf-8") as handle:
             out[path.parent.name] = list(csv.DictReader(handle))
     return out
@@ -58,7 +60,7 @@ class Counts(SphinxDirective):
     """A table: how many claims of each paper have which word, as its ledger says."""
 
     def run(self):
-        rows = {slug: Counter(r["expected"] for r in rows if r["type"] == "claim") for slug, rows in ledgers().items()}
+        rows = {slug: Counter(r["expected"] for r in rows if r["type"] == "claim") for slug, rows in ledgers(self.env).items()}
         words = [w for w in CLAIM_WORDS if any(c[w] for c in rows.values())]
         lines = [f"| paper | {' | '.join(words)} |", f"|---|{'---:|' * len(words)}"]
         lines += [f"| {slug} | {' | '.join(str(c[w] or '') for w in words)} |" for slug, c in rows.items()]
@@ -71,7 +73,7 @@ class Witnesses(SphinxDirective):
     def run(self):
         here = Path(self.env.doc2path(self.env.docname)).parent
         out = []
-        for slug, rows in ledgers().items():
+        for slug, rows in ledgers(self.env).items():
             found = [(r, ROOT / "verification" / slug / "witnesses" / f"{r['id']}.py") for r in rows if r["type"] == "finding"]
             items = [nodes.list_item("", nodes.paragraph(
                 "", "", nodes.strong("", r["place"]), nodes.raw("", f": {inline(r['says'])} ", format="html"),

@@ -100,6 +100,7 @@ class Public(SphinxDirective):
     option_spec = {"also": directives.unchanged}  # noqa: RUF012
 
     def run(self):
+        self.env.note_dependency(__file__)
         places = [(fltheory._WHERE[name], name) for name in names_below(self.arguments[0].split())]
         also = [tuple(place.split(":")) for place in self.options.get("also", "").split()]
         lines = []
