@@ -1,4 +1,5 @@
 """Theorem 2 where it is true: one local step; and by how much it fails for more of them, one client without noise."""
+import itertools
 from fractions import Fraction as Q
 
 import fltheory as ft
@@ -187,6 +188,45 @@ def thm2_k1_stale(i):
     than the staleness allows."""
     start = f.bound(i.L, 1, i.N, 1, 0, i.eta_g, i.T, i.gap, 0, 0)["start"]
     return ft.at_most(i.observed, 0, "largest gamma^2"), ft.at_most(runs.average(i), ft.Terms(start=start), "(11)")
+
+
+# ---- stale and different, drawn independently: open ------------------------------------------------------------------
+def every_order(name, problem, of_cap, T, Gamma, x0=0, noise=0, **extra):
+    """StaleSteps over all draws of who arrives; of_cap: eta_g N L."""
+    step = instances.at_cap(1, 1, 1, 4)
+    return runs.stale(name, problem, step, ft.fraction(of_cap) / step[0], (0,) * T, x0, noise, Gamma2=ft.fraction(Gamma) ** 2,
+                      loud=[(1, 0), (2, 0)], says=f"all {problem.n}^{T} orders of {T} arrivals, eta_g N L = {of_cap}", **extra)
+
+
+def orders(i):
+    return [i.but(order=o, algorithm=i.algorithm) for o in itertools.product(range(i.n), repeat=i.T)]
+
+
+def largest(i):
+    found = [v.observed for v in orders(i)]
+    return None if None in found else max(found)
+
+
+stale_in_all = ft.Hypothesis("Assumption 4", r"$\gamma\le\Gamma$ for all orders and outcomes: the largest $\gamma^2$",
+                             lambda i: (largest(i.but(algorithm=i.stated.algorithm)), i.Gamma2))
+on_open = [every_order("one client at the cap", LINE, 1, 3, 0, 1),
+           every_order("two clients apart", TWO, Q(1, 20), 5, Q(12, 10)),
+           every_order("two clients apart, noise", TWO, Q(1, 40), 4, Q(12, 10), 3, Q(1, 4)),
+           every_order("three clients", ft.Quadratic([[[1]]] * 3, [[1], [1], [-2]]), Q(1, 40), 3, Q(12, 10)),
+           every_order("two equal clients, far away", ft.Quadratic([[[1]]] * 2, [[0]] * 2), Q(1, 20), 5, Q(12, 10), 1)]
+
+
+@ft.claim("thm2-k1-stale-uniform", on=on_open, rejects=[bugs.tenth_added], covers={"tau": "all"},
+          needs=[runs.near, stale_in_all, runs.steps_cap, runs.enough, runs.server_cap],
+          reading="Undecided. Without staleness it is true (thm2-k1-uniform), without heterogeneity and noise as well (thm2-k1). "
+                  "For equally frequent arrivals in a fixed order it is false (e2e). The proof would need E<grad F(x_t), "
+                  "grad f_i(x_{t-tau})>, where i and x_{t-tau} depend on each other: a model is old because its client was "
+                  "not drawn. On all orders of a few arrivals it holds.")
+def thm2_k1_stale_uniform(i):
+    r"""(11) for $K=1$, clients drawn uniformly and independently, each from the model it was sent after its own last update
+    ($\tau>0$), different clients ($\sigma_g>0$) and noise, under Assumptions 1 to 4, $H^*$, (T1), (C1) and (T2)."""
+    left = sum(runs.average(v) for v in orders(i)) / i.n**i.T
+    return runs.decided(left, *(sum(v.values()) for v in i.of(f.bound, T=i.T, gap=i.gap)))
 
 
 # ---- by how much it fails -------------------------------------------------------------------------------------------

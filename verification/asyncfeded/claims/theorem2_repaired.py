@@ -114,7 +114,7 @@ def whole_proof():
                   "smaller steps are asked for than by (T1). Without H* the bound fails: one draw that is kept for "
                   "the whole run exceeds it three times. Of its floors that of sigma_g^2 cannot be avoided where "
                   "arrivals may be unequal (thm2-repaired-floor); for equal arrivals only a smaller one is known, "
-                  "which falls with the square of the local steps (e2c). rho/24 sigma_l^2 cannot be avoided in its "
+                  "which falls with the square of the local steps (e2c, e2e). rho/24 sigma_l^2 cannot be avoided in its "
                   "order, that of c^2, but for its size (thm2-noise-floor); the other part of the noise falls with "
                   "eta_g and Gamma. Both parts are one term: no run misses rho/24 alone.")
 def thm2_repaired(i):
