@@ -7,13 +7,14 @@ import pytest
 import fltheory as ft
 from verification.asyncfeded import runs_theorem2 as runs
 from verification.asyncfeded import runs_theorem2_long as long
+from verification.asyncfeded import runs_theorem2_noise as noise
 from verification.asyncfeded import runs_theorem2_uniform as uniform
 from verification.asyncfeded.claims import rate12, theorem2, theorem2_one_step, theorem2_repaired
 from verification.asyncfeded.formulas import rate12 as f12
 from verification.asyncfeded.formulas import theorem2 as f
 from verification.asyncfeded.instances import at_cap, log_between
 from verification.asyncfeded.proofs import theorem2 as proofs
-from verification.asyncfeded.proofs import theorem2_alternating, theorem2_stale
+from verification.asyncfeded.proofs import theorem2_alternating, theorem2_noise, theorem2_stale
 
 
 def loops(i):
@@ -166,3 +167,66 @@ def test_the_orders_of_arrivals():
 
 def test_theta_as_k_grows_by_one():
     assert rate12.earlier_theta(9, 10, 1, Q(1, 1000)) > Q(1, 10)
+
+
+def kinked_runs(eta_g, T, count=4000, seed=0):
+    """The mean of F'(x_t)^2 over the second half of T rounds of e2d's client, in floats by a plain loop."""
+    rng, x, seen = np.random.default_rng(seed), np.full(count, -.13), []
+    for t in range(T):
+        if 2 * t >= T:
+            seen.append((np.maximum(x, x / 10) ** 2).mean())
+        y = x.copy()
+        for eta in (.2, .125):
+            y -= eta * (np.maximum(y, y / 10) + rng.choice([-1.0, 1.0], count))
+        x = x + eta_g * (y - x)
+    return np.mean(seen)
+
+
+def test_noise_alone_keeps_the_client_with_a_kink_above_its_floor():
+    floor = float((noise.PUSH / noise.PULL) ** 2)
+    assert round(floor, 7) == 1.658e-4
+    assert all(floor < kinked_runs(g, T) for g, T in ((.2, 2000), (.02, 4000)))
+
+
+def test_the_drift_of_the_client_with_a_kink_is_bounded_between_its_kinks_too():
+    i = theorem2.e2d
+    for x in (Q(-40), Q(-1, 3), Q(-1, 7), Q(-1, 100), Q(1, 9), Q(1, 3), Q(50)):
+        left, h = noise.rest(i, x)
+        assert left >= 0 and h == f.kinked_mean(noise.STEPS, noise.FLAT, 1, x)
+
+
+@pytest.mark.parametrize("proof", [theorem2_noise.below, theorem2_noise.at_least, theorem2_noise.at_most, theorem2_noise.arrival,
+                                   theorem2_noise.moves, theorem2_noise.near, theorem2_noise.average])
+def test_every_step_of_the_proofs_on_noise_is_checked(proof):
+    assert proof().status == "HOLDS"
+
+
+def test_the_proof_of_the_push_is_not_one_of_a_larger_push(monkeypatch):
+    right = f.noise_push
+    monkeypatch.setattr(f, "noise_push", lambda *args: right(*args) * Q(101, 100))
+    assert theorem2_noise.below().status != "HOLDS"
+
+
+def test_the_noise_of_a_round_enters_the_repaired_bound_by_the_room_it_is_given(monkeypatch):
+    right = f.repaired_floor
+
+    def smaller_room(L, K, N, M, log, c4, eta_g, Gamma2, sl2, sg2):
+        return right(L, K, N, M * Q(99, 100), log, c4, eta_g, Gamma2, sl2, sg2)
+    monkeypatch.setattr(f, "repaired_floor", smaller_room)
+    assert proofs.arrival().status != "HOLDS"
+
+
+def test_the_floor_of_uniform_draws_falls_with_the_square_of_the_local_steps():
+    """e2c: the square of F' at the resting point, over sigma_g^2 = 121/4."""
+    found = []
+    for c in (1, Q(3, 10), Q(1, 10)):
+        steps = at_cap(10, 1, c)
+        x = f.resting([(f.moved(steps), 1), (f.moved(steps, Q(1, 10)), -10)], [1, 1])
+        found.append(float((theorem2.CURVED * x) ** 2 / Q(121, 4)))
+    assert np.allclose(found, [8.0e-4, 6.4e-5, 6.8e-6], rtol=.01)
+
+
+def test_how_many_clients_in_turn_it_takes_at_one_local_step():
+    i = theorem2.e2e
+    assert round(float(sum(i.of(f.bound, T=i.T, gap=i.gap)[1].values())), 7) == .0101106
+    assert round(float(runs.average(i)), 7) == .0117816
