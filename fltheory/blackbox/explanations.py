@@ -101,7 +101,7 @@ def _with(result, work, weights, rest, told):
         result.notes.append("a variant: " + ALIKE)
         result.variant, weights = ALIKE, []
     else:
-        if told and all(f.residual >= 1 for f in weights):
+        if told and told not in (f.sentence for f in weights) and all(f.residual >= 1 for f in weights):
             weights = [Fault(told, "the maps agree with it", 0.0)]
     ahead = weights[:1] if told else []
     others = [f for f in [*work[1:], *weights] if f not in ahead]
