@@ -6,7 +6,7 @@ READY := $(V)/.ready
 SITE  := $(V)/.ready-docs
 ONE   := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: verify test lint docs clean
+.PHONY: verify test lint docs frameworks clean
 
 verify: $(READY)
 	$(ONE) $(V)/bin/python -m fltheory verify verification --report reports --jobs 2
@@ -20,8 +20,11 @@ lint: $(READY)
 docs: $(SITE)
 	$(ONE) $(V)/bin/python -m sphinx -q -W --keep-going -d reports/docs/.doctrees notebooks/docs reports/docs
 
+frameworks:
+	.ci/frameworks
+
 clean:
-	rm -rf $(V) reports
+	rm -rf $(V) .venv-frameworks reports
 
 $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(V)

@@ -17,7 +17,8 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.S)
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["quick start", "identify", "personal", "asynchronous", "worst case"])
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=[
+    "quick start", "identify", "personal", "asynchronous", "adapters", "worst case"])
 def test_examples_print_what_the_text_shows(code, output):
     pytest.importorskip("torch")
     pytest.importorskip("cvxpy")

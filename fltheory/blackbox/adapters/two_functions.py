@@ -14,7 +14,8 @@ def functions(local_train, aggregate, model=None, dtype="float64"):
     index, size, weight, loader, population, round, and the dicts memory and server. The update is whatever the server reads; None
     sends the trained model itself. aggregate(model, updates, clients) -> the server's new model as a module, a state dict or an
     array, or None where it has written into `model`; updates and clients (the participants) are lists in one order. model: a
-    function d -> module with d parameters that predicts X w, by default one linear layer without bias. dtype: "float64" or "float32".
+    function d -> module with d parameters that predicts X w, by default one linear layer without bias. dtype: "float64" or
+    "float32".
     """
     for name, given in (("local_train", local_train), ("aggregate", aggregate), ("model", model)):
         if not callable(given) and not (name == "model" and given is None):

@@ -48,18 +48,20 @@ def zeros(model):
     return [torch.zeros_like(p) for p in model.parameters()]
 
 
-def scaffold(steps=3, stored=True, variate="plain", model_weights="plain"):
+def scaffold(steps=3, stored=True, used=True, variate="plain", model_weights="plain"):
     """SCAFFOLD, option II, with its variates in lists of tensors.
 
     stored=False: the client computes its new variate and the change, and the store that is read in the next round is never
-    written, as in FL-bench's server at 06e658b. model_weights: a "plain" mean over the participants, or one by "rows"; variate: the
-    clients' changes count 1/n each ("plain"), or by their share of all rows ("rows").
+    written, as in FL-bench's server at 06e658b. used=False: the correction is added to tensors that are no parameters and have
+    no gradient, so that no step sees it, as in FedLab's repository at 92552a7 (its release 1.3.0 uses it). model_weights: a
+    "plain" mean over the participants, or one by "rows"; variate: the clients' changes count 1/n each ("plain"), or by their
+    share of all rows ("rows").
     """
     def train(model, client):
         c = client.server.setdefault("c", zeros(model))
         own = client.memory.get("c_i", zeros(model))
         start = [p.detach().clone() for p in model.parameters()]
-        sgd(model, client, steps, [g - h for g, h in zip(c, own, strict=True)])
+        sgd(model, client, steps, [g - h for g, h in zip(c, own, strict=True)] if used else None)
         moved = [(a - b.detach()) / (steps_of(client, steps) * LR) for a, b in zip(start, model.parameters(), strict=True)]
         new = [h - g + m for h, g, m in zip(own, c, moved, strict=True)]
         if stored:

@@ -1,0 +1,68 @@
+"""Frameworks and reconstructions before `identify`: each verdict, the hand check beside it, and the gallery as committed."""
+import json
+
+import numpy as np
+import pytest
+
+from fltheory.blackbox.clients import Problems
+from tests.blackbox.frameworks import gallery
+from tests.blackbox.frameworks.cases import CASES, DIFFERS
+
+EXACT, SINGLE, FAR = 1e-13, 1e-6, 1e-3
+COMMITTED = json.loads((gallery.HERE / "gallery.json").read_text())
+
+
+def marked(case):
+    missing = case.package and case.version() is None
+    marks = [pytest.mark.frameworks] if case.package else []
+    marks += [pytest.mark.skipif(True, reason=f"{case.package} is not installed; see .ci/frameworks")] if missing else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.parametrize("case", [marked(c) for c in CASES])
+def test_the_verdict_and_the_hand_check(case):
+    result, replaced = gallery.decide(case)
+    assert result.verdict == case.verdict, result
+    said, published = gallery.gaps(case)
+    assert said < (SINGLE if case.package == "pfl" else EXACT)
+    assert (published > FAR) == (case.verdict == DIFFERS)
+    assert (case.fault != "") == (case.verdict == DIFFERS)
+    assert bool(case.fault) <= bool(case.reading)
+    assert sum(replaced.values()) > 0 or case.package == "pfl"  # pfl asks the model itself for its loss
+    kept = {(r["framework"], r["algorithm"]): r for r in COMMITTED["rows"]}[case.package or case.source, case.algorithm]
+    assert (kept["verdict"], kept["call"], kept["fault"]) == (result.verdict, case.call, case.fault)
+
+
+@pytest.mark.frameworks
+def test_two_scalar_quadratics():
+    pytest.importorskip("pfl")
+    for option, far in ((1, 0.25), (2, -1800)):
+        found = gallery.two_scalars(option)
+        assert np.allclose(found["code"], found["numpy, as said"], rtol=1e-5, atol=1e-6)
+        assert abs(found["numpy, as published"][-1] - 0.75) < 1e-5
+        assert abs(found["code"][-1] - far) < 1e-2 * max(abs(far), 0.1)
+        assert COMMITTED["two_scalar_quadratics"][f"option {option}"]["numpy, as said"] == found["numpy, as said"]
+
+
+def test_the_page_is_that_of_the_numbers():
+    assert (gallery.HERE / "gallery.md").read_text() == gallery.page(COMMITTED)
+
+
+def test_every_case_has_one_row_and_its_provenance():
+    assert [(r["framework"], r["algorithm"]) for r in COMMITTED["rows"]] == [(c.package or c.source, c.algorithm) for c in CASES]
+    assert set(COMMITTED["versions"]) == {"torch", "numpy", "flwr", "pfl", "fedlab", "nvflare"}
+    assert COMMITTED["date"]
+
+
+def test_those_who_do_not_take_part_do_not_matter():
+    """A cohort reaches every framework as it was given: with one participant the model depends on nobody else."""
+    for case in CASES:
+        if (case.package and case.version() is None) or case.full:
+            continue
+        clients, x = Problems(3, 2, case.weights).generic().clients, np.array([0.5, 0.25])
+        other = Problems(3, 2, case.weights, seed=9).generic().clients
+        round_fn, reset = case.build()
+        one = round_fn(x, clients, cohort=[1])
+        reset()
+        assert np.array_equal(one, round_fn(x, [other[0], clients[1], other[2]], cohort=[1])), case.name
+        reset()
