@@ -138,7 +138,7 @@ def test_constants_for_every_K():
 
 
 def test_printed_bound_fails_only_outside_c1():
-    for i in error_bounds.printed_on[:3]:
+    for i in error_bounds.beyond_on:
         left, right = up.c1.sides(i)
         assert left > right
         printed, corrected, T2 = (runs.bound_of(i, f.printed35, up.updates(i)[0].log(high=True)), runs.bound_of(i, f.bound35),

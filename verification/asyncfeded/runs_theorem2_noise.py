@@ -34,7 +34,7 @@ def inequality(i):
     """It is piecewise linear in x: its values at the kinks, and that it grows beyond them, on the coded arrivals."""
     low, high = KINKS[0], KINKS[-1]
     at = (low - 1, *KINKS, high + 1)
-    return [*(ft.at_most(0, rest(i, x)[0], f"E[-Delta(x)] >= 9/800 - 699/800 |F'(x)| at the kink x = {x}") for x in KINKS),
+    return [*(ft.at_most(0, rest(i, x)[0], f"E[-Delta(x)] >= 9/800 - 699/800 |F'(x)| at x = {x}") for x in KINKS),
             ft.at_most(rest(i, low)[0], rest(i, low - 1)[0], "it grows to the left"),
             ft.at_most(rest(i, high)[0], rest(i, high + 1)[0], "and to the right"),
             ft.equal([rest(i, x)[1] for x in at], [f.kinked_mean(STEPS, FLAT, 1, x) for x in at], "closed form")]
@@ -56,8 +56,8 @@ def as_it_falls(i, g):
 
 
 def noisy(T=10**9, g=Q(1, 10**4)):
-    return runs.stale("one client, nothing but noise", kink(FLAT), STEPS, g, (0,), 0, 1, loud=[(1, 0), (1, 1)], left=enclosed,
-                      Gamma2=Q(0)).but(
+    return runs.stale("one client, nothing but noise", kink(FLAT), STEPS, g, (0,), 0, 1, loud=[(1, 0), (1, 1)],
+                      left=enclosed, Gamma2=Q(0)).but(
         rounds=T, says=f"F' = max(x, x/10), steps 1/5 and 1/8, fresh signs, x_1 = x_* = 0, eta_g = {g}, T = {T}")
 
 
@@ -79,8 +79,9 @@ def symbols(i):
     first = [L * e * (1 if e > 0 else a) for e in (eta[0] * s, -eta[0] * s)]
     common = {"L": L, "a": a, "e1": eta[0], "e2": eta[1], "s": s, "gu": first[0], "gd": first[1],
               "Y2": zero.mean(zero.y[2])[0], "YE": zero.mean(zero.y[-1])[0], "PE": 1 - f.moved(eta[2:], a * L), "zE": z,
-              "uE": 1 - qa, "qa": qa, "d0": abs(x), "X": abs(x), "R": abs(x), "U": abs(x), "G": slope, "EG": slope, "push": push,
-              "h0": -zero.mean(zero.y[-1])[0], "g": g, "S": S, "SE": S, "D": zero.mean(abs(zero.delta))[0], "h": h, "Eh": h,
+              "uE": 1 - qa, "qa": qa, "d0": abs(x), "X": abs(x), "R": abs(x), "U": abs(x), "G": slope, "EG": slope,
+              "push": push, "h0": -zero.mean(zero.y[-1])[0], "g": g, "S": S, "SE": S,
+              "D": zero.mean(abs(zero.delta))[0], "h": h, "Eh": h,
               "m": x, "mN": x - g * h, "b": (1 - z) / (a * L), "T": 1, "t": 0, "sumG": 0, "total": 0,
               "mE": g * zero.mean(zero.delta)[0],
               "UN": here.mean(abs(i.base[0] + g * here.delta))[0], "UE": g * zero.mean(abs(zero.delta))[0]}

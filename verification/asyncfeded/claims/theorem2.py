@@ -173,7 +173,8 @@ FAIR = ("A2 with sigma_l = 0 and A3 with sigma_g = 0 are met by exact gradients 
                    "eta_g of that order (disc-sqrt-rate). On one quadratic client it fails by little: .5035 and .5355 "
                    "against .5 at K = 2 and 10 at both caps, in the long run by 0.7 % and 7.6 % (e1-ratio), and at the "
                    "cap of (T1) only with eta_g above .868 of the cap of (T2) at K = 10, above .315 at K = 100; with "
-                   "any from K = 221 on. With noise it fails for every K >= 2 and eta_g small enough (e2d).")
+                   "any from K = 221 on. With noise it fails for every K >= 2 and eta_g small enough (e2d, "
+                   "thm2-noise-floor).")
 def thm2(i):
     r"""Assumptions 1 to 4, (T1), (C1), constant $\eta_g\le\frac1{NKL}$: $\frac1T\sum_{t\le T}E\|\nabla F(x_t)\|^2\le
     \frac{2(F(x_1)-F(x_*))}{\eta_gKNT}+\frac{\eta_g}N\Big(\frac{\ln(K+1)+4K}{72L\Theta}\sigma_l^2

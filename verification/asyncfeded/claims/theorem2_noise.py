@@ -36,7 +36,8 @@ on = [kinked("K = 2, steps 1/5 and 1/8, a = 1/10", 2, Q(1, 10), eta=noise.STEPS)
 def drawn(draw, K=None, L=None, share=None):
     K, L = K or draw(st.integers(2, 6)), L or draw(st.sampled_from([Q(1), Q(100), Q(1, 100)]))
     share = share or draw(st.sampled_from([1, Q(1, 2), Q(1, 10), Q(1, 100)]))
-    a, x = draw(st.sampled_from([Q(1, 10), Q(1, 2), Q(9, 10)])), Q(draw(st.integers(-12, 12)), draw(st.sampled_from([1, 4, 60])))
+    a = draw(st.sampled_from([Q(1, 10), Q(1, 2), Q(9, 10)]))
+    x = Q(draw(st.integers(-12, 12)), draw(st.sampled_from([1, 4, 60])))
     sigma = draw(st.sampled_from([Q(1), Q(1, 10), Q(50)]))
     return kinked("drawn", K, a, share, L, x, sigma, None if K <= 6 else [0, K - 1])
 
@@ -51,8 +52,8 @@ several = ft.Hypothesis("two local steps", r"$K\ge2$", lambda i: (2, i.K))
           meaning=noise.symbols, search=SEARCH, rejects=[bugs.gradients_kept, bugs.one_step_only], covers={"n": "1", "d": "1"},
           ends={"local steps": (2, 200), SMOOTHNESS: (Q(1, 100), 100), "step over its cap": (Q(1, 100), 1)},
           domain="one client, sigma_g = 0, Gamma = 0, every K >= 2, L > 0, 0 < a < 1, schedule within (T1), x_1 = 0, "
-                 "eta_g within (T2); signs in the first local step, any noise with mean zero given the past in the "
-                 "others (H*)",
+                 "eta_g within (T2); noise that is drawn afresh, does not depend on the models and has mean zero "
+                 "(H* holds), signs in the first local step",
           reading="Its size: at a = 1/2 and the caps 1.294e-4 sigma_l^2 for K = 2; with steps c times as long it falls "
                   "like c^2, as rho/24 of thm2-repaired does, which is larger, 1495 times at c = 1/3 and K = 2. For "
                   "K = 1 there is none (thm2-k1-uniform).")
@@ -83,19 +84,20 @@ def _kept_away():
     steps = proofs.average(), proofs.near(), proofs.at_least(), proofs.at_most(), proofs.moves()
     at, low = -noise.PUSH / noise.PULL / noise.FLAT, noise.enclosed(e2d)[0].low
     return (ft.equal([p.status for p in steps].count("HOLDS"), 5, "proofs whose every step is checked"),
-            ft.equal(noise.rest(e2d, at)[1], 0, "the mean update vanishes where F' = -9/699: as eta_g falls no less is left"),
+            ft.equal(noise.rest(e2d, at)[1], 0, "the mean update vanishes where F' = -9/699: no less is left"),
             ft.equal(round((noise.PUSH / noise.PULL) ** 2, 7), Q("1.658e-4"), "the floor, to its digits"),
-            ft.equal([round(sum(v.values()), 6) for v in e2d.of(f.floor)], [Q("7.8e-5")] * 2, "that of (11) at eta_g = 1e-4"),
+            ft.equal([round(sum(v.values()), 6) for v in e2d.of(f.floor)], [Q("7.8e-5")] * 2, "(11) at eta_g = 1e-4"),
             ft.at_most(Q("1.64e-4"), low, "the left side there, T = 1e9"))
 
 
-KEPT = ("T_2's bound (35) holds (ln(K+1)/(96 K L^2) + M) sigma_l^2; times K eta_g/(2N) it falls like eta_g, as the descent does, "
-        "while (36) has sigma_l^2 with eta_g^2 alone")
-ALONE = ("Assumptions 1 to 4 with sigma_g = 0 and Gamma = 0, and the mildest noise: signs of size 1, drawn afresh in each local "
-         "step, independent of everything. One client, so that no reading of E or of arrivals matters.")
-ft.finding("e2d", kind="counterexample", breaks="thm2", at=(e2d.name,), check=_kept_away, script="witnesses/e2d.py", step=KEPT,
-           reading=ALONE + " From x_1 = x_*, where the first term of (11) is 0.",
-           survives="thm2-repaired, whose floor of the order of sigma_l^2 does not fall with eta_g; K = 1 (thm2-k1-uniform).")
-ft.finding("e2d-eq12", kind="counterexample", breaks="eq12", at=(e2d.name,), check=_kept_away, script="witnesses/e2d-eq12.py",
-           step=KEPT, reading=ALONE + " K and N fixed, T to infinity, any hidden constants.",
+KEPT = ("T_2's bound (35) holds (ln(K+1)/(96 K L^2) + M) sigma_l^2; times K eta_g/(2N) it falls like eta_g, as the "
+        "descent does, while (36) has sigma_l^2 with eta_g^2 alone")
+ALONE = ("Assumptions 1 to 4 with sigma_g = 0 and Gamma = 0, and the mildest noise: signs of size 1, drawn afresh in each "
+         "local step, independent of everything. One client, so that no reading of E or of arrivals matters.")
+ft.finding("e2d", kind="counterexample", breaks="thm2", at=(e2d.name,), check=_kept_away, script="witnesses/e2d.py",
+           step=KEPT, reading=ALONE + " From x_1 = x_*, where the first term of (11) is 0.",
+           survives="thm2-repaired, whose floor of the order of sigma_l^2 does not fall with eta_g; K = 1 "
+                    "(thm2-k1-uniform).")
+ft.finding("e2d-eq12", kind="counterexample", breaks="eq12", at=(e2d.name,), check=_kept_away,
+           script="witnesses/e2d-eq12.py", step=KEPT, reading=ALONE + " K and N fixed, T to infinity, any hidden constants.",
            survives="thm2-repaired, with that floor; K = 1 (thm2-k1-uniform).")

@@ -1,4 +1,4 @@
-"""What Theorem 2 is about: the algorithm as run is another one, a minimiser is supposed in silence, and one index is misprinted."""
+"""What Theorem 2 is about: the algorithm as run is another one, a minimiser is supposed in silence; a misprinted index."""
 from fractions import Fraction as Q
 
 import fltheory as ft
@@ -11,7 +11,7 @@ APART = ft.Quadratic([[[1]], [[1]], [[1]]], [[-7], [7], [8]])
 
 
 def run_as_printed(noise):
-    """[Arrival]: rules (7) and (8) in the setting of Synthetic in Table 4, local step 1/10; noise: the sign of each step's."""
+    """[Arrival]: rules (7) and (8) in the setting of Synthetic in Table 4, local step 1/10; noise: its size, signs alternate."""
     made = ft.AsyncFedED(Q(1, 10), 10, lam=5, eps=5, kappa=1, gbar=3)
     return arrivals.record(made, APART, ft.EventClock((1, 2, 3)), [0], 40, digits=30,
                            noise=lambda t, k: [[noise * (-1) ** (t * t + k)]] * 3)
@@ -24,7 +24,8 @@ def _as_run():
     first = next(j for j in range(40) if calm[j].eta != noisy[j].eta)
     return (ft.at_most(3, len({a.K for a in noisy}), "numbers of local steps"),
             ft.at_most(Q(5, 4) * etas[0], etas[-1], "largest over smallest server step"),
-            ft.at_most(0, abs(calm[first].eta - noisy[first].eta), f"arrival {first + 1}: other noise, another step", strict=True),
+            ft.at_most(0, abs(calm[first].eta - noisy[first].eta), f"arrival {first + 1}: other noise, another step",
+                       strict=True),
             ft.at_most(1, sum(a.K != b.K for a, b in zip(calm, noisy, strict=True)), "arrivals with another K"))
 
 

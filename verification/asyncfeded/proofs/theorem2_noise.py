@@ -1,8 +1,9 @@
 """Pencil proof that noise alone keeps a floor for two and more local steps, whatever the server's step.
 
-One client with F'(x) = L max(x, a x), 0 < a < 1, minimiser 0; the noise of the first local step is +-s with chance 1/2
-each, that of later steps has mean zero given everything earlier. q, w: 1 - prod(1 - L eta_k), and the same product with
-a L. Runs from different models are compared under the same noise: d is their distance, d0 that at the start.
+One client with F'(x) = L max(x, a x), 0 < a < 1, minimiser 0; noise is drawn afresh in every round, by one law that does
+not depend on the models, with mean zero; in the first local step it is +-s with chance 1/2 each. q = 1 - z, qa = 1 - u:
+z, u the products of 1 - L eta_k and of 1 - a L eta_k. Runs from different models are compared under the same noise: d is
+their distance, d0 that at the start.
 """
 import fltheory as ft
 from verification.asyncfeded.formulas import theorem2 as f
