@@ -24,8 +24,16 @@ from fltheory.core.scalars import FLOAT, fraction
 
 MUTANTS = (*arrivals.ARRIVALS.values(), *(m for m in arrivals.OTHERS.values() if m is not arrivals.lag_in_time),
            local.one_step_more, local.one_step_less)   # a round is not told the time
+OPTIONS = {
+    "rounding": {"strict": "the change of K is the largest integer below (gbar - gamma) kappa, not its floor",
+                 "down": "the change of K is the floor of (gbar - gamma) kappa, not the largest integer below it"},
+    "real": {True: "K is kept as a real number and rounded down where it is used",
+             False: "K is kept as a whole number: every change is rounded down"},
+    "momentum": {"reset": "the local momentum buffers start afresh in every run"},
+}
 NUMBERS = ("lr", "lam", "eps", "alpha", "a", "b", "gbar", "kappa", "server_lr")
 FEW = 2                # sequences on which numbers are fitted; what is found is tried on all
+MOST_TURNS = 100
 TURNS = 4              # arrivals of each client in a sequence
 SHAKE, CALM = 1e-6, 1e3   # starts count whose models move by at most CALM times a shake: a rounded K is not on an edge there
 
@@ -71,10 +79,10 @@ class Sequence:
 
 def sequences(problems, height, reference):
     """Some from anywhere, in random order and in turns, and two from near each client's minimiser."""
-    rng = np.random.default_rng([problems.seed, 13])
+    rng, turns = np.random.default_rng([problems.seed, 13]), _turns(reference.algorithm, problems.n)
     instance, n, d = problems.generic(height), problems.n, problems.d
     centres = [np.linalg.lstsq(c.X, c.y, rcond=None)[0] for c in instance.clients]
-    orders = [[int(i) for i in rng.permutation(np.repeat(np.arange(n), TURNS))], list(range(n)) * TURNS]
+    orders = [[int(i) for i in rng.permutation(np.repeat(np.arange(n), turns))], list(range(n)) * turns]
     made = [(np.zeros(d) + far * rng.uniform(-1, 1, d), order) for far, order in itertools.product((1, 3), orders)]
     for i, centre in enumerate(centres):
         late = [j for j in range(n) if j != i] + [i]
@@ -93,6 +101,11 @@ def _apart(models, sequence, other):
     except FLTheoryError:
         return np.inf
     return float(gap) if np.isfinite(gap) else np.inf
+
+
+def _turns(algorithm, n):
+    """Arrivals of each client in a sequence: enough to fill a buffer twice."""
+    return max(TURNS, min(MOST_TURNS, -(-2 * getattr(algorithm, "buffer", 1) // n)))
 
 
 class Matching:
@@ -159,6 +172,9 @@ def identify_arrivals(box, problems, algorithm, law, bugs, tolerance):
     if repeated > allowed:
         result.verdict, result.reason = "not deterministic", f"one sequence of arrivals gave models {repeated:.2g} apart"
         return result.finish(box)
+    if all(np.ptp(s.predicted(reference), axis=0).max() == 0 for s in here.sequences):
+        result.reason = "the method itself does not move its model within the arrivals tried"
+        return result.finish(box)
     if result.deviation <= allowed:
         result.verdict, result.reason = "matches", f"the models agree after {count} arrivals in {len(here.models)} sequences"
         unseen = [says for says, other in _wrong(reference, bugs) if not here.told_apart(other)]
@@ -176,6 +192,10 @@ def _wrong(reference, bugs):
         wrong = mutant(steady) if getattr(mutant, "of", "algorithm") == "algorithm" else None
         if wrong is not None and wrong.arrivals:
             yield clause(mutant), reference.like(wrong)
+    for name, values in OPTIONS.items():
+        for value, says in values.items():
+            if getattr(steady, name, value) != value and (name == "momentum" or getattr(steady, "kappa", 0) != 0):
+                yield says, reference.like(replace(steady, **{name: value}))
     if getattr(steady, "kappa", 0) != 0:
         yield "the numbers of local steps stay as they are: rule (8) is not used", reference.like(replace(steady, kappa=0))
 

@@ -160,6 +160,17 @@ def norm(v):
     return _each(_root, square) if _objects(square) else square ** 0.5
 
 
+def finite(v):
+    """(v with 0 where it is infinite or no number, 1 where that was so); exact numbers are finite."""
+    if _objects(v):
+        return v, 0
+    if is_torch(v):
+        lost = ~v.isfinite()
+        return v.masked_fill(lost, 0), lost * 1
+    lost = ~np.isfinite(v)
+    return np.where(lost, 0, v), lost * 1
+
+
 def whole(v):
     """v rounded down, in floats, in rationals, and in balls that show the integer."""
     return _each(_floor, v) if _objects(v) else v // 1

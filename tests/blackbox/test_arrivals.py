@@ -135,3 +135,29 @@ def test_a_server_that_draws_is_not_deterministic():
     rng = np.random.default_rng(0)
     found = identify(lambda x, clients, cohort: run(x, clients, cohort) + 1e-3 * rng.normal(size=2), 3, 2, ED, reset=reset)
     assert found.verdict == "not deterministic"
+
+
+def test_a_buffer_that_is_never_filled_decides_nothing():
+    right = ft.FedBuff(LR, STEPS, buffer=13, server_lr="4/5")
+    still = {"x": np.zeros(2), "base": np.zeros((3, 2))}
+    found = identify(lambda state, clients, cohort: state, 3, 2, right, state=still)
+    assert found.verdict == "differs", str(found)
+    run, reset = server(right)
+    assert identify(run, 3, 2, right, reset=reset).matches
+    found = identify(lambda state, clients, cohort: state, 3, 2, ft.FedBuff(LR, STEPS, buffer=10**6), state=still)
+    assert found.verdict == "inconclusive" and "does not move" in found.reason
+
+
+def test_an_unstable_reference_is_refused_in_words():
+    run, reset = server(ED)
+    with pytest.raises(BadInput, match=r"stays finite|not finite"):
+        identify(run, 3, 2, ft.AsyncFedED(5, 200, lam="1/2"), reset=reset)
+
+
+def test_the_reading_of_the_floor_is_named():
+    from dataclasses import replace
+    right = ft.AsyncFedED(LR, STEPS, lam=2, eps=1, gbar=3, kappa=1)
+    run, reset = server(replace(right, rounding="strict"))
+    found = identify(run, 3, 2, right, reset=reset)
+    assert found.matches and any("largest integer below" in n for n in found.notes) or \
+        "largest integer below" in found.faults[0].sentence, str(found)

@@ -7,7 +7,7 @@ from typing import Any
 from fltheory.core.algorithms.arrivals import Arriving, State, arrived, arrives, norm, of, put, restarted, whole
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
-from fltheory.core.arrays import ratio
+from fltheory.core.arrays import finite, ratio
 from fltheory.core.records import declared, flag, one_of, positive, within
 from fltheory.core.scalars import Number
 
@@ -18,7 +18,8 @@ class AsyncFedED(Arriving, Algorithm):
 
     It uploads Delta = y_K - base; with gamma = |x - base|/|Delta| (0 if both vanish), x <- x + lam/(gamma + eps) Delta,
     K <- max(1, K + floor((gbar - gamma) kappa)), and it starts again at once from the new x (asyncfeded, Eqs 5 to 8). Delta = 0
-    with a moved server means gamma = infinity: x stays and K becomes 1 (kappa = 0 keeps K in every case).
+    with a moved server means gamma = infinity: x stays and K becomes 1 (kappa = 0 keeps K in every case). So does a quotient beyond
+    the range of floats.
     steps: K of the first runs. The law is `EventClock`, which says how long a run takes; without one a step takes 1.
     Not affine: steps of the server depend on distances.
 
@@ -45,7 +46,8 @@ class AsyncFedED(Arriving, Algorithm):
     def staleness(self, delta, moved):
         """(gamma, 1 where it is infinite), each (..., 1)."""
         length, distance = norm(delta), norm(moved)
-        return ratio(distance, length), (length == 0) * (distance != 0) * 1
+        gamma, lost = finite(ratio(distance, length))   # lengths leave the range of floats where a run diverges
+        return gamma, ((length == 0) * (distance != 0) + lost != 0) * 1
 
     def next_steps(self, K, gamma, never):
         """K of the client's next run."""

@@ -106,6 +106,11 @@ class StaleSteps(Algorithm):
     solver: Any = declared(local_solver, Vanilla())
     stateful: ClassVar[bool] = True
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.mixing == "model":
+            within(0, 1, "(]", "A model is mixed with a weight of at most 1.")(self.server_lr, "server_lr")
+
     def init(self, problem, x0, draw=None):
         return Stale(x0, x0[..., None, :] + 0 * problem.p[..., None])
 

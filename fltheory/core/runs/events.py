@@ -50,7 +50,7 @@ def record(algorithm, problem, law, arrivals=None, replicates=1, seed=0, device=
     for the slowest of the round's clients, and one of `arrivals` is one round. law: an `EventClock`, or for synchronous methods any
     law with clock=EventClock(...). Runs that start in a round of the server have the compute times and hangs of those that start
     with the arrival of the same number, so that methods are compared on the same draws. x0: (d,) start, or (replicates, d), default
-    0 (of a network: problem.initial(seed)).
+    0; a network's own start is problem.initial(seed).
     metrics: name -> function of the server models (batch, d), a torch tensor, -> (batch,); taken at the start, after every `every`
     arrivals and after the last; "error", |x - x*|^2, is added if the problem has a computable minimiser. until: end where every
     replicate's clock has passed this time (looked at with the metrics; `arrivals` is the limit).
@@ -83,6 +83,8 @@ def replay(events, algorithm, problem, law=None, noise=None, device="cpu", metri
     setting = _setting(phases, problem, law, None, noise, device, metrics)
     if not setting.alone:
         refuse("algorithm", algorithm, "its rounds have no order of arrivals", "Record it again: rounds depend on the seed alone.")
+    if (events.client < 0).all():
+        refuse("events", "rounds of a synchronous method", "have no order of arrivals", "Record an asynchronous method.")
     if setting.total != events.arrivals:
         refuse("arrivals", setting.total, f"{events.arrivals} were recorded", "Let phases have as many together.")
     _check_order(events, problem.n)
@@ -293,12 +295,20 @@ def _arrival(alg, prob, s, draw, given):
     if given is not None:
         s = type(s)(*(torch.where(away.reshape(-1, *(1,) * (new.ndim - 1)), old, new)
                       for old, new in zip(before, s, strict=True)))
-    moved = (s.lag - before.lag).amax(-1, keepdim=True).clamp(min=0) if prob.n > 1 else (s.x != before.x).any(-1, keepdim=True)
+    moved = _counted(alg, prob, before, s)
     length, distance = norm(arrival.delta), norm(arrival.moved)
     gamma = torch.where((length == 0) & (distance != 0), torch.inf, ratio(distance, length))
     values = (time, who, arrival.lag, whole(arrival.K), gamma, moved)
     none = (torch.inf, -1, 0, 0, torch.nan, 0)
     return torch.cat([torch.where(away, v, value * 1.0) for value, v in zip(values, none, strict=True)], -1).T, s
+
+
+def _counted(alg, prob, before, s):
+    """Whether an arrival counts as a change of the server (batch, 1): others' lags say so; of a single client, whether it may."""
+    if prob.n > 1:
+        return (s.lag - before.lag).amax(-1, keepdim=True).clamp(min=0)
+    always = getattr(alg, "discard", None) is None and not hasattr(alg, "server_lr")
+    return 0 * s.lag + 1 if always else (s.x != before.x).any(-1, keepdim=True)
 
 
 def _given(events, t, span, domain):

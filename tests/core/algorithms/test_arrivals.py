@@ -300,3 +300,31 @@ def test_a_pattern_has_an_orbit_of_its_period(mixing):
     assert np.abs(np.linalg.eigvals(M)).max() ** 0.25 == pytest.approx(op.rate(), rel=1e-9)
     orbit = np.linalg.solve(np.eye(8) - M, zero)[:2]
     assert np.abs(np.array(late) - orbit).max(1).min() < 1e-9
+
+
+@pytest.mark.parametrize("kappa", [0, 1])
+def test_a_run_that_diverges_goes_on(kappa):
+    problem = ft.Quadratic([[[1.0]], [[2.0]]], [[0.0], [1.0]])
+    far = ft.record(ft.AsyncFedED(0.1, 2, kappa=kappa), problem, ft.EventClock(), 5, replicates=3, x0=[[0.0], [1.0], [1e200]])
+    calm = ft.record(ft.AsyncFedED(0.1, 2, kappa=kappa), problem, ft.EventClock(), 5, replicates=2, x0=[[0.0], [1.0]])
+    assert (far.final[:2] == calm.final).all() and (far.K[:, :2] == calm.K).all()
+    blown = ft.record(ft.AsyncFedED(3, 5, kappa=kappa), problem, ft.EventClock(), 400)
+    assert (blown.client >= 0).all() and not np.isfinite(blown.final).all()
+
+
+def test_a_single_clients_arrivals_count_like_those_of_several():
+    one = ft.record(ft.AsyncFedED(0.5, 2), ft.Quadratic([[[1.0]]], [[0.0]]), ft.EventClock(), 6)
+    two = ft.record(ft.AsyncFedED(0.5, 2), ft.Quadratic([[[1.0]], [[1.0]]], [[0.0], [0.0]]), ft.EventClock(), 6)
+    assert one.step[:, 0].tolist() == two.step[:, 0].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_records_of_synchronous_methods_have_no_order_to_replay():
+    problem = ft.Quadratic([[[1.0]], [[2.0]]], [[0.0], [1.0]])
+    events = ft.record(ft.FedAvg(0.1, 2), problem, ft.EventClock(), 4)
+    with pytest.raises(BadInput, match="no order of arrivals"):
+        ft.replay(events, ft.AsyncFedED(0.1, 2), problem)
+
+
+def test_a_weight_of_models_is_at_most_one():
+    with pytest.raises(BadInput, match="server_lr"):
+        ft.StaleSteps("1/10", mixing="model", server_lr=3)
