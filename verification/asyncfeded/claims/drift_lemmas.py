@@ -142,6 +142,7 @@ ft.finding("a2-past", kind="missing-hypothesis", breaks="thm1", check=_past, scr
            at=("steps (7/30, 1/8), one mini-batch for both, f = 0", "concave, 18 steps, one mini-batch for all"),
            step="(18b) = (18c): the noise of step k is taken to have mean zero given x_{t-tau,k-1}, in which earlier noise is",
            reading="Assumption 2 as printed, E[g_i(x)|x] = grad f_i(x) with x fixed: a mini-batch that is drawn once and used in "
-                   "all local steps, or by two clients, satisfies it.",
+                   "all local steps, or by two clients, satisfies it. Algorithm 2 prints a fresh draw in every local step, "
+                   "which meets what is missing: it is the assumption that does not say so.",
            survives="Theorem 1 and (33d) where the noise has mean zero given everything earlier, the client, x_t and x_(t-tau), as "
                     "with a fresh mini-batch in every local step of every client.")

@@ -9,6 +9,8 @@ from verification.asyncfeded import instances
 from verification.asyncfeded import runs_theorem2 as runs
 from verification.asyncfeded import runs_theorem2_meaning as meaning
 from verification.asyncfeded.formulas import theorem2 as f
+from verification.asyncfeded.instances import log_between
+from verification.asyncfeded.local_bugs import wrong
 from verification.asyncfeded.proofs import theorem2 as proofs
 from verification.symbols import Symbols
 
@@ -114,8 +116,8 @@ def whole_proof():
                   "smaller steps are asked for than by (T1). Without H* the bound fails: one draw that is kept for "
                   "the whole run exceeds it three times. Of its floors that of sigma_g^2 cannot be avoided where "
                   "arrivals may be unequal (thm2-repaired-floor); for equal arrivals only a smaller one is known, "
-                  "which falls with the square of the local steps (e2c, e2e). rho/24 sigma_l^2 cannot be avoided in its "
-                  "order, that of c^2, but for its size (thm2-noise-floor); the other part of the noise falls with "
+                  "which falls with the square of the local steps (e2c, e2e). rho/24 sigma_l^2 cannot be avoided in "
+                  "its order, that of c^2, but for its size (thm2-noise-floor); the other part of the noise falls with "
                   "eta_g and Gamma. Both parts are one term: no run misses rho/24 alone.")
 def thm2_repaired(i):
     r"""Let $\eta_k\le c/(L\sqrt{6k(2k+1)})$, $c\le1$, $\rho=\frac{c^4\ln(K+1)}{4KL^2N^2}<1$,
@@ -128,6 +130,34 @@ def thm2_repaired(i):
     low, high = (f.repaired(i.L, i.K, i.N, i.M, log, i.share2**2, i.eta_g, i.T, gap, i.Gamma2, i.sl2, i.sg2)
                  for log in i.logs)
     return runs.decided(runs.average(i), low, high)
+
+
+# ---- its price ------------------------------------------------------------------------------------------------------
+LARGEST = {10: ".309", 100: ".131", 1000: ".050"}   # c at which rho = 1
+WORTH = {1: ".094", 2: ".127", 5: ".157", 10: ".166", 100: ".130", 1000: ".073"}   # L K N at rho = 1/2
+unscaled = wrong("unscaled", "ln(K + 1)/(4 L^2 N^2): K is left out of rho.", f.rho,
+                 lambda L, K, N, log, c4: K * f.rho(L, K, N, log, c4))
+
+
+def rounds_to(square, said):
+    """The root of an enclosed square (low, high) rounds to the digits."""
+    half = Q(1, 2 * 10 ** (len(said) - 1))
+    return (ft.at_most((Q(said) - half) ** 2, square[0], f"at least {said}, to its digits"),
+            ft.at_most(square[1], (Q(said) + half) ** 2, f"at most {said}, to its digits"))
+
+
+@ft.claim("thm2-repaired-price", on=[ft.Instance(f"K = {K}", K=K, formula=f.rho) for K in WORTH], rejects=[unscaled],
+          covers={"n": "none", "d": "none", "tau": "none"},
+          domain="six numbers of local steps, L = 1: rho and L K N have no unit",
+          reading="Steps c times the caps of (T1), where N = c N_1 and rho = c^2 rho_1 with N_1, rho_1 at the caps. The first "
+                  "term of the bound is 2 gap/(eta_g K N T (1 - rho)), so that L K N is what K local steps are worth.")
+def thm2_repaired_price(i):
+    r"""What thm2-repaired costs: $\rho<1$ asks for $c<.309$ at $K=10$, $.131$ at $100$, $.050$ at $1000$. At $\rho=\frac12$
+    $LKN$ is $.094$, $.127$, $.157$, $.166$, $.130$, $.073$ for $K=1,2,5,10,100,1000$: of these it is largest at 10."""
+    steps = instances.at_cap(i.K)
+    rho = [i.formula(1, i.K, sum(steps) / i.K, log, 1) for log in reversed(log_between(i.K + 1))]
+    found = list(rounds_to([1 / v for v in rho], LARGEST[i.K])) if i.K in LARGEST else []
+    return [*found, *rounds_to([sum(steps) ** 2 / (2 * v) for v in rho], WORTH[i.K])]
 
 
 # ---- the server step of rule (7) ------------------------------------------------------------------------------------
