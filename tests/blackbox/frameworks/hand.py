@@ -96,14 +96,24 @@ def scaffold(option=2, sign=1, among="all", model_by_rows=False, variate_by_rows
     return start
 
 
-def fednova(steps=(STEPS,) * 3, by_rows=True, divided=False, scaled=False):
+def with_momentum(client, x, steps, rho):
+    """(model, |a|_1) of heavy-ball momentum; |a|_1 adds up what each gradient contributes by the end of the round."""
+    y, v = x, 0.0
+    for _ in range(steps):
+        v = rho * v + gradient(client, y)
+        y = y - LR * v
+    return y, sum(rho**j for k in range(steps) for j in range(steps - k))
+
+
+def fednova(steps=(STEPS,) * 3, by_rows=True, divided=False, scaled=False, rho=0.0):
     """divided: the scales tau_eff p_i/tau_i are divided by their sum. scaled: the step is multiplied by n/|S|."""
     def start(clients):
         def one(x, cohort):
-            p, tau = shares(clients, cohort, by_rows), np.array([steps[i] for i in cohort])
+            ran = [with_momentum(clients[i], x, steps[i], rho) for i in cohort]
+            p, tau = shares(clients, cohort, by_rows), np.array([a for _, a in ran])
             scales = (p @ tau) * p / tau * (len(clients) / len(cohort) if scaled else 1)
             scales = scales / scales.sum() if divided else scales
-            return x - scales @ [x - trained(clients[i], x, steps[i]) for i in cohort]
+            return x - scales @ [x - y for y, _ in ran]
         return one
     return start
 

@@ -15,9 +15,9 @@ def steps_of(client, steps):
     return steps[client.index] if isinstance(steps, (tuple, list)) else steps
 
 
-def sgd(model, client, steps, correction=None):
+def sgd(model, client, steps, correction=None, rho=0):
     """Local SGD as these codes write it, with a correction added to each gradient."""
-    optimiser, criterion = torch.optim.SGD(model.parameters(), lr=LR), torch.nn.CrossEntropyLoss()
+    optimiser, criterion = torch.optim.SGD(model.parameters(), lr=LR, momentum=rho), torch.nn.CrossEntropyLoss()
     for _ in range(steps_of(client, steps)):
         for X, y in client.loader:
             optimiser.zero_grad()
@@ -79,20 +79,22 @@ def scaffold(steps=3, stored=True, used=True, variate="plain", model_weights="pl
     return train, aggregate
 
 
-def fednova(steps=STEPS, divided=False):
-    """FedNova: changes per step, weighted by rows, times the effective number of steps.
+def fednova(steps=STEPS, divided=False, rho=0):
+    """FedNova: changes per step, weighted by rows, times the effective number of steps; rho: of heavy-ball momentum, as in
+    NIID-Bench, whose normaliser is (K - rho (1 - rho^K)/(1 - rho))/(1 - rho).
 
     divided=True: the server divides by the sum of its scales, so that tau_eff cancels, as in `aggregate` of Flower's baseline
     `fednova`, which pins flwr 1.9.0.
     """
     def train(model, client):
         before = copy.deepcopy(model.state_dict())
-        sgd(model, client, steps)
+        sgd(model, client, steps, rho=rho)
         return {k: before[k] - v for k, v in model.state_dict().items()}
 
     def aggregate(model, changes, clients):
         total = sum(c.size for c in clients)
-        p, tau = [c.size / total for c in clients], [steps_of(c, steps) for c in clients]
+        p, counts = [c.size / total for c in clients], [steps_of(c, steps) for c in clients]
+        tau = [(k - rho * (1 - rho**k) / (1 - rho)) / (1 - rho) for k in counts]
         effective = sum(a * t for a, t in zip(p, tau, strict=True))
         scales = [effective * a / t for a, t in zip(p, tau, strict=True)]
         if divided:
