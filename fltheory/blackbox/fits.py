@@ -160,7 +160,8 @@ def _near(prior, h, r, weight, tolerance, numbers=True):
             return found
         if not numbers:
             return None
-        options = [("plain", None, (0,))] if prior.kind in ("proximal", "momentum", "decay") else []
+        coarse = prior.kind == "decay" and tolerance > 1e-6     # a factor of 1 +- 1e-7, which `canonical` does not take for 1
+        options = [("plain", None, (0,))] if coarse or prior.kind in ("proximal", "momentum") else []
         options += [(kind, "lr", prior.lr * 2.0 ** np.arange(-8, 8, 0.25)) for kind in kinds]
         options += [(kind, name, start) for kind in kinds for name, start in KINDS.get(kind, {}).items()]
         if not prior.extra:
