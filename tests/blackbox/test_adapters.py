@@ -164,6 +164,8 @@ def test_a_module_is_its_parameters():
 
 @pytest.mark.parametrize("spoilt", [
     lambda: adapters.functions(1, len), lambda: adapters.functions(len, None), lambda: adapters.functions(len, len, model=3),
+    lambda: adapters.flower(len, "client"), lambda: adapters.flower(None, len), lambda: adapters.fedlab(len, 2),
+    lambda: adapters.pfl(3, len, None), lambda: adapters.nvflare(len, {}), lambda: adapters.nvflare(len, len, model="linear"),
     lambda: adapters.functions(len, len, dtype="float16"), lambda: adapters.protocol(None, len)])
 def test_bad_arguments_are_refused(spoilt):
     with pytest.raises(BadInput):

@@ -1,7 +1,7 @@
 """FedLab: a server handler and a serial trainer, driven as its StandalonePipeline drives them."""
 from __future__ import annotations
 
-from fltheory.blackbox.adapters.protocol import linear, loader, protocol
+from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, protocol
 
 
 class _Dataset:
@@ -22,6 +22,8 @@ def fedlab(handler, trainer, model=None, dtype="float64"):
     client; the trainer's batch size is not used), tells the handler how many clients there are and how many take part, and runs
     the lines of StandalonePipeline.main. model: as in `functions`.
     """
+    need_functions(handler=handler, trainer=trainer, **({} if model is None else {"model": model}))
+
     def start(x, clients):
         shared, n = linear(x, dtype, model), len(clients)
         server, local = handler(shared, n), trainer(shared, n)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.blackbox.adapters.protocol import linear, loader, protocol
-from fltheory.core.errors import refuse
+from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, protocol
 
 
 def flower(strategy, client, model=None, dtype="float64"):
@@ -21,9 +20,7 @@ def flower(strategy, client, model=None, dtype="float64"):
     round. The strategy's own `configure_fit` and `aggregate_fit` (or `configure_train` and `aggregate_train`) run; its sampling
     is answered with the participants given. model: as in `functions`.
     """
-    for name, given in (("strategy", strategy), ("client", client)):
-        if not callable(given):
-            refuse(name, type(given).__name__, "must be callable", "Give functions that make them, such as FedAvg itself.")
+    need_functions(strategy=strategy, client=client, **({} if model is None else {"model": model}))
 
     def start(x, clients):
         arrays = [np.array(v) for v in linear(x, dtype, model).state_dict().values()]

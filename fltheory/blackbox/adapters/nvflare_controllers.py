@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from fltheory.blackbox.adapters.protocol import linear, loader, protocol
+from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, protocol
 
 PATIENCE = 60  # seconds for one round
 
@@ -20,6 +20,8 @@ def nvflare(controller, train, model=None, dtype="float64"):
     are sampling (answered with the participants given), sending (train is called), loading and saving (the model of the first
     round, nothing), events and logs. model: as in `functions`.
     """
+    need_functions(controller=controller, train=train, **({} if model is None else {"model": model}))
+
     def start(x, clients):
         return _Run(controller(10**9), _params(linear(x, dtype, model)), [loader(c, dtype) for c in clients],
                     lambda task: linear(np.concatenate([np.ravel(v) for v in task.params.values()]), dtype, model), train)

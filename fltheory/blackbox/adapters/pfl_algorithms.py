@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
-from fltheory.blackbox.adapters.protocol import linear, protocol, rows
+from fltheory.blackbox.adapters.protocol import linear, need_functions, protocol, rows
 from fltheory.blackbox.adapters.replaced import half_squared_error
 
 
@@ -17,6 +17,8 @@ def pfl(algorithm, params, train_params, model=None, dtype="float32", by_rows=Tr
     their rows through pfl's own WeightByDatapoints; False leaves them alike. dtype: "float32", since pfl takes the differences of
     models in float32 whatever the type of the model is. model: as in `functions`.
     """
+    need_functions(algorithm=algorithm, params=params, **({} if model is None else {"model": model}))
+
     def start(x, clients):
         import torch
         from pfl.data.dataset import Dataset

@@ -43,9 +43,7 @@ def protocol(start, advance, dtype="float64"):
     """
     if dtype not in TYPES:
         refuse("dtype", dtype, f"is one of {', '.join(TYPES)}", 'Give dtype="float32" for code that computes in single precision.')
-    for name, given in (("start", start), ("advance", advance)):
-        if not callable(given):
-            refuse(name, type(given).__name__, "must be callable", "See fltheory.blackbox.adapters.protocol.")
+    need_functions(start=start, advance=advance)
     kept, replaced = {}, Counter()
 
     def round_fn(x, clients, cohort=None):
@@ -64,6 +62,13 @@ def protocol(start, advance, dtype="float64"):
 
     round_fn.replaced = replaced
     return round_fn, reset
+
+
+def need_functions(**given):
+    """Refuses what cannot be called."""
+    for name, value in given.items():
+        if not callable(value):
+            refuse(name, type(value).__name__, "must be callable", "Give a function, or a class that makes what is asked for.")
 
 
 def linear(x, dtype="float64", make=None):

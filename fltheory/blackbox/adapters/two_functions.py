@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import copy
 
-from fltheory.blackbox.adapters.protocol import Participant, linear, loader, protocol
-from fltheory.core.errors import refuse
+from fltheory.blackbox.adapters.protocol import Participant, linear, loader, need_functions, protocol
 
 
 def functions(local_train, aggregate, model=None, dtype="float64"):
@@ -17,10 +16,7 @@ def functions(local_train, aggregate, model=None, dtype="float64"):
     function d -> module with d parameters that predicts X w, by default one linear layer without bias. dtype: "float64" or
     "float32".
     """
-    for name, given in (("local_train", local_train), ("aggregate", aggregate), ("model", model)):
-        if not callable(given) and not (name == "model" and given is None):
-            refuse(name, type(given).__name__, "must be callable",
-                   "Give local_train(model, client) and aggregate(model, updates, clients).")
+    need_functions(local_train=local_train, aggregate=aggregate, **({} if model is None else {"model": model}))
 
     def start(x, clients):
         server = {}
