@@ -20,6 +20,7 @@ from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.mutants.averages import WEIGHTS
 from fltheory.core.mutants.base import altered
 from fltheory.core.records import unread
+from fltheory.core.scalars import fraction
 
 ALIKE = "every client counts alike (1/|S| in the model, 1/n in the variates), as SCAFFOLD is published; the reference weighs by p_i"
 
@@ -67,7 +68,7 @@ def explanations(result, here):
         if None not in seen.fits and not near:   # agreement of whole maps says more than single weights do
             cohorts, stated = _weights(here, seen)
             weights = faults_of_weights(cohorts, stated, seen.fits, here.problems, tolerance, seen.wanted)
-    first = right.algorithm.stateful or hasattr(right.algorithm, "beta") or any(f.residual >= 1 for f in work)
+    first = right.algorithm.stateful or hasattr(right.algorithm, "beta") or bool(seen.silent) or any(f.residual >= 1 for f in work)
     found = [*near, *work, *weights] if first else [*work, *near, *weights]
     whole = bool(near)
     if all(f.residual >= 1 for f in found):
@@ -109,7 +110,8 @@ def _with(result, work, weights, rest, told):
 
 
 def _of_pairs(here, base):
-    for says, other in pairs(base):
+    stated, used = (float(fraction(r.algorithm.lr)) for r in (here.reference, base))
+    for says, other in pairs(base, Fraction(stated / used).limit_denominator(1000)):
         gap = here.gap(other)
         if gap <= here.loose:
             yield Fault(says, "its maps agree", gap)

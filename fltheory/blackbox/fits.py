@@ -171,7 +171,7 @@ def _near(prior, h, r, weight, tolerance, numbers=True):
                 unknown = (share is None) + (name is not None)   # which the steps' coefficients must outnumber
                 if share is not None or prior.steps > unknown:
                     found = _one_number(kind, name, start, prior, h, r, weight, tolerance, share)
-                    if found is not None and (share is not None or found.share > 0):
+                    if found is not None:
                         return found
     return None
 
@@ -345,7 +345,7 @@ def _likewise(other, prior, h, r, tolerance, moves):
     for share in (prior.share, None):
         with np.errstate(all="ignore"):
             found = made(other.kind, prior.steps, other.lr, extra, h, r, weight, share, decay)
-        if found.residual <= tolerance and found.share > 0:
+        if found.residual <= tolerance:
             return replace(found, extra=other.extra)
     return None
 

@@ -86,8 +86,9 @@ def neighbours(reference, memory):
             yield UNUSED if unused else f"the code is {says}", reference.like(other)
 
 
-def pairs(reference):
-    """Yield (clause, wrong `Reference`): SCAFFOLD with two of its variates' faults at once."""
+def pairs(reference, factor=1):
+    """Yield (clause, wrong `Reference`): SCAFFOLD with two of its variates' faults at once. factor: of the step size that its
+    update divides by, where that is another than the one of its steps; then with one fault."""
     algorithm = replace(reference.algorithm, steps=reference.tau)
     if type(algorithm) is not Scaffold:
         return
@@ -96,6 +97,9 @@ def pairs(reference):
     wrong = [(says, {k: getattr(a, k) for k, v in usual.items() if k in CONTROLS and getattr(a, k) != v})
              for says, a in wrong if a is not None]
     given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    for says, first in wrong if factor != 1 else ():
+        if "factor" not in first:
+            yield says, reference.like(memories.Control(**given, **first, factor=factor))
     for (one, first), (two, second) in itertools.combinations(wrong, 2):
         if not set(first) & set(second):
             yield f"{one}; and {two}", reference.like(memories.Control(**given, **first, **second))

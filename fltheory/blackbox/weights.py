@@ -14,10 +14,13 @@ def shares(box, problems, height, full, cohorts):
     """{cohort: aggregation weights (n,)}; full: weights with everybody present; None stands for that cohort."""
     out, ones = {None: np.array(full)}, np.ones(problems.d)
     instances = [problems.single(i, np.full(problems.d, height)) for i in range(problems.n)]
+    still = problems.single(0, 0 * ones)
     if cohorts:
-        whole = [1 - box.first(inst, ones)[0] for inst in instances]
+        rest = box.first(still, ones)[0]        # 1, or what a weight decay makes of it
+        whole = [rest - box.first(inst, ones)[0] for inst in instances]
     for cohort in cohorts:
-        part = [1 - box.first(inst, ones, cohort)[0] for inst in instances]
+        rest = box.first(still, ones, cohort)[0]
+        part = [rest - box.first(inst, ones, cohort)[0] for inst in instances]
         out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, part, whole, strict=True)])
     return out
 

@@ -112,7 +112,7 @@ def lost(work):
                          "the round gives one output on all data", 1.0))
     elif silent:
         out.append(Fault(f"the data of {_clients(silent)} have no effect on the model: left out of the average, or never trained?",
-                         "their curvature changes nothing", 1.0))
+                         "their curvature changes nothing", 0.0))
     if other:
         out.append(Fault(f"the local work of {_clients(other)} is none of the kinds known here",
                          "no fit to the responses to curvature", 1.0))

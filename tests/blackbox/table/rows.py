@@ -230,5 +230,10 @@ DOUBLE = [
     *rows("server momentum", "D", "buffer reset+one step more", ("momentum is missing", MORE)),
     *rows("MIFA", "A", "ascent+one step more", ("wrong sign", MORE)),
     *rows("VRL-SGD", "A", "wrong sign+no half", ("wrong sign", HALF)),
+    *rows("FedAvg", "B", "weight decay+alike", ("weight decay 0.1", ALIKE)),   # from here on written after the detectors
+    *rows("FedAvg", "B", "one step more+last left out", (MORE, "left out of the average")),
+    *rows("FedAvg", "B", "lr doubled+wrong sign at the server", ("the step size is 2 times", "wrong sign")),
+    *rows("FedAvg", "B", "hidden momentum+wrong sign at the server", ("hidden local momentum", "wrong sign")),
+    *rows("SCAFFOLD II", "B", "lr doubled+c alike", ("the step size is 2 times", "plain mean")),
 ]
 FAULTY = [*SINGLE, *DOUBLE]
