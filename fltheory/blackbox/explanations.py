@@ -121,7 +121,8 @@ def _weights(here, work):
     """({cohort: weights}, those of the reference)."""
     cohorts = {c for key in here.keys for c in ((key,) if here.joint else key) if c is not None}
     cohorts = sorted(c for c in cohorts if len(set(c)) == len(c))
-    return tuple(shares(box, here.problems, here.height, [f.share for f in fits], cohorts)
+    moves = bool(np.any(work.idle))
+    return tuple(shares(box, here.problems, here.height, [f.share for f in fits], cohorts, moves)
                  for box, fits in ((here.box, work.fits), (here.reference, work.wanted)))
 
 

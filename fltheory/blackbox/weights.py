@@ -10,16 +10,17 @@ from fltheory.blackbox.result import Fault, number
 from fltheory.core.mutants.averages import FACTORS, WEIGHTS, Members, normalised
 
 
-def shares(box, problems, height, full, cohorts):
-    """{cohort: aggregation weights (n,)}; full: weights with everybody present; None stands for that cohort."""
+def shares(box, problems, height, full, cohorts, moves=False):
+    """{cohort: aggregation weights (n,)}; full: weights with everybody present; None stands for that cohort. moves: whether
+    models move without any gradient, as under a weight decay."""
     out, ones = {None: np.array(full)}, np.ones(problems.d)
     instances = [problems.single(i, np.full(problems.d, height)) for i in range(problems.n)]
     still = problems.single(0, 0 * ones)
     if cohorts:
-        rest = box.first(still, ones)[0]        # 1, or what a weight decay makes of it
+        rest = box.first(still, ones)[0] if moves else 1
         whole = [rest - box.first(inst, ones)[0] for inst in instances]
     for cohort in cohorts:
-        rest = box.first(still, ones, cohort)[0]
+        rest = box.first(still, ones, cohort)[0] if moves else 1
         part = [rest - box.first(inst, ones, cohort)[0] for inst in instances]
         out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, part, whole, strict=True)])
     return out
