@@ -96,7 +96,6 @@ class Trace(Record):
         """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
 
         Raises BadInput for what is no path of a file that can be written."""
-        stem = _stem(path)
         arrays = {"final": self.final}
         for group, table in (("metric", self.metrics), ("tail", self.tail)):
             for name, parts in table.items():
@@ -106,40 +105,22 @@ class Trace(Record):
             k: getattr(self, k)
             for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
         }
-        made = io.BytesIO()
-        np.savez(made, **arrays)
-        meta["sha256"] = hashlib.sha256(made.getvalue()).hexdigest()
-        try:
-            write_atomically(f"{stem}.npz", lambda f: f.write(made.getvalue()))
-            write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
-        except (OSError, ValueError) as error:
-            refuse("path", str(path), f"cannot be written ({error})", "Make its folder, or choose another.")
-        return stem
+        return save_arrays(path, arrays, meta)
 
     @classmethod
     def load(cls, path) -> Trace:
         """Read a saved trace. Raises BadInput if a file is missing, unreadable or does not match its digest."""
-        stem = _stem(path)
-        try:
-            meta = json.loads(Path(f"{stem}.json").read_text())
-            content = Path(f"{stem}.npz").read_bytes()
-            digest = hashlib.sha256(content).hexdigest()
-            if digest != meta.pop("sha256"):
-                raise ValueError("the arrays do not match the digest in the metadata")
+        def made(meta, arrays):
             tables = {"metric": {}, "tail": {}}
-            with np.load(io.BytesIO(content), allow_pickle=False) as data:
-                final = data["final"]
-                for key in data.files:
-                    if key != "final":
-                        group, name, part = key.split("/")
-                        tables[group].setdefault(name, {})[part] = data[key]
+            final = arrays.pop("final")
+            for key, values in arrays.items():
+                group, name, part = key.split("/")
+                tables[group].setdefault(name, {})[part] = values
             trace = cls(metrics=tables["metric"], tail=tables["tail"], final=final, **meta)
             trace._check()
             return trace
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError,
-                zipfile.BadZipFile) as error:
-            raise BadInput(f"trace {shown(str(stem))} cannot be read ({shortened(error)}): a trace is a .npz and a .json "
-                           "written by Trace.save. Run it again or restore both files.") from None
+        return load_arrays(path, "trace", "a trace is a .npz and a .json written by Trace.save. Run it again or restore both "
+                           "files.", made)
 
     def _check(self):
         """Raise ValueError unless metadata and arrays are of the kind that a run makes."""
@@ -156,12 +137,43 @@ class Trace(Record):
         return f"<table><tr><th>rounds</th><td>{self.rounds}</td></tr>{rows}</table>"
 
 
+def save_arrays(path, arrays, meta, compressed=False) -> Path:
+    """Write path.npz (arrays by name) and path.json (metadata and a digest of the arrays); the path without these suffixes."""
+    stem, made = _stem(path), io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(made, **arrays)
+    meta = {**meta, "sha256": hashlib.sha256(made.getvalue()).hexdigest()}
+    try:
+        write_atomically(f"{stem}.npz", lambda f: f.write(made.getvalue()))
+        write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
+    except (OSError, ValueError) as error:
+        refuse("path", str(path), f"cannot be written ({error})", "Make its folder, or choose another.")
+    return stem
+
+
+def load_arrays(path, what, remedy, make):
+    """make(meta, arrays) of what `save_arrays` wrote. Raises BadInput if a file is missing, unreadable, not what its digest says,
+    or not what `make` expects."""
+    stem = _stem(path)
+    try:
+        meta = json.loads(Path(f"{stem}.json").read_text())
+        content = Path(f"{stem}.npz").read_bytes()
+        if hashlib.sha256(content).hexdigest() != meta.pop("sha256"):
+            raise ValueError("the arrays do not match the digest in the metadata")
+        with np.load(io.BytesIO(content), allow_pickle=False) as data:
+            arrays = {k: data[k] for k in data.files}
+        return make(meta, arrays)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{what} {shown(str(stem))} cannot be read ({shortened(error)}): {remedy}") from None
+
+
 def _stem(path) -> Path:
     """The path without .npz or .json; other dots belong to the name ("lr0.05")."""
     try:
         path = Path(path)
     except TypeError:
         refuse("path", path, "is no path of a file", 'For example "runs/one".')
+    if not path.name:
+        refuse("path", str(path), "names no file", 'For example "runs/one".')
     return path.with_suffix("") if path.suffix in (".npz", ".json") else path
 
 

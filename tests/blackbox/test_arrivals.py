@@ -159,5 +159,4 @@ def test_the_reading_of_the_floor_is_named():
     right = ft.AsyncFedED(LR, STEPS, lam=2, eps=1, gbar=3, kappa=1)
     run, reset = server(replace(right, rounding="strict"))
     found = identify(run, 3, 2, right, reset=reset)
-    assert found.matches and any("largest integer below" in n for n in found.notes) or \
-        "largest integer below" in found.faults[0].sentence, str(found)
+    assert any("largest integer below" in text for text in (*found.notes, *(f.sentence for f in found.faults[:1]))), str(found)

@@ -282,7 +282,8 @@ CALLS = {
                                          "level": 0.99},
     "conforms": {"algorithm": fedavg()},
     "identify": {"round_fn": plain, "n": 2, "d": 1, "algorithm": ft.FedAvg("1/20", 1), "law": None, "weights": None,
-                 "state": None, "reset": None, "rounds": 2, "bugs": (), "tolerance": None, "seed": 0, "trials": 50, "personal": 0},
+                 "state": None, "reset": None, "rounds": 2, "bugs": (), "tolerance": None, "seed": 0, "trials": 50, "personal": 0,
+                 "call": None},
 }
 
 

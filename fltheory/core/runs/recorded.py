@@ -1,19 +1,15 @@
 """What a recorded run on the event clock knows of every arrival, saved and read without pickles."""
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, refuse, shortened, shown
+from fltheory.core.errors import refuse
 from fltheory.core.records import Record, count, declared
 from fltheory.core.scalars import FLOAT, entries, to_float
-from fltheory.core.trace import _stem, write_atomically
+from fltheory.core.trace import load_arrays, save_arrays
 
 WHOLE = ("client", "version", "lag", "K", "step")
 COLUMNS = ("time", "gamma", *WHOLE)
@@ -82,37 +78,20 @@ class Events(Record):
         """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
 
         Raises BadInput for what is no path of a file that can be written."""
-        stem = _stem(path)
         arrays = {k: getattr(self, k) for k in (*COLUMNS, "measured", "start", "final")}
-        made = io.BytesIO()
-        np.savez_compressed(made, **arrays, **{f"metric/{k}": v for k, v in self.metrics.items()})
-        meta = {k: getattr(self, k) for k in META} | {"sha256": hashlib.sha256(made.getvalue()).hexdigest()}
-        try:
-            write_atomically(f"{stem}.npz", lambda f: f.write(made.getvalue()))
-            write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
-        except (OSError, ValueError) as error:
-            refuse("path", str(path), f"cannot be written ({error})", "Make its folder, or choose another.")
-        return stem
+        arrays |= {f"metric/{k}": v for k, v in self.metrics.items()}
+        return save_arrays(path, arrays, {k: getattr(self, k) for k in META}, compressed=True)
 
     @classmethod
     def load(cls, path) -> Events:
         """Read what `save` wrote. Raises BadInput if a file is missing, unreadable or does not match its digest."""
-        stem = _stem(path)
-        try:
-            meta = json.loads(Path(f"{stem}.json").read_text())
-            content = Path(f"{stem}.npz").read_bytes()
-            if hashlib.sha256(content).hexdigest() != meta.pop("sha256"):
-                raise ValueError("the arrays do not match the digest in the metadata")
-            with np.load(io.BytesIO(content), allow_pickle=False) as data:
-                arrays = {k: data[k] for k in data.files}
+        def made(meta, arrays):
             metrics = {k.partition("/")[2]: arrays.pop(k) for k in list(arrays) if k.startswith("metric/")}
             events = cls(**arrays, metrics=metrics, **meta)
             events._check()
             return events
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError, EOFError,
-                zipfile.BadZipFile) as error:
-            raise BadInput(f"events {shown(str(stem))} cannot be read ({shortened(error)}): they are a .npz and a .json "
-                           "written by Events.save. Record them again or restore both files.") from None
+        return load_arrays(path, "events", "they are a .npz and a .json written by Events.save. Record them again or restore both "
+                           "files.", made)
 
     def _check(self):
         """Raise ValueError unless metadata and arrays are of the kind that `record` makes."""
@@ -124,7 +103,9 @@ class Events(Record):
         if any(v.shape != (len(self.measured), self.replicates) for v in self.metrics.values()):
             raise ValueError(f"metrics were taken {len(self.measured)} times")
         inside = self.measured.dtype.kind == "i" and ((self.measured >= 0) & (self.measured <= self.arrivals)).all()
-        if not inside or self.start.shape != self.final.shape or len(self.start) != self.replicates:
+        numbers = all(v.ndim == 2 and v.dtype.kind == "f" for v in (self.start, self.final))
+        inside = inside and self.measured.ndim == 1 and (np.diff(self.measured) > 0).all()
+        if not inside or not numbers or self.start.shape != self.final.shape or len(self.start) != self.replicates:
             raise ValueError("measured, start or final are of another kind")
 
 

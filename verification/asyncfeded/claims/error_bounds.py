@@ -87,8 +87,8 @@ unscaled = bugs.wrong("scale_kept", "(35) with Gamma^2 ln(K + 1)/(4K).", f.print
           reading="What (35) rests on: it is printed, and true, under (C1) (eq34f-c1). Read without it, as its lines use only "
                   "Assumptions 1 to 4, H* and (T1), the printed coefficient is too small for large L; the corrected one is not.")
 def eq34f_needs_c1(i):
-    r"""(35) as printed needs (C1) for large $L$: for $F=-\frac L2x^2$ around 0, $x_{t-\tau}=1$, $x_t=0$ and no noise $E[T_2]$ exceeds
-    its right side, though all other hypotheses hold; $1.0805$ times at $K=100$, $L=8$ and the caps."""
+    r"""(35) as printed needs (C1) for large $L$: for $F=-\frac L2x^2$ around 0, $x_{t-\tau}=1$, $x_t=0$ and no noise $E[T_2]$
+    exceeds its right side, though all other hypotheses hold; $1.0805$ times at $K=100$, $L=8$ and the caps."""
     whole = sum(runs.bound_of(i, i.formula, up_and_down(i)[1]).values())
     return ft.at_most(whole, error(i).ET, strict=True), near(quotient(100, 8), "1.0805", "K = 100, L = 8")
 

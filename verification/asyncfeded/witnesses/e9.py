@@ -15,7 +15,7 @@ show("as printed the agreed model becomes", without / m, "!=", y)
 printed = [p / m for p in shares]
 show("the printed weights sum to", sum(printed), "=", Q(1, 2))
 x = y
-for t in range(60):  # every client is at its minimiser: nothing should move
+for _ in range(60):  # every client is at its minimiser: nothing should move
     models = [x - Q(1, 2) * (x - 5) for _ in sizes]
     x = sum(p * v for p, v in zip(printed, models))
 show("60 printed rounds from the common minimiser end below 2", x, "<", 2)
