@@ -88,11 +88,16 @@ def _probed(run, domain, size):
     """(run([0, unit e_1, ..., unit e_size]), unit): the affine map of `run` at a basis, in the unit of its constant.
 
     In floats a constant of 10^9 would leave a column of 1, the difference of two such numbers, seven digits; a power of
-    two as its unit leaves all. The unit is 1 elsewhere.
+    two as its unit leaves all. The unit is 1 elsewhere, and smaller where columns in it leave the range of floats.
     """
     out = run(basis(domain, size))
     unit = _unit(domain, out[..., 0, :])
-    return (out if unit == 1 else run(unit * basis(domain, size))), unit
+    while unit != 1:
+        found = run(unit * basis(domain, size))
+        if np.isfinite(found).all():
+            return found, unit
+        unit = 2.0 ** (math.log2(unit) // 2) if unit > 2 else 1
+    return out, 1
 
 
 def _unit(domain, constant):
