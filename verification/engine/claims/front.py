@@ -32,6 +32,15 @@ def black_boxes(i):
     return says(ft.identify(i.code(), n=3, d=2, algorithm=i.against).verdict, i.verdict)
 
 
+@ft.claim("adapted-rounds", on=on.ADAPTED, domain=HERE,
+          rejects=these("adapter-forgets-nothing", "adapter-everybody", "adapter-whole-square"))
+def adapted_rounds(i):
+    """Research code in two functions, behind an adapter, is the SCAFFOLD that it is: memories last from round to round until reset,
+    participants are those that are passed, and a classification loss becomes half the squared error."""
+    round_fn, reset = i.code()
+    return says(ft.identify(round_fn, n=3, d=2, algorithm=ft.Scaffold("1/10", 2), reset=reset).verdict, i.verdict)
+
+
 @ft.claim("own-draws", on=on.DRAWS, domain=HERE, rejects=these("sampler-level"))
 def own_draws(i):
     """Code that draws its cohorts as the law says matches, and code that favours a client does not."""

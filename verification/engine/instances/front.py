@@ -19,6 +19,12 @@ DRAWS = [
     ft.Instance("the first more often", code=lambda: rounds_of_others.sampled(0.1, 3, 0.3, 5), against=FEDAVG,
                 law=ft.Uniform(2), verdict="differs"),
 ]
+ADAPTED = [
+    ft.Instance("SCAFFOLD in two functions", code=lambda: ft.adapters.functions(*rounds_of_others.scaffold_in_torch(0.1, 2)),
+                verdict="matches"),
+    ft.Instance("variates never stored", verdict="differs",
+                code=lambda: ft.adapters.functions(*rounds_of_others.scaffold_in_torch(0.1, 2, kept=False))),
+]
 PLAIN = [ft.Instance("plain steps against decaying ones", against=ft.FedAvg("1/10", 3, ft.Decay("1/2")), kind="plain")]
 CLIPPED = [ft.Instance("clipped to 0.123456", clip=0.123456)]
 
