@@ -35,30 +35,3 @@ def sampled(lr, steps, favour, seed):
             members[draw.randrange(2)] = 0
         return averaged([local(clients[i], x, lr, steps) for i in members], [clients[i].weight for i in members])
     return my_round
-
-
-def scaffold_in_torch(lr, steps, kept=True):
-    """(local_train, aggregate) of SCAFFOLD, option II, as research code has it: variates in dicts, a classification loss. kept:
-    whether clients keep their variates."""
-    import torch
-
-    def local_train(model, client):
-        (X, y), = client.loader
-        c, own = client.server.get("c", 0), client.memory.get("c", 0)
-        start = model.weight.detach().clone()
-        for _ in range(steps):
-            model.zero_grad()
-            torch.nn.functional.cross_entropy(model(X), y.long()).backward()
-            with torch.no_grad():
-                model.weight -= lr * (model.weight.grad + c - own)
-        new = own - c + (start - model.weight.detach()) / (steps * lr)
-        if kept:
-            client.memory["c"] = new
-        return model.weight.detach(), new - own
-
-    def aggregate(model, updates, clients):
-        total = sum(client.weight for client in clients)
-        server = clients[0].server
-        server["c"] = server.get("c", 0) + sum(client.weight * change for client, (_, change) in zip(clients, updates, strict=True))
-        return sum(client.weight / total * weight for client, (weight, _) in zip(clients, updates, strict=True)).reshape(-1)
-    return local_train, aggregate
