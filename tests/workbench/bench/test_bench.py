@@ -1,7 +1,9 @@
-"""The benchmark runs and its routes agree; no time is asserted."""
+"""The benchmarks run and their routes agree; no time is asserted."""
 import pytest
 
 from fltheory.workbench import bench
+from fltheory.workbench.bench import clock as event_clock
+from fltheory.workbench.bench import pepit, rounds
 
 
 @pytest.mark.slow
@@ -13,7 +15,7 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     assert len(rows) >= 6 and len({what for what, *_ in rows}) == len(rows)
     assert rows[0][2] == 1 and all(seconds > 0 for _, seconds, _ in rows)
     monkeypatch.setattr(bench, "measure", lambda repeats: rows)
-    monkeypatch.setattr(bench, "REPLICATES", (256,))
+    monkeypatch.setattr(event_clock, "REPLICATES", (256,))
     text = bench.table(1)
     assert all(what in text for what, *_ in rows) and "x the loop" in text
 
@@ -21,30 +23,30 @@ def test_the_benchmark_measures_every_route(monkeypatch):
 def test_the_loop_over_one_heap_is_the_batched_clock():
     """Without hangs: the same models from the same order of arrivals."""
     problem = bench.random_quadratic(4, 3)
-    clock = bench.EventClock((1, 2, 3, 4), steps=bench.RUN_STEPS)
+    clock = event_clock.EventClock((1, 2, 3, 4), steps=event_clock.RUN_STEPS)
     models = {f"x{k}": lambda x, k=k: x[:, k] for k in range(3)}
-    trace = bench.run(bench.AsyncFedED("1/100"), problem, clock, 60, metrics=models)
+    trace = event_clock.run(event_clock.AsyncFedED("1/100"), problem, clock, 60, metrics=models)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench.np.random, "default_rng", lambda seed: type("Calm", (), {"random": staticmethod(lambda: 1.0)}))
+        patch.setattr(event_clock.np.random, "default_rng", lambda seed: type("Calm", (), {"random": staticmethod(lambda: 1.0)}))
         seen = bench.heap_loop(problem, 0, 60)
     for k, x in enumerate(zip(*seen, strict=True)):
         assert trace.mean(f"x{k}")[1:] == pytest.approx(x, rel=1e-10, abs=1e-12)
 
 
 def test_disagreeing_routes_are_noticed(monkeypatch):
-    honest = bench.FedAvg
-    monkeypatch.setattr(bench, "FedAvg", lambda lr, steps: honest(lr, steps + 1))
+    honest = rounds.FedAvg
+    monkeypatch.setattr(rounds, "FedAvg", lambda lr, steps: honest(lr, steps + 1))
     with pytest.raises(AssertionError, match="disagree"):
         bench.measure(repeats=1)
 
 
 def test_worst_cases_beside_pepit(monkeypatch):
     pytest.importorskip("PEPit")
-    monkeypatch.setattr(bench, "WORST", bench.WORST[:1])
+    monkeypatch.setattr(pepit, "WORST", pepit.WORST[:1])
     ((what, here, there),) = bench.worst_cases(repeats=1)
     assert "2 clients, 3 local steps" in what and here > 0 and there > 0
-    honest = bench._pepit
-    monkeypatch.setattr(bench, "_pepit", lambda n, steps: honest(n, steps) + 1e-5)
+    honest = pepit._pepit
+    monkeypatch.setattr(pepit, "_pepit", lambda n, steps: honest(n, steps) + 1e-5)
     with pytest.raises(AssertionError, match="worst cases differ"):
         bench.worst_cases(repeats=1)
 

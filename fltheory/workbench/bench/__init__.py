@@ -1,0 +1,29 @@
+"""Speed, measured: ratios against a stated baseline, in one process, medians of repeated runs."""
+from __future__ import annotations
+
+from fltheory.core.libraries import have
+from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
+from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
+from fltheory.workbench.bench.rounds import measure
+from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
+
+
+def table(repeats=20) -> str:
+    """The measurements as a text table."""
+    rows = measure(repeats)
+    base = rows[0][1]
+    lines = [f"{CLIENTS} clients, d={DIMENSION}, {STEPS} local steps; medians of {repeats} runs, one thread", ""]
+    for what, seconds, _ in rows:
+        lines.append(f"{what:<86} {seconds * 1e3:10.4f} ms   {base / seconds:10.2f} x the loop")
+    lines += ["", f"arrivals of AsyncFedED on the event clock, {ARRIVING} clients, d={DIMENSION}, {RUN_STEPS} local steps"]
+    lines += [f"{what:<86} {1e6 / ratio * loop:10.4f} us   {ratio:10.2f} x a loop over one heap"
+              for what, loop, ratio in arrivals()]
+    if have("PEPit"):
+        lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
+        lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]
+    else:
+        lines += ["", WITHOUT]
+    return "\n".join(lines)
+
+
+__all__ = ["arrivals", "heap_loop", "measure", "random_quadratic", "table", "worst_cases"]
