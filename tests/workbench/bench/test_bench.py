@@ -65,6 +65,6 @@ def test_random_quadratics_are_reproducible_and_convex():
 
 def test_shortened_problems_are_exact_and_close():
     long = bench.random_quadratic(3, 2)
-    short = bench._short(long)
+    short = rounds._short(long)
     assert all(v.denominator <= 2**20 for v in short.H.reshape(-1))
     assert abs(short.H.astype(float) - long.H).max() <= 2**-21
