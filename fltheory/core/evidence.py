@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
+from fltheory.core.linalg import Algebraic
 from fltheory.core.scalars import fraction, is_rational
 from fltheory.core.statistics import Interval
 
@@ -30,12 +31,12 @@ def evidence_of(*values) -> str:
         if isinstance(value, Interval):
             kinds.add("statistical")
         elif isinstance(value, Bounds):
-            kinds.add("exact" if is_rational(value.low) and is_rational(value.high) else "float")
+            kinds.add("exact" if is_exact(value.low) and is_exact(value.high) else "float")
         elif isinstance(value, Terms):
             kinds.add(evidence_of(*value.parts.values()))
         else:
             for v in np.asarray(value, dtype=object).reshape(-1):
-                kinds.add("symbolic" if isinstance(v, Symbolic) else "exact" if is_rational(v)
+                kinds.add("symbolic" if isinstance(v, Symbolic) else "exact" if is_exact(v)
                           else "ball" if type(v).__name__ == "arb" else "float")
     if "symbolic" in kinds and kinds <= {"symbolic", "exact"}:
         return "symbolic"  # rational constants inside an identity
@@ -84,6 +85,11 @@ class Comparison:
                 "evidence": self.evidence, "margin": number(self.margin), "looseness": number(self.looseness),
                 "terms": None if self.terms is None else {k: number(v) for k, v in self.terms.items()},
                 "detail": self.detail}
+
+
+def is_exact(value) -> bool:
+    """Whether a number is exact: a rational or an algebraic one."""
+    return is_rational(value) or isinstance(value, Algebraic)
 
 
 def weakest(kinds) -> str:

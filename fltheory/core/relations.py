@@ -21,6 +21,7 @@ from fltheory.core.evidence import (
     show,
     weakest,
 )
+from fltheory.core.linalg import Algebraic
 from fltheory.core.scalars import fraction, is_rational
 from fltheory.core.statistics import Interval
 
@@ -34,6 +35,11 @@ def _entries(value):
 def _read(v):
     """flint rationals as Fractions: `fmpq == Fraction` is silently False."""
     return fraction(v) if is_rational(v) else v
+
+
+def _gap(a, b):
+    """a - b; of algebraic numbers in floats: a margin is read, and its minimal polynomial is not needed."""
+    return float(a) - float(b) if isinstance(a, Algebraic) or isinstance(b, Algebraic) else a - b
 
 
 def _worded(relation):
@@ -67,7 +73,7 @@ def equal(lhs, rhs, label="") -> Comparison:
         wrong = [k for k, (u, v) in enumerate(zip(a, b, strict=True)) if not u == v]
         status = FALSIFIED if wrong else HOLDS
         if kind == "exact":
-            margin = -max((abs(u - v) for u, v in zip(a, b, strict=True)), default=0)
+            margin = -max((abs(_gap(u, v)) for u, v in zip(a, b, strict=True)), default=0)
         detail = f"entries {wrong} differ" if wrong and len(a) > 1 else ""
     elif kind == "ball":
         status = HOLDS if all(_ball(u).overlaps(_ball(v)) for u, v in zip(a, b, strict=True)) else FALSIFIED
@@ -104,8 +110,11 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
             low >= total if strict else low > total) else INCONCLUSIVE
     if isinstance(lhs, Interval) and lhs.undecided:
         status, detail = INCONCLUSIVE, lhs.undecided
+    margin = _gap(total, found)
+    if Algebraic in (type(total), type(found)):
+        total, found = float(total), float(found)
     looseness = None if kind == "ball" or found == 0 else total / found
-    return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, total - found, looseness, terms, detail)
+    return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, margin, looseness, terms, detail)
 
 
 def status_of(found, expected, allowed=0, bound=False) -> str:
@@ -201,7 +210,7 @@ def at_status(left, right, strict=False):
     left, right = _read(left), _read(right)
     if "arb" in (type(left).__name__, type(right).__name__):
         left, right = _ball(left), _ball(right)
-    return bool(left < right if strict else left <= right), right - left
+    return bool(left < right if strict else left <= right), _gap(right, left)
 
 
 __all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "status_of"]

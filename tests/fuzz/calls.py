@@ -23,7 +23,8 @@ from fltheory.core.problems.base import Problem
 
 NOT_CALLED = {
     "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
-    "StableSteps": "a result: made by stable_steps", "MethodTable": "a result: made by compare",
+    "StableSteps": "a result: made by stable_steps", "StepMap": "a result: made by step_map", "MethodTable": "a result: made by compare",
+    "Algebraic": "a result: made by root and exact_rate",
     "Trace": "a result: made by run, read by Trace.load, see test_files",
     "Events": "a result: made by record", "Claim": "made by the decorator claim",
     "Identification": "a result: made by identify",
@@ -195,6 +196,8 @@ CALLS = {
     "stable_steps": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None,
                      "measure": "mean", "up_to": 3, "points": 4,
                          "certify": False},
+    "step_map": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "steps": ["1/10", "1/5"], "rounds": 3, "noise": None,
+                 "x0": None},
     "Sliding": {"length": 2, "empty": "never"},
     "Blocks": {"length": 2, "empty": "skip"},
     "worst_schedule": {"algorithm": fedavg(), "problem": problem(), "windows": ft.Sliding(2), "certify": False, "accuracy": "1/10",
@@ -245,6 +248,7 @@ CALLS = {
     "eigenvalues_within": {"A": [[1, 0], [0, 2]], "low": 0, "high": 3},
     "expansion": {"x": ft.Field("a").symbols[0], "symbol": "a", "coefficients": [0, 1]},
     "power_series": {"r": 1, "K": 3, "order": 1, "rest": 2},
+    "root": {"value": "9/10", "k": 3},
     "Bounds": {"low": 1, "high": 2},
     "declare": {"values": [1, "1/2"], "what": "numbers"},
     "fraction": {"value": "1/2"},

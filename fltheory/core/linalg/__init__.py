@@ -2,6 +2,7 @@
 
 The one part of the engine that a paper's formulas may import.
 """
+from fltheory.core.linalg.algebraic import LARGEST, Algebraic, root
 from fltheory.core.linalg.definite import (
     charpoly_radius,
     is_positive_definite,
@@ -22,9 +23,13 @@ from fltheory.core.linalg.elimination import (
     trace,
 )
 from fltheory.core.linalg.entries import cleared, integer_matrix, to_fmpq_matrix, to_fractions, weighted_squares
+from fltheory.core.linalg.radius import Eigenvalue, spectral_radius
 from fltheory.core.residues import rational_reconstruct
 
 __all__ = [
+    "LARGEST",
+    "Algebraic",
+    "Eigenvalue",
     "charpoly_radius",
     "cleared",
     "determinant",
@@ -39,9 +44,11 @@ __all__ = [
     "power",
     "rank",
     "rational_reconstruct",
+    "root",
     "rref",
     "smallest_eigenvalue_bound",
     "solve",
+    "spectral_radius",
     "to_fmpq_matrix",
     "to_fractions",
     "trace",

@@ -192,6 +192,12 @@ class Operator:
             return self.in_domain(FLOAT).moments.mean_rate()
         return float(np.abs(self._eigenvalues).max(initial=0.0))
 
+    def exact_rate(self, square=False) -> linalg.Algebraic:
+        """`rate`, or with `square` the `mean_square_rate`, of a rational problem as an exact algebraic number: compares exactly
+        with rationals and roots (`ft.root`). `attained` lists the eigenvalues of that modulus, of one period where
+        modes act in turn. Raises BadInput in symbols, TooLarge beyond 150 unknowns."""
+        return spectrum.exact_rate(self, square)
+
     # ---- second moments --------------------------------------------------------------------------------
     @ranged
     def mean_square_rate(self) -> float:

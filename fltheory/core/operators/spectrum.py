@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core import linalg
-from fltheory.core.errors import CertificateFailed
+from fltheory.core.errors import CertificateFailed, TooLarge, refuse
 from fltheory.core.operators.moments import Moments
-from fltheory.core.scalars import RATIONAL
+from fltheory.core.scalars import RATIONAL, Field
 
 SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
 DOUBLINGS = 60
@@ -48,6 +48,24 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
     open_at_one = square[0] < 1 <= square[1] and exact.unknowns <= CHARPOLY
     return Certificate(mean, square, "mean rate: exact characteristic polynomial; mean-square rate: Lyapunov and Perron matrices, "
                        "exact", exact.contracts() if open_at_one else None)
+
+
+def exact_rate(operator, square=False) -> linalg.Algebraic:
+    """The mean rate per round, or the mean-square rate, as an exact algebraic number: see `Operator.exact_rate`."""
+    if isinstance(operator.domain, Field):
+        refuse("exact_rate", operator.domain, "the eigenvalues of a matrix in symbols are no numbers",
+               "Put numbers in, or compare op.round_matrix() in symbols.")
+    moments = operator.exact().moments
+    unknowns = moments.unknowns if square else moments.size * (1 if moments.cycle else moments.modes)
+    if unknowns > linalg.LARGEST:
+        raise TooLarge(f"a characteristic polynomial of degree {unknowns} would be factored; at most {linalg.LARGEST}. "
+                       "op.certify() encloses both rates")
+    if unknowns == 0:
+        return linalg.spectral_radius(np.zeros((0, 0), dtype=object))
+    found = linalg.spectral_radius(moments.second_matrix() if square else moments.period_matrix())
+    per_round = found.root(moments.period)
+    per_round.attained = found.attained
+    return per_round
 
 
 def mean_square(exact: Moments, floats: Moments, width, mean=None):
