@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from fltheory.core.libraries import have
 from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
+from fltheory.workbench.bench.maps import step_maps
 from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
 from fltheory.workbench.bench.rounds import measure
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
@@ -18,6 +19,8 @@ def table(repeats=20) -> str:
     lines += ["", f"arrivals of AsyncFedED on the event clock, {ARRIVING} clients, d={DIMENSION}, {RUN_STEPS} local steps"]
     lines += [f"{what:<86} {1e6 / ratio * loop:10.4f} us   {ratio:10.2f} x a loop over one heap"
               for what, loop, ratio in arrivals()]
+    what, stepping, mapped = step_maps()
+    lines += ["", f"{what:<86} {mapped * 1e3:10.4f} ms   {stepping / mapped:10.2f} x stepping the coded round"]
     if have("PEPit"):
         lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
         lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]
@@ -26,4 +29,4 @@ def table(repeats=20) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["arrivals", "heap_loop", "measure", "random_quadratic", "table", "worst_cases"]
+__all__ = ["arrivals", "heap_loop", "measure", "random_quadratic", "step_maps", "table", "worst_cases"]

@@ -57,6 +57,17 @@ def test_without_pepit_the_table_says_so(monkeypatch):
     assert "pip install pepit" in bench.table(1)
 
 
+def test_a_map_that_is_not_stepping_is_noticed(monkeypatch):
+    from fltheory.workbench.bench import maps
+    monkeypatch.setattr(maps, "GRID", 2)
+    what, stepping, mapped = maps.step_maps(1)
+    assert "2 step sizes by 100 rounds" in what and stepping > 0 and mapped > 0
+    honest = maps.step_map
+    monkeypatch.setattr(maps, "step_map", lambda algorithm, *rest: honest(maps.FedAvg(1, 4), *rest))
+    with pytest.raises(AssertionError, match="not what stepping gives"):
+        maps.step_maps(1)
+
+
 def test_random_quadratics_are_reproducible_and_convex():
     a, b, c = bench.random_quadratic(4, 3), bench.random_quadratic(4, 3), bench.random_quadratic(4, 3, seed=1)
     assert (a.H == b.H).all() and (a.b == b.b).all() and (a.H != c.H).any()
