@@ -10,12 +10,17 @@ def add(command):
     bench = command("bench", _bench, "measure speed as ratios against a plain Python loop")
     bench.add_argument("--repeats", type=positive, default=20, metavar="N", help="runs per median")
 
+    bench.add_argument("--peers", action="store_true", help="one round of FedAvg here and in the frameworks that are installed")
+
     doctor = command("doctor", _doctor, "what this machine has, and what will be skipped; exit 1 if not ready")
     doctor.add_argument("--json", action="store_true", help="as one JSON object")
 
 
 def _bench(args):
-    from fltheory.workbench.bench import table
+    if args.peers:
+        from fltheory.workbench.bench.peers import table
+    else:
+        from fltheory.workbench.bench import table
     print(table(args.repeats))
     return 0
 

@@ -41,3 +41,11 @@ def test_bench_prints_its_table(monkeypatch, capsys):
     monkeypatch.setattr(bench, "table", lambda repeats: f"{repeats} repeats")
     assert main(["bench", "--repeats", "3"]) == 0
     assert capsys.readouterr().out == "3 repeats\n"
+
+
+def test_bench_beside_frameworks(monkeypatch, capsys):
+    from fltheory.workbench.bench import peers
+
+    monkeypatch.setattr(peers, "table", lambda repeats: f"{repeats} repeats beside others")
+    assert main(["bench", "--peers", "--repeats", "2"]) == 0
+    assert capsys.readouterr().out == "2 repeats beside others\n"
