@@ -84,6 +84,50 @@ def test_replicates_with_cohorts_of_their_own():
         assert (out[r] - plain).abs().max() <= 1e-12 * plain.abs().max()
 
 
+def convolutional():
+    return torch.nn.Sequential(torch.nn.Conv2d(1, 3, 3, stride=2), torch.nn.GroupNorm(1, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                               torch.nn.Linear(3 * 3 * 3, 3))
+
+
+def images(sizes=(5, 8, 6)):
+    """Bright bars of three directions in noise, 8 x 8: client i sees direction i most often."""
+    rng = np.random.default_rng(4)
+    bars = np.zeros((3, 8, 8))
+    bars[0, 3:5], bars[1, :, 3:5], bars[2] = 1, 1, np.eye(8)
+    targets = [np.where(rng.random(m) < 0.6, i, rng.integers(0, 3, m)) for i, m in enumerate(sizes)]
+    return [(bars[t] + 0.2 * rng.standard_normal((len(t), 8, 8)))[:, None] for t in targets], targets
+
+
+def test_a_convolutional_network_on_images_over_clients_and_replicates(monkeypatch):
+    """Every replicate is what one module and SGD would do, client by client, full gradients and mini-batches."""
+    monkeypatch.setitem(globals(), "module", convolutional)
+    inputs, targets = images()
+    problem = network.Network(convolutional, inputs, targets, weights=WEIGHTS).to(Torch())
+    a = FedAvg(LR).to(Torch())
+    x = torch.stack([start(problem), start(problem) - 0.05])
+    who, steps = torch.tensor([[0, 2], [1, 0]]), torch.tensor([[2, 1], [1, 3]])
+    indices = np.random.default_rng(2).integers(0, 5, (3, 2, 2, 4))                     # (slot, replicate, place, row)
+    for slots in (None, Slots(lambda k: Rows(torch.as_tensor(indices[k])))):
+        out = a.round(problem, a.init(problem, x), Draw(who, torch.ones_like(who), steps, slots)).x
+        for r in range(2):
+            cohort = list(zip(who[r].tolist(), steps[r].tolist(), strict=True))
+            place = {i: k for k, (i, _) in enumerate(cohort)}
+            rows = None if slots is None else lambda i, k, r=r, place=place: indices[k, r, place[i]]
+            plain = plain_round(x[r], inputs, targets, cohort, rows)
+            assert (out[r] - plain).abs().max() <= 1e-12 * plain.abs().max()
+
+
+def test_replicates_of_a_convolutional_network_learn():
+    from fltheory.core.laws.memoryless import Uniform
+    from fltheory.core.runs import run
+    inputs, targets = images((30, 30, 30))
+    problem = network.Network(convolutional, inputs, targets)
+    value = problem.to(Torch()).value
+    trace = run(FedAvg("1/4", 4), problem, Uniform(2, batch=10), 25, replicates=3, x0=problem.initial(1), metrics={"loss": value})
+    assert trace.mean("loss")[-1] < 0.5 * trace.mean("loss")[0]
+    assert problem.evaluate(trace.final)["accuracy"] > 0.8
+
+
 def test_training_lowers_the_loss():
     inputs, targets = data()
     problem = network.Network(module, inputs, targets, weights=WEIGHTS).to(Torch())
