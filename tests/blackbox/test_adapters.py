@@ -13,7 +13,7 @@ import fltheory as ft
 from fltheory.blackbox import adapters
 from fltheory.blackbox.clients import Problems
 from fltheory.core.errors import BadInput
-from tests.blackbox.frameworks import reconstructed
+from verification.frameworks import reconstructed
 
 LR, STEPS = "1/20", (1, 3, 5)
 EQUAL = ["1/3"] * 3

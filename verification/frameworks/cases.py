@@ -12,7 +12,7 @@ import torch
 
 import fltheory as ft
 from fltheory.blackbox import adapters
-from tests.blackbox.frameworks import hand, reconstructed
+from verification.frameworks import hand, reconstructed
 
 LR, EQUAL = "1/20", ("1/3",) * 3
 MATCHES, DIFFERS, OTHER = "matches", "differs", "not affine"

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fltheory.blackbox.clients import Problems
-from tests.blackbox.frameworks import gallery
-from tests.blackbox.frameworks.cases import CASES, DIFFERS
+from verification.frameworks import gallery
+from verification.frameworks.cases import CASES, DIFFERS
 
 EXACT, SINGLE, FAR = 1e-13, 1e-6, 1e-3
 COMMITTED = json.loads((gallery.HERE / "gallery.json").read_text())

@@ -1,12 +1,14 @@
 """The gallery: every case decided by `identify` and checked by hand in numpy, as gallery.json and gallery.md beside this file.
 
-`.ci/frameworks --gallery` writes it where the frameworks are installed; packages that are not are listed as skipped.
+`fltheory reproduce gallery` writes it, in the environment that `.ci/frameworks` makes; packages that are not installed are
+listed as skipped.
 """
 from __future__ import annotations
 
 import datetime
 import json
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,10 +16,11 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.blackbox.clients import Problems
-from tests.blackbox.frameworks import hand
-from tests.blackbox.frameworks.cases import CASES, DIFFERS, STANDS, pfl_scaffold
+from verification.frameworks import hand
+from verification.frameworks.cases import CASES, DIFFERS, STANDS, pfl_scaffold
 
 HERE = Path(__file__).parent
+START = (0.75, -0.5)  # of the rounds by hand
 
 
 def decide(case):
@@ -28,9 +31,9 @@ def decide(case):
     return result, dict(round_fn.replaced)
 
 
-def gaps(case):
-    """Largest distances over the rounds of case.cohorts of the code's models from numpy's: (what is said, what is published)."""
-    clients, x = Problems(3, 2, case.weights, seed=5).generic().clients, np.array([0.75, -0.5])
+def by_hand(case):
+    """Models (rounds, d) over the rounds of case.cohorts: of the code, of numpy as is said of it, of numpy as published."""
+    clients, x = Problems(3, 2, case.weights, seed=5).generic().clients, np.array(START)
     round_fn, reset = case.build()
     made, now = [], x
     for cohort in case.cohorts:
@@ -39,7 +42,13 @@ def gaps(case):
     reset()
     published = hand.models(case.published, clients, x, case.cohorts)
     said = published if case.does is None else hand.models(case.does, clients, x, case.cohorts)
-    return float(np.abs(np.array(made) - said).max()), float(np.abs(np.array(made) - published).max())
+    return np.array(made), said, published
+
+
+def gaps(case):
+    """Largest distances over these rounds of the code's models from numpy's: (what is said, what is published)."""
+    made, *others = by_hand(case)
+    return tuple(float(np.abs(made - other).max()) for other in others)
 
 
 class Scalar:
@@ -65,26 +74,33 @@ def two_scalars(option, rounds=(1, 5, 20)):
             for name, values in (("code", code), ("numpy, as said", wrong), ("numpy, as published", right))}
 
 
+LAST = ("last model of the code", "last model of numpy, as said", "last model of numpy, as published")
+
+
 def row(case):
     if case.package and case.version() is None:
         return {"framework": case.package, "algorithm": case.algorithm, "verdict": "skipped",
                 "reason": f"{case.package} is not installed"}
     result, replaced = decide(case)
-    said, published = gaps(case)
+    made, said, published = by_hand(case)
+    last = ["(" + ", ".join(f"{v:.6g}" for v in models[-1]) + ")" for models in (made, said, published)]
     return {
         "framework": case.package or case.source, "version": case.version() if case.package else "",
         "reconstruction": not case.package, "algorithm": case.algorithm, "call": case.call,
         "compared_with": repr(case.reference), "clients": "alike" if case.weights else "of different sizes",
         "verdict": result.verdict, "named": result.faults[0].sentence if result.verdict == DIFFERS and result.faults else "",
         "fault": case.fault, "reading": case.reading, "calls": result.calls, "replaced_by_the_adapter": replaced,
-        "distance_from_numpy_as_said": float(f"{said:.1e}"), "distance_from_numpy_as_published": float(f"{published:.1e}"),
+        "distance_from_numpy_as_said": float(f"{np.abs(made - said).max():.1e}"),
+        "distance_from_numpy_as_published": float(f"{np.abs(made - published).max():.1e}"),
+        "by_hand": {"participants": "; ".join(" ".join(map(str, c)) for c in case.cohorts), "start": f"{START}", "said": (case.does or case.published).call,
+                    "published": case.published.call, **dict(zip(LAST, last, strict=True))},
     }
 
 
 def make():
     """The whole gallery as a dict."""
     packages = ["torch", "numpy", *sorted({c.package for c in CASES if c.package and c.version()})]
-    whole = {"made_by": ".ci/frameworks --gallery", "date": datetime.date.today().isoformat(),
+    whole = {"made_by": "fltheory reproduce gallery", "date": datetime.date.today().isoformat(),
              "python": platform.python_version(), "versions": {p: version(p).partition("+")[0] for p in packages},
              "put_in_place_by_the_adapters": STANDS, "rows": [row(c) for c in CASES]}
     if "pfl" in whole["versions"]:
@@ -126,14 +142,32 @@ def page(whole):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    whole = make()
-    (HERE / "gallery.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-    (HERE / "gallery.md").write_text(page(whole))
+KEPT = ("verdict", "named", "fault", "call")
+
+
+def changes(old, new):
+    """Lines on the rows whose verdict, named fault, sentence or call is another one than before, or that came or went."""
+    before, after = ({(r["framework"], r["algorithm"]): r for r in whole.get("rows", ())} for whole in (old, new))
+    for key in dict.fromkeys((*before, *after)):
+        was, now = ([r.get(k, "") for k in KEPT] for r in (before.get(key, {}), after.get(key, {})))
+        if was != now:
+            yield f"changed: {', '.join(key)}: " + "; ".join(
+                f"{k}: {a or 'nothing'} -> {b or 'nothing'}" for k, a, b in zip(KEPT, was, now, strict=True) if a != b)
+
+
+def main(drawn_only=False):
+    """Write gallery.json and gallery.md (drawn_only: the page alone, from the numbers); 1 where a row is another one than before."""
+    kept = HERE / "gallery.json"
+    old = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    whole = old if drawn_only else make()
+    if not drawn_only:
+        kept.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (HERE / "gallery.md").write_text(page(whole), encoding="utf-8")
     for r in whole["rows"]:
-        print(r["framework"], "|", r["algorithm"], "|", r["verdict"], "|", r.get("named", r.get("reason")), "|",
-              r.get("distance_from_numpy_as_said"), "|", r.get("distance_from_numpy_as_published"))
+        print(" | ".join(map(str, (r["framework"], r["algorithm"], r["verdict"], r.get("named", r.get("reason"))))))
+    print(*changes(old, whole), kept, HERE / "gallery.md", sep="\n")
+    return int(any(changes(old, whole)))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main("--drawn-only" in sys.argv[1:]))

@@ -2,9 +2,21 @@
 
 Each maker returns start(clients) -> round(x, cohort) -> x. A client has X (m, d), y (m,); its loss is |X w - y|^2/(2 m).
 """
+import functools
+
 import numpy as np
 
 LR, STEPS = 1 / 20, 3
+
+
+def told(maker):
+    """What it makes knows the call that made it, as `.call`."""
+    @functools.wraps(maker)
+    def made(*given, **named):
+        start = maker(*given, **named)
+        start.call = f"{maker.__name__}({', '.join([*map(repr, given), *(f'{k}={v!r}' for k, v in named.items())])})"
+        return start
+    return made
 
 
 def gradient(client, w):
@@ -23,12 +35,14 @@ def shares(clients, cohort, by_rows):
     return rows / rows.sum()
 
 
+@told
 def fedavg(by_rows=True, mu=0.0):
     def start(clients):
         return lambda x, cohort: shares(clients, cohort, by_rows) @ [trained(clients[i], x, mu=mu) for i in cohort]
     return start
 
 
+@told
 def fedavgm(beta):
     def start(clients):
         kept = {"m": 0.0}
@@ -40,6 +54,7 @@ def fedavgm(beta):
     return start
 
 
+@told
 def adagrad(eta=0.1, tau=1e-9):
     def start(clients):
         kept = {"v": 0.0}
@@ -52,10 +67,14 @@ def adagrad(eta=0.1, tau=1e-9):
     return start
 
 
+@told
 def median():
-    return lambda clients: lambda x, cohort: np.median([trained(clients[i], x) for i in cohort], axis=0)
+    def start(clients):
+        return lambda x, cohort: np.median([trained(clients[i], x) for i in cohort], axis=0)
+    return start
 
 
+@told
 def trimmed(beta):
     def start(clients):
         def one(x, cohort):
@@ -65,6 +84,7 @@ def trimmed(beta):
     return start
 
 
+@told
 def scaffold(option=2, sign=1, among="all", model_by_rows=False, variate_by_rows=False, stored=True, used=True, shared=False,
              steps=STEPS, lr=LR):
     """sign: of x - y_i, or of the gradient, in the new variate. among: the server's variate moves by the changes' sum over all
@@ -105,6 +125,7 @@ def with_momentum(client, x, steps, rho):
     return y, sum(rho**j for k in range(steps) for j in range(steps - k))
 
 
+@told
 def fednova(steps=(STEPS,) * 3, by_rows=True, divided=False, scaled=False, rho=0.0):
     """divided: the scales tau_eff p_i/tau_i are divided by their sum. scaled: the step is multiplied by n/|S|."""
     def start(clients):
