@@ -12,6 +12,7 @@ from math import isqrt
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, Inexact
+from fltheory.core.placed import Placed, Places
 
 EVERYONE = slice(None)  # a cohort that is all clients in order: indexing with it copies nothing
 
@@ -46,7 +47,7 @@ def matvec(H, y):
 def ratio(num, den):
     """num / den with 0 where den == 0; never asks for an order (fields have none)."""
     zero = den == 0
-    if is_torch(den) or isinstance(den, np.ndarray):
+    if is_torch(den) or isinstance(den, (np.ndarray, Placed)):
         zero = zero * 1
         return num * (1 - zero) / (den + zero)
     return 0 * num if zero else num / den
@@ -54,11 +55,13 @@ def ratio(num, den):
 
 def spread(x, who=EVERYONE):
     """A server vector (..., d) as the common start (..., 1, d) of a cohort."""
-    return x[..., None, :]
+    return who.spread(x) if isinstance(who, Places) else x[..., None, :]
 
 
 def take(a, who):
     """Rows (..., m, d) of client memories a (..., n, d) for a cohort `who` (..., m)."""
+    if isinstance(who, Places):
+        return who.take(a)
     if isinstance(who, slice):
         return a
     if who.ndim == 1:
@@ -77,6 +80,8 @@ def put(a, who, new, present):
 
     Members must be distinct clients; laws that repeat clients are refused for algorithms with memories.
     """
+    if isinstance(who, Places):
+        return who.put(a, new, present)
     if isinstance(who, slice):
         return a + present[..., None] * (new - a)
     change = present[..., None] * (new - take(a, who))

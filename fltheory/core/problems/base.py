@@ -9,6 +9,7 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import refuse
+from fltheory.core.placed import Placed, Places
 from fltheory.core.problems import plain
 from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
@@ -57,6 +58,7 @@ class Problem:
     domain: Domain = FLOAT
     personal: int = 0  # dimension of each client's own parameters, padded to the largest
     quadratic: bool = False  # every loss is a quadratic, so that affine rounds have operators
+    placed: bool = False     # `_gradient` answers `Places` with `Placed` gradients
 
     def __repr__(self):
         return f"{type(self).__name__}(n={self.n}, d={self.d})"
@@ -169,7 +171,8 @@ class Cohort:
 
     def __init__(self, problem: Problem, who):
         self._problem, self._who, self.n = problem, who, problem.n
-        self.p = problem.p if isinstance(who, slice) else problem.p[who]
+        self.p = problem.p if isinstance(who, slice) else (
+            Placed(who.table(problem.p), who) if isinstance(who, Places) else problem.p[who])
 
     def grad(self, y, sample=None):
         """Stochastic gradients (..., m, d) at y (..., m, d) or (..., 1, d).

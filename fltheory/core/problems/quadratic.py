@@ -8,6 +8,7 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.arrays import matvec
 from fltheory.core.errors import refuse
+from fltheory.core.placed import Placed, Places
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
 from fltheory.core.problems.shapes import shaped, symmetric
@@ -23,7 +24,7 @@ class Quadratic(Problem):
     Raises BadInput on wrong shapes, NaN or infinity, an asymmetric Hessian, bad weights.
     """
 
-    _data, quadratic = ("H", "b", "offset"), True
+    _data, quadratic, placed = ("H", "b", "offset"), True, True
 
     def __init__(self, H, c, weights=None, name=""):
         H = shaped(H, "H", "n", "d", "d")
@@ -65,6 +66,8 @@ class Quadratic(Problem):
         self.weights = check_weights(weights, self.n)
 
     def _gradient(self, who, y, sample):
+        if isinstance(who, Places):
+            return self._placed_gradient(who, y, sample)
         if isinstance(who, slice):
             g = matvec(self._H, y) - self._b
         elif who.ndim == 1:
@@ -72,6 +75,15 @@ class Quadratic(Problem):
         else:
             g = client_major(self.n, who, y, lambda points: matvec(self._H, points)) - self._b[who]
         return g if sample is None else g + sample
+
+    def _placed_gradient(self, at, y, sample):
+        def into(i, points, out):   # a client's rows fit a cache, in which its linear term is subtracted too
+            np.matmul(points, self._H[i].T, out=out)
+            np.subtract(out, self._b[i], out=out)
+        g = at.each(y, into, self.d)
+        if sample is not None:
+            g += at.rows(sample)
+        return Placed(g, at)
 
     def _values(self, x):
         return self._own_values(x[..., None, :])

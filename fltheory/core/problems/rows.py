@@ -8,6 +8,7 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.arrays import arange, broadcast, is_torch, matvec
 from fltheory.core.errors import refuse
+from fltheory.core.placed import Placed, Places
 from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
 from fltheory.core.problems.shapes import check_reg, pad, shaped
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch
@@ -79,6 +80,7 @@ class RowLoss(Problem):
     _data = ("rows", "targets", "scale", "ridge")
     curvature: object  # bound on the curvature of the loss in its predictions
     exact = False      # whether loss and slope stay rational at rationals
+    placed = True
 
     def _finish(self, rows, targets, scale, reg, weights, name, outputs=1):
         """rows (m_i, features), targets (m_i, T), scale (m_i,) per client; outputs K."""
@@ -110,8 +112,23 @@ class RowLoss(Problem):
     def _gradient(self, who, y, sample):
         if isinstance(sample, Rows):
             return self._minibatch(who, y, sample)
+        if isinstance(who, Places):
+            return self._placed_gradient(who, y, sample)
         g = self._everyone(y) if isinstance(who, slice) else client_major(self.n, who, y, self._everyone)
         return g if sample is None else g + sample
+
+    def _placed_gradient(self, at, y, sample):
+        def into(i, points, out):
+            rows = slice(self.sizes[i])
+            a, t, scale = self._rows[i, rows], self._targets[i, rows], self._scale[i, rows, None]
+            u = (points.reshape(-1, a.shape[-1]) @ a.T).reshape(len(points), self.outputs, -1).swapaxes(-1, -2)
+            r = (scale * self._slope(u, t)).swapaxes(-1, -2).reshape(-1, len(a))
+            np.matmul(r, a, out=out.reshape(-1, a.shape[-1]))
+            out += self._ridge[i] * points
+        g = at.each(y, into, self.d)
+        if sample is not None:
+            g += at.rows(sample)
+        return Placed(g, at)
 
     def _minibatch(self, who, y, sample):
         a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))

@@ -54,7 +54,7 @@ def record(algorithm, problem, law, arrivals=None, replicates=1, seed=0, device=
     metrics: name -> function of the server models (batch, d), a torch tensor, -> (batch,); taken at the start, after every `every`
     arrivals and after the last; "error", |x - x*|^2, is added if the problem has a computable minimiser. until: end where every
     replicate's clock has passed this time (looked at with the metrics; `arrivals` is the limit).
-    seed, device, chunk as in `ft.run`: streams are keyed by (seed, block of 256 replicates, arrival). checkpoint: a file written
+    seed, device, chunk as in `ft.run`: streams are keyed by (seed, block of 1,024 replicates, arrival). checkpoint: a file written
     every `seconds` seconds and removed at the end; an interrupted run with the same arguments resumes with identical results.
     Raises BadInput on bad arguments, TooLarge beyond 5 10^7 arrivals in all.
     """

@@ -21,7 +21,9 @@ SCRIPT = """
 import sys
 import fltheory as ft
 from fractions import Fraction as Q
+from fltheory.core.runs import batched
 from tests.core.algorithms.instances import quadratic
+batched.BLOCK = 256
 a = ft.Scaffold(Q(1, 20), 2)
 t = ft.run([(a, 40), (ft.Scaffold(Q(1, 100), 2), 60)], quadratic()[0], ft.Markov(("9/10", "1/2", "1/5"), "1/10", 3),
            replicates=700, seed=5, noise=1, chunk=1, metrics={"norm": lambda x: (x * x).sum(-1)},
@@ -88,8 +90,10 @@ def first(x):
 def go(path, algorithm=None, law=None, metric=first, **options):
     options = {"rounds": 20, "replicates": 300, "seed": 1, "noise": 1, "x0": [3, -2], "every": 0.0, "chunk": 1,
                **options}
-    return ft.run(algorithm or ft.Focus(LR, 2), quadratic()[0], law or ft.Bernoulli(CHANCES), checkpoint=path,
-                  metrics={"first": metric}, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batched, "BLOCK", 256)   # so that few replicates make several chunks
+        return ft.run(algorithm or ft.Focus(LR, 2), quadratic()[0], law or ft.Bernoulli(CHANCES), checkpoint=path,
+                      metrics={"first": metric}, **options)
 
 
 @pytest.mark.parametrize("at", [0, 1, 7, 20])

@@ -35,6 +35,12 @@ METHODS = {
 }
 
 
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """So that few replicates make several chunks."""
+    monkeypatch.setattr(recording, "BLOCK", 256)
+
+
 def problem():
     return ft.Quadratic.from_linear(H, B)
 
@@ -216,7 +222,7 @@ class Stop(Exception):
 @pytest.mark.parametrize("algorithm", [METHODS["adaptive"][0], ft.FedBuff("1/10", buffer=3), ft.FedAvg("1/10")],
                          ids=lambda a: type(a).__name__)
 @pytest.mark.parametrize("at", [1, 27])
-def test_a_record_stopped_in_a_chunk_resumes_to_the_same_numbers(algorithm, at, tmp_path):
+def test_a_record_stopped_in_a_chunk_resumes_to_the_same_numbers(algorithm, at, tmp_path, small_blocks):
     options = {"replicates": 600, "seed": 3, "chunk": 2, "every": 4, "metrics": VALUE}
     whole, path = ft.record(algorithm, problem(), law(), 20, **options), tmp_path / "c"
     calls, draw = itertools.count(), recording._draw
@@ -242,7 +248,9 @@ def test_a_record_stopped_in_a_chunk_resumes_to_the_same_numbers(algorithm, at, 
 SCRIPT = """
 import sys
 import fltheory as ft
+from fltheory.core.runs import events
 from tests.core.runs.test_events import METHODS, VALUE, law, problem
+events.BLOCK = 256
 e = ft.record(METHODS["adaptive"][0], problem(), law(), 60, 600, seed=5, chunk=1, every=10, metrics=VALUE, checkpoint=sys.argv[1],
               seconds=0.0)
 e.save(sys.argv[2])

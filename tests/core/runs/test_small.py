@@ -9,7 +9,7 @@ from fltheory.core.errors import TooLarge
 from fltheory.core.laws import draw as module
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.problems import rows
-from fltheory.core.runs import batched
+from fltheory.core.runs import draws
 from tests.core.algorithms.instances import quadratic
 from tests.core.runs.test_runs import ALGORITHMS, LAWS
 from tests.core.runs.traces import LR, same, torch
@@ -45,8 +45,12 @@ def test_a_single_replicate_is_the_one_of_a_batch_of_one(name, law, noise, monke
     def go():
         return ft.run(ALGORITHMS[name], quadratic()[0], LAWS[law], 12, 1, seed=2, noise=noise, x0=[3, -2])
     shared = go()
-    monkeypatch.setattr(batched, "of_replicate", lambda draw, k: draw)
+    monkeypatch.setattr(draws, "of_replicate", lambda draw, k: draw)
     same(shared, go(), 1e-14)
+
+
+class Mine(ft.FedAvg):
+    """A user's, so that it is run in torch."""
 
 
 def test_a_single_replicate_looks_its_cohort_up(monkeypatch):
@@ -56,9 +60,10 @@ def test_a_single_replicate_looks_its_cohort_up(monkeypatch):
         groups[0] += 1
         return group(*arguments)
     monkeypatch.setattr("fltheory.core.problems.quadratic.client_major", counted)
-    ft.run(ft.FedAvg(LR, 5), quadratic()[0], ft.Uniform(2), 9, 1)
-    assert groups == [0]
-    ft.run(ft.FedAvg(LR, 5), quadratic()[0], ft.Uniform(2), 9, 2)
+    for algorithm in (ft.FedAvg(LR, 5), Mine(LR, 5)):
+        ft.run(algorithm, quadratic()[0], ft.Uniform(2), 9, 1)
+        assert groups == [0]
+    ft.run(Mine(LR, 5), quadratic()[0], ft.Uniform(2), 9, 2)
     assert groups[0] >= 40
 
 
