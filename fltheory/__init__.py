@@ -85,6 +85,8 @@ _PUBLIC = {
     "verdicts.claims.claim": ["ASSUMED", "Claim", "Finding", "Hypothesis", "claim", "finding"],
     "verdicts.claims.instance": ["Instance", "illustrate"],
     "core.algebra": ["eigenvalues_within", "expansion", "positive_semidefinite", "power_series"],
+    "core.spectra": ["Supremum", "for_all_spectra", "supremum"],
+    "core.operators.functional": ["round_function"],
     "core.relations": ["agrees", "at_most", "equal", "equivalent", "induction", "limit", "nonnegative"],
     "core.proofs.argument": ["Proof"],
     "core.evidence": ["Bounds", "Terms"],

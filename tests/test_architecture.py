@@ -23,7 +23,7 @@ ROOMS = ("verdicts", "blackbox", "workbench")
 LAYERS = [
     {"core.errors", "core.libraries", "core.elements", "core.scalars", "core.arrays", "core.linalg",
      "core.records", "core.residues", "core.streams", "core.tables", "core.statistics", "core.evidence", "core.relations",
-     "core.algebra", "core.asserted"},
+     "core.algebra", "core.asserted", "core.spectra"},
     {"core.problems"},
     {"core.graphs"},
     {"core.laws"},

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 
@@ -73,6 +74,49 @@ def sign(coefficients, x):
     return (total > 0) - (total < 0)
 
 
+def isolated(squarefree, low, high) -> list[tuple[Fraction, Fraction]]:
+    """Intervals (a, b), ascending, around each root in [low, high] of a squarefree integer polynomial; a = b where the root is met
+    exactly, else neither end is a root. By Descartes' rule of signs and bisection (G. Collins, A. Akritas, 1976)."""
+    flint = need("flint", "real roots")
+    p, out = flint.fmpz_poly(list(squarefree)), []
+    for v in {low, high}:
+        if sign(squarefree, v) == 0:
+            out.append((v, v))
+            p = p // flint.fmpz_poly([-v.numerator, v.denominator])
+    rest = tuple(int(c) for c in p.coeffs())
+    # q has its roots of (0, 1) where p has those of (a, b)
+    stack = [(polynomial(rest)(flint.fmpq_poly([_fmpq(low), _fmpq(high - low)])).numer(), low, high)] if low < high else []
+    shift = flint.fmpz_poly([1, 1])
+    while stack:
+        q, a, b = stack.pop()
+        changes = _variations(flint.fmpz_poly(list(reversed(_padded(q, len(rest)))))(shift))
+        if changes == 1 and sign(squarefree, a) != 0 != sign(squarefree, b):
+            out.append((a, b))
+        elif changes > 0:
+            middle, n = (a + b) / 2, len(rest) - 1
+            left = flint.fmpz_poly([int(c) << (n - k) for k, c in enumerate(_padded(q, n + 1))])     # 2^n q(x / 2)
+            right = left(shift)
+            if right[0] == 0:
+                out.append((middle, middle))
+                left, right = left // flint.fmpz_poly([-1, 1]), right // flint.fmpz_poly([0, 1])    # it counts once
+            stack += [(right, middle, b), (left, a, middle)]
+    return sorted(out)
+
+
+def _padded(q, size):
+    found = [int(c) for c in q.coeffs()]
+    return found + [0] * (size - len(found))
+
+
+def _variations(q):
+    signs = [c > 0 for c in q.coeffs() if c != 0]
+    return sum(a != b for a, b in itertools.pairwise(signs))
+
+
+def _fmpq(v):
+    return need("flint", "rationals").fmpq(v.numerator, v.denominator)
+
+
 def primitive(coefficients):
     """Coprime integers in the same ratios, the leading one positive."""
     values = [as_fraction(c) for c in coefficients]
@@ -97,5 +141,5 @@ def written(coefficients):
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
 
 
-__all__ = ["between", "companion", "kronecker_product", "kronecker_sum", "of_matrix", "polynomial", "primitive", "product",
-           "sign", "value_at", "written"]
+__all__ = ["between", "companion", "isolated", "kronecker_product", "kronecker_sum", "of_matrix", "polynomial", "primitive",
+           "product", "sign", "value_at", "written"]
