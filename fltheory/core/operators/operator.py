@@ -11,8 +11,10 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import (
+    BadInput,
     CertificateFailed,
     NoFixedPoint,
+    NotAffine,
     TooLarge,
     is_one_of,
     refuse,
@@ -20,8 +22,11 @@ from fltheory.core.errors import (
 from fltheory.core.laws.base import noisy
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
+from fltheory.core.operators.large.size import check_dense
+from fltheory.core.operators.large.structured import Structured, structured
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.outcomes import mixtures
+from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reach import Reach, everything, reachable, reduced
 from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
@@ -35,23 +40,6 @@ NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose d
 DECIDED = 60       # unknowns up to which they are taken from rationals instead,
 OUTCOMES = 300     # and outcomes of one round
 MOST_LISTED = 400   # numbers of a state over all modes of a schedule that a certificate lists
-
-
-@dataclass(frozen=True)
-class FixedPoint:
-    """x (d,): the server model; state: the flat state (D,) it belongs to; names: its coordinates."""
-
-    x: np.ndarray
-    state: np.ndarray
-    names: tuple
-
-
-@dataclass(frozen=True)
-class Stationary:
-    """Stationary law of the server model: mean (d,), covariance (d, d)."""
-
-    mean: np.ndarray
-    covariance: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -379,16 +367,24 @@ def _floats(array):
     return out
 
 
-def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT) -> Operator:
+def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT, method="auto") -> Operator | Structured:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 
     noise: sigma of additive gradient noise (E|noise|^2 = sigma^2), a symbol too. start: "init" (states reachable from
     init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
-    Raises NotAffine, BadInput, TooLarge; CertificateFailed if the reachable subspace cannot be lifted.
+    method: "dense" lists matrices; "structured" has functions instead, in floats, for thousands of clients or a thousand
+    coordinates, and says with `accuracy()` how each number was checked; "auto" takes dense where it fits, else structured.
+    Raises NotAffine, BadInput, TooLarge (before anything is allocated); CertificateFailed if the reachable subspace cannot be
+    lifted.
     """
     if not is_one_of(start, ("init", "any")):
         refuse("start", start, 'is "init" or "any"', "Say which states count.")
+    if not is_one_of(method, ("auto", "dense", "structured")):
+        refuse("method", method, 'is "auto", "dense" or "structured"', "Say how the round is represented.")
     check_domain(domain)
+    if method == "structured" and (domain is not FLOAT or start != "init"):
+        refuse("method", method, "structured operators live in floats and on states that start at init(x0)",
+               "Use method='dense' for other arithmetics and start='any'.")
     law = prepare(algorithm, problem, law, noise)
     if law.batch is not None:
         refuse(
@@ -398,6 +394,19 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
             "Use ft.run, or additive noise.",
         )
     _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
+    if method == "structured":
+        return structured(algorithm, problem, law)
+    try:
+        check_size(algorithm, problem, domain, start, None)
+        if domain is FLOAT:
+            check_dense(algorithm, problem, law)
+    except TooLarge as dense:
+        if method == "dense" or domain is not FLOAT or start != "init":
+            raise
+        try:
+            return structured(algorithm, problem, law)
+        except (BadInput, NotAffine, TooLarge) as other:
+            raise TooLarge(f"{dense}. Nor has it a structured operator: {other}") from None
     return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
