@@ -14,11 +14,12 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from fltheory import __version__
+from fltheory.core import workers
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.core.trace import write_atomically
 from fltheory.verdicts import calibration
-from fltheory.verdicts.claims import about, answers, inputs, journal, stopped, workers
+from fltheory.verdicts.claims import about, answers, inputs, journal, stopped
 from fltheory.verdicts.claims import instance as forms
 from fltheory.verdicts.claims.check import apply_bug, check, instance_record
 from fltheory.verdicts.claims.discover import Paper, find, load, papers

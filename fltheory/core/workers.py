@@ -1,4 +1,4 @@
-"""Worker processes that may die or take too long: a task whose worker is killed is given to a new one once, then counted as
+"""Worker processes that may die or take too long: a task whose worker is killed is given to a new one, then counted as
 lost; one that passes its time limit is stopped, and what it has told by then is kept.
 
 Only the standard library is imported here, so that a worker can limit its threads before it loads anything else.
@@ -33,15 +33,16 @@ class Stopped:
         self.told = told
 
 
-def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None):
+def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None, retries=1):
     """Pairs (task, work(task)) as they finish in `jobs` processes; `Lost` stands for the result where a worker was killed,
     `Stopped` where the task took longer than `limit` seconds (None: no limit).
 
+    A task whose worker is killed is given to a new one `retries` times (>= 0), then it is lost.
     prepare(task) comes first in the worker and takes none of the task's time; on_begun(task) is called here after it. What
     `work` gives to `tell` is kept for `Stopped`. An exception of `work` is raised here. Whatever ends this generator ends
     the workers; an interruption first hands out what had been finished.
     """
-    waiting, again, workers, stillborn = list(reversed(tasks)), set(), [], 0
+    waiting, deaths, workers, stillborn = list(reversed(tasks)), {}, [], 0
     try:
         while waiting or any(w.task is not None for w in workers):
             for worker in workers:
@@ -76,11 +77,10 @@ def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None):
                 if stillborn == STILLBORN:
                     yield from ((t, outcome) for t in [task, *(w.task for w in workers if w.task is not None), *waiting])
                     return
-                if worker.ready and task in again:
+                deaths[task] = deaths.get(task, 0) + worker.ready
+                if deaths[task] > retries:
                     yield task, outcome
                     continue
-                if worker.ready:
-                    again.add(task)
                 waiting.append(task)
     finally:
         for worker in workers:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from fltheory.core import workers
 from fltheory.core.errors import BadInput
-from fltheory.verdicts.claims import workers
-from fltheory.verdicts.claims.workers import Lost, Stopped, decided
+from fltheory.core.workers import Lost, Stopped, decided
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
