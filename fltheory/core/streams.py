@@ -9,7 +9,9 @@ import threading
 
 import numpy as np
 
-__all__ = ["Stream"]
+from fltheory.core.normals import Filler
+
+__all__ = ["Stream", "standard_normals"]
 
 # Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
 _VERSION = b"fltheory.stream.1"
@@ -86,9 +88,22 @@ class Stream:
         """`generator().random(shape)`, without the cost of a new generator."""
         return _rekeyed(self.key()).random(shape)
 
-    def standard_normal(self, shape):
-        """`generator().standard_normal(shape)`, without the cost of a new generator."""
-        return _rekeyed(self.key()).standard_normal(shape)
+    def standard_normal(self, shape, scale=1.0):
+        """scale times normal numbers (shape) made of the generator's raw words by `fltheory.core.normals`: not the numbers of
+        numpy's own method, but the same with every version of it, and on every device."""
+        shape = (shape,) if isinstance(shape, (int, np.integer)) else shape
+        out = np.empty(shape)
+        standard_normals([self], [out.size], out.reshape(-1), scale)
+        return out
+
+
+def standard_normals(streams, sizes, out, scale=1.0):
+    """Write scale times sizes[k] normal numbers of each stream, one after the other, into `out` (sum of sizes,) of floats: those
+    of `Stream.standard_normal`, in less time than one by one where they are few."""
+    filler = Filler(out, scale)
+    for stream, size in zip(streams, sizes, strict=True):
+        filler.add(_rekeyed(stream.key()).bit_generator, size)
+    filler.done()
 
 
 class _Shared(threading.local):

@@ -326,7 +326,7 @@ def gaussian_slots(stream, sigma, shape, convert):
     """Slots of N(0, (sigma^2/d) I) noise; shape (batch, m, d). Keyed by slot, so call order does not matter."""
     scale = float(fraction(sigma)) / math.sqrt(shape[-1])
     noise = stream.child("noise")
-    return Slots(lambda k: convert(scale * noise.child(k).standard_normal(shape)))
+    return Slots(lambda k: convert(noise.child(k).standard_normal(shape, scale)))
 
 
 def minibatch_slots(stream, sizes, who, shape, size, convert):

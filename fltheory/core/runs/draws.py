@@ -16,6 +16,7 @@ from fltheory.core.placed import Placed, Places
 from fltheory.core.problems.base import Rows
 from fltheory.core.runs.audit import of_replicate
 from fltheory.core.scalars import fraction
+from fltheory.core.streams import standard_normals
 
 BLOCK = 1024         # replicates that share one random stream: results do not depend on how blocks are batched
 
@@ -109,10 +110,7 @@ def _rows(law, d, rounds, at, steps, collapse):
     def make(k):
         if collapse is not None and not collapse.falls(k):
             return None
-        out, begin = np.empty((at.size, d)), 0
-        for r, size in zip(rounds, at.sizes, strict=True):
-            np.multiply(r.child("noise", k).standard_normal((size, d)), scale, out=out[begin:begin + size])
-            begin += size
+        out = _normals(rounds, k, at.sizes, (d,), scale)
         if collapse is None or k >= collapse.longest:
             return out
         out = at.each(Placed(out, at), collapse.into, d)
@@ -130,10 +128,7 @@ def _noise(law, d, rounds, sizes, draw, at, collapse):
     def make(k):
         if collapse is not None and not collapse.falls(k):
             return None
-        out, begin = np.empty((sum(sizes), places, d)), 0
-        for r, size in zip(rounds, sizes, strict=True):
-            np.multiply(r.child("noise", k).standard_normal((size, places, d)), scale, out=out[begin:begin + size])
-            begin += size
+        out = _normals(rounds, k, sizes, (places, d), scale)
         if collapse is None or k >= collapse.longest:
             return out
         out = matvec(collapse.factor if isinstance(draw.who, slice) else collapse.factor[draw.who], out)
@@ -148,7 +143,7 @@ def _with_absent(law, d, rounds, sizes, draw, at, rows, k):
         away, begin, scale = draw.present == 0, 0, float(fraction(law.noise)) / math.sqrt(d)
         for r, size in zip(rounds, sizes, strict=True):
             here = slice(begin, begin + size)
-            out[here][away[here]] = scale * r.child("absent", k).standard_normal((int(away[here].sum()), d))
+            out[here][away[here]] = r.child("absent", k).standard_normal((int(away[here].sum()), d), scale)
             begin += size
     return out
 
@@ -168,12 +163,15 @@ def _of_one(law, problem, rounds, sizes, convert, domain):
     scale = float(fraction(law.noise)) / math.sqrt(problem.drawn)
 
     def noise(k, who):
-        out, begin = np.empty((sum(sizes), 1, problem.drawn)), 0
-        for r, size in zip(rounds, sizes, strict=True):   # as `gaussian_slots`, without copies
-            np.multiply(scale, r.child("noise", k).standard_normal((size, 1, problem.drawn)), out=out[begin:begin + size])
-            begin += size
-        return convert(out)
+        return convert(_normals(rounds, k, sizes, (1, problem.drawn), scale))
     return Alone(noise)
+
+
+def _normals(rounds, k, sizes, shape, scale):
+    """The noise (sum of sizes, *shape) of slot k, of all blocks at once."""
+    out, each = np.empty((sum(sizes), *shape)), math.prod(shape)
+    standard_normals([r.child("noise", k) for r in rounds], [size * each for size in sizes], out.reshape(-1), scale)
+    return out
 
 
 def _stacked(parts):

@@ -1,0 +1,230 @@
+"""Normal numbers from raw 64-bit words by Box and Muller's transform (1958), with the same bits from numpy and from torch.
+
+Every operation is an integer one, or IEEE + - * / and square root, each rounded once: the logarithm and the sine are made of
+these (a table of exactly rounded logarithms and two terms of the series of atanh; a polynomial), so that no library's own enter.
+One word gives two numbers, z = r cos and r sin of an angle: |word| / 2^63, rounded to a float, is the uniform number of the radius;
+its sign turns the angle by half a circle; its lower 32 bits times an odd constant, so that they show nothing of the radius even
+where the upper ones are all 0, are the angle within the half circle. |z| is at most `LARGEST` = 9.35, with chance 2^-63.
+"""
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import threading
+
+import numpy as np
+
+TILE = 1 << 14                                # words at once: what is needed of them stays in the second cache
+LARGEST = math.sqrt(2 * 63 * math.log(2))
+
+_CELLS = 6                                    # bits of a float's fraction that choose its entry in the table of logarithms
+_SHIFT = 52 - _CELLS
+_ONE = 0x3FF << 52                            # the bits of 1.0
+_LOW = 0 if sys.byteorder == "little" else 1  # where the lower half of a word stands
+# 2 sin(pi/4 v) = v P(v^2) on [-1, 1], to 7e-15: Chebyshev interpolation, for v = (an int of 32 bits) / 2^31
+_SINE = [2.0 * c * 2.0 ** (-31 * (2 * k + 1)) for k, c in reversed(list(enumerate((
+    0.785398163397445, -0.08074551218838863, 0.0024903945673670634, -3.6576192120767256e-05, 3.1333840829093e-07,
+    -1.7365167288597578e-09))))]
+_ODD = -1640531535                            # 2^32 / golden ratio, rounded to an odd number
+_NUMBERS = {"one": 1, "shift": _SHIFT, "nearest": (1 << (_SHIFT - 1)) - _ONE, "ones": _ONE, "sign": -2**63,
+            "third": 1 / 3, "fifth": 1 / 5, "two": 2.0, "four": 4.0, **{f"sine{k}": c for k, c in enumerate(_SINE)}}
+
+
+@functools.cache
+def _table():
+    """-log(c / 2^63) / 2 (4033,) of the c = 2^e (1 + i/64) from 1 to 2^63, exactly rounded."""
+    bits = 200
+
+    def log(num, den):   # 2 atanh((num - den) / (num + den)), in units of 2^-bits
+        top, bottom, total, k = num - den, num + den, 0, 1
+        power = (top << bits) // bottom
+        while power:
+            total, power, k = total + power // k, power * top * top // (bottom * bottom), k + 2
+        return 2 * total
+    cells, two = 1 << _CELLS, log(2, 1)
+    fractions = [log(cells + i, cells) for i in range(cells)]
+    exact = [(63 - e) * two - f for e in range(63) for f in fractions] + [0]
+    return np.array([v / (1 << (bits + 1)) for v in exact])
+
+
+class _Numpy:
+    """What the transform needs: the operations, the constants as arrays (a Python number costs more than an operation on few
+    numbers), the table, and room for one tile."""
+
+    def __init__(self):
+        self.op, self.table = np, _table()
+        self.c = {k: np.array(v) for k, v in _NUMBERS.items()} | {"odd": np.array(_ODD, dtype=np.int32)}
+        self.room = [np.empty(TILE) for _ in range(5)]
+        self.words, self.angle = np.empty(TILE, dtype=np.int64), np.empty(TILE, dtype=np.int32)
+        self.int64, self.int32 = np.int64, np.int32
+
+    def root(self, x):
+        np.sqrt(x, out=x)
+
+    def look_up(self, index, out):
+        np.take(self.table, index, out=out, mode="clip")   # what is inside needs no check: that would copy
+
+
+class _Torch:
+    """As `_Numpy`, for tensors on a device: room for `size` words, made afresh."""
+
+    def __init__(self, device, size):
+        import torch
+        self.op, self.int64, self.int32 = torch, torch.int64, torch.int32
+        self.c = {k: torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else torch.int64) for k, v in _NUMBERS.items()}
+        self.c["odd"] = torch.tensor(_ODD, dtype=torch.int32)
+        self.table = torch.from_numpy(_table()).to(device)
+        self.room = [torch.empty(size, dtype=torch.float64, device=device) for _ in range(5)]
+        self.angle = torch.empty(size, dtype=torch.int32, device=device)
+
+    def root(self, x):
+        x = x.numpy() if x.device.type == "cpu" else x   # torch's root is not correctly rounded where it asks Intel's library
+        (np if isinstance(x, np.ndarray) else self.op).sqrt(x, out=x)
+
+    def look_up(self, index, out):
+        self.op.take(self.table, index, out=out)
+
+
+class _Local(threading.local):
+    """The room of each thread, made when first asked for."""
+
+    @functools.cached_property
+    def numpy(self):
+        return _Numpy()
+
+
+_LOCAL = _Local()
+
+
+def half_logarithm(x, at=None):
+    """-log(x / 2^63) / 2 within 2 ulp, written over x (k,), floats from 1 to 2^63 (k <= `TILE` where at is None)."""
+    at = _LOCAL.numpy if at is None else at
+    op, c = at.op, at.c
+    s, t, z, near = (v[:len(x)] for v in at.room[1:])
+    b, k = x.view(at.int64), near.view(at.int64)
+    op.add(b, c["nearest"], out=k)
+    op.bitwise_right_shift(k, c["shift"], out=k)
+    at.look_up(k, t)
+    op.bitwise_left_shift(k, c["shift"], out=k)
+    op.add(k, c["ones"], out=k)             # near: x rounded to the table's grid, which holds the powers of 2
+    op.subtract(x, near, out=s)
+    op.add(x, near, out=x)
+    op.divide(s, x, out=s)                  # log(x / near) = 2 (s + s^3/3 + s^5/5 + ..), |s| <= 2^-8
+    op.multiply(s, s, out=z)
+    op.multiply(z, c["fifth"], out=x)
+    op.add(x, c["third"], out=x)
+    op.multiply(x, z, out=x)
+    op.multiply(x, s, out=x)
+    op.add(x, s, out=x)
+    op.subtract(t, x, out=x)
+
+
+def transformed(words, out, scale, at):
+    """out (2 k,) becomes scale times the normal numbers of k words, int64 tensors or arrays, which are overwritten."""
+    op, c, n = at.op, at.c, len(words)
+    r, s, e, z, _ = (v[:n] for v in at.room)
+    angle = at.angle[:n]
+    op.bitwise_or(words, c["one"], out=words)     # odd: never 0, and as many of each sign
+    r[...] = words
+    op.absolute(r, out=r)
+    half_logarithm(r, at)
+    at.root(r)                                    # half the radius
+    if scale != 1:
+        op.multiply(r, scale, out=r)
+    op.multiply(words.view(at.int32)[_LOW::2], c["odd"], out=angle)
+    e[...] = angle
+    op.multiply(e, e, out=z)
+    op.multiply(z, c["sine0"], out=s)
+    op.add(s, c["sine1"], out=s)
+    for k in range(2, len(_SINE)):
+        op.multiply(s, z, out=s)
+        op.add(s, c[f"sine{k}"], out=s)
+    op.multiply(s, e, out=s)                      # 2 sin(a), |a| <= pi/4, and of 2a: sine 2 sin cos, cosine 1 - 2 sin^2
+    op.multiply(s, s, out=z)
+    op.subtract(c["four"], z, out=e)
+    at.root(e)
+    op.multiply(s, e, out=s)
+    op.subtract(c["two"], z, out=z)
+    op.multiply(s, r, out=out[1::2])
+    op.bitwise_and(words, c["sign"], out=words)
+    op.bitwise_or(r.view(at.int64), words, out=r.view(at.int64))
+    op.multiply(z, r, out=out[::2])
+
+
+class Filler:
+    """Fills an array `out` (size,), in order, with scale times normal numbers of one generator of words after the other: `add` is
+    asked for each, `done` at the end. Words of several generators go through one tile; what comes out does not depend on that."""
+
+    def __init__(self, out, scale=1.0):
+        self.out, self.scale, self.at, self.begin, self.pending = out, float(scale), _LOCAL.numpy, 0, 0
+
+    def add(self, bits, size):
+        """The first `size` numbers of a bit generator at its start."""
+        while size > 0:
+            k = min((size + 1) // 2, TILE - self.pending)
+            self.at.words[self.pending:self.pending + k] = bits.random_raw(k).view(np.int64)
+            self.pending += k
+            if size < 2 * k:
+                self._flush(1)
+            elif self.pending == TILE:
+                self._flush()
+            size -= 2 * k
+
+    def _flush(self, less=0):
+        k = self.pending
+        to = self.out[self.begin:self.begin + 2 * k - less]
+        room = np.empty(2 * k) if less else to
+        transformed(self.at.words[:k], room, self.scale, self.at)
+        if less:
+            to[:] = room[:-1]
+        self.begin, self.pending = self.begin + len(to), 0
+
+    def done(self):
+        if self.pending:
+            self._flush()
+
+
+def on_device(keys, size, scale=1.0, device="cpu"):
+    """A tensor (len(keys), size) on a device whose row k has, bit for bit, what `Filler` makes of `np.random.Philox(key=keys[k])`.
+
+    keys: pairs of ints from 0 to 2^64 - 1, the lower one first. The words are made on the device too, in int64 arithmetic.
+    """
+    import torch
+    count = (size + 1) // 2
+    words = _philox(keys, (count + 3) // 4, device)[:, :count].contiguous().view(-1)
+    out = torch.empty(2 * len(words), dtype=torch.float64, device=device)
+    transformed(words, out, float(scale), _Torch(device, len(words)))
+    return out.reshape(len(keys), -1)[:, :size]
+
+
+def _philox(keys, blocks, device):
+    """Philox4x64-10 (Salmon et al. 2011) in numpy's order: int64 words (len(keys), 4 blocks)."""
+    import torch
+    counter = torch.arange(1, blocks + 1, device=device).expand(len(keys), -1)
+    zero = torch.zeros_like(counter)
+    a, b, c, d = counter, zero, zero, zero
+    first, second = (torch.tensor([[_signed(k[j])] for k in keys], dtype=torch.int64, device=device) for j in (0, 1))
+    for _ in range(10):
+        (high, low), (top, bottom) = _product(a, 0xD2E7470EE14C6C93), _product(c, 0xCA5A826395121157)
+        a, b, c, d = top ^ b ^ first, bottom, high ^ d ^ second, low
+        first, second = first + _signed(0x9E3779B97F4A7C15), second + _signed(0xBB67AE8584CAA73B)
+    return torch.stack([a, b, c, d], -1).reshape(len(keys), -1)
+
+
+def _signed(word):
+    """The int64 with the bits of an unsigned one."""
+    word = int(word) % 2**64
+    return word - 2**64 if word >> 63 else word
+
+
+def _product(a, factor):
+    """The upper and the lower 64 bits of the unsigned product of int64 a with a factor, by halves of 32 bits."""
+    mask, x, y = 2**32 - 1, factor >> 32, factor & (2**32 - 1)
+    high, low = (a >> 32) & mask, a & mask
+    carried = ((low * y >> 32) & mask) + (low * x & mask) + (high * y & mask)
+    upper = high * x + ((low * x >> 32) & mask) + ((high * y >> 32) & mask) + (carried >> 32)
+    return upper, a * _signed(factor)
+
+
+__all__ = ["LARGEST", "TILE", "Filler", "half_logarithm", "on_device", "transformed"]
