@@ -9,7 +9,8 @@ from fltheory.cli.progress import Progress, with_progress
 def add(command):
     """Declare the commands."""
     for name, says in (("figures", "regenerate figures: tables as CSV beside the paper, pictures in a folder"),
-                       ("reproduce", "re-run the long experiments and write their tables with provenance")):
+                       ("reproduce", "re-run the long experiments and write their tables with provenance; "
+                                    "`reproduce gallery` puts frameworks before identify again")):
         sub = command(name, _figures, says)
         with_paths(sub)
         sub.set_defaults(experiments=name == "reproduce")
@@ -25,6 +26,9 @@ def _figures(args):
     from fltheory.core.errors import refuse
     from fltheory.verdicts.report.figures import figures_of, regenerate
     check_folder("--out", args.out)
+    if args.experiments and args.paths == ["gallery"]:
+        from fltheory.cli.gallery import regenerated
+        return regenerated(args.drawn_only)
     known = {(paper.folder, name): {name, f"{paper.slug}/{name}", f"{paper.slug}-{name}"}  # the last: as the file is called
              for paper in papers_of(args) for name in figures_of(paper.folder, args.experiments)}
     unknown = sorted(set(args.only).difference(*known.values()))

@@ -1,4 +1,4 @@
-"""What a run says, typed: one record for each claim, instance, finding, answer, paper, calibration and run.
+"""What a run says, typed: one record for each claim, instance, finding, answer, paper, calibration, gallery and run.
 
 `to_json` gives a line of verdicts.jsonl; `of` takes such a line back, whatever became of it (see `typed`), so that whoever
 reads a record need not ask again.
@@ -313,7 +313,55 @@ class Calibration(Record):
     failed: bool = False
 
 
-TYPES = {cls.type: cls for cls in (Run, Claim, Finding, Instance, Answer, Paper, Calibration)}
+@dataclass
+class Framework(Record):
+    """One algorithm of other people's code: what `identify` says of it, and the same rounds by hand in numpy.
+
+    reconstruction: the lines were written anew after what `framework` names, which they give no verdict on. by_hand: who takes
+    part in each round, the start, the calls of the listing, and the last models. Distances are the largest over these rounds.
+    """
+
+    framework: str = ""
+    version: str = ""
+    reconstruction: bool = False
+    algorithm: str = ""
+    call: str = ""
+    compared_with: str = ""
+    clients: str = ""
+    verdict: str = ""
+    named: str = ""
+    fault: str = ""
+    where: str = ""
+    reading: str = ""
+    reason: str = ""
+    calls: Number = None
+    replaced_by_the_adapter: dict = field(default_factory=dict)
+    distance_from_numpy_as_said: Number = None
+    distance_from_numpy_as_published: Number = None
+    by_hand: dict = field(default_factory=dict)
+
+    @property
+    def anchor(self) -> str:
+        """Of its entry on the page: of the name alone."""
+        return re.sub(r"[^a-z0-9]+", "-", f"{self.framework} {self.algorithm}".lower()).strip("-") or "row"
+
+
+@dataclass
+class Gallery(Record):
+    """Frameworks before `identify`. listing: the hand checks' numpy. put_in_place_by_the_adapters: by framework."""
+
+    type: ClassVar[str] = "gallery"
+    made_by: str = ""
+    date: str = ""
+    python: str = ""
+    versions: dict = field(default_factory=dict)
+    put_in_place_by_the_adapters: dict = field(default_factory=dict)
+    rows: list[Framework] = field(default_factory=list)
+    two_scalar_quadratics: dict = field(default_factory=dict)
+    listing: str = ""
+
+
+TYPES = {cls.type: cls for cls in (Run, Claim, Finding, Instance, Answer, Paper, Calibration, Gallery)}
 
 
 def declared(kind, made, **found):

@@ -18,7 +18,7 @@ from fltheory.core import workers
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.core.trace import write_atomically
-from fltheory.verdicts import calibration
+from fltheory.verdicts import calibration, gallery
 from fltheory.verdicts.claims import about, answers, inputs, journal, stopped
 from fltheory.verdicts.claims import instance as forms
 from fltheory.verdicts.claims.check import apply_bug, check, instance_record
@@ -173,6 +173,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     roots = list(dict.fromkeys(p.folder.parent for p in found))
     for root in roots:
         calibration.read(root)  # a damaged table is refused before the work, not after it
+        gallery.read(root)
     keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in found}
     todo = tasks_of(found, only)
     done, lost, written, late, now = {}, {}, {}, {}, []
@@ -223,7 +224,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
                written={p.slug: p.written for p in found}).to_json()
     records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
     records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
-    records += [_marked(r) for r in calibration.record(records, roots)]
+    records += [_marked(r) for r in calibration.record(records, roots)] + gallery.record(roots)
     if report is not None:
         write_report(records, Path(report))
     return records, exit_code(records)

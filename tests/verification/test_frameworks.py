@@ -1,4 +1,5 @@
 """Frameworks and reconstructions before `identify`: each verdict, the hand check beside it, and the gallery as committed."""
+import ast
 import json
 
 import numpy as np
@@ -30,7 +31,9 @@ def test_the_verdict_and_the_hand_check(case):
     assert bool(case.fault) <= bool(case.reading)
     assert sum(replaced.values()) > 0 or case.package == "pfl"  # pfl asks the model itself for its loss
     kept = {(r["framework"], r["algorithm"]): r for r in COMMITTED["rows"]}[case.package or case.source, case.algorithm]
-    assert (kept["verdict"], kept["call"], kept["fault"]) == (result.verdict, case.call, case.fault)
+    named = result.faults[0].sentence if result.verdict == DIFFERS else ""
+    assert [kept[k] for k in gallery.KEPT] == [result.verdict, named, case.fault, case.call]
+    assert kept["where"] == case.where
 
 
 @pytest.mark.frameworks
@@ -66,3 +69,25 @@ def test_those_who_do_not_take_part_do_not_matter():
         reset()
         assert np.array_equal(one, round_fn(x, [other[0], clients[1], other[2]], cohort=[1])), case.name
         reset()
+
+
+def test_a_row_that_became_another_one_is_told():
+    old = {"rows": [{"framework": "a", "algorithm": "b", "verdict": "matches"}, {"framework": "a", "algorithm": "c"}]}
+    new = {"rows": [{"framework": "a", "algorithm": "b", "verdict": "differs", "named": "x"}, {"framework": "a", "algorithm": "d"}]}
+    assert list(gallery.changes(old, new)) == ["changed: a, b: verdict: matches -> differs; named: nothing -> x"]
+    assert not list(gallery.changes(COMMITTED, COMMITTED))
+
+
+def test_the_hand_checks_run_without_torch_and_without_the_package():
+    nodes = list(ast.walk(ast.parse((gallery.HERE / "hand.py").read_text())))
+    names = [a.name for node in nodes if isinstance(node, ast.Import) for a in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert sorted(names) == ["functools", "numpy"]
+    for row in COMMITTED["rows"]:
+        for who in ("said", "published"):  # the calls of the page are calls of the listing
+            assert callable(eval(row["by_hand"][who], vars(gallery.hand))), row
+
+
+def test_a_fault_is_one_sentence():
+    for row in COMMITTED["rows"]:
+        assert len(row["fault"]) < 160 and row["fault"].count(". ") == 0, row["fault"]

@@ -26,7 +26,8 @@ class Case:
 
     package: the distribution whose code runs, "" for a reconstruction of `source`. algorithm: the name. call: the exact call.
     build() -> (round_fn, reset). reference: what it is compared with. verdict: the word expected. published: the algorithm in
-    numpy. does: in numpy, what the sentence `fault` says, where it differs. reading: the nearest reading under which it is meant.
+    numpy. does: in numpy, what the one sentence `fault` says, where it differs; where: in the code. reading: the nearest one
+    under which it is meant.
     weights: of the clients, None for different ones. full: whether all clients take part in every round.
     """
 
@@ -43,6 +44,7 @@ class Case:
     weights: tuple | None = None
     full: bool = False
     source: str = ""
+    where: str = ""
 
     @property
     def name(self):
@@ -158,11 +160,12 @@ def pfl_scaffold(option_one, copies=False, **numbers):
 
 
 SIGN = ("`PyTorchModel.get_model_difference` returns y_i - x, and `SCAFFOLD.train_one_user` puts it where the new variate needs "
-        "x - y_i{}; the local step adds c - c_i as published, so that the variates push the clients apart.")
-FIRST = "The new variate is minus the gradient: " + SIGN.format(", here after one step of size 1")
+        "x - y_i{}; the local step adds c - c_i as published.")
+FIRST, ONE_STEP = "The new variate is minus the gradient", SIGN.format(", here after one step of size 1")
+APART = ", so that the variates push the clients apart."
 MEANT = ("If c_i is read as minus the gradient, the step would have to add c_i - c; `_control_variate_train_step` adds server_c - "
          "local_c. No reading of the documentation was found under which both lines are meant.")
-BUFFER = (" And the variate kept by InMemoryUserStateStorage is the model's one buffer `_model_diff`, which the next client's "
+BUFFER = (" The variate kept by InMemoryUserStateStorage is the model's one buffer `_model_diff`, which the next client's "
           "difference overwrites (`clone` is asked for the change of the model, not for the variate): a client that returns reads "
           "its new variate, and its change is 0.")
 OPTION = "SCAFFOLD(), SCAFFOLDParams(use_gradient_as_control_variate={}, user_state_storage={}, ..)"
@@ -173,13 +176,15 @@ PFL = [
          hand.fedavg(mu=0.5)),
     Case("pfl", "SCAFFOLD, option II", OPTION.format(False, KEPT), lambda: pfl_scaffold(False), ft.Scaffold(LR, 3),
          hand.scaffold(), DIFFERS, hand.scaffold(sign=-1),
-         "The option-II update of c_i has the wrong sign: " + SIGN.format(" over K lr"), MEANT, EQUAL),
+         "The option-II update of c_i has the wrong sign" + APART, MEANT, EQUAL, where=SIGN.format(" over K lr")),
     Case("pfl", "SCAFFOLD, option I", OPTION.format(True, KEPT), lambda: pfl_scaffold(True), ft.Scaffold(LR, 3, option=1),
-         hand.scaffold(option=1), DIFFERS, hand.scaffold(option=1, sign=-1, shared=True), FIRST + BUFFER, MEANT, EQUAL),
+         hand.scaffold(option=1), DIFFERS, hand.scaffold(option=1, sign=-1, shared=True),
+         FIRST + ", and a client that returns reads its new variate in the place of the one it stored.", MEANT, EQUAL,
+         where=ONE_STEP + BUFFER),
     Case("pfl", "SCAFFOLD, option I, variates copied", OPTION.format(True, "a storage that copies"),
          lambda: pfl_scaffold(True, True), ft.Scaffold(LR, 3, option=1), hand.scaffold(option=1), DIFFERS,
-         hand.scaffold(option=1, sign=-1), FIRST,
-         MEANT + " The copying storage is ours, to tell the two faults apart.", EQUAL),
+         hand.scaffold(option=1, sign=-1), FIRST + APART,
+         MEANT + " The copying storage is ours, to tell the two faults apart.", EQUAL, where=ONE_STEP),
 ]
 
 

@@ -89,11 +89,13 @@ def row(case):
         "reconstruction": not case.package, "algorithm": case.algorithm, "call": case.call,
         "compared_with": repr(case.reference), "clients": "alike" if case.weights else "of different sizes",
         "verdict": result.verdict, "named": result.faults[0].sentence if result.verdict == DIFFERS and result.faults else "",
-        "fault": case.fault, "reading": case.reading, "calls": result.calls, "replaced_by_the_adapter": replaced,
+        "fault": case.fault, "where": case.where, "reading": case.reading, "calls": result.calls,
+        "replaced_by_the_adapter": replaced,
         "distance_from_numpy_as_said": float(f"{np.abs(made - said).max():.1e}"),
         "distance_from_numpy_as_published": float(f"{np.abs(made - published).max():.1e}"),
-        "by_hand": {"participants": "; ".join(" ".join(map(str, c)) for c in case.cohorts), "start": f"{START}", "said": (case.does or case.published).call,
-                    "published": case.published.call, **dict(zip(LAST, last, strict=True))},
+        "by_hand": {"participants": "; ".join(" ".join(map(str, c)) for c in case.cohorts), "start": f"{START}",
+                    "said": (case.does or case.published).call, "published": case.published.call,
+                    **dict(zip(LAST, last, strict=True))},
     }
 
 
@@ -129,7 +131,7 @@ def page(whole):
             lines.append(f"| {r['framework']} | {r['algorithm']} | skipped | {r['reason']} | | | |")
             continue
         who = f"reconstruction after {r['framework']}" if r["reconstruction"] else f"{r['framework']} {r['version']}"
-        fault = r["fault"] + (f" *Named: {r['named']}.*" if r["named"] else "")
+        fault = f"{r['fault']} {r['where']}".strip() + (f" *Named: {r['named']}.*" if r["named"] else "")
         lines.append("| " + " | ".join(map(cell, (
             who, f"{r['algorithm']}: `{r['call']}`", f"**{r['verdict']}**", fault, r["reading"],
             f"{r['distance_from_numpy_as_said']:.0e}", f"{r['distance_from_numpy_as_published']:.0e}"))) + " |")
@@ -156,7 +158,7 @@ def changes(old, new):
 
 
 def main(drawn_only=False):
-    """Write gallery.json and gallery.md (drawn_only: the page alone, from the numbers); 1 where a row is another one than before."""
+    """Write gallery.json and gallery.md (drawn_only: the page alone, from the numbers); 1 where a row differs from before."""
     kept = HERE / "gallery.json"
     old = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
     whole = old if drawn_only else make()

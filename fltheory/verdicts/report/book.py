@@ -18,6 +18,7 @@ class Book:
     calibrations: list = field(default_factory=list)
     answers: list = field(default_factory=list)
     abouts: list = field(default_factory=list)
+    galleries: list = field(default_factory=list)
     instances: dict = field(default_factory=dict)
     orphans: list = field(default_factory=list)
     unknown: int = 0
@@ -29,7 +30,7 @@ class Book:
         """The book of records, or of lines of JSON."""
         book, loose = cls(), []
         lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations,
-                 "answer": book.answers, "paper": book.abouts, "instance": loose}
+                 "answer": book.answers, "paper": book.abouts, "gallery": book.galleries, "instance": loose}
         for record in map(records.read, raw or []):
             if record is None:
                 book.unknown += 1

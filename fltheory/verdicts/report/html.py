@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from fltheory.verdicts.records import INDEX, page_of
-from fltheory.verdicts.report import cite, front, layout, opening, sections
+from fltheory.verdicts.report import cite, frameworks, front, layout, opening, sections
 from fltheory.verdicts.report.book import Book, bugs, tallies, whole
 from fltheory.verdicts.report.parts import COLUMN_LABELS, link, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
@@ -158,7 +158,7 @@ _MOVED = {"answers": "", "bugs": "Wrong implementations", "findings": "Findings"
 def _index(book) -> dict:
     """The index; where it would be too large, parts of it stand on pages of their own (answers: on those of their papers)."""
     book = replace(book, here=INDEX)
-    top = front.lead(book) + front.warnings(book)
+    top = front.lead(book) + front.warnings(book) + frameworks.link(book)
     parts = {"answers": "".join(front.answer(book, paper) for paper in book.papers),
              "legend": front.legend() if book.entries else "",
              "cases": front.cases(book), "calibration": front.calibration(book), "claims": _claims(book),
@@ -210,7 +210,8 @@ def _paper(book, name, papers, planned) -> dict:
 
 
 def pages(records) -> dict:
-    """The pages by file name: the index, one for each paper, and where that would be too large one for each section.
+    """The pages by file name: the index, the gallery of frameworks, one for each paper, and where that would be too large one for
+    each section.
 
     Every claim and finding stands on one of them in full. No page has more than `layout.BYTES` or `layout.ELEMENTS`.
     """
@@ -226,6 +227,8 @@ def pages(records) -> dict:
         planned[name] = layout.sheets(here, name, papers, above)
     book = replace(book, where={k: v for sheets in planned.values() for k, v in layout.placed(sheets).items()})
     out = _index(book)
+    if book.galleries:
+        out[frameworks.PAGE] = _frame(book, frameworks.TITLE, frameworks.body(book))
     for name, papers in shared.items():
         out |= _paper(book, name, papers, planned[name])
     return out
