@@ -75,6 +75,7 @@ _PUBLIC = {
     "workbench.comparison": ["MethodTable", "compare"],
     "core.optima": ["optimum", "surrogate_optimum", "second_route"],
     "core.runs": ["run"],
+    "core.runs.sweep": ["Sweep", "sweep"],
     "core.runs.events": ["record", "replay"],
     "core.runs.recorded": ["Events"],
     "core.trace": ["Trace"],
@@ -107,6 +108,7 @@ _PUBLIC = {
         "NoMinimiser",
         "NotAffine",
         "TooLarge",
+        "WorkersLost",
     ],
 }
 _MODULES = {"adapters", "linalg"}  # public as a whole

@@ -19,12 +19,14 @@ PURPOSES = {
     "sympy": ("symbolic identities",),
     "torch": ("running algorithms (the run legs of claims)",),
     "python-flint": ("exact rationals, their matrices, ball arithmetic and certified roots",),
+    "distributed": ("`--scheduler`, sweeps on many machines",),
     "clarabel": ("worst cases over function classes",),
     "matplotlib": ("figures",),
     "latex2mathml": ("formulas in the report (without it their LaTeX source is shown)",),
     "pytest": ("`pytest verification --claims`, the tests",),
     "tqdm": ("progress bars",),
 }
+EXTRAS = ("cluster",)  # optional parts of the package that the doctor looks at too
 SHOWS_LESS = ("matplotlib", "latex2mathml", "pytest", "tqdm")  # no verdict depends on these
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -61,7 +63,7 @@ def at_least(version, minimum) -> bool:
 
 
 def declared() -> dict:
-    """{distribution: smallest version or None} of the installed package's own dependencies, extras left out."""
+    """{distribution: smallest version or None} of the installed package's own dependencies and of `EXTRAS`."""
     try:
         lines = metadata.requires("fltheory") or []
     except metadata.PackageNotFoundError:  # used from its folder, not installed
@@ -70,7 +72,7 @@ def declared() -> dict:
     out = {}
     for line in lines:
         spec, _, marker = line.partition(";")
-        if "extra" not in marker:
+        if "extra" not in marker or re.search(r"\bextra == ['\"](\w+)", marker)[1] in EXTRAS:
             name = re.match(r"[\w.-]+", spec.strip())[0]
             least = re.search(r">=\s*([\w.]+)", spec)
             out[name] = least[1] if least else None
@@ -92,7 +94,8 @@ def libraries() -> list[dict]:
             "required": required,
             "ok": version is not None and (least is None or at_least(version, least)),
             "needed_for": [*PURPOSES.get(name, ()), *asked.get(module, ())],
-            "without": "nothing runs" if required else "less is shown" if name in SHOWS_LESS else "SKIPPED",
+            "without": ("nothing runs" if required else "less is shown" if name in SHOWS_LESS else
+                        "this machine alone works" if name == "distributed" else "SKIPPED"),
         })
     return rows
 

@@ -34,8 +34,9 @@ def test_every_declared_dependency_has_a_row_and_a_purpose(without):
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
     found = without()
-    assert {r["name"] for r in found["libraries"]} == {re.match(r"[\w-]+", d)[0] for d in project["dependencies"]}
+    assert {r["name"] for r in found["libraries"]} == {re.match(r"[\w-]+", d)[0] for d in declared}
     assert all(r["needed_for"] for r in found["libraries"])
     assert {doctor.MODULES.get(r["name"], r["name"]) for r in found["libraries"]} >= set(doctor.needs())
 
@@ -122,3 +123,9 @@ def test_without_an_installed_package_the_list_still_stands(monkeypatch):
     names = doctor.declared()
     assert {"numpy", "torch", "python-flint", "cvxpy", "hypothesis"} <= set(names)
     assert "flint" not in names
+
+
+def test_without_the_cluster_extra_nothing_is_skipped(without):
+    found = without("distributed")
+    assert found["ok"] and not found["skipped"]
+    assert re.search(r"distributed +MISSING .*-> this machine alone works", doctor.text(found))

@@ -34,6 +34,10 @@ class MissingLibrary(FLTheoryError, ImportError):
     """An optional library is absent; claims that need it are SKIPPED with this reason."""
 
 
+class WorkersLost(FLTheoryError):
+    """Worker processes died again and again, or took their pool with them; what they had finished is kept."""
+
+
 class CertificateFailed(FLTheoryError):
     """A certificate could not be produced or did not survive its re-check: no verdict."""
 

@@ -21,4 +21,4 @@ def need(library: str, purpose: str):
                              f"Install it (pip install {_PIP.get(library, library)}) to get this result.") from None
 
 
-_PIP = {"flint": "python-flint"}
+_PIP = {"distributed": "'fltheory[cluster]'", "flint": "python-flint"}

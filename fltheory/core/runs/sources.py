@@ -15,11 +15,13 @@ import sys
 import sysconfig
 import types
 from dataclasses import fields, is_dataclass
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
 from fltheory.core.arrays import is_torch, to_numpy
+from fltheory.core.libraries import have
 from fltheory.core.problems.base import Problem
 from fltheory.core.scalars import is_rational
 
@@ -45,7 +47,7 @@ def engine() -> str:
     for path in sorted(here.rglob("*.py")):
         h.update(str(path.relative_to(here)).encode() + b"\0" + path.read_bytes() + b"\0")
     for name in ("torch", "numpy"):
-        h.update(str(getattr(sys.modules.get(name), "__version__", "-")).encode() + b"\0")
+        h.update((metadata.version(name) if have(name) else "-").encode() + b"\0")  # imported by now or not
     return h.hexdigest()
 
 

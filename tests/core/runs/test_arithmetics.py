@@ -1,0 +1,174 @@
+"""A run is the same in numpy and in torch, in placed arrays and in plain ones: with every algorithm, and every wrong one.
+
+Where a run is made in numpy its audit shares numpy with it: that torch, which shares none of its operations, agrees is held here.
+"""
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+import fltheory.core.mutants
+from fltheory.core.algorithms.catalogue import discover
+from fltheory.core.runs import batched
+from fltheory.core.scalars import Torch
+from tests.core.algorithms import rules as built
+from tests.core.algorithms.instances import quadratic, residual
+from tests.core.runs.traces import CHANCES, LR, NORM, same
+
+ALGORITHMS = [a for cls in discover() for a in built.variants(cls) if not a.arrivals]
+ALGORITHMS += [ft.FedAvg("1/10", averaging="plain"), ft.FedAvg("1/10", averaging="unbiased"), ft.Focus("1/10", init="warm"),
+               ft.Scaffold("1/10", option=1), ft.Scaffnew("1/10", update="late"), ft.VRLSGD("1/10", divisor="mean"),
+               ft.FedAvg("1/10", solver=ft.Decay(("1/2", "1/3", 1))), ft.FedNova("1/10", solver=ft.Momentum("1/2")),
+               ft.LocalSgd("1/10", report="mean"), ft.FedAu("1/10", cutoff=2), ft.FedAwe("1/10", cap=2)]
+STEPS = {"own": (1, 3, 2), "drawn": ft.RandomSteps([("1/2", 1), ("1/2", 3)])}
+LAWS = {"uniform": ft.Uniform(2, steps=2), "repeats": ft.WithReplacement(3, ("1/2", "3/10", "1/5"), steps=2),
+        "move": ft.Bernoulli(CHANCES, steps=2), "skip": ft.Bernoulli("1/4", "skip", steps=STEPS["own"]),
+        "redraw": ft.Bernoulli(CHANCES, "redraw", steps=STEPS["drawn"]), "own steps": ft.Uniform(2, steps=STEPS["own"]),
+        "drawn steps": ft.Uniform(1, steps=STEPS["drawn"]), "markov": ft.Markov(CHANCES, "1/10", 3, steps=2),
+        "cyclic": ft.Cyclic([(0, 1), (2,), ()], empty="skip", steps=STEPS["own"]), "full": ft.Full(steps=STEPS["own"])}
+
+
+def name(a):
+    solver = getattr(a, "solver", None)
+    return type(a).__name__ + ("" if solver is None else "-" + type(solver).__name__)
+
+
+def three(algorithm, problem, law, rounds=4, replicates=13, noise=1, **options):
+    """The run as it is made, whether placed arrays made it, and the same in plain arrays and in torch; None where it is refused."""
+    seen = set()
+
+    def go(**patches):
+        with pytest.MonkeyPatch.context() as patch:
+            for what, value in patches.items():
+                patch.setattr(batched, what, value)
+            return ft.run(algorithm, problem, law, rounds, replicates, seed=3, noise=noise, x0=[3] + [-2] * (problem.d - 1),
+                          metrics=NORM, tail=1, **options)
+
+    def answered(*given):
+        made = real(*given)
+        seen.add(made is not None and not isinstance(given[-1].who, slice))
+        return made
+    real = batched._answered
+    try:
+        usual = go(_answered=answered)
+    except ft.BadInput:
+        return None
+    plain = go(_placeable=lambda *a: False)
+    torch = go(_arithmetic=lambda algorithms, problem, device: Torch("cpu"))
+    return usual, seen, plain, torch
+
+
+def agree(usual, plain, torch, tolerance=1e-13):
+    size = max(1, np.abs(usual.mean("norm")).max())
+    for other, within in ((plain, tolerance), (torch, 10 * tolerance)):
+        same(usual, other, within * size)
+    assert usual.audit is None or usual.audit <= 1e-12
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=name)
+def test_every_algorithm_in_every_arithmetic(algorithm, law):
+    found = three(algorithm, (residual() if algorithm.personal else quadratic())[0], LAWS[law])
+    if found is None:
+        assert algorithm.stateful or not algorithm.partial or law in ("repeats", "own steps", "drawn steps")
+        return
+    usual, seen, plain, torch = found
+    agree(usual, plain, torch)
+    shared = law in ("full", "cyclic") or algorithm.personal or algorithm.absent_act or not algorithm.partial
+    if not shared:
+        assert seen == {True}                                     # and placed arrays answered
+    if algorithm.affine and not algorithm.personal:
+        assert usual.audited >= 3
+
+
+def mutants():
+    """Every function of an algorithm in the catalogue of wrong ones, by name: in its tables, and on its own."""
+    found = {}
+    for entry in pkgutil.iter_modules(fltheory.core.mutants.__path__):
+        module = importlib.import_module(f"fltheory.core.mutants.{entry.name}")
+        for what, value in vars(module).items():
+            table = value if what.isupper() and isinstance(value, dict) else {what: value}
+            found |= {m.__name__: m for m in table.values() if callable(m) and not isinstance(m, type)
+                      and m.__module__.startswith("fltheory.core.mutants.") and (table is value or hasattr(m, "of"))
+                      and getattr(m, "of", "algorithm") != "law" and len(inspect.signature(m).parameters) == 1}
+    return found
+
+
+MUTANTS = mutants()
+
+
+@pytest.mark.parametrize("law", ["uniform", "skip", "own steps"])
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_wrong_rounds_are_as_wrong_in_every_arithmetic(mutant, law):
+    """Those that forget who is absent, too: a layout without the absent must not mend them."""
+    tried = 0
+    for algorithm in ALGORITHMS:
+        wrong = None if mutant == "one_step_fewer" else MUTANTS[mutant](algorithm)   # which needs steps that are not the law's
+        if wrong is None or tried > 3:
+            continue
+        found = three(wrong, (residual() if algorithm.personal else quadratic())[0], LAWS[law], rounds=3, audit=False)
+        if found is not None and np.isfinite(found[0].mean("norm")).all():
+            agree(found[0], *found[2:])
+            tried += 1
+
+
+A = [[[1, 2], [0, 1], [3, -1]], [[2, 0], [1, 1]], [[1, 1]]]
+ROWS = {"ridge": ft.Ridge(A, [[1, 0, 2], [-1, 3], [1]], "1/10"), "logistic": ft.Logistic(A, [[1, -1, 1], [-1, 1], [1]], "1/10"),
+        "softmax": ft.Logistic(A, [[0, 1, 2], [1, 0], [2]], "1/10", classes=3),
+        "huber": ft.HuberLoss(A, [[1, 0, 2], [-1, 3], [1]])}
+
+
+@pytest.mark.parametrize("law", ["uniform", "move", "drawn steps"])
+@pytest.mark.parametrize("problem", ROWS)
+@pytest.mark.parametrize("algorithm", [ft.FedAvg(LR), ft.Scaffold(LR, option=1), ft.Focus(LR)], ids=lambda a: type(a).__name__)
+def test_losses_of_rows(algorithm, problem, law):
+    usual, seen, plain, torch = three(algorithm, ROWS[problem], LAWS[law])
+    agree(usual, plain, torch)
+    assert seen == {True}
+
+
+@pytest.mark.parametrize("problem", ["ridge", "logistic"])
+def test_mini_batches_are_the_same_rows(problem):
+    usual, _, plain, torch = three(ft.Scaffold(LR), ROWS[problem], ft.Uniform(2, steps=3, batch=2), noise=None)
+    agree(usual, plain, torch)
+
+
+# ---- the ends -------------------------------------------------------------------------------------------------
+ONE = ft.Quadratic([[[2]]], [[1]])
+
+
+@pytest.mark.parametrize(("problem", "law", "options"), [
+    (ONE, ft.Uniform(1, steps=2), {}), (ONE, ft.Bernoulli("1/2", steps=2), {}), (quadratic()[0], ft.Uniform(3, steps=2), {}),
+    (quadratic()[0], ft.Uniform(2, steps=300), {"rounds": 2}), (quadratic()[0], ft.Bernoulli("1/1000", steps=2), {}),
+    (quadratic()[0], ft.Bernoulli("999/1000", steps=2), {}), (quadratic()[0], ft.Uniform(2, steps=2), {"replicates": 1}),
+    (quadratic()[0], ft.Bernoulli(CHANCES, steps=2), {"replicates": 1}), (quadratic()[0], ft.Uniform(2, steps=1), {"noise": 10**6}),
+    (quadratic()[0], ft.Uniform(2, steps=2), {"replicates": 3000, "chunk": 1}),
+    (quadratic()[0], ft.Bernoulli(CHANCES, steps=2), {"replicates": 3000, "chunk": 3}),
+], ids=str)
+@pytest.mark.parametrize("algorithm", [ft.FedAvg(LR), ft.Scaffold(LR), ft.Focus(LR)], ids=lambda a: type(a).__name__)
+def test_the_ends(algorithm, problem, law, options):
+    usual, _, plain, torch = three(algorithm, problem, law, **options)
+    agree(usual, plain, torch, 1e-12)
+
+
+@pytest.mark.parametrize("law", ["uniform", "move", "skip", "full"])
+def test_divergence_to_infinity(law):
+    usual, _, plain, torch = three(ft.Scaffold(9), quadratic()[0], LAWS[law], rounds=300)
+    for t in (usual, plain, torch):
+        assert not np.isfinite(t.mean()[-1]) and np.isfinite(t.mean()[3]) and (t.audit is None or t.audit <= 1e-12)
+    assert np.allclose(usual.mean()[:20], torch.mean()[:20], rtol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", [ft.Scaffold(LR, option=1), ft.FedAvg(LR)], ids=lambda a: type(a).__name__)
+@pytest.mark.parametrize("law", [ft.Uniform(1, steps=(1, 3, 2)), ft.Bernoulli(CHANCES, steps=STEPS["drawn"]), LAWS["drawn steps"]],
+                         ids=str)
+def test_numbers_do_not_depend_on_who_is_batched_together(algorithm, law, monkeypatch):
+    """Samples behind the last local step too, which is another one where nobody of a batch makes the longest run."""
+    monkeypatch.setattr(batched, "BLOCK", 2)
+    runs = [ft.run(algorithm, quadratic()[0], law, 6, 9, seed=1, noise=1, chunk=k) for k in (1, 2, 5)]
+    for t in runs:
+        same(runs[0], t, 1e-12)
+        assert t.audit <= 1e-12

@@ -1,0 +1,212 @@
+"""Sweeps: what a chunk is, how chunks merge, what the store keeps, and that places and orders change nothing."""
+import dataclasses
+import random
+from concurrent.futures import Executor, Future
+
+import numpy as np
+import pytest
+
+import fltheory as ft
+from fltheory.core.runs import sweep as module
+from fltheory.core.statistics import moments
+
+PROBLEM = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
+OTHER = ft.Quadratic([[[1]], [[2]]], [[0], [1]])
+KEPT = []
+
+
+def keep(x):
+    values = (x * x).sum(-1)
+    KEPT.append(values.numpy())
+    return values
+
+
+def cube(x):
+    return (x * x * x).sum(-1)
+
+
+def go(problems=PROBLEM, algorithms=None, laws=None, rounds=8, **options):
+    options = {"replicates": 70, "chunk": 30, "noise": "1/2", **options}
+    return ft.sweep(problems, algorithms or [ft.FedAvg("1/20", 2), ft.Scaffold("1/20", 2)], laws or ft.Uniform(1), rounds, **options)
+
+
+class Shuffled(Executor):
+    """Does everything at once, and hands it out in another order."""
+
+    def __init__(self):
+        self.todo = []
+
+    def submit(self, work, *args):
+        future = Future()
+        self.todo.append((future, work, args))
+        if len(self.todo) == 6:
+            random.Random(3).shuffle(self.todo)
+            for f, w, a in self.todo:
+                f.set_result(w(*a))
+        return future
+
+
+def test_a_point_of_one_chunk_is_a_run():
+    found = go(algorithms=ft.FedAvg("1/20", 2), replicates=30, seeds=5, metrics={"cube": cube})
+    run = ft.run(ft.FedAvg("1/20", 2), PROBLEM, ft.Uniform(1), 8, replicates=30, noise="1/2", seed=5, metrics={"cube": cube})
+    (point,) = found.points
+    assert found.computed == 1 and set(point.trace.metrics) == {"error", "cube"}
+    for name in run.metrics:
+        for part in ("mean", "m2", "m3"):
+            assert (point.trace.metrics[name][part] == run.metrics[name][part]).all()
+            assert point.trace.tail[name][part] == run.tail[name][part]
+    assert (point.trace.final == run.final).all() and point.trace.audit == run.audit
+    assert str(point.trace.floor()) == str(run.floor())
+
+
+def test_merged_moments_are_those_of_all_replicates():
+    KEPT.clear()
+    found = go(algorithms=ft.FedAvg("1/20", 2), seeds=[0, 1], metrics={"keep": keep})
+    assert [len(v) for v in KEPT[::9]] == [30, 30, 10] * 2
+    last = np.concatenate(KEPT[8::9])
+    assert len(set(last.tolist())) == 140  # no chunk is another one again
+    trace = found.trace()
+    assert trace.replicates == 140
+    for part, value in zip(("mean", "m2", "m3"), moments(last), strict=True):
+        assert np.isclose(trace.metrics["keep"][part][-1], value, rtol=1e-11)
+
+
+def test_every_point_meets_the_same_cohorts_and_noise():
+    found = go([PROBLEM], {"one": ft.FedAvg("1/20", 2), "two": ft.FedAvg("2/40", 2)})
+    assert np.array_equal(found.trace(algorithm="one").mean(), found.trace(algorithm="two").mean())
+
+
+def test_order_and_place_change_nothing(tmp_path):
+    here, there = go(), go(executor=Shuffled(), store=tmp_path)
+    assert here.digest == there.digest and here.computed == there.computed == 6
+    again = go(store=tmp_path)
+    assert (again.digest, again.computed, again.reused) == (here.digest, 0, 6)
+
+
+def test_worker_processes_change_nothing(tmp_path):
+    assert go(executor=2).digest == go().digest
+
+
+def test_what_the_store_has_is_not_computed(tmp_path):
+    first = go(store=tmp_path / "new" / "store")
+    assert (first.computed, first.reused) == (6, 0)
+    grown = go(store=tmp_path / "new" / "store", replicates=130)  # chunks of 30, 30, 30, 30, 10
+    assert (grown.computed, grown.reused) == (6, 4)
+    assert grown.digest == go(replicates=130).digest != first.digest
+
+
+@pytest.mark.parametrize("change", [
+    {"problems": OTHER}, {"algorithms": [ft.FedAvg("1/20", 3), ft.Scaffold("1/20", 3)]}, {"laws": ft.Full()}, {"rounds": 9},
+    {"seeds": 1}, {"chunk": 31}, {"noise": "1/3"}, {"x0": [1]}, {"tail": "1/2"}, {"metrics": {"cube": cube}}])
+def test_whatever_numbers_depend_on_is_in_the_name_of_a_chunk(tmp_path, change):
+    go(store=tmp_path, replicates=30)
+    found = go(store=tmp_path, replicates=40, **change)
+    assert found.reused == 0
+    assert found.digest == go(replicates=40, **change).digest
+
+
+def test_another_engine_is_another_chunk_and_no_worker(tmp_path, monkeypatch):
+    go(store=tmp_path)
+    monkeypatch.setattr(module, "engine", lambda: "other")
+    assert go(store=tmp_path).reused == 0
+    answers = iter(["mine", "theirs"])
+    monkeypatch.setattr(module, "engine", lambda: next(answers))
+    with pytest.raises(ft.BadInput, match="this worker has another fltheory"):
+        go()
+
+
+def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    whole, calls = go(), []
+    call = module._Plan.__call__
+
+    def stopping(self, task):
+        calls.append(task)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return call(self, task)
+    monkeypatch.setattr(module._Plan, "__call__", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        go(store=tmp_path)
+    monkeypatch.undo()
+    rest = go(store=tmp_path)
+    assert (rest.computed, rest.reused, rest.digest) == (3, 3, whole.digest)
+
+
+def test_a_damaged_chunk_is_computed_again(tmp_path, caplog):
+    whole = go(store=tmp_path)
+    one, two, *_ = sorted(tmp_path.iterdir())
+    one.write_bytes(one.read_bytes()[:-7])
+    two.write_bytes(b"")
+    again = go(store=tmp_path)
+    assert (again.computed, again.reused, again.digest) == (2, 4, whole.digest)
+    assert caplog.text.count("computed again") == 2
+    assert go(store=tmp_path).reused == 6
+
+
+def test_points_of_a_grid_have_settings():
+    found = go(grid={"lr": ["1/20", "1/10"], "steps": [1, 2]})
+    assert len(found.points) == 8
+    one = found.trace(algorithm="Scaffold", lr="1/10", steps=2)
+    assert one.algorithm == ft.Scaffold("1/10", 2) and one.law == ft.Uniform(1) and one.problem is PROBLEM
+    assert np.array_equal(one.mean(), go(algorithms=ft.Scaffold("1/10", 2)).trace().mean())
+    rows = found.rows()
+    assert list(rows[0])[:6] == ["problem", "algorithm", "law", "lr", "steps", "replicates"]
+    assert rows[0]["error"] == found.points[0].trace.mean()[-1]
+    assert str(found).count("\n") == 9 and "8 points, 24 chunks computed, 0 from the store" in str(found)
+    assert found._repr_html_().count("<tr>") == 9
+
+
+def test_rows_are_saved(tmp_path):
+    path = go().save(tmp_path / "rows.csv")
+    assert path.read_text().startswith("problem,algorithm,law,replicates,error,+/-,")
+    with pytest.raises(ft.BadInput, match="cannot be written"):
+        go().save(tmp_path / "none" / "rows.csv")
+
+
+def test_a_diverging_point_is_a_row_like_others(tmp_path):
+    found = go(algorithms=ft.FedAvg(5, 9), rounds=120, store=tmp_path)
+    assert (not np.isfinite(found.trace().mean()[-1]) and "inf" in str(found)) or "nan" in str(found)
+    assert go(algorithms=ft.FedAvg(5, 9), rounds=120, store=tmp_path).digest == found.digest
+
+
+def test_expectations_lie_where_the_operator_says():
+    algorithm = ft.FedAvg("1/20", 2)
+    found = go(algorithms=algorithm, replicates=4096, chunk=1024, rounds=200, laws=ft.Full())
+    op = ft.derive(algorithm, PROBLEM, ft.Full(), noise="1/2")
+    assert found.trace().floor().contains(op.floor())
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"rounds": 0}, "rounds = 0"), ({"replicates": 0}, "replicates = 0"), ({"chunk": 0}, "chunk = 0"), ({"seeds": [1, 1]}, "seeds"),
+    ({"seeds": []}, "seeds"), ({"seeds": -1}, "seeds"), ({"seeds": [0.5]}, "seeds"), ({"executor": "here"}, "executor"),
+    ({"grid": {"speed": [1]}}, "no fields of FedAvg"), ({"grid": {"lr": []}}, "different values"), ({"grid": [1]}, "grid"),
+    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": "1/2"}}, "grid"), ({"grid": {"lr": [-1]}}, "lr = -1"),
+    ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"), ({"problems": {}}, "problems"),
+    ({"laws": [3]}, "no law"), ({"laws": ft.WithReplacement(2)}, "keep memories"), ({"store": 3}, "store"), ({"progress": 2}, "progress"),
+    ({"metrics": 3}, "metrics")])
+def test_bad_arguments_are_refused(change, message):
+    with pytest.raises(ft.BadInput, match=message):
+        if change.get("algorithms") == []:
+            ft.sweep(PROBLEM, [], ft.Full(), 8)
+        go(**change)
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ft.BadInput, match="store .*cannot be made a folder"):
+        go(store=tmp_path / "file")
+
+
+def test_what_is_too_large_is_refused_before_anything_is_run():
+    with pytest.raises(ft.TooLarge, match="20000000 chunks"):
+        go(replicates=10**7, chunk=1)
+    with pytest.raises(ft.TooLarge, match="4000000 combinations"):
+        go(grid={"lr": [k + 1 for k in range(2000)], "steps": [k + 1 for k in range(2000)]})
+
+
+def test_one_of_several_points_is_named():
+    found = go()
+    for names in ({}, {"algorithm": "FedAvg", "lr": 1}, {"law": "Full"}):
+        with pytest.raises(ft.BadInput, match="names [02] of 2 points"):
+            found.trace(**names)
+    assert dataclasses.is_dataclass(found.points[0])
