@@ -8,13 +8,17 @@ does with a field: `Number` and its units are one number (or one per client), `N
 """
 from __future__ import annotations
 
+import inspect
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
 from fltheory.core.arrays import is_torch
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import check_flag, is_one_of, refuse
-from fltheory.core.scalars import FLOAT, SEVERAL, SINGLE, declare, fraction, is_count
+from fltheory.core.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
+
+EVALUATED = (Number, tuple[Number, ...])
+WRITTEN = dict(zip(EVALUATED, ("Number", "tuple[Number, ...]"), strict=True))
 
 
 def declared(read, default=MISSING, needed=None):
@@ -31,6 +35,13 @@ def declared(read, default=MISSING, needed=None):
 class Record:
     """Base of frozen records; made, every declared field has been read. What several fields say together is checked by
     a `__post_init__` that calls this one first."""
+
+    def __init_subclass__(cls, **options):
+        """Annotations mean the same in a module that does not postpone their evaluation."""
+        super().__init_subclass__(**options)
+        given = inspect.get_annotations(cls)
+        if any(kind in EVALUATED for kind in given.values()):
+            cls.__annotations__ = {name: WRITTEN.get(kind, kind) if kind in EVALUATED else kind for name, kind in given.items()}
 
     def __post_init__(self):
         for f in fields(self):

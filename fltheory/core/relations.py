@@ -148,13 +148,17 @@ def agrees(measured: Interval, predicted, label="") -> Comparison:
 
 @_worded
 def nonnegative(polynomial, label="") -> Comparison:
-    """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0."""
+    """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0, or < 0 where all
+    symbols are > 0, which is FALSIFIED. Mixed signs decide nothing."""
     if not isinstance(polynomial, Symbolic):
         return at_most(0, polynomial, label)
-    signs = {c > 0 for part in polynomial.terms() for _, c in part}
-    same = len(signs) <= 1 or polynomial == 0
-    return Comparison("non-negative", polynomial, 0, HOLDS if same else INCONCLUSIVE, "symbolic", label,
-                      detail="all coefficients have one sign and all symbols are >= 0" if same else "mixed signs")
+    top, bottom = ({c > 0 for _, c in part} for part in polynomial.terms())
+    if len(top) > 1 or len(bottom) > 1:
+        return Comparison("non-negative", polynomial, 0, INCONCLUSIVE, "symbolic", label, detail="mixed signs")
+    if not top or top == bottom:
+        return Comparison("non-negative", polynomial, 0, HOLDS, "symbolic", label,
+                          detail="all coefficients have one sign and all symbols are >= 0")
+    return Comparison("non-negative", polynomial, 0, FALSIFIED, "symbolic", label, detail="negative wherever all symbols are > 0")
 
 
 @_worded
