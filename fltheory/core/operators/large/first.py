@@ -108,18 +108,18 @@ class FirstMoments:
         return Found("fixed_point", float(np.linalg.norm(x)), point.how, float(point.residual / top), point.bound, "checked")
 
     # ---- rate ------------------------------------------------------------------------------------------
-    def starts(self):
-        """(2, D): generic reachable directions. Linear parts of rounds of single cohorts, on differences of starts and on first
+    def starts(self, count=2):
+        """(count, D): generic reachable directions. Linear parts of rounds of single cohorts, on differences of starts and on first
         moves: the mean round alone never tells clients with equal curvature apart."""
         mean, rng = self.mean, np.random.Generator(np.random.Philox(self.seed + 2))
         zero = np.zeros((1, mean.D))
-        v = mean.start(rng.standard_normal((2, mean.d))) - self.zero
+        v = mean.start(rng.standard_normal((count, mean.d))) - self.zero
         total = 0.0
         for cohort in self.cohorts(rng):
             v = mean.at(v, cohort) - mean.at(zero, cohort)
             v = v / max(np.abs(v).max(), 1e-300)
             move = mean.at(self.zero[None], cohort) - self.zero
-            mix = rng.standard_normal((2, 2, 1))
+            mix = rng.standard_normal((2, count, 1))
             total = total + mix[0] * v + mix[1] * move / max(np.abs(move).max(), 1e-300)
         return self.conserved.project(total)
 

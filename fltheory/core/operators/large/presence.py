@@ -107,7 +107,7 @@ class MeanRound:
 
     def _gap(self, kind, v, rng):
         """The mean of rounds of some random cohorts against the round at their mean presence and shares, 1 at the limit."""
-        masks = np.array([self._tested(rng, k) for k in range(COHORTS)])
+        masks = np.array([self.tested(rng, k) for k in range(COHORTS)])
         shares = masks * v / np.maximum((masks * v).sum(1, keepdims=True), 1e-300)
         z = rng.standard_normal(self.D)
         seen, moved = 0.0, 0.0
@@ -118,8 +118,8 @@ class MeanRound:
         gap = np.abs(guess - seen).max()
         return gap / (FORM * moved + ROUNDING * np.abs(seen).max()) if np.isfinite(gap) else np.inf
 
-    def _tested(self, rng, k):
-        """Cohorts of the law's size, or of all sizes from 1 where sizes vary."""
+    def tested(self, rng, k):
+        """(n,) cohorts of the law's size, or of all sizes from 1 where sizes vary."""
         size = getattr(self.model, "m", None) or 1 + (k * (self.n - 1)) // (COHORTS - 1)
         return (rng.permutation(self.n) < size).astype(np.int64)
 

@@ -2,21 +2,28 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
-from fltheory.core.errors import TooLarge, refuse
-from fltheory.core.operators.large import size
-from fltheory.core.operators.large.accuracy import Accuracy
+from fltheory.core.errors import NoFixedPoint, NotAffine, TooLarge, refuse
+from fltheory.core.laws.base import noisy
+from fltheory.core.operators.large import seconds, size, winding
+from fltheory.core.operators.large.accuracy import Accuracy, Found
 from fltheory.core.operators.large.alone import Clients
+from fltheory.core.operators.large.arrow import Star, star_bytes
 from fltheory.core.operators.large.conserved import Conserved
 from fltheory.core.operators.large.first import FirstMoments
 from fltheory.core.operators.large.presence import MeanRound
-from fltheory.core.operators.points import FixedPoint
+from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import ranged
+from fltheory.core.optima import float_optimum
 from fltheory.core.records import count
 from fltheory.core.scalars import FLOAT, declare
+
+SAFE = 1.002              # times a rate: the circle beyond which eigenvalues are counted
+COUNTED_BYTES = 1.5e9     # of the maps of all clients that a count may ask for
 
 
 class Structured:
@@ -78,9 +85,42 @@ class Structured:
 
     @functools.cached_property
     def _rate(self):
-        found = self._first.rate()
+        found = self._proved(self._first.rate())
         self._found["rate"] = found
         return found
+
+    def _proved(self, found):
+        """An Arnoldi estimate with its count of eigenvalues outside, where the star form is small enough."""
+        if found.kind != "estimate" or not self._countable() or not found.value > 0:
+            return found
+        try:
+            star = self._star
+        except (NotAffine, TooLarge):
+            return found
+        mean = self._mean
+        stay = seconds.identity(star) + star.base.times(-1.0)
+        average = star.base + star.arrow(mean.inclusion, mean.shares) + stay.times(mean.nobody)
+        try:
+            count, sure = winding.Winding(average, self._conserved.count * mean.d).outside(SAFE * found.value)
+        except np.linalg.LinAlgError:
+            return found
+        if not sure or round(count) != 0:
+            return replace(found, check=f"{found.check}; {count:.6g} eigenvalues counted beyond {SAFE} of it, perhaps of states that "
+                           "cannot be reached")
+        return replace(found, check=f"Arnoldi, {found.check.split('from ')[1]}; the winding number leaves no eigenvalue beyond {SAFE} "
+                       "times it", bound=SAFE - 1, kind="bound")
+
+    def _countable(self):
+        clients, shapes = self._clients, self._mean.layout.shapes
+        if not clients.separable:
+            return False
+        ds, dc = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
+        few = 16.0 * winding.POINTS * ds**2 * self._mean.n * max(dc, 1) <= winding.WORK
+        return few and star_bytes(self._mean.n, ds + dc) <= COUNTED_BYTES
+
+    @functools.cached_property
+    def _star(self):
+        return Star(self._mean, self._clients)
 
     @ranged
     def rate(self) -> float:
@@ -106,6 +146,60 @@ class Structured:
         for _ in range(rounds):
             out.append(self._mean(out[-1]))
         return np.stack(out)
+
+    # ---- second moments --------------------------------------------------------------------------------
+    @functools.cached_property
+    def _second(self):
+        seconds.check(self.dimension, type(self.algorithm).__name__)
+        return seconds.SecondMoments(self._star, self._conserved, self.noise if noisy(self.noise) else 0, self._first)
+
+    @functools.cached_property
+    def _square(self):
+        found = self._second.rate()
+        self._found["mean_square_rate"] = found
+        return found
+
+    @ranged
+    def mean_square_rate(self) -> float:
+        """Contraction factor of E|z - z*|^2 per round on reachable states, with a bound from above. Raises TooLarge beyond 2,500
+        coordinates."""
+        return self._square.value
+
+    @property
+    def stable(self) -> bool:
+        """Whether second moments converge (mean-square rate below 1), as floats have it."""
+        return self.mean_square_rate() < 1
+
+    @functools.cached_property
+    def _spread(self):
+        if self._square.value >= 1:
+            raise NoFixedPoint(f"mean-square rate {self._square.value:.6g} >= 1: second moments grow without bound and there is "
+                               "no stationary law. Reduce the step size.")
+        X, left = self._second.covariance(self._point.state)
+        return self._second.seen(X), left
+
+    @ranged
+    def stationary(self) -> Stationary:
+        """Stationary mean (d,) and covariance (d, d) of the server model. Raises NoFixedPoint where second moments grow, TooLarge."""
+        return Stationary(self._model(self._point.state), self._spread[0])
+
+    @ranged
+    def floor(self, reference=None):
+        """Stationary E|x - x*|^2 of the server model, >= 0; inf where second moments diverge. reference: (d,) point, default the
+        minimiser of the problem's objective. Raises TooLarge."""
+        try:
+            spread, left = self._spread
+            mean = self._model(self._point.state)
+        except NoFixedPoint:
+            return np.inf
+        at = float_optimum(self.problem) if reference is None else FLOAT.array(declare(reference, "reference"))
+        if at.shape != mean.shape:
+            refuse("reference.shape", at.shape, f"one server model of shape {mean.shape}", "Give d numbers.")
+        gap, variance = mean - at, max(float(np.trace(spread)), 0.0)
+        value = float(gap @ gap) + variance
+        self._found["floor"] = Found("floor", value, "residual of the equation of the covariance", left,
+                                     left / max(1 - self._square.value, 1e-300), "checked")
+        return value
 
     # ---- what has no structured route ------------------------------------------------------------------
     def exact(self):

@@ -1,0 +1,269 @@
+"""Second moments on the star form: E[M X M'] is a mean part, blocks of single clients and a low rank, about d D^2 flops each.
+
+The mean-square rate is the spectral radius of that map T on what the conserved quantities leave. T keeps the cone of positive
+matrices, so for any Y > 0 the largest eigenvalue of the pencil (T(Y), Y) bounds it from above (Collatz and Wielandt).
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from fltheory.core.arrays import EVERYONE
+from fltheory.core.errors import CertificateFailed, TooLarge
+from fltheory.core.laws.draw import Draw, Slots
+from fltheory.core.operators.large.accuracy import Found
+from fltheory.core.operators.large.arrow import Arrow
+from fltheory.core.operators.large.chances import covariance
+from fltheory.core.operators.large.size import shown
+from fltheory.core.scalars import fraction
+
+LARGEST = 2500        # coordinates of a state: matrices of 50 MB, of which a few dozen are held
+LISTED = 12           # coordinates up to which the map is listed
+NEAR = 1e-3           # relative distance of the resolvent of the bound
+TIGHT = 3e-3          # relative gap of bound and rate beyond which the bound is of other, unreachable states
+CLOSED = 1e-9         # of its right side: residual of the equation of a covariance
+DIRECTIONS = 24       # reachable vectors of the start of the rate
+
+
+def check(D, what):
+    """Raise TooLarge for states whose second moments are out of reach."""
+    if D > LARGEST:
+        raise TooLarge(f"{what}: second moments of a state of {D} numbers are matrices of {shown(8.0 * D * D)}, a few dozen of "
+                       f"them, known up to {LARGEST} numbers. Use ft.exchangeable where clients are alike, fewer clients, or ft.run")
+
+
+class SecondMoments:
+    """Of a `Star` with `Conserved` quantities; sigma: standard deviation of gradient noise; drawn: coordinates of a gradient."""
+
+    def __init__(self, star, conserved, sigma, first):
+        self.star, self.mean, self.first, self.D = star, star.mean, first, star.D
+        mean = star.mean
+        self.cov = covariance(mean, star.B is not None, star.C is not None)
+        stay = identity(star) + star.base.times(-1.0)
+        self.average = star.base + star.arrow(mean.inclusion, mean.shares) + stay.times(mean.nobody)
+        self.low = [(sign, star.arrow(ua, us) + (stay.times(ue) if ue else stay.times(0.0))) for sign, ua, us, ue in self.cov.low]
+        self.W = self._orthonormal(conserved)
+        self.noise = self._noise(float(fraction(sigma)) ** 2 / mean.problem.drawn) if sigma else None
+
+    def _orthonormal(self, conserved):
+        r, d = conserved.count, self.mean.d
+        if not r:
+            return None
+        # rows alpha (x) I_d, probed by the adjoint of `values`
+        rows = []
+        for k in range(d):
+            leaves = [np.zeros((r, *s)) for s in self.mean.layout.shapes]
+            for c, j in enumerate(conserved.clients.server):
+                leaves[j][:, k] = conserved.alpha[:, c]
+            for c, j in enumerate(conserved.clients.client):
+                leaves[j][:, :, k] = conserved.beta[:, :, c]
+            rows.append(self.star.order(self.mean.layout.flatten(self.mean.layout.kind(*leaves))))
+        return np.linalg.qr(np.concatenate(rows).T)[0]
+
+    def project(self, X):
+        """X (D, D) on what is not conserved, both sides."""
+        if self.W is None:
+            return X
+        X = X - self.W @ (self.W.T @ X)
+        return X - (X @ self.W) @ self.W.T
+
+    # ---- the map ---------------------------------------------------------------------------------------
+    def again(self, X):
+        """E[M X M'] of a symmetric X (D, D), projected."""
+        Y = self.average.sandwich(X)
+        for sign, A in self.low:
+            Y += sign * A.sandwich(X)
+        self._scatter(Y, self._own(X))
+        return self.project((Y + Y.T) / 2)
+
+    def _own(self, X):
+        """(n, q, q): what single clients add beyond the rest."""
+        star, c = self.star, self.cov.block
+        if not c.any():
+            return None
+        blocks = self._blocks(X)
+        F = [None if G is None else G[:, :, :-1] for G in (star.B, star.C)]
+        out = 0.0
+        for k in range(2):
+            if F[k] is None:
+                continue
+            left = F[k] @ blocks
+            out = out + c[:, k, k, None, None] * (left @ F[k].swapaxes(1, 2))
+            if k == 0 and F[1] is not None:
+                cross = c[:, 0, 1, None, None] * (left @ F[1].swapaxes(1, 2))
+                out = out + cross + cross.swapaxes(1, 2)
+        return out
+
+    def _blocks(self, X):
+        star = self.star
+        n, ds, dc, q = star.n, star.ds, star.dc, star.q
+        out = np.empty((n, q, q))
+        out[:, :ds, :ds] = X[:ds, :ds]
+        if dc:
+            across = X[:ds, ds:].reshape(ds, n, dc).transpose(1, 0, 2)
+            out[:, :ds, ds:], out[:, ds:, :ds] = across, across.swapaxes(1, 2)
+            i = np.arange(n)
+            out[:, ds:, ds:] = X[ds:, ds:].reshape(n, dc, n, dc)[i, :, i]
+        return out
+
+    def _scatter(self, Y, G):
+        """Add blocks G (n, q, q) of single clients to Y."""
+        if G is None:
+            return
+        star = self.star
+        n, ds, dc = star.n, star.ds, star.dc
+        Y[:ds, :ds] += G[:, :ds, :ds].sum(0)
+        if dc:
+            Y[:ds, ds:] += G[:, :ds, ds:].transpose(1, 0, 2).reshape(ds, n * dc)
+            Y[ds:, :ds] += G[:, ds:, :ds].reshape(n * dc, ds)
+            i = np.arange(n)
+            own = Y[ds:, ds:].reshape(n, dc, n, dc)
+            if not np.shares_memory(own, Y):
+                own = np.lib.stride_tricks.as_strided(Y[ds:, ds:], (n, dc, n, dc), (dc * Y.strides[0], Y.strides[0],
+                                                                                   dc * Y.strides[1], Y.strides[1]))
+            own[i, :, i] += G[:, ds:, ds:]
+
+    # ---- what is added every round ---------------------------------------------------------------------
+    def pushed(self, z):
+        """Covariance (D, D) that one round adds at the state z (D,), in the star's order: of cohorts, and of noise."""
+        star, c = self.star, self.cov.block
+        Y = np.zeros((self.D, self.D))
+        for sign, A in self.low:
+            g = A.moved(z)
+            Y += sign * np.outer(g, g)
+        own = np.concatenate([np.broadcast_to(z[:star.ds], (star.n, star.ds)), z[star.ds:].reshape(star.n, star.dc),
+                              np.ones((star.n, 1))], 1)[..., None]
+        r = np.stack([np.zeros((star.n, star.q)) if F is None else (F @ own)[..., 0] for F in (star.B, star.C)], 1)
+        self._scatter(Y, np.einsum("nkq,nkl,nlr->nqr", r, c, r, optimize=True))
+        self._scatter(Y, self.noise)
+        return self.project((Y + Y.T) / 2)
+
+    def _noise(self, variance):
+        """(n, q, q): E G G' of every client's own noise, from one-client rounds fed with units of it."""
+        star, mean, d = self.star, self.mean, self.mean.problem.drawn
+        counter = Slots()
+        zero = mean.layout.unflatten(np.zeros((1, mean.D)))
+        mean.algorithm.round(mean.problem, zero, Draw(EVERYONE, np.ones(star.n, dtype=np.int64), mean.steps, counter))
+        units = counter.count * d
+        unit = np.eye(units).reshape(units, counter.count, 1, d)
+        square = np.empty((star.n, 3, 3))
+        a, s, skipped = mean.inclusion, mean.shares, mean.nobody
+        for (j, k), value in {(0, 0): np.full(star.n, 1 - skipped), (0, 1): a, (0, 2): s, (1, 1): a, (1, 2): s,
+                              (2, 2): self.cov.square}.items():
+            square[:, j, k] = square[:, k, j] = value
+        out = np.zeros((star.n, star.q, star.q))
+        leaves = star.leaves(np.zeros((1, star.q)))
+        for low, high in star.clients.batches(units, 4 * star.q):
+            noisy = star.clients.parts(low, high, leaves, lambda k: unit[None, :, k])
+            quiet = star.clients.parts(low, high, leaves)
+            G = [star.rows(a) - star.rows(b) for a, b in zip(noisy, quiet, strict=True)]       # (clients, units, q)
+            for j in range(3):
+                for k in range(3):
+                    if G[j].any() and G[k].any():
+                        out[low:high] += square[low:high, j, k, None, None] * (G[j].swapaxes(1, 2) @ G[k])
+        return variance * out
+
+    # ---- rate ------------------------------------------------------------------------------------------
+    def _operator(self, act):
+        from scipy.sparse.linalg import LinearOperator
+        D = self.D
+
+        def product(v):
+            X = v.reshape(D, D)
+            return act((X + X.T) / 2).reshape(-1)
+        return LinearOperator((D * D, D * D), matvec=product, dtype=float)
+
+    def rate(self) -> Found:
+        """Of E|z - z*|^2 per round: Arnoldi from inside the cone of reachable states, bounded from above."""
+        D = self.D
+        start = self.star.order(self.first.starts(DIRECTIONS))
+        X = self.project(start.T @ start / len(start))
+        if not np.abs(X).max() > 0:
+            return Found("mean_square_rate", 0.0, "no reachable direction", 0.0, 0.0, "bound")
+        value = self._listed() if D <= LISTED else self._arnoldi(X / np.abs(X).max())
+        bound = self.bound(value) if value > 0 else 0.0
+        loose = bound / max(value, 1e-300) - 1
+        left = max(loose, 0.0)
+        if value > 0 and loose > TIGHT:
+            return Found("mean_square_rate", value, "Arnoldi estimate from reachable states; the Collatz-Wielandt bound "
+                         f"{bound:.8g} holds for states that cannot be reached, too", left, None, "estimate")
+        return Found("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
+                     left, left, "bound")
+
+    def _arnoldi(self, X):
+        from scipy.sparse.linalg import ArpackNoConvergence, eigs
+        D = self.D
+        try:
+            values, _ = eigs(self._operator(self.again), k=1, v0=X.reshape(-1), tol=1e-10, ncv=20 if D <= 1500 else 12)
+        except ArpackNoConvergence:
+            raise CertificateFailed(f"the second-moment map of {D} coordinates: Arnoldi's method did not converge") from None
+        return float(np.abs(values[0]))
+
+    def _listed(self):
+        D = self.D
+        i, j = np.triu_indices(D)
+        columns = []
+        for a, b in zip(i, j, strict=True):
+            X = np.zeros((D, D))
+            X[a, b] = X[b, a] = 1.0
+            columns.append(self.again(self.project(X))[i, j])
+        return float(np.abs(np.linalg.eigvals(np.array(columns).T)).max(initial=0.0))
+
+    def bound(self, value):
+        """Largest eigenvalue of (T(Y), Y), Y = (1.001 value - T)^-1 1: no eigenvalue of T exceeds it."""
+        from scipy.linalg import eigvalsh, solve_triangular
+        D, r = self.D, value * (1 + NEAR)
+        Y, _ = self._solved(self.project(np.eye(D)), r, 1e-6)
+        image = self.again(Y)
+        if self.W is not None:
+            Y = Y + np.abs(Y).max() * self.W @ self.W.T
+        try:
+            L = np.linalg.cholesky((Y + Y.T) / 2)
+        except np.linalg.LinAlgError:
+            return np.inf
+        left = solve_triangular(L, image, lower=True)
+        return float(eigvalsh(solve_triangular(L, left.T, lower=True))[-1])
+
+    def _solved(self, R, r, tolerance):
+        """(X, residual) with r X - T(X) = R."""
+        from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
+        D, top = self.D, max(np.abs(R).max(), 1e-300)
+        act = self._operator(self.again)
+        A = LinearOperator(act.shape, matvec=lambda v: r * v - act @ v, dtype=float)
+        right = (R / top).reshape(-1)
+        if D <= 900:
+            v, _ = gmres(A, right, rtol=tolerance, atol=0, restart=60, maxiter=20)
+        else:
+            v, _ = bicgstab(A, right, rtol=tolerance, atol=0, maxiter=300)
+        X = v.reshape(D, D)
+        X = self.project((X + X.T) / 2)
+        return top * X, np.abs(R / top + self.again(X) - r * X).max()
+
+    # ---- floor -----------------------------------------------------------------------------------------
+    def covariance(self, z):
+        """(X (D, D) in the star's order, residual of X = T(X) + what a round adds at the fixed point z (D,), flat)."""
+        R = self.pushed(self.star.order(z))
+        if not np.abs(R).max() > 0:
+            return R, 0.0
+        X, left = self._solved(R, 1.0, 1e-13)
+        if not left <= CLOSED * max(1.0, np.abs(X).max() / np.abs(R).max()):
+            raise CertificateFailed(f"the equation of a covariance of {self.D} coordinates is left open by {left:.1e} of its right "
+                                    "side: the mean-square rate is too close to 1. Reduce the step size, or use method='dense'")
+        return X, float(left)
+
+    def seen(self, X):
+        """Covariance (d, d) of the server model from that of the state."""
+        def model(rows):
+            z = self.star.flat(rows)
+            at = self.mean.layout
+            return self.mean.algorithm.model(at.unflatten(z)) - self.mean.algorithm.model(at.unflatten(0 * z[:1]))
+        return model(np.ascontiguousarray(model(X).T))
+
+
+def identity(star) -> Arrow:
+    """The round that changes nothing."""
+    n, ds, dc = star.n, star.ds, star.dc
+    return Arrow(np.eye(ds), np.zeros((ds, n * dc)), np.zeros((n, dc, ds)), np.broadcast_to(np.eye(dc), (n, dc, dc)), np.zeros(ds),
+                 np.zeros((n, dc)))
+
+
+__all__ = ["LARGEST", "SecondMoments", "check", "identity"]
