@@ -39,6 +39,19 @@ def positive(text):
     return value
 
 
+def with_executor(sub):
+    """--jobs N or --scheduler ADDRESS; `executor_of` reads them."""
+    where = sub.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=positive, default=1, metavar="N", help="worker processes on this machine")
+    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="work on the machines of this Dask scheduler")
+
+
+def executor_of(args):
+    """What `core.executors.completed` takes, checked."""
+    from fltheory.core.executors import check_executor
+    return check_executor(args.scheduler if args.scheduler is not None else args.jobs if args.jobs > 1 else None)
+
+
 def seconds(text):
     """A finite number > 0."""
     try:

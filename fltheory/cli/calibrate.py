@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fltheory.cli.arguments import check_folder, positive
+from fltheory.cli.arguments import check_folder, executor_of, positive, with_executor
 
 
 def add(command):
     """Declare the command."""
     sub = command("calibrate", _calibrate, "count the false alarms and the power of our own statistical checks")
     sub.add_argument("--repetitions", type=positive, default=1000, metavar="N", help="at least N per check")
-    sub.add_argument("--jobs", type=positive, default=1, metavar="N", help="worker processes")
+    with_executor(sub)
     sub.add_argument("--out", default="verification", metavar="DIR",
                      help="folder for calibration.csv and calibration.json, which `verify` reports")
 
@@ -28,7 +28,7 @@ def _calibrate(args):
             print(f"{r['check']:<50} level {r['level']:<7g} {r['alarms']:>5} of {r['repetitions']}  "
                   f"[{r['low']:.2g}, {r['high']:.2g}]  power {r['power']:.3f}", flush=True)
 
-    rows, provenance = calibrate(args.repetitions, jobs=args.jobs, on_rows=show)
+    rows, provenance = calibrate(args.repetitions, executor=executor_of(args), on_rows=show)
     for path in save(rows, provenance, args.out):
         print(path)
     return 0

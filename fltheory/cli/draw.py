@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fltheory.cli.arguments import check_folder, papers_of, with_paths
+from fltheory.cli.arguments import check_folder, executor_of, papers_of, with_executor, with_paths
 from fltheory.cli.progress import Progress, with_progress
 
 
@@ -17,6 +17,7 @@ def add(command):
         sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these, as NAME or paper/NAME")
         sub.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
         sub.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
+        with_executor(sub)
         with_progress(sub)
 
 
@@ -24,11 +25,12 @@ def _figures(args):
     from pathlib import Path
 
     from fltheory.core.errors import refuse
-    from fltheory.verdicts.report.figures import figures_of, regenerate
+    from fltheory.verdicts.report.figures import figures_of, regenerated
     check_folder("--out", args.out)
+    executor = executor_of(args)
     if args.experiments and args.paths == ["gallery"]:
-        from fltheory.cli.gallery import regenerated
-        return regenerated(args.drawn_only)
+        from fltheory.cli import gallery
+        return gallery.regenerated(args.drawn_only)
     known = {(paper.folder, name): {name, f"{paper.slug}/{name}", f"{paper.slug}-{name}"}  # the last: as the file is called
              for paper in papers_of(args) for name in figures_of(paper.folder, args.experiments)}
     unknown = sorted(set(args.only).difference(*known.values()))
@@ -36,9 +38,14 @@ def _figures(args):
         refuse("figure", unknown, f"is none of {sorted(f'{folder.name}/{name}' for folder, name in known)}", "Name one of them.")
     todo = [figure for figure, names in known.items() if not args.only or names.intersection(args.only)]
     with Progress("regenerating", args.progress) as progress:
-        for done, (folder, name) in enumerate(todo):
-            progress.update(done, len(todo), [f"{folder.name}/{name}"])
-            written = regenerate(folder, Path(args.out), [name], not args.drawn_only, args.experiments)
+        left = dict.fromkeys(f"{folder.name}/{name}" for folder, name in todo)
+
+        def say():
+            progress.update(len(todo) - len(left), len(todo), list(left)[:1 if executor is None else None])
+        say()
+        for (folder, name), written in regenerated(todo, Path(args.out), not args.drawn_only, args.experiments, executor):
+            left.pop(f"{folder.name}/{name}")
             with progress.aside():
                 print(*written, sep="\n", flush=True)
+            say()
     return 0

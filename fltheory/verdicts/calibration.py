@@ -7,17 +7,16 @@ table it makes is committed beside the papers, and `verify` reports it, replays 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import platform
 import re
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
 from fltheory.core.evidence import FALSIFIED
+from fltheory.core.executors import check_executor, completed
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.optima import optimum
@@ -178,40 +178,44 @@ def rows_of(check: Check, counts, repetitions: int) -> list[dict]:
     return out
 
 
-def _tally(names, batch, seed, most):
-    """`tally` by names, for worker processes."""
-    return tally([c for c in checks() if c.name in names], batch, seed, most)
+def _tally(groups, seed, task):
+    """`tally` of one batch by names, for worker processes."""
+    group, batch, most = task
+    return tally([c for c in checks() if c.name in groups[group]], batch, seed, most)
 
 
-def calibrate(repetitions=1000, seed=0, only=(), jobs=1, on_rows=None) -> tuple[list, dict]:
+def calibrate(repetitions=1000, seed=0, only=(), executor=None, on_rows=None) -> tuple[list, dict]:
     """(rows, provenance) of every check, or only some by name. repetitions: at least this many per check (>= 1).
 
-    jobs: worker processes; results do not depend on it. on_rows(rows) is called after each check. Raises BadInput,
-    MissingLibrary without torch.
+    executor: where batches run, see `core.executors.completed`; results do not depend on it. on_rows(rows) is called after each
+    check. Raises BadInput, MissingLibrary without torch.
     """
-    for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0), ("jobs", jobs, 1)):
+    for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
         count(least)(value, what)
+    check_executor(executor)
     need("torch", "repeated runs")
     known = checks()
     unknown = [name for name in only if name not in {c.name for c in known}]
     if unknown:
         refuse("check", unknown, f"is none of {[c.name for c in known]}", "Name one of them.")
-    groups = {}
+    by_run = {}
     for check in known:
         if not only or check.name in only:
-            groups.setdefault((check.instance.name, check.rounds, check.replicates), []).append(check)
-    code, rows = code_hash(), []  # of what runs, should a file change meanwhile
-    with nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for group in groups.values():
-            total = repetitions * group[0].more
-            starts = range(0, total, BATCH)
-            work = ([[c.name for c in group]] * len(starts), [k // BATCH for k in starts], [seed] * len(starts),
-                    [min(BATCH, total - k) for k in starts])
-            counts = sum((map if pool is None else pool.map)(_tally, *work))
-            for check, own in zip(group, counts, strict=True):
-                rows += (new := rows_of(check, own, total))
-                if on_rows is not None:
-                    on_rows(new)
+            by_run.setdefault((check.instance.name, check.rounds, check.replicates), []).append(check)
+    code, groups = code_hash(), list(by_run.values())  # the code of what runs, should a file change meanwhile
+    totals = [repetitions * group[0].more for group in groups]
+    tasks = [(g, k // BATCH, min(BATCH, total - k)) for g, total in enumerate(totals) for k in range(0, total, BATCH)]
+    left, counts, rows = [sum(t[0] == g for t in tasks) for g in range(len(groups))], [0] * len(groups), {}
+    work = functools.partial(_tally, [[c.name for c in group] for group in groups], seed)
+    with closing(completed(work, tasks, executor)) as results:
+        for (g, _, _), own in results:
+            counts[g], left[g] = counts[g] + own, left[g] - 1
+            if left[g]:
+                continue
+            rows[g] = [rows_of(check, c, totals[g]) for check, c in zip(groups[g], counts[g], strict=True)]
+            for new in rows[g] if on_rows is not None else ():
+                on_rows(new)
+    rows = [row for g in sorted(rows) for new in rows[g] for row in new]
     return rows, {"seed": seed, "date": f"{datetime.now(UTC):%Y-%m-%d}", "python": platform.python_version(),
                   **{k: metadata.version(k) for k in ("numpy", "scipy", "torch")}, "machine": platform.machine(),
                   "interval": f"Clopper-Pearson at {CONFIDENCE:.1%}", "code": code, "replay": share(seed)}

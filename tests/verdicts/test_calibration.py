@@ -112,7 +112,7 @@ def test_repetitions_that_do_not_make_up_the_run_are_refused(torch, monkeypatch)
 
 
 def test_results_do_not_depend_on_workers(torch):
-    rows = [calibrate(4, only=[THREE], jobs=jobs)[0] for jobs in (1, 2)]  # two batches
+    rows = [calibrate(4, only=[THREE], executor=executor)[0] for executor in (None, 2)]  # two batches
     assert rows[0] == rows[1]
 
 
@@ -261,7 +261,7 @@ def test_a_level_that_is_not_printed_promises_nothing():
 
 # ---- bad input and the command ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("bad", [{"repetitions": 0}, {"repetitions": True}, {"repetitions": 2.5}, {"seed": -1},
-                                 {"jobs": 0}, {"only": ["nothing"]}, {"repetitions": math.nan}])
+                                 {"executor": 0}, {"only": ["nothing"]}, {"repetitions": math.nan}])
 def test_bad_arguments_are_refused(torch, bad):
     with pytest.raises(BadInput):
         calibrate(**bad)

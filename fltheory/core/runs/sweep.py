@@ -202,7 +202,7 @@ class _Plan:
         from fltheory.core.runs import run
         if engine() != self.code:
             raise BadInput("this worker has another fltheory, numpy or torch than the sweep that asks it. Install the same on all "
-                           "machines.")
+                           "machines, and edit nothing while it runs.")
         point, seed, replicates = task
         a, b, c = self.points[point]
         with _one_thread():

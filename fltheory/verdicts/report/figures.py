@@ -5,17 +5,22 @@ The signs and their key are those of `fltheory.pictures`. A figure module declar
 from __future__ import annotations
 
 import csv
+import functools
+import hashlib
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
+from fltheory.core.executors import completed
+from fltheory.core.runs.sources import engine
 from fltheory.core.tables import to_csv
 from fltheory.core.trace import write_atomically
 from fltheory.pictures import COLOURS, canvas, caption, save
-from fltheory.verdicts.folders import activate, carried
+from fltheory.verdicts.folders import CARRIED, activate, carried
 
 
 @dataclass(frozen=True)
@@ -60,37 +65,83 @@ def figures_of(folder: Path, experiments=False) -> dict:
 
 
 def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) -> list[Path]:
-    """Write each figure of a paper as CSV (in the paper's data folder, if fresh) and as PNG and SVG in `out`.
-
-    Fresh tables of a paper that the installed package carries go to `out` too.
-    experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
-    """
-    written = []
+    """Write the figures of a paper as `regenerated` does; all files written. only: names of figures."""
     known = figures_of(folder, experiments)
     unknown = [n for n in only if n not in known]
     if unknown:
         refuse("figure", unknown, f"is none of {sorted(known)}", "Name one of them.")
-    for name, figure in known.items():
-        if only and name not in only:
-            continue
-        table = folder / "data" / f"{name}.csv"
-        if fresh or not table.is_file():
-            table = out / f"{folder.name}-{name}.csv" if carried(folder) else table
+    figures = [(folder, name) for name in known if not only or name in only]
+    return [path for _, written in regenerated(figures, out, fresh, experiments) for path in written]
+
+
+def regenerated(figures, out: Path, fresh=True, experiments=False, executor=None):
+    """Pairs ((folder, name), files written) of figures as they finish, each written as CSV (in the paper's data folder, if fresh)
+    and as PNG and SVG in `out`.
+
+    Fresh tables of a paper that the installed package carries go to `out` too. executor: where the tables are computed, see
+    `core.executors.completed`; they are written and drawn here. Workers of other machines need the same papers under the same
+    path (or the same installed package): with other code they are refused.
+    experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
+    """
+    figures = [(Path(folder), name) for folder, name in figures]
+    fresh = [f for f in figures if fresh or not _committed(*f).is_file()]
+    for figure in figures:
+        if figure not in fresh:
+            yield figure, _drawn(*figure, _committed(*figure), out, experiments)
+    place = {folder: _CARRIED + folder.name if carried(folder) else str(folder.resolve()) for folder, _ in fresh}
+    texts = {folder: _text(folder) for folder in place} if executor is not None else {}
+    tasks = {(place[folder], name, texts.get(folder)): (folder, name) for folder, name in fresh}
+    with closing(completed(functools.partial(_table, experiments), tasks, executor)) as results:
+        for task, (rows, record) in results:
+            folder, name = tasks[task]
+            table = out / f"{folder.name}-{name}.csv" if carried(folder) else _committed(folder, name)
             table.parent.mkdir(exist_ok=True, parents=True)
-            text = to_csv(figure.data()).encode()
-            write_atomically(table, lambda f, text=text: f.write(text))
+            write_atomically(table, lambda f, rows=rows: f.write(rows.encode()))
             if experiments:
-                from fltheory.core.runs import provenance
-                record = json.dumps(provenance(), indent=1).encode()
+                record = json.dumps(record, indent=1).encode()
                 write_atomically(table.with_suffix(".json"), lambda f, record=record: f.write(record))
-        written.append(table)
-        drawn = figure.picture(from_csv(table))
-        out.mkdir(parents=True, exist_ok=True)
-        for suffix in ("png", "svg"):
-            path = out / f"{folder.name}-{name}.{suffix}"
-            save(drawn, path, suffix, f"{figure.caption} Drawn from {table.name}.")
-            written.append(path)
+            yield (folder, name), _drawn(folder, name, table, out, experiments)
+
+
+_CARRIED = "carried:"  # instead of the path of a paper that every installed package has
+
+
+def _committed(folder, name):
+    return folder / "data" / f"{name}.csv"
+
+
+def _table(experiments, task) -> tuple:
+    """(CSV, provenance) of one figure, on whatever machine."""
+    place, name, text = task
+    folder = CARRIED / place.removeprefix(_CARRIED) if place.startswith(_CARRIED) else Path(place)
+    if text is not None and (not folder.is_dir() or _text(folder) != text):
+        refuse("paper", place, "is not here with the code that asks for it",
+               "Give all machines the same files under the same path.")
+    rows = to_csv(figures_of(folder, experiments)[name].data())
+    if not experiments:
+        return rows, None
+    from fltheory.core.runs import provenance
+    return rows, provenance()
+
+
+@functools.cache
+def _text(folder) -> str:
+    """A digest of the engine, of a paper's code, and of what lies beside the papers."""
+    h = hashlib.sha256(engine().encode())
+    for path in sorted([*folder.parent.glob("*.py"), *folder.rglob("*.py")]):
+        h.update(str(path.relative_to(folder.parent)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return h.hexdigest()
+
+
+def _drawn(folder, name, table, out, experiments) -> list[Path]:
+    figure = figures_of(folder, experiments)[name]
+    drawn, written = figure.picture(from_csv(table)), [table]
+    out.mkdir(parents=True, exist_ok=True)
+    for suffix in ("png", "svg"):
+        path = out / f"{folder.name}-{name}.{suffix}"
+        save(drawn, path, suffix, f"{figure.caption} Drawn from {table.name}.")
+        written.append(path)
     return written
 
 
-__all__ = ["COLOURS", "Figure", "canvas", "figures_of", "from_csv", "regenerate", "to_csv"]
+__all__ = ["COLOURS", "Figure", "canvas", "figures_of", "from_csv", "regenerate", "regenerated", "to_csv"]

@@ -27,7 +27,8 @@ def cube(x):
 
 def go(problems=PROBLEM, algorithms=None, laws=None, rounds=8, **options):
     options = {"replicates": 70, "chunk": 30, "noise": "1/2", **options}
-    return ft.sweep(problems, algorithms or [ft.FedAvg("1/20", 2), ft.Scaffold("1/20", 2)], laws or ft.Uniform(1), rounds, **options)
+    algorithms = algorithms or [ft.FedAvg("1/20", 2), ft.Scaffold("1/20", 2)]
+    return ft.sweep(problems, algorithms, laws or ft.Uniform(1), rounds, **options)
 
 
 class Shuffled(Executor):
@@ -180,9 +181,11 @@ def test_expectations_lie_where_the_operator_says():
     ({"rounds": 0}, "rounds = 0"), ({"replicates": 0}, "replicates = 0"), ({"chunk": 0}, "chunk = 0"), ({"seeds": [1, 1]}, "seeds"),
     ({"seeds": []}, "seeds"), ({"seeds": -1}, "seeds"), ({"seeds": [0.5]}, "seeds"), ({"executor": "here"}, "executor"),
     ({"grid": {"speed": [1]}}, "no fields of FedAvg"), ({"grid": {"lr": []}}, "different values"), ({"grid": [1]}, "grid"),
-    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": "1/2"}}, "grid"), ({"grid": {"lr": [-1]}}, "lr = -1"),
+    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": "1/2"}}, "grid"),
+    ({"grid": {"lr": [-1]}}, "lr = -1"),
     ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"), ({"problems": {}}, "problems"),
-    ({"laws": [3]}, "no law"), ({"laws": ft.WithReplacement(2)}, "keep memories"), ({"store": 3}, "store"), ({"progress": 2}, "progress"),
+    ({"laws": [3]}, "no law"), ({"laws": ft.WithReplacement(2)}, "keep memories"), ({"store": 3}, "store"),
+    ({"progress": 2}, "progress"),
     ({"metrics": 3}, "metrics")])
 def test_bad_arguments_are_refused(change, message):
     with pytest.raises(ft.BadInput, match=message):
@@ -193,7 +196,7 @@ def test_bad_arguments_are_refused(change, message):
 
 def test_a_store_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ft.BadInput, match="store .*cannot be made a folder"):
+    with pytest.raises(ft.BadInput, match=r"store .*cannot be made a folder"):
         go(store=tmp_path / "file")
 
 
@@ -207,6 +210,6 @@ def test_what_is_too_large_is_refused_before_anything_is_run():
 def test_one_of_several_points_is_named():
     found = go()
     for names in ({}, {"algorithm": "FedAvg", "lr": 1}, {"law": "Full"}):
-        with pytest.raises(ft.BadInput, match="names [02] of 2 points"):
+        with pytest.raises(ft.BadInput, match=r"names [02] of 2 points"):
             found.trace(**names)
     assert dataclasses.is_dataclass(found.points[0])
