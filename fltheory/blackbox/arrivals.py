@@ -16,7 +16,7 @@ from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.hypotheses import fitted
 from fltheory.blackbox.result import Fault, Identification, first_line, number
 from fltheory.core.algorithms.asyncfeded import AsyncFedED
-from fltheory.core.algorithms.fedasync import FedAsync, FedBuff
+from fltheory.core.algorithms.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.mutants import arrivals, local
 from fltheory.core.mutants.base import clause
@@ -60,6 +60,8 @@ class Sequence:
 
     def predicted(self, reference, start=None):
         """Models (arrivals, d) of a reference: the clock is set so that the next client arrives."""
+        if not reference.algorithm.arrivals:   # no clock: who arrives is the round's cohort
+            return reference.run(self.instance, self.start if start is None else start, [(i,) for i in self.order])
         algorithm, problem, n = reference.algorithm.to(FLOAT), self.instance.problem, self.instance.n
         draw = reference.draw()
         state, out = algorithm.init(problem, np.array(self.start if start is None else start), draw), []
@@ -147,6 +149,13 @@ class Matching:
         return self.gap(other, SHAKE) > SHAKE
 
 
+def one_at_a_time(box, algorithm, law, n):
+    """Whether a method, told who takes part, gets one update a round: by a clock, or since its arrivals are the law's to choose."""
+    if algorithm.arrivals:
+        return True
+    return isinstance(algorithm, StaleSteps) and box.takes_cohort and box.form != "round" and law is None and n > 1
+
+
 def identify_arrivals(box, problems, algorithm, law, bugs, tolerance):
     """The result for an asynchronous algorithm.
 
@@ -190,7 +199,7 @@ def _wrong(reference, bugs):
     steady = replace(reference.algorithm, steps=reference.tau)
     for mutant in MUTANTS:
         wrong = mutant(steady) if getattr(mutant, "of", "algorithm") == "algorithm" else None
-        if wrong is not None and wrong.arrivals:
+        if wrong is not None and wrong.arrivals == steady.arrivals:
             yield clause(mutant), reference.like(wrong)
     for name, values in OPTIONS.items():
         for value, says in values.items():
@@ -243,6 +252,8 @@ def _others(here, allowed):
         FedBuff: ("an asynchronous server with the constant step", lambda v: FedBuff(right.lr, tau, server_lr=v), (0.5, 1.5)),
         AsyncFedED: ("AsyncFedED without rule (8), eps = 1, lam", lambda v: AsyncFedED(right.lr, tau, lam=v), (1.0, 3.0)),
     }
+    if isinstance(right, StaleSteps):   # which has FedBuff's constant step, and FedAsync's constant weight, as its own number
+        made.pop(FedBuff if right.mixing == "update" else FedAsync)
     for kind, (says, make, starts) in made.items():
         value = None if kind is type(right) else fitted(here.misses, lambda v, make=make: like(make(v)), starts, allowed)
         if value is not None and here.gap(like(make(value))) <= allowed:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from fltheory.blackbox import chains, sampling
-from fltheory.blackbox.arrivals import identify_arrivals
+from fltheory.blackbox.arrivals import identify_arrivals, one_at_a_time
 from fltheory.blackbox.box import BlackBox, Reference
 from fltheory.blackbox.checks import check, find_height
 from fltheory.blackbox.clients import Problems
@@ -37,8 +37,9 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     compared (more where participation is counted).
     bugs: functions algorithm -> wrong algorithm or None (law -> law where `bug.of == "law"`), named if they fit.
     tolerance: largest relative deviation; by default 1e-9, 1e-4 where float32 is met. trials: rounds for own draws.
-    With an asynchronous algorithm (ft.AsyncFedED, ft.FedAsync, ft.FedBuff) round_fn(x, clients, cohort=[i]) processes the update
-    of client i, trained from the model it was sent at its last arrival; a state's "base" (n, d) holds these models.
+    With an asynchronous algorithm (ft.AsyncFedED, ft.FedAsync, ft.FedBuff; ft.StaleSteps, if no law says that several arrive at
+    once) round_fn(x, clients, cohort=[i]) processes the update of client i, trained from the model it was sent at its last
+    arrival; a state's "base" (n, d) holds these models.
     personal: dimension k of each client's own parameters, for algorithms that have some (ft.FedResAvg): clients then hold Z (m, k)
     too, and loss(w, theta), grad(w, theta) -> (d,), (k,) are those of |X w + Z theta - y|^2/(2 m). The code keeps the theta_i
     itself (reset= forgets them, they start at 0), or maps them with its state, {"x": (d,), "theta": (n, k), ..}.
@@ -52,7 +53,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     for bug in bugs:
         if not callable(bug):
             refuse("bugs", bug, "is no function", "Give functions algorithm -> wrong algorithm.")
-    if algorithm is not None and algorithm.arrivals:
+    if algorithm is not None and one_at_a_time(box, algorithm, law, problems.n):
         return identify_arrivals(box, problems, algorithm, law, bugs, tolerance)
     steps = getattr(law, "steps", None)
     reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, steps)

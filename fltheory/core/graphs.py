@@ -1,6 +1,7 @@
 """Similarity graphs of clients: messages, misalignment, edge weights, Laplacian (simfed, Definitions 1 and 2, App. C.6)."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +28,9 @@ def messages(data, kind="principal", sign="positive-sum"):
     for value, words, what in ((kind, KINDS, "kind"), (sign, SIGNS, "sign")):
         if not is_one_of(value, words):
             refuse(what, value, f"is one of {', '.join(words)}", "Choose one of them.")
-    rows = [FLOAT.array(part) for part in clients(data, "data", 2)]
-    found = np.array([(_principal if kind == "principal" else _mean)(part, f"data[{i}]") for i, part in enumerate(rows)])
+    read = clients(data, "data", 2)
+    found = np.array([_principal(FLOAT.array(part), f"data[{i}]") if kind == "principal" else _mean(part, f"data[{i}]")
+                      for i, part in enumerate(read)])
     if sign == "positive-sum" and kind == "principal":
         found = found * np.array([_sign(v) for v in found])[:, None]
     return found
@@ -46,12 +48,18 @@ def _principal(rows, what):
 
 
 def _mean(rows, what):
-    size = np.abs(rows).max()
-    mean = (rows / size).mean(0) if size else rows[0]
-    norm = np.linalg.norm(mean)
-    if norm <= 1e-14:
+    """Of exact rows the direction of the exact mean, however small; in floats a sum within rounding of 0 has no direction."""
+    exact = rows.dtype != np.float64
+    mean = rows.sum(0) if exact else np.array([math.fsum(column) for column in (rows / (np.abs(rows).max() or 1)).T])
+    if not mean.any():
         refuse(what, "rows whose mean has norm 0", "a message has norm 1", 'Take kind="principal".')
-    return mean / norm
+    size = np.abs(mean).max()
+    mean = FLOAT.array(mean / size)
+    if not exact and size <= 1e-14 * len(rows):
+        refuse(what, f"rows whose mean is {float(size) / len(rows):.1e} of their largest entry",
+               "in floats that is within rounding of 0, which has no direction",
+               'Give exact numbers (ints, fractions, strings), or take kind="principal".')
+    return mean / np.linalg.norm(mean)
 
 
 def _sign(vector):

@@ -50,10 +50,11 @@ def optimum(problem) -> Optimum:
             try:
                 best = _quadratic(problem) if isinstance(problem, Quadratic) else _smooth(problem)
                 sure = np.isfinite(best.x).all() if best.x.dtype == np.float64 else True
-            except np.linalg.LinAlgError:
+            except (np.linalg.LinAlgError, OverflowError):  # the second: a value at binary data, as an exact rational
                 sure = False
         if not sure:
-            raise CertificateFailed("the minimiser leaves the range of float64 (1.8e308): rescale the problem")
+            raise CertificateFailed("the minimiser or its value leaves the range of float64 (1.8e308): rescale the problem, or "
+                                    "give exact numbers")
         return best
     raise NotImplementedError(f"no certified minimiser of a {type(problem).__name__}: quadratics, logistic and Huber "
                               f"problems have one{', such as that of problem.joint()' if problem.personal else ''}")

@@ -160,3 +160,47 @@ def test_the_reading_of_the_floor_is_named():
     run, reset = server(replace(right, rounding="strict"))
     found = identify(run, 3, 2, right, reset=reset)
     assert any("largest integer below" in text for text in (*found.notes, *(f.sentence for f in found.faults[:1]))), str(found)
+
+
+def stale(mixing, weight, seen=None, lr=0.05, old=False):
+    """(round_fn, state): one update of client cohort[0], plainly; old: the client is sent the model before its own update."""
+    def run(state, clients, cohort):
+        if seen is not None:
+            seen.append(cohort)
+        (i,) = cohort
+        x, base, y = state["x"], state["base"].copy(), state["base"][i]
+        for _ in range(3):
+            y = y - lr * clients[i].grad(y)
+        new = x + weight * (y - base[i] if mixing == "update" else y - x)
+        base[i] = x if old else new
+        return {"x": new, "base": base}
+    return run, {"x": np.zeros(2), "base": np.zeros((3, 2))}
+
+
+@pytest.mark.parametrize("mixing", ["update", "model"])
+def test_arrivals_that_a_law_draws_come_one_at_a_time(mixing):
+    seen = []
+    run, state = stale(mixing, 0.5, seen)
+    assert identify(run, 3, 2, ft.StaleSteps(LR, 3, server_lr="1/2", mixing=mixing), state=state).matches
+    assert {len(cohort) for cohort in seen} == {1}
+
+
+@pytest.mark.parametrize(("made", "stated", "words"), [
+    (("model", 0.5), {}, "the server mixes models instead of adding updates"),
+    (("update", 0.5), {"mixing": "model"}, "the server adds updates instead of mixing models"),
+    (("update", 0.7), {}, "server_lr is 0.7 where 0.5 is stated"),
+    (("model", 0.7), {"mixing": "model"}, "server_lr is 0.7 where 0.5 is stated"),
+    (("model", 0.7), {}, "FedAsync with the constant weight 0.7"),
+    (("update", 1.5), {"mixing": "model"}, "an asynchronous server with the constant step 1.5"),
+    (("update", 0.5, None, 0.1), {}, "the step size is 0.1 where 0.05 is stated (2 times)"),
+])
+def test_a_wrong_mixing_or_number_of_stale_steps_is_named(made, stated, words):
+    run, state = stale(*made)
+    result = identify(run, 3, 2, ft.StaleSteps(LR, 3, **{"server_lr": "1/2"} | stated), state=state)
+    assert result.verdict == "differs" and words in result.faults[0].sentence, result
+
+
+def test_a_client_of_stale_steps_that_starts_from_the_model_before_its_update_is_named():
+    run, state = stale("update", 0.5, old=True)
+    result = identify(run, 3, 2, ft.StaleSteps(LR, 3, server_lr="1/2"), state=state)
+    assert "before its own update" in result.faults[0].sentence, result

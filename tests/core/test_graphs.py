@@ -61,6 +61,16 @@ def test_a_threshold_keeps_both_sides_and_every_client():
         graph.above(-1)
 
 
+def test_of_exact_rows_a_mean_however_small_has_a_direction():
+    rows = [[[1, "1e-15"], [-1, "1e-15"]], [["1e-400", 1], ["1e-400", -1]], [["1/3", "2e-30"], ["-1/3", "1e-30"]]]
+    assert ft.messages(rows, kind="mean") == pytest.approx(np.array([[0, 1], [1, 0], [0, 1]]))
+    with pytest.raises(BadInput, match="mean has norm 0"):
+        ft.messages([[["1/3", 1], ["-1/3", -1]]], kind="mean")
+    with pytest.raises(BadInput, match=r"within rounding of 0.*exact numbers"):
+        ft.messages([[[0.1], [0.1], [0.1], [-0.3]]], kind="mean")
+    assert ft.messages([[[1.0], [1.0], [-2.0], [1e-10]]], kind="mean").tolist() == [[1.0]]
+
+
 def test_messages_are_first_right_singular_vectors_and_mean_directions():
     rng = np.random.default_rng(0)
     data = [rng.normal(size=(m, 3)) + 1 for m in (5, 2, 1)]

@@ -302,3 +302,12 @@ def test_the_gap_of_a_newton_that_is_off_bounds_the_true_one(kind, monkeypatch):
         assert 0 < true <= gap * (1 + 1e-9) + 1e-15
         if off[0] == 0:
             assert gap == pytest.approx(true, rel=1e-6, abs=1e-14)
+
+
+@pytest.mark.parametrize("H", [[[1.0]], [[1.0, 0.0], [0.0, 1.0]]], ids=["one", "two"])
+def test_a_value_beyond_floats_is_refused_in_words_and_exact_numbers_have_one(H):
+    far = [1e160] + [1.0] * (len(H) - 1)
+    with pytest.raises(CertificateFailed, match=r"its value leaves the range of float64.*exact numbers"):
+        optimum(Quadratic.from_linear([H], [far]))
+    exact = [[[int(v) for v in row] for row in H]], [[10**160] + [1] * (len(H) - 1)]
+    assert optimum(Quadratic.from_linear(*exact)).value == Q(-10**320 - len(H) + 1, 2)

@@ -12,6 +12,7 @@ from fltheory.core.laws.memoryless import Full
 from fltheory.core.records import declared, one_of, positive, within
 from fltheory.core.scalars import entries, fraction, is_count
 
+SPAN = 2**45      # of one run of a client: in 10^5 of them no time reaches that of those who never come
 LONGEST = 2**40   # a pace or a transmission: below, times of long runs are exact in floats
 WAITS = {"hang": "wait", "first": "first wait"}   # what is added to a run whatever its own length, by what multiplies it
 
@@ -22,14 +23,16 @@ def _pace(pace, what):
         refuse(what, pace, "one int for all clients, or one each", "Give an int or a flat list.")
     for v in given.reshape(-1):
         if not is_count(v) or v > LONGEST:
-            refuse(what, pace, "paces are integers >= 1, so that equal times are equal", "Rescale the time unit.")
+            refuse(what, pace, f"paces are integers from 1 to {LONGEST}, so that equal times are equal and times exact",
+                   "Rescale the time unit.")
     return tuple(int(v) for v in given) if given.ndim else int(given.item())
 
 
 def _transmission(times, what):
     given = entries(times, what)
     if given.ndim > 1 or given.size == 0 or not all(is_count(v, 0) and v <= LONGEST for v in given.reshape(-1)):
-        refuse(what, times, "one int >= 0 for all clients, or one each, in the unit of the paces", "Rescale the time unit.")
+        refuse(what, times, f"one int from 0 to {LONGEST} for all clients, or one each, in the unit of the paces",
+               "Rescale the time unit.")
     return tuple(int(v) for v in given) if given.ndim else int(given.item())
 
 
@@ -128,6 +131,11 @@ class EventClock(Full):
     def _each(self, n):
         """The numbers that no round draws, one for each of n clients."""
         self.cohort_count(n)
+        steps = 1 if self.steps is None or isinstance(self.steps, RandomSteps) else self.steps_of(n)
+        span = (np.array(self.pace, dtype=float) * steps + np.array(self.transmission, dtype=float)).max()
+        if span > SPAN:
+            refuse("pace", self.pace, f"with these local steps one run of a client lasts {span:.3g}, and times are kept up to "
+                   f"{SPAN} a run", "Rescale the time unit.")
         fixed = {"pace": np.array(np.broadcast_to(np.array(self.pace), (n,)))}
         if self.transmission != 0:
             fixed["transmission"] = np.array(np.broadcast_to(np.array(self.transmission), (n,)))

@@ -226,6 +226,8 @@ def test_a_fixed_pattern_is_the_events_of_equal_paces():
     (lambda: ft.EventClock.proportional([3, 0]), "sizes"),
     (lambda: ft.EventClock.proportional([3, 4], pace="1/2"), "pace, base"),
     (lambda: ft.EventClock(pace=0.5), "pace.*integers"),
+    (lambda: ft.EventClock(pace=[2**41, 1]), "from 1 to 1099511627776"),
+    (lambda: ft.run(ft.FedAsync("1/9", 1000), ft.Quadratic([[[1]]] * 2, [[0], [1]]), ft.EventClock([2**40, 1]), 3), "one run of a client lasts 1.1e.15"),
     (lambda: ft.EventClock(transmission=float("nan")), "transmission"),
     (lambda: ft.EventClock(steps=0), "steps"),
     (lambda: ft.AsyncFedED("1/10", decay=0), "decay"),
