@@ -71,13 +71,14 @@ def test_a_task_outlives_its_workers_and_a_deadly_one_ends_the_work(tmp_path):
 def test_a_broken_pool_is_said_and_what_it_gave_is_kept(tmp_path):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = []
-        with pytest.raises(ft.WorkersLost, match="2 of 5 tasks to do .*Start it again"):
+        with pytest.raises(ft.WorkersLost, match=r"2 of 5 tasks to do .*Start it again"):
             for task, _ in completed(partial(killed, tmp_path, 9), range(5), pool):
                 found.append(task)
         assert found == [0, 1, 2]
 
 
-@pytest.mark.parametrize("value", [0, -1, 10**9, True, 1.5, "", "localhost", "tcp://", "tcp://host", "tcp://a b:1", "tls://h:1", [2], object()])
+@pytest.mark.parametrize("value", [
+    0, -1, 10**9, True, 1.5, "", "localhost", "tcp://", "tcp://host", "tcp://a b:1", "tls://h:1", [2], object()])
 def test_what_is_no_executor_is_refused(value):
     with pytest.raises(ft.BadInput, match="is no place to work"):
         check_executor(value)

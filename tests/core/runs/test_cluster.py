@@ -23,10 +23,10 @@ RUNS = 240
 
 
 def large(**options):
-    """A sweep of 240 runs of about 0.1 s."""
+    """A sweep of 240 runs."""
     problem = ft.Quadratic([[[1, 0], [0, 3]], [[2, 1], [1, 2]]] * 5, [[k, 1 - k] for k in range(10)])
     methods = [ft.FedAvg("1/20", 5), ft.Scaffold("1/20", 5)]
-    return ft.sweep(problem, methods, [ft.Uniform(3), ft.Full()], rounds=30, replicates=3 * 512, seeds=[0, 1], chunk=512, noise=1,
+    return ft.sweep(problem, methods, [ft.Uniform(3), ft.Full()], rounds=20, replicates=3 * 256, seeds=[0, 1], chunk=256, noise=1,
                     grid={"lr": [f"1/{k}" for k in range(20, 30)]}, **options)
 
 

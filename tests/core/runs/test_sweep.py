@@ -183,7 +183,8 @@ def test_expectations_lie_where_the_operator_says():
     ({"grid": {"speed": [1]}}, "no fields of FedAvg"), ({"grid": {"lr": []}}, "different values"), ({"grid": [1]}, "grid"),
     ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": "1/2"}}, "grid"),
     ({"grid": {"lr": [-1]}}, "lr = -1"),
-    ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"), ({"problems": {}}, "problems"),
+    ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"),
+    ({"problems": {}}, "problems"),
     ({"laws": [3]}, "no law"), ({"laws": ft.WithReplacement(2)}, "keep memories"), ({"store": 3}, "store"),
     ({"progress": 2}, "progress"),
     ({"metrics": 3}, "metrics")])
