@@ -61,6 +61,7 @@ class Operator:
     origin: np.ndarray = field(repr=False)
     model: tuple = field(repr=False)
     initial: tuple = field(repr=False)
+    method = "dense"     # as `derive` names it: matrices are listed
 
     # ---- description -----------------------------------------------------------------------------------
     @property

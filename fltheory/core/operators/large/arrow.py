@@ -153,8 +153,8 @@ class Star:
             guess = (self.base + self.arrow(mask, share)).moved(self.order(z))
             worst = max(worst, np.abs(seen - guess).max() / max(np.abs(seen).max(), 1e-300))
         if not worst <= FORM:
-            raise NotAffine(f"{type(mean.algorithm).__name__}: rounds of random cohorts differ by {worst:.1e} from what its clients "
-                            "do one at a time: they do not meet at the server only. Use method='dense', or ft.run")
+            raise NotAffine(f"{type(mean.algorithm).__name__}: rounds of random cohorts differ by {worst:.1e} from what its "
+                            "clients do one at a time: they do not meet at the server only. Use method='dense', or ft.run")
         return worst
 
 

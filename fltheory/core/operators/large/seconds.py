@@ -28,7 +28,7 @@ def check(D, what):
     """Raise TooLarge for states whose second moments are out of reach."""
     if D > LARGEST:
         raise TooLarge(f"{what}: second moments of a state of {D} numbers are matrices of {shown(8.0 * D * D)}, a few dozen of "
-                       f"them, known up to {LARGEST} numbers. Use ft.exchangeable where clients are alike, fewer clients, or ft.run")
+                       f"them, known up to {LARGEST} coordinates. Use ft.exchangeable for equal clients, fewer clients, or ft.run")
 
 
 class SecondMoments:

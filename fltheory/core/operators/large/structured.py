@@ -105,10 +105,10 @@ class Structured:
         except np.linalg.LinAlgError:
             return found
         if not sure or round(count) != 0:
-            return replace(found, check=f"{found.check}; {count:.6g} eigenvalues counted beyond {SAFE} of it, perhaps of states that "
-                           "cannot be reached")
-        return replace(found, check=f"Arnoldi, {found.check.split('from ')[1]}; the winding number leaves no eigenvalue beyond {SAFE} "
-                       "times it", bound=SAFE - 1, kind="bound")
+            return replace(found, check=f"{found.check}; {count:.6g} eigenvalues counted beyond {SAFE} of it, perhaps of "
+                           "states that cannot be reached")
+        return replace(found, check=f"Arnoldi, {found.check.split('from ')[1]}; the winding number leaves no eigenvalue beyond "
+                       f"{SAFE} times it", bound=SAFE - 1, kind="bound")
 
     def _countable(self):
         clients, shapes = self._clients, self._mean.layout.shapes
@@ -180,7 +180,7 @@ class Structured:
 
     @ranged
     def stationary(self) -> Stationary:
-        """Stationary mean (d,) and covariance (d, d) of the server model. Raises NoFixedPoint where second moments grow, TooLarge."""
+        """Stationary mean (d,) and covariance (d, d) of the server model. Raises NoFixedPoint where they grow, TooLarge."""
         return Stationary(self._model(self._point.state), self._spread[0])
 
     @ranged

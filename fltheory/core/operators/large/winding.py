@@ -1,9 +1,10 @@
 """How many eigenvalues of the mean round lie outside a circle: the winding number of a determinant of the server's size.
 
-With the clients' blocks E_i eliminated, det(l - M) = det S(l) prod_i det(l - E_i), S(l) = l - M_ss - sum_i M_si (l - E_i)^-1 M_is of
-size ds. Along |l| = r the argument of det S / (l - 1)^k turns once for every eigenvalue outside that is no conserved one: k of
-those stand at 1, close to the circle, and unless they are divided out the argument turns k/2 times within an angle of 1 - r,
-which any grid misses silently. Slopes at both ends of a step say what it must turn; where that fails the step is halved.
+With the clients' blocks E_i eliminated, det(l - M) = det S(l) prod_i det(l - E_i), where the matrix S(l) of size ds is
+l - M_ss - sum_i M_si (l - E_i)^-1 M_is. Along |l| = r the argument of det S / (l - 1)^k turns once for every eigenvalue outside
+that is no conserved one: k of those stand at 1, close to the circle, and unless they are divided out the argument turns k/2 times
+within an angle of 1 - r, which any grid misses silently. Slopes at both ends of a step say what it must turn; where that fails the
+step is halved.
 """
 from __future__ import annotations
 
@@ -13,11 +14,6 @@ POINTS, MOST = 128, 3000    # on half a circle
 TURN = 0.3                  # largest difference of a step's turn from its slopes' mean
 STEEP = 2.0                 # largest turn that slopes foretell
 WORK = 2e12                 # multiplications
-
-
-def work(star) -> float:
-    """Multiplications of a count."""
-    return 16.0 * POINTS * star.ds**2 * star.n * max(star.dc, 1)
 
 
 class Winding:
@@ -56,13 +52,13 @@ class Winding:
 
     def _argument(self, r, angle):
         """(det S / (l - 1)^k on the unit circle, slope of its argument) at l = r e^{i angle}."""
-        l = r * np.exp(1j * angle)
-        w = 1 / (l - self.own)
-        S = l * np.eye(self.ds) - self.ss - (self.L * w) @ self.R
+        at = r * np.exp(1j * angle)
+        w = 1 / (at - self.own)
+        S = at * np.eye(self.ds) - self.ss - (self.L * w) @ self.R
         dS = np.eye(self.ds) + (self.L * w**2) @ self.R
         k = self.k if self.divide else 0
-        slope = np.real(l * (np.trace(np.linalg.solve(S, dS)) - k / (l - 1)))
-        return np.linalg.slogdet(S)[0] * np.exp(-1j * k * np.angle(l - 1)), slope
+        slope = np.real(at * (np.trace(np.linalg.solve(S, dS)) - k / (at - 1)))
+        return np.linalg.slogdet(S)[0] * np.exp(-1j * k * np.angle(at - 1)), slope
 
 
-__all__ = ["WORK", "Winding", "work"]
+__all__ = ["POINTS", "WORK", "Winding"]
