@@ -7,11 +7,14 @@ table it makes is committed beside the papers, and `verify` reports it, replays 
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
+import io
 import json
 import platform
 import re
+import tokenize
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -43,8 +46,8 @@ SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
 CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows dozens of them
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
-CODE = ("verdicts/calibration.py", "core/statistics.py", "core/trace.py", "core/runs/batched.py", "core/relations.py",
-        "verdicts/claims/floors.py")
+CODE = ("verdicts/calibration.py", "core/statistics.py", "core/streams.py", "core/normals.py", "core/trace.py", "core/runs/batched.py",
+        "core/runs/draws.py", "core/relations.py", "verdicts/claims/floors.py")
 
 
 @dataclass(frozen=True)
@@ -232,11 +235,24 @@ def share(seed=0) -> dict:
 
 # ---- the committed table -----------------------------------------------------------------------------------------
 def code_hash() -> str:
-    """Hash of the code that the table depends on."""
+    """Hash of the code that the table depends on; its comments and docstrings do not count."""
     here, h = Path(__file__).parents[1], hashlib.sha256()
     for name in CODE:
-        h.update(name.encode() + b"\0" + (here / name).read_bytes() + b"\0")
+        h.update(name.encode() + b"\0" + _bare((here / name).read_text(encoding="utf-8")).encode() + b"\0")
     return h.hexdigest()[:16]
+
+
+def _bare(source) -> str:
+    """Code without docstrings, comments and empty lines, by positions alone, so that every Python gives the same."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] = lines[token.start[0] - 1][:token.start[1]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
+            said = node.body[0]
+            lines[said.lineno - 1:said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def save(rows, provenance, folder) -> list[Path]:

@@ -201,8 +201,10 @@ def test_the_hash_follows_the_code(tmp_path, monkeypatch):
     assert module.code_hash() == before
     for name in module.CODE:
         kept = (tmp_path / name).read_text()
-        (tmp_path / name).write_text(kept + "# changed\n")
+        (tmp_path / name).write_text(kept + "CHANGED = 1\n")
         assert module.code_hash() != before
+        (tmp_path / name).write_text("# not a word of code\n" + kept.replace('"""', '"""Says more. ', 1) + "\n# nor here\n")
+        assert module.code_hash() == before
         (tmp_path / name).write_text(kept)
 
 
