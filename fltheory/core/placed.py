@@ -8,6 +8,7 @@ not need the absent, which is known of whatever was multiplied by the mask. Anyt
 from __future__ import annotations
 
 import operator
+import sys
 
 import numpy as np
 
@@ -150,17 +151,31 @@ class Places:
         return out
 
 
+TILE = 2**13       # numbers of a tile, in which deferred arithmetic stays in a cache
+FEWEST = 2**15     # numbers of a result from which it is deferred
+
+
 def _binary(name):
     function = getattr(operator, name)
+    ufunc = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide}.get(name)
     product, quotient = name == "mul", name == "truediv"
 
     def both(self, other, turned=False):
         there = other.absent if isinstance(other, Placed) else False
         value = self._aligned(other)
-        rows = function(value, self.rows) if turned else function(self.rows, value)
         absent = (self.absent or there) if product else self.absent and not turned if quotient else (
             self.absent and (there or _nothing(other)) if name in ("add", "sub") else False)
-        return Placed(rows, self.at, absent)
+        if ufunc is not None and len(self.form) == 2:
+            width = max(self.form[1], 1 if getattr(value, "ndim", 0) < 2 else value.shape[-1])
+            if width > 1 and width * self.form[0] >= FEWEST:
+                made = Placed(None, self.at, absent)
+                made.form = (self.form[0], width)
+                made.todo = (ufunc, other, self) if turned else (ufunc, self, other)
+                if not isinstance(other, Placed):
+                    made.todo = (ufunc, value, self) if turned else (ufunc, self, value)
+                return made
+        value = value.rows if isinstance(value, Placed) else value
+        return Placed(function(value, self.rows) if turned else function(self.rows, value), self.at, absent)
 
     return both, lambda self, other: both(self, other, True)
 
@@ -170,22 +185,33 @@ def _nothing(other):
 
 
 class Placed:
-    """Logical numbers (batch, places, ...), stored as rows (N, ...) of `at`; absent: whether they are 0 where nothing is stored."""
+    """Logical numbers (batch, places, ...), stored as rows (N, ...) of `at`; absent: whether they are 0 where nothing is stored.
 
-    __slots__ = ("absent", "at", "rows")
+    Sums and products of large ones are deferred until they are asked for, and then made tile by tile together with what they are
+    made of, so that no array but the result goes through the memory.
+    """
+
+    __slots__ = ("_rows", "absent", "at", "form", "todo")
     __array_ufunc__ = None
     __hash__ = None
 
     def __init__(self, rows, at, absent=False):
-        self.rows, self.at, self.absent = rows, at, absent
+        self._rows, self.at, self.absent, self.todo = rows, at, absent, None
+        self.form = None if rows is None else rows.shape
+
+    @property
+    def rows(self):
+        if self._rows is None:
+            _evaluate(self)
+        return self._rows
 
     @property
     def ndim(self):
-        return self.rows.ndim + 1
+        return len(self.form) + 1
 
     @property
     def shape(self):
-        return (self.at.batch, self.at.places, *self.rows.shape[1:])
+        return (self.at.batch, self.at.places, *self.form[1:])
 
     @property
     def dtype(self):
@@ -195,7 +221,7 @@ class Placed:
         if isinstance(other, Placed):
             if other.ndim != self.ndim or other.at is not self.at:
                 raise Unplaced("arrays of different ranks")
-            return other.rows
+            return other
         rank = getattr(other, "ndim", 0)
         if rank <= self.ndim - 2:
             return other
@@ -223,7 +249,7 @@ class Placed:
         return Placed(self.rows ** power, self.at, self.absent and power > 0)
 
     def __getitem__(self, key):
-        if not isinstance(key, tuple) or key[0] is not Ellipsis or sum(k is not None for k in key[1:]) > self.rows.ndim - 1:
+        if not isinstance(key, tuple) or key[0] is not Ellipsis or sum(k is not None for k in key[1:]) > len(self.form) - 1:
             raise Unplaced("single places")
         return Placed(self.rows[key], self.at, self.absent)
 
@@ -247,6 +273,55 @@ class Placed:
         raise Unplaced("arrays of a library")
 
     __array__ = __array_function__ = __bool__ = __iter__ = __len__ = __float__ = __int__ = __contains__ = _refuse
+
+
+def _operand(todo):
+    """How often the second operand of a deferred result is held where nothing else wants it."""
+    _, *operands = todo
+    for k, v in enumerate(operands):
+        if k:
+            del v
+            return sys.getrefcount(operands[k])
+
+
+_OPERAND = _operand((None, None, object()))   # one held more often is wanted again, and kept: a guess, which costs time alone
+
+
+def _evaluate(root):
+    """Make the rows of a deferred result, and of those it is made of that are held elsewhere too."""
+    steps, known, kept = [], {}, []
+
+    def plan(node, wanted):
+        if id(node) in known:
+            return known[id(node)]
+        function, *operands = node.todo
+        sources = []
+        for k, v in enumerate(operands):
+            if not isinstance(v, Placed):
+                sources.append((1, v) if getattr(v, "ndim", 0) == 2 and len(v) == node.form[0] else (2, v))
+            elif v._rows is not None:
+                sources.append((1, v._rows))
+            else:
+                del v
+                shared = sys.getrefcount(operands[k]) > _OPERAND
+                sources.append((0, plan(operands[k], shared)))
+        out = np.empty(node.form) if wanted else None
+        if wanted:
+            kept.append((node, out))
+        steps.append((function, *sources, out))
+        known[id(node)] = len(steps) - 1
+        return len(steps) - 1
+    plan(root, True)
+    size, width = root.form
+    tile = max(TILE // width, 1)
+    for low in range(0, size, tile):
+        here, made = slice(low, low + tile), []
+        for function, (how, a), (also, b), out in steps:
+            x = made[a] if how == 0 else a[here] if how == 1 else a
+            y = made[b] if also == 0 else b[here] if also == 1 else b
+            made.append(function(x, y) if out is None else function(x, y, out=out[here]))
+    for node, out in kept:
+        node._rows, node.todo = out, None
 
 
 __all__ = ["Placed", "Places", "Unplaced"]

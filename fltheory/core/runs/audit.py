@@ -121,7 +121,7 @@ def of_replicate(draw, replicate):
     """One replicate's draw, in numpy, without samples."""
     if isinstance(draw.present, Placed):
         whole = draw.who.draw
-        steps = np.where(whole.present > 0, whole.steps, 1) if draw.who.masked else whole.steps   # nobody asks for those of the absent
+        steps = np.where(whole.present > 0, whole.steps, 1) if draw.who.masked else whole.steps
         draw = whole._replace(steps=steps, extra=draw.extra)
     extra = None if draw.extra is None else {k: _one(v, replicate, 0 if k == "happens" else 1) for k, v in draw.extra.items()}
     who = draw.who if isinstance(draw.who, slice) else _one(draw.who, replicate, 1)

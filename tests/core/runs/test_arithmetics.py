@@ -11,6 +11,7 @@ import pytest
 
 import fltheory as ft
 import fltheory.core.mutants
+from fltheory.core import placed
 from fltheory.core.algorithms.catalogue import discover
 from fltheory.core.runs import batched
 from fltheory.core.scalars import Torch
@@ -37,11 +38,15 @@ def name(a):
 
 
 def three(algorithm, problem, law, rounds=4, replicates=13, noise=1, **options):
-    """The run as it is made, whether placed arrays made it, and the same in plain arrays and in torch; None where it is refused."""
+    """The run as it is made, whether placed arrays made it, and the same in plain arrays and in torch; None where it is refused.
+
+    Placed arithmetic is deferred, and done in tiles of three rows, as if there were many."""
     seen = set()
 
     def go(**patches):
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(placed, "FEWEST", 0)
+            patch.setattr(placed, "TILE", 3 * problem.d)
             for what, value in patches.items():
                 patch.setattr(batched, what, value)
             return ft.run(algorithm, problem, law, rounds, replicates, seed=3, noise=noise, x0=[3] + [-2] * (problem.d - 1),
@@ -68,7 +73,10 @@ def agree(usual, plain, torch, tolerance=1e-13):
     assert usual.audit is None or usual.audit <= 1e-12
 
 
-@pytest.mark.parametrize("law", LAWS)
+QUICK = ("own steps", "move")
+
+
+@pytest.mark.parametrize("law", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in LAWS])
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=name)
 def test_every_algorithm_in_every_arithmetic(algorithm, law):
     found = three(algorithm, (residual() if algorithm.personal else quadratic())[0], LAWS[law])
@@ -100,6 +108,7 @@ def mutants():
 MUTANTS = mutants()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["uniform", "skip", "own steps"])
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_wrong_rounds_are_as_wrong_in_every_arithmetic(mutant, law):
@@ -134,6 +143,15 @@ def test_losses_of_rows(algorithm, problem, law):
 def test_mini_batches_are_the_same_rows(problem):
     usual, _, plain, torch = three(ft.Scaffold(LR), ROWS[problem], ft.Uniform(2, steps=3, batch=2), noise=None)
     agree(usual, plain, torch)
+
+
+def test_deferred_arithmetic_is_the_same_to_the_bit(monkeypatch):
+    def go(fewest):
+        monkeypatch.setattr(placed, "FEWEST", fewest)
+        return [ft.run(a, quadratic()[0], law, 5, 40, noise=1, metrics=NORM) for law in (LAWS["own steps"], LAWS["move"])
+                for a in (ft.Scaffold(LR), ft.Focus(LR), ft.FedNova(LR, solver=ft.Momentum("1/2")))]
+    for now, later in zip(go(10**9), go(0), strict=True):
+        same(now, later)
 
 
 # ---- the ends -------------------------------------------------------------------------------------------------
