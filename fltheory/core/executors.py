@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 import logging
-import pickle
 import re
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
 from contextlib import closing, contextmanager
+from multiprocessing.reduction import ForkingPickler  # as in `workers`: nothing is read but from our own processes
 
 from fltheory.core.errors import WorkersLost, refuse, shortened
 from fltheory.core.libraries import need
@@ -80,7 +80,7 @@ def _submitted(submit, tasks):
 
 def _check_sendable(work):
     try:
-        pickle.dumps(work)
+        ForkingPickler.dumps(work)
     except Exception as error:  # a foreign object's own pickling may raise anything
         refuse("work", work, f"cannot be sent to another process ({shortened(error)})",
                "Define functions and classes at the top of a module.")
@@ -93,9 +93,8 @@ def _dask(address, work):
     arrays are aligned and its own (those that Dask scatters are not aligned, and read-only buffers). It is the result of a task
     and no scattered value, because the scheduler makes such a one again when all workers that held it have died."""
     distributed = need("distributed", "work on the machines of a Dask cluster")
-    import cloudpickle
     try:
-        whole = cloudpickle.dumps(work)
+        whole = distributed.protocol.pickle.dumps(work)
     except Exception as error:
         refuse("work", work, f"cannot be sent to another machine ({shortened(error)})", "Leave out what holds files or threads.")
     try:
@@ -130,7 +129,7 @@ def _apply(whole, task):
 
 @functools.lru_cache(2)  # the last two sweeps: a worker outlives them
 def _made(whole):
-    return pickle.loads(whole)
+    return need("distributed", "work on the machines of a Dask cluster").protocol.pickle.loads(whole)  # from our own driver
 
 
 __all__ = ["check_executor", "completed"]
