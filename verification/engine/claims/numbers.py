@@ -25,6 +25,24 @@ def semidefinite(i):
     return ft.equal(int(ft.linalg.is_positive_definite(fractions(i.M), strict=False)), int(forms.semidefinite(exact)))
 
 
+@ft.claim("exact-radius", on=on.RADII, domain=HERE, rejects=these("modulus-of-a-pair-squared", "roots-of-one-polynomial-equal"))
+def exact_radius(i):
+    """A spectral radius is the root of the polynomial found by hand, and no other root of it."""
+    r = ft.linalg.spectral_radius(fractions(i.M))
+    low, high = i.between
+    return [ft.equal(sum(c * r**k for k, c in enumerate(i.relation) if c), 0), ft.equal(int(low < r < high), 1, "between"),
+            ft.equal(int(r == -r) + int(r == 1 - r), 0, "another root")]
+
+
+@ft.claim("spectra-by-signs", on=on.PARABOLA, domain="one parabola", rejects=these("signs-at-the-ends-only", "no-critical-points"))
+def spectra_by_signs(i):
+    """0 <= h (1 - h) <= 1/4 on [0, 1], attained at 1/2: smaller bounds are refuted, and the strict one too."""
+    r = i.h * (1 - i.h)
+    held = [int(ft.for_all_spectra(r, 0, 1, b, strict=s).status == "HOLDS")
+            for b, s in ((Q(1, 4), False), (Q(1, 4), True), (Q(1, 5), False), (Q(1, 3), True))]
+    return [ft.equal(held, [1, 0, 0, 1], "bounds"), ft.equal(ft.supremum(r, 0, 1).value, Q(1, 4), "supremum")]
+
+
 @ft.claim("residues-back", on=on.RESIDUES, domain="all fractions within the bound of two moduli",
           rejects=these("reconstruct-short-of-the-bound"))
 def residues_back(i):

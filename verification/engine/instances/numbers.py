@@ -12,6 +12,12 @@ MATRICES = [
                                            ("rank two of three", ((2, 1, 1), (1, 2, -1), (1, -1, 2))),
                                            ("a zero first", ((0, 0, 1), (0, 1, 0), (1, 0, 3))))
 ]
+RADII = [  # relation: coefficients, constant first, of a polynomial whose only root between the two numbers is the radius
+    ft.Instance("golden ratio", M=((1, 1), (1, 0)), relation=(-1, -1, 1), between=(1, 2)),
+    ft.Instance("a pair of modulus 2", M=((0, -4, 0), (1, 0, 0), (0, 0, 1)), relation=(-4, 0, 1), between=(1, 3)),
+    ft.Instance("x^3 + x + 1, a pair", M=((0, 0, -1), (1, 0, -1), (0, 1, 0)), relation=(-1, 0, 0, 0, -1, 0, 1), between=(1, 2)),
+]
+PARABOLA = [ft.Instance("h (1 - h) on [0, 1]", h=ft.Field("h").symbols[0])]
 RESIDUES = [ft.Instance(f"modulo {m}", modulus=m) for m in (101, 257)]
 SYSTEMS = [ft.Instance("3 x 3 of rank 2", M=((1, 2, 3), (2, 4, 6), (1, 0, 1)), kernel=(-1, -1, 1))]
 SERIES = [ft.Instance("1/(1 - s - s^2)", numbers=(1, 1, 2, 3, 5, 8))]
