@@ -8,7 +8,9 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.executors import completed
+from fltheory.verdicts.report.figures import regenerated
 from tests.cluster import ROOT, Cluster, wait
+from tests.verdicts.report.test_figures import TINY
 
 pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="sends signals")]
@@ -116,11 +118,10 @@ def test_a_scheduler_that_dies_ends_the_sweep(tmp_path):
 
 
 def test_figures_are_computed_by_the_cluster(tmp_path):
+    folder = tmp_path / "papers_on_a_cluster" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "figures.py").write_text(TINY)
     with Cluster(tmp_path, workers=1) as cluster:
-        command = [sys.executable, "-m", "fltheory", "figures", "verification/fednova", "--only", "fig2",
-                   "--out", str(tmp_path / "out")]
-        before = (ROOT / "verification/fednova/data/fig2.csv").read_bytes()
-        done = subprocess.run([*command, "--scheduler", cluster.address], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert (ROOT / "verification/fednova/data/fig2.csv").read_bytes() == before
-        assert (tmp_path / "out" / "fednova-fig2.png").is_file()
+        found = dict(regenerated([(folder, "one"), (folder, "two")], tmp_path / "out", executor=cluster.address))
+    assert len(found) == 2 and (folder / "data" / "two.csv").read_text() == f"x\n{1 / 3!r}\n"
+    assert (tmp_path / "out" / "tiny-one.png").is_file()

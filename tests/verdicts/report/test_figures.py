@@ -1,12 +1,13 @@
 """Committed tables regenerate, figures draw from them, and broken tables are refused."""
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fltheory.cli import main
 from fltheory.core.errors import BadInput
-from fltheory.verdicts.report.figures import Figure, canvas, figures_of, from_csv, regenerate, to_csv
+from fltheory.verdicts.report.figures import Figure, canvas, figures_of, from_csv, regenerate, regenerated, to_csv
 
 FEDNOVA = Path(__file__).parents[3] / "verification" / "fednova"
 
@@ -87,3 +88,45 @@ def test_drawing_needs_no_display():
     figure, axes = canvas(2)
     axes[0][0].plot([1, 2], [3, 4])
     assert Figure(list, lambda rows: figure, "two axes").draw([]) is figure
+
+
+TINY = """
+from fltheory.verdicts.report.figures import Figure, canvas
+
+
+def draw(rows):
+    figure, axes = canvas(1)
+    axes[0][0].plot([row["x"] for row in rows])
+    return figure
+
+
+FIGURES = {name: Figure(lambda k=k: [{"x": k / 3}], draw, f"{name}.") for k, name in enumerate(("one", "two"))}
+EXPERIMENTS = FIGURES
+"""
+
+
+@pytest.mark.parametrize("executor", [None, 2])
+def test_tables_are_the_same_wherever_they_are_computed(tmp_path, executor):
+    folder = tmp_path / f"papers_on_{executor}" / "tiny"
+    folder.mkdir(parents=True)
+    for name in ("figures", "experiments"):
+        (folder / f"{name}.py").write_text(TINY)
+    found = dict(regenerated([(folder, "one"), (folder, "two")], tmp_path / "out", True, True, executor))
+    assert set(found) == {(folder, "one"), (folder, "two")}
+    assert (folder / "data" / "two.csv").read_text() == f"x\n{1 / 3!r}\n"
+    assert '"numpy"' in (folder / "data" / "one.json").read_text() and (tmp_path / "out" / "tiny-one.png").is_file()
+
+
+def test_a_worker_with_other_code_of_a_paper_is_refused(tmp_path):
+    folder = tmp_path / "papers_that_differ" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "figures.py").write_text(TINY)
+    with ThreadPoolExecutor(1) as pool:
+        submit = pool.submit
+
+        def elsewhere(work, task):
+            return submit(work, (*task[:2], "of other files"))
+        pool.submit = elsewhere
+        with pytest.raises(BadInput, match="is not here with the code that asks for it"):
+            list(regenerated([(folder, "one")], tmp_path / "out", executor=pool))
+    assert not (folder / "data").exists()
