@@ -15,6 +15,7 @@ from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count, flag, within
 from fltheory.core.runs.audit import audit_rounds, replay
 from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
+from fltheory.core.runs.collapse import collapse
 from fltheory.core.runs.draws import BLOCK
 from fltheory.core.runs.draws import alone as _alone
 from fltheory.core.runs.draws import draw_round as _draw
@@ -30,7 +31,8 @@ MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**8
 
 
 def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu", noise=None, x0=None,
-        metrics=None, tail=0.25, chunk=None, checkpoint=None, every=5.0, progress=False, audit=True) -> Trace:
+        metrics=None, tail=0.25, chunk=None, checkpoint=None, every=5.0, progress=False, audit=True,
+        collapsed=False) -> Trace:
     """Run an algorithm in batches of replicates, in numpy on a CPU and in torch on CUDA, and stream its metrics.
 
     Networks, asynchronous methods and what users have written (whose rounds may know torch alone) are run in torch anywhere.
@@ -42,17 +44,20 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     "error" |x - x*|^2 if the problem has a computable minimiser. tail: last fraction of rounds averaged
     for `Trace.floor`. chunk: blocks of 1,024 replicates stepped together, None for as many as a cache holds; the results are the
     same to rounding. checkpoint: file written every `every` seconds and removed at the end; an interrupted run with the same
-    arguments resumes with identical results. audit: whether recorded rounds are made again, see `Trace.audit`.
+    arguments resumes with identical results. audit: whether recorded rounds are made again, see `Trace.audit`. collapsed: draw
+    one Gaussian for each client and round, with the distribution that the noise of its local steps has together, instead of all of
+    them; refused where that is not exact.
     Raises BadInput on bad arguments, an unknown device, a checkpoint of another run.
     """
     phases = _phases(algorithm, rounds)
     total = sum(k for _, k in phases)
     counted = count(1, MOST_REPLICATES, remedy="Give a positive int.")
-    replicates, audit = counted(replicates, "replicates"), flag(audit, "audit")
+    replicates, audit, collapsed = counted(replicates, "replicates"), flag(audit, "audit"), flag(collapsed, "collapsed")
     seed = count(0, 2**128 - 1, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")(seed, "seed")
     device = _device(device)
     domain = _arithmetic([a for a, _ in phases], problem, device)
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
+    collapses = {id(law): collapse(a, problem, law, seed) for (a, _), law in zip(phases, laws, strict=True)} if collapsed else {}
     prob = problem.to(domain)
     algorithms = [a.to(domain) for a, _ in phases]
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
@@ -62,7 +67,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     tail = within(0, 1, "(]", "Give a fraction of the rounds, for example 0.25.")(tail, "tail")
     tail_rounds = max(1, round(float(fraction(tail)) * total))
     key = None if checkpoint is None else run_key(phases, problem, laws, metrics or {}, sorted(measures), replicates, seed,
-                                                  device, start, tail_rounds, chunk, audit)
+                                                  device, start, tail_rounds, chunk, audit, collapsed)
 
     blocks = (replicates + BLOCK - 1) // BLOCK
     chunks = [range(k, min(k + chunk, blocks)) for k in range(0, blocks, chunk)]
@@ -94,7 +99,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 state = _started(alg, prob, start, batch, domain, draw)
                 _record(measures, alg, state, 0, partial, sums, 0)
             before = state
-            state, draw, new_mode = _stepped(alg, prob, phase_law, state, streams, sizes, number, mode, domain, plain)
+            given = (phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
+            state, draw, new_mode = _stepped(alg, state, given, plain, collapses.get(id(phase_law)))
             mode = new_mode
             if (c, number) in watch:
                 audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
@@ -193,22 +199,22 @@ def _started(alg, prob, start, batch, domain, draw):
     return alg.init(prob, x, draw._replace(xi=None))
 
 
-def _stepped(alg, prob, law, state, streams, sizes, number, mode, domain, plain):
+def _stepped(alg, state, given, plain, collapse):
     """(state, draw, modes) after one round; `plain` notes the algorithms whose rounds placed arrays do not answer."""
-    given = (law, prob, streams, sizes, number, mode, domain, _alone(alg))
+    law, prob, _, sizes, _, _, domain, _ = given
     if domain.library != "numpy":
         import torch
-        draw, mode = _draw(*given)
+        draw, mode = _draw(*given, collapse=collapse)
         with torch.inference_mode(_closed(alg, prob)), overwriting(_owned(alg, prob)):
             return advance(alg, prob, state, draw), draw, mode
     with np.errstate(all="ignore"):  # of diverging runs
         if id(alg) not in plain and _placeable(alg, prob, law, sizes):
-            draw, new = _draw(*given, placed=True)
+            draw, mode = _draw(*given, placed=True, collapse=collapse)
             made = _answered(alg, prob, state, draw)
             if made is not None:
-                return made, draw, new
+                return made, draw, mode
             plain.add(id(alg))
-        draw, mode = _draw(*given)
+        draw, mode = _draw(*given, collapse=collapse)
         return advance(alg, prob, state, draw), draw, mode
 
 
