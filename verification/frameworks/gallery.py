@@ -124,17 +124,22 @@ def page(whole):
              "participants; *published* that from the algorithm as published. Nothing is said against a row without a",
              "sentence. What else the adapters put in the place of a framework's own parts:", "",
              *[f"- {k}: {v}" for k, v in whole["put_in_place_by_the_adapters"].items()], "",
-             "| framework | algorithm, call | verdict | fault | nearest reading | numpy | published |",
-             "|---|---|---|---|---|---|---|"]
+             "| code | algorithm, call | verdict | numpy | published |", "|---|---|---|---|---|"]
+    told = []
     for r in whole["rows"]:
+        who = f"reconstruction after {r['framework']}" if r["reconstruction"] else f"{r['framework']} {r['version']}".strip()
         if r["verdict"] == "skipped":
-            lines.append(f"| {r['framework']} | {r['algorithm']} | skipped | {r['reason']} | | | |")
+            lines.append(f"| {r['framework']} | {r['algorithm']} | skipped | | |")
+            told.append(f"- **{who}, {r['algorithm']}**: skipped, {r['reason']}.")
             continue
-        who = f"reconstruction after {r['framework']}" if r["reconstruction"] else f"{r['framework']} {r['version']}"
-        fault = f"{r['fault']} {r['where']}".strip() + (f" *Named: {r['named']}.*" if r["named"] else "")
         lines.append("| " + " | ".join(map(cell, (
-            who, f"{r['algorithm']}: `{r['call']}`", f"**{r['verdict']}**", fault, r["reading"],
+            who, f"{r['algorithm']}: `{r['call']}`", f"**{r['verdict']}**",
             f"{r['distance_from_numpy_as_said']:.0e}", f"{r['distance_from_numpy_as_published']:.0e}"))) + " |")
+        if r["fault"] or r["reading"]:
+            named = f" Named by `identify`: *{r['named']}*." if r["named"] else ""
+            reading = f" Nearest reading: {r['reading']}" if r["fault"] else r["reading"]
+            told.append(f"- **{who}, {r['algorithm']}**: " + f"{r['fault']} {r['where']}".strip() + named + reading)
+    lines += ["", "What is said of them, and the nearest reading under which it is meant:", "", *told]
     if "two_scalar_quadratics" in whole:
         lines += ["", "pfl's SCAFFOLD on w²/2 and 3 (w - 1)²/2, K = 10 steps of 1/20 from 0; the minimiser is 3/4. Models after",
                   "rounds 1, 5, 20:", "", "| option | code | numpy, as said | numpy, as published |", "|---|---|---|---|"]
