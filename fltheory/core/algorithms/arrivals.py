@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from fltheory.core.algorithms.solvers import Vanilla
 from fltheory.core.arrays import norm, placed, take, whole
 from fltheory.core.laws.clock import WAITS
-from fltheory.core.problems.tiles import tiles
+from fltheory.core.problems.tiles import descended, tiles, together
 
 NEVER = 2**62   # a client without local steps does not come again
 
@@ -98,13 +99,18 @@ def arrived(algorithm, problem, s, draw, who, K=None):
     own, base = of(s.K, who), take(s.base, who)
     rate = None if algorithm.decay is None else of(s.rate, who)[..., None]
     kept = take(s.buffer, who) if algorithm.momentum == "kept" else None
-    run, grouped = draw.choose(who, own if K is None else K), tiles(problem, who)
-    if grouped is None:
+    run = draw.choose(who, own if K is None else K)
+    plain = rate is None and kept is None and type(algorithm.solver) is Vanilla
+    if plain and together(problem, who):   # the same steps, rows of one client at a time
+        delta, buffer = descended(problem, who, base, run.steps, algorithm.lr, run.xi), 0 * base[:1]
+    elif (grouped := tiles(problem, who)) is None:
         y, buffer = local_run(algorithm, problem.at(who), base, run, rate, kept)
+        delta = y - base
     else:
         parts = (None if v is None else grouped.into(v) for v in (rate, kept))
         y, buffer = map(grouped.back, local_run(algorithm, grouped, grouped.into(base), _in_tiles(run, grouped), *parts))
-    return Arrival(who, own, of(s.lag, who), of(s.finish - s.began, who), (y - base)[..., 0, :], s.x - base[..., 0, :], buffer)
+        delta = y - base
+    return Arrival(who, own, of(s.lag, who), of(s.finish - s.began, who), delta[..., 0, :], s.x - base[..., 0, :], buffer)
 
 
 def _in_tiles(run, grouped):

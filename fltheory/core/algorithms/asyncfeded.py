@@ -67,7 +67,7 @@ class AsyncFedED(Arriving, Algorithm):
         kept = here = (arrival.K >= 1) * 1   # who has gone has gone
         if self.discard is not None:
             kept = kept * (gamma <= self.discard) * (1 - never)
-        x = s.x + kept * (self.lam / (gamma + self.eps) * arrival.delta)
+        x = s.x + kept * (self.lam / (gamma + self.eps)) * arrival.delta
         K = put(arrival.K, here, self.next_steps(arrival.K, gamma, never))
         return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
 
