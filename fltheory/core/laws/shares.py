@@ -85,7 +85,10 @@ class FixedSize:
 
     def __init__(self, n, m):
         self.n, self.m = n, m
-        nodes = n + 1 + n % 2                                           # odd: all but the first come in conjugate pairs
+        # coefficients m + k nodes fold onto the one asked for; at the saddle point |S| has mean m and a variance of at most
+        # min(m, n - m), so that Bernstein's inequality leaves less than rounding of them
+        apart = 18 + math.sqrt(196 + 84 * min(m, n - m))
+        nodes = min(n + 1 + n % 2, 2 * math.ceil(apart / 2) + 1)        # odd: all but the first come in conjugate pairs
         self.omega = np.exp(2j * np.pi * np.arange(nodes // 2 + 1) / nodes)
         self.share = np.full(len(self.omega), 2 / nodes)
         self.share[0] /= 2

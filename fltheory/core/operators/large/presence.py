@@ -21,7 +21,7 @@ from fltheory.core.laws.shares import Shares
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.scalars import FLOAT
 
-COHORTS, MIXTURES = 6, 2   # rounds of random cohorts in a mixture whose mean is compared, and how many mixtures
+COHORTS, MIXTURES = 5, 2   # rounds of random cohorts in a mixture whose mean is compared, and how many mixtures
 FORM = 1e-10               # of what a round changes: a round of another form misses by 1e-3 or more
 ROUNDING = 1e-13           # of the largest number of a state
 
@@ -82,6 +82,8 @@ class MeanRound:
     def _chances(self):
         if self.model is None:
             return np.ones(self.n), self.v / self.v.sum(), 0.0
+        if hasattr(self.model, "m") and np.ptp(self.v) == 0:
+            return np.full(self.n, self.model.m / self.n), np.full(self.n, 1 / self.n), 0.0
         return Shares(self.model, self.v).means()
 
     def _form(self, choices):
