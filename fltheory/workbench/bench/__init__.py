@@ -5,6 +5,7 @@ from fltheory.core.libraries import have
 from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
 from fltheory.workbench.bench.maps import step_maps
 from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
+from fltheory.workbench.bench.replicates import COHORT, sampled, single
 from fltheory.workbench.bench.rounds import measure
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
 
@@ -16,6 +17,11 @@ def table(repeats=20) -> str:
     lines = [f"{CLIENTS} clients, d={DIMENSION}, {STEPS} local steps; medians of {repeats} runs, one thread", ""]
     for what, seconds, _ in rows:
         lines.append(f"{what:<86} {seconds * 1e3:10.4f} ms   {base / seconds:10.2f} x the loop")
+    lines += ["", "every client, exact gradients, one replicate without audit: a round of FedAvg"]
+    lines += [f"{what:<86} {loop / ratio * 1e3:10.4f} ms   {ratio:10.2f} x the loop" for what, loop, ratio in single()]
+    lines += ["", f"{COHORT} of {CLIENTS} clients, {STEPS} noisy local steps, with audit: a round of a replicate (noise collapsed)"]
+    lines += [f"{what:<86} {loop / ratio * 1e6:10.4f} us   {ratio:10.2f} x the loop ({collapsed:.2f} x)"
+              for what, loop, ratio, collapsed in sampled()]
     lines += ["", f"arrivals of AsyncFedED on the event clock, {ARRIVING} clients, d={DIMENSION}, {RUN_STEPS} local steps"]
     lines += [f"{what:<86} {1e6 / ratio * loop:10.4f} us   {ratio:10.2f} x a loop over one heap"
               for what, loop, ratio in arrivals()]
@@ -29,4 +35,4 @@ def table(repeats=20) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["arrivals", "heap_loop", "measure", "random_quadratic", "step_maps", "table", "worst_cases"]
+__all__ = ["arrivals", "heap_loop", "measure", "random_quadratic", "sampled", "single", "step_maps", "table", "worst_cases"]

@@ -16,6 +16,8 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     assert rows[0][2] == 1 and all(seconds > 0 for _, seconds, _ in rows)
     monkeypatch.setattr(bench, "measure", lambda repeats: rows)
     monkeypatch.setattr(event_clock, "REPLICATES", (256,))
+    monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
+    monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
     text = bench.table(1)
     assert all(what in text for what, *_ in rows) and "x the loop" in text
 
@@ -54,7 +56,10 @@ def test_worst_cases_beside_pepit(monkeypatch):
 def test_without_pepit_the_table_says_so(monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda repeats: [("loop", 1.0, 1.0)])
     monkeypatch.setattr(bench, "have", lambda library: False)
-    assert "pip install pepit" in bench.table(1)
+    monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
+    monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
+    text = bench.table(1)
+    assert "pip install pepit" in text and "5.00 x the loop (9.00 x)" in text
 
 
 def test_a_map_that_is_not_stepping_is_noticed(monkeypatch):
