@@ -124,16 +124,16 @@ def page(whole):
              "participants; *published* that from the algorithm as published. Nothing is said against a row without a",
              "sentence. What else the adapters put in the place of a framework's own parts:", "",
              *[f"- {k}: {v}" for k, v in whole["put_in_place_by_the_adapters"].items()], "",
-             "| code | algorithm, call | verdict | numpy | published |", "|---|---|---|---|---|"]
+             "| code | verdict | algorithm, call | numpy | published |", "|---|---|---|---|---|"]
     told = []
     for r in whole["rows"]:
         who = f"reconstruction after {r['framework']}" if r["reconstruction"] else f"{r['framework']} {r['version']}".strip()
         if r["verdict"] == "skipped":
-            lines.append(f"| {r['framework']} | {r['algorithm']} | skipped | | |")
+            lines.append(f"| {r['framework']} | skipped | {r['algorithm']} | | |")
             told.append(f"- **{who}, {r['algorithm']}**: skipped, {r['reason']}.")
             continue
         lines.append("| " + " | ".join(map(cell, (
-            who, f"{r['algorithm']}: `{r['call']}`", f"**{r['verdict']}**",
+            who, f"**{r['verdict']}**", f"{r['algorithm']}: `{r['call']}`",
             f"{r['distance_from_numpy_as_said']:.0e}", f"{r['distance_from_numpy_as_published']:.0e}"))) + " |")
         if r["fault"] or r["reading"]:
             named = f" Named by `identify`: *{r['named']}*." if r["named"] else ""
