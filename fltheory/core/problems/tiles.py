@@ -81,6 +81,7 @@ def descended(problem, who, base, steps, lr, sample=None):
     """
     import torch
     lr, client, steps, start = float(lr), who.numpy()[:, 0], steps.numpy()[:, 0], base.numpy()[:, 0]
+    client = client.astype(np.min_scalar_type(problem.n))   # short ints are sorted by their digits
     order = np.lexsort((-steps, client)) if steps.min() < steps.max() else client.argsort(kind="stable")
     ends = np.searchsorted(client[order], np.arange(problem.n + 1)).tolist()
     out, room = np.empty(start.shape), np.empty((TOGETHER, start.shape[1]))
