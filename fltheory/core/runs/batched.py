@@ -240,7 +240,9 @@ def _measures(problem, domain, metrics, needed=True):
     if "error" in measures:
         return measures
     try:
-        target = domain.array(float_optimum(problem))
+        if "_cached_minimiser" not in problem.__dict__:
+            problem.__dict__["_cached_minimiser"] = float_optimum(problem)
+        target = domain.array(problem.__dict__["_cached_minimiser"])
     except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed, TooLarge):
         return measures if measures or not needed else refuse(
             "metrics", None, "this problem has no computable minimiser, so nothing would be recorded",
