@@ -32,7 +32,7 @@ LAYERS = [
     {"core.trace", "core.optima", "core.operators", "core.runs"},
     {"core.schedules", "core.worstcase", "core.proofs"},
     {"pictures"},  # here the core ends
-    {"verdicts.folders", "verdicts.parts", "verdicts.records", "verdicts.typed"},
+    {"verdicts.folders", "verdicts.gallery", "verdicts.parts", "verdicts.records", "verdicts.typed"},
     {"verdicts.report"},
     {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.bench", "verdicts.claims"},
     {"verdicts.verify", "verdicts.calibration", "verdicts.assertions", "workbench.assertions"},

@@ -11,6 +11,7 @@ def add(command):
     bench.add_argument("--repeats", type=positive, default=20, metavar="N", help="runs per median")
 
     bench.add_argument("--peers", action="store_true", help="one round of FedAvg here and in the frameworks that are installed")
+    bench.add_argument("--json", action="store_true", help="with --peers: [[what, seconds or null], ...]")
 
     doctor = command("doctor", _doctor, "what this machine has, and what will be skipped; exit 1 if not ready")
     doctor.add_argument("--json", action="store_true", help="as one JSON object")
@@ -18,7 +19,11 @@ def add(command):
 
 def _bench(args):
     if args.peers:
-        from fltheory.workbench.bench.peers import table
+        from fltheory.cli.peers import peers, table
+        if args.json:
+            import json
+            print(json.dumps(peers(args.repeats)))
+            return 0
     else:
         from fltheory.workbench.bench import table
     print(table(args.repeats))

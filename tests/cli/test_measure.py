@@ -44,7 +44,7 @@ def test_bench_prints_its_table(monkeypatch, capsys):
 
 
 def test_bench_beside_frameworks(monkeypatch, capsys):
-    from fltheory.workbench.bench import peers
+    from fltheory.cli import peers
 
     monkeypatch.setattr(peers, "table", lambda repeats: f"{repeats} repeats beside others")
     assert main(["bench", "--peers", "--repeats", "2"]) == 0
