@@ -1,8 +1,11 @@
 """The README's examples print what the README says; its counts, commands and links are true."""
 import contextlib
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,50 @@ def test_the_claim_is_refuted_and_its_witness_runs():
     exec(block("my_theorem").replace("seconds=60", "tries=5"), here)
     assert here["my_theorem"].check().word == "FALSE"
     assert "ft.Instance('witness'" in str(here["my_theorem"].search(tries=5))
+
+
+def test_the_proof_holds_with_less_and_not_with_more():
+    for share, said in (("eta / 2", "HOLDS"), ("eta / 3", "HOLDS"), ("eta", "INCONCLUSIVE")):
+        here, printed = {"ft": fltheory}, io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block("ft.Proof(").replace("drop - eta / 2 * g.square, lemma", f"drop - {share} * g.square, lemma"), here)
+        assert printed.getvalue() == f"{said}\n", share
+
+
+@pytest.mark.slow
+def test_the_sweep_runs_as_a_file_and_again_from_its_store(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "sweep.py").write_text(block("ft.sweep("))
+    command = [sys.executable, "-P", "sweep.py"]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    first, again = (subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, check=True, timeout=240,
+                                   capture_output=True, text=True).stdout.splitlines() for _ in range(2))
+    assert first[1:] == again[1:]
+    assert "8 chunks computed, 0 from" in first[0] and " 0 chunks computed, 8 from" in again[0]
+
+
+@pytest.mark.slow
+def test_the_assertions_pass_where_they_are_true(monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(ROOT)
+    problem, algorithm = fltheory.Quadratic(H=[[[1]], [[3]]], c=[[0], [1]]), fltheory.FedAvg("1/20", steps=[1, 10])
+    op = fltheory.derive(algorithm, problem, fltheory.Full(), noise="1/2")
+    at, best = op.exact().fixed_point().x, fltheory.optimum(problem).x
+    here = {"ft": fltheory, "op": op, "MyAlgorithm": lambda lr: fltheory.FedAvg(lr, 2),
+            "trace": fltheory.run(algorithm, problem, fltheory.Full(), 200, noise="1/2", replicates=64)}
+    expected = {"fixed_point": at, "bias": at - best, "floor": float(op.floor())}
+    lines = [line for line in block("ft.assert_fixed_point(").splitlines() if line]
+    assert len(lines) == 6
+    for line in lines:
+        name = re.match(r"ft\.assert_(\w+)", line)[1]
+        exec(line.replace('"eq26-28")', '"eq26-28", quick=True)'), here | {"expected": expected.get(name)})
+
+
+def test_no_block_goes_untried():
+    """Blocks with their output are run and compared; each other one by a test of this file or one that it names."""
+    tried = ("ft.assert_fixed_point(", "def my_theorem(", "ft.Proof(", "class PlainSGD", "ft.sweep(")
+    for code in re.findall(r"```python\n(.*?)```", TEXT, re.S):
+        assert code in [c for c, _ in EXAMPLES] or any(words in code for words in tried), code
 
 
 def test_the_algorithm_obeys_the_rules(tmp_path, monkeypatch):
