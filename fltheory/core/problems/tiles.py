@@ -11,7 +11,7 @@ from fltheory.core.problems.quadratic import Quadratic
 
 FEWEST = 4     # replicates for each client from which tiles pay
 ROWS = 64      # of a tile at most
-TOGETHER = 128  # replicates that make their local steps together on a CPU: products of few rows are the faster ones
+TOGETHER = 200  # replicates that make their local steps together on a CPU: products of few rows are the faster ones
 ENTRIES = 400  # of each client's models in all replicates together, from which a client at a time pays
 
 
