@@ -139,7 +139,7 @@ class _Rates:
     def __init__(self, algorithm, problem, law, noise, measure):
         self.problem, self.measure = problem, measure
         self.given = (algorithm, law, noise)
-        self.op = derive(algorithm, problem, law, noise)
+        self.op = derive(algorithm, problem, law, noise, method="dense")
         m = self.op.moments
         self.certain = m.modes == 1 and m.mixtures[0].single
         self.costly = measure == "mean-square" and not self.certain and m.unknowns > DENSE
@@ -150,7 +150,7 @@ class _Rates:
         try:
             return _build(algorithm, self.problem, self.op.law, self.op.noise, "init", FLOAT, self.op.reach)
         except NotKept:
-            self.op = derive(algorithm, self.problem, law, noise)
+            self.op = derive(algorithm, self.problem, law, noise, method="dense")
             return self.op
 
     def excess(self, lr) -> float:

@@ -191,7 +191,7 @@ def _next(last, algorithm, problem, law, noise):
             return _build(algorithm, problem, last.law, last.noise, "init", FLOAT, last.reach)
         except NotKept:
             pass
-    return derive(algorithm, problem, law, noise)
+    return derive(algorithm, problem, law, noise, method="dense")
 
 
 __all__ = ["StepMap", "step_map"]

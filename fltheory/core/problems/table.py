@@ -24,7 +24,8 @@ STANDARDISE = ("features", "all", "short", "none")
 LARGEST = 1e100  # of a cell; its reciprocal counts as 0
 LISTED = 10  # bad cells that are listed
 CONSTANT = "1"  # the name of a column of ones
-MANY = 1000  # clients beyond which a column is more likely a measurement than a label
+MANY = 1000  # clients beyond which a column of numbers, or one without repeats, is more likely a measurement than a label
+LABELS = 100_000  # clients at most: whole numbers or names, of two rows each on average
 
 
 @dataclass(frozen=True)
@@ -311,7 +312,8 @@ def _groups(file, client, bands, values):
     if any(v is None for v in keys):
         keys, text = [cell for _, cell in cells], str
     order = sorted(set(keys))
-    if len(order) > MANY:
+    whole = all(isinstance(v, str) or v == int(v) for v in order)
+    if len(order) > (LABELS if whole and 2 * len(order) <= len(keys) else MANY):
         refuse("client", client, f"has {len(order)} different values, which would be as many clients",
                "Cut a numeric column with bands, for example bands=5 (--bands 5).")
     index = {v: k for k, v in enumerate(order)}

@@ -22,6 +22,7 @@ from fltheory.core.scalars import FLOAT, declare
 from fltheory.workbench.comparison import cost, precision
 
 LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
+LARGEST_STRUCTURED = 500  # coordinates of a structured operator's state up to which they are, a minute or two a method
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
 ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
 GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
@@ -212,8 +213,7 @@ def _bias(out, problem, best, end, algorithm):
 
 def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     try:
-        cost.check_derivation(algorithm, problem)
-        op = derive(algorithm, problem, law, noise)
+        op = _operator(algorithm, problem, law, noise)
     except (FLTheoryError, NotImplementedError) as error:
         return out.without(reason(error), *NAMES)
     out.put("rate", op.rate)
@@ -223,6 +223,9 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
             out.reasons |= dict.fromkeys(("distance", "loss_gap"), DIVERGES[0])
     except FLTheoryError as error:
         out.without(reason(error), "distance", "loss_gap")
+
+    if op.method == "structured":
+        return _structured(out, op, best)
 
     def small(make):
         if op.moments.unknowns > LARGEST_SECOND:
@@ -239,6 +242,38 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     except FLTheoryError as error:
         out.reasons["path"] = reason(error)
     return None
+
+
+def _operator(algorithm, problem, law, noise):
+    """Listed where that takes a minute at most, else structured; TooLarge says why neither."""
+    try:
+        cost.check_derivation(algorithm, problem)
+    except TooLarge as slow:
+        try:
+            return derive(algorithm, problem, law, noise, "init", FLOAT, "structured")
+        except (BadInput, NotAffine, TooLarge) as error:
+            raise TooLarge(f"{slow}; nor has it a structured operator: {error}") from None
+    return derive(algorithm, problem, law, noise)
+
+
+def _structured(out, op, best):
+    """Second moments of an operator without lists, and how each of its numbers was obtained."""
+    def small(make):
+        if op.dimension > LARGEST_STRUCTURED:
+            raise TooLarge(f"second moments of a state of {op.dimension} numbers, above {LARGEST_STRUCTURED}, are left to ft.derive")
+        return make()
+    out.put("mean_square_rate", lambda: small(op.mean_square_rate))
+    if best is None:
+        out.without(UNKNOWN, "floor")
+    else:
+        out.put("floor", lambda: small(lambda: op.floor(reference=best.x)))
+    if out.numbers["floor"] == np.inf:
+        out.without(DIVERGES[1], "floor")
+    out.reasons["path"] = "a structured operator predicts where and how fast, and no path of second moments"
+    for name, key in (("rate", "rate"), ("mean_square_rate", "mean_square_rate"), ("floor", "floor"), ("distance", "fixed_point"),
+                      ("loss_gap", "fixed_point")):
+        if out.numbers.get(name) is not None and key in op.known and name not in out.reasons:
+            out.reasons[name] = op.known[key].label
 
 
 @np.errstate(all="ignore")  # a path that leaves float64 says so by its infinities

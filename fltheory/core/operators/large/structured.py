@@ -62,6 +62,11 @@ class Structured:
         self.rate()
         return Accuracy(tuple(self._found[k] for k in ("fixed_point", "rate", "mean_square_rate", "floor") if k in self._found))
 
+    @property
+    def known(self) -> Accuracy:
+        """As `accuracy()`, of the numbers asked for so far alone: nothing is computed."""
+        return Accuracy(tuple(self._found.values()))
+
     # ---- first moments ---------------------------------------------------------------------------------
     @functools.cached_property
     def _first(self):
