@@ -62,7 +62,8 @@ class Places:
 
     def of(self, values):
         """Logical (batch or 1, places or 1, ...) or (places,) numbers, stored."""
-        return Placed(self._gathered(values[None] if values.ndim == 1 else values), self)
+        values = values[None] if values.ndim == 1 else values
+        return Placed(np.broadcast_to(self._gathered(values), (self.size, *values.shape[2:])), self)
 
     def _gathered(self, values):
         if values.shape[0] == 1 and values.ndim > 1 and values.shape[1] == 1:
@@ -165,17 +166,23 @@ def _binary(name):
         value = self._aligned(other)
         absent = (self.absent or there) if product else self.absent and not turned if quotient else (
             self.absent and (there or _nothing(other)) if name in ("add", "sub") else False)
-        if ufunc is not None and len(self.form) == 2:
+        mine, theirs = self.same, other.same if isinstance(other, Placed) else other
+        if mine is not None and isinstance(theirs, (int, float)):
+            same = function(theirs, mine) if turned else function(mine, theirs)
+        elif ufunc is not None and len(self.form) == 2:
+            same = None
             width = max(self.form[1], 1 if getattr(value, "ndim", 0) < 2 else value.shape[-1])
             if width > 1 and width * self.form[0] >= FEWEST:
                 made = Placed(None, self.at, absent)
                 made.form = (self.form[0], width)
-                made.todo = (ufunc, other, self) if turned else (ufunc, self, other)
-                if not isinstance(other, Placed):
-                    made.todo = (ufunc, value, self) if turned else (ufunc, self, value)
+                mine = self if mine is None else mine
+                value = value.same if isinstance(value, Placed) and value.same is not None else value
+                made.todo = (ufunc, value, mine) if turned else (ufunc, mine, value)
                 return made
+        else:
+            same = None
         value = value.rows if isinstance(value, Placed) else value
-        return Placed(function(value, self.rows) if turned else function(self.rows, value), self.at, absent)
+        return Placed(function(value, self.rows) if turned else function(self.rows, value), self.at, absent, same)
 
     return both, lambda self, other: both(self, other, True)
 
@@ -187,16 +194,17 @@ def _nothing(other):
 class Placed:
     """Logical numbers (batch, places, ...), stored as rows (N, ...) of `at`; absent: whether they are 0 where nothing is stored.
 
-    Sums and products of large ones are deferred until they are asked for, and then made tile by tile together with what they are
-    made of, so that no array but the result goes through the memory.
+    same: the one number that all rows hold, or None if they may differ. Sums and products of large ones are deferred until they
+    are asked for, and then made tile by tile together with what they are made of, so that no array but the result goes through
+    the memory.
     """
 
-    __slots__ = ("_rows", "absent", "at", "form", "todo")
+    __slots__ = ("_rows", "absent", "at", "form", "same", "todo")
     __array_ufunc__ = None
     __hash__ = None
 
-    def __init__(self, rows, at, absent=False):
-        self._rows, self.at, self.absent, self.todo = rows, at, absent, None
+    def __init__(self, rows, at, absent=False, same=None):
+        self._rows, self.at, self.absent, self.same, self.todo = rows, at, absent, same, None
         self.form = None if rows is None else rows.shape
 
     @property
@@ -251,7 +259,7 @@ class Placed:
     def __getitem__(self, key):
         if not isinstance(key, tuple) or key[0] is not Ellipsis or sum(k is not None for k in key[1:]) > len(self.form) - 1:
             raise Unplaced("single places")
-        return Placed(self.rows[key], self.at, self.absent)
+        return Placed(self.rows[key], self.at, self.absent, self.same)
 
     def sum(self, axis=None, keepdims=False):
         """Over the places, or over an axis behind them."""

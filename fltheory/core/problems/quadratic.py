@@ -77,9 +77,14 @@ class Quadratic(Problem):
         return g if sample is None else g + sample
 
     def _placed_gradient(self, at, y, sample):
+        if "_cached_sides" not in self.__dict__:
+            self.__dict__["_cached_sides"] = [(H.T, b) for H, b in zip(self._H, self._b, strict=True)]
+        sides = self.__dict__["_cached_sides"]
+
         def into(i, points, out):   # a client's rows fit a cache, in which its linear term is subtracted too
-            np.matmul(points, self._H[i].T, out=out)
-            np.subtract(out, self._b[i], out=out)
+            turned, b = sides[i]
+            np.dot(points, turned, out)
+            np.subtract(out, b, out)
         g = at.each(y, into, self.d)
         if sample is not None:
             g += at.rows(sample)

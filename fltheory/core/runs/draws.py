@@ -83,6 +83,7 @@ def _places(law, draw, n, sizes):
 
 def _placed(law, problem, draw, at, rounds, collapse):
     steps, slots = at.of(draw.steps), None
+    steps.same = int(steps.rows[0]) if (steps.rows == steps.rows[0]).all() else None
     if fraction(law.noise):
         source = _rows(law, problem.drawn, rounds, at, steps.rows, collapse)
         slots = _keyed(lambda k: None if (rows := source(k)) is None else Placed(rows, at), law, problem.n, steps)

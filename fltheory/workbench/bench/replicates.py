@@ -19,7 +19,7 @@ from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, rando
 COHORT, SIGMA, REPEATS = 10, 1.0, 11
 METHODS = {"FedAvg": FedAvg(LR, STEPS), "Scaffold": Scaffold(LR, STEPS), "Focus": Focus(LR / 10, STEPS)}
 REPLICATES = (256, 1024, 4096)
-ROUNDS = {256: 24, 1024: 8, 4096: 4}   # of one timed run
+ROUNDS = {256: 64, 1024: 16, 4096: 4}   # of one timed run
 ALONE = 100                             # rounds of a run of one replicate, and of its loop
 
 
