@@ -322,7 +322,9 @@ def _groups(file, client, bands, values):
 
 def by_client(columns, answers, group):
     """(A, y, rows): rows of the columns and answers of each group of rows, and how many they are."""
-    members = [[j for j, g in enumerate(group) if g == k] for k in range(max(group) + 1)]
+    members = [[] for _ in range(max(group) + 1)]
+    for j, g in enumerate(group):
+        members[g].append(j)
     A = [[[column[j] for column in columns] for j in m] for m in members]
     return A, [[answers[j] for j in m] for m in members], [len(m) for m in members]
 

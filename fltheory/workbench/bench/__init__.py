@@ -4,6 +4,7 @@ from __future__ import annotations
 from fltheory.core.libraries import have
 from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
 from fltheory.workbench.bench.maps import step_maps
+from fltheory.workbench.bench.large import large
 from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
 from fltheory.workbench.bench.replicates import COHORT, sampled, single
 from fltheory.workbench.bench.rounds import measure
@@ -27,6 +28,9 @@ def table(repeats=20) -> str:
               for what, loop, ratio in arrivals()]
     what, stepping, mapped = step_maps()
     lines += ["", f"{what:<86} {mapped * 1e3:10.4f} ms   {stepping / mapped:10.2f} x stepping the coded round"]
+    lines += ["", "large problems, operators without lists: seconds here and of the prototype, peak memory of this process"]
+    lines += [f"{what + ': ' + asked:<86} {here:10.3f} s    {there:10.2f} s   {gib:.2f} GiB" for what, asked, here, there, gib, _
+              in large()]
     if have("PEPit"):
         lines += ["", "the same worst cases here and in PEPit, medians of 5 runs"]
         lines += [f"{what:<86} {here * 1e3:10.4f} ms   {there / here:10.2f} x PEPit's speed" for what, here, there in worst_cases()]

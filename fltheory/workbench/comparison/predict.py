@@ -8,7 +8,8 @@ import numpy as np
 
 from fltheory.core.arrays import matvec
 from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
-from fltheory.core.laws.base import RandomSteps
+from fltheory.core.laws.base import RandomSteps, probabilities
+from fltheory.core.laws.memoryless import Bernoulli, OfSize
 from fltheory.core.operators.fourth import spread
 from fltheory.core.operators.linearise import linearise
 from fltheory.core.operators.operator import derive
@@ -105,6 +106,10 @@ def participants(algorithm, law, n):
         return Fraction(1)
     if law.repeats:
         return Fraction(law.draws)
+    if isinstance(law, OfSize):
+        return Fraction(law.m)
+    if isinstance(law, Bernoulli) and law.empty != "redraw":
+        return sum(map(Fraction, probabilities(law.p, n, "p")), Fraction(0))
     if not isinstance(law.steps, RandomSteps):
         moments = law.feature_moments(n) if n > 1 else None
         if moments is not None:
@@ -260,7 +265,8 @@ def _structured(out, op, best):
     """Second moments of an operator without lists, and how each of its numbers was obtained."""
     def small(make):
         if op.dimension > LARGEST_STRUCTURED:
-            raise TooLarge(f"second moments of a state of {op.dimension} numbers, above {LARGEST_STRUCTURED}, are left to ft.derive")
+            raise TooLarge(f"second moments of a state of {op.dimension} numbers, above {LARGEST_STRUCTURED}, are left to "
+                           "ft.derive")
         return make()
     out.put("mean_square_rate", lambda: small(op.mean_square_rate))
     if best is None:

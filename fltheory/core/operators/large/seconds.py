@@ -186,7 +186,8 @@ class SecondMoments:
         if value > 0 and loose > TIGHT:
             return Found("mean_square_rate", value, "Arnoldi estimate from reachable states; the Collatz-Wielandt bound "
                          f"{bound:.8g} holds for states that cannot be reached, too", left, None, "estimate")
-        return Found("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
+        how = "eigenvalues of the listed map" if D <= LISTED else "Arnoldi"
+        return Found("mean_square_rate", value, f"{how}, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
                      left, left, "bound")
 
     def _arnoldi(self, X):
