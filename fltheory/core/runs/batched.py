@@ -178,7 +178,7 @@ def _together(law, problem, domain):
     """How many blocks are stepped together."""
     if domain.library != "numpy":
         return MOST_TOGETHER
-    places = law.typical(problem.n).present.shape[-1] if hasattr(law, "typical") else problem.n
+    places = law.sample(Stream(0, "size"), problem.n, 1)[0].present.shape[-1]
     return min(max(TOGETHER // (BLOCK * places * problem.drawn), 1), MOST_TOGETHER)
 
 

@@ -145,6 +145,11 @@ def test_mini_batches_are_the_same_rows(problem):
     agree(usual, plain, torch)
 
 
+def test_steps_with_more_outcomes_than_can_be_listed_have_runs():
+    many = ft.Quadratic([[[1]]] * 18, [[k] for k in range(18)])
+    assert ft.run(ft.FedAvg(LR), many, ft.Full(steps=STEPS["drawn"]), 3, 8).audit <= 1e-12
+
+
 def test_deferred_arithmetic_is_the_same_to_the_bit(monkeypatch):
     def go(fewest):
         monkeypatch.setattr(placed, "FEWEST", fewest)
