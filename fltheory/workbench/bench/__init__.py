@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from fltheory.core.libraries import have
 from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
-from fltheory.workbench.bench.maps import step_maps
 from fltheory.workbench.bench.large import large
+from fltheory.workbench.bench.maps import step_maps
 from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
 from fltheory.workbench.bench.replicates import COHORT, sampled, single
 from fltheory.workbench.bench.rounds import measure
