@@ -101,8 +101,7 @@ class SecondMoments:
         if dc:
             across = X[:ds, ds:].reshape(ds, n, dc).transpose(1, 0, 2)
             out[:, :ds, ds:], out[:, ds:, :ds] = across, across.swapaxes(1, 2)
-            i = np.arange(n)
-            out[:, ds:, ds:] = X[ds:, ds:].reshape(n, dc, n, dc)[i, :, i]
+            out[:, ds:, ds:] = _own_blocks(X[ds:, ds:], n, dc)
         return out
 
     def _scatter(self, Y, G):
@@ -115,12 +114,8 @@ class SecondMoments:
         if dc:
             Y[:ds, ds:] += G[:, :ds, ds:].transpose(1, 0, 2).reshape(ds, n * dc)
             Y[ds:, :ds] += G[:, ds:, :ds].reshape(n * dc, ds)
-            i = np.arange(n)
-            own = Y[ds:, ds:].reshape(n, dc, n, dc)
-            if not np.shares_memory(own, Y):
-                own = np.lib.stride_tricks.as_strided(Y[ds:, ds:], (n, dc, n, dc), (dc * Y.strides[0], Y.strides[0],
-                                                                                   dc * Y.strides[1], Y.strides[1]))
-            own[i, :, i] += G[:, ds:, ds:]
+            own = _own_blocks(Y[ds:, ds:], n, dc)
+            own += G[:, ds:, ds:]
 
     # ---- what is added every round ---------------------------------------------------------------------
     def pushed(self, z):
@@ -258,6 +253,12 @@ class SecondMoments:
             at = self.mean.layout
             return self.mean.algorithm.model(at.unflatten(z)) - self.mean.algorithm.model(at.unflatten(0 * z[:1]))
         return model(np.ascontiguousarray(model(X).T))
+
+
+def _own_blocks(X, n, dc):
+    """The n blocks (dc, dc) on the diagonal of X (n dc, n dc): a view."""
+    a, b = X.strides
+    return np.lib.stride_tricks.as_strided(X, (n, dc, dc), (dc * (a + b), a, b))
 
 
 def identity(star) -> Arrow:
