@@ -157,7 +157,7 @@ def test_event_clock_carries_paces():
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    (lambda: EventClock(0), ["pace", "0", ">= 1"]),
+    (lambda: EventClock(0), ["pace", "0", "from 1 to"]),
     (lambda: EventClock((1, 1.5)), ["pace", "1.5", "integers"]),
     (lambda: EventClock((1, 2), 1).cohort_count(3), ["pace", "(1, 2)", "3"]),
     (lambda: AsyncFedED("1/2", eps=0), ["eps", "0", "positive"]),
