@@ -295,3 +295,13 @@ RESIDUAL = {"client": "city", "target": "y", "shared": ["x"], "local": ["z"]}
 def test_what_is_refused_of_residual_clients(write, text, options, says):
     with pytest.raises(BadInput, match=f"(?s){says}"):
         read_residual(write(text), **RESIDUAL | options)
+
+
+def test_thousands_of_labels_are_clients_and_thousands_of_measurements_are_not(write):
+    def rows(labels):
+        return "id,x,y\n" + "".join(f"{k},{j % 5},1\n" for j, k in enumerate(labels))
+    two = [f"s{k}" for k in range(1100)] * 2
+    assert read_ridge(write(rows(two)), "id", "y", standardise="none").n == 1100
+    assert read_ridge(write(rows([*range(1100)] * 2)), "id", "y", standardise="none").n == 1100
+    with pytest.raises(BadInput, match=r"as many clients.*bands"):
+        read_ridge(write(rows([k + 0.5 for k in range(1100)] * 2)), "id", "y", standardise="none")
