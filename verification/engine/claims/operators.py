@@ -55,6 +55,20 @@ def mean_gradients(i):
             ft.equal(i.op.mean_gradient_square(target, None, i.x0), forms.stationary_square(maps, slope, base), "long run")]
 
 
+@ft.claim("structured-operators", on=on.LARGE,
+          rejects=these("shares-sum-to-the-cohort", "skipped-rounds-vanish", "own-variance-halved", "noise-without-shares"))
+def structured_operators(i):
+    """Operators without lists of cohorts have the fixed point, rates and floor that every cohort, written out, gives."""
+    op = ft.derive(i.algorithm, i.problem, i.law, noise=i.noise, method="structured")
+    lr, steps, p = Q(1, 10), (1, 2, 3), i.weights
+    rows = [(q, *(rounds.fedavg(H, C, p, lr, steps, [s], Q(x))[-1] for x in (1, 0)),
+             forms.local_variance(H, p, s, lr, steps, i.sigma)) for q, s in i.cohorts]
+    best = sum(w * h * c for w, h, c in zip(p, H, C, strict=True)) / sum(w * h for w, h in zip(p, H, strict=True))
+    point, rate, square, floor = map(float, forms.from_cohorts(rows, best))
+    return [ft.equal(float(op.fixed_point().x[0]), point, "fixed point"), ft.equal(op.rate(), abs(rate), "rate"),
+            ft.equal(op.mean_square_rate(), square, "mean-square rate"), ft.equal(op.floor(), floor, "floor")]
+
+
 @ft.claim("lying-floats", on=on.STABLE[:1], domain="one client, curvature 2", rejects=these("mean-for-mean-square"))
 def lying_floats(i):
     """Floats whose rate is 8 % too high mislead no certificate: the enclosure holds (1 - 1/10 2)^2, or there is none."""

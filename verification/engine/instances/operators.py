@@ -76,3 +76,12 @@ EQUAL = [ft.Instance(f"{n} clients, {name}, tau = {tau}", ft.Quadratic([[[2]]] *
              (3, 1, "one a round", ft.Uniform(1), laws.uniform(3, 1)),
              (4, 2, "two a round", ft.Uniform(2), laws.uniform(4, 2)),
              (3, 2, "half of the time, redrawn", ft.Bernoulli("1/2", "redraw"), laws.bernoulli((Q(1, 2),) * 3, "redraw")))]
+
+LARGE = [
+    ft.Instance(name, quadratic(p=p), ft.FedAvg("1/10", (1, 2, 3)), law, noise=sigma, cohorts=listed, weights=p, sigma=Q(sigma))
+    for name, p, law, listed, sigma in (
+        ("two of three, alike", (Q(1, 3),) * 3, ft.Uniform(2), laws.uniform(3, 2), "0"),
+        ("two of three, by weight", P, ft.Uniform(2), laws.uniform(3, 2), "3/2"),
+        ("independent, nobody is skipped", P, ft.Bernoulli(("1/2", "1/3", "3/4"), "skip"),
+         laws.bernoulli((Q(1, 2), Q(1, 3), Q(3, 4))), "1/2"))
+]

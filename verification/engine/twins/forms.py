@@ -140,3 +140,18 @@ def stationary_square(maps, slope, base):
     mean = b / (1 - a)
     square = (2 * ab * mean + bb) / (1 - aa)
     return slope ** 2 * square - 2 * slope * base * mean + base ** 2
+
+def local_variance(h, p, members, lr, steps, sigma):
+    """Of the average of a cohort's models on the line: each local step adds variance sigma^2, which later steps shrink."""
+    whole = sum((p[i] for i in members), Q(0))
+    return sum(((p[i] / whole) ** 2 * lr**2 * sigma**2 * sum((1 - lr * h[i]) ** (2 * k) for k in range(steps[i])) for i in members),
+               Q(0))
+
+
+def from_cohorts(rows, best):
+    """(fixed point, mean rate, mean-square rate, E(x - best)^2) of x <- m x + c + noise; rows: (chance, m + c, c, variance)."""
+    m = sum(q * (a - c) for q, a, c, _ in rows)
+    mean = sum(q * c for q, _, c, _ in rows) / (1 - m)
+    square = sum(q * (a - c) ** 2 for q, a, c, _ in rows)
+    added = sum(q * (2 * (a - c) * c * mean + c * c + v) for q, a, c, v in rows)
+    return mean, m, square, added / (1 - square) - 2 * best * mean + best**2
