@@ -76,12 +76,13 @@ class Claim(Entry):
     """A claim's word with everything it rests on, but for its instances."""
 
     type: ClassVar[str] = "claim"
-    rare: ClassVar[tuple] = ("script", "script_source", "script_output", "reached", "tightest")
+    rare: ClassVar[tuple] = ("script", "script_source", "script_output", "reached", "tightest", "argued")
     own: ClassVar[tuple] = ("statement", "instead", "finding")
     statement: str = ""
     domain: str = ""
     covers: dict = field(default_factory=dict)
     restricted: Known = None
+    argued: list = field(default_factory=list)  # names of `covers` that rest on the claim's own words
     label: str = ""
     evidence: str = ""
     scope: str = ""

@@ -17,7 +17,7 @@ from fltheory.core.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.verdicts import records
 from fltheory.verdicts.claims import cells, certified, pencil
 from fltheory.verdicts.claims import evidence as ev
-from fltheory.verdicts.claims.covers import covered, domain, label, restricted
+from fltheory.verdicts.claims.covers import argued, covered, domain, label, restricted
 from fltheory.verdicts.claims.evidence import InstanceVerdict
 from fltheory.verdicts.claims.instance import Instance
 from fltheory.verdicts.claims.reach import Reach
@@ -113,11 +113,13 @@ class ClaimVerdict:
     def describe(self) -> records.Claim:
         """The claim's record."""
         c, covers = self.claim, covered(self.claim, self.word)
+        claimed = argued(c, self.word, self.instances)
         loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
         return records.declared(
             records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
             surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
-            restricted=restricted(covers), label=label(self.word, covers), evidence=self.evidence, scope=self.scope,
+            restricted=restricted(covers), argued=claimed, label=label(self.word, covers, claimed),
+            evidence=self.evidence, scope=self.scope,
             counts=dict(Counter(v.status for v in (*self.instances, *self.over))),
             looseness=[min(loose), max(loose)] if loose else [], search=self.search, mutants=self.mutants, proof=self.proof,
             powerless=self.powerless, powerless_reason=c.powerless, reached=self.reach.reached() if self.reach else [],
@@ -420,7 +422,10 @@ def _dimensional(claim, on, instances) -> records.Outcome | None:
                     return records.Outcome("failed", f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
                                            f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x")
     if not usable:
-        return records.Outcome("not applicable", "no instance with a sum of terms can be rescaled")
+        # said on the claim's line: who writes bound=True believes that units were tried
+        summed = any(c.terms for v in instances for c in v.comparisons)
+        return records.Outcome("not applicable", "no instance with a sum of terms can be rescaled" if summed else
+                               "no comparison has ft.Terms")
     return records.Outcome("passed", f"both sides scale alike on {len(usable[:2])} instances")
 
 

@@ -1,10 +1,13 @@
 """What a proof covers: numbers of clients n, dimensions d, local steps tau, and what else a claim names.
 
 What an argument reaches in general is declared, "all", and its `domain` says by which argument. Everything else is read off
-the symbolic instances on which the proof was carried out, or off the settings that were certified.
+the symbolic instances on which the proof was carried out, or off the settings that were certified. What is declared beyond them
+and carried by no comparison that was checked (an induction, a statement for all spectra, a proof) is shown as argued.
 """
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
@@ -12,21 +15,29 @@ from fractions import Fraction
 from fltheory.core.errors import refuse
 from fltheory.core.scalars import Field, fraction
 from fltheory.core.worstcase.classes import FunctionClass
-from fltheory.verdicts.claims.evidence import CERTIFIED, PROVED
+from fltheory.verdicts.claims.evidence import CERTIFIED, HOLDS, PROVED
 from fltheory.verdicts.claims.situation import described
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
+GENERAL = (*KNOWN, "law", "solver", "mu/L", "eta L")   # of which "all" or "none" can be said
+CARRIED_BY = {"tau": "induction", "d": "for all spectra"}   # in the relation of a comparison that decides every value at once
 SHOWN = 4   # values of one name that a label shows
 NOTHING = {"", "0", "None", "False", "NoneType"}     # parameters of laws that say nothing
 
 
 def check_covers(covers, id) -> dict:
-    """The declared dictionary {name: "all", "none" (the statement has none) or the values in words}. Raises BadInput."""
+    """The declared dictionary {name: "all", "none" (the statement has none) or the values in words}. Names of the claim's own have
+    values, so that a misspelt name covers nothing by accident. Raises BadInput."""
     good = isinstance(covers, dict) and all(isinstance(k, str) and isinstance(v, str) and k.strip() and v.strip()
                                             for k, v in covers.items())
     if not good:
         refuse(f"covers of claim {id!r}", covers, 'is a dictionary of texts: "all", "none", or values such as "2, 3"',
                'For example covers={"tau": "all"}: what is left out is read off the symbolic instances.')
+    for name, values in covers.items():
+        near = difflib.get_close_matches(name.lower(), GENERAL, 1, 0.6)
+        if name not in GENERAL and (values in (ALL, NONE) or near):
+            refuse(f"covers of claim {id!r}", name, f"is none of {', '.join(GENERAL)}, and a name of your own has values in words",
+                   f"Write {near[0]!r}." if near else 'For example covers={"tau": "all"} or covers={"order": "0 to 5"}.')
     return covers
 
 
@@ -41,12 +52,37 @@ def covered(claim, word) -> dict:
     if claim.proof:   # its symbols stand for any number of clients, dimensions and local steps, unless the claim says otherwise
         found = dict.fromkeys(KNOWN, ALL) | claim.covers
         return {k: v for k, v in found.items() if v != NONE}
+    found = {name: claim.covers.get(name) or _words(values) for name, values in _seen(claim).items()}
+    return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
+
+
+def argued(claim, word, verdicts) -> list:
+    """Names of n, d and tau whose values rest on the claim's own words: declared beyond the instances or settings, by a claim
+    without `proof`, of whose verdicts (`InstanceVerdict` each) no comparison decides every value at once."""
+    if word not in (PROVED, CERTIFIED) or claim.proof:
+        return []
+    if word == CERTIFIED:
+        known = _certified(claim.over)
+        return [k for k in KNOWN if claim.over and claim.covers.get(k, NONE) not in (NONE, known.get(k))]
+    decided = {c.relation for v in verdicts for c in v.comparisons if c.status == HOLDS and c.evidence == "symbolic"}
+    return [name for name, values in _seen(claim).items() if not _within(claim.covers.get(name, NONE), values)
+            and not any(CARRIED_BY.get(name, "no relation") in relation for relation in decided)]
+
+
+def _seen(claim) -> dict:
+    """The values that the symbolic instances have."""
     symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
-    seen = {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
+    return {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
             "d": {i.problem.d for i in symbolic if hasattr(i.problem, "d")},
             "tau": {s for i in symbolic for s in _steps(i.algorithm)}}
-    found = {name: claim.covers.get(name) or _words(seen[name]) for name in KNOWN}
-    return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
+
+
+def _within(declared, values) -> bool:
+    """Whether the declared values in words ("2, 3", "1 to 5") are all among those seen."""
+    if declared in (NONE, _words(values)):
+        return True
+    parts = [re.fullmatch(r"(\d+)(?: to (\d+))?", part.strip()) for part in declared.split(",")]
+    return all(part and set(range(int(part[1]), int(part[2] or part[1]) + 1)) <= values for part in parts)
 
 
 def domain(claim, word) -> str:
@@ -118,14 +154,22 @@ def _short(v) -> str:
     return decimal if v.denominator >= 1000 and Fraction(decimal) == v else str(v)
 
 
-def label(word, covers) -> str:
-    """The word with what it covers: "PROVED for n = 2, 3 and all d, tau"; "" for words that need no such list."""
+def label(word, covers, argued=()) -> str:
+    """The word with what it covers: "PROVED for n = 2, 3 and all d, tau"; "" for words that need no such list. argued: names
+    whose values stand apart, as what the claim argues."""
     if not covers:
         return word if word == PROVED else ""
-    limits = "; ".join(f"{k} = {v}" for k, v in covers.items() if v != ALL)
-    general = ", ".join(k for k, v in covers.items() if v == ALL)
-    parts = [limits] * bool(limits) + [f"all {general}"] * bool(general)
-    return f"{word} for {' and '.join(parts)}" if parts else word
+    read, said = ([(k, v) for k, v in covers.items() if (k in argued) == apart] for apart in (False, True))
+    if not said:
+        return f"{word} for {_listed(read)}"
+    return f"{word} for {_listed(read)} and, as the claim argues, {_listed(said)}" if read else \
+        f"{word} for {_listed(said)}, as the claim argues"
+
+
+def _listed(covers) -> str:
+    limits = "; ".join(f"{k} = {v}" for k, v in covers if v != ALL)
+    general = ", ".join(k for k, v in covers if v == ALL)
+    return " and ".join([limits] * bool(limits) + [f"all {general}"] * bool(general))
 
 
 def restricted(covers) -> bool:
@@ -133,4 +177,4 @@ def restricted(covers) -> bool:
     return any(v != ALL for v in covers.values())
 
 
-__all__ = ["check_covers", "covered", "domain", "label", "restricted"]
+__all__ = ["argued", "check_covers", "covered", "domain", "label", "restricted"]

@@ -41,13 +41,19 @@ def _expected(entry) -> str:
 
 
 def claim_line(record, color=False) -> str:
-    """id, word, evidence, scope, looseness and mutants of a claim on one line."""
+    """id, word, evidence, scope, what rests on the claim's own words, looseness and mutants of a claim on one line; units where
+    they were asked for and not tried."""
     claim = Claim.of(record)
     parts = [flat(claim.evidence).ljust(11), flat(claim.scope)]
+    if claim.argued:
+        parts.append("as the claim argues: " + ", ".join(f"{flat(k)} = {flat(claim.covers.get(k))}" for k in claim.argued))
     if claim.looseness:
         parts.append(f"looseness {factors(claim.looseness)}")
     killed, every = claim.score
-    return _line(claim, 9, parts + [f"mutants {killed}/{every}"] * bool(every), color)
+    parts += [f"mutants {killed}/{every}"] * bool(every)
+    if claim.dimensional and claim.dimensional.status == "not applicable":
+        parts.append(f"units not tried: {flat(claim.dimensional.detail)}")
+    return _line(claim, 9, parts, color)
 
 
 def finding_line(record, color=False) -> str:
@@ -66,12 +72,22 @@ def line(record, color=False) -> str:
 
 # ---- why a verdict is none --------------------------------------------------------------------------------
 def reason(records) -> str:
-    """One indented line, or "": why a claim is OPEN or ERROR or has INCONCLUSIVE instances, why a finding was not confirmed.
+    """One indented line, or "": why a claim is OPEN or ERROR or has INCONCLUSIVE instances, why a finding was not confirmed, what
+    contradicts a declaration although the word is the expected one.
 
     records: a claim's with those of its instances, or a finding's.
     """
     first, *instances = map(read, records)
     said = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
+    return _indented(said or _surprised(first))
+
+
+def _surprised(entry) -> list:
+    """The surprises of a verdict that is not as expected."""
+    return entry.surprises if entry.unexpected else []
+
+
+def _indented(said) -> str:
     said = list(filter(None, map(flat, said)))
     more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
     return f"    {shorten(said[0], _REASON)}{more}" if said else ""
@@ -182,7 +198,9 @@ def _unexpected(book, color) -> list:
     wrong = book.mismatches()
     title = f"{plural(len(wrong), 'verdict')} not as expected:"
     out = ["", _paint(title, "alert", color)] if wrong else []
-    out += [f"  {r.type} {flat(r.name)}: {flat(r.word)} != expected {_expected(r)}" for r in wrong]
+    for r in wrong:
+        out.append(f"  {r.type} {flat(r.name)}: {flat(r.word)} != expected {_expected(r)}")
+        out += [f"    {shorten(flat(surprise), _REASON)}" for surprise in _surprised(r)]
     out += ["", _paint(book.unfinished(), "alert", color)] if book.unfinished() else []
     return out + (["", "every verdict is as expected"] if not wrong and book.entries else [])
 
@@ -223,8 +241,9 @@ def entry(records, color=False, notes=()) -> str:
     body, statement = [line for record in rest if isinstance(record, Instance) for line in _instance(record)], ""
     if isinstance(first, Claim):
         statement = first.statement
-        own = [("domain", first.domain), *own, ("search", _search(first)), *(("tested", said) for said in ends.ends(first)),
-                ("tightest", ends.tightest(first)), ("finding", first.finding)]
+        reach = first.label if first.label != first.word else ""
+        own = [("covers", reach), ("domain", first.domain), *own, ("search", _search(first)),
+               *(("tested", said) for said in ends.ends(first)), ("tightest", ends.tightest(first)), ("finding", first.finding)]
         own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
     else:
         body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body

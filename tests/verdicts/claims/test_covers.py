@@ -7,7 +7,7 @@ import fltheory as ft
 from fltheory.core.errors import BadInput
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.claim import Instance, claim
-from fltheory.verdicts.claims.covers import covered, label, restricted
+from fltheory.verdicts.claims.covers import argued, covered, label, restricted
 from tests.verdicts.claims.examples import X, Y, made
 
 K = ft.Field("h0 h1 h2 eta")
@@ -46,7 +46,8 @@ def test_the_word_shows_it(covers, text, limited):
 
 def test_records_carry_it_for_proofs_only():
     record = check(proof(covers={"tau": "all"})).record()
-    assert (record["word"], record["label"], record["restricted"]) == ("PROVED", "PROVED for n = 1, 3; d = 1 and all tau", True)
+    said = "PROVED for n = 1, 3; d = 1 and, as the claim argues, all tau"
+    assert (record["word"], record["label"], record["restricted"]) == ("PROVED", said, True)
     other = check(proof(domain="", covers={"tau": "all"})).record()
     assert (other["word"], other["label"], other["covers"], other["restricted"]) == ("SUPPORTED", "", {}, False)
 
@@ -55,6 +56,39 @@ def test_records_carry_it_for_proofs_only():
 def test_bad_declarations_are_refused(bad):
     with pytest.raises(BadInput, match="dictionary of texts"):
         claim("x", on=[], covers=bad)(lambda i: [])
+
+
+@pytest.mark.parametrize(("bad", "remedy"), [({"tua": "all"}, "Write 'tau'"), ({"Tau": "2"}, "Write 'tau'"),
+                                             ({"order": "all"}, "values in words"), ({"dims": "none"}, "values in words")])
+def test_a_misspelt_name_is_refused(bad, remedy):
+    with pytest.raises(BadInput, match=remedy):
+        claim("x", on=[], covers=bad)(lambda i: [])
+
+
+def test_what_no_comparison_carries_is_shown_as_argued():
+    def two_steps(i):   # true for K = 2 alone, as its instances are
+        return ft.equal(X * Y, Y * X)
+    two = made(two_steps, domain="two steps", on=[symbolic(2, 2)], covers={"tau": "all"})
+    assert check(two).record()["label"] == "PROVED for n = 2; d = 1 and, as the claim argues, all tau"
+    assert check(two).record()["argued"] == ["tau"] and check(replace(two, covers={"tau": "2"})).describe().argued == []
+    assert check(replace(two, covers={"tau": "1 to 3"})).describe().label.endswith("and, as the claim argues, tau = 1 to 3")
+    assert label("PROVED", {"n": "all", "d": "all"}, ["n", "d"]) == "PROVED for all n, d, as the claim argues"
+    mixed = label("PROVED", {"n": "2", "d": "all", "tau": "all"}, ["tau"])
+    assert mixed == "PROVED for n = 2 and all d and, as the claim argues, all tau"
+
+
+def test_an_induction_carries_every_number_of_steps_and_nothing_else():
+    def inductive(i):
+        return [ft.induction([(X, X)], [(X * Y, Y * X)])]
+
+    def numbers(i):
+        return [ft.induction([(1, 1)], [(2, 2)]), ft.equal(X * Y, Y * X)]
+    everything = {"n": "all", "d": "all", "tau": "all"}
+    first = made(inductive, domain="by induction", on=[symbolic(2, 2)], covers=everything)
+    assert argued(first, "PROVED", check(first).instances) == ["n", "d"]
+    second = made(numbers, domain="two steps", on=[symbolic(2, 2)], covers=everything)
+    assert argued(second, "PROVED", check(second).instances) == ["n", "d", "tau"]
+    assert argued(replace(second, proof=lambda: None), "PROVED", []) == []
 
 
 def test_settings_are_listed_exactly_and_names_in_one_order():

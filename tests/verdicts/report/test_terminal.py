@@ -2,7 +2,7 @@
 
 import pytest
 
-from fltheory.verdicts.report.terminal import reason
+from fltheory.verdicts.report.terminal import claim_line, entry, reason, summary
 
 CLAIM = {"type": "claim", "id": "c", "paper": "own", "word": "OPEN", "surprises": []}
 FINDING = {"type": "finding", "id": "f", "paper": "own", "word": "NOT CONFIRMED", "surprises": []}
@@ -58,3 +58,31 @@ def test_a_long_or_hostile_reason_stays_one_short_plain_line():
     said = reason([CLAIM, hostile])
     assert len(said) < 130 and "\n" not in said and "\x1b" not in said
     assert said.startswith("    x: INCONCLUSIVE, ") and "owned" in said
+
+
+SURPRISED = CLAIM | {"word": "SUPPORTED", "expected": "SUPPORTED", "as_expected": False, "kind": "identity",
+                     "surprises": ["mutant halved survived", "instance x: ERROR no"]}
+
+
+def test_a_surprise_stands_under_the_line_and_in_the_summary():
+    assert reason([SURPRISED, HOLDS]) == "    mutant halved survived (and 1 more)"
+    assert reason([SURPRISED | {"as_expected": True}, HOLDS]) == ""
+    lines = summary([SURPRISED, HOLDS]).splitlines()
+    at = lines.index("  claim own/c: SUPPORTED != expected SUPPORTED")
+    assert lines[at + 1:at + 3] == ["    mutant halved survived", "    instance x: ERROR no"]
+    missing = CLAIM | {"word": "FALSE", "expected": "FALSE", "as_expected": False, "surprises": ["FALSE, and no finding says why"]}
+    assert reason([missing]) == "    FALSE, and no finding says why"
+
+
+def test_the_line_says_that_units_were_not_tried():
+    untried = CLAIM | {"dimensional": {"status": "not applicable", "detail": "no comparison has ft.Terms"}}
+    assert claim_line(untried).endswith("units not tried: no comparison has ft.Terms")
+    assert "units" not in claim_line(CLAIM | {"dimensional": {"status": "passed", "detail": "x"}})
+
+
+def test_the_line_tells_what_the_claim_argues():
+    argued = CLAIM | {"word": "PROVED", "covers": {"n": "2", "tau": "all"}, "argued": ["tau"],
+                      "label": "PROVED for n = 2 and, as the claim argues, all tau"}
+    assert claim_line(argued).endswith("as the claim argues: tau = all")
+    assert "covers: PROVED for n = 2 and, as the claim argues, all tau" in entry([argued])
+    assert "argues" not in claim_line(CLAIM | {"word": "PROVED", "covers": {"tau": "all"}})
