@@ -25,7 +25,7 @@ def read(case):
     broken, missing = [], []
     functions = sources(case.algorithm, missing)
     for function in functions:
-        broken += _breaks(function, case.affine)
+        broken += _breaks(function, case.affine, _whole(case.algorithm))
     if broken:
         found = "; ".join(text for text, _ in broken[:SHOWN])
         more = f"; and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
@@ -110,8 +110,49 @@ def _tree(function):
     return tree if getattr(node, "name", None) == function.__name__ else None
 
 
-def _breaks(function, affine):
-    """[(what, where)] of every line that breaks the rule."""
+def _whole(algorithm) -> set:
+    """Hyper-parameters of the algorithm and its solver that are Python ints in every arithmetic: no `Number`."""
+    records = [algorithm, *(getattr(algorithm, f.name) for f in dataclasses.fields(algorithm))]
+    whole, moved = set(), set()
+    for record in (r for r in records if dataclasses.is_dataclass(r) and not isinstance(r, type)):
+        for f in dataclasses.fields(record):
+            kept = f.type in (int, "int") and type(getattr(record, f.name)) is int
+            (whole if kept else moved).add(f.name)
+    return whole - moved
+
+
+def _counters(definition) -> set:
+    """Names that only ever count local steps or loops: Python ints."""
+    names = set()
+    counted = set()   # the nodes that bind a counter
+    for node in ast.walk(definition):
+        if not isinstance(node, ast.For | ast.comprehension) or not isinstance(node.iter, ast.Call):
+            continue
+        called = node.iter.func.attr if isinstance(node.iter.func, ast.Attribute) else getattr(node.iter.func, "id", "")
+        first = node.target.elts[0] if isinstance(node.target, ast.Tuple) and called != "range" else node.target
+        pair = isinstance(node.target, ast.Tuple)
+        if isinstance(first, ast.Name) and pair == (called != "range") and called in ("local_steps", "enumerate", "range"):
+            names.add(first.id)
+            counted.add(first)
+    bound = {n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and n not in counted}
+    return names - bound - {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+
+
+def _integer(node, counters, whole) -> bool:
+    """Whether an expression is a Python int whatever the arithmetic: a counter, a literal, a length, an int of the record."""
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.Div | ast.Pow) and all(_integer(n, counters, whole) for n in (node.left, node.right))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and _integer(node.operand, counters, whole)
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in whole
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    return type(node.value) is int if isinstance(node, ast.Constant) else isinstance(node, ast.Name) and node.id in counters
+
+
+def _breaks(function, affine, whole=frozenset()):
+    """[(what, where)] of every line that breaks the rule. whole: names of hyper-parameters that are Python ints."""
     tree = _tree(function)
     definition = tree.body[0]
     first = function.__code__.co_firstlineno
@@ -121,8 +162,11 @@ def _breaks(function, affine):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and \
                 isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "at":
             problems |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    counters = _counters(definition)
     found = []
     for node in ast.walk(definition):
+        if isinstance(node, ast.Compare) and all(_integer(n, counters, whole) for n in (node.left, *node.comparators)):
+            continue   # the place of a local step is no number of the arithmetic
         what = _wrong(node, problems, affine)
         if what:
             line = first + getattr(node, "lineno", 1) - 1

@@ -85,8 +85,6 @@ def test_a_class_in_a_file_of_its_own_conforms(tmp_path):
      "line 29, in Mine.round"),
     ("problem.at(draw.who)\n", "problem.at(draw.who)\n        x = self.steps\n", "reads_well", "`self.steps`", ""),
     ("(y - x)", "(y - x) * (y - x)", "affine", "x of f(u + v)", "round, cohort mask 1 1 1"),
-    ("from __future__ import annotations", "", "stays_in_the_arithmetic", "damping = '1/3' is not moved",
-     "Mine.damping"),
     ("return State(s.x +", "return (s.x +", "keeps_the_structure", "a state is a NamedTuple", "round"),
     ("* halve(", "* undefined(", "batches", "raises NameError", "mine_own.py, line 31, in round"),
 ], ids=lambda v: str(v)[:20])
@@ -101,6 +99,39 @@ def test_what_breaks_a_rule_is_found_with_its_place(tmp_path, old, new, rule, fo
     text = " ".join(str(report).split())
     assert result.repair in text
     assert " ".join(result.found.split()) in text
+
+
+LOOP = "            y = y - self.lr * on * cohort.grad(y, draw.xi_at(k))"
+KEPT = '    damping: Number = "1/3"\n'
+
+
+def guarded(condition, before=""):
+    text = OWN.replace(KEPT, KEPT + "    cut: int = 2\n    rates: tuple = (1, 2)\n    scale: Number = 2\n")
+    return text.replace(LOOP, f"            {before or 'pass'}\n            if {condition}:\n    {LOOP}")
+
+
+@pytest.mark.parametrize("condition", ["k < 2", "not k >= 2", "k < len(self.rates)", "k < self.cut", "0 <= k - 1 < 2 * self.cut",
+                                       "any(j > 0 for j in range(3))", "any(j >= 0 for j, _ in enumerate(self.rates))"])
+def test_the_place_of_a_local_step_may_be_compared(tmp_path, condition):
+    result = ft.conforms(from_file(tmp_path, guarded(condition))("1/20"))["reads_well"]
+    assert result.status == "passed", result.found
+
+
+@pytest.mark.parametrize(("condition", "before"), [
+    ("(y < 1).all()", ""), ("k < y.sum()", ""), ("s.x.sum() > 0", ""), ("k * self.lr < 2", ""), ("k < self.scale", ""),
+    ("k / 2 < 1", ""), ("on.sum() > 0", ""), ("k < 2", "k = y.sum()"), ("k < 2", "k = k"), ("len(y) < y.sum()", ""),
+    ("any(v > 0 for _, v in enumerate(y))", ""), ("any(a > 0 for a in y)", "")])
+def test_states_and_data_may_not_be_compared_by_order(tmp_path, condition, before):
+    result = ft.conforms(from_file(tmp_path, guarded(condition, before))("1/20"))["reads_well"]
+    assert result.status == "failed" and "compares by order" in result.found
+
+
+def test_annotations_may_be_evaluated(tmp_path):
+    text = OWN.replace("from __future__ import annotations", "")
+    assert ft.conforms(from_file(tmp_path, text)("1/20")).ok
+    other = text.replace("from fltheory.core.scalars import Number", "Number = object")
+    result = ft.conforms(from_file(tmp_path, other, "mine_own_other")("1/20"))["stays_in_the_arithmetic"]
+    assert (result.status, result.where) == ("failed", "Mine.damping") and "damping = '1/3' is not moved" in result.found
 
 
 def test_one_error_in_every_rule_is_told_once(tmp_path):
