@@ -343,15 +343,18 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
     """
     out = []
     for bug in claim.rejects:
-        tried, killer, diverging = 0, None, []
+        tried, killer, diverging, passed = 0, None, [], {}   # passed: why instances were not tried
         noticed = {ev.HOLDS: ev.FALSIFIED} | ({ev.FALSIFIED: ev.HOLDS} if _of_engine(bug) else {})
         for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
             try:
                 mutated = apply_bug(bug, instance)
-            except (TypeError, AttributeError, FLTheoryError):
+            except (TypeError, AttributeError, FLTheoryError) as error:
+                passed.setdefault(f"raises {type(error).__name__}: {' '.join(str(error).split())}", instance.name)
                 continue
             wanted = None if mutated is None else noticed.get(right.status)
             if wanted is None:
+                passed.setdefault("changes nothing" if mutated is None else f"not tried where the claim is {right.status}",
+                                  instance.name)
                 continue
             tried += 1
             if not _of_engine(bug) and _diverges(mutated):
@@ -364,6 +367,9 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
             "killed" if killer else "inapplicable" if tried == 0 else "unstable" if tried == len(diverging) else "survived"
         )
         detail = (bug.__doc__ or "").split("\n")[0] + (f" (diverges on {', '.join(diverging)})" if diverging else "")
+        if status == "inapplicable":
+            why = [f"{reason} (on {name})" for reason, name in passed.items()]
+            detail = " ".join(filter(None, (detail, "Inapplicable: " + ("; ".join(why) or "the claim has no instance") + ".")))
         out.append(records.Mutant(bug.__name__, "engine" if _of_engine(bug) else "bug", status, killer or "", detail))
     return out
 

@@ -70,7 +70,7 @@ def papers(paths) -> list[Paper]:
                 "path",
                 str(path),
                 "does not exist",
-                "Give a paper folder or a folder of them, for example verification.",
+                "Give PATH, a paper folder (it holds a ledger.csv) or a folder of them, or run where the folder verification lies.",
             )
         folders += [p.parent for p in ([path / "ledger.csv"] if (path / "ledger.csv").is_file()
                                        else sorted(path.glob("*/ledger.csv")))]

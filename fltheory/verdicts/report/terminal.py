@@ -169,6 +169,11 @@ def _own_checks(book) -> list:
     return out
 
 
+def _inapplicable(mutant) -> str:
+    """Why a mutant was not counted: what stands behind its own description."""
+    return mutant.detail.rpartition("Inapplicable: ")[2]
+
+
 def _mutants(book) -> list:
     out = []
     for claim in book.claims:
@@ -176,6 +181,8 @@ def _mutants(book) -> list:
         statuses = [s for s in order if s in claim.fates] + sorted(set(claim.fates) - set(order))
         listed = "; ".join(f"{flat(s)} {', '.join(map(flat, claim.fates[s]))}" for s in statuses)
         out += [f"  {flat(claim.name)}: {listed}"] if listed else []
+        out += [f"    {flat(m.name)}, not counted: {shorten(flat(_inapplicable(m)), _REASON)}" for m in claim.mutants
+                if m.status == "inapplicable" and m.detail]
     out = ["", "mutants:", *out] if out else []
     powerless = [f"  {flat(c.name)}: {flat(c.powerless_reason)}" for c in book.claims if c.powerless]
     return out + (["", "powerless (the check would pass whatever the claim says):", *powerless] if powerless else [])

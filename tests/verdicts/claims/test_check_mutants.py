@@ -87,6 +87,8 @@ def test_unstable_and_inapplicable_bugs_do_not_count():
     verdict = check(made(contraction, on=[averaging()], rejects=(exploding, nothing, unlike)))
     assert [m.status for m in verdict.mutants] == ["unstable", "inapplicable", "inapplicable"]
     assert verdict.powerless
+    assert verdict.mutants[1].detail.endswith("Inapplicable: changes nothing (on fedavg).")
+    assert "Inapplicable: raises " in verdict.mutants[2].detail
 
 
 @pytest.mark.parametrize("outcome", [
@@ -119,6 +121,7 @@ def test_a_bug_is_not_tried_where_the_claim_itself_does_not_hold():
     pytest.importorskip("flint")
     verdict = check(made(contraction, on=[averaging(eta="1/5")], rejects=(more_steps,)))
     assert (verdict.word, verdict.mutants[0].status) == ("FALSE", "inapplicable")
+    assert verdict.mutants[0].detail.endswith("not tried where the claim is FALSIFIED (on fedavg).")
 
 
 def test_a_bug_of_the_law_changes_the_law():

@@ -61,7 +61,7 @@ def installed(tmp_path, monkeypatch):
 def test_a_checkout_carries_no_papers_inside_the_package(empty):
     assert not folders.CARRIED.exists() and folders.CARRIED.parts[-3:] == ("fltheory", "papers", "verification")
     assert default_paths() == ["verification"]
-    with pytest.raises(BadInput, match="'verification': does not exist"):
+    with pytest.raises(BadInput, match=r"'verification': does not exist.*Give PATH"):
         ft.assert_claim("half")
 
 

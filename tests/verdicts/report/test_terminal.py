@@ -86,3 +86,9 @@ def test_the_line_tells_what_the_claim_argues():
     assert claim_line(argued).endswith("as the claim argues: tau = all")
     assert "covers: PROVED for n = 2 and, as the claim argues, all tau" in entry([argued])
     assert "argues" not in claim_line(CLAIM | {"word": "PROVED", "covers": {"tau": "all"}})
+
+
+def test_the_list_of_mutants_says_why_one_is_not_counted():
+    listed = CLAIM | {"mutants": [{"name": "halved", "status": "inapplicable",
+                                   "detail": "Half the step. Inapplicable: changes nothing (on two)."}]}
+    assert "    halved, not counted: changes nothing (on two)." in summary([listed]).splitlines()
