@@ -1,6 +1,7 @@
 """Relations for matrices and series: definiteness and eigenvalues decided exactly, expansions, powers for every integer."""
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 
@@ -92,17 +93,48 @@ def expansion(x, symbol, coefficients, label="") -> Comparison:
                       detail=f"degrees {wrong} differ" if wrong else f"degrees 0 to {len(coefficients) - 1} in {symbol}")
 
 
+MORE = "Give the field one more symbol."
+_RESTS = {}   # (symbols of the field, rest) -> the power whose remainder it stands for
+
+
+@contextlib.contextmanager
+def remainders():
+    """What stands for a remainder from here on is free again afterwards: for statements that are decided one by one."""
+    before = dict(_RESTS)
+    try:
+        yield
+    finally:
+        _RESTS.clear()
+        _RESTS.update(before)
+
+
 @_worded
 def power_series(r, K, order, rest):
     """(1 + r)^K for every integer K >= 0 as sum_{j <= order} binomial(K, j) r^j + r^(order + 1) rest.
 
-    r, K, rest: symbols of one field, `rest` free: the power is a polynomial in r, so that some value of it makes this an identity.
+    r, K, rest: of one field of symbols (r may be a number), rest a symbol of its own that neither r nor K holds: the power is a
+    polynomial in r, so that some value of it makes this an identity. Every other power needs another symbol. order: 0 to 50.
+    Raises BadInput for a rest that is no symbol, that r or K holds, or that stands for the remainder of another power already.
     """
     if not is_count(order, 0) or order > 50:
         refuse("order", order, "is an int from 0 to 50", "Give the last degree that is written out.")
+    if not isinstance(K, Symbolic):
+        refuse("K", K, "is no symbol, and powers of a known exponent need no remainder", "Write (1 + r)**K.")
+    if not isinstance(rest, Symbolic) or str(rest) not in rest.names or rest.names != K.names:
+        refuse("rest", rest, "is a symbol of K's field, free to stand for what is left of the power", MORE)
+    name = str(rest)
+    for what, value in (("r", r), ("K", K)):
+        if isinstance(value, Symbolic) and value.substitute(**{name: rest + 1}) != value:
+            refuse("rest", name, f"stands in {what} = {value}, and the remainder may be any number", MORE)
+    r = r if isinstance(r, Symbolic) else 0 * K + fraction(r)
+    power = (r, K, order)
+    if _RESTS.setdefault((rest.names, name), power) != power:
+        other, exponent, _ = _RESTS[rest.names, name]
+        refuse("rest", name, f"is what is left of (1 + {other})^{exponent} already, and of another power something else is left",
+               "Give the field a symbol for each power.")
     out = r ** (order + 1) * rest
     for j in range(order + 1):
-        chosen = K**0 if isinstance(K, Symbolic) else 1
+        chosen = K**0
         for i in range(j):
             chosen = chosen * (K - i)
         out = out + Fraction(1, math.factorial(j)) * chosen * r**j

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core import algebra
 from fltheory.core.errors import BadInput
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
 
@@ -66,6 +67,34 @@ def test_powers_for_every_integer():
         assert [c == 0 for c in left.series("r", 2)] == [True] * 3
 
 
+def test_a_remainder_belongs_to_one_power():
+    """One symbol for two remainders proved 2 (1 + h)^K - (1 + 2h)^K = 1, which is -1 at K = 2, h = 1."""
+    h, K, R, S = ft.Field("h K R S").symbols
+    first = ft.power_series(h, K, 0, R)
+    assert ft.power_series(h, K, 0, R) == first and ft.equal(2 * first - ft.power_series(2 * h, K, 0, S), 1).status != HOLDS
+    for power in ((2 * h, K, 0), (h, K, 1), (h, K + 1, 0)):
+        with pytest.raises(BadInput, match="already"):
+            ft.power_series(*power, R)
+    with algebra.remainders(), pytest.raises(BadInput, match="already"):
+        ft.power_series(2 * h, K, 0, R)
+    field = ft.Field("h K R for_one_statement")
+    for factor in (1, 2):
+        with algebra.remainders():
+            assert ft.power_series(factor * field.symbols[0], field.symbols[1], 0, field.symbols[2]) == 1 + factor * (
+                field.symbols[0] * field.symbols[2])
+
+
+@pytest.mark.parametrize("rest", [lambda h, K, R: -K * (K - 1) / 2, lambda h, K, R: 3, lambda h, K, R: h, lambda h, K, R: K,
+                                  lambda h, K, R: 0, lambda h, K, R: 2 * R, lambda h, K, R: 0 * R,
+                                  lambda h, K, R: ft.Field("R").symbols[0]])
+def test_a_remainder_is_a_free_symbol(rest):
+    h, K, R = ft.Field("h K R").symbols
+    with pytest.raises(BadInput, match="rest"):
+        ft.power_series(h, K, 1, rest(h, K, R))
+    with pytest.raises(BadInput, match="rest"):
+        ft.power_series(h * R, K, 1, R)
+
+
 def test_round_matrix_and_after_in_model_coordinates():
     problem = ft.Quadratic([[[1, 0], [0, 2]], [["1/2", "1/4"], ["1/4", 1]]], [[0, 1], [2, -1]])
     for algorithm in (ft.FedAvg("1/10", 3), ft.Scaffold("1/10", 2)):
@@ -88,7 +117,7 @@ def test_round_matrix_and_after_in_model_coordinates():
     (lambda: ft.expansion(ft.Field("g").symbols[0], "h", [0, 1]), "has the symbols"),
     (lambda: ft.expansion(ft.Field("g").symbols[0], 3, [0, 1]), "has the symbols"),
     (lambda: ft.expansion(1 / ft.Field("g").symbols[0], "g", [1]), "pole"),
-    (lambda: ft.power_series(1, 2, -1, 0), "order"),
+    (lambda: ft.power_series(1, 2, -1, 0), "order"), (lambda: ft.power_series(1, 2, 1, 0), "K"),
 ])
 def test_refused(call, words):
     with pytest.raises(BadInput, match=words):

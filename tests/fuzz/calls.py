@@ -23,7 +23,8 @@ from fltheory.core.problems.base import Problem
 
 NOT_CALLED = {
     "FLOAT": "a constant; its methods are called as FLOAT.array", "RATIONAL": "a constant, see RATIONAL.array",
-    "StableSteps": "a result: made by stable_steps", "StepMap": "a result: made by step_map", "MethodTable": "a result: made by compare",
+    "StableSteps": "a result: made by stable_steps", "StepMap": "a result: made by step_map",
+    "MethodTable": "a result: made by compare",
     "Algebraic": "a result: made by root and exact_rate", "Supremum": "a result: made by supremum",
     "Trace": "a result: made by run, read by Trace.load, see test_files",
     "Events": "a result: made by record",
@@ -125,6 +126,7 @@ SIDES = {"lhs": [1, 2], "rhs": [1, 2], "label": ""}
 COMMON = {"steps": 2, "noise": 0, "batch": None}
 
 KIND, (ETA,) = ft.SmoothConvex(1, "1/10"), ft.Field("eta").symbols
+SERIES = ft.Field("K R").symbols
 
 CALLS = {
     "Quadratic": {"H": [[[1]], [[2]]], "c": [[0], [1]], "weights": ["1/2", "1/2"], "name": ""},
@@ -198,8 +200,8 @@ CALLS = {
     "stable_steps": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "noise": None,
                      "measure": "mean", "up_to": 3, "points": 4,
                          "certify": False},
-    "step_map": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "steps": ["1/10", "1/5"], "rounds": 3, "noise": None,
-                 "x0": None},
+    "step_map": {"algorithm": fedavg(), "problem": problem(), "law": ft.Full(), "steps": ["1/10", "1/5"], "rounds": 3,
+                 "noise": None, "x0": None},
     "Sliding": {"length": 2, "empty": "never"},
     "Blocks": {"length": 2, "empty": "skip"},
     "worst_schedule": {"algorithm": fedavg(), "problem": problem(), "windows": ft.Sliding(2), "certify": False, "accuracy": "1/10",
@@ -211,8 +213,8 @@ CALLS = {
     "optimum": {"problem": problem()},
     "surrogate_optimum": {"problem": problem(), "w": ["1/3", "2/3"]},
     "second_route": {"problem": problem()},
-    "sweep": dict(problems=problem(), algorithms=fedavg(), laws=ft.Full(), rounds=3, replicates=8, seeds=[0, 1], chunk=5,
-                  grid={"lr": ["1/20"]}),
+    "sweep": {"problems": problem(), "algorithms": fedavg(), "laws": ft.Full(), "rounds": 3, "replicates": 8, "seeds": [0, 1],
+              "chunk": 5, "grid": {"lr": ["1/20"]}},
     "run": dict(algorithm=fedavg(), problem=problem(), law=ft.Full(), **RUN),
     "record": dict({k: v for k, v in RUN.items() if k not in ("rounds", "tail")}, algorithm=arriving(), problem=problem(),
                    law=ft.EventClock([1, 2]), arrivals=3, every=2, until=5, clock=None, seconds=5),
@@ -251,7 +253,7 @@ CALLS = {
     "positive_semidefinite": {"A": [[1, 0], [0, 2]], "strict": False},
     "eigenvalues_within": {"A": [[1, 0], [0, 2]], "low": 0, "high": 3},
     "expansion": {"x": ft.Field("a").symbols[0], "symbol": "a", "coefficients": [0, 1]},
-    "power_series": {"r": 1, "K": 3, "order": 1, "rest": 2},
+    "power_series": {"r": "1/2", "K": SERIES[0], "order": 1, "rest": SERIES[1]},
     "root": {"value": "9/10", "k": 3},
     "for_all_spectra": {"r": ft.Field("a").symbols[0], "low": 1, "high": 2, "bound": 3, "strict": True},
     "supremum": {"r": ft.Field("a").symbols[0], "low": 1, "high": 2, "absolute": True},

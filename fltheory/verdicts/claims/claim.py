@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from fltheory.core.algebra import remainders
 from fltheory.core.errors import is_one_of, listed, refuse, shown
 from fltheory.core.evidence import Comparison, number, show
 from fltheory.core.relations import at_status
@@ -129,7 +130,8 @@ class Claim:
 
     def __call__(self, instance):
         """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
-        result = self.body(instance)
+        with remainders():
+            result = self.body(instance)
         found = list(result) if isinstance(result, (tuple, list)) else [result]
         for c in found:
             if not isinstance(c, Comparison):
