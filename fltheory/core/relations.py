@@ -179,7 +179,8 @@ def induction(base, step, label="", over="tau") -> Comparison:
     return Comparison("induction", shown.lhs, shown.rhs, FALSIFIED if failed else HOLDS,
                       "symbolic" if kind == "exact" and general else kind, label,
                       detail=f"{failed[0][0]} fails" if failed else
-                      f"{len(base)} base and {len(step)} step identities, every integer {over}")
+                      f"{len(base)} base and {len(step)} step identities, " +
+                      (f"every integer {over}" if general else f"of numbers alone: nothing for other {over}"))
 
 
 @_worded
