@@ -156,13 +156,13 @@ class BlackBox:
 
 
 class Reference:
-    """An algorithm of the catalogue behind the same two methods, all starts at once. alike: every client counts alike, in the
-    model and in the memories, whatever its weight."""
+    """An algorithm behind the same two methods, all starts at once. alike: every client counts alike, in the model and in the
+    memories, whatever its weight; ignoring: everybody takes part, whatever the cohort."""
 
     scale = 1.0
 
-    def __init__(self, algorithm, n, d, steps=None, alike=False):
-        self.algorithm, self.n, self.d, self.alike = algorithm, n, d, alike
+    def __init__(self, algorithm, n, d, steps=None, alike=False, ignoring=False):
+        self.algorithm, self.n, self.d, self.alike, self.ignoring = algorithm, n, d, alike, ignoring
         self._float, self.steps_given = algorithm.to(FLOAT), steps
         steps = algorithm.steps if steps is None else steps
         if steps is None:
@@ -176,17 +176,21 @@ class Reference:
 
     def like(self, algorithm):
         """Another algorithm as a reference of the same size; its steps are its own."""
-        return Reference(algorithm, self.n, self.d, alike=self.alike)
+        return Reference(algorithm, self.n, self.d, alike=self.alike, ignoring=self.ignoring)
 
     def counting_alike(self):
         """The same reference without the data weights."""
-        return Reference(self.algorithm, self.n, self.d, self.steps_given, alike=True)
+        return Reference(self.algorithm, self.n, self.d, self.steps_given, True, self.ignoring)
+
+    def ignoring_cohorts(self):
+        """The same reference with everybody in every round."""
+        return Reference(self.algorithm, self.n, self.d, self.steps_given, self.alike, True)
 
     def _problem(self, instance):
         return instance.problem.surrogate(None) if self.alike else instance.problem
 
     def draw(self, cohort=None):
-        if cohort is None:
+        if cohort is None or self.ignoring:
             return Draw(EVERYONE, np.ones(self.n, dtype=np.int64), self.steps)
         who = np.array(list(cohort), dtype=np.int64)
         if len(who) and len(set(who.tolist())) < len(who):

@@ -121,9 +121,12 @@ class Problems:
     def _still(self):
         return np.zeros_like(self._H), np.zeros_like(self._c)
 
-    def generic(self, height=1.0, spread=1.0) -> Instance:
-        """Dense Hessians with curvatures in height [0.3, 1.5] and minimisers of size `spread`."""
-        return self._instance(height * self._H, spread * self._c)
+    def generic(self, height=1.0, spread=1.0, without=()) -> Instance:
+        """Dense Hessians with curvatures in height [0.3, 1.5] and minimisers of size `spread`; the clients `without` have no
+        gradient."""
+        there = np.ones(self.n)
+        there[list(without)] = 0
+        return self._instance(height * self._H * there[:, None, None], spread * self._c * there[:, None])
 
     def single(self, i, curvatures) -> Instance:
         """Client i has these curvatures (d,) along the axes of the model and minimiser 0; every other gradient vanishes."""

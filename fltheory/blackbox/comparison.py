@@ -7,8 +7,9 @@ import numpy as np
 
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.explanations import explanations, structured, variant
-from fltheory.blackbox.maps import SINGLE, apart, arrangement, blocks, distance, measured, plan, predicted
+from fltheory.blackbox.maps import SINGLE, apart, arrangement, distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault, first_line
+from fltheory.blackbox.unexplained import observed
 from fltheory.core.errors import FLTheoryError, refuse
 
 
@@ -22,7 +23,9 @@ class Comparison:
         self.tolerance, self._plan, self._seen = tolerance, (law, rounds, seed), {}
         self.instance = problems.generic(height, box.scale)
         self.scaled = problems.generic(height)   # in units of the scale
-        self.named = arrangement(box, reference, self.instance) is not None
+        self.order = arrangement(box, reference, self.instance)   # of the state's coordinates
+        self.named = self.order is not None
+        self.keeping = len(reference.layout(self.scaled).kind._fields) > 1   # whether the reference keeps more than its model
         self.joint = self.named and reference.algorithm.affine
         if box.template is not None and not self.joint and reference.follows(self.instance):
             refuse("state", sorted(box.template), f"{type(reference.algorithm).__name__} starts more than x at the model, and its "
@@ -31,13 +34,19 @@ class Comparison:
 
     def keys_for(self, other, joint):
         law, rounds, seed = self._plan
-        return plan(self.box, other, law, rounds, joint, seed)
+        return plan(self.box, other, law, rounds, joint, seed, self.keeping)
 
     def measured(self, key, joint):
         """The map of the black box, measured once."""
         if (key, joint) not in self._seen:
             self._seen[key, joint] = measured(self.box, self.instance, key, joint)
         return self._seen[key, joint]
+
+    @cached_property
+    def cohorts(self):
+        """The cohorts of the keys, in order, without those in which a client stands twice."""
+        listed = {c for key in self.keys for c in ((key,) if self.joint else key) if c is not None}
+        return sorted(c for c in listed if len(set(c)) == len(c))
 
     @cached_property
     def maps(self):
@@ -107,9 +116,8 @@ def compare(result, here, bugs):
     result.verdict, result.reason = "differs", f"the maps are {result.deviation:.2g} apart"
     named, found = _catalogued(here, bugs), explanations(result, here)
     result.faults = named + ([f for f in found if f.residual < 1] or found)   # what says little only where nothing else does
-    if not result.faults:
-        where = blocks(result.maps, wanted, here.box, here.tolerance) if here.joint else "the first round agrees, later ones do not"
-        result.faults = [Fault("the memories are updated wrongly: " + where, "the local work and the weights agree", 1.0)]
+    if all(f.residual >= 1 for f in result.faults):
+        result.faults = observed(result, here, wanted) or result.faults
 
 
 def _wrong_start(result, here, wanted):

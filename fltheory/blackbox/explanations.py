@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.blackbox.fits import solver_of
-from fltheory.blackbox.hypotheses import fitted, neighbours, numbers, pairs
+from fltheory.blackbox.hypotheses import fitted, neighbours, numbers, pairs, without_memories
 from fltheory.blackbox.result import Fault
 from fltheory.blackbox.weights import faults_of_weights, shares
 from fltheory.blackbox.work import declared, faults_of_work, observe, parameters
@@ -39,7 +39,8 @@ def structured(here):
 
 def agreeing(here, reference):
     """Faults of a reference's neighbours whose whole maps agree."""
-    near = [Fault(says, "its maps agree", here.gap(other)) for says, other in neighbours(reference, here.box.form != "round")]
+    near = [Fault(says if here.keeping else without_memories(says), "its maps agree", here.gap(other))
+            for says, other in neighbours(reference, here.box.form != "round")]
     best = min((f.residual for f in near), default=np.inf)
     allowed = here.tolerance if best <= here.tolerance else here.loose
     return sorted((f for f in near if f.residual <= allowed), key=lambda f: f.residual > 1e-3 * allowed)
@@ -47,7 +48,7 @@ def agreeing(here, reference):
 
 def with_numbers(here, reference):
     """Faults of a reference with one number fitted, whose whole maps agree."""
-    for says, made, starts in numbers(reference, here.box.form != "round"):
+    for says, made, starts in numbers(reference, here.box.form != "round" and not here.keeping):
         value = fitted(here.misses, made, starts, here.tolerance)
         residual = np.inf if value is None else here.gap(made(value))
         if residual <= here.tolerance:
@@ -83,6 +84,8 @@ def _further(result, here, seen, found, work, weights, cohorts):
     for base, told in bases:
         gaps.append(here.gap(base) if base is not here.reference else np.inf)
         if gaps[-1] <= here.loose:
+            if weights and told == weights[0].sentence:    # the weights as seen, of no rule that is known, make the whole maps
+                weights = [replace(weights[0], residual=min(weights[0].residual, gaps[-1])), *weights[1:]]
             return _with(result, work, weights, [], told) if told is not None else found
     for more in (agreeing, with_numbers, _of_pairs):
         for base, told in bases:
@@ -119,10 +122,8 @@ def _of_pairs(here, base):
 
 def _weights(here, work):
     """({cohort: weights}, those of the reference)."""
-    cohorts = {c for key in here.keys for c in ((key,) if here.joint else key) if c is not None}
-    cohorts = sorted(c for c in cohorts if len(set(c)) == len(c))
     moves = bool(np.any(work.idle))
-    return tuple(shares(box, here.problems, here.height, [f.share for f in fits], cohorts, moves)
+    return tuple(shares(box, here.problems, here.height, [f.share for f in fits], here.cohorts, moves)
                  for box, fits in ((here.box, work.fits), (here.reference, work.wanted)))
 
 

@@ -42,7 +42,8 @@ OPTIONS = {   # other values of declared fields
                "reset": "an absent client's last model becomes the model of the round's start (absent = 'reset')"},
 }
 CONTROLS = {f.name for f in fields(memories.Control)} - {f.name for f in fields(Scaffold)}
-NO_MEMORY = "FedAvg: no memory acts"
+NO_ACT = ": no memory acts"
+NO_MEMORY = "FedAvg" + NO_ACT
 UNUSED = "the corrections are never used, or what they are made of stays 0: this is FedAvg"
 MUTANTS = (   # of those that fit equally well the first is named first
     local.sequential_pass, local.sequential_normalised, local.shared_storage, local.last_model_alone, local.buffers_kept,
@@ -84,6 +85,11 @@ def neighbours(reference, memory):
         if type(other) is not type(algorithm) and (memory or not other.stateful):
             unused = corrected and says == NO_MEMORY
             yield UNUSED if unused else f"the code is {says}", reference.like(other)
+
+
+def without_memories(says):
+    """A clause beside a reference that has no memories."""
+    return says.removesuffix(NO_ACT).removesuffix(", in the model and in the memories")
 
 
 def pairs(reference, factor=1):
@@ -169,7 +175,7 @@ def fitted(misses, made, starts, tolerance):
 
 def catalogue(lr, steps):
     """(name, algorithm) of the catalogue's methods without further numbers, for code whose steps are known."""
-    return [(NO_MEMORY, FedAvg(lr, steps)), ("FedNova: no memory acts", FedNova(lr, steps)),
+    return [(NO_MEMORY, FedAvg(lr, steps)), ("FedNova" + NO_ACT, FedNova(lr, steps)),
             ("SCAFFOLD, option II", Scaffold(lr, steps)), ("SCAFFOLD, option I", Scaffold(lr, steps, option=1)),
             ("VRL-SGD, divided by the client's own steps", VRLSGD(lr, steps)),
             ("VRL-SGD, divided by the mean steps", VRLSGD(lr, steps, divisor="mean")), ("MIFA", Mifa(lr, steps)),

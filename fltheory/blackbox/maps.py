@@ -11,13 +11,16 @@ MOST_COHORTS = 10
 SINGLE = 1e-6   # what numbers in single precision inside code in double precision make of maps
 
 
-def plan(box, reference, law, rounds, joint, seed):
-    """Keys of the maps to compare: cohorts (tuples, None for all) if `joint`, else schedules of cohorts."""
+def plan(box, reference, law, rounds, joint, seed, keeping=False):
+    """Keys of the maps to compare: cohorts (tuples, None for all) if `joint`, else schedules of cohorts.
+
+    keeping: whether the reference is known to keep more than its model between rounds.
+    """
     n = box.n
     some = []
     if box.takes_cohort and (reference is None or reference.algorithm.partial):
         some = _cohorts(n, law, seed)
-    memory = box.form != "round" or (reference is not None and reference.algorithm.stateful)
+    memory = keeping or box.form != "round" or (reference is not None and reference.algorithm.stateful)
     memory = memory or (reference is not None and hasattr(reference.algorithm, "beta"))
     if joint:
         return [None, *some]

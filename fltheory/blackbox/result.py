@@ -33,7 +33,8 @@ class Identification:
     maps: {cohort or schedule: extended map (.., d + 1)} as measured, linear part first, then the constant.
     faults: likeliest first. parameters: one dict per client (steps, lr, weight, kind of local step, its numbers).
     found: the catalogue's algorithm that the code is, where none was named. calls: calls of the user's code. variant: how a code
-    that matches differs from the reference by a choice that is no fault.
+    that matches differs from the reference by a choice that is no fault. unexplained: where no known fault makes the maps,
+    how large the difference is beside what a round changes; "" elsewhere.
     """
 
     verdict: str
@@ -49,6 +50,7 @@ class Identification:
     dtype: str = ""
     found: object = None
     variant: str = ""
+    unexplained: str = ""
 
     @property
     def matches(self) -> bool:
@@ -76,6 +78,8 @@ class Identification:
             label = "likeliest fault" if k == 0 else f"explanation {k + 1}"
             left = "~0" if fault.residual < ROUNDING else f"{fault.residual:.1g}"
             yield label, f"{fault.sentence} [{fault.evidence}; residual {left}]"
+        if self.unexplained:
+            yield "unexplained", self.unexplained
         for note in self.notes:
             yield "note", note
         yield "calls", str(self.calls)

@@ -106,7 +106,7 @@ def lost(work):
     out = []
     if len(silent) == len(work.fits) and work.idle is not None and not np.any(work.idle):
         out.append(Fault("the round does nothing: it returns the model it was given, whatever the data (is a copy trained, and the "
-                         "model itself returned?)", "the round gives back its input", 1.0))
+                         "model itself returned?)", "the round gives back its input", 0.0))
     elif len(silent) == len(work.fits):
         out.append(Fault("no client's data have an effect on the model: is a copy trained, and the model itself returned?",
                          "the round gives one output on all data", 1.0))
