@@ -18,6 +18,9 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     monkeypatch.setattr(event_clock, "REPLICATES", (256,))
     monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
     monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
+    monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
+    monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
+    monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
     text = bench.table(1)
     assert all(what in text for what, *_ in rows) and "x the loop" in text
 
@@ -58,6 +61,9 @@ def test_without_pepit_the_table_says_so(monkeypatch):
     monkeypatch.setattr(bench, "have", lambda library: False)
     monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
     monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
+    monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
+    monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
+    monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
     text = bench.table(1)
     assert "pip install pepit" in text and "5.00 x the loop (9.00 x)" in text
 

@@ -34,7 +34,8 @@ def exact_radius(i):
             ft.equal(int(r == -r) + int(r == 1 - r), 0, "another root")]
 
 
-@ft.claim("spectra-by-signs", on=on.PARABOLA, domain="one parabola", rejects=these("signs-at-the-ends-only", "no-critical-points"))
+@ft.claim("spectra-by-signs", on=on.PARABOLA, domain="one parabola over an interval, and its ends",
+          rejects=these("signs-at-the-ends-only", "no-critical-points"))
 def spectra_by_signs(i):
     """0 <= h (1 - h) <= 1/4 on [0, 1], attained at 1/2: smaller bounds are refuted, and the strict one too."""
     r = i.h * (1 - i.h)
