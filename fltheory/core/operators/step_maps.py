@@ -10,7 +10,7 @@ from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import NotKept, refuse
 from fltheory.core.laws.draw import Draw, everyone
 from fltheory.core.operators.operator import _build, derive
-from fltheory.core.operators.setting import certain, prepare
+from fltheory.core.operators.setting import certain, check_records, prepare
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Cohort
 from fltheory.core.problems.quadratic import Quadratic
@@ -63,6 +63,7 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
     with a minimiser x*. rounds: 1 to 10^6. noise: sigma of additive gradient noise. x0: (d,) start, default 0. In floats.
     Raises BadInput, NotAffine for rounds without an operator, TooLarge as `derive` does, NoMinimiser.
     """
+    check_records(algorithm, problem)
     lrs = np.array([float(fraction(v)) for v in np.asarray(steps, dtype=object).reshape(-1)])
     if np.ndim(steps) != 1 or not 1 <= len(lrs) <= MOST_STEPS or not (lrs > 0).all():
         refuse("steps", steps, f"is a list of 1 to {MOST_STEPS} step sizes > 0", "For example np.geomspace(0.01, 1, 64).")
