@@ -322,13 +322,6 @@ def mask(members, n):
     return out
 
 
-def gaussian_slots(stream, sigma, shape, convert):
-    """Slots of N(0, (sigma^2/d) I) noise; shape (batch, m, d). Keyed by slot, so call order does not matter."""
-    scale = float(fraction(sigma)) / math.sqrt(shape[-1])
-    noise = stream.child("noise")
-    return Slots(lambda k: convert(noise.child(k).standard_normal(shape, scale)))
-
-
 def minibatch_slots(stream, sizes, who, shape, size, convert):
     """Slots of row indices (batch, m, size), uniform with replacement over each client's rows. sizes (n,)."""
     bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)

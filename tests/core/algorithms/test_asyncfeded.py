@@ -7,9 +7,9 @@ import pytest
 from fltheory.core.algorithms.asyncfeded import AsyncFedED
 from fltheory.core.arrays import to_numpy
 from fltheory.core.errors import BadInput
-from fltheory.core.laws.base import gaussian_slots, minibatch_slots
+from fltheory.core.laws.base import minibatch_slots
 from fltheory.core.laws.clock import EventClock
-from fltheory.core.laws.draw import to_device
+from fltheory.core.laws.draw import Slots, to_device
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.scalars import FLOAT, Torch, have
@@ -133,7 +133,7 @@ def test_the_arrival_takes_its_own_clients_noise(domain):
     problem, clients = instance(3, 2, 1)
     law = EventClock((3, 1, 2), steps=2)
     a, p = AsyncFedED("1/20").to(domain), problem.to(domain)
-    slots = gaussian_slots(Stream(3), 1, (4, 3, 2), domain.array)
+    slots = Slots(lambda k: domain.array(Stream(3).child("noise", k).standard_normal((4, 3, 2))))
     state = a.init(p, domain.array(np.ones((4, 2))), one(domain, law, 3))
     new = a.round(p, state, one(domain, law, 3, slots))
     for r in range(4):

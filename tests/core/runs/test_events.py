@@ -11,7 +11,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.errors import BadInput, TooLarge
-from fltheory.core.laws.base import gaussian_slots
+from fltheory.core.laws.draw import Slots
 from fltheory.core.runs import events as recording
 from fltheory.core.runs.recorded import COLUMNS, WHOLE
 from fltheory.core.streams import Stream
@@ -64,7 +64,8 @@ def test_every_column_is_that_of_a_heap_with_the_same_draws(name):
     e = ft.record(algorithm, problem(), clock, T, R, seed=4, x0=starts, metrics=VALUE)
     rounds = [Stream(4, "block", 0).child("round", t) for t in range(T)]
     draws = [clock.sample(s, 3, R)[0].extra for s in rounds]
-    noises = [gaussian_slots(s, clock.noise, (R, 1, 1), lambda a: a) for s in rounds]
+    sigma = float(ft.fraction(clock.noise))
+    noises = [Slots(lambda k, s=s: sigma * s.child("noise", k).standard_normal((R, 1, 1))) for s in rounds]
     clients = QuadraticClients(H, B, [1 / 3] * 3)
     for r in range(R):
         def hang(event, i, r=r):
