@@ -152,7 +152,7 @@ def test_a_claim_is_proved_for_every_hessian():
     on = [ft.Instance(f"{steps} steps", ft.Quadratic([[[h]]], [[0]]), ft.FedAvg("1/4", steps), ft.Full(), domain=F, low=1, high=4)
           for steps in (1, 2, 3)]
 
-    @ft.claim("every-hessian", on=on, rejects=[half_the_step], covers={"d": "all", "g": "none"},
+    @ft.claim("every-hessian", on=on, rejects=[half_the_step], covers={"d": "all"},
               domain="one client, every H with I <= H <= 4 I, eta = 1/4")
     def every(i):
         """With eta = 1/L a round contracts by (1 - eta mu)^tau at least."""

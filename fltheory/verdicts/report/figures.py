@@ -20,7 +20,8 @@ from fltheory.core.runs.sources import engine
 from fltheory.core.tables import to_csv
 from fltheory.core.trace import write_atomically
 from fltheory.pictures import COLOURS, canvas, caption, save
-from fltheory.verdicts.folders import CARRIED, activate, carried
+from fltheory.verdicts import folders
+from fltheory.verdicts.folders import activate, carried
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _committed(folder, name):
 def _table(experiments, task) -> tuple:
     """(CSV, provenance) of one figure, on whatever machine."""
     place, name, text = task
-    folder = CARRIED / place.removeprefix(_CARRIED) if place.startswith(_CARRIED) else Path(place)
+    folder = folders.CARRIED / place.removeprefix(_CARRIED) if place.startswith(_CARRIED) else Path(place)
     if text is not None and (not folder.is_dir() or _text(folder) != text):
         refuse("paper", place, "is not here with the code that asks for it",
                "Give all machines the same files under the same path.")
