@@ -26,6 +26,7 @@ from fltheory.core.linalg.polynomials import isolated, polynomial, primitive, si
 from fltheory.core.relations import _gap, _worded
 from fltheory.core.scalars import fraction
 
+MOST = 500   # degree of a function whose signs are decided: seconds at most
 SHOWN = 8   # points at which a supremum is attained that are listed
 
 
@@ -54,7 +55,7 @@ def supremum(r, low, high, absolute=False) -> Supremum:
     r: a rational function with rational coefficients of one symbol, or a sum of such functions of one symbol each; so it is the
     largest eigenvalue (the norm) of r(H) over all symmetric H between low I and high I in every dimension, of several matrices
     whether they commute or not. low, high: rationals, or {symbol: rational}. Raises BadInput for poles in the interval and
-    functions that are no such sum, TooLarge for critical points of degree beyond 150.
+    functions that are no such sum, TooLarge beyond degree 500, and for critical points of degree beyond 150.
     """
     parts, offset = separated(r, low, high)
     found = [_largest(parts, offset)]
@@ -177,6 +178,10 @@ def separated(r, low, high) -> tuple[list[Part], Fraction]:
         if not isinstance(r, (numbers.Rational, np.integer)) and type(r).__name__ not in ("fmpq", "fmpz"):
             refuse("r", r, "is a rational function of symbols, or a rational number", "Work in an ft.Field, with numbers else.")
         return [], fraction(r)
+    degree = max((max(powers, default=0) for part in r.terms() for powers, _ in part), default=0)
+    if degree > MOST:
+        raise TooLarge(f"r has degree {degree}, and signs are decided up to degree {MOST}. Bound a lower power: |r| <= b < 1 gives "
+                       "|r|^k <= b^k")
     names = [name for k, name in enumerate(r.names) if any(powers[k] for part in r.terms() for powers, _ in part)]
     ends = {name: _ends(name, low, high) for name in names}
     base = {name: ends[name][0] for name in names}

@@ -163,3 +163,17 @@ def test_a_claim_is_proved_for_every_hessian():
     assert [m.status for m in verdict.mutants] == ["killed"]
     from fltheory.verdicts.claims.covers import covered, label
     assert label("PROVED", covered(every, "PROVED")) == "PROVED for n = 1; tau = 1 to 3 and all d"
+
+
+def test_what_would_take_minutes_is_refused_before_it_begins():
+    (x,) = ft.Field("x").symbols
+    problem = ft.Quadratic([[[x]]], [[0]])
+    for call in (lambda: ft.for_all_spectra(x**501, 0, 1, 1), lambda: ft.supremum(x**20000, 0, 2), lambda: ft.root(2, 10**12),
+                 lambda: ft.root("1/3", 151), lambda: ft.round_function(ft.FedAvg("1/4", 501), problem, ft.Full()),
+                 lambda: ft.round_function(ft.FedAvg("1/4", 1), problem, ft.Full(), 10**6)):
+        with pytest.raises(ft.TooLarge):
+            call()
+    assert ft.for_all_spectra(x**500, 0, 1, 1).status == HOLDS and ft.root(2**150, 150) == 2
+    for rounds in (0, True, "2", -1):
+        with pytest.raises(ft.BadInput, match="rounds"):
+            ft.round_function(ft.FedAvg("1/4", 1), problem, ft.Full(), rounds)

@@ -206,6 +206,9 @@ class Algebraic:
             refuse("number", self, "roots are of numbers >= 0", "Take the root of its absolute value.")
         if not self or k == 1:
             return self
+        if self.degree * int(k) > LARGEST:   # before as many coefficients are made
+            raise TooLarge(f"k = {k}: the root of a number of degree {self.degree} is one of a polynomial of degree "
+                           f"{self.degree * int(k)}, and at most {LARGEST} are factored. Compare k-th powers instead")
         spread = [0] * (self.degree * int(k) + 1)
         spread[::int(k)] = self.polynomial
 

@@ -8,15 +8,19 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import refuse
+from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.laws.base import RandomSteps
 from fltheory.core.linalg.entries import as_fraction
 from fltheory.core.linalg.polynomials import of_matrix, polynomial
 from fltheory.core.operators.operator import derive
+from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.records import count
 from fltheory.core.scalars import RATIONAL, Field
 from fltheory.core.spectra import separated
 
 CONFIRMED = (2, 3)   # dimensions
+MOST = 500           # local steps over all rounds: about the degree of the function
 SOMEWHERE = Fraction(1009, 977)   # where the parts of a sum are told apart: no pole of a round lies there by chance
 
 
@@ -26,11 +30,17 @@ def round_function(algorithm, problem, law, rounds=1) -> Symbolic:
     problem: scalar clients (d = 1) whose Hessians are symbols of an `ft.Field` or rationals; every other number is rational. The
     coded round is derived once in these symbols, and on dense rational Hessians without common axes in dimensions 2 and 3, where
     its matrix must be r of the matrices exactly: a rule that works coordinate by coordinate does not pass. Of several Hessians r is
-    a sum of functions of one each. Raises BadInput where r is no such function, NotAffine, TooLarge.
+    a sum of functions of one each. Raises BadInput where r is no such function, NotAffine, TooLarge beyond 500 local steps.
     """
     if not isinstance(problem, Quadratic) or problem.d != 1 or not isinstance(problem.native, Field):
         refuse("problem", problem, "has scalar clients whose curvatures are symbols of an ft.Field",
                "For example ft.Quadratic([[[h]]], [[0]]) with h, = ft.Field('h').symbols.")
+    rounds = count(1)(rounds, "rounds")
+    prepared = prepare(algorithm, problem, law, None)
+    steps = max(int(v) for mode in range(prepared.modes) for v in np.ravel(_most(prepared.steps_of(problem.n, mode))))
+    if rounds * steps > MOST:
+        raise TooLarge(f"{rounds} rounds of {steps} local steps have degree {rounds * steps} or so, and at most {MOST} "
+                       "are made. Take fewer rounds: contraction factors multiply")
     op = derive(algorithm, problem, law, domain=problem.native)
     r = op.round_matrix(rounds)[0][0, 0]
     curvatures = [problem.native.scalar(v) for v in problem.H[:, 0, 0]]
@@ -38,6 +48,11 @@ def round_function(algorithm, problem, law, rounds=1) -> Symbolic:
     for d in CONFIRMED:
         _confirm(algorithm, problem, law, rounds, r, curvatures, d, drawn)
     return r
+
+
+def _most(steps):
+    """Local steps, the most of them where they are drawn."""
+    return [k for _, k in steps.choices] if isinstance(steps, RandomSteps) else steps
 
 
 def _confirm(algorithm, problem, law, rounds, r, curvatures, d, drawn):
