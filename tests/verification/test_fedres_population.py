@@ -62,7 +62,8 @@ def rounds(name, lr, K, seeds, count, rows=1, mu=0.05):
 
             def gradient(i, u, k, s=s, r=r, made=made):
                 if k not in made:
-                    made[k] = Stream(s, "fedres", "round", r, k).standard_normal((n, population.BATCH, d + 1))
+                    made[k] = Stream(s, "fedres", "round", r, k).generator().standard_normal(
+                        (n, population.BATCH, d + 1))
                 x, noise = made[k][i, :, :-1], made[k][i, :, -1]
                 sign = np.sign(x @ V[i] + math.sqrt(2) * noise)
                 return -(x * (sign / (1 + np.exp(sign * (x @ u))))[:, None]).mean(0)
