@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.problems.shapes import clients, shaped, symmetric
-from fltheory.core.scalars import FLOAT, declare, fraction
+from fltheory.core.scalars import FLOAT, declare, distinct, fraction
 
 KINDS = ("principal", "mean")
 SIGNS = ("positive-sum", "as-computed")
@@ -97,6 +98,17 @@ def _to_antipode(messages):
     return np.minimum(np.stack([((m + row) ** 2).sum(-1) for row in m]) / 4, 1.0)
 
 
+def _degrees(a):
+    """Row sums (n,); of exact entries only those that are not 0 are added, one by one, of which a sparse graph has few."""
+    if a.dtype == np.float64:
+        return a.sum(-1)
+    sums = np.zeros(len(a), dtype=object) + declare(0)[()]
+    for i, row in enumerate(a):
+        linked = row[row.astype(bool)]
+        sums[i] = linked.sum() if len(linked) else sums[i]
+    return sums
+
+
 @dataclass(frozen=True, eq=False)
 class SimilarityGraph:
     """An undirected graph of clients by its adjacency (n, n): symmetric, >= 0, every client with an edge, two clients at least.
@@ -115,11 +127,13 @@ class SimilarityGraph:
         if not (floats or all(hasattr(v, "numerator") for v in a.reshape(-1))):
             refuse("adjacency", a.tolist(), "entries are rationals or floats", "Put numbers for symbols.")
         symmetric(a, "adjacency", "edge weights are symmetric, or p_j is not the sum of the p_ij", "A")
-        if min(a.reshape(-1)) < 0:
+        if min(distinct(a.reshape(-1))) < 0:
             refuse("adjacency", a.tolist(), "edge weights are not negative", "Clip them at 0.")
         if floats and a.max() > 1e300 / a.size:
             refuse("adjacency", a.tolist(), "the sum of the edge weights nears the end of the range of floats", "Rescale them.")
-        alone = [i for i, row in enumerate(a) if sum(row) == 0 or (floats and a.sum() > 0 and sum(row) / a.sum() == 0)]
+        degrees = _degrees(a)
+        total = degrees.sum()
+        alone = [i for i, degree in enumerate(degrees) if degree == 0 or (floats and total > 0 and degree / total == 0)]
         if len(alone) == len(a):
             refuse("adjacency", a.tolist(), "the edge weights do not all vanish (all messages antipodal?)", _ISOLATED)
         if alone:
@@ -171,25 +185,36 @@ class SimilarityGraph:
     def n(self):
         return len(self.adjacency)
 
-    @property
+    @cached_property
     def edges(self):
         """Edge weights p_in (n, n), summing to 1: what `NeighbourAveraging` takes."""
-        return self.adjacency / self.adjacency.sum()
+        a = self.adjacency
+        total = a.sum() if a.dtype == np.float64 else _degrees(a).sum()
+        return self._over(np.broadcast_to(total, a.shape))
 
-    @property
+    @cached_property
     def weights(self):
         """p_i = sum_n p_in (n,): weights of the clients, normalised degrees."""
-        return self.edges.sum(-1)
+        weights = _degrees(self.edges)
+        weights.setflags(write=False)
+        return weights
 
-    @property
+    @cached_property
     def neighbours(self):
         """P_in = p_in/p_i (n, n): rows sum to 1, p'P = p'."""
-        return self.adjacency / self.adjacency.sum(-1)[:, None]
+        return self._over(np.broadcast_to(_degrees(self.adjacency)[:, None], self.adjacency.shape))
+
+    def _over(self, sums):
+        """The adjacency over positive numbers (n, n); only what is not 0 is divided."""
+        out, links = self.adjacency.copy(), self.adjacency.astype(bool)
+        out[links] = out[links] / sums[links]
+        out.setflags(write=False)
+        return out
 
     @property
     def laplacian(self):
         """diag(A 1) - A (n, n): positive semidefinite, ones in its kernel (simfed, App. C.6)."""
-        return np.diag(self.adjacency.sum(-1)) - self.adjacency
+        return np.diag(_degrees(self.adjacency)) - self.adjacency
 
     def spectrum(self):
         """Eigenvalues (n,) of the Laplacian, ascending, in floats."""

@@ -121,19 +121,26 @@ def declare(values, what: str = "array"):
     flat = array.reshape(-1)
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
         refuse(what, "a ragged sequence", "rows must have equal length", "Pad or split the data.")
-    if any(isinstance(v, Symbolic) for v in flat):
-        exact = [v if isinstance(v, Symbolic) else fraction(v) for v in flat]
-    elif any(isinstance(v, (float, np.floating)) for v in flat):
+    once = distinct(flat)  # a large graph is nearly all one 0: each object is read once
+    if any(isinstance(v, Symbolic) for v in once):
+        exact = [v if isinstance(v, Symbolic) else fraction(v) for v in once]
+    elif any(isinstance(v, (float, np.floating)) for v in once):
         return np.array([to_float(v if is_float(v) and np.isfinite(v) else fraction(v)) for v in flat],
                         dtype=np.float64).reshape(array.shape)
     else:
-        exact = [fraction(v) for v in flat]
+        exact = [fraction(v) for v in once]
     for v in exact:
         if isinstance(v, Fraction) and max(v.numerator.bit_length(), v.denominator.bit_length()) > 3.3 * LONGEST:
             refuse(what, v, f"a declared number has at most {LONGEST} digits", "Round it, or rescale.")
-    out = np.empty(len(exact), dtype=object)
-    out[:] = exact
+    read = {id(v): number for v, number in zip(once, exact, strict=True)}
+    out = np.empty(len(flat), dtype=object)
+    out[:] = [read[id(v)] for v in flat]
     return out.reshape(array.shape)
+
+
+def distinct(numbers) -> list:
+    """The objects among numbers, each once, however often it stands there; equal ones may be several."""
+    return list({id(v): v for v in numbers}.values())
 
 
 def entries(values, what="array"):

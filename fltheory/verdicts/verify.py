@@ -135,6 +135,7 @@ def kept(paper: Paper, kind, name, report) -> list | None:
     return journal.kept(report).get(_key(key, (paper.folder, kind, name)))
 
 
+@functools.cache
 def _versions():
     out = {}
     for name in LIBRARIES:

@@ -1,5 +1,6 @@
 """Problems, graphs and rounds that several files of the paper share. Numbers are rational but for `i4`."""
 from fractions import Fraction as Q
+from functools import cache
 
 import numpy as np
 
@@ -10,21 +11,25 @@ UNEQUAL = ft.SimilarityGraph([[0, 4, 1], [4, 0, 2], [1, 2, 0]])   # p = (5, 6, 3
 FOUR = ft.SimilarityGraph([[0, 3, 1, 1], [3, 0, 1, 0], [1, 1, 0, 2], [1, 0, 2, 0]])
 
 
+@cache
 def star(n):
     """Client 0 linked to all others with one weight, which are not linked: p_0 = 1/2."""
     return ft.SimilarityGraph([[int((i == 0) != (j == 0)) for j in range(n)] for i in range(n)])
 
 
+@cache
 def matching(n):
     """Pairs (0, 1), (2, 3), ..: every client has one neighbour. n is even."""
     return ft.SimilarityGraph([[int(i != j and i // 2 == j // 2) for j in range(n)] for i in range(n)])
 
 
+@cache
 def ring(n):
     """Clients in a circle, each with two neighbours. n >= 3."""
     return ft.SimilarityGraph([[int((i - j) % n in (1, n - 1)) for j in range(n)] for i in range(n)])
 
 
+@cache
 def complete(n):
     """Everybody linked to everybody else with one weight."""
     return ft.SimilarityGraph([[int(i != j) for j in range(n)] for i in range(n)])

@@ -34,7 +34,7 @@ def _edges(values, what):
     symmetric(graph, what, "edge weights are a symmetric (n, n) array", "p")
     graph = (graph + graph.T) / 2 if graph.dtype == np.float64 else graph
     unit_sum(graph.reshape(-1), what, "edge weights are >= 0 and sum to 1")
-    if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)) and graph.sum(1).min() <= 0:
+    if not any(isinstance(v, Symbolic) for v in graph.reshape(-1)) and not graph.astype(bool).any(1).all():
         refuse(what, graph.tolist(), "no client is isolated", "Drop isolated clients.")
     return tuple(map(tuple, graph.tolist()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, domain_of, fraction
+from fltheory.core.scalars import FLOAT, RATIONAL, declare, distinct, domain_of, fraction
 
 
 def shaped(values, what, *axes, **sizes):
@@ -21,17 +21,23 @@ def shaped(values, what, *axes, **sizes):
 def symmetric(matrix, what, rule="is symmetric", name="M"):
     """Refuse a matrix that differs from its transpose: at all if it is exact, beyond rounding if it holds floats."""
     floats = matrix.dtype == np.float64
-    if np.abs(matrix - matrix.T).max() > 1e-12 * max(np.abs(matrix).max(), 1e-300) if floats else not (matrix == matrix.T).all():
+    if np.abs(matrix - matrix.T).max() > 1e-12 * max(np.abs(matrix).max(), 1e-300) if floats else not _mirrored(matrix):
         refuse(what, matrix.tolist(), rule, f"Use ({name} + {name}')/2.")
+
+
+def _mirrored(matrix):
+    upper = np.triu_indices(len(matrix), 1)
+    return all(a is b or a == b for a, b in zip(matrix[upper], matrix.T[upper], strict=True))
 
 
 def unit_sum(numbers, what, rule="weights are not negative and sum to 1"):
     """Refuse declared numbers (n,) unless they are >= 0 and sum to 1: floats to 1e-12, symbols identically."""
     kind = domain_of(numbers)
+    added = numbers[numbers.astype(bool)] if kind is RATIONAL else numbers   # sparse graphs have many zeros
     with np.errstate(over="ignore"):
-        total = sum(numbers[1:], numbers[0]) if len(numbers) else 0
+        total = sum(added[1:], added[0]) if len(added) else 0
     wrong = not abs(total - 1) <= 1e-12 if kind is FLOAT else total != 1
-    if wrong or (kind in (FLOAT, RATIONAL) and min(numbers) < 0):
+    if wrong or (kind in (FLOAT, RATIONAL) and min(distinct(numbers)) < 0):
         refuse(what, [str(v) for v in numbers], f"{rule}, these to {total}", "Divide them by their sum.")
 
 
