@@ -30,7 +30,8 @@ _INNER_END = re.compile(r"[.!?]\s+[A-Z$`*]")
 _FORMULA = re.compile(r"\$[^$]*\$|`[^`]*`")
 _REFERENCE = re.compile(r"(?P<id>[\w./:-]+)(?:=(?P<word>[A-Z]+))?")
 _KINDS = "Theorem|Lemma|Corollary|Table|Figure|Section|Equation|Appendix|Algorithm|Assumption|Case"
-_NAMED = re.compile(rf"\b(?:{_KINDS})s? \(?\d+\w*(?:(?:, | and | to )\d+\b)*")
+# Names: Theorem 1, Lemmas 3 and 4, and (8), an equation.
+_NAMED = re.compile(rf"\b(?:{_KINDS})s? \(?\d+\w*(?:(?:, | and | to )\d+\b)*|(?<![\w)])\(\d+\w?\)")
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?:/\d+)?(?!\d)"
 _STATED = re.compile(r"(?<![\w.\\^])(?<![_^]\{)" + _NUMBER)  # neither an index nor an exponent nor part of a name
 _ANYWHERE = re.compile(r"(?<![\d.])" + _NUMBER)

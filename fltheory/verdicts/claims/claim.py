@@ -112,7 +112,9 @@ class Claim:
     paper: str = ""
     folder: Path | None = None
     says: str = ""
-    findings: frozenset = frozenset()  # ids of those that explain why it is false, filled in by its folder's loader
+    # Filled in by its folder's loader: ids of the findings that explain why it is false; names of instances that take long.
+    findings: frozenset = frozenset()
+    slow: frozenset = frozenset()
 
     @property
     def module(self) -> str:

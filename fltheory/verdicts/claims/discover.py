@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.verdicts.claims import about, answers, inputs
+from fltheory.verdicts.claims import about, answers, inputs, slow
 from fltheory.verdicts.claims import claim as forms
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.folders import activate, imported
@@ -92,7 +92,7 @@ def load(folder: Path) -> Paper:
     inputs.stamp(folder)  # before anything of it is read
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
     paper.answer, paper.about = answers.read(folder, paper.ledger), about.read(folder)
-    package = activate(folder)
+    late, package = slow.read(folder), activate(folder)
     files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
     files += [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
@@ -106,6 +106,7 @@ def load(folder: Path) -> Paper:
             _add(paper, made.own_finding(paper.ledger.get(made.finding, {}).get("kind", "counterexample")))
     for made in paper.claims.values():
         made.findings = frozenset(f.id for f in paper.findings.values() if made.id == f.breaks or made.finding == f.id)
+        made.slow = late.get(made.id, frozenset())
     return paper
 
 

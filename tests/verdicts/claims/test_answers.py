@@ -213,3 +213,7 @@ def test_numbers_of_the_answers_stand_in_computed_records(slug):
     states = {s["text"]: s["state"] for s in answer["sentences"]}
     assert code == 0 and {states[s.text] for s in with_numbers} == {"carried"}
     assert not [s.text for s in with_numbers if re.search(r"\d{5}", s.text)]
+
+
+def test_an_equation_in_parentheses_is_a_name_and_no_number():
+    assert answers.numbers("It reaches (8), and as (12a) says it is 1/3 of (0.5).") == ["1/3", ".5"]

@@ -1,0 +1,22 @@
+"""Write each paper's slow.csv from a full run: `python -m verification.slow reports/verdicts.jsonl`."""
+import json
+import sys
+from pathlib import Path
+
+from fltheory.verdicts import records
+from fltheory.verdicts.claims import slow
+
+SECONDS = 0.25
+# Their words, or sentences of the answers, rest on these.
+SPARED = ()
+
+
+def main(report):
+    lines = [json.loads(line) for line in Path(report).read_text(encoding="utf-8").splitlines()]
+    instances = [r for r in map(records.read, lines) if isinstance(r, records.Instance)]
+    for paper in sorted({i.paper for i in instances}):
+        slow.write(Path(__file__).parent / paper, [i for i in instances if i.paper == paper], SECONDS, SPARED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
