@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import refuse
+from fltheory.core.errors import check_flag, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.linalg.definite import is_positive_definite
 from fltheory.core.relations import FLOAT_TOLERANCE, _worded, equal
@@ -55,6 +55,7 @@ def positive_semidefinite(A, label="", strict=False) -> Comparison:
 
     Floats within rounding of 0 are INCONCLUSIVE. Raises BadInput for what is not square, not symmetric, or symbolic.
     """
+    check_flag(strict, "strict")
     array = _matrix(A, "A")
     status, kind, least = _least(array, _size(array), strict)
     return Comparison("positive definite" if strict else "positive semidefinite", A, 0, status, kind, label, least,

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import FLTheoryError, refuse
+from fltheory.core.errors import FLTheoryError, check_flag, refuse
 from fltheory.core.evidence import (
     FALSIFIED,
     HOLDS,
@@ -90,6 +90,7 @@ def equal(lhs, rhs, label="") -> Comparison:
 def at_most(lhs, rhs, label="", strict=False) -> Comparison:
     """lhs <= rhs (or <). rhs may be `Terms`; lhs may be `Bounds`, or the `Interval` of a run, which must lie below as a whole.
     Symbols have no order and are refused: `nonnegative` proves a sign where all of them are >= 0."""
+    check_flag(strict, "strict")
     terms, total = (rhs.parts, rhs.total) if isinstance(rhs, Terms) else (None, rhs)
     kind, detail = evidence_of(lhs, rhs), ""
     low, high = (lhs.low, lhs.high) if isinstance(lhs, Bounds | Interval) else (lhs, lhs)

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.errors import TooLarge, check_flag, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, Comparison, Terms, show
 from fltheory.core.libraries import need
 from fltheory.core.linalg import Algebraic
@@ -57,6 +57,7 @@ def supremum(r, low, high, absolute=False) -> Supremum:
     whether they commute or not. low, high: rationals, or {symbol: rational}. Raises BadInput for poles in the interval and
     functions that are no such sum, TooLarge beyond degree 500, and for critical points of degree beyond 150.
     """
+    check_flag(absolute, "absolute")
     parts, offset = separated(r, low, high)
     found = [_largest(parts, offset)]
     if absolute:
@@ -75,6 +76,7 @@ def for_all_spectra(r, low, high, bound, label="", strict=False) -> Comparison:
     evidence is symbolic: the interval is decided as a whole. The detail says where equality is attained, or near which point the
     bound is violated. Raises BadInput, TooLarge.
     """
+    check_flag(strict, "strict")
     terms, total = (bound.parts, bound.total) if isinstance(bound, Terms) else (None, bound)
     pair = isinstance(total, (tuple, list))
     least, most = (_number(v) for v in (total if pair else (total, total)))

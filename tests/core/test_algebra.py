@@ -112,6 +112,8 @@ def test_round_matrix_and_after_in_model_coordinates():
     (lambda: ft.positive_semidefinite([[1, 2], [3, 4]]), "not symmetric"),
     (lambda: ft.positive_semidefinite([1, 2]), "square"), (lambda: ft.positive_semidefinite([["a"]]), "."),
     (lambda: ft.positive_semidefinite([[ft.Field("a").symbols[0]]]), "rationals"),
+    (lambda: ft.positive_semidefinite([[1]], strict="no"), "strict = 'no': is True or False"),
+    (lambda: ft.positive_semidefinite([[1.0]], strict=2), "strict = 2: is True or False"),
     (lambda: ft.eigenvalues_within([[1]], None, 2), "."), (lambda: ft.expansion(1, "g", [1]), "no rational function"),
     (lambda: ft.expansion(ft.Field("g").symbols[0], "g", []), "at least one"),
     (lambda: ft.expansion(ft.Field("g").symbols[0], "h", [0, 1]), "has the symbols"),

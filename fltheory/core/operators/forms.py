@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core import linalg
-from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.errors import TooLarge, check_flag, refuse
 from fltheory.core.operators.mixture import Mixture
 from fltheory.core.scalars import FLOAT, declare, is_count
 
@@ -15,6 +15,7 @@ MOST_ROUNDS = 10**6
 
 def carried(op, form, rounds, state=False):
     """The symmetric F with E (x_T, 1)' Q (x_T, 1) = (x_0, 1)' F (x_0, 1), see `Operator.carried`."""
+    check_flag(state, "state")
     form, d = declare(form, "form"), op.problem.d
     if form.shape != (d + 1, d + 1):
         refuse("form.shape", form.shape, f"a form of (x, 1) has shape {(d + 1, d + 1)}", "Add a row and a column for the constant.")

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core import linalg
-from fltheory.core.errors import CertificateFailed, TooLarge, refuse
+from fltheory.core.errors import CertificateFailed, TooLarge, check_flag, refuse
 from fltheory.core.operators.moments import Moments
 from fltheory.core.scalars import RATIONAL, Field
 
@@ -52,6 +52,7 @@ def certify(exact: Moments, floats: Moments, width) -> Certificate:
 
 def exact_rate(operator, square=False) -> linalg.Algebraic:
     """The mean rate per round, or the mean-square rate, as an exact algebraic number: see `Operator.exact_rate`."""
+    check_flag(square, "square")
     if isinstance(operator.domain, Field):
         refuse("exact_rate", operator.domain, "the eigenvalues of a matrix in symbols are no numbers",
                "Put numbers in, or compare op.round_matrix() in symbols.")

@@ -156,6 +156,17 @@ def test_refused(call, error, words):
         call()
 
 
+def test_flags_of_rates_are_truth_values():
+    op = ft.derive(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full())
+    for square in (float("nan"), "no", None, 2):
+        with pytest.raises(BadInput, match="square = .* is True or False"):
+            op.exact_rate(square)
+    with pytest.raises(BadInput, match="state = 'no': is True or False"):
+        op.carried([[1, 0], [0, 0]], 1, state="no")
+    with pytest.raises(BadInput, match="strict = 'no': is True or False"):
+        ft.at_most(1, 1, strict="no")
+
+
 def test_symbols_and_large_operators_are_refused_in_words():
     field = ft.Field("eta")
     eta, = field.symbols

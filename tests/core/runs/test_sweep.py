@@ -1,7 +1,10 @@
 """Sweeps: what a chunk is, how chunks merge, what the store keeps, and that places and orders change nothing."""
 import dataclasses
 import random
+import subprocess
+import sys
 from concurrent.futures import Executor, Future
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -181,7 +184,8 @@ def test_expectations_lie_where_the_operator_says():
     ({"rounds": 0}, "rounds = 0"), ({"replicates": 0}, "replicates = 0"), ({"chunk": 0}, "chunk = 0"), ({"seeds": [1, 1]}, "seeds"),
     ({"seeds": []}, "seeds"), ({"seeds": -1}, "seeds"), ({"seeds": [0.5]}, "seeds"), ({"executor": "here"}, "executor"),
     ({"grid": {"speed": [1]}}, "no fields of FedAvg"), ({"grid": {"lr": []}}, "different values"), ({"grid": [1]}, "grid"),
-    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": "1/2"}}, "grid"),
+    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": ["1/20", 0.05]}}, "'1/20' and 0.05 are one number"),
+    ({"grid": {"steps": [(1, 2), [1, "2"]]}}, "are one number"), ({"grid": {"lr": "1/2"}}, "grid"),
     ({"grid": {"lr": [-1]}}, "lr = -1"),
     ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"),
     ({"problems": {}}, "problems"),
@@ -206,6 +210,41 @@ def test_what_is_too_large_is_refused_before_anything_is_run():
         go(replicates=10**7, chunk=1)
     with pytest.raises(ft.TooLarge, match="4000000 combinations"):
         go(grid={"lr": [k + 1 for k in range(2000)], "steps": [k + 1 for k in range(2000)]})
+
+
+def test_points_are_found_by_value():
+    found = go(algorithms=ft.FedAvg("1/20", 2), grid={"lr": ["1/20", 0.1], "steps": [2, (1, 2)], "averaging": ["weighted", "plain"]})
+    named = found.trace(lr="1/20", steps=2, averaging="plain")
+    for lr in (0.05, "0.05", Fraction(1, 20), np.float64(0.05)):
+        assert found.trace(lr=lr, steps=2, averaging="plain") is named
+    assert found.trace(lr="1/10", steps=[1, 2], averaging="plain") is found.trace(lr=0.1, steps=(1, 2), averaging="plain")
+    with pytest.raises(ft.BadInput, match="names 0 of 8"):
+        found.trace(lr=0.05, steps=True)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"metrics": {"cube": cube, "square": lambda x: (x * x).sum(-1)}}, r"metrics\['square'\] = <function.*at the top of a module"),
+    ({"laws": {"all": type("Own", (ft.Full,), {})()}}, r"laws\['all'\]")])
+def test_what_cannot_be_sent_is_named_before_a_process_starts(change, message):
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(1) as pool:
+        for executor in (2, pool):
+            with pytest.raises(ft.BadInput, match=message):
+                go(executor=executor, **change)
+
+
+def test_what_a_prompt_defines_cannot_be_sent():
+    code = """
+import fltheory as ft
+def m(x):
+    return (x * x).sum(-1)
+try:
+    ft.sweep(ft.Quadratic([[[1]]], [[1]]), ft.FedAvg("1/2", 1), ft.Full(), 2, metrics={"m": m}, executor=2)
+except ft.BadInput as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout.startswith("metrics['m'] = <function m") and "in a file" in done.stdout
 
 
 def test_one_of_several_points_is_named():
