@@ -71,7 +71,13 @@ def fraction(value, what="number") -> Fraction:
         return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
     if isinstance(value, numbers.Rational):  # of another library
         return Fraction(int(value.numerator), int(value.denominator))
-    refuse(what, value, f"a {type(value).__name__} is no number fltheory knows",
+    name = type(value).__name__
+    if name == "Algebraic":   # of a part that imports this one
+        if value.rational is not None:
+            return value.rational
+        refuse(what, value, "is an irrational number, and a rational one is needed here",
+               "Take one of x.enclosure(width), or float(x).")
+    refuse(what, value, f"a{'n' * name.startswith((*'AEIOUaeio', 'nd'))} {name} is no number fltheory knows",
            "Give an int, a Fraction, a string such as '1/20', or a float.")
 
 

@@ -7,12 +7,14 @@ Number Theory, section 4.2.
 """
 from __future__ import annotations
 
+import decimal
 import math
 import numbers
 from fractions import Fraction
 
 import numpy as np
 
+from fltheory.core.elements import Symbolic
 from fltheory.core.errors import Inexact, TooLarge, refuse
 from fltheory.core.libraries import need
 from fltheory.core.linalg.entries import as_fraction, flint_name
@@ -31,6 +33,8 @@ from fltheory.core.linalg.polynomials import (
 )
 
 LARGEST = 150   # degree of a polynomial that is factored to find a minimal one
+READABLE = 100   # characters up to which a number is written with its polynomial
+NOT_ORDERED = (Symbolic, str, bytes, type(None), bool, np.bool_, float, np.floating, complex, list, tuple, dict, set)
 
 
 class Algebraic:
@@ -90,11 +94,16 @@ class Algebraic:
         return self.rational != 0
 
     def __repr__(self):
-        if self.degree == 1:
-            return str(self._low)
-        if self.degree == 2:
-            return _surd(self)
-        return f"{_decimal(self)} (root of {written(self.polynomial)})"
+        """Exact where that is short; else 12 digits, the degree, and rationals on either side in decimals."""
+        text = ""
+        if sum(c.bit_length() for c in self.polynomial) <= 4 * READABLE:   # Python writes no integers of thousands of digits
+            text = str(self._low) if self.degree == 1 else _surd(self) if self.degree == 2 else (
+                f"{float(self):.12g} (root of {written(self.polynomial)})")
+        if 0 < len(text) <= READABLE:
+            return text
+        low, high = (self._low, self._high) if self.degree == 1 else self._relative(60)
+        ends = f"[{decimals(low, 15, decimal.ROUND_FLOOR)}, {decimals(high, 15, decimal.ROUND_CEILING)}]"
+        return f"{decimals((low + high) / 2)} (degree {self.degree}, in {ends}; coefficients in .polynomial)"
 
     # ---- order -----------------------------------------------------------------------------------------
     def _against(self, other):
@@ -111,6 +120,16 @@ class Algebraic:
             wider._halve()
         return -1 if self._high < other._low else 1
 
+    def _ordered(self, other):
+        """As `_against`; what has no order, and does not know numbers of this kind either, is refused."""
+        found = self._against(other)
+        if found is None and isinstance(other, Symbolic):
+            refuse("symbol", other, f"symbols have no order, and it was compared with {self}", "Put a number in, or use "
+                   "ft.for_all_spectra, whose bound may be this number.")
+        if found is None and isinstance(other, NOT_ORDERED):
+            refuse("number", other, f"cannot be compared with {self}", "Give an int, a Fraction or a finite float.")
+        return found
+
     def _same(self, other) -> bool:
         """Whether two roots of one polynomial are one: where both intervals meet, it changes its sign."""
         low, high = max(self._low, other._low), min(self._high, other._high)
@@ -123,19 +142,19 @@ class Algebraic:
         return NotImplemented if found is None else found == 0
 
     def __lt__(self, other):
-        found = self._against(other)
+        found = self._ordered(other)
         return NotImplemented if found is None else found < 0
 
     def __le__(self, other):
-        found = self._against(other)
+        found = self._ordered(other)
         return NotImplemented if found is None else found <= 0
 
     def __gt__(self, other):
-        found = self._against(other)
+        found = self._ordered(other)
         return NotImplemented if found is None else found > 0
 
     def __ge__(self, other):
-        found = self._against(other)
+        found = self._ordered(other)
         return NotImplemented if found is None else found >= 0
 
     def __hash__(self):
@@ -197,6 +216,15 @@ class Algebraic:
         if k < 0:
             return self._inverse() ** -k
         return image(self, [0] * int(k) + [1])
+
+    def __rpow__(self, base):
+        refuse("exponent", self, "a power with an algebraic exponent is no algebraic number in general",
+               "Give an int, which for a rational integer x is int(ft.fraction(x)); or take float(x).")
+
+    def __floordiv__(self, other):
+        refuse("number", self, "has no floor and no remainder here", "Use x.enclosure(width), or float(x).")
+
+    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def root(self, k=2) -> Algebraic:
         """The non-negative k-th root of a number >= 0."""
@@ -356,13 +384,26 @@ def _read(other):
 
 
 def _operand(other):
-    if isinstance(other, (bool, float, np.floating)):
-        raise Inexact(f"an algebraic number met {other!r}: exact rounds take integers and fractions only")
+    """Another number to calculate with; None for what may know better, such as an array."""
+    if isinstance(other, (bool, np.bool_)):
+        raise Inexact(f"an algebraic number met {other!r}: a truth value is no number. Write 0 or 1")
+    if isinstance(other, (float, np.floating)):
+        remedy = f"Write a Fraction, for example ft.fraction('{other}'), or take float(x) of the algebraic number" if math.isfinite(
+            other) else "It is no number: remove it"
+        raise Inexact(f"an algebraic number met {other!r}: exact calculations take integers and fractions only. {remedy}")
+    if isinstance(other, Symbolic):
+        refuse("symbol", other, "rational functions have rational coefficients, and an algebraic number met one",
+               f"Give its ft.Field one more symbol that stands for the algebraic number, or put a number in for {other}.")
+    if isinstance(other, NOT_ORDERED):
+        refuse("number", other, f"a {type(other).__name__} was combined with an algebraic number",
+               "Give an int, a Fraction or another algebraic number.")
     return _read(other)
 
 
-def _decimal(x):
-    return f"{float(x):.12g}"
+def decimals(f: Fraction, digits=12, rounding=decimal.ROUND_HALF_EVEN) -> str:
+    """A rational of any size in so many significant digits."""
+    context = decimal.Context(prec=digits, rounding=rounding, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+    return f"{context.divide(decimal.Decimal(f.numerator), decimal.Decimal(f.denominator)).normalize(context):g}"
 
 
 def _surd(x):
@@ -381,4 +422,5 @@ def _surd(x):
     return top if c == 1 else f"{top}/{c}" if a == 0 else f"({top})/{c}"
 
 
-__all__ = ["Algebraic", "algebraic", "exact", "factors", "image", "real_enclosures", "real_roots", "root", "roots_of_factor"]
+__all__ = ["Algebraic", "algebraic", "decimals", "exact", "factors", "image", "real_enclosures", "real_roots", "root",
+           "roots_of_factor"]

@@ -10,7 +10,16 @@ from fractions import Fraction
 
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.libraries import need
-from fltheory.core.linalg.algebraic import LARGEST, Algebraic, algebraic, exact, factors, real_roots, roots_of_factor
+from fltheory.core.linalg.algebraic import (
+    LARGEST,
+    Algebraic,
+    algebraic,
+    decimals,
+    exact,
+    factors,
+    real_roots,
+    roots_of_factor,
+)
 from fltheory.core.linalg.entries import as_fraction, shaped, to_fmpq_matrix
 from fltheory.core.linalg.polynomials import companion
 
@@ -33,8 +42,11 @@ class Eigenvalue:
         return self.imaginary[1] > 0
 
     def __str__(self):
-        middle = [float(sum(v) / 2) for v in (self.real, self.imaginary)]
-        return f"{middle[0]:.8g}" + (f" +- {middle[1]:.8g}i" if self.complex else "")
+        real, imaginary = (decimals(sum(v) / 2, 8) for v in (self.real, self.imaginary))
+        return real + (f" +- {imaginary}i" if self.complex else "")
+
+    def __repr__(self):
+        return f"Eigenvalue({self}, multiplicity {self.multiplicity}, degree {len(self.polynomial) - 1})"
 
 
 def spectral_radius(A) -> Algebraic:

@@ -2,6 +2,7 @@
 import copy
 import pickle
 import random
+import re
 from fractions import Fraction as Q
 
 import numpy as np
@@ -12,6 +13,8 @@ from fltheory.core.errors import BadInput, Inexact, TooLarge
 from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.linalg import spectral_radius
 from fltheory.core.linalg.algebraic import image, real_roots
+
+SYMBOL, = ft.Field("h").symbols
 
 
 def both(x, text):
@@ -128,6 +131,29 @@ def test_rates_of_shipped_operators():
         assert low <= square <= high
 
 
+def test_a_rational_algebraic_number_is_a_fraction():
+    assert ft.fraction(ft.root("4/9")) == Q(2, 3) and type(ft.fraction(ft.root(4))) is Q
+    assert ft.Quadratic([[[ft.root(4)]]], [[0]]).H[0, 0, 0] == 2
+    assert list(ft.root(2) * np.array([1, 2], dtype=object)) == [ft.root(2), 2 * ft.root(2)]   # arrays keep their own rules
+    assert (ft.root(2) == SYMBOL) is False and (ft.root(2) == "a") is False and (ft.root(2) != None) is True   # noqa: E711
+
+
+def test_long_numbers_are_written_on_a_readable_line():
+    problem = ft.Quadratic([[["1/3", "1/7"], ["1/7", "3/5"]], [[2, "1/5"], ["1/5", 1]]], [[0, 1], [1, 2]])
+    op = ft.derive(ft.Scaffold("1/10", 3), problem, ft.Uniform(1))
+    rate, long, surd = op.exact_rate(), spectral_radius([[Q(10**5000 + 1, 3 * 10**5000)]]), ft.root(2**20000 + 1)
+    for number in (rate, long, surd, -surd, 1 / surd, ft.root(Q(1, 2**20000 + 1), 3), op.exact_rate(square=True)):
+        for text in (str(number), repr(number), repr(number.attained)):
+            assert len(text) < 200, text
+        assert f"degree {number.degree}" in str(number) and ".polynomial" in str(number)
+        found = [Q(v) for v in re.search(r"in \[(.*), (.*)\]", str(number)).groups()]
+        assert found[0] <= number <= found[1]
+        assert found[1] - found[0] <= max(abs(found[0]), abs(found[1])) * Q(1, 10**10)
+    assert str(rate.degree) in str(rate) and len(rate.polynomial) == rate.degree + 1 and str(float(rate))[:11] in str(rate)
+    assert "multiplicity 1" in repr(rate.attained[0]) and len(str(ft.supremum(ft.Field("h").symbols[0]**3, 0, 10**3000))) < 400
+    assert long.rational == Q(10**5000 + 1, 3 * 10**5000)
+
+
 def test_in_relations():
     rate = spectral_radius([[Q(1, 2), 1], [Q(1, 8), Q(1, 2)]])     # 1/2 + sqrt(1/8)
     exact = Q(1, 2) + ft.root("1/8")
@@ -147,6 +173,20 @@ def test_in_relations():
     (lambda: ft.root(-1), BadInput, ">= 0"), (lambda: ft.root(2, 0), BadInput, "k >= 1"),
     (lambda: ft.root("a"), BadInput, "rational"),
     (lambda: ft.root(2) + 0.5, Inexact, "met 0.5"), (lambda: 0.5 * ft.root(2), Inexact, "met 0.5"),
+    (lambda: 0.1 * ft.root(2), Inexact, r"met 0.1: .*ft.fraction\('0.1'\).*float"),
+    (lambda: ft.root(2) - float("nan"), Inexact, "met nan: .*no number"), (lambda: 1e400 / ft.root(2), Inexact, "met inf: "),
+    (lambda: ft.root(2) * True, Inexact, "met True: .*Write 0 or 1"),
+    (lambda: ft.root(2) * SYMBOL, BadInput, "symbol = h: .*ft.Field"), (lambda: SYMBOL * ft.root(2), BadInput, "symbol = h"),
+    (lambda: SYMBOL - ft.root(2), BadInput, "symbol = h"), (lambda: SYMBOL / ft.root(4), BadInput, "symbol = h"),
+    (lambda: ft.root(2) + "1/2", BadInput, "number = '1/2': .*Fraction"), (lambda: None - ft.root(2), BadInput, "number = None"),
+    (lambda: ft.root(2) / 1j, BadInput, "number = 1j"), (lambda: ft.root(2) < SYMBOL, BadInput, "symbols have no order"),
+    (lambda: ft.root(2) >= "1", BadInput, "number = '1'"), (lambda: max("1", ft.root(2)), BadInput, "number = '1'"),
+    (lambda: 2 ** ft.root(2), BadInput, "exponent = sqrt"), (lambda: ft.root(2) // 1, BadInput, "floor"),
+    (lambda: ft.root(2) % 1, BadInput, "floor"),
+    (lambda: ft.fraction(ft.root(2)), BadInput, "number = sqrt.2.: is an irrational number.*enclosure"),
+    (lambda: ft.Quadratic([[[ft.root(2)]]], [[0]]), BadInput, "is an irrational number.*enclosure"),
+    (lambda: ft.fraction(OSError), BadInput, "a type is no number"), (lambda: ft.fraction([1]), BadInput, "a list is no number"),
+    (lambda: ft.fraction(np.array([1])), BadInput, "an ndarray is no number"),
     (lambda: 1 / (ft.root(2) - ft.root(2)), ZeroDivisionError, "0"), (lambda: ft.root(2) ** Q(1, 2), BadInput, "ft.root"),
     (lambda: ft.root(2, 200), TooLarge, "degree 200"), (lambda: ft.root(2, 20) + ft.root(3, 20), TooLarge, "degrees 20 and 20"),
     (lambda: ft.root(2).enclosure(0), BadInput, "positive"), (lambda: spectral_radius([[1, 2]]), BadInput, "square"),
@@ -159,7 +199,7 @@ def test_refused(call, error, words):
 def test_flags_of_rates_are_truth_values():
     op = ft.derive(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full())
     for square in (float("nan"), "no", None, 2):
-        with pytest.raises(BadInput, match="square = .* is True or False"):
+        with pytest.raises(BadInput, match=r"square = .* is True or False"):
             op.exact_rate(square)
     with pytest.raises(BadInput, match="state = 'no': is True or False"):
         op.carried([[1, 0], [0, 0]], 1, state="no")
