@@ -15,6 +15,7 @@ _logging.getLogger("fltheory").addHandler(_logging.NullHandler())  # quiet unles
 _PUBLIC = {
     "core.problems.quadratic": ["Quadratic"],
     "core.problems.ridge": ["Ridge"],
+    "core.problems.ridge_rows": ["RidgeRows"],
     "core.problems.table": ["read_residual", "read_ridge"],
     "core.problems.logistic": ["Logistic"],
     "core.problems.huber": ["HuberLoss"],

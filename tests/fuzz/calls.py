@@ -132,6 +132,7 @@ CALLS = {
     "Quadratic": {"H": [[[1]], [[2]]], "c": [[0], [1]], "weights": ["1/2", "1/2"], "name": ""},
     "Quadratic.from_linear": {"H": [[[1]], [[2]]], "b": [[0], [1]], "weights": None, "offset": [0, 1]},
     "Ridge": dict(**ROWS, reg="1/10", weights=None, convention="half-mean"),
+    "RidgeRows": dict(**ROWS, reg="1/10", weights=None, convention="half-mean"),
     "read_ridge": lambda: {"path": f"{paper()}/table.csv", "client": "c", "target": "t", "features": ["f"], "reg": 1,
                            "standardise": "none", "weights": "rows", "convention": "half-mean", "intercept": True,
                            "bands": None},

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core import linalg
+from fltheory.core.errors import TooLarge
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import pick
@@ -13,6 +14,7 @@ from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad
 from fltheory.core.records import one_of
 from fltheory.core.scalars import FLOAT
 
+MOST_ENTRIES = 2e9   # of all Hessians: 16 GB in floats
 CONVENTIONS = ("half-mean", "half-sum", "sum")
 
 
@@ -37,6 +39,9 @@ class Ridge(Quadratic):
             A, y, reg = [FLOAT.array(a) for a in A], [FLOAT.array(v) for v in y], FLOAT.array(reg)
         self.sizes = np.array([len(a) for a in A])
         d = A[0].shape[1]
+        if len(A) * d * d > MOST_ENTRIES:
+            raise TooLarge(f"{len(A)} Hessians in {d} dimensions have {len(A) * d * d:.2g} entries, above {MOST_ENTRIES:.0g}: use "
+                           "ft.RidgeRows, which keeps the rows alone")
         reg = (2 if convention == "sum" else 1) * reg[()]
         factor = {"half-sum": Fraction(1), "sum": Fraction(2)}
         per_row = [factor.get(convention, Fraction(1, len(a))) for a in A]

@@ -43,10 +43,7 @@ def test_its_operators_and_runs_are_those_of_ridge(law, algorithm):
 
 def test_mini_batches_draw_the_same_rows():
     A, y = data(3, 2, 6)
-    law = ft.Batched(ft.Full(), 2) if hasattr(ft, "Batched") else None
-    if law is None:
-        pytest.skip("no law with mini-batches of its own")
-    runs = [ft.run(ft.FedAvg(0.1, 2), problem, law, 4, 3) for problem in (ft.RidgeRows(A, y, 0.1), ft.Ridge(A, y, 0.1))]
+    runs = [ft.run(ft.FedAvg(0.1, 2), problem, ft.Full(batch=2), 4, 3) for problem in (ft.RidgeRows(A, y, 0.1), ft.Ridge(A, y, 0.1))]
     assert runs[0].final == pytest.approx(runs[1].final, rel=1e-12)
 
 
