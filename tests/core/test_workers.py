@@ -114,6 +114,24 @@ def test_where_no_worker_lives_every_task_is_lost_at_once(monkeypatch):
     assert len(started) <= 2 + workers.STILLBORN
 
 
+@posix
+def test_workers_that_die_at_their_start_are_counted_in_a_row(monkeypatch, tmp_path):
+    """One that was ready in between shows that workers can live here."""
+    started = []
+
+    class EveryOtherStillborn(workers._Worker):
+        def __init__(self, work):
+            super().__init__(work)
+            started.append(self)
+            if len(started) % 2:
+                self.process.kill()
+
+    monkeypatch.setattr(workers, "_Worker", EveryOtherStillborn)
+    monkeypatch.setattr(workers, "STILLBORN", 2)
+    assert list(decided(partial(killed, folder=tmp_path, times=1), ["die"], 1)) == [("die", "die")]
+    assert len(started) == 4
+
+
 def slow(task):
     if task == "slow":
         time.sleep(60)
@@ -191,6 +209,10 @@ def test_what_had_been_finished_when_the_limit_was_noticed_counts():
     first = next(results)
     time.sleep(0.5)
     assert sorted([first, *results]) == [(2, 4), (3, 9)]
+
+
+def test_what_had_been_finished_counts_even_where_nothing_was_heard_until_the_limit():
+    assert list(decided(square, [2], 1, limit=0.2, on_begun=lambda task: time.sleep(0.5))) == [(2, 4)]
 
 
 def logs(task):
