@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import check_flag, refuse
+from fltheory.core.errors import check_flag, listed, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.linalg.definite import is_positive_definite
 from fltheory.core.relations import FLOAT_TOLERANCE, _worded, equal
-from fltheory.core.scalars import FLOAT, declare, fraction, is_count
+from fltheory.core.scalars import FLOAT, declare, fraction, is_count, is_rational
 
 
 def _matrix(A, what):
@@ -65,6 +65,8 @@ def positive_semidefinite(A, label="", strict=False) -> Comparison:
 @_worded
 def eigenvalues_within(A, low, high, label="") -> Comparison:
     """All eigenvalues of the symmetric A (d, d) lie in [low, high]: A - low I and high I - A are positive semidefinite."""
+    if fraction(low, "low") > fraction(high, "high"):
+        refuse("low", low, f"is at most high = {high}", "Exchange the ends.")
     array, (least, most) = _matrix(A, "A"), declare([low, high], "bounds")
     if array.dtype == np.float64 or np.float64 in (type(least), type(most)) or isinstance(least, float):
         array, least, most = (FLOAT.array(v) for v in (array, least, most))
@@ -78,22 +80,38 @@ def eigenvalues_within(A, low, high, label="") -> Comparison:
                       detail="" if len(gaps) < 2 else f"smallest {gaps[0]:.6g} above one end, largest {gaps[1]:.6g} below")
 
 
+def _exact(value, what, like):
+    """A coefficient: of the field of `like`, or a declared rational number."""
+    if isinstance(value, Symbolic):
+        if value.names != like.names:
+            refuse(what, value, f"has the symbols {value.names}, and here they are {like.names}",
+                   "Take all symbols from one ft.Field.")
+        return value
+    if not is_rational(value) and not isinstance(value, str):
+        refuse(what, value, f"is an expression in symbols or an exact number, not a {type(value).__name__}",
+               'Write Fraction(1, 2), or ft.fraction("0.5").')
+    return fraction(value, what)
+
+
 @_worded
 def expansion(x, symbol, coefficients, label="") -> Comparison:
     """The Taylor coefficients of a rational function x in one symbol at 0 are these, from degree 0 on (numbers or symbols)."""
     if not isinstance(x, Symbolic):
         refuse("expansion", x, "is no rational function in symbols", "Work in an ft.Field.")
-    coefficients = list(coefficients)
-    if not coefficients:
-        refuse("expansion", coefficients, "states at least one coefficient", "Give the term of degree 0.")
+    coefficients = listed(coefficients, "coefficients", "is a list of coefficients, from degree 0 on",
+                          "For example [1, -h, h**2], or [1] for the term of degree 0.")
+    if not 1 <= len(coefficients) <= MOST:
+        refuse("expansion", coefficients, f"states at least one coefficient, and at most {MOST}", "Give the term of degree 0.")
+    coefficients = [_exact(v, f"coefficient {k}", x) for k, v in enumerate(coefficients)]
     if symbol not in x.names:
         refuse("symbol", symbol, f"the field has the symbols {x.names}", "Name one of them.")
     found = x.series(symbol, len(coefficients) - 1)
     wrong = [k for k, (a, b) in enumerate(zip(found, coefficients, strict=True)) if equal(a, b).status != HOLDS]
-    return Comparison("expansion", found, list(coefficients), FALSIFIED if wrong else HOLDS, "symbolic", label,
+    return Comparison("expansion", found, coefficients, FALSIFIED if wrong else HOLDS, "symbolic", label,
                       detail=f"degrees {wrong} differ" if wrong else f"degrees 0 to {len(coefficients) - 1} in {symbol}")
 
 
+MOST = 501   # coefficients of an expansion
 MORE = "Give the field one more symbol."
 _RESTS = {}   # (symbols of the field, rest) -> the power whose remainder it stands for
 
@@ -115,19 +133,21 @@ def power_series(r, K, order, rest):
 
     r, K, rest: of one field of symbols (r may be a number), rest a symbol of its own that neither r nor K holds: the power is a
     polynomial in r, so that some value of it makes this an identity. Every other power needs another symbol. order: 0 to 50.
-    Raises BadInput for a rest that is no symbol, that r or K holds, or that stands for the remainder of another power already.
+    Raises BadInput for an r that is no exact number, and for a rest that is no symbol, that r or K holds, or that stands for the
+    remainder of another power already.
     """
     if not is_count(order, 0) or order > 50:
         refuse("order", order, "is an int from 0 to 50", "Give the last degree that is written out.")
     if not isinstance(K, Symbolic):
         refuse("K", K, "is no symbol, and powers of a known exponent need no remainder", "Write (1 + r)**K.")
+    r = _exact(r, "r", K)
     if not isinstance(rest, Symbolic) or str(rest) not in rest.names or rest.names != K.names:
         refuse("rest", rest, "is a symbol of K's field, free to stand for what is left of the power", MORE)
     name = str(rest)
     for what, value in (("r", r), ("K", K)):
         if isinstance(value, Symbolic) and value.substitute(**{name: rest + 1}) != value:
             refuse("rest", name, f"stands in {what} = {value}, and the remainder may be any number", MORE)
-    r = r if isinstance(r, Symbolic) else 0 * K + fraction(r)
+    r = 0 * K + r
     power = (r, K, order)
     if _RESTS.setdefault((rest.names, name), power) != power:
         other, exponent, _ = _RESTS[rest.names, name]

@@ -57,6 +57,18 @@ def test_expansion():
     assert ft.expansion(x, "g", [1, h, h**2]).status == FALSIFIED and "[1]" in ft.expansion(x, "g", [1, h, h**2]).detail
 
 
+def test_coefficients_are_exact_numbers_or_symbols():
+    g, h = ft.Field("g h").symbols
+    x = 1 / (2 + g)
+    for half in (Q(1, 2), ft.fraction("0.5"), h / h / 2):
+        assert ft.expansion(x, "g", [half, -Q(1, 4)]).status == HOLDS
+    assert ft.expansion(x, "g", np.array([Q(1, 2)], dtype=object)).status == HOLDS
+    assert ft.expansion(h + g, "g", (h, np.int64(1), "0", 0)).status == HOLDS
+    assert ft.expansion(x, "g", [Q(1, 2) + Q(1, 10**40)]).status == FALSIFIED
+    K, R = ft.Field("K R").symbols
+    assert ft.power_series(np.int64(2), K, 0, R) == ft.power_series(2, K, 0, R) == 1 + 2 * R
+
+
 def test_powers_for_every_integer():
     field = ft.Field("r K R")
     r, K, R = field.symbols
@@ -119,6 +131,23 @@ def test_round_matrix_and_after_in_model_coordinates():
     (lambda: ft.expansion(ft.Field("g").symbols[0], "h", [0, 1]), "has the symbols"),
     (lambda: ft.expansion(ft.Field("g").symbols[0], 3, [0, 1]), "has the symbols"),
     (lambda: ft.expansion(1 / ft.Field("g").symbols[0], "g", [1]), "pole"),
+    *[(lambda c=c: ft.expansion(ft.Field("g").symbols[0], "g", c), words) for c, words in (
+        ("abc", "coefficients = 'abc': .*list"), (None, "coefficients = None: .*list"), (3, "coefficients = 3: .*list"),
+        ({0: 1}, "coefficients = .*list"), (["h", 1], "coefficient 0 = 'h': .*rational"), ([0, None], "coefficient 1 = None"),
+        ([0.5], "coefficient 0 = 0.5: .*float.*Fraction"), ([float("nan")], "coefficient 0 = nan"),
+        ([0, [1]], "coefficient 1 = "), (["nan"], "coefficient 0 = 'nan': .*rational"), ([""], "coefficient 0 = ''"),
+        (np.array([0.0, 1.0]), "coefficient 0 = np.float64.0.0.: .*float"), ([True], "coefficient 0 = True"), ([1j], "coefficient 0 = "),
+        ([ft.Field("k").symbols[0]], "coefficient 0 = k: .*symbols"), ([ft.root(2)], "coefficient 0 = sqrt"),
+        ([0] * 502, "at most 501"))],
+    *[(lambda x=x: ft.expansion(x, "g", [1]), "no rational function") for x in ("1/g", None, 0.5, float("nan"), [1])],
+    *[(lambda r=r: ft.power_series(r, *ft.Field("K R").symbols[:1], 1, ft.Field("K R").symbols[1]), words) for r, words in (
+        ("h/2", "r = 'h/2': .*rational"), (None, "r = None"), (0.5, "r = 0.5: .*float.*Fraction"), (float("nan"), "r = nan"),
+        (True, "r = True"), ([1], "r = "), (ft.Field("h").symbols[0], "r = h: .*symbols"))],
+    *[(lambda K=K: ft.power_series(1, K, 1, ft.Field("K R").symbols[1]), "K = .*no symbol") for K in ("K", None, 0.5)],
+    *[(lambda ends=ends: ft.eigenvalues_within([[1]], *ends), words) for ends, words in (
+        ((2, 1), "low = 2: is at most high = 1"), ((0.5, -0.5), "at most high"), ((None, 2), "low = None"),
+        ((0, "x"), "high = 'x'"),
+        ((float("nan"), 1), "low = nan"), (([0], 1), "low = "), ((0, ft.Field("h").symbols[0]), "high = h"))],
     (lambda: ft.power_series(1, 2, -1, 0), "order"), (lambda: ft.power_series(1, 2, 1, 0), "K"),
 ])
 def test_refused(call, words):
