@@ -29,11 +29,11 @@ def test_every_row_stands_in_the_group_of_its_client(n, blocks):
 
 
 X = RNG.standard_normal((*SOME.shape, 3))
-ANSWERED = {"there": lambda x, t: x * t, "twice": lambda x, t: t * x * 2, "half": lambda x, t: x * t / 2, "minus": lambda x, t: -(x * t),
-            "square": lambda x, t: (x * t) ** 2, "nothing more": lambda x, t: 0 + x * t - 0, "both": lambda x, t: x * t - t * x / 3,
-            "chosen": lambda x, t: (x > 0) * t}
-UNKNOWN = {"all": lambda x, t: x, "power 0": lambda x, t: (x * t) ** 0, "quotient": lambda x, t: 2 / (x * t + (x == x)),
-           "over": lambda x, t: 2 / (t * x), "one more": lambda x, t: x * t + 1, "less": lambda x, t: 1 - t, "others": lambda x, t: x * t + x,
+ANSWERED = {"there": lambda x, t: x * t, "twice": lambda x, t: t * x * 2, "half": lambda x, t: x * t / 2,
+            "minus": lambda x, t: -(x * t), "square": lambda x, t: (x * t) ** 2, "nothing more": lambda x, t: 0 + x * t - 0,
+            "both": lambda x, t: x * t - t * x / 3, "chosen": lambda x, t: (x > 0) * t}
+UNKNOWN = {"all": lambda x, t: x, "power 0": lambda x, t: (x * t) ** 0, "quotient": lambda x, t: 2 / (t * x),
+           "one more": lambda x, t: x * t + 1, "less": lambda x, t: 1 - t, "others": lambda x, t: x * t + x,
            "others first": lambda x, t: x - x * t, "who is away": lambda x, t: t == 0}
 
 

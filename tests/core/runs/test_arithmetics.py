@@ -189,8 +189,8 @@ def test_divergence_to_infinity(law):
 @pytest.mark.parametrize("law", [ft.Uniform(1, steps=(1, 3, 2)), ft.Bernoulli(CHANCES, steps=STEPS["drawn"]), LAWS["drawn steps"]],
                          ids=str)
 def test_numbers_do_not_depend_on_who_is_batched_together(algorithm, law, monkeypatch):
-    """Samples behind the last local step too, which is another one where nobody of a batch makes the longest run; and of the absent,
-    where these act."""
+    """Samples behind the last local step too, which is another one where nobody of a batch makes the longest run, and samples
+    of the absent where these act."""
     monkeypatch.setattr(batched, "BLOCK", 2)
     runs = [ft.run(algorithm, quadratic()[0], law, 6, 9, seed=1, noise=1, chunk=k) for k in (1, 2, 5)]
     for t in runs:
