@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import logging
 import re
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
+import sys
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from multiprocessing.reduction import ForkingPickler  # as in `workers`: nothing is read but from our own processes
 
@@ -49,12 +50,14 @@ def completed(work, tasks, executor=None):
     if executor is None or not tasks:
         yield from ((task, work(task)) for task in tasks)
     elif isinstance(executor, Executor):
+        if isinstance(executor, ProcessPoolExecutor):  # others may have a pickling of their own, or none
+            check_sendable(work, "work")
         yield from _submitted(functools.partial(executor.submit, work), tasks)
     elif isinstance(executor, str):
         with _dask(executor, work) as submit:
             yield from _submitted(submit, tasks)
     else:
-        _check_sendable(work)
+        check_sendable(work, "work")
         with closing(decided(work, tasks, int(executor), retries=RETRIES)) as results:
             for task, outcome in results:
                 if isinstance(outcome, Lost):
@@ -78,12 +81,17 @@ def _submitted(submit, tasks):
             future.cancel()
 
 
-def _check_sendable(work):
+def check_sendable(value, what):
+    """Refuse what no worker process of this machine could make again: lambdas, functions within functions, and whatever a prompt
+    or a notebook defines, which workers do not run."""
     try:
-        ForkingPickler.dumps(work)
+        sent = bytes(ForkingPickler.dumps(value))
     except Exception as error:  # a foreign object's own pickling may raise anything
-        refuse("work", work, f"cannot be sent to another process ({shortened(error)})",
-               "Define functions and classes at the top of a module.")
+        refuse(what, value, f"cannot be sent to another process ({shortened(error)})",
+               "Define functions and classes at the top of a module, by def and class, or work in this process (executor=None).")
+    if b"__main__" in sent and not hasattr(sys.modules["__main__"], "__file__"):
+        refuse(what, value, "is defined in a notebook or at a prompt, which worker processes do not run",
+               "Define functions and classes in a file and import them from it, or work in this process (executor=None).")
 
 
 # ---- Dask ------------------------------------------------------------------------------------------------------
@@ -132,4 +140,4 @@ def _made(whole):
     return need("distributed", "work on the machines of a Dask cluster").protocol.pickle.loads(whole)  # from our own driver
 
 
-__all__ = ["check_executor", "completed"]
+__all__ = ["check_executor", "check_sendable", "completed"]

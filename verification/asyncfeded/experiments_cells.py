@@ -97,10 +97,10 @@ def _run(t, algorithm, law, seconds, replicates):
     import torch
     torch.set_num_threads(1)
     every = EVERY if asynchronous(algorithm) else 1
-    e = record(algorithm, t.problem, law, LIMIT, replicates, SEED, x0=t.x0, metrics={"error": t.error}, every=every,
-               until=seconds * SECOND)
+    e = record(algorithm, t.problem, law, LIMIT, replicates, SEED, x0=t.x0, metrics={"wrong": t.error, "error": None},
+               every=every, until=seconds * SECOND)
     kept = {"when": e.time / SECOND, "client": e.client, "gamma": e.gamma, "K": e.K}
-    return {"at": e.metric_times() / SECOND, "accuracy": 100 - e.metrics["error"], "early": early(t, algorithm, law, replicates),
+    return {"at": e.metric_times() / SECOND, "accuracy": 100 - e.metrics["wrong"], "early": early(t, algorithm, law, replicates),
             **{k: np.asarray(v, dtype=np.float32) for k, v in kept.items()}}
 
 
@@ -108,7 +108,7 @@ def early(t, algorithm, law, replicates=REPLICATES):
     """The loss (replicates,) over all clients after the first 30 arrivals, or 3 rounds: what a claim runs again."""
     import torch
     e = record(algorithm, t.problem, law, EARLY if asynchronous(algorithm) else EARLY // 10, replicates, SEED, x0=t.x0,
-               metrics={"error": t.error}, every=EARLY)
+               metrics={"wrong": t.error, "error": None}, every=EARLY)
     return t.problem.to(ft.Torch()).value(torch.as_tensor(e.final)).detach().numpy()
 
 

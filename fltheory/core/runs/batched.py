@@ -7,12 +7,12 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import is_torch, overwriting, to_numpy
-from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, refuse
+from fltheory.core.errors import refuse
 from fltheory.core.operators.setting import prepare
-from fltheory.core.optima import float_optimum
 from fltheory.core.problems.network import Network
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count, flag, within
+from fltheory.core.runs.arguments import check_numbers, measures_of
 from fltheory.core.runs.audit import audit_rounds, replay
 from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
 from fltheory.core.runs.collapse import collapse
@@ -20,7 +20,7 @@ from fltheory.core.runs.draws import BLOCK
 from fltheory.core.runs.draws import alone as _alone
 from fltheory.core.runs.draws import draw_round as _draw
 from fltheory.core.runs.draws import start_modes as _start_modes
-from fltheory.core.scalars import FLOAT, Torch, fraction
+from fltheory.core.scalars import FLOAT, Torch, fraction, to_float
 from fltheory.core.statistics import Stream2, moments
 from fltheory.core.streams import Stream
 from fltheory.core.trace import Trace
@@ -40,11 +40,11 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     algorithm: one algorithm with `rounds`, or phases [(algorithm, rounds), ...] whose state carries over.
     replicates: independent repetitions (>= 1). seed: int >= 0; streams are keyed by (seed, block, round).
     device: "cpu" or "cuda". noise: sigma of additive gradient noise. x0: (d,) start, default 0.
-    metrics: name -> function of the server models (batch, d) tensor -> (batch,) tensor; always recorded:
-    "error" |x - x*|^2 if the problem has a computable minimiser. tail: last fraction of rounds averaged
-    for `Trace.floor`. chunk: blocks of 1,024 replicates stepped together, None for as many as a cache holds; the results are the
-    same to rounding. checkpoint: file written every `every` seconds and removed at the end; an interrupted run with the same
-    arguments resumes with identical results. audit: whether recorded rounds are made again, see `Trace.audit`. collapsed: draw
+    metrics: name -> function of the server models (batch, d) tensor -> (batch,) tensor; recorded besides:
+    "error" |x - x*|^2 if the problem has a computable minimiser, unless "error": None leaves it out. tail: last fraction of rounds
+    averaged for `Trace.floor`. chunk: blocks of 1,024 replicates stepped together, None for as many as a cache holds; the results
+    are the same to rounding. checkpoint: file written every `every` seconds and removed at the end; an interrupted run with the
+    same arguments resumes with identical results. audit: whether recorded rounds are made again, see `Trace.audit`. collapsed: draw
     one Gaussian for each client and round, with the distribution that the noise of its local steps has together, instead of all of
     them; refused where that is not exact.
     Raises BadInput on bad arguments, an unknown device, a checkpoint of another run.
@@ -54,6 +54,8 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     counted = count(1, MOST_REPLICATES, remedy="Give a positive int.")
     replicates, audit, collapsed = counted(replicates, "replicates"), flag(audit, "audit"), flag(collapsed, "collapsed")
     seed = count(0, 2**128 - 1, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")(seed, "seed")
+    progress, every = flag(progress, "progress"), to_float(within(0)(every, "every"))
+    check_numbers(algorithm=[a for a, _ in phases], law=law, noise=noise)
     device = _device(device)
     domain = _arithmetic([a for a, _ in phases], problem, device)
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
@@ -62,7 +64,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     algorithms = [a.to(domain) for a, _ in phases]
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
     _check_carried(algorithms, prob, domain.array(start)[None])
-    measures = _measures(problem, domain, metrics)
+    measures = measures_of(problem, domain, metrics)
     chunk = _together(laws[0], problem, domain) if chunk is None else counted(chunk, "chunk")
     tail = within(0, 1, "(]", "Give a fraction of the rounds, for example 0.25.")(tail, "tail")
     tail_rounds = max(1, round(float(fraction(tail)) * total))
@@ -231,34 +233,6 @@ def _answered(alg, prob, state, draw):
     return made if all(isinstance(v, np.ndarray) for v in made) else None
 
 
-def _measures(problem, domain, metrics, needed=True):
-    """The functions by name, and "error" where there is a minimiser; without any a run is refused if they are `needed`."""
-    if metrics is not None and (not isinstance(metrics, dict)
-                                or not all(isinstance(k, str) and "/" not in k and callable(f) for k, f in metrics.items())):
-        refuse("metrics", metrics, "are functions by name", 'For example {"norm": lambda x: (x * x).sum(-1)}.')
-    measures = {k: _given_torch(f) if domain.library == "numpy" else f for k, f in (metrics or {}).items()}
-    if "error" in measures:
-        return measures
-    try:
-        if "_cached_minimiser" not in problem.__dict__:
-            problem.__dict__["_cached_minimiser"] = float_optimum(problem)
-        target = domain.array(problem.__dict__["_cached_minimiser"])
-    except (NoMinimiser, NotImplementedError, BadInput, CertificateFailed, TooLarge):
-        return measures if measures or not needed else refuse(
-            "metrics", None, "this problem has no computable minimiser, so nothing would be recorded",
-            "Pass metrics={name: function}.")
-    measures["error"] = lambda x: ((x - target) ** 2).sum(-1)
-    return measures
-
-
-def _given_torch(function):
-    """A user's metric of tensors, for models in numpy."""
-    def measured(x):
-        import torch
-        return function(torch.from_numpy(np.array(x)))
-    return measured
-
-
 def _record(measures, alg, state, t, partial, sums, tail_rounds):
     with np.errstate(all="ignore"):  # of diverging runs
         x = alg.model(state)
@@ -306,4 +280,4 @@ def _bar(progress, total, done):
     if not progress:
         return _Silent()
     from tqdm.auto import tqdm
-    return tqdm(total=total, initial=done, unit="round", disable=None if progress == "auto" else False)
+    return tqdm(total=total, initial=done, unit="round")

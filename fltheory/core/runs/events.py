@@ -15,7 +15,8 @@ from fltheory.core.laws.clock import EventClock
 from fltheory.core.laws.draw import Draw
 from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.shapes import shaped
-from fltheory.core.records import count, positive, within
+from fltheory.core.records import count, flag, positive, within
+from fltheory.core.runs.arguments import check_numbers, measures_of
 from fltheory.core.runs.batched import (
     BLOCK,
     MOST_REPLICATES,
@@ -25,7 +26,6 @@ from fltheory.core.runs.batched import (
     _closed,
     _device,
     _draw,
-    _measures,
     _owned,
     _phases,
     _schedule,
@@ -52,8 +52,9 @@ def record(algorithm, problem, law, arrivals=None, replicates=1, seed=0, device=
     with the arrival of the same number, so that methods are compared on the same draws. x0: (d,) start, or (replicates, d), default
     0; a network's own start is problem.initial(seed).
     metrics: name -> function of the server models (batch, d), a torch tensor, -> (batch,); taken at the start, after every `every`
-    arrivals and after the last; "error", |x - x*|^2, is added if the problem has a computable minimiser. until: end where every
-    replicate's clock has passed this time (looked at with the metrics; `arrivals` is the limit).
+    arrivals and after the last; "error", |x - x*|^2, is added if the problem has a computable minimiser, unless "error": None
+    leaves it out. until: end where every replicate's clock has passed this time (looked at with the metrics; `arrivals` is the
+    limit).
     seed, device, chunk as in `ft.run`: streams are keyed by (seed, block of 1,024 replicates, arrival). checkpoint: a file written
     every `seconds` seconds and removed at the end; an interrupted run with the same arguments resumes with identical results.
     Raises BadInput on bad arguments, TooLarge beyond 5 10^7 arrivals in all.
@@ -64,7 +65,7 @@ def record(algorithm, problem, law, arrivals=None, replicates=1, seed=0, device=
     phases = _phases(algorithm, arrivals, "arrivals")
     until, seconds = None if until is None else to_float(positive(until, "until")), to_float(within(0)(seconds, "seconds"))
     return _events(_setting(phases, problem, law, clock, noise, device, metrics), replicates, seed, x0, every, until, chunk,
-                   checkpoint, seconds, progress)
+                   checkpoint, seconds, flag(progress, "progress"))
 
 
 def replay(events, algorithm, problem, law=None, noise=None, device="cpu", metrics=None, chunk=64) -> Events:
@@ -124,6 +125,7 @@ class _Setting(NamedTuple):
 
 
 def _setting(phases, problem, law, clock, noise, device, metrics):
+    check_numbers(algorithm=[a for a, _ in phases], law=law, clock=clock, noise=noise)
     domain = Torch(_device(device))
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
     alone = _alone(phases[0][0])
@@ -144,7 +146,7 @@ def _setting(phases, problem, law, clock, noise, device, metrics):
         clock.cohort_count(problem.n)
     converted = problem.to(domain)
     return _Setting(phases, laws, [a.to(domain) for a, _ in phases], problem, converted, laws[0] if clock is None else clock,
-                    metrics, _measures(problem, domain, metrics, needed=False), domain, alone)
+                    metrics, measures_of(problem, domain, metrics, needed=False), domain, alone)
 
 
 def _starts(x0, replicates, d):
@@ -272,11 +274,7 @@ def _measure(measures, alg, state, seen):
     x = alg.model(state)
     x = x.clone() if x.is_inference() else x  # metrics may differentiate
     for name, f in measures.items():
-        value = np.asarray(to_numpy(f(x)), dtype=float)
-        if value.shape != tuple(x.shape[:1]):
-            refuse(f"metrics[{name!r}]", value.shape, f"a metric gives one number for each model, so shape {tuple(x.shape[:1])}",
-                   "For example lambda x: (x * x).sum(-1).")
-        seen[name].append(value)
+        seen[name].append(np.asarray(to_numpy(f(x)), dtype=float))
 
 
 def _arrival(alg, prob, s, draw, given):

@@ -11,19 +11,22 @@ import itertools
 import json
 import logging
 import math
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, TooLarge, WorkersLost, check_flag, listed, refuse, shortened
-from fltheory.core.executors import check_executor, completed
+from fltheory.core.errors import BadInput, TooLarge, WorkersLost, check_flag, listed, refuse, shortened, shown
+from fltheory.core.executors import check_executor, check_sendable, completed
 from fltheory.core.libraries import have
 from fltheory.core.operators.setting import prepare
 from fltheory.core.records import count
+from fltheory.core.runs.arguments import check_numbers
 from fltheory.core.runs.checkpoint import PARTS, Snapshots
 from fltheory.core.runs.sources import digest, engine
+from fltheory.core.scalars import fraction
 from fltheory.core.statistics import Stream2
 from fltheory.core.streams import Stream
 from fltheory.core.tables import aligned, html_row, to_csv
@@ -56,10 +59,11 @@ class Sweep:
     reused: int
 
     def trace(self, problem=None, algorithm=None, law=None, **settings) -> Trace:
-        """The merged run of the one point that these names and settings pick. Raises BadInput unless it is exactly one."""
+        """The merged run of the one point that these names and settings pick, numbers by their value: lr="1/20" and lr=0.05 are the
+        same. Raises BadInput unless it is exactly one."""
         named = {"problem": problem, "algorithm": algorithm, "law": law}
         found = [p for p in self.points if all(v is None or v == getattr(p, k) for k, v in named.items())
-                 and all(k in p.settings and p.settings[k] == v for k, v in settings.items())]
+                 and all(k in p.settings and _value(p.settings[k]) == _value(v) for k, v in settings.items())]
         if len(found) != 1:
             refuse("point", {**{k: v for k, v in named.items() if v is not None}, **settings},
                    f"names {len(found)} of {len(self.points)} points", "Name problem, algorithm, law and settings of one.")
@@ -108,8 +112,9 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     """Run every algorithm with every setting on every problem under every law, in chunks of replicates that run anywhere.
 
     problems, algorithms, laws: one record, a list, or {name: record}. grid: {field of the algorithms: values}, each combination of
-    which replaces the algorithms' own, such as {"lr": ["1/20", "1/10"], "steps": [1, 10]}. seeds: an int or several, which are
-    merged: each has `replicates` repetitions. chunk: replicates that a worker computes at once; numbers depend on it, as on seeds.
+    which replaces the algorithms' own, such as {"lr": ["1/20", "1/10"], "steps": [1, 10]}; the values of a field are
+    different in float64: "1/20" beside 0.05 is refused. seeds: an int or several, which are merged: each has `replicates`
+    repetitions. chunk: replicates that a worker computes at once; numbers depend on it, as on seeds.
     rounds, noise, x0, metrics, tail, device: as in `run`; a metric that other processes compute is a function of a module.
     store: folder of finished chunks (made if it is not there), or None; a sweep that was interrupted, or asks for more, takes
     from it what it has.
@@ -122,6 +127,8 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     check_flag(progress, "progress")
     plan = _Plan.of(problems, algorithms, laws, grid, {"noise": noise, "x0": x0, "metrics": metrics, "tail": tail, "device": device,
                                                        "rounds": count(1, MOST_ROUNDS)(rounds, "rounds")})
+    if isinstance(executor, (int, np.integer, ProcessPoolExecutor)):
+        plan.check_sendable()
     replicates = count(1, MOST_REPLICATES)(replicates, "replicates")
     chunk = count(1, MOST_REPLICATES)(chunk, "chunk")
     seeds = [seeds] if np.ndim(seeds) == 0 else listed(seeds, "seeds", "is an int or a list of ints", "For example [0, 1].")
@@ -182,6 +189,8 @@ class _Plan:
     def of(cls, problems, algorithms, laws, grid, options):
         problems, laws = _named(problems, "problems"), _named(laws, "laws")
         algorithms = {(name, s): _with(a, name, s) for name, a in _named(algorithms, "algorithms").items() for s in _settings(grid)}
+        check_numbers(problem=list(problems.values()), algorithm=list(algorithms.values()), law=list(laws.values()), **{
+            k: options[k] for k in ("noise", "x0")})
         for (_, problem), (_, algorithm), (_, law) in itertools.product(problems.items(), algorithms.items(), laws.items()):
             prepare(algorithm, problem, law, options["noise"])  # what has no meaning is refused before anything is run
         parts = {kind: {name: digest(value) for name, value in records.items()}
@@ -190,6 +199,18 @@ class _Plan:
         told = {k: digest(sorted(v.items()) if k == "metrics" and isinstance(metrics, dict) else v) for k, v in options.items()}
         return cls(problems, algorithms, laws, options, tuple(itertools.product(problems, algorithms, laws)), engine(),
                    {**parts, "options": told})
+
+    def check_sendable(self):
+        """Refuse what no other process could make again, by its name."""
+        try:
+            check_sendable(self, "sweep")
+        except BadInput:
+            records = {"problems": self.problems, "algorithms": {name: a for (name, _), a in self.algorithms.items()},
+                       "laws": self.laws, "metrics": self.options["metrics"]}
+            for what, values in records.items():
+                for name, value in values.items() if isinstance(values, dict) else ():
+                    check_sendable(value, f"{what}[{name!r}]")
+            raise
 
     def key(self, point, seed, replicates) -> str:
         """The digest of everything that a chunk's numbers depend on."""
@@ -259,8 +280,16 @@ def _settings(grid) -> list:
     axes = [[(name, _plain(v)) for v in listed(values, f"grid[{name!r}]", "is a list of values", 'For example ["1/20", "1/10"].')]
             for name, values in grid.items()]
     for name, axis in zip(grid, axes, strict=True):
-        if not axis or len({repr(v) for _, v in axis}) < len(axis):
-            refuse(f"grid[{name!r}]", [v for _, v in axis], "are different values, at least one", "Leave out what is repeated.")
+        check_numbers(**{f"grid[{name!r}]": [v for _, v in axis]})
+        seen = {}
+        for _, v in axis:
+            if (key := _value(v)) in seen:
+                one = f"{shown(seen[key])} and {shown(v)}"
+                refuse(f"grid[{name!r}]", [v for _, v in axis], f"gives different values, and {one} are one in float64",
+                       "Leave out what is repeated.")
+            seen[key] = v
+        if not axis:
+            refuse(f"grid[{name!r}]", [], "gives different values, at least one", "Name one, or leave the field out.")
     if math.prod(map(len, axes)) > MOST_CHUNKS:
         raise TooLarge(f"grid: {math.prod(map(len, axes))} combinations; a sweep has at most {MOST_CHUNKS} chunks. "
                        "Use a smaller grid.")
@@ -271,6 +300,17 @@ def _plain(value):
     """What can be named: numpy numbers as Python's, lists as tuples."""
     value = value.item() if isinstance(value, np.generic) else value.tolist() if isinstance(value, np.ndarray) else value
     return tuple(value) if isinstance(value, list) else value
+
+
+def _value(value):
+    """What two settings are compared by: numbers, and texts that are numbers, as float64; truth values are none."""
+    value = _plain(value)
+    if isinstance(value, tuple):
+        return tuple(map(_value, value))
+    try:
+        return float(fraction(value))
+    except (BadInput, OverflowError):
+        return repr(value)
 
 
 def _with(algorithm, name, settings):

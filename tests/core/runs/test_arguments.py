@@ -85,9 +85,10 @@ LINE = ft.Quadratic([[[1]], [[3]]], [[0], [1]])
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"algorithm": ft.FedAvg(SYMBOL, 1)}, "lr = eta"), ({"law": ft.Bernoulli(SYMBOL)}, "p = eta"),
-    ({"law": ft.Full(noise=SYMBOL)}, "noise = eta"), ({"x0": [SYMBOL]}, "x0"), ({"noise": SYMBOL}, "noise = eta"),
-    ({"problem": ft.Quadratic([[[SYMBOL]], [[3]]], [[0], [1]])}, "H = eta"),
-    ({"problem": ft.Quadratic([[[1]], [[3]]], [[0], [1]], weights=[SYMBOL, 1 - SYMBOL])}, "weights = eta")], ids=str)
+    ({"law": ft.Full(noise=SYMBOL)}, "noise = eta"), ({"x0": [SYMBOL]}, "(x0|number) = eta"), ({"noise": SYMBOL}, "noise = eta"),
+    ({"problem": ft.Quadratic([[[SYMBOL]], [[3]]], [[0], [1]])}, "(H|number) = eta"),
+    ({"problem": ft.Quadratic([[[1]], [[3]]], [[0], [1]], weights=[SYMBOL, 1 - SYMBOL])}, "(weights|number) = eta")],
+    ids=str)
 def test_runs_and_sweeps_have_no_symbols(change, message):
     given = {"algorithm": ft.FedAvg("1/10", 1), "problem": LINE, "law": ft.Full(), **change}
     first, rest = [given.pop(k) for k in ("algorithm", "problem", "law")], given
@@ -105,7 +106,7 @@ def test_seconds_between_snapshots_are_a_number(every):
 
 @pytest.mark.parametrize("progress", ["x", "auto", 2, None, [1], np.ones(2)])
 def test_progress_is_asked_for_or_not(progress):
-    clock = ft.EventClock(steps=1)
+    clock = ft.EventClock()
     for go in (lambda: ft.run(ft.FedAvg(LR, 1), LINE, ft.Full(), 2, progress=progress),
                lambda: ft.record(ft.FedAsync(LR, 1), LINE, clock, 2, progress=progress)):
         with pytest.raises(ft.BadInput, match="progress = "):
@@ -114,10 +115,10 @@ def test_progress_is_asked_for_or_not(progress):
 
 @pytest.mark.parametrize(("metric", "message"), [
     (lambda x: x, r"metrics\['m'\] = \(3, 1\)"), (lambda x: x.sum(), r"metrics\['m'\] = \(\)"), (lambda x: 1.0, "shape"),
-    (lambda x: None, r"metrics\['m'\] = None"), (lambda x: "a", "metrics.*'a'"), (lambda x: x.sum(-1) * 1j, "complex"),
+    (lambda x: None, "shape"), (lambda x: "a", "metrics.*'a'"), (lambda x: x.sum(-1) * 1j, "complex"),
     (lambda x: [1.0, 2.0], r"\(2,\)"), (lambda x: [[1.0], [2.0, 3.0], []], "metrics")])
 def test_a_metric_gives_one_number_for_each_model(metric, message):
-    clock, arriving = ft.EventClock(steps=1), ft.FedAsync(LR, 1)
+    clock, arriving = ft.EventClock(), ft.FedAsync(LR, 1)
     for go in (lambda: ft.run(ft.FedAvg(LR, 1), LINE, ft.Full(), 2, replicates=3, metrics={"m": metric}),
                lambda: ft.run(arriving, LINE, clock, 2, replicates=3, metrics={"m": metric}),
                lambda: ft.record(arriving, LINE, clock, 2, replicates=3, metrics={"m": metric})):
@@ -129,7 +130,7 @@ def test_a_metric_gives_one_number_for_each_model(metric, message):
                                     lambda x: x.sum(-1).requires_grad_(), lambda x: x.sum(-1).numpy(),
                                     lambda x: x.sum(-1).float()])
 def test_numbers_of_any_kind_are_measured(metric):
-    clock, arriving = ft.EventClock(steps=1), ft.FedAsync("1/2", 1)
+    clock, arriving = ft.EventClock(), ft.FedAsync("1/2", 1)
     run = ft.run(ft.FedAvg("1/2", 1), LINE, ft.Full(), 2, replicates=3, metrics={"m": metric})
     later = ft.run(arriving, LINE, clock, 2, replicates=3, metrics={"m": metric})
     recorded = ft.record(arriving, LINE, clock, 2, replicates=3, metrics={"m": metric})
@@ -138,14 +139,14 @@ def test_numbers_of_any_kind_are_measured(metric):
 
 
 def test_the_error_is_no_metric_of_the_users():
-    clock, arriving = ft.EventClock(steps=1), ft.FedAsync(LR, 1)
+    clock, arriving = ft.EventClock(), ft.FedAsync(LR, 1)
     for metrics, names in (({"m": lambda x: x[..., 0], "error": None}, {"m"}), ({"m": lambda x: x[..., 0]}, {"m", "error"})):
         assert set(ft.run(ft.FedAvg(LR, 1), LINE, ft.Full(), 2, metrics=metrics).metrics) == names
         assert set(ft.record(arriving, LINE, clock, 2, metrics=metrics).metrics) == names
         assert set(ft.sweep(LINE, ft.FedAvg(LR, 1), ft.Full(), 2, metrics=metrics).points[0].trace.metrics) == names
     for go in (lambda m: ft.run(ft.FedAvg(LR, 1), LINE, ft.Full(), 2, metrics=m),
                lambda m: ft.record(arriving, LINE, clock, 2, metrics=m)):
-        with pytest.raises(ft.BadInput, match="another name.*None"):
+        with pytest.raises(ft.BadInput, match=r"another name.*None"):
             go({"error": lambda x: 0 * x[..., 0]})
         with pytest.raises(ft.BadInput, match="functions by name"):
             go({"m": None})

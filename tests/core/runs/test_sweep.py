@@ -184,8 +184,9 @@ def test_expectations_lie_where_the_operator_says():
     ({"rounds": 0}, "rounds = 0"), ({"replicates": 0}, "replicates = 0"), ({"chunk": 0}, "chunk = 0"), ({"seeds": [1, 1]}, "seeds"),
     ({"seeds": []}, "seeds"), ({"seeds": -1}, "seeds"), ({"seeds": [0.5]}, "seeds"), ({"executor": "here"}, "executor"),
     ({"grid": {"speed": [1]}}, "no fields of FedAvg"), ({"grid": {"lr": []}}, "different values"), ({"grid": [1]}, "grid"),
-    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"), ({"grid": {"lr": ["1/20", 0.05]}}, "'1/20' and 0.05 are one number"),
-    ({"grid": {"steps": [(1, 2), [1, "2"]]}}, "are one number"), ({"grid": {"lr": "1/2"}}, "grid"),
+    ({"grid": {"lr": ["1/2", "1/2"]}}, "different values"),
+    ({"grid": {"lr": ["1/20", 0.05]}}, "'1/20' and 0.05 are one in float64"),
+    ({"grid": {"steps": [(1, 2), [1, "2"]]}}, "are one in float64"), ({"grid": {"lr": "1/2"}}, "grid"),
     ({"grid": {"lr": [-1]}}, "lr = -1"),
     ({"algorithms": []}, "algorithms"), ({"algorithms": [ft.FedAvg(1), ft.FedAvg(1)]}, "algorithms"),
     ({"problems": {}}, "problems"),
@@ -213,7 +214,8 @@ def test_what_is_too_large_is_refused_before_anything_is_run():
 
 
 def test_points_are_found_by_value():
-    found = go(algorithms=ft.FedAvg("1/20", 2), grid={"lr": ["1/20", 0.1], "steps": [2, (1, 2)], "averaging": ["weighted", "plain"]})
+    grid = {"lr": ["1/20", 0.1], "steps": [2, (1, 2)], "averaging": ["weighted", "plain"]}
+    found = go(algorithms=ft.FedAvg("1/20", 2), grid=grid)
     named = found.trace(lr="1/20", steps=2, averaging="plain")
     for lr in (0.05, "0.05", Fraction(1, 20), np.float64(0.05)):
         assert found.trace(lr=lr, steps=2, averaging="plain") is named

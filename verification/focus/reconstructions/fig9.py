@@ -47,7 +47,7 @@ def fig9_data():
     for panel, law in setups.chances().items():
         for name, algorithm in METHODS.items():
             trace = run(algorithm, problem, law, rounds=ROUNDS, replicates=SEEDS, seed=9,
-                        metrics={"accuracy": accuracy, "error": accuracy})
+                        metrics={"accuracy": accuracy, "error": None})
             for r in range(0, ROUNDS + 1, EVERY):
                 i = trace.interval(r, "accuracy", 0.99)
                 rows.append({"panel": panel, "method": name, "round": r, "accuracy": 100 * i.value,
