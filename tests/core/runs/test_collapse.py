@@ -99,7 +99,7 @@ ROWS = ([[[1, 2], [0, 1]], [[2, 0]]], [[1, -1], [1]], "1/10")
     (ft.LocalSgd(LR), ft.Uniform(2, steps=2), {}, "absent"), (ft.FedAvg(LR), ft.Full(steps=2), {"noise": None}, "additive noise"),
     (ft.FedAvg(LR, solver=ft.Decay(0)), ft.Full(steps=2), {}, "an early local step"),
     (Crowded(LR), ft.Uniform(2, steps=2), {}, "in cohorts of Uniform"),
-    (Crowded(LR), ft.Cyclic([(2,), (0, 1)], steps=2), {}, "in cohorts of Chain"),   # in the second of its modes
+    (Crowded(LR), ft.Cyclic([(0, 1), (2,)], steps=2), {}, "in cohorts of Chain"),   # after the second of its modes
     (ft.FedAvg(LR), ft.Full(steps=10**4), {}, "unit samples"), (ft.FedAvg(LR), ft.Full(steps=2), {"collapsed": 2}, "collapsed"),
 ], ids=str)
 def test_what_is_not_exact_is_refused(algorithm, law, options, words):
