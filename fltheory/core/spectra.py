@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.elements import Symbolic
-from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.errors import BadInput, TooLarge, check_flag, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, Comparison, Terms, show
 from fltheory.core.libraries import need
 from fltheory.core.linalg import Algebraic
@@ -78,10 +78,18 @@ def for_all_spectra(r, low, high, bound, label="", strict=False) -> Comparison:
     """
     check_flag(strict, "strict")
     terms, total = (bound.parts, bound.total) if isinstance(bound, Terms) else (None, bound)
-    pair = isinstance(total, (tuple, list))
-    least, most = (_number(v) for v in (total if pair else (total, total)))
-    least = least if pair else -least
-    checks = [_at_least_zero(most, r, 1, low, high, strict), _at_least_zero(least, r, -1, low, high, strict)]
+    pair, least, most = _ends_of(total)
+    if not isinstance(r, Symbolic):
+        separated(r, low, high)
+    ends = (most, 1), (least if pair else -least, -1)
+    try:
+        checks = [_at_least_zero(end, r, way, low, high, strict) for end, way in ends]
+    except BadInput:
+        separated(r, low, high)   # what was asked is refused under its own name, not the difference
+        for v in (least, most):
+            if isinstance(v, Symbolic):
+                separated(v, low, high, "bound")
+        raise
     broken = [where for holds, where in checks if not holds]
     try:
         lhs = supremum(r, low, high, absolute=not pair)
@@ -96,8 +104,17 @@ def for_all_spectra(r, low, high, bound, label="", strict=False) -> Comparison:
                       terms=terms, detail=detail)
 
 
-def _number(v):
-    return v if isinstance(v, (Symbolic, Algebraic)) else fraction(v, "bound")
+def _ends_of(bound):
+    """(whether a bound is a pair, least, most), of one number twice that number."""
+    pair = isinstance(bound, (tuple, list))
+    if (pair and len(bound) != 2) or isinstance(bound, (dict, set)) or (not pair and np.ndim(bound)):
+        refuse("bound", bound, "is a number, or a pair (least, most) between which r lies",
+               "Give b for |r| <= b, or (least, most).")
+    least, most = (v if isinstance(v, (Symbolic, Algebraic)) else fraction(v, what) for v, what in (
+        zip(bound, ("least", "most"), strict=True) if pair else [(bound, "bound")] * 2))
+    if pair and not any(isinstance(v, Symbolic) for v in (least, most)) and least > most:
+        refuse("bound", bound, "least is at most most", "Exchange them.")
+    return pair, least, most
 
 
 def _at_least_zero(bound, r, way, low, high, strict):
@@ -174,16 +191,16 @@ def _largest(parts, offset) -> Supremum:
     return Supremum(value, tuple(dict(zip([p.name for p in parts], at, strict=True)) for at in itertools.islice(points, SHOWN)))
 
 
-def separated(r, low, high) -> tuple[list[Part], Fraction]:
+def separated(r, low, high, what="r") -> tuple[list[Part], Fraction]:
     """(parts, offset) with r = offset + the sum of the parts, each a function of one symbol; raises BadInput if it is none."""
     if not isinstance(r, Symbolic):
         if not isinstance(r, (numbers.Rational, np.integer)) and type(r).__name__ not in ("fmpq", "fmpz"):
-            refuse("r", r, "is a rational function of symbols, or a rational number", "Work in an ft.Field, with numbers else.")
+            refuse(what, r, "is a rational function of symbols, or a rational number", "Work in an ft.Field, with numbers else.")
         return [], fraction(r)
     degree = max((max(powers, default=0) for part in r.terms() for powers, _ in part), default=0)
     if degree > MOST:
-        raise TooLarge(f"r has degree {degree}, and signs are decided up to degree {MOST}. Bound a lower power: |r| <= b < 1 gives "
-                       "|r|^k <= b^k")
+        raise TooLarge(f"{what} has degree {degree}, and signs are decided up to degree {MOST}. Bound a lower power: |r| <= b < 1 "
+                       "gives |r|^k <= b^k")
     names = [name for k, name in enumerate(r.names) if any(powers[k] for part in r.terms() for powers, _ in part)]
     ends = {name: _ends(name, low, high) for name in names}
     base = {name: ends[name][0] for name in names}
@@ -192,13 +209,13 @@ def separated(r, low, high) -> tuple[list[Part], Fraction]:
         try:
             return r.substitute(**values)
         except ZeroDivisionError:
-            refuse("r", str(r), f"has a pole in the interval, at {_points([base])}", "Choose an interval without poles.")
+            refuse(what, str(r), f"has a pole in the interval, at {_points([base])}", "Choose an interval without poles.")
     origin = _constant(at(**base))
     alone = {name: at(**{k: v for k, v in base.items() if k != name}) for name in names}
     if len(names) > 1 and r != sum(alone.values()) - (len(names) - 1) * origin:
-        refuse("r", str(r), f"is no sum of functions of one symbol each, in {', '.join(names)}",
+        refuse(what, str(r), f"is no sum of functions of one symbol each, in {', '.join(names)}",
                "Bound it by such a sum; or state it for one matrix, with numbers for the other symbols.")
-    parts = [_part(name, alone[name], *ends[name]) for name in names]
+    parts = [_part(name, alone[name], *ends[name], (what, r)) for name in names]
     return parts, (1 - len(names)) * origin if names else _constant(r)
 
 
@@ -216,7 +233,7 @@ def _ends(name, low, high):
     return a, b
 
 
-def _part(name, g, low, high) -> Part:
+def _part(name, g, low, high, asked) -> Part:
     at = g.names.index(name)
     coefficients = []
     for terms in g.terms():
@@ -227,7 +244,7 @@ def _part(name, g, low, high) -> Part:
     poles = isolated(_squarefree(coefficients[1]), low, high)
     if poles:
         where = f"has a pole in the interval, at {name} = {float(sum(poles[0]) / 2):.6g}"
-        refuse("r", str(g), where, "Choose an interval without poles.")
+        refuse(asked[0], str(asked[1]), where, "Choose an interval without poles.")
     return Part(name, *coefficients, low, high)
 
 

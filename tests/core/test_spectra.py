@@ -79,6 +79,13 @@ def test_bounds_that_depend_on_the_curvature_and_pairs():
     assert ft.for_all_spectra(r, 0, 5, ft.Terms(a=Q(1, 2), b=Q(1, 2))).terms == {"a": Q(1, 2), "b": Q(1, 2)}
 
 
+def test_pairs_at_their_ends():
+    assert ft.for_all_spectra(h, 1, 1, (1, 1)).status == HOLDS and ft.for_all_spectra(h, 1, 2, (1, 1)).status == FALSIFIED
+    assert ft.for_all_spectra(h, 1, 1, (1, 1), strict=True).status == FALSIFIED
+    assert ft.for_all_spectra(h, 1, 2, (-ft.root(2), ft.root(5))).status == HOLDS
+    assert ft.for_all_spectra(h, 1, 2, [h, h + 1]).status == HOLDS            # both ends may depend on the curvature
+
+
 def test_several_matrices_that_do_not_commute():
     r = (1 - h / 4)**3 / 3 + (1 - g / 4)**2 * Q(2, 3)
     best = ft.supremum(r, {"h": 1, "g": 2}, {"h": 6, "g": 4}, absolute=True)
@@ -125,6 +132,23 @@ class FirstOnly(ft.FedAvg):
     (lambda: ft.supremum(0.5, 0, 1), "rational"), (lambda: ft.supremum(h, {"g": 1}, 2), "every symbol"),
     (lambda: ft.for_all_spectra(h, 0, "x", 1), "rational"), (lambda: ft.for_all_spectra(h, 0, 1, None), "bound"),
     (lambda: ft.for_all_spectra(h, g, 1, 2), "low"),
+    (lambda: ft.for_all_spectra(h, 0, 1, (1, 0)), r"bound = \(1, 0\): least is at most most. Exchange"),
+    (lambda: ft.for_all_spectra(h, 0, 1, (ft.root(2), 1)), "least is at most most"),
+    (lambda: ft.for_all_spectra(h, 0, 1, (0, -1 / ft.root(2))), "least is at most most"),
+    *[(lambda b=b: ft.for_all_spectra(h, 0, 1, b), "bound = .*a number, or a pair .least, most.*Give") for b in (
+        [1], (0,), (), (0, 1, 2), [[0, 1]], {0: 1}, {0, 1}, np.array([0, 1]), np.array([1]))],
+    (lambda: ft.for_all_spectra(h, 0, 1, (0, None)), "most = None"), (lambda: ft.for_all_spectra(h, 0, 1, ("x", 1)), "least = 'x'"),
+    (lambda: ft.for_all_spectra(h, 0, 1, float("nan")), "bound = nan"), (lambda: ft.for_all_spectra(h, 0, 1, (0, 1j)), "most = 1j"),
+    (lambda: ft.for_all_spectra(1 / h, 0, 1, 1), "^r = '1/h': has a pole in the interval, at h = 0"),
+    (lambda: ft.for_all_spectra(1 / h, -1, 1, (0, 1)), "^r = '1/h': has a pole"),
+    (lambda: ft.for_all_spectra(1 / h, -1, 1, ft.root(2)), "^r = '1/h': has a pole"),
+    (lambda: ft.for_all_spectra(h, 0, 1, 2 / h), "^bound = '2/h': has a pole"),
+    (lambda: ft.for_all_spectra(h, 0, 1, (-1 / (2 * h - 1), 2)), r"^bound = '-?1/.*': has a pole in the interval, at h = 0.5"),
+    (lambda: ft.for_all_spectra(h * g, 0, 1, 1), "^r = 'h[*]g': is no sum"),
+    (lambda: ft.for_all_spectra(h, 0, 1, 2 + h * g), "^bound = 'h[*]g . 2': is no sum"),
+    (lambda: ft.for_all_spectra(h, 0, 1, ft.Field("k").symbols[0]), "of one field|from one Field"),
+    (lambda: ft.for_all_spectra("h", 0, 1, 1), "^r = 'h'"), (lambda: ft.for_all_spectra(None, 0, 1, 1), "^r = None"),
+    (lambda: ft.for_all_spectra(0.5, 0, 1, 1), "^r = 0.5"), (lambda: ft.for_all_spectra(float("nan"), 0, 1, 1), "^r = nan"),
     (lambda: ft.supremum(h, 0, 1, absolute="no"), "absolute = 'no': is True or False"),
     (lambda: ft.supremum(h, 0, 1, absolute=float("nan")), "absolute = nan: is True or False"),
     (lambda: ft.for_all_spectra(h, 0, 1, 1, strict="no"), "strict = 'no': is True or False"),
