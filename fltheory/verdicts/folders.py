@@ -19,6 +19,14 @@ def default_paths() -> list[str]:
     return [str(CARRIED) if CARRIED.is_dir() and not Path(here).exists() else here]
 
 
+def elsewhere() -> str:
+    """A remedy that works where no papers are: the papers of the checkout that this package runs from, or a paper of one's own."""
+    checkout = Path(__file__).resolve().parents[2] / "verification"
+    if any(checkout.glob("*/ledger.csv")):
+        return f"The papers of the checkout that this package runs from lie in {checkout}: `fltheory list {checkout}`."
+    return "`fltheory new-paper SLUG` writes one: `fltheory list papers`."
+
+
 def carried(folder) -> bool:
     """Whether a folder belongs to the installed package, in which nothing may be written."""
     return Path(folder).resolve().is_relative_to(CARRIED)
@@ -88,4 +96,4 @@ def _parent_module(parent):
     return module
 
 
-__all__ = ["activate", "carried", "default_paths", "imported", "refuse_module_name"]
+__all__ = ["activate", "carried", "default_paths", "elsewhere", "imported", "refuse_module_name"]

@@ -16,7 +16,7 @@ from fltheory.core.errors import BadInput, refuse
 from fltheory.verdicts.claims import about, answers, inputs, slow
 from fltheory.verdicts.claims import claim as forms
 from fltheory.verdicts.claims.claim import Claim, Finding
-from fltheory.verdicts.folders import activate, imported
+from fltheory.verdicts.folders import activate, elsewhere, imported
 
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
 
@@ -66,17 +66,12 @@ def papers(paths) -> list[Paper]:
     folders = []
     for path in map(Path, paths):
         if not path.exists():
-            refuse(
-                "path",
-                str(path),
-                "does not exist",
-                "Give PATH, a paper folder (it holds a ledger.csv) or a folder of them, or run where the folder verification lies.",
-            )
+            refuse("path", str(path), "does not exist",
+                   f"Give PATH, a paper folder (it holds a ledger.csv) or a folder of them. {elsewhere()}")
         folders += [p.parent for p in ([path / "ledger.csv"] if (path / "ledger.csv").is_file()
                                        else sorted(path.glob("*/ledger.csv")))]
     if not folders:
-        refuse("path", [str(p) for p in paths], "holds no paper folder (none has a ledger.csv)",
-               "`fltheory list` shows the papers of a folder.")
+        refuse("path", [str(p) for p in paths], "holds no paper folder (none has a ledger.csv)", elsewhere())
     found = [load(f) for f in sorted({f.resolve() for f in folders}, key=lambda f: (f.name, str(f)))]
     depth = 1
     while len({p.slug for p in found}) < len(found):

@@ -65,6 +65,25 @@ def test_a_checkout_carries_no_papers_inside_the_package(empty):
         ft.assert_claim("half")
 
 
+@pytest.mark.parametrize("command", [["list"], ["show", "half"], ["witness", "half"], ["figures"], ["reproduce"], ["verify"]])
+def test_in_an_empty_folder_of_a_checkout_the_remedy_works(empty, tmp_path, command, monkeypatch, capsys):
+    checkout = paper(tmp_path / "checkout" / "verification").parent
+    monkeypatch.setattr(folders, "__file__", str(checkout.parent / "fltheory" / "verdicts" / "folders.py"))
+    for _ in ("nothing", "a folder without papers"):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert said.endswith(f"lie in {checkout}: `fltheory list {checkout}`.\n")
+        (empty / "verification").mkdir(exist_ok=True)
+    assert main(["list", str(checkout)]) == 0 and "own/half" in capsys.readouterr().out
+    assert main(["show", "half", str(checkout)]) == 0
+
+
+def test_without_papers_anywhere_one_is_written(empty, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(folders, "__file__", str(tmp_path / "site" / "fltheory" / "verdicts" / "folders.py"))
+    assert main(["list"]) == 2 and "`fltheory new-paper SLUG` writes one: `fltheory list papers`" in capsys.readouterr().err
+    assert main(["new-paper", "mine"]) == 0 and main(["list", "papers"]) == 0 and "mine/" in capsys.readouterr().out
+
+
 def test_the_folder_here_comes_first(empty, installed):
     assert default_paths() == [str(installed.parent)]
     paper(empty / "verification", total=2)
