@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.arrays import spread
 from fltheory.core.errors import BadInput, TooLarge
 from fltheory.core.evidence import FALSIFIED, HOLDS
 
@@ -126,6 +127,15 @@ class FirstOnly(ft.FedAvg):
         return x + keep * (super().server(x, cohort, draw, change, mass) - x)
 
 
+class Coordinates(ft.FedAvg):
+    """Every coordinate steps as if the others were 0: a function of H where H is diagonal."""
+
+    def round(self, problem, s, draw):
+        cohort = problem.at(draw.who)
+        g = sum(e * cohort.grad(spread(s.x * e, draw.who)) for e in np.eye(s.x.shape[-1], dtype=int))
+        return type(s)(s.x - self.lr * (draw.present[..., None] * g).sum(-2))
+
+
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: ft.supremum(1 / h, -1, 1), "pole"), (lambda: ft.supremum(1 / (h - 1), 0, 1), "pole"),
     (lambda: ft.supremum(1 / (h**2 - 2), 1, 2), "pole"), (lambda: ft.supremum(h, 2, 1), "at most high"),
@@ -153,6 +163,7 @@ class FirstOnly(ft.FedAvg):
     (lambda: ft.supremum(h, 0, 1, absolute=float("nan")), "absolute = nan: is True or False"),
     (lambda: ft.for_all_spectra(h, 0, 1, 1, strict="no"), "strict = 'no': is True or False"),
     (lambda: ft.round_function(FirstOnly("1/4", 1), ft.Quadratic([[[h]]], [[0]]), ft.Full()), "no function"),
+    (lambda: ft.round_function(Coordinates("1/4", 1), ft.Quadratic([[[h]]], [[0]]), ft.Full()), "no function"),
     (lambda: ft.round_function(ft.FedAvg("1/4", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full()), "symbols"),
     (lambda: ft.round_function(ft.FedAvg("1/4", 1), ft.Quadratic([[[h * h]]], [[0]]), ft.Full()), "symbol or a rational"),
     (lambda: ft.round_function(ft.FedAvg(g, 1), ft.Quadratic([[[h]]], [[0]]), ft.Full()), "number"),

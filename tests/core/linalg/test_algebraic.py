@@ -61,6 +61,12 @@ def test_numbers_of_one_polynomial_are_told_apart():
             assert again == a
 
 
+def test_a_float_is_near_in_relation_to_itself():
+    """Where nearly all digits cancel."""
+    x = ft.root(2) - Q("1.414213562373095048")
+    assert float(x) == pytest.approx(8.016887242096980785696718753769e-19, rel=1e-15, abs=0)
+
+
 def test_written_forms():
     assert str(ft.root("9/10")) == "3 sqrt(10)/10" and str((3 - ft.root(5)) / 2) == "(3 - sqrt(5))/2" and str(ft.root(4)) == "2"
     assert str(ft.root(2, 3)) == "1.25992104989 (root of x^3 - 2)" and str(-ft.root(2)) == "-sqrt(2)"

@@ -7,9 +7,10 @@ import pytest
 import fltheory as ft
 from fltheory.core.arrays import spread
 from fltheory.core.operators.setting import prepare
+from fltheory.core.records import declared, positive
 from fltheory.core.runs import batched
 from fltheory.core.runs.collapse import collapse
-from fltheory.core.scalars import Torch
+from fltheory.core.scalars import Number, Torch
 from tests.core.algorithms.instances import quadratic
 from tests.core.runs.traces import CHANCES, LR, NORM, same
 
@@ -23,15 +24,16 @@ POSSIBLE = [(m, k) for m in METHODS for k in LAWS]
 
 
 def test_the_covariance_by_hand():
-    H, steps, lr = np.diag([1.0, 3.0]), 4, 0.1
+    H, steps = np.diag([1.0, 3.0]), 4
     problem = ft.Quadratic([H, 2 * H], [[0, 0], [1, 1]])
-    law = prepare(ft.FedAvg(lr, steps), problem, ft.Uniform(1), 1)
-    made = collapse(ft.FedAvg(lr, steps), problem, law)
-    for i in (0, 1):
-        shrink = np.eye(2) - lr * (i + 1) * H
-        exact = sum(np.linalg.matrix_power(shrink, 2 * k) for k in range(steps))
-        assert np.allclose(made.factor[i] @ made.factor[i].T, exact, rtol=1e-12)
-        assert np.allclose(made.weights[i, 0], np.linalg.matrix_power(shrink, steps - 1), rtol=1e-12)
+    for lr in (0.1, 0.2):   # of the same problem, which remembers
+        law = prepare(ft.FedAvg(lr, steps), problem, ft.Uniform(1), 1)
+        made = collapse(ft.FedAvg(lr, steps), problem, law)
+        for i in (0, 1):
+            shrink = np.eye(2) - lr * (i + 1) * H
+            exact = sum(np.linalg.matrix_power(shrink, 2 * k) for k in range(steps))
+            assert np.allclose(made.factor[i] @ made.factor[i].T, exact, rtol=1e-12)
+            assert np.allclose(made.weights[i, 0], np.linalg.matrix_power(shrink, steps - 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("method", "law"), [c if k % 3 == 0 else pytest.param(*c, marks=pytest.mark.slow)
@@ -80,12 +82,14 @@ def test_in_every_arithmetic_and_however_batched(law, monkeypatch):
 
 @dataclass(frozen=True)
 class Crowded(ft.FedAvg):
-    """Where there is company, the first gradient counts more."""
+    """Where there is company, the first gradient counts more, or hardly more."""
+
+    more: Number = declared(positive, 1)
 
     def round(self, problem, s, draw):
         new, cohort, there = super().round(problem, s, draw), problem.at(draw.who), draw.present[..., None]
         first = (there * cohort.grad(spread(s.x, draw.who), draw.xi_at(0))).sum(-2)
-        return type(new)(new.x - self.lr * (there.sum(-2) - 1) * first)
+        return type(new)(new.x - self.lr * self.more * (there.sum(-2) - 1) * first)
 
 
 RANDOM = ft.RandomSteps([("1/2", 1), ("1/2", 3)])
@@ -99,6 +103,7 @@ ROWS = ([[[1, 2], [0, 1]], [[2, 0]]], [[1, -1], [1]], "1/10")
     (ft.LocalSgd(LR), ft.Uniform(2, steps=2), {}, "absent"), (ft.FedAvg(LR), ft.Full(steps=2), {"noise": None}, "additive noise"),
     (ft.FedAvg(LR, solver=ft.Decay(0)), ft.Full(steps=2), {}, "an early local step"),
     (Crowded(LR), ft.Uniform(2, steps=2), {}, "in cohorts of Uniform"),
+    (Crowded(LR, more="1/1000000"), ft.Uniform(2, steps=2), {}, "in cohorts of Uniform"),
     (Crowded(LR), ft.Cyclic([(0, 1), (2,)], steps=2), {}, "in cohorts of Chain"),   # after the second of its modes
     (ft.FedAvg(LR), ft.Full(steps=10**4), {}, "unit samples"), (ft.FedAvg(LR), ft.Full(steps=2), {"collapsed": 2}, "collapsed"),
 ], ids=str)

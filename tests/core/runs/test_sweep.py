@@ -75,6 +75,25 @@ def test_merged_moments_are_those_of_all_replicates():
         assert np.isclose(trace.metrics["keep"][part][-1], value, rtol=1e-11)
 
 
+def first(x):
+    return x[..., 0]
+
+
+def test_a_merged_run_ends_at_the_mean_of_all_replicates():
+    """Of chunks of unequal size."""
+    trace = go(algorithms=ft.FedAvg("1/20", 2), metrics={"first": first}).trace()
+    assert np.isclose(trace.final[0], trace.metrics["first"]["mean"][-1], rtol=1e-13, atol=0)
+
+
+def test_the_audit_of_a_merged_run_is_the_largest_of_its_chunks():
+    audits = {s: ft.run(ft.Scaffold("1/20", 2), PROBLEM, ft.Uniform(1), 8, replicates=30, noise="1/2", seed=s).audit
+              for s in range(6)}
+    seeds = sorted(audits, key=audits.get)   # the largest neither first nor last
+    seeds = [seeds[0], seeds[-1], seeds[1]]
+    trace = go(algorithms=ft.Scaffold("1/20", 2), replicates=30, seeds=seeds).trace()
+    assert trace.audit == audits[seeds[1]] > max(audits[seeds[0]], audits[seeds[2]])
+
+
 def test_every_point_meets_the_same_cohorts_and_noise():
     found = go([PROBLEM], {"one": ft.FedAvg("1/20", 2), "two": ft.FedAvg("2/40", 2)})
     assert np.array_equal(found.trace(algorithm="one").mean(), found.trace(algorithm="two").mean())

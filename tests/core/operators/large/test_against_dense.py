@@ -1,4 +1,6 @@
 """Forty small cases: structured operators say what listed ones say."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -166,6 +168,16 @@ def test_second_moments_beyond_reach_and_what_has_no_route():
         with pytest.raises(ft.TooLarge, match="no structured route"):
             ask()
     assert op.in_domain(ft.FLOAT) is op
+
+
+def test_a_rate_that_arnoldi_has_missed_is_no_bound(monkeypatch):
+    """Eigenvalues beyond the circle are counted, and said."""
+    from fltheory.core.operators.large.first import FirstMoments
+    real = FirstMoments.rate
+    monkeypatch.setattr(FirstMoments, "rate", lambda self: replace(real(self), value=0.9 * real(self).value))
+    found = structured(METHODS["Focus"], EQUAL, ft.Uniform(3)).accuracy()["rate"]
+    assert (found.kind, found.bound) == ("estimate", None)
+    assert "eigenvalues counted beyond" in found.label and "leaves no eigenvalue" not in found.label
 
 
 def test_estimates_are_called_estimates(monkeypatch):
