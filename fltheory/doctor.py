@@ -8,11 +8,12 @@ from importlib import metadata
 from pathlib import Path
 
 from fltheory.core.scalars import have
+from fltheory.verdicts.folders import elsewhere
 
 PACKAGE = Path(__file__).parent
 REQUIRED = ("numpy", "scipy", "sympy")  # without one of these hardly anything runs
 MODULES = {"python-flint": "flint"}  # where the module has another name than the distribution
-# What is lost without a library, beyond what the program says itself where it asks for one (`scalars.need`).
+# What a library is for, in a few words; what the program says where it asks for one (`scalars.need`) comes after them.
 PURPOSES = {
     "numpy": ("every array",),
     "scipy": ("statistical levels, spectra and linear programs",),
@@ -20,6 +21,7 @@ PURPOSES = {
     "torch": ("running algorithms (the run legs of claims)",),
     "python-flint": ("exact rationals, their matrices, ball arithmetic and certified roots",),
     "distributed": ("`--scheduler`, sweeps on many machines",),
+    "cvxpy": ("certificates over function classes and over all schedules; a second route to minimisers",),
     "clarabel": ("worst cases over function classes",),
     "matplotlib": ("figures",),
     "latex2mathml": ("formulas in the report (without it their LaTeX source is shown)",),
@@ -93,7 +95,8 @@ def libraries() -> list[dict]:
             "minimum": least,
             "required": required,
             "ok": version is not None and (least is None or at_least(version, least)),
-            "needed_for": [*PURPOSES.get(name, ()), *asked.get(module, ())],
+            "purpose": "; ".join(PURPOSES.get(name) or asked.get(module, ())),
+            "needed_for": list(dict.fromkeys([*PURPOSES.get(name, ()), *asked.get(module, ())])),
             "without": ("nothing runs" if required else "less is shown" if name in SHOWS_LESS else
                         "this machine alone works" if name == "distributed" else "SKIPPED"),
         })
@@ -166,7 +169,7 @@ def _library(row) -> str:
     state = row["version"] or "MISSING"
     old = "" if row["version"] is None or row["ok"] else f", needs >= {least}"
     lost = "" if row["version"] else f" -> {row['without']}"
-    return f"  {name:<14}{state + old:<16} {'; '.join(row['needed_for'])}{lost}"
+    return f"  {name:<14}{state + old:<16} {row['purpose']}{lost}"
 
 
 def _torch(found) -> str:
@@ -194,8 +197,10 @@ def text(found) -> str:
     off = ", ".join(f"{v['name']} {v['version']} instead of {v['pin']}" for v in pins["violated"])
     lines.append("constraints.txt  " + ("not found, nothing compared" if not pins["found"] else off or "satisfied"))
     papers = ", ".join(found["papers"])
-    lines.append(f"verification     {papers or 'not found here: give `fltheory verify` the path of the papers'}")
-    lines += [f"will be SKIPPED without {s['missing']}: {'; '.join(s['needed_for'])}" for s in found["skipped"]]
+    lines.append(f"verification     {papers or f'not found here. {elsewhere()}'}")
+    for row in (r for r in found["libraries"] if r["name"] in {s["missing"] for s in found["skipped"]}):
+        parts = [v for v in row["needed_for"] if v not in row["purpose"]]   # what the row of the library has not said
+        lines.append(f"will be SKIPPED without {row['name']}: {'; '.join(parts) or 'that'}")
     lines += [] if found["skipped"] else ["nothing will be SKIPPED for want of a library"]
     bad = [r["name"] for r in found["libraries"] if r["required"] and not r["ok"]] + ["Python"] * (not python["ok"])
     return "\n".join([*lines, f"not ready: {', '.join(bad)}" if bad else "ready"])

@@ -54,8 +54,20 @@ def test_a_missing_optional_library_is_named_with_what_is_skipped(without):
     text = doctor.text(found)
     assert re.search(r"hypothesis +MISSING +counter-example search -> SKIPPED", text)
     assert "will be SKIPPED without python-flint: " in text and "ball arithmetic" in text
+    assert "will be SKIPPED without hypothesis: that\n" in text
     assert "without matplotlib" not in text and "-> less is shown" in text
     assert text.endswith("ready")
+
+
+def test_every_purpose_is_said_once(without):
+    for found in (without(), without("python-flint", "cvxpy", "distributed")):
+        text = doctor.text(found)
+        assert all(text.count(r["purpose"]) == 1 for r in found["libraries"])
+        assert all(len(line) < 120 for line in text.splitlines() if line.startswith("  "))
+        for missing in found["skipped"]:
+            line = next(v for v in text.splitlines() if v.startswith(f"will be SKIPPED without {missing['missing']}:"))
+            parts = line.partition(": ")[2].split("; ")
+            assert len(set(parts)) == len(parts)
 
 
 def test_a_missing_required_library_is_not_ready(without):
