@@ -21,7 +21,7 @@ PURPOSES = {
     "torch": ("running algorithms (the run legs of claims)",),
     "python-flint": ("exact rationals, their matrices, ball arithmetic and certified roots",),
     "distributed": ("`--scheduler`, sweeps on many machines",),
-    "cvxpy": ("certificates over function classes and schedules; minimisers by a second route",),
+    "cvxpy": ("certificates over function classes and schedules; minimisers once more",),
     "clarabel": ("worst cases over function classes",),
     "matplotlib": ("figures",),
     "latex2mathml": ("formulas in the report (without it their LaTeX source is shown)",),
