@@ -22,6 +22,7 @@ from fltheory.core.errors import (
 from fltheory.core.laws.base import noisy
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
+from fltheory.core.operators.horizons import Rounds
 from fltheory.core.operators.large.size import check_dense
 from fltheory.core.operators.large.structured import Structured, structured
 from fltheory.core.operators.moments import Moments, moments_of
@@ -293,20 +294,22 @@ class Operator:
 
     @ranged
     def after(self, x0, rounds=1):
-        """E of the server model (d,) after some rounds >= 0 from x0 (d,); exact operators give Fractions."""
-        rounds = count(0)(rounds, "rounds")
-        with self.domain.working():
-            E, e = self.model
-            pi, m, _ = self.begin(x0)
-            for _ in range(rounds):
-                pi, m = self.moments.mean_step(pi, m)
-            return self._public((E @ self._basis * m.sum(0)).sum(-1) + (E * self.origin).sum(-1) + e)
+        """E of the server model (d,) after some rounds >= 0 from x0 (d,); exact operators give Fractions. Raises TooLarge for
+        exact numbers beyond 100,000 digits."""
+        return self._after(Rounds(self, count(0)(rounds, "rounds")), x0)
 
+    def _after(self, rounds, x0):
+        E, e = self.model
+        _, m = rounds(*self.begin(x0)[:2])
+        return self._public((E @ self._basis * m.sum(0)).sum(-1) + (E * self.origin).sum(-1) + e)
+
+    @ranged
     def round_matrix(self, rounds=1):
-        """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them."""
-        base = self.after([0] * self.problem.d, rounds)
-        columns = [self.after([int(j == k) for j in range(self.problem.d)], rounds) - base for k in range(self.problem.d)]
-        return np.array(columns).T, base
+        """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them.
+        Raises as `after` does."""
+        d, many = self.problem.d, Rounds(self, count(0)(rounds, "rounds"))
+        base = self._after(many, [0] * d)
+        return np.array([self._after(many, [int(j == k) for j in range(d)]) - base for k in range(d)]).T, base
 
     @ranged
     def mean_gradient_square(self, surrogate, rounds, x0=None):
