@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fltheory.cli.arguments import check_folder, executor_of, papers_of, with_executor, with_paths
 from fltheory.cli.progress import Progress, with_progress
+from fltheory.core.errors import refuse
+
+OUT = "reports/figures"
 
 
 def add(command):
@@ -14,8 +17,9 @@ def add(command):
         sub = command(name, _figures, says)
         with_paths(sub)
         sub.set_defaults(experiments=name == "reproduce")
-        sub.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these, as NAME or paper/NAME")
-        sub.add_argument("--out", default="reports/figures", metavar="DIR", help="where the pictures go")
+        sub.add_argument("--only", nargs="+", default=[], metavar="NAME",
+                         help="only these, as NAME or paper/NAME; of the gallery as framework or framework/algorithm")
+        sub.add_argument("--out", default=OUT, metavar="DIR", help=f"where the pictures go (default: {OUT})")
         sub.add_argument("--drawn-only", action="store_true", help="draw from the committed tables")
         with_executor(sub)
         with_progress(sub)
@@ -24,13 +28,17 @@ def add(command):
 def _figures(args):
     from pathlib import Path
 
-    from fltheory.core.errors import refuse
     from fltheory.verdicts.report.figures import figures_of, regenerated
     check_folder("--out", args.out)
     executor = executor_of(args)
-    if args.experiments and args.paths == ["gallery"]:
+    if args.experiments and "gallery" in args.paths:
         from fltheory.cli import gallery
-        return gallery.regenerated(args.drawn_only)
+        for option, value, plain in (("--out", args.out, OUT), ("--jobs or --scheduler", executor, None),
+                                     ("PATH", args.paths, ["gallery"])):
+            if value != plain:
+                refuse(option, value, "means nothing for the gallery, which is made in one process beside its cases",
+                       "Leave it out; --only and --drawn-only can be given.")
+        return gallery.regenerated(args.drawn_only, args.only)
     known = {(paper.folder, name): {name, f"{paper.slug}/{name}", f"{paper.slug}-{name}"}  # the last: as the file is called
              for paper in papers_of(args) for name in figures_of(paper.folder, args.experiments)}
     unknown = sorted(set(args.only).difference(*known.values()))

@@ -162,19 +162,34 @@ def changes(old, new):
                 f"{k}: {a or 'nothing'} -> {b or 'nothing'}" for k, a, b in zip(KEPT, was, now, strict=True) if a != b)
 
 
-def main(drawn_only=False):
-    """Write gallery.json and gallery.md (drawn_only: the page alone, from the numbers); 1 where a row differs from before."""
+def key(framework, algorithm):
+    """A row by name: framework/algorithm."""
+    return f"{framework}/{algorithm}"
+
+
+def main(drawn_only=False, only=()):
+    """Write gallery.json and gallery.md (drawn_only: the page alone, from the numbers); 1 where a row differs from before.
+
+    only: rows by `key`, which are decided and compared with those that are kept; then nothing is written, because a gallery is made
+    on one day with one set of versions.
+    """
     kept = HERE / "gallery.json"
     old = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
-    whole = old if drawn_only else make()
-    if not drawn_only:
-        kept.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (HERE / "gallery.md").write_text(page(whole), encoding="utf-8")
+    if only:
+        old = {"rows": [r for r in old.get("rows", ()) if key(r["framework"], r["algorithm"]) in only]}
+        whole = {"rows": [row(c) for c in CASES if key(c.package or c.source, c.algorithm) in only]}
+        end = [f"nothing is written: without --only the whole gallery is made anew, in {kept} and gallery.md beside it"]
+    else:
+        whole = old if drawn_only else make()
+        if not drawn_only:
+            kept.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (HERE / "gallery.md").write_text(page(whole), encoding="utf-8")
+        end = [f"wrote {path}" for path in ([] if drawn_only else [kept]) + [HERE / "gallery.md"]]
     for r in whole["rows"]:
         print(" | ".join(map(str, (r["framework"], r["algorithm"], r["verdict"], r.get("named", r.get("reason"))))))
-    print(*changes(old, whole), kept, HERE / "gallery.md", sep="\n")
+    print(*changes(old, whole), *end, sep="\n")
     return int(any(changes(old, whole)))
 
 
 if __name__ == "__main__":
-    sys.exit(main("--drawn-only" in sys.argv[1:]))
+    sys.exit(main("--drawn-only" in sys.argv[1:], sys.argv[sys.argv.index("--only") + 1:] if "--only" in sys.argv else ()))
