@@ -190,6 +190,18 @@ def test_memories_of_the_code_are_told_where_the_first_round_is_right():
     assert found.faults[0].residual < 1e-9 and not found.unexplained
 
 
+def test_memories_that_only_partial_cohorts_make_are_told():
+    """The server's step halves after a round in which somebody is missing."""
+    memory = {}
+
+    def shy(x, clients, cohort):
+        new = x + memory.get("step", 1) * (code()(x, clients, cohort) - x)
+        memory["step"] = memory.get("step", 1) / (1 if cohort is None or len(cohort) == len(clients) else 2)
+        return new
+    found = ft.identify(shy, 3, 2, RIGHT, reset=memory.clear)
+    assert found.faults[0].sentence.startswith("the code keeps something between rounds, the reference does not"), str(found)
+
+
 def test_memories_are_not_told_where_the_first_round_is_wrong_already():
     run, reset = kept(code(own=0))
     found = ft.identify(run, 3, 2, RIGHT, reset=reset)

@@ -155,6 +155,18 @@ def test_a_number_must_stand_in_the_evidence(folder):
     assert answer["sentences"][0]["reason"] == "the number 41/43 does not stand in the evidence"
 
 
+@pytest.mark.parametrize("typed", ["says", "reading", "survives", "place", "instead", "finding", "breaks", "covers", "label"])
+def test_what_somebody_typed_is_no_evidence_of_a_number(folder, typed):
+    found = papers([folder])[0]
+    found.answer = answers.Answer("T", (answers.Sentence("It is 41/43.", "", (answers.Reference("half", "CERTIFIED"),)),))
+
+    def state(**rest):
+        record = {"type": "claim", "id": "half", "paper": "own", "word": "CERTIFIED", "as_expected": True, **rest}
+        return answers.judge(found, [record])[0]["sentences"][0]["state"]
+    assert state(scope="41/43 of all") == "carried"
+    assert state(**{typed: {"n": "41/43"} if typed == "covers" else "41/43"}) == "lost"
+
+
 def test_what_is_not_yet_written_waits(folder):
     ledger = folder / "ledger.csv"
     columns = ledger.read_text().splitlines()[0].split(",")

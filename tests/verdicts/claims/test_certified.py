@@ -73,6 +73,12 @@ def test_a_constant_that_is_not_certified_leaves_what_was_sampled(tmp_path):
     assert {v.status for v in found.over} == {"INCONCLUSIVE"}
 
 
+def test_one_setting_that_is_not_certified_is_enough(tmp_path):
+    """One step contracts by 361/400, two by its square, which is below the constant."""
+    found = verdict(written(tmp_path, "ft.fraction('85/100')").claims["half"])
+    assert found.word == "SUPPORTED" and [v.status for v in found.over] == ["INCONCLUSIVE", "HOLDS"]
+
+
 def test_an_error_in_a_setting_is_one_of_the_claim(tmp_path):
     found = verdict(written(tmp_path, "1 / 0").claims["half"])
     assert found.word == "ERROR" and any("ZeroDivisionError" in s for s in found.surprises())

@@ -71,6 +71,7 @@ def test_what_no_comparison_carries_is_shown_as_argued():
     two = made(two_steps, domain="two steps", on=[symbolic(2, 2)], covers={"tau": "all"})
     assert check(two).record()["label"] == "PROVED for n = 2; d = 1 and, as the claim argues, all tau"
     assert check(two).record()["argued"] == ["tau"] and check(replace(two, covers={"tau": "2"})).describe().argued == []
+    assert [check(replace(two, covers={"tau": other})).describe().argued for other in ("3", "2, 3", "2 to 3")] == [["tau"]] * 3
     assert check(replace(two, covers={"tau": "1 to 3"})).describe().label.endswith("and, as the claim argues, tau = 1 to 3")
     assert label("PROVED", {"n": "all", "d": "all"}, ["n", "d"]) == "PROVED for all n, d, as the claim argues"
     mixed = label("PROVED", {"n": "2", "d": "all", "tau": "all"}, ["tau"])
