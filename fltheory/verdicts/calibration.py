@@ -70,8 +70,7 @@ class Check:
         if self.at == "floor":
             return op.floor()
         *_, (mean, second) = op.trajectory(self.rounds + 1, self.instance.x0 or [0] * self.instance.problem.d)
-        value = sum(second[k, k] - 2 * mean[k] * op.domain.scalar(at[k]) for k in range(len(at)))
-        return fraction(value) + sum(fraction(v) ** 2 for v in at)
+        return sum(fraction(second[k, k]) - 2 * fraction(mean[k]) * fraction(v) + fraction(v) ** 2 for k, v in enumerate(at))
 
     def measured(self, trace, level):
         return trace.floor(level=level) if self.at == "floor" else trace.interval(-1, level=level)

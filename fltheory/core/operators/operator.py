@@ -274,10 +274,13 @@ class Operator:
         return pi, np.stack([b[0] for b in blocks]), np.stack([b[1] for b in blocks])
 
     def trajectory(self, rounds, x0):
-        """Yield (mean (d,), second moment E[xx'] (d, d)) of the server model before rounds 0, 1, ..., rounds - 1.
+        """Iterate over (mean (d,), second moment E[xx'] (d, d)) of the server model before rounds 0, 1, .., rounds - 1; exact
+        operators give Fractions."""
+        rounds = count(0)(rounds, "rounds")
+        return ((self._public(mean), self._public(second)) for mean, second in self._trajectory(rounds, x0))
 
-        The numbers stay those of `domain`: long exact trajectories are summed before they are converted.
-        """
+    def _trajectory(self, rounds, x0):
+        """The same in numbers of `domain`: long exact sums are faster there."""
         now = None
         for _ in range(rounds):
             with self.domain.working():  # a caller may compute in another precision in between
@@ -326,10 +329,9 @@ class Operator:
             mean, covariance, _ = self._stationary()
             slope = (H * mean).sum(-1) - b
             return self._public((gram * covariance).sum() + (slope * slope).sum())
-        if rounds < 1:
-            refuse("rounds", rounds, "an average needs at least one round", "Give rounds >= 1, or None for infinity.")
+        rounds = count(1, None, "an average needs at least one round", "Give an int >= 1, or None for infinity.")(rounds, "rounds")
         total = sum((gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
-                    for mean, second in self.trajectory(rounds, x0))
+                    for mean, second in self._trajectory(rounds, x0))
         return self._public(total / rounds)
 
     @ranged

@@ -66,6 +66,19 @@ def test_modes_of_a_chain(rounds):
         assert op.exact().after([1], rounds)[0] == sum(m)
 
 
+def test_exact_trajectories_are_fractions():
+    """`flint.fmpq == Fraction` is silently False."""
+    a, b = step((0, 1))
+    op = operator(ft.Full(), noise="1/2").exact()
+    x, square = Q(3), Q(9)
+    spread = Q(1, 4) * ETA**2 * sum(1 + (1 - ETA * h)**2 for h in H) / 4   # of the mean of two clients with two noises each
+    for mean, second in op.trajectory(4, [3]):
+        assert {type(v) for v in (*mean, *second.reshape(-1))} == {Q}
+        assert (mean[0], second[0, 0]) == (x, square)
+        square, x = a * a * square + 2 * a * b * x + b * b + spread, a * x + b
+    assert list(op.trajectory(0, [3])) == [] and next(operator(ft.Full()).trajectory(1, [3]))[0].dtype == np.float64
+
+
 def test_symbols():
     field = ft.Field("h")
     (h,) = field.symbols
@@ -142,6 +155,7 @@ def test_long_schedules_take_their_period_once():
 @pytest.mark.parametrize("rounds", [-1, 1.0, float("nan"), float("inf"), True, "3", None, [1]])
 def test_no_number_of_rounds(rounds):
     op = operator(ft.Full())
-    for call in (op.after, lambda x, r: op.round_matrix(r), op.exact().after):
+    for call in (op.after, lambda x, r: op.round_matrix(r), op.exact().after, lambda x, r: op.trajectory(r, x),
+                 lambda x, r: op.mean_gradient_square(problem(), 0 if r is None else r, x)):
         with pytest.raises(BadInput, match="rounds = "):
             call([1], rounds)

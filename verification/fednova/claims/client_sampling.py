@@ -78,7 +78,7 @@ def after_one_round(i):
         _, (mean, square) = itertools.islice(i.moments(), 2)
         return i.domain.array(np.array([mean])), i.domain.array(np.array([[square]]))
     _, found = i.op.trajectory(2, i.x0)
-    return found
+    return tuple(map(i.domain.array, found))
 
 
 def round_square(i):

@@ -72,7 +72,8 @@ def gradient_squares(i):
     else:
         H, b = _objective(i.problem.to(i.domain))
         period = itertools.cycle([taus for c, taus in i.blocks for _ in range(c)])
-        for (mean, second), taus in zip(i.op.trajectory(i.rounds, i.x0), period, strict=False):
+        for moments, taus in zip(i.op.trajectory(i.rounds, i.x0), period, strict=False):
+            mean, second = map(i.domain.array, moments)
             yield ((H.T @ H) * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum(), taus
 
 
