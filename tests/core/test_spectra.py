@@ -103,6 +103,18 @@ def test_several_matrices_that_do_not_commute():
         ft.supremum(h * g, 0, 1)
 
 
+@pytest.mark.parametrize(("shift", "low", "high"), [(10, 13, 16), (-10, -7, -4), (0, 3, 6), (-5, -2, 1)])
+def test_what_is_common_to_several_parts_counts_once(shift, low, high):
+    """h + 2 g + shift lies in [low, high] where h and g lie in [1, 2]; both ends are attained."""
+    r, most = h + 2 * g + shift, max(-low, high)
+    assert ft.supremum(r, 1, 2).value == high and ft.supremum(r, 1, 2, absolute=True).value == most
+    near = ft.root(2) / 10**9
+    for bound in (most, (low, high), most + near, (low - near, high + near)):
+        assert ft.for_all_spectra(r, 1, 2, bound).status == HOLDS
+    for bound in (most - Q(1, 10**9), (low + Q(1, 10**9), high), (low, high - Q(1, 10**9)), most - near, (low + near, high)):
+        assert ft.for_all_spectra(r, 1, 2, bound).status == FALSIFIED
+
+
 def test_hundreds_of_local_steps():
     r = ft.round_function(ft.FedAvg("1/4", 300), ft.Quadratic([[[h]]], [[0]]), ft.Full())
     assert ft.for_all_spectra(r, 1, 4, Q(3, 4)**300).status == HOLDS

@@ -148,6 +148,18 @@ def test_the_arrival_takes_its_own_clients_noise(domain):
     assert chosen.xi_at(1).index.max() < 9 and one(FLOAT, law, 3).choose(np.array([0]), np.ones(1)).xi_at(0) is None
 
 
+@pytest.mark.parametrize(("threshold", "after"), [(1, 1.25), (Q(2**20 - 1, 2**20), 1.5), (Q(2**20 + 1, 2**20), 1.25)])
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+def test_updates_of_larger_gamma_are_discarded_and_no_others(domain, threshold, after):
+    """From 1, half a step on x^2/2 gives Delta = -1/2; the server has moved by 1/2, so that gamma is 1 exactly."""
+    problem = Quadratic([[[1]]] * 2, [[0]] * 2)
+    draw = one(domain, EventClock((1, 2), steps=1), 2)
+    a, p = AsyncFedED("1/2", lam=1, eps=1, discard=threshold).to(domain), problem.to(domain)
+    state = a.init(p, domain.array([[1.0]]), draw)
+    new = a.round(p, state._replace(x=0 * state.x + 1.5), draw)
+    assert to_numpy(new.x).item() == after
+
+
 def test_event_clock_carries_paces():
     law = EventClock((1, 2, 3), steps=4)
     ((probability, draw),) = law.support(3)
