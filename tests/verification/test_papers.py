@@ -12,6 +12,7 @@ import pytest
 
 from fltheory.core.algorithms.catalogue import discover
 from fltheory.core.scalars import have
+from fltheory.verdicts.claims import slow
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.covers import domain
 from fltheory.verdicts.claims.discover import papers
@@ -64,6 +65,13 @@ def test_what_is_written_stands_in_the_ledger_with_the_same_kind(paper):
         row = paper.ledger[name]
         assert row["type"] == "claim"
         assert row["kind"] == claim.kind or row["note"], f"{name}: another kind needs a reason in the row's note"
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=list(PAPERS))
+def test_what_a_quick_run_leaves_out_is_there(paper):
+    """`python -m verification.slow REPORT` writes the file anew."""
+    there = {(c.id, i.name) for c in paper.claims.values() for i in (*c.on, *c.over)}
+    assert {(c, i) for c, names in slow.read(paper.folder).items() for i in names} <= there
 
 
 @pytest.mark.parametrize(("paper", "claim"), [c for c in CLAIMS if c.values[1].expect == "FALSE"])

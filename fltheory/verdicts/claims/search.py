@@ -64,11 +64,11 @@ class Search:
     def run(self, claim, quick=False, reach=None) -> tuple:
         """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None).
 
-        quick: a tenth of the tries, at least 10, and not the ends of the variables; reach: a `Reach` that learns what was
+        quick: a tenth of the tries, at least 5, and not the ends of the variables; reach: a `Reach` that learns what was
         decided.
         """
         began, out, refuting = time.perf_counter(), Searched(), None
-        tries = max(10, self.tries // 10) if quick else self.tries
+        tries = max(5, self.tries // 10) if quick else self.tries
         for family in (part for f in self.families for part in ([replace(f, corners=())] if quick else f.parts())):
             seen = explore(claim, family, tries, reach=reach)
             out.in_scope, out.tries, out.best = out.in_scope + seen.in_scope, out.tries + seen.tries, max(out.best, seen.best)

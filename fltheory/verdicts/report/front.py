@@ -181,7 +181,7 @@ def warnings(book) -> str:
         rows = [f'<li><a href="#{_mark(p)}">{escape(p)}</a> {inline(s.text)} ({escape(s.reason)})</li>' for p, s in lost]
         out += _alarm(f"{plural(len(lost), 'sentence')} no longer carried by the evidence", rows)
     if any(run.quick for run in book.runs):
-        out += "<p><strong>This was a quick run: searches were shortened.</strong></p>\n"
+        out += "<p><strong>This was a quick run: searches were shortened, and what takes long was left out.</strong></p>\n"
     if book.unfinished():
         out += f"<p><strong>{escape(book.unfinished())}.</strong></p>\n"
     skipped = [str(name) for run in book.runs for name in run.skipped_features]

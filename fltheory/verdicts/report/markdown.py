@@ -79,7 +79,10 @@ def _score(claim) -> str:
 
 def _side(exact, number) -> str:
     """An exact side as printed; the last digits of a float differ between machines and are rounded."""
-    near, exact = approximation(exact, number), shorten(_DIGITS.sub(lambda m: show(float(m[0])), exact))
+    near = approximation(exact, number)
+    if set(exact) & set(".eE"):   # fractions of thousands of digits hold no float
+        exact = _DIGITS.sub(lambda m: show(float(m[0])), exact)
+    exact = shorten(exact)
     if not exact:
         return near
     return _code(exact) + (f" ≈ {near}" if near and near != exact else "")
@@ -196,7 +199,7 @@ def _opening(book) -> list:
     """What a reader must know first."""
     lines = ["# Verdicts", ""]
     if any(run.quick for run in book.runs):
-        lines += ["This was a quick run: searches were shortened.", ""]
+        lines += ["This was a quick run: searches were shortened, and what takes long was left out.", ""]
     if book.unfinished():
         lines += [f"**{_cell(book.unfinished())}.**", ""]
     wrong = book.mismatches()

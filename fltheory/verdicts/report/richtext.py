@@ -261,8 +261,13 @@ def _prose(source) -> str:
 
 def inline(source) -> str:
     """One run of text as HTML without paragraphs; display formulas are set inline."""
+    return _inlined(str(source or ""))
+
+
+@lru_cache(maxsize=1 << 16)   # names and labels stand in many rows
+def _inlined(source) -> str:
     writers = {"text": _prose, "code": lambda s: f"<code>{escape(s)}</code>"}
-    return "".join(writers.get(kind, formula)(content) for kind, content in split(str(source or "")))
+    return "".join(writers.get(kind, formula)(content) for kind, content in split(source))
 
 
 def block(source) -> str:

@@ -157,7 +157,7 @@ def _counted(book) -> list:
 def _own_checks(book) -> list:
     out = []
     for run in book.runs:
-        out += ["this was a quick run: searches were shortened"] * run.quick
+        out += ["this was a quick run: searches were shortened, and what takes long was left out"] * run.quick
         out += [f"not available here: {flat(name)}" for name in run.skipped_features]
     for record in book.calibrations:
         said = (checks.summary(record), checks.family(record), checks.alarm(record))
