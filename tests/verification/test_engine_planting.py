@@ -7,6 +7,7 @@ import fltheory as ft
 from fltheory.core import relations
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.statistics import Interval
+from fltheory.core.streams import Stream
 from fltheory.verdicts.claims.check import apply_bug, check, check_instance
 from fltheory.verdicts.claims.claim import Claim
 from verification.engine.planting import CannotPlant, Fault, planted
@@ -141,3 +142,12 @@ def test_afresh_keeps_arithmetic_and_drops_memory():
     assert new.domain is ft.RATIONAL and new.law == law and "_table" not in vars(new.law)
     assert "_converted" not in vars(new.problem) and "_converted" not in vars(new.others[0])
     assert isinstance(vars(type(law))["_table"], functools.cached_property)
+
+
+def test_afresh_drops_what_runs_remember():
+    problem, law = ft.Quadratic([[[1]], [[3]]], [[0], [1]]), ft.EventClock((1, 2), spread="1/2")
+    here = ft.Instance("a", problem, ft.FedAvg("1/20", 2), law, noise=1, simulate={"rounds": 2, "collapsed": True})
+    law.sample(Stream(0), 2, 1)
+    assert here.run.rounds == 2 and {"_cached_collapse", "_cached_minimiser"} <= set(vars(problem)) and vars(law)["_known"]
+    new = here.afresh()
+    assert not [k for record in (new.problem, new.law) for k in vars(record) if k.startswith("_cached") or k == "_known"]

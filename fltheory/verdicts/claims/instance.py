@@ -140,7 +140,8 @@ def _afresh(value):
     if isinstance(value, (type, Domain)) or not type(value).__module__.startswith("fltheory.") or not hasattr(value, "__dict__"):
         return value
     new = copy.copy(value)
-    for name in [k for k in vars(new) if k == "_converted" or isinstance(getattr(type(new), k, None), functools.cached_property)]:
+    for name in [k for k in vars(new) if k in ("_converted", "_known") or k.startswith("_cached_")
+                 or isinstance(getattr(type(new), k, None), functools.cached_property)]:
         del vars(new)[name]
     vars(new).update({k: _afresh(v) for k, v in vars(new).items() if isinstance(v, (tuple, list)) or hasattr(v, "__dict__")})
     return new
