@@ -145,8 +145,8 @@ def test_afresh_keeps_arithmetic_and_drops_memory():
 
 
 def test_afresh_drops_what_runs_remember():
-    problem, law = ft.Quadratic([[[1]], [[3]]], [[0], [1]]), ft.EventClock((1, 2), spread="1/2")
-    here = ft.Instance("a", problem, ft.FedAvg("1/20", 2), law, noise=1, simulate={"rounds": 2, "collapsed": True})
+    problem, law = ft.Quadratic([[[1]], [[3]]], [[0], [1]]), ft.EventClock((1, 2), 2, spread="1/2")
+    here = ft.Instance("a", problem, ft.FedAvg("1/20"), law, noise=1, simulate={"rounds": 2, "collapsed": True})
     law.sample(Stream(0), 2, 1)
     assert here.run.rounds == 2 and {"_cached_collapse", "_cached_minimiser"} <= set(vars(problem)) and vars(law)["_known"]
     new = here.afresh()
