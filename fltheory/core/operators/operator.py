@@ -30,7 +30,7 @@ from fltheory.core.operators.outcomes import mixtures
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reach import Reach, everything, reachable, reduced
-from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged
+from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged, slopes
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
@@ -320,10 +320,7 @@ class Operator:
 
         surrogate: a `Quadratic` (its weights are w). T = inf is the stationary value, and needs no x0.
         """
-        s = surrogate.to(self.domain)
-        H = (s.p[:, None, None] * s._H).sum(0)
-        b = (s.p[:, None] * s._b).sum(0)
-
+        H, b = slopes(surrogate, self)
         gram = H.T @ H
         if rounds is None:
             mean, covariance, _ = self._stationary()

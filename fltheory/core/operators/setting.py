@@ -108,6 +108,17 @@ def check_size(algorithm, problem, domain, start, reach):
                        f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
+def slopes(surrogate, op):
+    """(H (d, d), b (d,)) of the gradient H x - b of a quadratic surrogate objective, in the arithmetic of an operator."""
+    d = op.problem.d
+    told = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
+    s = surrogate.to(op.domain) if told else None
+    if not hasattr(s, "_H"):
+        refuse("surrogate", surrogate, f"is a problem in {d} dimensions whose clients have Hessians",
+               "Give an ft.Quadratic(H, c, weights).")
+    return (s.p[:, None, None] * s._H).sum(0), (s.p[:, None] * s._b).sum(0)
+
+
 def ranged(method):
     """A method that computes in the precision of its own arithmetic, and whose numbers left the range of float64 says so,
     instead of warning and returning NaN."""
@@ -138,4 +149,4 @@ def overflow(algorithm, domain=FLOAT):
 
 
 __all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare",
-           "ranged"]
+           "ranged", "slopes"]

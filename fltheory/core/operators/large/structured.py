@@ -17,12 +17,14 @@ from fltheory.core.operators.large.first import FirstMoments
 from fltheory.core.operators.large.presence import MeanRound
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
-from fltheory.core.operators.setting import ranged
+from fltheory.core.operators.setting import ranged, slopes
 from fltheory.core.optima import float_optimum
 from fltheory.core.records import count
 from fltheory.core.scalars import FLOAT, declare
 
 SAFE = 1.002              # times a rate: the circle beyond which eigenvalues are counted
+MOST_NUMBERS = 2e9        # of the states of rounds that are made one after the other: about a minute,
+CALL = 20_000             # where a round costs as much again as so many numbers
 COUNTED_BYTES = 1.5e9     # of the maps of all clients that a count may ask for
 
 
@@ -51,6 +53,11 @@ class Structured:
     def reachable(self) -> int:
         """Dimension left by the conserved quantities: an upper bound on that of what the state can reach."""
         return self._mean.D - self._conserved.count * self._mean.d
+
+    @property
+    def assumed(self) -> str:
+        """"": nothing is assumed of the subspace; its conserved quantities are found in floats."""
+        return ""
 
     def invariants(self) -> list[str]:
         """Conserved quantities in closed form, one for each coordinate; beyond a dozen clients the middle ones are left out."""
@@ -134,23 +141,44 @@ class Structured:
 
     @ranged
     def after(self, x0, rounds=1):
-        """E of the server model (d,) after some rounds >= 0 from x0 (d,)."""
-        return self._model(self._states(x0, rounds)[-1])
+        """E of the server model (d,) after some rounds >= 0 from x0 (d,): round by round. Raises TooLarge."""
+        *_, z = self._states(self._start(x0), rounds)
+        return self._model(z)
 
+    @ranged
     def means(self, x0, rounds):
         """E of the server model (rounds + 1, d) before rounds 0, 1, .., rounds from x0 (d,)."""
-        return self._model(self._states(x0, rounds))
+        return np.stack([self._model(z) for z in self._states(self._start(x0), rounds)])
 
-    def _states(self, x0, rounds):
-        rounds = count(0)(rounds, "rounds")
+    @ranged
+    def round_matrix(self, rounds=1):
+        """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them."""
+        d = self.problem.d
+        *_, z = self._states(self._mean.start(np.concatenate([np.zeros((1, d)), np.eye(d)])), rounds)
+        base, *columns = self._model(z)
+        return (np.array(columns) - base).T, base
+
+    def _start(self, x0):
         x0 = declare(x0, "x0")
         if x0.shape != (self.problem.d,):
             refuse("x0.shape", x0.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
-        z = self._mean.start(FLOAT.array(x0))
-        out = [z]
+        return self._mean.start(FLOAT.array(x0))
+
+    def _states(self, z, rounds):
+        """Iterate over the mean states (.., D) before rounds 0, 1, .., rounds; checked before the first."""
+        rounds = count(0)(rounds, "rounds")
+        most = int(MOST_NUMBERS // (z.size + CALL))
+        if rounds > most:
+            raise TooLarge(f"{rounds} rounds of {z.size} numbers would be made one after the other, and at most {most} are: there "
+                           "is no matrix to take powers of. op.fixed_point() is where they end, op.rate() how fast; or use "
+                           "method='dense' with fewer clients or coordinates")
+        return self._walk(z, rounds)
+
+    def _walk(self, z, rounds):
+        yield z
         for _ in range(rounds):
-            out.append(self._mean(out[-1]))
-        return np.stack(out)
+            z = self._mean(z)
+            yield z
 
     # ---- second moments --------------------------------------------------------------------------------
     @functools.cached_property
@@ -206,6 +234,18 @@ class Structured:
                                      left / max(1 - self._square.value, 1e-300), "checked")
         return value
 
+    @ranged
+    def mean_gradient_square(self, surrogate, rounds, x0=None):
+        """Stationary E|grad F~(x)|^2 of a quadratic surrogate objective, for rounds = None; refused for finite averages, which
+        take the second moments of every round. Raises BadInput, NoFixedPoint, TooLarge."""
+        H, b = slopes(surrogate, self)
+        if rounds is not None:
+            count(1, None, "an average needs at least one round", "Give an int >= 1, or None for infinity.")(rounds, "rounds")
+            raise self._beyond("an average of squared gradients over finitely many rounds", "rounds=None has their limit")
+        law = self.stationary()
+        slope = H @ law.mean - b
+        return float(((H.T @ H) * law.covariance).sum() + slope @ slope)
+
     # ---- what has no structured route ------------------------------------------------------------------
     def exact(self):
         """Refused: rationals need listed matrices."""
@@ -219,15 +259,34 @@ class Structured:
 
     def certify(self, width=1e-2):
         """Refused: certificates are rational."""
-        raise self._beyond("a certificate")
+        raise self._beyond("a certificate", "op.accuracy() says how far op.rate() and op.mean_square_rate() are proved")
+
+    def exact_rate(self, square=False):
+        """Refused: algebraic numbers need rational matrices."""
+        name = "mean_square_rate" if square is True else "rate"
+        raise self._beyond("an exact rate", f"op.{name}() is a float, and op.accuracy() says how far it is proved")
 
     def mean_map(self):
         """Refused: the mean round is a function here."""
-        raise self._beyond("the matrix of the mean round")
+        raise self._beyond("the matrix of the mean round", "op.round_matrix() has it in the coordinates of the model")
 
-    def _beyond(self, what):
+    def begin(self, x0):
+        """Refused: second moments of the state are listed nowhere."""
+        raise self._beyond("the list of second moments at the start")
+
+    def trajectory(self, rounds, x0):
+        """Refused: it has the second moments of every round."""
+        raise self._beyond("a trajectory of second moments", "op.means(x0, rounds) has the means, op.floor() the end of "
+                           "E|x - x*|^2, and ft.run measures the path")
+
+    def carried(self, form, rounds, state=False):
+        """Refused: forms are carried by listed matrices."""
+        raise self._beyond("a form carried through rounds", "ft.run measures it")
+
+    def _beyond(self, what, instead=""):
         return TooLarge(f"{what} has no structured route: {type(self.algorithm).__name__} has a state of {self.dimension} "
-                        f"numbers for {self.problem.n} clients. Use method='dense' with fewer clients or coordinates")
+                        f"numbers for {self.problem.n} client{'s' * (self.problem.n > 1)}, and their matrices are not listed. Use "
+                        f"method='dense' with fewer clients or coordinates{'; ' * bool(instead)}{instead}")
 
     def __repr__(self):
         known = "; ".join(f"{f.name} {f.value:.8g} ({f.check.split(',')[0].split(';')[0]})" for f in self._found.values())

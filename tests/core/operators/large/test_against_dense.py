@@ -67,6 +67,61 @@ def test_paths_of_means():
     assert np.array_equal(mine.means([1, 2, 3], 7)[-1], mine.after([1, 2, 3], 7))
 
 
+@pytest.mark.parametrize("method", ["FedAvg", "Scaffold", "Focus"])
+def test_rounds_as_matrices_and_many_of_them(method):
+    args = METHODS[method], WEIGHED, ft.Uniform(3)
+    mine, dense = structured(*args), ft.derive(*args)
+    for rounds in (0, 1, 9):
+        for a, b in zip(mine.round_matrix(rounds), dense.round_matrix(rounds), strict=True):
+            assert a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-13)
+    assert np.allclose(mine.after([1, 2, 3], 2000), mine.fixed_point().x, rtol=0, atol=1e-12)
+    for ask in (lambda r: mine.after([1, 2, 3], r), mine.round_matrix, lambda r: mine.means([1, 2, 3], r)):
+        with pytest.raises(ft.TooLarge, match=r"1000000000 rounds .*fixed_point.*rate"):
+            ask(10**9)
+        for rounds in (-1, 1.5, float("nan"), None, True):
+            with pytest.raises(ft.BadInput, match="rounds = "):
+                ask(rounds)
+    assert mine.assumed == ""
+
+
+def test_many_rounds_of_a_step_that_diverges():
+    op = structured(ft.FedAvg(100, 1), EQUAL, ft.Full())
+    with pytest.raises(ft.CertificateFailed, match="range of float64"):
+        op.after([1, 2, 3], 5000)
+
+
+def test_stationary_gradients_and_no_others():
+    args = METHODS["Scaffold"], WEIGHED, ft.Uniform(3), 1
+    mine, dense = structured(*args), ft.derive(*args)
+    assert mine.mean_gradient_square(WEIGHED, None) == pytest.approx(dense.mean_gradient_square(WEIGHED, None), rel=1e-9)
+    with pytest.raises(ft.TooLarge, match=r"rounds=None"):
+        mine.mean_gradient_square(WEIGHED, 10, [1, 2, 3])
+    growing = structured(ft.FedAvg(100, 1), EQUAL, ft.Uniform(3))
+    with pytest.raises(ft.NoFixedPoint):
+        growing.mean_gradient_square(EQUAL, None)
+    for wrong in (0, -1, 1.5, float("nan"), "2"):
+        with pytest.raises(ft.BadInput, match="rounds = "):
+            mine.mean_gradient_square(WEIGHED, wrong)
+    with pytest.raises(ft.BadInput, match="surrogate"):
+        mine.mean_gradient_square(None, None)
+    with pytest.raises(ft.BadInput, match="surrogate"):
+        dense.mean_gradient_square("F", None)
+
+
+def test_every_question_to_a_listed_operator_is_answered_or_refused_in_words():
+    args = METHODS["Scaffold"], random_problem(1), ft.Full()
+    mine, dense = structured(*args), ft.derive(*args)
+    asked = {name for name in dir(dense) if not name.startswith("_")} - {"reach", "moments", "origin", "model", "initial"}
+    assert asked <= set(dir(mine)), asked - set(dir(mine))
+    form = np.diag([1.0, 1.0, 1.0, 0.0])
+    for ask, words in ((mine.exact_rate, r"method='dense'.*op.rate\(\)"),
+                       (lambda: mine.exact_rate(square=True), r"op.mean_square_rate\(\)"),
+                       (lambda: mine.begin([1, 2, 3]), "method='dense'"), (lambda: mine.trajectory(5, [1, 2, 3]), r"op.means\("),
+                       (lambda: mine.carried(form, 3), "method='dense'"), (mine.certify, r"op.accuracy\(\)")):
+        with pytest.raises(ft.TooLarge, match=r"no structured route: Scaffold has a state of 9 numbers for 1 client.*" + words):
+            ask()
+
+
 # ---- ends ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("method", ["FedAvg", "Scaffold", "Focus"])
 def test_one_client(method):
