@@ -9,6 +9,7 @@ import textwrap
 from fractions import Fraction
 
 from fltheory.cli.arguments import check_output, positive
+from fltheory.cli.progress import Progress, with_progress
 from fltheory.core.errors import BadInput, FLTheoryError, NoMinimiser, refuse, shown
 from fltheory.core.tables import plain
 
@@ -51,6 +52,7 @@ def add(command):
     sub.add_argument("--csv", metavar="OUT", help="write the numbers here")
     sub.add_argument("--html", metavar="OUT", help="write a page here")
     sub.add_argument("--picture", metavar="OUT", help="write a picture here (.png, .pdf or .svg)")
+    with_progress(sub)
 
 
 def _list(text):
@@ -100,20 +102,30 @@ def _predict(args):
     if (args.local is None) != (args.shared is None) or (args.local is not None and args.features is not None):
         refuse("--local, --shared, --features", [args.local, args.shared, args.features], "columns are given by --features, or by "
                "--shared and --local together", "Residual learning takes the last two.")
-    if args.local is None:
-        problem = read_ridge(args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights,
-                             bands=args.bands, delimiter=args.delimiter)
-    else:
-        problem = read_residual(args.data, args.client, args.target, args.shared, args.local, args.reg, args.standardise,
-                                args.weights, args.bands, args.delimiter)
     law, make = _law(args.participation), _makers(args)
-    print(*map(plain, _description(problem, args, make)), sep="\n")
-    found = _stable(make, problem, law, args) if args.local is None else False
-    lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, problem, args)
-    steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
-    print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
-    table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
-                    replicates=args.replicates, seed=args.seed, measure=args.measure, stable=found)
+    with Progress("predict:", args.progress) as progress:
+        before = 1 + len(make) * (args.local is None)   # the file, and a scan for stable steps a method
+
+        def say(done, total, now):
+            progress.update(done, before + len(make) * (1 + args.measure), now)
+        say(0, None, [f"reading {args.data}"])
+        if args.local is None:
+            problem = read_ridge(args.data, args.client, args.target, args.features, args.reg, args.standardise, args.weights,
+                                 bands=args.bands, delimiter=args.delimiter)
+        else:
+            problem = read_residual(args.data, args.client, args.target, args.shared, args.local, args.reg, args.standardise,
+                                    args.weights, args.bands, args.delimiter)
+        about = [plain(line) for line in _description(problem, args, make)]
+        with progress.aside():
+            print(*about, sep="\n", flush=True)
+        found = _stable(make, problem, law, args, say) if args.local is None else False
+        lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, problem, args)
+        steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
+        with progress.aside():
+            print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
+        table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
+                        replicates=args.replicates, seed=args.seed, measure=args.measure, stable=found,
+                        on_progress=lambda done, total, now: say(before + done, total, now))
     print(plain(table))
     for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
         if path is not None:
@@ -168,14 +180,15 @@ def _law(text):
     refuse("--participation", text, "is full, uniform:M or bernoulli:P", "For example uniform:2 or bernoulli:1/2.")
 
 
-def _stable(make, problem, law, args):
-    """{name: StableSteps} of the methods that have them."""
+def _stable(make, problem, law, args, say):
+    """{name: StableSteps} of the methods that have them. say(done, total, names): that another one begins."""
     import fltheory as ft
     from fltheory.core.operators.setting import prepare
     from fltheory.workbench.comparison import cost
 
     found, refused = {}, []
-    for name, build in make.items():
+    for k, (name, build) in enumerate(make.items()):
+        say(1 + k, None, [f"stable step sizes of {name}"])
         try:
             algorithm = build(1 / float(problem.constants.L))
             cost.check_scan(algorithm, problem, prepare(algorithm, problem, law, args.noise))

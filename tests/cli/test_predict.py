@@ -108,6 +108,19 @@ def test_without_a_measurement_nothing_is_run(small, capsys, monkeypatch):
     assert "measured" not in out and "Bernoulli(p=1/2)" in out
 
 
+def test_whoever_waits_is_told_what_is_being_done(small, capsys):
+    assert main([*small, "--progress"]) == 0
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert lines[0].startswith("fltheory: [0/7] predict: reading ") and lines[0].endswith("small.csv")
+    assert lines[1:] == [f"fltheory: [{k}/7] predict: {what}" for k, what in enumerate(
+        ("stable step sizes of FedAvg", "stable step sizes of Scaffold", "operator of FedAvg", "runs of FedAvg",
+         "operator of Scaffold", "runs of Scaffold"), 1)]
+    assert main([*small, "--no-measure"]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == "" and quiet.out.startswith(out[:200])
+
+
 def test_a_picture_is_written(small, tmp_path):
     pytest.importorskip("matplotlib")
     assert main([*small, "--no-measure", "--picture", str(tmp_path / "p.png")]) == 0

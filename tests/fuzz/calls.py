@@ -210,7 +210,7 @@ CALLS = {
     "schedule_steps": {"algorithm": fedavg(), "problem": problem(), "windows": ft.Blocks(2), "accuracy": "1/10", "up_to": 1,
                        "longest": 4},
     "compare": {"algorithms": [fedavg()], "problem": problem(), "law": ft.Full(), "noise": None,
-                "measure": False, "x0": None, "stable": False},
+                "measure": False, "x0": None, "stable": False, "on_progress": None},
     "optimum": {"problem": problem()},
     "surrogate_optimum": {"problem": problem(), "w": ["1/3", "2/3"]},
     "second_route": {"problem": problem()},

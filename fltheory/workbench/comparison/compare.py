@@ -23,13 +23,14 @@ ROUNDS, REPLICATES = 200, 1000  # a few seconds for a handful of methods on smal
 
 
 def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPLICATES, seed=0, measure=True, x0=None,
-            device="cpu", stable=True) -> MethodTable:
+            device="cpu", stable=True, on_progress=None) -> MethodTable:
     """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
 
     algorithms: a list (named after what they are) or a dict name -> algorithm. noise: sigma of additive gradient noise.
     rounds >= 1, replicates >= 1, seed >= 0, device: of the runs, skipped with measure=False; methods without any
     randomness run twice only. x0: (d,) start, default 0. stable: also look for the largest stable step of each method
-    (or a dict name -> `StableSteps` of those found before).
+    (or a dict name -> `StableSteps` of those found before). on_progress: called as on_progress(done, total, [what is being done]),
+    for whoever waits.
 
     Predictions come from `derive` on quadratics (exact moments of the very rounds that are run) and from `linearise` on
     other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. Where clients have parameters
@@ -50,6 +51,8 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
         count(least)(v, what)
+    if on_progress is not None and not callable(on_progress):
+        refuse("on_progress", on_progress, "is no function", "Give one of (done, total, names), or None.")
     if problem.native not in (FLOAT, RATIONAL):
         refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
     start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
@@ -62,12 +65,18 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         best = _joint(problem) if problem.personal else optimum(problem)
     except (NoMinimiser, NotImplementedError, CertificateFailed, TooLarge):
         best = None
-    entries = []
-    for name, algorithm in methods.items():
+    entries, parts = [], 2 if measure else 1
+
+    def say(done, what):
+        if on_progress is not None:
+            on_progress(done, parts * len(methods), [what])
+    for k, (name, algorithm) in enumerate(methods.items()):
         steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
+        say(parts * k, f"operator of {name}")
         said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
         seen = Measurement(reason="not asked for")
         if measure:
+            say(parts * k + 1, f"runs of {name}")
             seen = _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
         entries.append(Entry(name, algorithm, said, seen))
     return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)

@@ -222,14 +222,18 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     except (FLTheoryError, NotImplementedError) as error:
         return out.without(reason(error), *NAMES)
     out.put("rate", op.rate)
+    rate, structured = out.numbers["rate"] or 0, op.method == "structured"
+    if structured and rate > 1 + GROWING:   # to find what nothing converges to would be most of the work
+        out.without(DIVERGES[0], "distance", "loss_gap")
+        return _structured(out, op, best)
     try:
         _bias(out, problem, best, op.fixed_point(), algorithm)
-        if (out.numbers["rate"] or 0) >= 1:
+        if rate >= 1:
             out.reasons |= dict.fromkeys(("distance", "loss_gap"), DIVERGES[0])
     except FLTheoryError as error:
         out.without(reason(error), "distance", "loss_gap")
 
-    if op.method == "structured":
+    if structured:
         return _structured(out, op, best)
 
     def small(make):

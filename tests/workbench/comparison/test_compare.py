@@ -341,6 +341,7 @@ def test_expected_participants():
         ({"noise": -1}, "noise"),
         ({"law": ft.Uniform(9)}, "only 3 clients"),
         ({"device": "toaster"}, "device"),
+        ({"on_progress": 3}, "no function"),
     ],
 )
 def test_bad_input_is_refused(given, says):

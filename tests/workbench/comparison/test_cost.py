@@ -45,6 +45,19 @@ def test_hundreds_of_clients_answer_per_method(monkeypatch):
     assert "merge clients (bands)" in text and "whose state has 21" in text
 
 
+def test_what_nothing_converges_to_is_not_looked_for(monkeypatch):
+    """Of a structured operator, whose fixed point may be most of the work."""
+    from fltheory.core.operators.large.structured import Structured
+
+    asked, right = [], Structured.fixed_point
+    monkeypatch.setattr(Structured, "fixed_point", lambda op, *rest: asked.append(op.algorithm.lr) or right(op, *rest))
+    made = ft.compare({"calm": ft.Scaffold(.01, 2), "wild": ft.Scaffold(2, 2)}, many(400, 3), ft.Full(), measure=False)
+    assert asked == [.01]
+    calm, wild = made.rows
+    assert calm["distance"] < 1e-9 and wild["distance"] is None and wild["rate"] > 1
+    assert "nothing converges there" in wild["reasons"] and "wild diverges" in str(made)
+
+
 def test_a_scan_may_be_out_of_reach_where_the_operator_is_not():
     problem = many(200)
     algorithm = ft.Scaffold(.01, 2)
