@@ -2,12 +2,12 @@
 is exact, else from the operator of each step size."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fltheory.core.arrays import EVERYONE
-from fltheory.core.errors import NotKept, refuse
+from fltheory.core.errors import NotKept, TooLarge, refuse
 from fltheory.core.laws.draw import Draw, everyone
 from fltheory.core.operators.operator import _build, derive
 from fltheory.core.operators.setting import certain, check_records, prepare
@@ -23,9 +23,14 @@ MOST_NUMBERS = 2 * 10**7   # of the table
 SEEN = 2                   # random states beyond those that fit the weights
 KEPT = 1e-10               # of the largest number of a round: what floats may differ by
 BYTES = 2**28              # of maps made at a time
+BLOCK = 256                # rounds that are taken at a time, by powers of the round up to
+LARGEST_POWER = 1e100      # entries of this size, so that nothing overflows that rounds one at a time keep
+STRUCTURED = "use method='structured', "   # a remedy of `derive`
+SECONDS = 60               # of work that is begun
+PRODUCTS, CALLS = 5e8, 2e4   # a second: of small products in blocks, and of rounds of an operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepMap:
     """E|x_t - x*|^2 of the server model for client step sizes `steps` (L,) and rounds t = 0..R: `distance` (L, R + 1).
 
@@ -35,9 +40,14 @@ class StepMap:
 
     algorithm: str
     steps: np.ndarray
-    distance: np.ndarray = field(repr=False)
-    rate: np.ndarray = field(repr=False)
+    distance: np.ndarray
+    rate: np.ndarray
     route: str
+
+    def __repr__(self):
+        lr, distance = self.best()
+        return (f"StepMap({self.algorithm}, {len(self.steps)} step sizes from {self.steps.min():.6g} to {self.steps.max():.6g}, "
+                f"{self.rounds} rounds, by {self.route}; best after the last: lr = {lr:.6g} with E|x - x*|^2 = {distance:.6g})")
 
     @property
     def rounds(self) -> int:
@@ -61,7 +71,8 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
 
     algorithm: its `lr` is replaced by each of `steps` (1 to 10,000 numbers > 0), everything else stays. problem: quadratic clients
     with a minimiser x*. rounds: 1 to 10^6. noise: sigma of additive gradient noise. x0: (d,) start, default 0. In floats.
-    Raises BadInput, NotAffine for rounds without an operator, TooLarge as `derive` does, NoMinimiser.
+    Raises BadInput, NotAffine for rounds without an operator, NoMinimiser, TooLarge as `derive` does and for more than a minute
+    of rounds.
     """
     check_records(algorithm, problem)
     lrs = np.array([float(fraction(v)) for v in np.asarray(steps, dtype=object).reshape(-1)])
@@ -79,6 +90,7 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
         if maps is None:
             distance, rate = _operators(algorithm, problem, law, noise, lrs, rounds, start, target, certain(ready, problem.n))
         else:
+            _affordable(len(lrs), rounds, (problem.d + 1) ** 2 / PRODUCTS)
             distance, rate = _iterated(maps, rounds, start, target), np.concatenate([
                 np.abs(np.linalg.eigvals(M)).max(-1) for M, _ in _batches(maps)])
     return StepMap(type(algorithm).__name__, lrs, np.where(np.isnan(distance), np.inf, distance), rate,
@@ -154,8 +166,17 @@ class _OnTheLine:
         return self._values[who] * y - self._b[who][..., None]
 
 
-def _batches(maps):
-    size = max(1, BYTES // (8 * maps[0][0].size))
+def _affordable(steps, rounds, seconds):
+    """Refuse a table that would take too long. seconds: of one round of one step size."""
+    if steps * rounds * seconds > SECONDS:
+        raise TooLarge(f"{rounds} rounds of {steps} step sizes would take about {steps * rounds * seconds:.2g} seconds, and at "
+                       f"most {SECONDS} are begun. Ask for fewer rounds or steps; op.after(x0, rounds) takes powers, and op.floor() is "
+                       "where E|x - x*|^2 ends")
+
+
+def _batches(maps, rows=1):
+    d = len(maps[0][1])
+    size = max(1, BYTES // (8 * d * max(d, rows)))
     for k in range(0, len(maps), size):
         yield np.stack([M for M, _ in maps[k:k + size]]), np.stack([c for _, c in maps[k:k + size]])
 
@@ -163,13 +184,49 @@ def _batches(maps):
 def _iterated(maps, rounds, start, target):
     """|x_t - x*|^2 (L, R + 1) of x <- M x + c, for all steps at a time."""
     parts = []
-    for M, c in _batches(maps):
-        x, out = np.broadcast_to(start, c.shape), np.empty((len(c), rounds + 1))
-        for t in range(rounds + 1):
-            out[:, t] = ((x - target) ** 2).sum(-1)
-            x = np.matmul(M, x[..., None])[..., 0] + c
+    for M, c in _batches(maps, BLOCK):
+        out = np.empty((len(c), rounds + 1))
+        kept = np.zeros(len(c), dtype=bool)
+        if rounds >= 2 * BLOCK:
+            powers = _powers(M, c)
+            kept = np.abs(powers[-1][0]).max((1, 2)) < LARGEST_POWER
+            if kept.any():
+                out[kept] = _in_blocks([(P[kept], p[kept]) for P, p in powers], rounds, start, target)
+        if not kept.all():
+            out[~kept] = _one_by_one(M[~kept], c[~kept], rounds, start, target)
         parts.append(out)
     return np.concatenate(parts)
+
+
+def _powers(M, c):
+    """[(M^k, c_k)] of 1, 2, 4, .., BLOCK rounds."""
+    out = [(M, c)]
+    while 2 ** (len(out) - 1) < BLOCK:
+        M, c = np.matmul(M, M), np.matmul(M, c[..., None])[..., 0] + c
+        out.append((M, c))
+    return out
+
+
+def _in_blocks(powers, rounds, start, target):
+    *within, (M, c) = powers
+    out = np.empty((len(c), rounds + 1))
+    x = np.broadcast_to(start, (len(c), 1, len(start)))
+    for P, p in within:      # rounds 0 to BLOCK - 1, their number doubled each time
+        x = np.concatenate([x, np.matmul(x, P.swapaxes(1, 2)) + p[:, None]], axis=1)
+    for t in range(0, rounds + 1, BLOCK):
+        out[:, t:t + BLOCK] = ((x - target) ** 2).sum(-1)[:, :rounds + 1 - t]
+        x = np.matmul(x, M.swapaxes(1, 2)) + c[:, None]
+    return out
+
+
+def _one_by_one(M, c, rounds, start, target):
+    x, out = np.broadcast_to(start, c.shape), np.full((len(c), rounds + 1), np.inf)
+    for t in range(rounds + 1):
+        out[:, t] = ((x - target) ** 2).sum(-1)
+        if not np.isfinite(out[:, t]).any():   # nor will they be again
+            break
+        x = np.matmul(M, x[..., None])[..., 0] + c
+    return out
 
 
 # ---- from operators -------------------------------------------------------------------------------------------
@@ -177,6 +234,9 @@ def _operators(algorithm, problem, law, noise, lrs, rounds, start, target, sure)
     distance, rate, last = np.empty((len(lrs), rounds + 1)), np.empty(len(lrs)), None
     for k, lr in enumerate(lrs):
         last = _next(last, replace(algorithm, lr=float(lr)), problem, law, noise)
+        if k == 0:
+            parts = sum(getattr(mix, "parts", np.empty(0)).size for mix in last.moments.mixtures)
+            _affordable(len(lrs), rounds, last.moments.modes / CALLS + 4 * parts * (last.reachable + 1) / PRODUCTS)
         rate[k] = last.rate()
         for t, (mean, second) in enumerate(last.trajectory(rounds + 1, start)):
             gap = mean - target
@@ -192,7 +252,11 @@ def _next(last, algorithm, problem, law, noise):
             return _build(algorithm, problem, last.law, last.noise, "init", FLOAT, last.reach)
         except NotKept:
             pass
-    return derive(algorithm, problem, law, noise, method="dense")
+    try:
+        return derive(algorithm, problem, law, noise, method="dense")
+    except TooLarge as error:
+        raise TooLarge(f"a step map lists second moments of every round: {str(error).replace(STRUCTURED, '')}. Ask ft.derive(.., "
+                       "method='structured') for one step size at a time: it has fixed point and rate") from None
 
 
 __all__ = ["StepMap", "step_map"]

@@ -95,6 +95,61 @@ def test_a_round_that_is_no_sum_of_its_clients_goes_by_operators(monkeypatch):
     assert found.distance[0] == pytest.approx(stepped(ft.FedAvg(1, 2), prob, 0.05, 4, 2), rel=1e-9)
 
 
+def test_many_rounds_in_blocks_are_rounds_one_at_a_time():
+    prob, rounds = problem(3, 2), 3000
+    grid = [1e-5, 0.01, 0.3, 5]
+    found = ft.step_map(ft.FedAvg(1, 2), prob, ft.Full(), grid, rounds=rounds, x0=[3, -1])
+    best = float_optimum(prob)
+    for lr, row in zip(grid, found.distance, strict=True):
+        op = ft.derive(ft.FedAvg(lr, 2), prob, ft.Full())
+        (M, c), x, expected = op.mean_map(), np.array([3.0, -1.0]), []
+        with np.errstate(all="ignore"):
+            for _ in range(rounds + 1):
+                expected.append(((x - best)**2).sum())
+                x = M @ x + c
+        expected = np.where(np.isfinite(expected), expected, np.inf)
+        assert row == pytest.approx(expected, rel=1e-8, abs=1e-20)
+    long = ft.step_map(ft.FedAvg(1, 2), prob, ft.Full(), [1e-5, 0.01], rounds=10**6)
+    assert long.distance.shape == (2, 10**6 + 1)
+    there = ft.derive(ft.FedAvg(0.01, 2), prob, ft.Full()).fixed_point().x
+    assert long.distance[1, 10**6] == pytest.approx(((there - best)**2).sum())
+    slow = ft.derive(ft.FedAvg(1e-5, 2), prob, ft.Full()).after([0, 0], 10**6) - best
+    assert long.distance[0, 10**6] == pytest.approx(slow @ slow, rel=1e-6)
+
+
+def test_a_direction_that_grows_and_is_not_entered():
+    prob = ft.Quadratic([np.diag([1.0, 100.0])] * 2, [[1.0, 0.0]] * 2)
+    found = ft.step_map(ft.FedAvg(1, 1), prob, ft.Full(), [0.1], rounds=5000)
+    assert found.rate[0] == pytest.approx(9) and found.distance[0, 5000] < 1e-30 and found.distance[0, 0] == 1
+
+
+def test_what_would_take_minutes_is_refused_before_it_begins():
+    wide = ft.Quadratic([np.eye(60)] * 2, np.ones((2, 60)))
+    for call in (lambda: ft.step_map(ft.FedAvg(1, 1), wide, ft.Full(), [0.1] * 20, rounds=10**6),
+                 lambda: ft.step_map(ft.FedAvg(1, 1), problem(2, 2), ft.Uniform(1), [0.1, 0.2], rounds=10**6),
+                 lambda: ft.step_map(ft.Scaffold(1, 1), problem(2, 2), ft.Full(), [0.1] * 100, rounds=10**5)):
+        with pytest.raises(ft.TooLarge, match=r"rounds .*seconds.*fewer rounds.*op.floor"):
+            call()
+
+
+@pytest.mark.parametrize("algorithm, noise", [(ft.Scaffold(1, 1), None), (ft.FedAvg(1, 50), 1)])
+def test_too_many_clients_are_sent_to_what_has_them(algorithm, noise):
+    many = ft.Quadratic(np.ones((5000, 1, 1)), np.zeros((5000, 1)))
+    with pytest.raises(ft.TooLarge, match=r"^a step map lists second moments of every round: .*ft.run, or fewer clients|clients or "
+                       r"coordinates, or ft.run") as refused:
+        ft.step_map(algorithm, many, ft.Uniform(10), [0.1], rounds=3, noise=noise)
+    assert str(refused.value).count("structured") == 1
+    assert str(refused.value).endswith("Ask ft.derive(.., method='structured') for one step size at a time: it has fixed point and rate")
+
+
+def test_a_map_is_written_on_one_line():
+    found = ft.step_map(ft.FedAvg(1, 2), problem(2, 2), ft.Full(), np.geomspace(1e-3, 0.3, 500), rounds=20)
+    lr, distance = found.best()
+    for text in (str(found), repr(found)):
+        assert len(text) < 200 and "\n" not in text
+        assert "500 step sizes from 0.001 to 0.3, 20 rounds" in text and f"{lr:.6g}" in text and f"{distance:.6g}" in text
+
+
 def test_divergence_is_infinite_not_nan():
     found = ft.step_map(ft.FedAvg(1, 5), problem(scale=10), ft.Full(), [0.01, 50], rounds=200)
     assert np.isinf(found.distance[1, -1]) and found.rate[1] > 1 and not np.isnan(found.distance).any()
