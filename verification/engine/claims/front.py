@@ -54,6 +54,13 @@ def plain_work(i):
     return [says(row["kind"], i.kind) for row in found.parameters]
 
 
+@ft.claim("difference-in-percent", on=on.TURNED, domain=HERE, rejects=these("percent-squared"))
+def difference_in_percent(i):
+    """Where no known fault makes a round, how far it is from the reference is told in percent of what that changes."""
+    found = ft.identify(i.code(), n=3, d=2, algorithm=on.FEDAVG)
+    return [says(found.verdict, "differs"), says(found.unexplained, f"the difference is {i.percent} % of what the round changes")]
+
+
 @ft.claim("clipping-threshold", on=on.CLIPPED, domain=HERE, rejects=these("threshold-digits"))
 def clipping_threshold(i):
     """The threshold at which gradients are clipped is read off to six digits in double precision."""

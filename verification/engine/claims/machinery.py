@@ -3,6 +3,7 @@ from fractions import Fraction as Q
 
 import fltheory as ft
 from fltheory.core.evidence import evidence_of, number
+from fltheory.core.executors import completed
 from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.findings import confirm
 from verification.engine.faults import these
@@ -89,6 +90,14 @@ def search_finds(i):
     found = on.inner(false_optimum.body, i.but(fault=None)).search(seconds=None, tries=40)
     return [ft.equal(int(found.found), 1, "found"), ft.equal(int(found.exact), 1, "exactly"),
             says(found.verdict.status if found.found else "nothing", "FALSIFIED", "the witness")]
+
+
+@ft.claim("tasks-anywhere", on=on.PLACES, domain="twenty tasks", rejects=these("results-exchanged"))
+def tasks_anywhere(i):
+    """Every task is done once and comes back with its own result, wherever it was done."""
+    with i.place() as place:
+        found = sorted(completed(abs, range(-20, 0), place))
+    return ft.equal([v for pair in found for v in pair], [v for k in range(20, 0, -1) for v in (-k, k)])
 
 
 @ft.claim("numbers-of-tables", on=[on.plain("texts and truths")], domain=LISTED, rejects=these("truths-as-numbers"))

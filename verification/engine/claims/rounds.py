@@ -73,3 +73,11 @@ def loop_runs(i):
             for t in (1, i.rounds // 2, i.rounds)]
 
 
+@ft.claim("loop-drawn-runs", on=on.DRAWN,
+          rejects=these("sums-of-other-replicates", "memories-of-other-clients", "collapsed-noise-squared", "normals-of-one-sign"))
+def loop_drawn_runs(i):
+    """Runs that draw cohorts and noise, client by client or one Gaussian for all local steps, have after each round the mean and
+    the mean square of their loop over all cohorts and units of noise."""
+    wanted = i.twin()
+    return [ft.agrees(i.run.interval(t, what, 0.9999), wanted[t][what], f"{what} after {t}")
+            for t in (1, 2) for what in ("mean", "square")]

@@ -55,6 +55,8 @@ ADAPTED = [
                 code=lambda: ft.adapters.functions(*scaffold_in_torch(0.1, 2, kept=False))),
 ]
 PLAIN = [ft.Instance("plain steps against decaying ones", against=ft.FedAvg("1/10", 3, ft.Decay("1/2")), kind="plain")]
+TURNED = [ft.Instance("turned by 3/10", code=lambda: rounds_of_others.turned(0.1, 3, math.cos(0.3), math.sin(0.3)),
+                      percent=f"{200 * math.sin(0.15):.2g}")]   # turned by a, v is 2 sin(a/2) |v| from v
 CLIPPED = [ft.Instance("clipped to 0.123456", clip=0.123456)]
 
 

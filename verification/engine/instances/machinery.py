@@ -1,4 +1,6 @@
 """Small claims that the machinery decides inside a claim about it, each with what a reader decides by hand."""
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from fractions import Fraction as Q
 
 import fltheory as ft
@@ -117,6 +119,7 @@ WORDS = [
                                                         needs=(SIDES,)), word="OPEN"),
     plain("a bound without a search", claim=lambda: inner(ordered, *BELOW, kind="bound", domain="two pairs"), word="OPEN"),
 ]
+PLACES = [plain("this process", place=nullcontext), plain("threads of an executor", place=lambda: ThreadPoolExecutor(2))]
 # a bug -> what becomes of it as a mutant of `mean_rate`
 BUGS = [
     plain("one step more", bug=wrong(None), status="killed"),

@@ -113,3 +113,35 @@ RUNS = [
          law=ft.EventClock((1, 3, 2)),
          twin=lambda: rounds.asynchronous([1., 3., 2.], [0., 1., -2.], .1, .5, 1 / 3, 2., 1., (2, 2, 2), (1, 3, 2), 8, 3.)),
 ]
+
+CHANCES = (Q(1, 2), Q(1, 3), Q(3, 4))
+SLOTS = [(t, k, i) for t in range(2) for k in range(3) for i in range(3)]
+SEEN = {"mean": lambda x: x[:, 0], "square": lambda x: (x * x).sum(-1)}
+
+
+def drawn(name, law, cohorts, coordinates=((H, C),), **simulate):
+    """A run of FedAvg with noise under drawn cohorts, on diagonal problems, a scalar one (h, c) in each coordinate."""
+    d, steps = len(coordinates), (1, 2, 3)
+
+    def twin():
+        paths = [rounds.drawn(lambda chosen, noise, h=h, c=c: rounds.fedavg(h, c, P, LR, steps, chosen, X0, noise),
+                              cohorts, 2, SLOTS, Q(16, d)) for h, c in coordinates]
+        return [{"mean": at[0][0], "square": sum(square for _, square in at)} for at in zip(*paths, strict=True)]
+    diagonal = [[[coordinates[a][0][i] if a == b else 0 for b in range(d)] for a in range(d)] for i in range(3)]
+    problem = ft.Quadratic(diagonal, [[c[i] for _, c in coordinates] for i in range(3)], list(P))
+    return ft.Instance(name, problem, ft.FedAvg("1/10", steps), law, noise=4, x0=[X0] * d, twin=twin,
+                       simulate={"rounds": 2, "replicates": 2**15, "metrics": SEEN, **simulate})
+
+
+def _focus():
+    path = rounds.expected(lambda cohorts: rounds.focus(H, C, Q(1, 20), 2, cohorts, X0), rounds.sequences(laws.uniform(3, 2), 2))
+    return [{"mean": mean, "square": square} for mean, square in path]
+
+
+DRAWN = [
+    drawn("two of three, two coordinates", ft.Uniform(2), laws.uniform(3, 2), ((H, C), (H[::-1], C))),
+    drawn("independent, skipped where empty", ft.Bernoulli(CHANCES, "skip"), laws.bernoulli(CHANCES)),
+    drawn("one Gaussian for all local steps", ft.Bernoulli(CHANCES, "skip"), laws.bernoulli(CHANCES), collapsed=True),
+    ft.Instance("FOCUS, two of three", quadratic(), ft.Focus("1/20", 2), ft.Uniform(2), x0=[X0], twin=_focus,
+                simulate={"rounds": 2, "replicates": 2**15, "metrics": SEEN}),
+]

@@ -198,3 +198,10 @@ def with_noise(run, slots, variance):
         bent = run(lambda *at, one=one: int(at == one))
         square = [s + variance * (b - q) ** 2 for s, b, q in zip(square, bent, quiet, strict=True)]
     return list(zip(quiet, square, strict=True))
+
+
+def drawn(run, cohorts, rounds, slots, variance):
+    """(mean, mean square) per round of run(cohorts of all rounds, noise) where both are drawn."""
+    seen = [(q, with_noise(lambda noise, chosen=chosen: run(chosen, noise), slots, variance))
+            for q, chosen in sequences(cohorts, rounds)]
+    return [tuple(sum(q * path[t][k] for q, path in seen) for k in (0, 1)) for t in range(rounds + 1)]

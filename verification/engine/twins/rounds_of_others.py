@@ -25,6 +25,16 @@ def fedavg(lr, steps, weighted=True, clip=None):
     return my_round
 
 
+def turned(lr, steps, cosine, sine):
+    """The change of every round is turned in the plane of the first two coordinates."""
+    plain = fedavg(lr, steps)
+
+    def my_round(x, clients):
+        a, b = (new - old for new, old in zip(plain(x, clients), x, strict=True))
+        return [x[0] + cosine * a - sine * b, x[1] + sine * a + cosine * b]
+    return my_round
+
+
 def sampled(lr, steps, favour, seed):
     """Two of three clients a round; with favour > 0 the first is put into that share of the rounds."""
     draw = random.Random(seed)
