@@ -7,6 +7,7 @@ import numpy as np
 
 from fltheory.core import linalg
 from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.operators.horizons import FEW, check_growth
 from fltheory.core.operators.mixture import Mixture
 from fltheory.core.scalars import FLOAT, declare, is_count
 
@@ -22,13 +23,18 @@ def carried(op, form, rounds, state=False):
     if not is_count(rounds, 0) or rounds > MOST_ROUNDS:
         refuse("rounds", rounds, f"is an int from 0 to {MOST_ROUNDS}", "Give a number of rounds.")
     moments = op.moments
+    if rounds * moments.modes > MOST_ROUNDS:
+        raise TooLarge(f"{rounds} rounds of {moments.modes} modes: forms are carried through one at a time, at most {MOST_ROUNDS} "
+                       "of both. Ask for fewer rounds; op.floor() is where E|x - x*|^2 ends")
     if not all(isinstance(mix, Mixture) for mix in moments.mixtures):
         raise TooLarge(f"{op.dimension} coordinates: forms are carried by dense maps. Use op.trajectory, which starts at one point")
     domain, (E, e), basis, rows = op.domain, op.model, op._basis, list(op.reach.rows)
     Q = domain.array(form)
     now = _pulled(Q, E @ basis, (E * op.origin).sum(-1) + e)
     blocks = np.stack([now] * moments.modes)
-    for _ in range(rounds):
+    for t in range(rounds):
+        if t and t % FEW == 0:
+            check_growth(domain, blocks, t, rounds - t)
         after = [_before(mix, F, moments.variance) for mix, F in zip(moments.mixtures, blocks, strict=True)]
         blocks = moments.back(np.stack(after))
     start = domain.array(np.array(op.law.start(), dtype=object))

@@ -145,17 +145,20 @@ class Rounds:
         return (P / P.sum(0), C, M) if self.op.domain is FLOAT else power
 
     def _grown(self, array, done, left):
-        """Refuse numbers that are too long, or would be after the rounds that are left."""
-        if self.op.domain is not RATIONAL and not isinstance(self.op.domain, Field):
-            return
-        bits = max(map(size, array.reshape(-1)), default=0)
-        most = MOST_BITS if self.op.domain is RATIONAL else MOST_TERMS
-        if bits > most or (bits > SEEN and bits * (1 + left / done) > most):
-            rational = self.op.domain is RATIONAL
-            digits = 3 * bits * (done + left) // done // 10
-            raise TooLarge(f"{self.rounds} exact rounds end in {'numbers' if rational else 'rational functions'} of about "
-                           f"10^{len(str(digits)) - 1} digits ({3 * bits // 10} after {done} rounds), and at most {3 * most // 10} "
-                           f"are written. {REMEDIES[rational]}")
+        check_growth(self.op.domain, array, done, left)
+
+
+def check_growth(domain, array, done, left):
+    """Refuse exact numbers (an array, after `done` rounds) that are too long, or would be after the rounds that are left."""
+    rational = domain is RATIONAL
+    if not rational and not isinstance(domain, Field):
+        return
+    bits, most = max(map(size, array.reshape(-1)), default=0), MOST_BITS if rational else MOST_TERMS
+    if bits > most or (bits > SEEN and bits * (1 + left / done) > most):
+        digits = 3 * bits * (done + left) // done // 10
+        raise TooLarge(f"{done + left} exact rounds end in {'numbers' if rational else 'rational functions'} of about "
+                       f"10^{len(str(digits)) - 1} digits ({3 * bits // 10} after {done} rounds), and at most {3 * most // 10} "
+                       f"are written. {REMEDIES[rational]}")
 
 
 def size(value) -> int:
@@ -176,4 +179,4 @@ def _times(A, v):
     return (A * v).sum(-1)
 
 
-__all__ = ["Rounds", "size"]
+__all__ = ["Rounds", "check_growth"]

@@ -22,7 +22,7 @@ from fltheory.core.errors import (
 from fltheory.core.laws.base import noisy
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.answers import MeanMap
-from fltheory.core.operators.horizons import Rounds
+from fltheory.core.operators.horizons import FEW, STEPS, Rounds, check_growth
 from fltheory.core.operators.large.size import check_dense
 from fltheory.core.operators.large.structured import Structured, structured
 from fltheory.core.operators.moments import Moments, moments_of
@@ -327,8 +327,14 @@ class Operator:
             slope = (H * mean).sum(-1) - b
             return self._public((gram * covariance).sum() + (slope * slope).sum())
         rounds = count(1, None, "an average needs at least one round", "Give an int >= 1, or None for infinity.")(rounds, "rounds")
-        total = sum((gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
-                    for mean, second in self._trajectory(rounds, x0))
+        if rounds * self.moments.modes > STEPS:
+            raise TooLarge(f"{rounds} rounds of {self.moments.modes} modes are summed one at a time, and at most {STEPS} of both "
+                           "are. Ask for fewer, or rounds=None for the limit")
+        total = 0
+        for t, (mean, second) in enumerate(self._trajectory(rounds, x0)):
+            total = total + (gram * second).sum() - 2 * (b * (H * mean).sum(-1)).sum() + (b * b).sum()
+            if t and t % FEW == 0:
+                check_growth(self.domain, np.array([total]), t, rounds - t)
         return self._public(total / rounds)
 
     @ranged

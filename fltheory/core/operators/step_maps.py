@@ -170,8 +170,8 @@ def _affordable(steps, rounds, seconds):
     """Refuse a table that would take too long. seconds: of one round of one step size."""
     if steps * rounds * seconds > SECONDS:
         raise TooLarge(f"{rounds} rounds of {steps} step sizes would take about {steps * rounds * seconds:.2g} seconds, and at "
-                       f"most {SECONDS} are begun. Ask for fewer rounds or steps; op.after(x0, rounds) takes powers, and op.floor() is "
-                       "where E|x - x*|^2 ends")
+                       f"most {SECONDS} are begun. Ask for fewer rounds or steps; op.after(x0, rounds) takes powers, and "
+                       "op.floor() is where E|x - x*|^2 ends")
 
 
 def _batches(maps, rows=1):

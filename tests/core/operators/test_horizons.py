@@ -102,6 +102,21 @@ def test_exact_numbers_that_would_be_too_long_are_refused_at_once():
     assert operator(ft.Full()).exact().after([1], 5000)[0].denominator > 10**5000   # what can be written is
 
 
+def test_sums_and_forms_over_a_billion_rounds_are_refused():
+    form = [[1, 0], [0, 0]]
+    for op in (operator(ft.Full()), operator(ft.Full()).exact(), operator(ft.Cyclic([[0], [1]]))):
+        with pytest.raises(TooLarge, match="rounds=None"):
+            op.mean_gradient_square(problem(), 10**9, [1])
+        with pytest.raises((BadInput, TooLarge), match="rounds"):
+            op.carried(form, 10**9)
+    exact = operator(ft.Full()).exact()
+    for call in (lambda: exact.mean_gradient_square(problem(), 10**6, [1]), lambda: exact.carried(form, 10**6)):
+        with pytest.raises(TooLarge, match="digits"):
+            call()
+    with pytest.raises(TooLarge, match="modes"):
+        operator(ft.Cyclic([[k % 2] for k in range(40)])).carried(form, 10**5)
+
+
 def test_exact_numbers_that_stay_short_go_through():
     exact = operator(ft.Full()).exact()
     x = exact.fixed_point().x

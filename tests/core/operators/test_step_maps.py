@@ -139,7 +139,8 @@ def test_too_many_clients_are_sent_to_what_has_them(algorithm, noise):
                        r"coordinates, or ft.run") as refused:
         ft.step_map(algorithm, many, ft.Uniform(10), [0.1], rounds=3, noise=noise)
     assert str(refused.value).count("structured") == 1
-    assert str(refused.value).endswith("Ask ft.derive(.., method='structured') for one step size at a time: it has fixed point and rate")
+    assert str(refused.value).endswith("Ask ft.derive(.., method='structured') for one step size at a time: it has fixed point "
+                                       "and rate")
 
 
 def test_a_map_is_written_on_one_line():
