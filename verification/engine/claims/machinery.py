@@ -92,7 +92,7 @@ def search_finds(i):
             says(found.verdict.status if found.found else "nothing", "FALSIFIED", "the witness")]
 
 
-@ft.claim("tasks-anywhere", on=on.PLACES, domain="twenty tasks", rejects=these("results-exchanged"))
+@ft.claim("tasks-anywhere", on=on.PLACES, domain="the listed places, twenty tasks", rejects=these("results-exchanged"))
 def tasks_anywhere(i):
     """Every task is done once and comes back with its own result, wherever it was done."""
     with i.place() as place:
