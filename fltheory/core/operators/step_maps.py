@@ -74,8 +74,8 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
     Raises BadInput, NotAffine for rounds without an operator, NoMinimiser, TooLarge as `derive` does and for more than a minute
     of rounds.
     """
-    check_records(algorithm, problem)
-    lrs = np.array([float(fraction(v)) for v in np.asarray(steps, dtype=object).reshape(-1)])
+    check_records(algorithm, problem, ("lr",))
+    lrs = np.array([float(fraction(v, "steps")) for v in np.asarray(steps, dtype=object).reshape(-1)])
     if np.ndim(steps) != 1 or not 1 <= len(lrs) <= MOST_STEPS or not (lrs > 0).all():
         refuse("steps", steps, f"is a list of 1 to {MOST_STEPS} step sizes > 0", "For example np.geomspace(0.01, 1, 64).")
     rounds = count(1, MOST_ROUNDS)(rounds, "rounds")

@@ -169,7 +169,9 @@ def test_what_a_map_tells():
     ({"steps": []}, "step sizes > 0"), ({"steps": [0]}, "step sizes > 0"), ({"steps": [-1, 1]}, "step sizes > 0"),
     ({"steps": 1}, "step sizes"),
     ({"steps": [float("nan")]}, "nan"), ({"rounds": 0}, "rounds"), ({"rounds": 10**6, "steps": [0.1] * 100}, "table"),
-    ({"x0": [1, 2, 3]}, "x0"),
+    ({"x0": [1, 2, 3]}, "x0"), ({"algorithm": ft.Vanilla()}, "is no algorithm"), ({"steps": ["a"]}, "steps = 'a'"),
+    ({"steps": [ft.Field("a").symbols[0]]}, "steps = a"), ({"steps": [None]}, "steps = None"), ({"rounds": 2.0}, "rounds = 2.0"),
+    ({"rounds": float("nan")}, "rounds = nan"), ({"rounds": 10**9}, "rounds = 1000000000"), ({"steps": [float("inf")]}, "inf"),
 ])
 def test_refusals(change, match):
     with pytest.raises(ft.BadInput, match=match):
