@@ -9,7 +9,7 @@ import numpy as np
 
 from fltheory.core.elements import Symbolic
 from fltheory.core.errors import check_flag, listed, refuse
-from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, POWERS, Comparison
 from fltheory.core.linalg.definite import is_positive_definite
 from fltheory.core.relations import FLOAT_TOLERANCE, _worded, equal
 from fltheory.core.scalars import FLOAT, declare, fraction, is_count, is_rational
@@ -113,18 +113,17 @@ def expansion(x, symbol, coefficients, label="") -> Comparison:
 
 MOST = 501   # coefficients of an expansion
 MORE = "Give the field one more symbol."
-_RESTS = {}   # (symbols of the field, rest) -> the power whose remainder it stands for
 
 
 @contextlib.contextmanager
 def remainders():
     """What stands for a remainder from here on is free again afterwards: for statements that are decided one by one."""
-    before = dict(_RESTS)
+    before = dict(POWERS)
     try:
         yield
     finally:
-        _RESTS.clear()
-        _RESTS.update(before)
+        POWERS.clear()
+        POWERS.update(before)
 
 
 @_worded
@@ -149,8 +148,8 @@ def power_series(r, K, order, rest):
             refuse("rest", name, f"stands in {what} = {value}, and the remainder may be any number", MORE)
     r = 0 * K + r
     power = (r, K, order)
-    if _RESTS.setdefault((rest.names, name), power) != power:
-        other, exponent, _ = _RESTS[rest.names, name]
+    if POWERS.setdefault((rest.names, name), power) != power:
+        other, exponent, _ = POWERS[rest.names, name]
         refuse("rest", name, f"is what is left of (1 + {other})^{exponent} already, and of another power something else is left",
                "Give the field a symbol for each power.")
     out = r ** (order + 1) * rest

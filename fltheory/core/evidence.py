@@ -64,9 +64,30 @@ class Terms:
         return Terms(**{k: factor * v for k, v in self.parts.items()})
 
 
+POWERS = {}   # (symbols of a field, remainder) -> (r, K, order) of the (1 + r)^K whose remainder it is: see `algebra.power_series`
+
+
+def exponents(*values) -> tuple:
+    """The symbols K of powers of every exponent (`power_series`) that stand in these sides."""
+    found = {}
+    for value in values:
+        for v in np.asarray(list(value.parts.values()) if isinstance(value, Terms) else value, dtype=object).reshape(-1):
+            if isinstance(v, Symbolic):
+                own = _symbols(v)
+                found |= {name: None for (names, _), (_, K, _) in POWERS.items() if names == v.names
+                          for name in _symbols(K) if name in own}
+    return tuple(found)
+
+
+def _symbols(v) -> list:
+    """The symbols that a rational function holds, in the order of its field."""
+    powers = [p for part in v.terms() for p, _ in part]
+    return [name for k, name in enumerate(v.names) if any(p[k] for p in powers)]
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """One relation between two computed sides on one instance."""
+    """One relation between two computed sides on one instance. every: names of integers whose every value it decides at once."""
 
     relation: str
     lhs: object
@@ -78,6 +99,11 @@ class Comparison:
     looseness: object = None    # rhs / lhs of a bound
     terms: dict | None = None
     detail: str = ""
+    every: tuple = ()
+
+    def __post_init__(self):
+        if POWERS and not self.every and self.evidence == "symbolic":
+            object.__setattr__(self, "every", exponents(self.lhs, self.rhs))
 
     def record(self) -> dict:
         return {"label": self.label, "relation": self.relation, "lhs": show(self.lhs), "rhs": show(self.rhs),

@@ -167,7 +167,8 @@ def induction(base, step, label="", over="tau") -> Comparison:
     """A closed form for every integer, from its value at the start and one coded step.
 
     base, step: sequences of (computed, stated) pairs in a field of rational functions where a power with the
-    symbolic exponent `over` is a free symbol. Steps that compare nothing but numbers prove nothing beyond them.
+    symbolic exponent `over` is a free symbol; tau, K, E, H or k in it are local steps, which the proof then covers all.
+    Steps that compare nothing but numbers prove nothing beyond them.
     """
     if not base or not step:
         refuse("induction", (len(base), len(step)), "needs at least one base and one step identity", "State both.")
@@ -181,7 +182,8 @@ def induction(base, step, label="", over="tau") -> Comparison:
                       "symbolic" if kind == "exact" and general else kind, label,
                       detail=f"{failed[0][0]} fails" if failed else
                       f"{len(base)} base and {len(step)} step identities, " +
-                      (f"every integer {over}" if general else f"of numbers alone: nothing for other {over}"))
+                      (f"every integer {over}" if general else f"of numbers alone: nothing for other {over}"),
+                      every=(str(over),) if general and not failed else ())
 
 
 @_worded

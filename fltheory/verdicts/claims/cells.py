@@ -10,6 +10,7 @@ from fltheory.core.errors import BadInput
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.tables import html_row, keep_ends, plain
 from fltheory.verdicts.claims import evidence as ev
+from fltheory.verdicts.claims.covers import argued, covered, label
 from fltheory.verdicts.claims.rebuild import text
 
 WIDTH = 160  # characters of one number
@@ -70,8 +71,10 @@ def claim_html(claim) -> str:
 
 
 def _head(verdict) -> str:
+    covers = covered(verdict.claim, verdict.word)
+    said = label(verdict.word, covers, argued(verdict.claim, verdict.word, verdict.instances)) or verdict.word
     evidence = "" if verdict.evidence == "none" else f" ({verdict.evidence})"
-    return f"{verdict.claim.id}: {verdict.word}{evidence}, {verdict.scope}"
+    return f"{verdict.claim.id}: {said}{evidence}, {verdict.scope}"
 
 
 def verdict_text(verdict) -> str:

@@ -2,7 +2,8 @@
 
 What an argument reaches in general is declared, "all", and its `domain` says by which argument. Everything else is read off
 the symbolic instances on which the proof was carried out, or off the settings that were certified. What is declared beyond them
-and carried by no comparison that was checked (an induction, a statement for all spectra, a proof) is shown as argued.
+and carried by no comparison that was checked (an induction or a `power_series` over the local steps, a statement for all spectra, a
+proof) is shown as argued.
 """
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from fltheory.verdicts.claims.situation import described
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
 GENERAL = (*KNOWN, "law", "solver", "mu/L", "eta L")   # of which "all" or "none" can be said
-CARRIED_BY = {"tau": "induction", "d": "for all spectra"}   # in the relation of a comparison that decides every value at once
+LOCAL_STEPS = {"tau", "K", "E", "H", "k"}   # as papers write their number, in what an induction or a power is over
+SPECTRA = "for all spectra"   # in the relation of a comparison that decides every dimension at once
 SHOWN = 4   # values of one name that a label shows
 NOTHING = {"", "0", "None", "False", "NoneType"}     # parameters of laws that say nothing
 
@@ -64,9 +66,11 @@ def argued(claim, word, verdicts) -> list:
     if word == CERTIFIED:
         known = _certified(claim.over)
         return [k for k in KNOWN if claim.over and claim.covers.get(k, NONE) not in (NONE, known.get(k))]
-    decided = {c.relation for v in verdicts for c in v.comparisons if c.status == HOLDS and c.evidence == "symbolic"}
-    return [name for name, values in _seen(claim).items() if not _within(claim.covers.get(name, NONE), values)
-            and not any(CARRIED_BY.get(name, "no relation") in relation for relation in decided)]
+    decided = [c for v in verdicts for c in v.comparisons if c.status == HOLDS and c.evidence == "symbolic"]
+    carried = {"d": any(SPECTRA in c.relation for c in decided),
+               "tau": any(LOCAL_STEPS.intersection(re.findall(r"\w+", over)) for c in decided for over in c.every)}
+    return [name for name, values in _seen(claim).items()
+            if not _within(claim.covers.get(name, NONE), values) and not carried.get(name, False)]
 
 
 def _seen(claim) -> dict:

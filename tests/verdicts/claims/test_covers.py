@@ -92,6 +92,42 @@ def test_an_induction_carries_every_number_of_steps_and_nothing_else():
     assert argued(replace(second, proof=lambda: None), "PROVED", []) == []
 
 
+@pytest.mark.parametrize(("over", "carried"), [
+    ("tau", True), ("K", True), ("E - 1", True), ("k - s", True), ("tau, the length of a", True), ("t", False), ("n", False),
+    ("length", False), ("rounds", False), ("stacks", False)])
+def test_only_an_induction_over_the_local_steps_carries_them(over, carried):
+    found = made(lambda i: [ft.induction([(X, X)], [(X * Y, Y * X)], over=over)], domain="by induction", on=[symbolic(2, 2)],
+                 covers={"tau": "all"})
+    assert argued(found, "PROVED", check(found).instances) == ([] if carried else ["tau"])
+
+
+@pytest.mark.parametrize(("name", "carried"), [("K", True), ("tau", True), ("t", False)])
+def test_a_power_of_every_exponent_carries_the_local_steps(name, carried):
+    eta, h, K, R, c = ft.Field(f"eta h {name} R c").symbols
+
+    def slope(i):
+        return ft.expansion(c * ft.power_series(-eta * h, K, 1, R), "eta", [c, -c * K * h])
+
+    def ratio(i):   # nothing of the power is left in what is compared
+        series = ft.power_series(-eta * h, K, 1, R)
+        return ft.equal(c * series / series, c)
+
+    def other(i):
+        return [ft.equal(c * h, h * c), ft.equal(K * h, h * K)]
+    for body, own in ((slope, carried), (ratio, False), (other, False)):
+        found = made(body, domain="small steps", on=[symbolic(2, 2)], covers={"tau": "all"})
+        assert argued(found, "PROVED", check(found).instances) == ([] if own else ["tau"])
+
+
+def test_a_print_and_a_notebook_say_what_is_argued():
+    found = check(made(lambda i: ft.equal(X * Y, Y * X), domain="two steps", on=[symbolic(2, 2)], covers={"tau": "all"}))
+    said = found.describe().label
+    assert said == "PROVED for n = 2; d = 1 and, as the claim argues, all tau"
+    assert f": {said} (symbolic), 1 instances" in str(found) and said in found._repr_html_()
+    plain = check(made(lambda i: ft.equal(1, 1), on=[Instance("only")]))
+    assert plain.word in str(plain) and " for " not in str(plain).splitlines()[0]
+
+
 def test_settings_are_listed_exactly_and_names_in_one_order():
     settings = [Instance("a", algorithm=ft.FedAvg(step, 1), law=ft.Full(), classes=ft.Smooth(2), n=2)
                 for step in ("4009/1000000", "1/128", "1/6000")]

@@ -42,7 +42,7 @@ def eq177_180(i):
     at_top = c.eq177(top, beta2)
     square = ft.induction(base=[(f.norm1([i.a]) ** 2 - f.norm2([i.a]), 0 * i.a)],
                           step=[((i.S + i.a) ** 2 - (i.Q + i.a * i.a) - (i.S**2 - i.Q), 2 * i.S * i.a)],
-                          label="|a|_1^2 - |a|_2^2 grows by 2 |a|_1 a_k with each entry", over="length")
+                          label="|a|_1^2 - |a|_2^2 grows by 2 |a|_1 a_k with each entry", over="tau, the length of a")
     return (ft.equal(at_top[0], ft.Terms(one=0 * i.b + 1, rest=1 / (12 * beta2)), "1/(1-D) at the largest D"),
             ft.equal(at_top[1], ft.Terms(eighth=0 * i.b + ft.fraction("1/8")),
                      "the second quantity there: the constant 1/8 is sharp"),
