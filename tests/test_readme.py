@@ -21,7 +21,7 @@ CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=[
-    "quick start", "identify", "personal", "asynchronous", "adapters", "worst case"])
+    "quick start", "thousands", "identify", "personal", "asynchronous", "adapters", "worst case"])
 def test_examples_print_what_the_text_shows(code, output):
     pytest.importorskip("torch")
     pytest.importorskip("cvxpy")
