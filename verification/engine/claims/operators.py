@@ -177,12 +177,16 @@ def chains_at_rest(i):
     return [ft.equal(i.op.fixed_point().x, [mean], "mean"), ft.equal(i.op.floor(reference=[0]), square, "mean square")]
 
 
-@ft.claim("chains-in-rounds", on=on.STARTED, domain=HERE + ", five rounds", rejects=these("turns-backwards"))
+@ft.claim("chains-in-rounds", on=on.STARTED, domain=HERE + ", five rounds, and the mean after 64 to 200",
+          rejects=these("turns-backwards", "pushes-of-a-power-lost", "rounds-after-the-last-period-lost"))
 def chains_in_rounds(i):
-    """From a given start of the chain, mean and mean square of every one of the first five rounds."""
+    """From a given start of the chain, mean and mean square of every one of the first five rounds, and the mean after many."""
     seen = [(mean[0], second[0, 0]) for mean, second in i.op.trajectory(5, i.x0)]
     wanted = [chains.after(i.kinds, i.chain, i.start, Q(3), t) for t in range(5)]
-    return ft.equal([v for pair in seen for v in pair], [v for pair in wanted for v in pair])
+    many = (64, 65, 80, 200)
+    return [ft.equal([v for pair in seen for v in pair], [v for pair in wanted for v in pair], "five rounds"),
+            ft.equal([i.op.after(i.x0, t)[0] for t in many], [chains.after(i.kinds, i.chain, i.start, Q(3), t)[0] for t in many],
+                     "the mean after many")]
 
 
 @ft.claim("equal-clients", on=on.EQUAL, domain=HERE + ", three rounds; one client at both sides of its limit",
