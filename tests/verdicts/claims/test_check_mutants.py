@@ -207,6 +207,8 @@ def gradient_bound(right):
         (lambda i, g: g * g, "passed"),
         (lambda i, g: g * g + Q(i.constants.L) / 10, "failed"),
         (lambda i, g: 10 * abs(g), "failed"),
+        (lambda i, g: 100 * Q(i.constants.L) ** 2, "failed"),   # right under f -> c f
+        (lambda i, g: 100 / i.x0[0] ** 2, "failed"),            # right under x -> s x
     ],
 )
 def test_a_bound_must_not_depend_on_units(right, status):

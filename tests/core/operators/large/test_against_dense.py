@@ -243,4 +243,6 @@ def test_estimates_are_called_estimates(monkeypatch):
     monkeypatch.setattr(winding, "WORK", 0)
     guessed = structured(*args)
     assert guessed.accuracy()["rate"].kind == "estimate" and "Arnoldi estimate" in guessed._repr_html_()
+    assert ", error <= " in proved.accuracy()["rate"].label and ", error" not in guessed.accuracy()["rate"].label
+    assert ", error about " in proved.accuracy()["fixed_point"].label
     assert "Arnoldi estimate" in repr(guessed) and guessed.rate() == proved.rate()

@@ -6,6 +6,7 @@ import fltheory as ft
 from fltheory.core.operators.large import first, krylov
 from fltheory.core.operators.large.conserved import Conserved
 from fltheory.core.operators.large.first import FirstMoments
+from fltheory.core.operators.large.seconds import SecondMoments
 from fltheory.core.operators.large.winding import Winding
 from tests.core.operators.large.cases import random_problem, structured
 
@@ -75,3 +76,57 @@ def test_a_residual_of_rounding_is_not_refined(thousand, monkeypatch):
     wrong = structured(*thousand)
     assert np.abs(wrong.fixed_point().state - right).max() > 1e-8 * np.abs(right).max()
     assert wrong._point.residual < 1e-11 * np.abs(right).max()
+
+
+# ---- checks that look at what was found ------------------------------------------------------------------------
+class Gossip(ft.Mifa):
+    """The memories of all clients are mixed: they do not meet at the server only."""
+
+    def round(self, problem, s, draw):
+        new = super().round(problem, s, draw)
+        return new._replace(G=new.G + (s.G.mean(-2, keepdims=True) - s.G) / 10)
+
+
+SMALL = random_problem()
+METHOD = ft.Scaffold(0.3 / float(SMALL.constants.L), 2)
+
+
+def test_clients_that_meet_elsewhere_have_no_star_form():
+    op = structured(Gossip(0.1 / float(SMALL.constants.L), 2), SMALL, ft.Uniform(3))
+    assert op.rate() < 1
+    with pytest.raises(ft.NotAffine, match="do not meet at the server only"):
+        op.mean_square_rate()
+
+
+def test_what_cohorts_do_not_keep_is_not_conserved(monkeypatch):
+    def wrong(self, rng):
+        self.alpha, self.beta = rng.standard_normal((1, self.alpha.shape[1])), rng.standard_normal((1, *self.beta.shape[1:]))
+    monkeypatch.setattr(Conserved, "_find", wrong)
+    with pytest.raises(ft.CertificateFailed, match="a combination of memories that one-client rounds keep changes by"):
+        structured(METHOD, SMALL, ft.Uniform(3))
+
+
+def test_a_loose_bound_of_second_moments_is_no_bound_of_theirs(monkeypatch):
+    op = structured(METHOD, SMALL, ft.Uniform(3))
+    rate = op.mean_square_rate()
+    assert op.known["mean_square_rate"].kind == "bound"
+    monkeypatch.setattr(SecondMoments, "bound", lambda self, value: 1.01 * value)
+    loose = structured(METHOD, SMALL, ft.Uniform(3))
+    assert loose.mean_square_rate() == rate
+    found = loose.known["mean_square_rate"]
+    assert (found.kind, found.bound) == ("estimate", None) and "cannot be reached" in found.check
+
+
+def test_a_covariance_that_leaves_its_equation_open_is_refused(monkeypatch):
+    real = SecondMoments._solved
+    monkeypatch.setattr(SecondMoments, "_solved", lambda self, *given: (real(self, *given)[0], 1e-3))
+    op = structured(METHOD, SMALL, ft.Uniform(3), 1)
+    with pytest.raises(ft.CertificateFailed, match="is left open by 1"):
+        op.floor()
+
+
+def test_two_ends_that_differ_bound_the_distance_from_the_fixed_point(monkeypatch):
+    monkeypatch.setattr(FirstMoments, "_refined", lambda self, ends: ends + np.array([[0.0], [1e-6]]))
+    op = structured(METHOD, SMALL, ft.Uniform(3))
+    op.fixed_point()
+    assert 1e-6 * 0.999 <= op._point.bound < 1e-3
