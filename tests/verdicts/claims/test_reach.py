@@ -118,6 +118,18 @@ def test_a_violation_at_a_corner_is_found():
     assert verdict.search.families == {"integers at its ends": verdict.search.tries}
 
 
+def test_what_a_corner_leaves_free_is_drawn_a_second_time_at_random():
+    """The simplest draw alone meets no violation that needs more than one number."""
+    drawn = []
+
+    def build(draw, k=1):
+        drawn.append((k, draw(st.integers(0, 10**6))))
+        return Instance("pair", k=k, n=k)
+    check(below(1000, Family("pairs", build, corners(k=(1, 64))), tries=10))
+    free = {k: [v for end, v in drawn[:4] if end == k] for k in (1, 64)}
+    assert all(values[0] == 0 < values[1] for values in free.values()), drawn[:5]
+
+
 def test_an_end_that_nothing_reached_is_told():
     verdict = check(below(1000, integers(), ends={"clients": (1, 64)}))
     assert verdict.surprises() == ["clients 64 was not reached: tested 0 to 9"]
