@@ -90,7 +90,9 @@ class Symbolic:
                 refuse("number", other, f"is a symbol of {other.names}, not of {self.names}", "Take all symbols from one Field.")
             return other
         if isinstance(other, (bool, float, np.floating)):
-            raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only")
+            remedy = ("Write 0 or 1" if isinstance(other, bool) else f"Write a Fraction, or ft.fraction('{other}')"
+                      if np.isfinite(other) else "It is no number: remove it")
+            raise Inexact(f"a symbolic number met {other!r}: exact rounds take integer literals only. {remedy}")
         if isinstance(other, (numbers.Rational, np.integer)) or type(other).__name__ == "fmpq":
             return self.field.constant(other)
         return None

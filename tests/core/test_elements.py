@@ -94,3 +94,16 @@ def test_fields_of_the_same_symbols_are_one_however_many_were_made_between():
     a = Field("a").symbols[0]
     functions.cache_clear()
     assert a + Field("a").symbols[0] == 2 * a
+
+
+@pytest.mark.parametrize(("other", "words"), [
+    (0.1, r"met 0.1: .*ft.fraction\('0.1'\)"), (float("nan"), "met nan: .*It is no number"),
+    (float("inf"), "met inf: .*It is no number"), (True, "met True: .*Write 0 or 1"),
+])
+def test_a_float_beside_a_symbol_is_refused_with_what_to_write(other, words):
+    (h,) = Field("h").symbols
+    for operation in OPERATIONS.values():
+        with pytest.raises(Inexact, match=words):
+            operation(h, other)
+        with pytest.raises(Inexact, match=words):
+            operation(other, h)
