@@ -184,6 +184,14 @@ def test_a_task_past_its_limit_is_stopped_and_no_other():
         [(k, "one"), (k, "two")] for k in (60, 59)]
 
 
+def test_the_first_limit_ends_the_wait():
+    def at_work(*left):
+        return [SimpleNamespace(begun=v, left=lambda limit, v=v: v) for v in left]
+    assert workers._next_limit(at_work(3.0, 1.0, None), 5) == 1.0
+    assert workers._next_limit(at_work(3.0, -1.0), 5) == 0.0
+    assert workers._next_limit(at_work(None), 5) is None and workers._next_limit(at_work(3.0), None) is None
+
+
 def test_what_is_told_outside_a_worker_is_heard_by_nobody():
     assert tells(0) == 0
 
