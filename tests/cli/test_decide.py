@@ -327,7 +327,7 @@ def test_the_default_path_is_the_folder_verification(monkeypatch, capsys):
         (["reproduce", FEDNOVA, "--jobs", "2", "--scheduler", "tcp://head:1"], "--scheduler", "not allowed with argument --jobs"),
         (["calibrate", "--jobs", "1000"], "1000", "from 1 to 512"),
         (["verify", "no/such/folder"], "'no/such/folder'", "Give PATH, a paper folder"),
-        (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list`"),
+        (["verify", str(ROOT / "fltheory")], "holds no paper folder", "`fltheory list "),
         (["verify", FEDNOVA, "--mutant", "typo"], "'typo'", "Name one of them"),
         (["verify", FEDNOVA, "--mutant", "replace"], "'replace'", "uniform_weights"),
         (["verify", FEDNOVA, "--mutant", "_steps"], "'_steps'", "uniform_weights"),
