@@ -47,7 +47,8 @@ CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
 CODE = ("verdicts/calibration.py", "core/statistics.py", "core/streams.py", "core/normals.py", "core/trace.py",
-        "core/runs/batched.py", "core/runs/draws.py", "core/relations.py", "verdicts/claims/floors.py")
+        "core/runs/batched.py", "core/runs/draws.py", "core/runs/arguments.py", "core/placed.py", "core/relations.py",
+        "verdicts/claims/floors.py")
 
 
 @dataclass(frozen=True)
