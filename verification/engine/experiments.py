@@ -106,8 +106,8 @@ def draw_scaling(rows):
                     label=f"{method} (slope {slope(x, y):.2f})")
         finish(ax, xscale="log", yscale="log", xlabel=label,
                ylabel="µs per replicate and round" if axis == "replicates" else "µs per round")
-        ax.margins(y=0.32)
-        ax.legend(fontsize=7.5, frameon=False, loc="upper left")
+        ax.margins(y=0.17 * len(methods))
+        ax.legend(fontsize=7.5, frameon=False, loc="upper right" if axis == "replicates" else "upper left")
     return figure
 
 
@@ -132,9 +132,9 @@ def draw_peers(rows):
     own = [COLOURS[5] if "numpy" in n or "operator" in n else "#bbbbbb" for n in names]
     ax.barh(range(len(rows)), times, color=own, height=0.7)
     for k, t in enumerate(times):
-        ax.annotate(f" {t:.3g} ms, {t / 1e3 / base:.2g} of the loop", (t, k), va="center", fontsize=8)
+        ax.annotate(f" {t:.3g} ms, {t / 1e3 / base:.3g} of the loop", (t, k), va="center", fontsize=8)
     ax.set_yticks(range(len(rows)), names, fontsize=8)
-    finish(ax, xscale="log", xlabel="ms per round", xlim=(min(times) / 2, max(times) * 60))
+    finish(ax, xscale="log", xlabel="ms per round", xlim=(min(times) / 2, max(times) * 5000))
     ax.grid(False, axis="y")
     return figure
 
