@@ -127,9 +127,7 @@ def test_the_measured_moments_lie_inside_their_intervals():
     assert {r["quantity"] for r in rows} == {"E|x-x*|^2", "E(x-x*)_1", "floor"}
     for r in rows:
         assert r["replicates"] >= 10_000 and r["audit"] < 1e-12
-    off = [abs(r["measured"] - r["predicted"]) / r["half_width"] for r in rows if r["half_width"] > 0]
-    # Of 240 intervals at level .001 more than two miss with chance .2 %.
-    assert len(off) > 240 - 5 and sum(v > 1 for v in off) <= 2 and max(off) < 1.5
+        assert abs(r["measured"] - r["predicted"]) <= r["half_width"], r
     first = pick("moments", instance="mean only: h=(1,3,10), eta=.01", quantity="E|x-x*|^2")
     assert first[0]["mean_rate"] < 1 < first[0]["mean_square_rate"]
     last, earlier = first[-1], first[9]  # significantly larger a hundred rounds later
@@ -183,7 +181,7 @@ def test_predicted_root_mean_squares_lie_on_deterministic_runs_and_not_far_below
                 if panel == "full" and row["predicted"] > -8:
                     assert seen == pytest.approx(row["predicted"], abs=1e-3 if row["round"] <= 60 else 0.2)
                 elif panel != "full" and row["round"] <= 60:  # the mean of a logarithm lies below the root mean square
-                    assert seen - half <= row["predicted"] + 1e-12
+                    assert seen - half <= row["predicted"]
 
 
 def test_the_first_rounds_of_figure_4_regenerate(monkeypatch):

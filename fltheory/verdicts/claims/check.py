@@ -44,6 +44,7 @@ class ClaimVerdict:
     proof: list = field(default_factory=list)  # the steps of the pencil proof
     powers_tested: bool = True  # whether mutants were run at all (not in quick mode)
     reach: Reach | None = None  # of the variables; None where the search did not go to their ends
+    left_out: int = 0  # instances and settings that a quick run did not decide
 
     @property
     def as_expected(self) -> bool:
@@ -107,7 +108,8 @@ class ClaimVerdict:
         """How far the word was tried."""
         searched = self.search and f"; search of {self.search.tries} tries over {', '.join(self.search.families)}"
         proved = sum(v.status == ev.HOLDS for v in self.over)
-        return f"{len(self.instances)} instances" + (searched or "") + (
+        late = f" ({self.left_out} slow ones left out)" if self.left_out else ""
+        return f"{len(self.instances)} instances{late}" + (searched or "") + (
             f"; {proved} settings certified for all functions of a class" if proved else "") + (
             f"; a proof of {len(self.proof)} steps" if pencil.holds(self.proof) else "")
 
@@ -174,6 +176,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
     for setting, proved in zip(settings, over, strict=True):
         reach.add(setting, proved)
     verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
+    verdict.left_out = len(claim.on) - len(on) + (0 if mutant else len(claim.over) - len(over))
     if claim.proof and not mutant:
         held = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS]
         verdict.proof = pencil.decided(claim, held[:QUICK_ROUNDS] if quick else held)

@@ -42,4 +42,6 @@ def test_only_a_quick_run_leaves_slow_instances_out():
         return at_most(i.problem.n, 1)
     small.slow = frozenset({"large"})
     assert [v.instance for v in check(small).instances] == ["plain", "large"]
-    assert [v.instance for v in check(small, quick=True).instances] == ["plain"]
+    quick = check(small, quick=True)
+    assert [v.instance for v in quick.instances] == ["plain"] and "1 instances (1 slow ones left out)" in quick.scope
+    assert "left out" not in check(small).scope
