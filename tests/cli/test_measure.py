@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fltheory import doctor
-from fltheory.cli import main
+from fltheory.cli import main, measure
 
 FOUND = {
     "fltheory": "0.1.0",
@@ -38,9 +38,22 @@ def test_doctor_as_json(monkeypatch, capsys):
 def test_bench_prints_its_table(monkeypatch, capsys):
     from fltheory.workbench import bench
 
-    monkeypatch.setattr(bench, "table", lambda repeats: f"{repeats} repeats")
+    monkeypatch.setattr(bench, "table", lambda repeats, sections: f"{repeats} repeats of {', '.join(sections)}")
     assert main(["bench", "--repeats", "3"]) == 0
-    assert capsys.readouterr().out == "3 repeats\n"
+    assert capsys.readouterr().out == f"3 repeats of {', '.join(measure.PARTS)}\n"
+    assert main(["bench", "--only", "verify", "rounds"]) == 0
+    assert capsys.readouterr().out == "20 repeats of rounds, verify\n"
+    assert set(measure.PARTS) == {*bench.SECTIONS, "verify"}
+
+
+@pytest.mark.parametrize("options, words", [(["--json"], "--peers"), (["--peers", "--only", "rounds"], "parts of the table"),
+                                            (["--only", "nothing"], "choose from")])
+def test_bench_refuses_what_does_not_go_together(options, words, capsys):
+    try:
+        status = main(["bench", *options])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2 and words in capsys.readouterr().err
 
 
 def test_bench_beside_frameworks(monkeypatch, capsys):

@@ -59,13 +59,13 @@ def measure(repeats=20) -> list[tuple]:
         ],
         (
             "its certified enclosure (relative width 1e-2)",
-            median(lambda: derive(Focus("1/200", 3), _short(focus), Bernoulli(chances)).certify(1e-2), 1),
+            median(lambda: derive(Focus("1/200", 3), short(focus), Bernoulli(chances)).certify(1e-2), 1),
             None,
         ),
     ]
 
 
-def _short(problem):
+def short(problem):
     """The same problem with entries rounded to 20-bit rationals, so that exact arithmetic stays short."""
     from fractions import Fraction
 
@@ -74,4 +74,4 @@ def _short(problem):
     return Quadratic.from_linear(cut(problem.H), cut(problem.b))
 
 
-__all__ = ["measure"]
+__all__ = ["measure", "short"]

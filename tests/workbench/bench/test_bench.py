@@ -20,6 +20,7 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
     monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
+    monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])
     monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
     text = bench.table(1)
     assert all(what in text for what, *_ in rows) and "x the loop" in text
@@ -63,6 +64,7 @@ def test_without_pepit_the_table_says_so(monkeypatch):
     monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
     monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
+    monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])
     monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
     text = bench.table(1)
     assert "pip install pepit" in text and "5.00 x the loop (9.00 x)" in text
@@ -87,6 +89,6 @@ def test_random_quadratics_are_reproducible_and_convex():
 
 def test_shortened_problems_are_exact_and_close():
     long = bench.random_quadratic(3, 2)
-    short = rounds._short(long)
+    short = rounds.short(long)
     assert all(v.denominator <= 2**20 for v in short.H.reshape(-1))
     assert abs(short.H.astype(float) - long.H).max() <= 2**-21
