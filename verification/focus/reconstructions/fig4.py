@@ -34,16 +34,16 @@ def _runs(problem, law, lr, tau):
 
 
 def _predictions(problem, law, lr, tau):
-    """log10 of the root of the exact E|x - x*|^2 over |x*|^2, continued at the mean-square rate."""
+    """log10 of the root of the exact E|x - x*|^2 over that of x = 0, the start, continued at the mean-square rate."""
     H, b = np.array(problem.H, dtype=float), np.array(problem.b, dtype=float)
-    best, both = np.linalg.solve(H.sum(0), b.sum(0)), setups.pairs(law)
+    both = setups.pairs(law)
     for name in LINES:
         algorithm, vectors = setups.methods(lr, tau)[name]
         errors, X = f.focus_errors(H, b, algorithm.lr, tau, both, PREDICTED)
         rate, _ = f.focus_rate(H, algorithm.lr, tau, both, X, KRYLOV)
         for r in range(0, ROUNDS + 1, EVERY):
             square = errors[r] if r <= PREDICTED else errors[PREDICTED] * rate ** (r - PREDICTED)
-            value = np.log10(max(square, 1e-300) / (best @ best)) / 2
+            value = np.log10(max(square, 1e-300) / errors[0]) / 2
             yield {"method": name, "round": r, "vectors": vectors * r, "digits": float("nan"), "half_width": float("nan"),
                    "predicted": float(max(value, -16))}
 
