@@ -246,8 +246,9 @@ def test_figure_4_starts_at_exactly_0(setup, monkeypatch):
     monkeypatch.setattr(figures, "focus_rate", lambda *args: (1.0, 0.0))
     rows = list(fig4._predictions(s.problem(), ft.Uniform(setups.COHORT), s.lr[1], s.tau))
     assert [r["predicted"] for r in rows] == [0, 0]
-    starts = setups.Digits(s.problem())(ft.Torch().array(np.zeros((32, s.problem().d))))
-    assert starts.tolist() == [0] * 32
+    digits, start = setups.Digits(s.problem()), ft.Torch().array(np.zeros((32, s.problem().d)))
+    for laid_out in (start, start.T.contiguous().T):
+        assert digits(laid_out).tolist() == [0] * 32
     both = [r for r in pick("fig4", setup=setup) if r["round"] == 0]
     assert both and all(v == 0 for r in both for v in (r["digits"], r["predicted"]) if v == v)
 

@@ -112,8 +112,9 @@ class Digits:
         self.best = np.array(ft.optimum(problem).x, dtype=float)
 
     def __call__(self, x):
+        import torch
         best = ft.Torch().array(self.best)
-        start = (best.expand(x.shape) ** 2).sum(-1).sqrt()  # added up in the order of the other sum
+        start = ((torch.zeros_like(x) - best) ** 2).sum(-1).sqrt()  # laid out, so added up, as the other sum
         gap = ((x - best) ** 2).sum(-1).sqrt() / start
         return gap.clamp(min=1e-300).log10()
 
