@@ -10,7 +10,7 @@ PARTS = ("rounds", "replicates", "clock", "maps", "large", "certificates", "pepi
 
 def add(command):
     """Declare the commands."""
-    bench = command("bench", _bench, "measure speed as ratios against stated baselines (about two minutes)")
+    bench = command("bench", _bench, "measure speed as ratios against stated baselines (some minutes)")
     bench.add_argument("--repeats", type=positive, default=20, metavar="N", help="runs per median of single rounds")
     bench.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"some parts: {', '.join(PARTS)}")
     bench.add_argument("--peers", action="store_true", help="one round of FedAvg here and in the frameworks that are installed")

@@ -21,6 +21,18 @@ def test_a_paper_that_is_not_decided_as_written_is_noticed(monkeypatch):
 
 
 @pytest.mark.slow
+def test_code_that_is_written_meanwhile_is_noticed(monkeypatch):
+    honest = deciding.verify
+
+    def noted(*args, on_note, **options):
+        on_note("x.py was written")
+        return honest(*args, on_note=on_note, **options)
+    monkeypatch.setattr(deciding, "verify", noted)
+    with pytest.raises(AssertionError, match=r"x\.py was written"):
+        deciding.deciding(0)
+
+
+@pytest.mark.slow
 def test_a_body_that_decides_nothing_is_noticed(monkeypatch):
     honest = deciding.check_instance
 

@@ -18,9 +18,9 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.errors import NoFixedPoint, TooLarge, refuse
 from fltheory.core.laws.base import RandomSteps
-from fltheory.core.operators.operator import Stationary
 from fltheory.core.operators.orbit_moments import OrbitMoments, packed
 from fltheory.core.operators.orbits import Coordinates, Probe, fitted
+from fltheory.core.operators.points import Stationary
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.operators.setting import prepare
 from fltheory.core.operators.spectrum import CHARPOLY, Certificate
@@ -106,6 +106,16 @@ class Exchangeable:
     def error(self, x0, rounds, reference=None) -> Fraction:
         """E|x - reference|^2 of the server model after so many rounds from x0, exactly."""
         return self.value(self.error_form(reference), self.after(self.begin(x0), rounds))
+
+    def errors(self, x0, rounds, reference=None) -> np.ndarray:
+        """E|x - reference|^2 of the server model (rounds + 1,) before rounds 0, 1, .., rounds from x0: the exact map, stepped in
+        floats."""
+        form, v = (u.astype(float) for u in (self._functional(self.error_form(reference)), self._pack(self.begin(x0))))
+        step, out = self.step.astype(float), np.empty(rounds + 1)
+        for t in range(rounds + 1):
+            out[t] = form @ v
+            v = step @ v
+        return out
 
     # ---- rates and floors ------------------------------------------------------------------------------
     def certify(self, width=None) -> Certificate:

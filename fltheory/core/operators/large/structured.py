@@ -10,6 +10,7 @@ from fltheory.core.errors import NoFixedPoint, NotAffine, TooLarge, refuse
 from fltheory.core.laws.base import noisy
 from fltheory.core.operators.large import seconds, size, winding
 from fltheory.core.operators.large.accuracy import Accuracy, Found
+from fltheory.core.operators.large.alike import FEW, HOW, Alike, alike
 from fltheory.core.operators.large.alone import Clients
 from fltheory.core.operators.large.arrow import Star, star_bytes
 from fltheory.core.operators.large.conserved import Conserved
@@ -17,7 +18,7 @@ from fltheory.core.operators.large.first import FirstMoments
 from fltheory.core.operators.large.presence import MeanRound
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
-from fltheory.core.operators.setting import ranged, slopes
+from fltheory.core.operators.setting import certain, ranged, slopes
 from fltheory.core.optima import float_optimum
 from fltheory.core.records import count
 from fltheory.core.scalars import FLOAT, declare
@@ -182,8 +183,25 @@ class Structured:
 
     # ---- second moments --------------------------------------------------------------------------------
     @functools.cached_property
+    def _alike(self):
+        """Moments of equal clients as `Alike`, else why there are none."""
+        shapes, clients = self._mean.layout.shapes, self._clients
+        server, own = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
+        return alike(self.algorithm, self.problem, self.law, self.dimension, server, own)
+
+    @property
+    def quick(self) -> bool:
+        """Whether second moments take seconds: a state of at most 500 numbers, or equal clients with few moments."""
+        return self.dimension <= FEW or isinstance(self._alike, Alike)
+
+    @functools.cached_property
     def _second(self):
-        seconds.check(self.dimension, type(self.algorithm).__name__)
+        if self.dimension > FEW and isinstance(self._alike, Alike):
+            return self._alike
+        try:
+            seconds.check(self.dimension, type(self.algorithm).__name__)
+        except TooLarge as large:
+            raise TooLarge(f"{large}. Nor are there moments of equal clients: {self._alike}") from None
         return seconds.SecondMoments(self._star, self._conserved, self.noise if noisy(self.noise) else 0, self._first)
 
     @functools.cached_property
@@ -225,14 +243,42 @@ class Structured:
             mean = self._model(self._point.state)
         except NoFixedPoint:
             return np.inf
-        at = float_optimum(self.problem) if reference is None else FLOAT.array(declare(reference, "reference"))
-        if at.shape != mean.shape:
-            refuse("reference.shape", at.shape, f"one server model of shape {mean.shape}", "Give d numbers.")
-        gap, variance = mean - at, max(float(np.trace(spread)), 0.0)
+        gap, variance = mean - self._reference(reference), max(float(np.trace(spread)), 0.0)
         value = float(gap @ gap) + variance
-        self._found["floor"] = Found("floor", value, "residual of the equation of the covariance", left,
+        how = HOW if isinstance(self._second, Alike) else "residual of the equation of the covariance"
+        self._found["floor"] = Found("floor", value, how, left,
                                      left / max(1 - self._square.value, 1e-300), "checked")
         return value
+
+    def _reference(self, reference):
+        at = float_optimum(self.problem) if reference is None else FLOAT.array(declare(reference, "reference"))
+        if at.shape != (self.problem.d,):
+            refuse("reference.shape", at.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
+        return at
+
+    @ranged
+    def errors(self, x0, rounds, reference=None):
+        """E|x - x*|^2 of the server model (rounds + 1,) before rounds 0, 1, .., rounds from x0 (d,), its second moments carried
+        from round to round. reference: (d,) point, default the minimiser of the problem's objective. Raises BadInput, and TooLarge
+        beyond 2,500 coordinates of clients that are not equal, or where the rounds would take more than about a minute."""
+        at, z = self._reference(reference), self._start(x0)
+        states = self._states(z, rounds)
+        if certain(self.law, self.problem.n):
+            return np.array([((self._model(state) - at) ** 2).sum() for state in states])
+        if isinstance(self._second, Alike):
+            return self._second.moments.errors(x0, rounds, at)
+        if rounds * z.size**2 > MOST_NUMBERS:
+            raise TooLarge(f"{rounds} rounds of the second moments of {z.size} numbers would be made one after the other, and at "
+                           f"most {int(MOST_NUMBERS // z.size**2)} are. op.floor() is where they end; or use ft.run")
+        second, out = self._second, np.empty(rounds + 1)
+        X = np.zeros((z.size, z.size))     # the start is certain
+        for t, state in enumerate(states):
+            gap = self._model(state) - at
+            out[t] = gap @ gap + max(np.trace(second.seen(X)), 0.0)
+            if t < rounds:
+                X = second.again(X) + second.pushed(self._star.order(state))
+                X = (X + X.T) / 2      # the map takes it for granted: what rounding adds besides may grow
+        return out
 
     @ranged
     def mean_gradient_square(self, surrogate, rounds, x0=None):
@@ -276,8 +322,8 @@ class Structured:
 
     def trajectory(self, rounds, x0):
         """Refused: it has the second moments of every round."""
-        raise self._beyond("a trajectory of second moments", "op.means(x0, rounds) has the means, op.floor() the end of "
-                           "E|x - x*|^2, and ft.run measures the path")
+        raise self._beyond("a trajectory of second moments", "op.means(x0, rounds) has the means and op.errors(x0, rounds) "
+                           "E|x - x*|^2")
 
     def carried(self, form, rounds, state=False):
         """Refused: forms are carried by listed matrices."""
