@@ -49,14 +49,17 @@ class Arrow:
         return Arrow(*(factor * a for a in self.parts()))
 
     def apply(self, X):
-        """The linear part on X (D, k): O((ds + dc) D k)."""
+        """The linear part on X (D, k) whose rows lie one after the other: O((ds + dc) D k)."""
+        from scipy.linalg.blas import dgemm
         n, dc, ds = self.cs.shape
-        Y = np.empty_like(X)
-        Y[:ds] = self.ss @ X[:ds]
-        if dc:
-            Y[:ds] += self.sc @ X[ds:]
-            Y[ds:] = self.cs.reshape(n * dc, ds) @ X[:ds]
-            Y[ds:] += np.matmul(self.cc, X[ds:].reshape(n, dc, -1)).reshape(n * dc, -1)
+        Y = np.empty(X.shape)
+        if not dc:
+            return np.matmul(self.ss, X, out=Y)
+        server, own = X[:ds], Y[ds:]
+        np.matmul(self.sc, X[ds:], out=Y[:ds])
+        Y[:ds] += self.ss @ server
+        np.matmul(self.cc, X[ds:].reshape(n, dc, -1), out=own.reshape(n, dc, -1))
+        dgemm(1.0, server.T, self.cs.reshape(n * dc, ds).T, beta=1.0, c=own.T, overwrite_c=True)     # added in place
         return Y
 
     def sandwich(self, X):

@@ -6,7 +6,6 @@ matrices, so for any Y > 0 the largest eigenvalue of the pencil (T(Y), Y) bounds
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 
@@ -21,7 +20,9 @@ from fltheory.core.scalars import fraction
 
 LARGEST = 2500        # coordinates of a state: matrices of 50 MB, of which a few dozen are held
 LISTED = 12           # coordinates up to which the map is listed
-NEAR = 1e-3           # relative distance of the resolvent of the bound
+SAME = 1e-14          # of its largest entry: gap of a term and a multiple of the mean move
+NEAR = 1e-3           # relative gap of bound and rate at which the bound is near; distance of the resolvent
+WIDE = 500            # coordinates beyond which Arnoldi's vectors, half a million numbers or more, cost more than the map
 TIGHT = 3e-3          # relative gap of bound and rate beyond which the bound is of other, unreachable states
 CLOSED = 1e-9         # of its right side: residual of the equation of a covariance
 DIRECTIONS = 24       # reachable vectors of the start of the rate
@@ -42,10 +43,23 @@ class SecondMoments:
         mean = star.mean
         self.cov = covariance(mean, star.B is not None, star.C is not None)
         stay = identity(star) + star.base.times(-1.0)
-        self.average = star.base + star.arrow(mean.inclusion, mean.shares) + stay.times(mean.nobody)
+        average = star.base + star.arrow(mean.inclusion, mean.shares) + stay.times(mean.nobody)
+        self.move = average + identity(star).times(-1.0)
         self.low = [(sign, star.arrow(ua, us) + (stay.times(ue) if ue else stay.times(0.0))) for sign, ua, us, ue in self.cov.low]
+        self.along, self.apart = self._along()
         self.W = self._orthonormal(conserved)
         self.noise = self._noise(float(fraction(sigma)) ** 2 / mean.problem.drawn) if sigma else None
+
+    def _along(self):
+        """(s, the other terms of `low`): where empty rounds change nothing and all clients have equal chances, the one term is a
+        multiple of the mean move N, and sign A X A' is s N X N', which costs no product of its own."""
+        if len(self.low) != 1:
+            return 0.0, self.low
+        (sign, low), = self.low
+        moves, lows = (np.concatenate([a.reshape(-1) for a in arrow.parts()[:4]]) for arrow in (self.move, low))
+        t = float(moves @ lows) / max(float(moves @ moves), 1e-300)
+        same = np.abs(lows - t * moves).max() <= SAME * np.abs(lows).max()
+        return (sign * t * t, []) if same else (0.0, self.low)
 
     def _orthonormal(self, conserved):
         r, d = conserved.count, self.mean.d
@@ -63,20 +77,28 @@ class SecondMoments:
         return np.linalg.qr(np.concatenate(rows).T)[0]
 
     def project(self, X):
-        """X (D, D) on what is not conserved, both sides."""
+        """Symmetric X (D, D) on what is not conserved, both sides."""
         if self.W is None:
             return X
-        X = X - self.W @ (self.W.T @ X)
-        return X - (X @ self.W) @ self.W.T
+        V = X @ self.W
+        V -= self.W @ ((self.W.T @ V) / 2)
+        both = np.concatenate([self.W, V], 1) @ np.concatenate([V, self.W], 1).T
+        return np.subtract(X, both, out=both)
 
     # ---- the map ---------------------------------------------------------------------------------------
     def again(self, X):
         """E[M X M'] of a symmetric X (D, D), projected."""
-        Y = self.average.sandwich(X)
-        for sign, A in self.low:
-            Y += sign * A.sandwich(X)
+        move = self.move                                            # N, of the mean round 1 + N
+        Q = np.ascontiguousarray(move.apply(X).T)                   # X N'
+        Q *= (1 + self.along) / 2
+        Q += X
+        H = move.apply(Q)
+        Y = np.add(H, H.T, out=Q)
+        Y += X                                                      # X + N X + X N' + (1 + along) N X N'
+        for sign, low in self.apart:
+            Y += sign * low.sandwich(X)
         self._scatter(Y, self._own(X))
-        return self.project((Y + Y.T) / 2)
+        return self.project(Y)
 
     def _own(self, X):
         """(n, q, q): what single clients add beyond the rest."""
@@ -161,21 +183,21 @@ class SecondMoments:
         return variance * out
 
     # ---- rate ------------------------------------------------------------------------------------------
-    # Symmetric matrices (D, D) are solved for as vectors of half the length, with the same inner products.
+    # Symmetric matrices (D, D) are solved for as vectors of half the length.
     @functools.cached_property
     def _upper(self):
         rows, columns = np.triu_indices(self.D)
-        return rows * self.D + columns, np.where(rows == columns, 1.0, math.sqrt(2))
+        return rows * self.D + columns
 
     def _vector(self, X):
-        where, root = self._upper
-        return X.reshape(-1)[where] * root
+        return X.reshape(-1)[self._upper]
 
     def _matrix(self, v):
-        where, root = self._upper
-        X = np.zeros((self.D, self.D))
-        X.reshape(-1)[where] = v / root
-        return X + np.tril(X.T, -1)
+        U = np.zeros((self.D, self.D))
+        U.reshape(-1)[self._upper] = v
+        X = U + U.T
+        X.flat[::self.D + 1] = U.diagonal()
+        return X
 
     def _operator(self):
         from scipy.sparse.linalg import LinearOperator
@@ -189,8 +211,8 @@ class SecondMoments:
         X = self.project(start.T @ start / len(start))
         if not np.abs(X).max() > 0:
             return Found("mean_square_rate", 0.0, "no reachable direction", 0.0, 0.0, "bound")
-        value = self._listed() if D <= LISTED else self._arnoldi(X / np.abs(X).max())
-        bound = self.bound(value) if value > 0 else 0.0
+        value, top = (self._listed(), None) if D <= LISTED else self._arnoldi(X / np.abs(X).max())
+        bound = self.bound(value, top) if value > 0 else 0.0
         loose = bound / max(value, 1e-300) - 1
         left = max(loose, 0.0)
         if value > 0 and loose > TIGHT:
@@ -204,10 +226,11 @@ class SecondMoments:
         from scipy.sparse.linalg import ArpackNoConvergence, eigs
         D = self.D
         try:
-            values, _ = eigs(self._operator(), k=1, v0=self._vector(X), tol=1e-10, ncv=40 if D <= 1500 else 20)
+            few = D > WIDE
+            values, vectors = eigs(self._operator(), k=1, v0=self._vector(X), tol=1e-7 if few else 1e-10, ncv=20 if few else 40)
         except ArpackNoConvergence:
             raise CertificateFailed(f"the second-moment map of {D} coordinates: Arnoldi's method did not converge") from None
-        return float(np.abs(values[0]))
+        return float(np.abs(values[0])), self.project(self._matrix(vectors[:, 0].real))
 
     def _listed(self):
         D = self.D
@@ -219,11 +242,20 @@ class SecondMoments:
             columns.append(self.again(self.project(X))[i, j])
         return float(np.abs(np.linalg.eigvals(np.array(columns).T)).max(initial=0.0))
 
-    def bound(self, value):
-        """Largest eigenvalue of (T(Y), Y), Y = (1.001 value - T)^-1 1: no eigenvalue of T exceeds it."""
+    def bound(self, value, top=None):
+        """Largest eigenvalue of (T(Y), Y): no eigenvalue of T exceeds it. Y is top (D, D), the eigenvector that was found, where it
+        is near enough, else (1.001 value - T)^-1 1."""
+        if top is not None and (found := self._pencil(np.sign(np.trace(top)) * top)) / value - 1 <= NEAR:
+            return found
+        for tolerance in (1e-3, 1e-7):      # any positive Y gives a bound: a rough one is nearly as good, where it is positive
+            found = self._pencil(self._solved(self.project(np.eye(self.D)), value * (1 + NEAR), tolerance)[0])
+            if found / value - 1 <= TIGHT:
+                break
+        return found
+
+    def _pencil(self, Y):
+        """Largest eigenvalue of (T(Y), Y) for Y (D, D) projected; inf where Y is not positive there."""
         from scipy.linalg import eigvalsh, solve_triangular
-        D, r = self.D, value * (1 + NEAR)
-        Y, _ = self._solved(self.project(np.eye(D)), r, 1e-6)
         image = self.again(Y)
         if self.W is not None:
             Y = Y + np.abs(Y).max() * self.W @ self.W.T

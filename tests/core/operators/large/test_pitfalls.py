@@ -8,7 +8,7 @@ from fltheory.core.operators.large.conserved import Conserved
 from fltheory.core.operators.large.first import FirstMoments
 from fltheory.core.operators.large.seconds import SecondMoments
 from fltheory.core.operators.large.winding import Winding
-from tests.core.operators.large.cases import random_problem, structured
+from tests.core.operators.large.cases import METHODS, random_problem, structured
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +110,38 @@ def test_a_loose_bound_of_second_moments_is_no_bound_of_theirs(monkeypatch):
     op = structured(METHOD, SMALL, ft.Uniform(3))
     rate = op.mean_square_rate()
     assert op.known["mean_square_rate"].kind == "bound"
-    monkeypatch.setattr(SecondMoments, "bound", lambda self, value: 1.01 * value)
+    monkeypatch.setattr(SecondMoments, "bound", lambda self, value, top=None: 1.01 * value)
     loose = structured(METHOD, SMALL, ft.Uniform(3))
     assert loose.mean_square_rate() == rate
     found = loose.known["mean_square_rate"]
     assert (found.kind, found.bound) == ("estimate", None) and "cannot be reached" in found.check
+
+
+def test_a_found_eigenvector_bounds_where_it_is_near_and_the_resolvent_elsewhere():
+    second = structured(METHOD, SMALL, ft.Uniform(3))._second
+    value = second.rate().value
+    top = second._solved(second.project(np.eye(second.D)), value * 1.000001, 1e-10)[0]
+    for sign in (1, -1):
+        assert value <= second.bound(value, sign * top) * (1 + 1e-12) < value * 1.001
+    noise = second.project(np.outer(*np.random.default_rng(0).standard_normal((2, second.D))))
+    assert second._pencil(noise + noise.T) == np.inf          # not positive: no bound by it
+    far = second.project(np.diag(np.arange(1.0, second.D + 1)))
+    assert second._pencil(far) > 1.001 * value                # positive, and far from the eigenvector
+    for poor in (noise + noise.T, far):
+        assert value < second.bound(value, poor) < 1.001 * value
+
+
+@pytest.mark.parametrize("method, law, along", [
+    ("Scaffold", ft.Uniform(3), True), ("FedAvg", ft.Uniform(3), True), ("Focus", ft.Uniform(3), False),
+    ("Scaffold", ft.Bernoulli("1/4"), False), ("Scaffold", ft.Full(), False)])
+def test_a_term_along_the_mean_move_costs_no_product_and_changes_nothing(method, law, along):
+    second = structured(METHODS[method], SMALL, law)._second
+    assert bool(second.along) == along
+    a = np.random.default_rng(0).standard_normal((second.D, second.D))
+    X = second.project(a @ a.T)
+    seen = second.again(X)
+    second.along, second.apart = 0.0, second.low
+    assert np.abs(second.again(X) - seen).max() < 1e-13 * np.abs(seen).max()
 
 
 def test_a_covariance_that_leaves_its_equation_open_is_refused(monkeypatch):
