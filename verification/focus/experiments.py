@@ -194,5 +194,5 @@ EXPERIMENTS = {
     "moments": Figure(
         moments_data, moments_draw,
         "Exact second moments, means and floors of FOCUS and FedAvg beside large batched runs; one of them converges in mean "
-        "only."),
+        "only. All intervals of the table are judged together at level .001, where the exact spread says that they decide."),
 }
