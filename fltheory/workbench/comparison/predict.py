@@ -11,6 +11,7 @@ from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.memoryless import Bernoulli, OfSize
 from fltheory.core.operators.fourth import spread
+from fltheory.core.operators.large.alike import FEW
 from fltheory.core.operators.linearise import linearise
 from fltheory.core.operators.operator import derive
 from fltheory.core.operators.probe import layout
@@ -23,11 +24,11 @@ from fltheory.core.scalars import FLOAT, declare
 from fltheory.workbench.comparison import cost, precision
 
 LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
-LARGEST_STRUCTURED = 500  # coordinates of a structured operator's state up to which they are, a minute or two a method
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed
 ROUNDING = 1e-12          # of the largest E|x|^2: what float64 loses at least in sums of squares that nearly cancel
 GROWING = 1e-9            # excess of a rate over 1 from which it is growth, and not a round that keeps what it has
 DIVERGES = ("of an unstable fixed point: nothing converges there", "unstable: second moments grow without bound")
+SURE = "the square of that of E x: the rounds have no randomness"
 LOCAL = "local, at the fixed point of the linearised round"
 UNKNOWN = "no minimiser is known for this problem"
 NAMES = ("distance", "loss_gap", "rate", "mean_square_rate", "floor")
@@ -89,7 +90,10 @@ class Path:
     x0: np.ndarray | None = field(default=None, repr=False)
 
     def spread(self, at, tail_rounds, direction):
-        """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them."""
+        """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them. Raises
+        TooLarge."""
+        if self.operator.method == "structured":
+            raise TooLarge("fourth moments need listed outcomes, and the operator is structured")
         with np.errstate(all="ignore"):
             return spread(self.operator, declare(self.x0, "x0"), at, len(self.error) - 1, tail_rounds, direction)
 
@@ -225,7 +229,7 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     rate, structured = out.numbers["rate"] or 0, op.method == "structured"
     if structured and rate > 1 + GROWING:   # to find what nothing converges to would be most of the work
         out.without(DIVERGES[0], "distance", "loss_gap")
-        return _structured(out, op, best)
+        return _structured(out, op, best, x0, rounds)
     try:
         _bias(out, problem, best, op.fixed_point(), algorithm)
         if rate >= 1:
@@ -233,8 +237,10 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     except FLTheoryError as error:
         out.without(reason(error), "distance", "loss_gap")
 
-    if structured:
-        return _structured(out, op, best)
+    if not structured and op.moments.unknowns > LARGEST_SECOND:
+        op = _otherwise(op)
+    if op.method == "structured":
+        return _structured(out, op, best, x0, rounds)
 
     def small(make):
         if op.moments.unknowns > LARGEST_SECOND:
@@ -265,21 +271,42 @@ def _operator(algorithm, problem, law, noise):
     return derive(algorithm, problem, law, noise)
 
 
-def _structured(out, op, best):
+def _otherwise(op):
+    """The structured operator of a listed one whose second moments are too many to list, where it has them in seconds."""
+    try:
+        other = derive(op.algorithm, op.problem, op.law if op.algorithm.steps is None else replace(op.law, steps=None),
+                       method="structured")
+    except FLTheoryError:
+        return op
+    return other if other.quick else op
+
+
+def _structured(out, op, best, x0, rounds):
     """Second moments of an operator without lists, and how each of its numbers was obtained."""
     def small(make):
-        if op.dimension > LARGEST_STRUCTURED:
-            raise TooLarge(f"second moments of a state of {op.dimension} numbers, above {LARGEST_STRUCTURED}, are left to "
-                           "ft.derive")
+        if not op.quick:
+            raise TooLarge(f"second moments of a state of {op.dimension} numbers, above {FEW}, are left to ft.derive")
         return make()
-    out.put("mean_square_rate", lambda: small(op.mean_square_rate))
+    sure, rate, distance = certain(op.law, op.problem.n), out.numbers["rate"], out.numbers.get("distance")
+    if sure and rate is not None and not op.quick:
+        out.numbers |= {"mean_square_rate": rate * rate, "floor": None if rate >= 1 or distance is None else distance * distance}
+        out.reasons |= {"mean_square_rate": SURE, "floor": SURE if rate < 1 else DIVERGES[1]}
+    else:
+        out.put("mean_square_rate", lambda: small(op.mean_square_rate))
+        out.put("floor", lambda: None if best is None else small(lambda: op.floor(reference=best.x)))
     if best is None:
         out.without(UNKNOWN, "floor")
-    else:
-        out.put("floor", lambda: small(lambda: op.floor(reference=best.x)))
     if out.numbers["floor"] == np.inf:
         out.without(DIVERGES[1], "floor")
-    out.reasons["path"] = "a structured operator predicts where and how fast, and no path of second moments"
+    if (out.numbers["rate"] or 0) > 1 + GROWING:
+        out.reasons["path"] = "a structured operator predicts no path of what grows"
+    elif best is not None:
+        try:
+            def path():
+                return _path_without_lists(op, best, x0, rounds, sure)
+            out.path = path() if sure else small(path)
+        except FLTheoryError as error:
+            out.reasons["path"] = reason(error)
     for name, key in (("rate", "rate"), ("mean_square_rate", "mean_square_rate"), ("floor", "floor"), ("distance", "fixed_point"),
                       ("loss_gap", "fixed_point")):
         if out.numbers.get(name) is not None and key in op.known and name not in out.reasons:
@@ -305,6 +332,21 @@ def _path(op, best, x0, rounds):
         lost = np.maximum(ROUNDING, eps * precision.settled(op.mean_square_rate(), rounds))
         drift, slack = lost * scale**0.5, lost * scale
     return Path(np.array(means), errors, scale, sure, drift, slack, op, x0)
+
+
+def _path_without_lists(op, best, x0, rounds, sure):
+    at = FLOAT.array(best.x)
+    means = op.means(x0, rounds)
+    gaps = ((means - at) ** 2).sum(1)
+    errors = gaps if sure else op.errors(x0, rounds, at)
+    sizes = (means**2).sum(1) + np.maximum(errors - gaps, 0)     # E|x|^2
+    scale = max(float(at @ at), float(sizes.max()))
+    if not np.isfinite(scale):
+        raise TooLarge(f"a path that leaves {precision.RANGE} within {rounds} rounds has no structured prediction")
+    alive = precision.settled(op.rate() if sure else op.mean_square_rate(), rounds)
+    lost = np.maximum(ROUNDING, precision.per_round(op.law, op.problem.n, op.problem.d, op.reachable) * alive)
+    drift, slack = lost * scale**0.5, lost * scale
+    return Path(means, errors, scale, sure, drift, (2 * np.sqrt(errors) + drift) * drift if sure else slack, op, x0)
 
 
 def _from_linearisation(out, algorithm, problem, prepared, best, x0):

@@ -241,7 +241,8 @@ def _beside(e, key, noted):
     if key == "contraction" and e.measured.window is not None:
         said += " ({}..{})".format(*e.measured.window)
     text = f"{'-' if check.value is None else _interval(check)} {EXPLAINED[check.agrees]}".rstrip()
-    return (said, None), (noted(text, check.reason or ("" if check.agrees is not None else "no prediction")), check.agrees)
+    why = check.reason or ("" if check.agrees is not None else e.predicted.reasons.get("path", "no prediction"))
+    return (said, None), (noted(text, why), check.agrees)
 
 
 def check_picture(path):
