@@ -32,14 +32,14 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     (or a dict name -> `StableSteps` of those found before). on_progress: called as on_progress(done, total, [what is being done]),
     for whoever waits.
 
-    Predictions come from `derive` on quadratics (E x and E|x - x*|^2 of every round, exact moments of the very rounds that are
-    run; where these cannot be listed, a structured operator carries them, or the moments of equal clients; where neither
-    does, the table says so) and from `linearise` on other smooth problems (where a run ends); measurements only from `run`, with 99.9 % intervals. Where clients have parameters
-    of their own too, x is the shared one, x* its value at the joint optimum and F the joint objective. A number that does
-    not exist is shown with its reason, and one method that fails does not hide the others. The intervals are Student's
-    over replicates, widened for skewness; they know only what happened in the sample. A prediction that lies outside
-    although, were it right, so small a sample could miss enough rare events is left undecided
-    ("heavy tails", or "a close call" where the tails are light).
+    Predictions come from `derive` on quadratics (E x and E|x - x*|^2 of every round, exact moments of the very rounds that
+    are run; where these cannot be listed, a structured operator carries them, or the moments of equal clients; where neither
+    does, the table says so) and from `linearise` on other smooth problems (where a run ends); measurements only from `run`,
+    with 99.9 % intervals. Where clients have parameters of their own too, x is the shared one, x* its value at the joint
+    optimum and F the joint objective. A number that does not exist is shown with its reason, and one method that fails does
+    not hide the others. The intervals are Student's over replicates, widened for skewness; they know only what happened in
+    the sample. A prediction that lies outside although, were it right, so small a sample could miss enough rare events is
+    left undecided ("heavy tails", or "a close call" where the tails are light).
     Raises BadInput for arguments that are wrong whatever the method, and if no method can be used at all.
     """
     methods = _methods(algorithms)
