@@ -5,7 +5,8 @@ a CUDA device is there.
 
 The intervals of the table of moments are one family: that any of them misses where all predictions are right has
 probability `FAMILY` at most, whatever the dependence between rounds of one run (Bonferroni), as far as each interval keeps
-its own level; calibration saw that down to 1e-4, not to the 4e-6 used here. A normal interval is no use in a heavy tail, so each has to qualify by the exact spread of what it averages, before anything is drawn: `decides`.
+its own level; calibration saw that down to 1e-4, not to the 4e-6 used here. A normal interval is no use in a heavy tail,
+so each has to qualify by the exact spread of what it averages, before anything is drawn: `decides`.
 """
 import numpy as np
 
