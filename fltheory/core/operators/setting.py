@@ -133,7 +133,7 @@ def ranged(method):
             if self.domain not in (FLOAT, RATIONAL):
                 refuse("domain", self.domain, f"{method.__name__} has no value in this arithmetic ({error})",
                        "Ask op.in_domain(ft.FLOAT).")
-            raise overflow(self.algorithm, self.domain) from None
+            raise overflow(self.algorithm, self.domain) from error
         parts = vars(value).values() if is_dataclass(value) else value if isinstance(value, tuple) else [value]
         for v in parts:
             if np.asarray(v).dtype == np.float64 and np.isnan(v).any():

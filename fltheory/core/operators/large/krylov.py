@@ -1,8 +1,9 @@
 """Fixed points and rates from products of the mean round with vectors, several starts in lockstep: each client's matrix is read
 once for all of them.
 
-`solve` is GMRES without restarts (Saad and Schultz 1986), `ritz` Arnoldi's method. Both are handed a product that is already
-projected. A Ritz value counts only if the start has weight in its mode: what rounding alone put there is a ghost.
+`solve` is GMRES without restarts (Saad and Schultz 1986), `ritz` Arnoldi's method for a block of starts. Both are handed a
+product that is already projected. A Ritz value counts only if the start has weight in its mode: what rounding alone put there
+is a ghost.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ SETTLED = 1e-13       # of the start: residual at which GMRES ends
 CONVERGED = 1e-11     # of the largest Ritz value: residual at which Arnoldi ends
 BREAKDOWN = 1e-13     # of a product: what is left of it outside the space where that is invariant
 EVERY = 5             # steps between looks
+LOOKED = 20           # products before the first of Arnoldi's
 
 
 class Space:
@@ -92,15 +94,63 @@ def solve(product, rights, most, tolerance=SETTLED):
     return out
 
 
+class Shared:
+    """Orthonormal vectors V of one space for several starts, and the projected map H (vectors, products) of A V[k] = V' H[:, k]."""
+
+    def __init__(self, starts, most):
+        k, D = starts.shape
+        self.V, self.H = np.empty((min(most + 1, D) * k, D)), np.zeros((min(most + 1, D) * k, most * k))
+        self.count = self.seen = 0            # vectors; those whose product is known
+        self.sizes = np.linalg.norm(starts, axis=1)
+        self.parts = self._added(starts / np.maximum(self.sizes, 1e-300)[:, None])      # of the starts (vectors, k)
+
+    @property
+    def closed(self):
+        return self.seen == self.count
+
+    def grow(self, product, width):
+        """The products of the next `width` vectors at once."""
+        low, high = self.seen, min(self.seen + width, self.count)
+        W = product(self.V[low:high])
+        if not np.isfinite(W).all():
+            raise FloatingPointError("a product left the range of floats")
+        self.seen = high
+        h = self._added(W)
+        self.H[:len(h), low:high] = h
+
+    def _added(self, W):
+        """Coordinates (vectors, k) of W (k, D); orthogonalised twice, what is left is a new vector."""
+        old, size = self.count, np.linalg.norm(W, axis=1)
+        h = np.zeros((min(old + len(W), len(self.V)), len(W)))
+        for _ in range(2 if old else 0):
+            inner = W @ self.V[:old].T
+            W = W - inner @ self.V[:old]
+            h[:old] += inner.T
+        for k, w in enumerate(W):
+            new = self.V[old:self.count]
+            for _ in range(2 if len(new) else 0):
+                inner = new @ w
+                w = w - inner @ new
+                h[old:self.count, k] += inner
+            left = np.linalg.norm(w)
+            if left > BREAKDOWN * max(size[k], 1e-300) and self.count < len(self.V):
+                h[self.count, k] = left
+                self.V[self.count] = w / left
+                self.count += 1
+        return h[:self.count]
+
+
 @dataclass(frozen=True)
 class Ritz:
-    """The largest Ritz value of one start: its residual, the start's weight in it, how many larger ghosts were turned down."""
+    """The largest Ritz value in which a start has weight: its residual, that weight, how many larger ghosts were turned down, the
+    products taken of all starts at once, and its unit vector (D,) of complex numbers, None before the end."""
 
     value: complex
     residual: float
     weight: float
     ghosts: int
     steps: int
+    vector: np.ndarray | None = None
 
     @property
     def rate(self) -> float:
@@ -108,29 +158,43 @@ class Ritz:
 
 
 def ritz(product, starts, most, tolerance=CONVERGED, ghost=GHOST):
-    """[Ritz] of A from every start (k, D)."""
-    spaces = [Space(v, min(most, len(v))) for v in starts]
+    """[Ritz] of A for every start (k, D), all of them in one space: it holds what each sees, and grows k vectors a product."""
+    width, most = len(starts), min(most, starts.shape[1])
+    space, steps = Shared(starts, most), 0
+    while not space.closed and steps < most:
+        space.grow(product, width)
+        steps += 1
+        if space.seen >= LOOKED and steps % EVERY == 0:
+            found = _largest(space, ghost, steps)
+            if all(r.residual <= tolerance * max(r.rate, 1e-300) for r in found):
+                break
+    return _largest(space, ghost, steps, vectors=True)
 
-    def largest(s):
-        if s.beta == 0:
-            return Ritz(0.0, 0.0, 0.0, 0, 0)
-        j = s.j
-        theta, S = np.linalg.eig(s.H[:j, :j])
-        size = np.linalg.norm(S, axis=0)
-        try:
-            weight = np.abs(np.linalg.solve(S, np.eye(j)[:, 0])) * size
-        except np.linalg.LinAlgError:   # no basis of modes: a Jordan block of the projected map
-            weight = np.ones(j)
-        residual = (0.0 if s.closed else abs(s.H[j, j - 1])) * np.abs(S[j - 1]) / size
-        order = np.argsort(-np.abs(theta))
+
+def _largest(space, ghost, steps, vectors=False):
+    j = space.seen
+    theta, S = np.linalg.eig(space.H[:j, :j])
+    size = np.linalg.norm(S, axis=0)
+    residual = np.linalg.norm(space.H[j:space.count, :j] @ S, axis=0) / size
+    parts = np.zeros((j, space.parts.shape[1]))
+    parts[:len(space.parts)] = space.parts[:j]
+    try:
+        weights = np.abs(np.linalg.solve(S, parts)) * size[:, None]
+    except np.linalg.LinAlgError:   # no basis of modes: a Jordan block of the projected map
+        weights = np.ones(parts.shape)
+    order = list(np.argsort(-np.abs(theta)))
+    out = []
+    for weight, start in zip(weights.T, space.sizes, strict=True):
+        if start == 0:
+            out.append(Ritz(0.0, 0.0, 0.0, 0, 0))
+            continue
         kept = [k for k in order if weight[k] > ghost]
         if not kept:
             raise CertificateFailed("no Ritz value has weight in its start: rounding alone is seen")
         k = kept[0]
-        return Ritz(theta[k], float(residual[k]), float(weight[k]), int(list(order).index(k)), j)
-    grow(spaces, product, min(most, starts.shape[1]),
-         lambda s: s.j >= 20 and (r := largest(s)).residual <= tolerance * max(r.rate, 1e-300))
-    return [largest(s) for s in spaces]
+        vector = S[:, k] / size[k] @ space.V[:j] if vectors else None
+        out.append(Ritz(theta[k], float(residual[k]), float(weight[k]), order.index(k), steps, vector))
+    return out
 
 
-__all__ = ["GHOST", "Ritz", "Solution", "Space", "ritz", "solve"]
+__all__ = ["GHOST", "Ritz", "Shared", "Solution", "Space", "ritz", "solve"]
