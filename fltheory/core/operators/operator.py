@@ -409,6 +409,7 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
         check_size(algorithm, problem, domain, start, None)
         if domain is FLOAT:
             check_dense(algorithm, problem, law)
+        return _build(algorithm, problem, law, law.noise, start, domain, None)
     except TooLarge as dense:
         if method == "dense" or domain is not FLOAT or start != "init":
             raise
@@ -416,7 +417,6 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
             return structured(algorithm, problem, law)
         except (BadInput, NotAffine, TooLarge) as other:
             raise TooLarge(f"{dense}. Nor has it a structured operator: {other}") from None
-    return _build(algorithm, problem, law, law.noise, start, domain, None)
 
 
 def _build(algorithm, problem, law, noise, start, domain, reach):

@@ -25,9 +25,8 @@ def test_minimisers_that_differ_are_noticed(monkeypatch):
         best = honest(problem)
         return Optimum(best.x + Fraction(1, 10**6), best.value, best.certificate)
     monkeypatch.setattr(proofs, "optimum", off)
-    for pair in proofs.minimisers()[:2]:
-        with pytest.raises(AssertionError, match="not what numpy"):
-            bench.certificates(1, [pair])
+    with pytest.raises(AssertionError, match="not what numpy"):
+        bench.certificates(1, proofs.minimisers()[:1])
 
 
 def test_a_rate_outside_its_enclosure_is_noticed():
@@ -37,7 +36,7 @@ def test_a_rate_outside_its_enclosure_is_noticed():
         bench.certificates(1, [wrong])
 
 
-@pytest.mark.parametrize("moved", [Fraction(-1, 10**5), Fraction(1, 100)])
+@pytest.mark.parametrize("moved", [Fraction(-1, 10**5), pytest.param(Fraction(1, 100), marks=pytest.mark.slow)])
 def test_a_bound_below_the_worst_case_or_far_above_is_noticed(moved):
     pytest.importorskip("cvxpy")
     pair = proofs.worst_cases(proofs.WORST[:1])[0]

@@ -26,7 +26,8 @@ def as_equals(*args):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name if name in ("FedAvg", "Scaffold", "Focus", "unequal steps")
+                                    else pytest.param(name, marks=pytest.mark.slow) for name in METHODS])
 def test_paths_are_those_of_listed_operators(method, law):
     problem, noise = (WEIGHED, 1) if len(method) % 2 else (EQUAL, 0)
     args = METHODS[method], problem, LAWS[law], noise
@@ -51,7 +52,7 @@ def test_a_wrong_line_in_the_path_is_seen(broken, monkeypatch):
 
 def test_the_path_ends_at_the_floor_and_starts_anywhere():
     op = derived(METHODS["Focus"], WEIGHED, ft.Uniform(3), 1)
-    assert op.errors(START, 1000)[-1] == pytest.approx(op.floor(), rel=1e-8)
+    assert op.errors(START, 700)[-1] == pytest.approx(op.floor(), rel=1e-8)
     assert op.errors(START, 0) == pytest.approx([((START - ft.optimum(WEIGHED).x) ** 2).sum()])
     assert op.errors(START, 5, reference=START)[0] == 0
     for wrong, words in (((START[:2], 3), "x0.shape"), ((START, -1), "rounds"), ((START, 3, [0, 0]), "reference.shape")):
@@ -133,6 +134,20 @@ def test_growing_second_moments_of_equal_clients_have_no_floor():
     assert op.mean_square_rate() > 1 and op.floor() == np.inf
     with pytest.raises(ft.NoFixedPoint):
         op.stationary()
+
+
+def test_listing_that_turns_out_too_long_leaves_the_rest_to_structured_operators(monkeypatch):
+    """500 clients with memories: the state could be listed, the cohorts of a round cannot."""
+    from fltheory.core.operators import operator
+    args = METHODS["Scaffold"], EQUAL, ft.Uniform(3)
+
+    def long(*given):
+        raise ft.TooLarge("outcomes in one round exceed 70000")
+    monkeypatch.setattr(operator, "_build", long)
+    assert ft.derive(*args).method == "structured"
+    for given in ({"method": "dense"}, {"domain": ft.RATIONAL}, {"start": "any"}):
+        with pytest.raises(ft.TooLarge, match="outcomes"):
+            ft.derive(*args, **given)
 
 
 @pytest.mark.slow
