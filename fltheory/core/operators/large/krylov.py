@@ -192,7 +192,8 @@ def _largest(space, ghost, steps, vectors=False):
         if not kept:
             raise CertificateFailed("no Ritz value has weight in its start: rounding alone is seen")
         k = kept[0]
-        vector = S[:, k] / size[k] @ space.V[:j] if vectors else None
+        y = S[:, k] / size[k]
+        vector = y.real @ space.V[:j] + 1j * (y.imag @ space.V[:j]) if vectors else None    # V is never made complex: gigabytes
         out.append(Ritz(theta[k], float(residual[k]), float(weight[k]), order.index(k), steps, vector))
     return out
 
