@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 
-TILE = 1 << 14                                # words at once: what is needed of them stays in the second cache
+TILE = 1 << 15                                # words at once: beyond that, calls of numpy cost nothing
 LARGEST = math.sqrt(2 * 63 * math.log(2))
 
 _CELLS = 6                                    # bits of a float's fraction that choose its entry in the table of logarithms
@@ -163,26 +163,29 @@ class Filler:
         """The first `size` numbers of a bit generator at its start."""
         while size > 0:
             k = min((size + 1) // 2, TILE - self.pending)
-            self.at.words[self.pending:self.pending + k] = bits.random_raw(k).view(np.int64)
+            words = bits.random_raw(k).view(np.int64)
+            if k < TILE:
+                self.at.words[self.pending:self.pending + k] = words
+                words = self.at.words
             self.pending += k
             if size < 2 * k:
-                self._flush(1)
+                self._flush(words, 1)
             elif self.pending == TILE:
-                self._flush()
+                self._flush(words)
             size -= 2 * k
 
-    def _flush(self, less=0):
+    def _flush(self, words, less=0):
         k = self.pending
         to = self.out[self.begin:self.begin + 2 * k - less]
         room = np.empty(2 * k) if less else to
-        transformed(self.at.words[:k], room, self.scale, self.at)
+        transformed(words[:k], room, self.scale, self.at)
         if less:
             to[:] = room[:-1]
         self.begin, self.pending = self.begin + len(to), 0
 
     def done(self):
         if self.pending:
-            self._flush()
+            self._flush(self.at.words)
 
 
 def on_device(keys, size, scale=1.0, device="cpu"):

@@ -93,8 +93,12 @@ class Places:
 
     def total(self, rows):
         """Sums over the places (batch, ...)."""
-        if not self.masked:
-            return rows.take(self._back, 0).reshape((self.batch, self.places) + rows.shape[1:]).sum(1)
+        if not self.masked:                 # place by place, in the order of a sum over them: what is summed stays in a cache
+            back = self._back.reshape(self.batch, self.places)
+            out = rows.take(back[:, 0], 0)
+            for k in range(1, self.places):
+                out += rows.take(back[:, k], 0)
+            return out
         out = np.zeros((self.batch,) + rows.shape[1:], dtype=rows.dtype)
         if self.size:
             out[self._some] = np.add.reduceat(rows.take(self._back, 0), self._starts, axis=0)
