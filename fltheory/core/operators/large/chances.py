@@ -65,6 +65,8 @@ def _independent(mean, model, a, s, e, has_B, has_C):
         square = zero
         for t, w in zip(nodes.t, nodes.weight, strict=True):
             factors, logs = model._products(np.exp(-t * v))
+            if not factors.min() > 1e-290:      # of a client who is always there: less than any float is missed
+                continue
             chance = w * model.scale * np.exp(logs.sum())
             u = model.p * np.exp(-t * v) / factors
             square = square + chance * t * v * v * u

@@ -44,7 +44,7 @@ class FirstMoments:
     def product(self, v):
         """The linear part of the mean round on states (k, D), projected; at a size where rounding of the constant is nothing."""
         top = np.abs(v).max(-1, keepdims=True)
-        scale = 2.0**20 * max(1.0, np.abs(self.constant).max()) / np.maximum(top, 1e-300)
+        scale = 2.0**20 * max(1.0, np.abs(self.constant).max()) / np.where(top > 0, top, 1.0)
         scale = 2.0 ** np.round(np.log2(scale))
         return self.conserved.project((self.mean(scale * v) - self.constant) / scale)
 
@@ -139,7 +139,7 @@ class FirstMoments:
         rates = [f.rate for f in found]
         best = found[int(np.argmax(rates))]
         top = max(best.rate, 1e-300)
-        left = max(*(f.residual for f in found), self._left(best)) / top
+        left = np.max([*(f.residual for f in found), self._left(best)]) / top      # one that is no number stays seen
         apart = abs(rates[0] - rates[1]) / top
         if not max(left, apart) <= CONVERGED:
             raise CertificateFailed(f"Arnoldi's method has not converged after {best.steps} products (rates {rates[0]:.6g} and "

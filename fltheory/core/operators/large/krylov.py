@@ -127,12 +127,18 @@ class Shared:
             W = W - inner @ self.V[:old]
             h[:old] += inner.T
         for k, w in enumerate(W):
-            new = self.V[old:self.count]
-            for _ in range(2 if len(new) else 0):
-                inner = new @ w
-                w = w - inner @ new
-                h[old:self.count, k] += inner
-            left = np.linalg.norm(w)
+            left, first = np.linalg.norm(w), old
+            while self.count > first:
+                before, V = left, self.V[first:self.count]
+                inner = V @ w
+                w = w - inner @ V
+                h[first:self.count, k] += inner
+                left = np.linalg.norm(w)
+                if left > before / 2:
+                    break
+                first = 0           # what is left is small, and so no longer orthogonal to the old ones
+                if left <= BREAKDOWN * size[k]:
+                    break
             if left > BREAKDOWN * max(size[k], 1e-300) and self.count < len(self.V):
                 h[self.count, k] = left
                 self.V[self.count] = w / left

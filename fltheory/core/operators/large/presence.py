@@ -15,8 +15,8 @@ import numpy as np
 
 from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import NotAffine, refuse
-from fltheory.core.laws.base import RandomSteps
-from fltheory.core.laws.draw import Draw
+from fltheory.core.laws.base import RandomSteps, noisy
+from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.laws.shares import Shares
 from fltheory.core.operators.probe import check_affine, layout
 from fltheory.core.scalars import FLOAT
@@ -43,15 +43,17 @@ class MeanRound:
         check_affine(self.algorithm, self.problem, self.layout, Draw(EVERYONE, np.ones(self.n, dtype=np.int64), self.steps))
         p = self.problem.p
         choices = [np.ones(self.n)] + ([p] if np.ptp(p) > 1e-14 * p.max() else [])
+        self._samples = None
         self.kind, self.v, self.error = self._form(choices)
+        self._samples = None
         self.inclusion, self.shares, nobody = self._chances()
         self.nobody = nobody if law.empty == "skip" else 0.0
         self.plan = _plan(self.kind, self.inclusion, self.shares, self.v, self.nobody)
 
-    def at(self, z, present):
-        """The coded round from states z (.., D) at presence (n,)."""
+    def at(self, z, present, samples=None):
+        """The coded round from states z (.., D) at presence (n,), with exact gradients or `Slots` of samples."""
         self.calls += 1
-        draw = Draw(EVERYONE, present, self.steps)
+        draw = Draw(EVERYONE, present, self.steps, self._samples if samples is None else samples)
         with np.errstate(all="ignore"):
             return self.layout.flatten(self.algorithm.round(self.problem, self.layout.unflatten(z), draw))
 
@@ -89,6 +91,8 @@ class MeanRound:
     def _form(self, choices):
         """(which parts a round has, weights of its shares, gap)."""
         rng = np.random.Generator(np.random.Philox(self.n))
+        if noisy(self.law.noise):      # noise may go where quiet rounds show nothing, as shares of equal clients
+            self._samples = Slots(lambda k: rng.standard_normal((self.n, self.problem.drawn)))
         z, ones = rng.standard_normal(self.D), np.ones(self.n)
         base, whole, half = self.at(z, 0 * ones), self.at(z, ones), self.at(z, ones / 2)
         size = np.abs(whole - base).max() + ROUNDING * np.abs(whole).max()
@@ -137,6 +141,8 @@ def _cohorts_of(law, n):
         what = "mini-batch noise multiplies the state"
     elif law.repeats:
         what = "it may draw a client twice"
+    elif getattr(law, "m", None) == n:
+        return None
     elif hasattr(law, "tilted"):
         model = law.tilted(n)
         if model is not None:

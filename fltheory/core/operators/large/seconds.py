@@ -10,21 +10,24 @@ import functools
 import numpy as np
 
 from fltheory.core.arrays import EVERYONE
-from fltheory.core.errors import CertificateFailed, TooLarge
+from fltheory.core.errors import CertificateFailed, NotAffine, TooLarge
 from fltheory.core.laws.draw import Draw, Slots
+from fltheory.core.operators.large import krylov
 from fltheory.core.operators.large.accuracy import Found
 from fltheory.core.operators.large.arrow import Arrow
 from fltheory.core.operators.large.chances import covariance
-from fltheory.core.operators.large.size import shown
+from fltheory.core.operators.large.size import BASIS, LEAST_STEPS, MOST_STEPS, shown
 from fltheory.core.scalars import fraction
 
 LARGEST = 2500        # coordinates of a state: matrices of 50 MB, of which a few dozen are held
-LISTED = 12           # coordinates up to which the map is listed
 SAME = 1e-14          # of its largest entry: gap of a term and a multiple of the mean move
+KEPT = 1e-9           # of what noise moves: that of conserved quantities which is rounding
 NEAR = 1e-3           # relative gap of bound and rate at which the bound is near; distance of the resolvent
 WIDE = 500            # coordinates beyond which Arnoldi's vectors, half a million numbers or more, cost more than the map
 TIGHT = 3e-3          # relative gap of bound and rate beyond which the bound is of other, unreachable states
 CLOSED = 1e-9         # of its right side: residual of the equation of a covariance
+APART = 1e-6          # of a rate: residual of its mode above which Arnoldi's method has not converged
+ROUNDS, DECAY = 20, 0.9   # rounds from a start, and of a rate: their decay below which its mode may be out of reach
 DIRECTIONS = 24       # reachable vectors of the start of the rate
 
 
@@ -48,7 +51,10 @@ class SecondMoments:
         self.low = [(sign, star.arrow(ua, us) + (stay.times(ue) if ue else stay.times(0.0))) for sign, ua, us, ue in self.cov.low]
         self.along, self.apart = self._along()
         self.W = self._orthonormal(conserved)
-        self.noise = self._noise(float(fraction(sigma)) ** 2 / mean.problem.drawn) if sigma else None
+        self.noise = None
+        if sigma:
+            self._unmoved()
+            self.noise = self._noise(float(fraction(sigma)) ** 2 / mean.problem.drawn)
 
     def _along(self):
         """(s, the other terms of `low`): where empty rounds change nothing and all clients have equal chances, the one term is a
@@ -157,6 +163,18 @@ class SecondMoments:
         self._scatter(Y, self.noise)
         return self.project((Y + Y.T) / 2)
 
+    def _unmoved(self):
+        """Raise NotAffine where noise moves what quiet rounds keep: it has no stationary law."""
+        if self.W is None:
+            return
+        mean, rng = self.mean, np.random.Generator(np.random.Philox(5))
+        samples = Slots(lambda k: rng.standard_normal((mean.n, mean.problem.drawn)))
+        zero, present = np.zeros(mean.D), mean.cohort(rng)
+        moved = self.star.order(mean.at(zero, present, samples) - mean.at(zero, present))
+        if np.abs(self.W.T @ moved).max() > KEPT * np.abs(moved).max():
+            raise NotAffine(f"{type(mean.algorithm).__name__}: gradient noise moves a combination of memories that rounds without "
+                            "noise keep, so that its variance grows. Use method='dense', or ft.run")
+
     def _noise(self, variance):
         """(n, q, q): E G G' of every client's own noise, from one-client rounds fed with units of it."""
         star, mean, d = self.star, self.mean, self.mean.problem.drawn
@@ -167,8 +185,9 @@ class SecondMoments:
         unit = np.eye(units).reshape(units, counter.count, 1, d)
         square = np.empty((star.n, 3, 3))
         a, s, skipped = mean.inclusion, mean.shares, mean.nobody
+        squares = covariance(mean, True, True).square     # noise may be shared out where the state is not
         for (j, k), value in {(0, 0): np.full(star.n, 1 - skipped), (0, 1): a, (0, 2): s, (1, 1): a, (1, 2): s,
-                              (2, 2): self.cov.square}.items():
+                              (2, 2): squares}.items():
             square[:, j, k] = square[:, k, j] = value
         out = np.zeros((star.n, star.q, star.q))
         leaves = star.leaves(np.zeros((1, star.q)))
@@ -206,41 +225,62 @@ class SecondMoments:
 
     def rate(self) -> Found:
         """Of E|z - z*|^2 per round: Arnoldi from inside the cone of reachable states, bounded from above."""
-        D = self.D
         start = self.star.order(self.first.starts(DIRECTIONS))
-        X = self.project(start.T @ start / len(start))
+        X = start.T @ start / len(start)
+        if self.noise is not None and np.abs(self.noise).max() > 0:
+            far = np.zeros_like(X)
+            self._scatter(far, self.noise)
+            X = X / max(np.abs(X).max(), 1e-300) + far / np.abs(far).max()
+        X = self.project(X)
         if not np.abs(X).max() > 0:
             return Found("mean_square_rate", 0.0, "no reachable direction", 0.0, 0.0, "bound")
-        value, top = (self._listed(), None) if D <= LISTED else self._arnoldi(X / np.abs(X).max())
-        bound = self.bound(value, top) if value > 0 else 0.0
-        loose = bound / max(value, 1e-300) - 1
+        X = X / np.abs(X).max()
+        value, top = self._ritz(X) if self.D <= WIDE else self._arnoldi(X)
+        if not value > 0:
+            return Found("mean_square_rate", 0.0, "Arnoldi: nothing reachable stays", 0.0, 0.0, "checked")
+        bound = self.bound(value, top)
+        loose = bound / value - 1
         left = max(loose, 0.0)
-        if value > 0 and loose > TIGHT:
-            return Found("mean_square_rate", value, "Arnoldi estimate from reachable states; the Collatz-Wielandt bound "
-                         f"{bound:.8g} holds for states that cannot be reached, too", left, None, "estimate")
-        how = "eigenvalues of the listed map" if D <= LISTED else "Arnoldi"
-        return Found("mean_square_rate", value, f"{how}, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
+        if loose > TIGHT:
+            off = np.linalg.norm(self.again(top) - value * top) / (value * np.linalg.norm(top))
+            other = f"the Collatz-Wielandt bound {bound:.8g} holds for" if bound < np.inf else "Collatz and Wielandt bound no"
+            return Found("mean_square_rate", value, f"Arnoldi estimate from reachable states; {other} states that cannot be "
+                         "reached, too", float(off), None, "estimate")
+        return Found("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
                      left, left, "bound")
 
-    def _arnoldi(self, X):
-        from scipy.sparse.linalg import ArpackNoConvergence, eigs
-        D = self.D
-        try:
-            few = D > WIDE
-            values, vectors = eigs(self._operator(), k=1, v0=self._vector(X), tol=1e-7 if few else 1e-10, ncv=20 if few else 40)
-        except ArpackNoConvergence:
-            raise CertificateFailed(f"the second-moment map of {D} coordinates: Arnoldi's method did not converge") from None
-        return float(np.abs(values[0])), self.project(self._matrix(vectors[:, 0].real))
+    def _ritz(self, X):
+        """(rate, its eigenvector (D, D)), of modes in which X has weight: rounding feeds those that cannot be reached, too."""
+        size = self.D * (self.D + 1) // 2
+        most = int(min(MOST_STEPS, max(LEAST_STEPS, BASIS // (8 * size))))
+        act = self._operator()
+        found, = krylov.ritz(lambda V: np.stack([act @ v for v in V]), self._vector(X)[None], most)
+        if found.residual > APART * found.rate:
+            raise CertificateFailed(f"the second-moment map of {self.D} coordinates: Arnoldi's method has not converged after "
+                                    f"{found.steps} products. Use method='dense', or fewer clients")
+        if found.vector is None:
+            return 0.0, None
+        return float(found.rate), self.project(self._matrix(found.vector.real))
 
-    def _listed(self):
-        D = self.D
-        i, j = np.triu_indices(D)
-        columns = []
-        for a, b in zip(i, j, strict=True):
-            X = np.zeros((D, D))
-            X[a, b] = X[b, a] = 1.0
-            columns.append(self.again(self.project(X))[i, j])
-        return float(np.abs(np.linalg.eigvals(np.array(columns).T)).max(initial=0.0))
+    def _arnoldi(self, X):
+        """The same with few vectors at a time. Restarts lose sight of the weight of X: where rounds from X decay faster than what
+        is found, `_ritz` decides."""
+        from scipy.sparse.linalg import ArpackNoConvergence, eigs
+        Y, decay = X, 0.0
+        for _ in range(ROUNDS):
+            Y = self.again(Y)
+            decay = np.linalg.norm(Y)
+            if not decay > 0:
+                return 0.0, None
+            Y /= decay
+        try:
+            values, vectors = eigs(self._operator(), k=1, v0=self._vector(Y), tol=1e-7, ncv=20)
+        except ArpackNoConvergence:
+            raise CertificateFailed(f"the second-moment map of {self.D} coordinates: Arnoldi's method did not converge") from None
+        value = float(np.abs(values[0]))
+        if decay < DECAY * value:
+            return self._ritz(X)
+        return value, self.project(self._matrix(vectors[:, 0].real))
 
     def bound(self, value, top=None):
         """Largest eigenvalue of (T(Y), Y): no eigenvalue of T exceeds it. Y is top (D, D), the eigenvector that was found, where it

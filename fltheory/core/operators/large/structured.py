@@ -204,9 +204,23 @@ class Structured:
             raise TooLarge(f"{large}. Nor are there moments of equal clients: {self._alike}") from None
         return seconds.SecondMoments(self._star, self._conserved, self.noise if noisy(self.noise) else 0, self._first)
 
+    def _squared(self):
+        """The mean-square rate where rounds have no randomness."""
+        r = self._rate
+        return Found("mean_square_rate", r.value**2, f"square of the rate, as rounds have no randomness: {r.check}", 2 * r.residual,
+                     None if r.bound is None else (1 + r.bound) ** 2 - 1, r.kind)
+
     @functools.cached_property
     def _square(self):
-        found = self._second.rate()
+        found = self._squared() if certain(self.law, self.problem.n) else None
+        if found is None or found.kind != "bound":
+            try:
+                seen = self._second.rate()
+            except (NotAffine, TooLarge):
+                if found is None:
+                    raise
+            else:
+                found = seen if found is None or seen.kind == "bound" else found
         self._found["mean_square_rate"] = found
         return found
 
