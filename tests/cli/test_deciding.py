@@ -49,3 +49,8 @@ def test_lines_are_ratios_to_the_bodies(monkeypatch):
     monkeypatch.setattr(deciding, "deciding", lambda repeats: ("the bodies", [("verify", 0.6, 0.2)]))
     head, line = deciding.lines(1)
     assert "the bodies" in head and "600.0000 ms" in line and "3.00 x the bodies' time" in line
+
+
+def test_each_row_has_its_own_seconds(monkeypatch):
+    monkeypatch.setattr(deciding, "_times", lambda where, k: (12, 30, [9.0] * 4 if k == 0 else [1.0, 2.0, 3.0, 4.0]))
+    assert deciding.deciding(3)[1] == [(what, s, 1.0) for what, s in zip(deciding.WHAT, (2.0, 3.0, 4.0), strict=True)]

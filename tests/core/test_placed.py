@@ -51,3 +51,12 @@ def test_a_sum_that_the_absent_are_part_of_is_no_answer(made):
     at = mask()
     with pytest.raises(Unplaced, match="the absent are part of"):
         made(at.of(X), at.present[..., None]).sum(-2)
+
+
+@pytest.mark.parametrize("places", [1, 2, 3, 5])
+def test_sums_are_over_all_places(places):
+    who = np.sort(np.random.default_rng(0).random((40, 8)).argsort(1)[:, :places], 1)
+    at = Places(Draw(who, 1 + 0 * who, 1 + 0 * who), 8, [20, 20])
+    assert not at.masked and np.array_equal(at.total(at.client), who.sum(1))
+    x = np.random.default_rng(1).standard_normal((at.client.size, 3))
+    assert (at.total(x) == at.plain(x).sum(1)).all()         # bit for bit

@@ -328,3 +328,20 @@ def test_the_experiment_still_makes_its_table(monkeypatch):
     assert len(rows) == 2 * experiments.POINTS + 1
     known = {(r["instance"], r["quantity"], r["round"]): r["predicted"] for r in committed("moments")}
     assert all(known[r["instance"], r["quantity"], r["round"]] == pytest.approx(r["predicted"], rel=1e-9) for r in rows)
+
+
+def test_intervals_of_one_table_are_one_family():
+    row = {"quantity": "floor", "replicates": 100_000, "relative_deviation": 1.0, "predicted": 1.0, "measured": 1.04,
+           "standard_error": .01, "skewness": 0.0}
+    calm = [row | {"measured": 1.0}] * 244
+    assert experiments.misses([row]) == [row] and experiments.misses([row, *calm]) == []
+    assert len(experiments.misses([row | {"measured": 1.05}, *calm])) == 1
+
+
+def test_rows_of_moments_hold_what_runs_spread():
+    rows = [r for r in experiments._moving("plane, one of three", "cpu", 20_000)
+            if r["quantity"] == "E|x-x*|^2" and r["round"] <= 12]
+    assert rows
+    for row in rows:
+        assert row["standard_error"] * 20_000**.5 == pytest.approx(row["relative_deviation"] * row["predicted"], rel=.2)
+        assert row["half_width"] == pytest.approx(3.29 * row["standard_error"], rel=.2)

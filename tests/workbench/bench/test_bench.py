@@ -92,3 +92,8 @@ def test_shortened_problems_are_exact_and_close():
     short = rounds.short(long)
     assert all(v.denominator <= 2**20 for v in short.H.reshape(-1))
     assert abs(short.H.astype(float) - long.H).max() <= 2**-21
+
+
+def test_speed_stands_beside_the_loop(monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda repeats: [("loop", 1.0, 1.0), ("fast", .25, 4.0)])
+    assert "4.00 x the loop" in bench.table(1, {"rounds": bench.SECTIONS["rounds"]})

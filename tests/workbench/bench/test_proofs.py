@@ -1,5 +1,7 @@
 """Certificates beside bare numbers: both answers are compared before anything is timed; no time is asserted."""
+import time
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,3 +77,32 @@ def test_each_run_is_given_a_new_problem():
         assert pair.make() is not pair.make()
     H, b, problem = proofs.minimisers()[1].make()
     assert H.dtype == b.dtype == float and np.array_equal(problem.H.astype(float), H)
+
+
+def test_the_ratio_is_that_of_the_certified_to_the_bare():
+    def busy(seconds):
+        def task(_):
+            start = time.process_time()
+            while time.process_time() - start < seconds:
+                pass
+        return task
+    (row,) = bench.certificates(3, [proofs.Pair("a", "b", lambda: 0, busy(.002), busy(.02), lambda *_: True)])
+    assert row[3] > 3
+
+
+def test_worst_cases_that_differ_are_not_timed():
+    pytest.importorskip("cvxpy")
+    pair = proofs.worst_cases(proofs.WORST[:1])[0]
+
+    def off(case):
+        found = pair.certified(case)
+        return SimpleNamespace(value=found.value + 1e-3, certificate=found.certificate)
+    with pytest.raises(AssertionError):
+        bench.certificates(1, [pair._replace(certified=off)])
+
+
+@pytest.mark.parametrize("factors", [(1, .98), (1, 1.02), (.98, 1), (1.02, 1)])
+def test_rates_outside_their_enclosures_are_not_timed(factors):
+    with pytest.raises(AssertionError):
+        bench.certificates(1, [proofs.rates()[0]._replace(
+            bare=lambda op: (op.rate() * factors[0], op.mean_square_rate() * factors[1]))])

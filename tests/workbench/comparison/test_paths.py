@@ -119,3 +119,23 @@ def test_the_picture_has_the_line_and_its_floor(unlisted, tmp_path):
     for e in made.entries:
         assert any(len(y) == ROUNDS + 1 and np.allclose(y, e.predicted.path.error) for y in lines)
         assert any(np.allclose(y, e.predicted.numbers["floor"]) for y in lines)
+
+
+def test_a_floor_without_randomness_is_the_squared_distance():
+    (entry,) = ft.compare({"a": ft.FedVarp(.05, 3)}, problem(1500), ft.Full(), rounds=5, measure=False, stable=False,
+                          x0=START).entries
+    numbers = entry.predicted.numbers
+    assert numbers["floor"] == pytest.approx(numbers["distance"] ** 2, rel=1e-9) and numbers["distance"] > 1e-6
+
+
+@pytest.mark.parametrize("lr, rounds", [(.05, 60), (.0005, 700)])
+def test_the_slack_of_a_path_is_that_of_a_listed_one(monkeypatch, lr, rounds):
+    def path():
+        (entry,) = ft.compare({"s": ft.Scaffold(lr, 3)}, problem(), LAW, noise=1, rounds=rounds, measure=False, stable=False,
+                              x0=START).entries
+        return entry.predicted.path
+    listed = path()
+    monkeypatch.setattr(predicting, "LARGEST_SECOND", 0)
+    made = path()
+    assert made.operator.method == "structured"
+    assert np.broadcast_to(made.slack, (rounds + 1,)) == pytest.approx(np.broadcast_to(listed.slack, (rounds + 1,)), rel=.1)
