@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 import threading
 
 import numpy as np
@@ -20,20 +19,19 @@ LARGEST = math.sqrt(2 * 63 * math.log(2))
 
 _CELLS = 6                                    # bits of a float's fraction that choose its entry in the table of logarithms
 _SHIFT = 52 - _CELLS
-_ONE = 0x3FF << 52                            # the bits of 1.0
-_LOW = 0 if sys.byteorder == "little" else 1  # where the lower half of a word stands
+_FIRST = 0x3FF << _CELLS                      # the cell of 1.0, before which the table is empty
 # 2 sin(pi/4 v) = v P(v^2) on [-1, 1], to 7e-15: Chebyshev interpolation, for v = (an int of 32 bits) / 2^31
 _SINE = [2.0 * c * 2.0 ** (-31 * (2 * k + 1)) for k, c in reversed(list(enumerate((
     0.785398163397445, -0.08074551218838863, 0.0024903945673670634, -3.6576192120767256e-05, 3.1333840829093e-07,
     -1.7365167288597578e-09))))]
 _ODD = -1640531535                            # 2^32 / golden ratio, rounded to an odd number
-_NUMBERS = {"one": 1, "shift": _SHIFT, "nearest": (1 << (_SHIFT - 1)) - _ONE, "ones": _ONE, "sign": -2**63,
+_NUMBERS = {"one": 1, "shift": _SHIFT, "nearest": 1 << (_SHIFT - 1), "cells": -(1 << _SHIFT), "sign": -2**63, "odd": _ODD,
             "third": 1 / 3, "fifth": 1 / 5, "two": 2.0, "four": 4.0, **{f"sine{k}": c for k, c in enumerate(_SINE)}}
 
 
 @functools.cache
 def _table():
-    """-log(c / 2^63) / 2 (4033,) of the c = 2^e (1 + i/64) from 1 to 2^63, exactly rounded."""
+    """-log(c / 2^63) / 2 of the c = 2^e (1 + i/64) from 1 to 2^63, exactly rounded, at the upper bits of c."""
     bits = 200
 
     def log(num, den):   # 2 atanh((num - den) / (num + den)), in units of 2^-bits
@@ -45,7 +43,7 @@ def _table():
     cells, two = 1 << _CELLS, log(2, 1)
     fractions = [log(cells + i, cells) for i in range(cells)]
     exact = [(63 - e) * two - f for e in range(63) for f in fractions] + [0]
-    return np.array([v / (1 << (bits + 1)) for v in exact])
+    return np.concatenate([np.zeros(_FIRST), [v / (1 << (bits + 1)) for v in exact]])
 
 
 class _Numpy:
@@ -54,7 +52,7 @@ class _Numpy:
 
     def __init__(self):
         self.op, self.table = np, _table()
-        self.c = {k: np.array(v) for k, v in _NUMBERS.items()} | {"odd": np.array(_ODD, dtype=np.int32)}
+        self.c = {k: np.array(v) for k, v in _NUMBERS.items()}
         self.room = [np.empty(TILE) for _ in range(5)]
         self.words, self.angle = np.empty(TILE, dtype=np.int64), np.empty(TILE, dtype=np.int32)
         self.int64, self.int32 = np.int64, np.int32
@@ -73,7 +71,6 @@ class _Torch:
         import torch
         self.op, self.int64, self.int32 = torch, torch.int64, torch.int32
         self.c = {k: torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else torch.int64) for k, v in _NUMBERS.items()}
-        self.c["odd"] = torch.tensor(_ODD, dtype=torch.int32)
         self.table = torch.from_numpy(_table()).to(device)
         self.room = [torch.empty(size, dtype=torch.float64, device=device) for _ in range(5)]
         self.angle = torch.empty(size, dtype=torch.int32, device=device)
@@ -104,10 +101,9 @@ def half_logarithm(x, at=None):
     s, t, z, near = (v[:len(x)] for v in at.room[1:])
     b, k = x.view(at.int64), near.view(at.int64)
     op.add(b, c["nearest"], out=k)
-    op.bitwise_right_shift(k, c["shift"], out=k)
-    at.look_up(k, t)
-    op.bitwise_left_shift(k, c["shift"], out=k)
-    op.add(k, c["ones"], out=k)             # near: x rounded to the table's grid, which holds the powers of 2
+    op.bitwise_right_shift(k, c["shift"], out=s.view(at.int64))
+    at.look_up(s.view(at.int64), t)
+    op.bitwise_and(k, c["cells"], out=k)    # near: x rounded to the table's grid, which holds the powers of 2
     op.subtract(x, near, out=s)
     op.add(x, near, out=x)
     op.divide(s, x, out=s)                  # log(x / near) = 2 (s + s^3/3 + s^5/5 + ..), |s| <= 2^-8
@@ -132,7 +128,8 @@ def transformed(words, out, scale, at):
     at.root(r)                                    # half the radius
     if scale != 1:
         op.multiply(r, scale, out=r)
-    op.multiply(words.view(at.int32)[_LOW::2], c["odd"], out=angle)
+    op.multiply(words, c["odd"], out=e.view(at.int64))
+    angle[...] = e.view(at.int64)                 # its lower 32 bits
     e[...] = angle
     op.multiply(e, e, out=z)
     op.multiply(z, c["sine0"], out=s)
@@ -160,7 +157,7 @@ class Filler:
         self.out, self.scale, self.at, self.begin, self.pending = out, float(scale), _LOCAL.numpy, 0, 0
 
     def add(self, bits, size):
-        """The first `size` numbers of a bit generator at its start."""
+        """The next `size` numbers of a bit generator."""
         while size > 0:
             k = min((size + 1) // 2, TILE - self.pending)
             words = bits.random_raw(k).view(np.int64)
@@ -173,6 +170,14 @@ class Filler:
             elif self.pending == TILE:
                 self._flush(words)
             size -= 2 * k
+
+    def second(self, bits):
+        """The second number of a bit generator's next word."""
+        self.done()
+        pair = np.empty(2)
+        transformed(bits.random_raw(1).view(np.int64), pair, self.scale, self.at)
+        self.out[self.begin] = pair[1]
+        self.begin += 1
 
     def _flush(self, words, less=0):
         k = self.pending

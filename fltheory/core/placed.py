@@ -7,10 +7,13 @@ not need the absent, which is known of whatever was multiplied by the mask. Anyt
 """
 from __future__ import annotations
 
+import bisect
 import operator
-import sys
 
 import numpy as np
+
+from fltheory.core import deferred
+from fltheory.core.deferred import Deferred
 
 
 class Unplaced(TypeError):
@@ -50,10 +53,12 @@ class Places:
         self.groups = [(k % n, hi - size, hi) for k, hi, size in
                        zip(there.tolist(), ends[there].tolist(), counts[there].tolist(), strict=True)]
         blocks_of = np.repeat(np.arange(len(blocks)), blocks)[self.rep]
+        self._ends = ends[there].tolist()
         self.sizes = np.bincount(blocks_of, minlength=len(blocks)).tolist()   # stored rows of each block
         self.present = self.of(present)
         self.present.absent = self.masked
         self._all = self.masked or bool((self.present.rows == 1).all())
+        self.present.same = 1 if self._all else None
         self._rows = {}
 
     def __array__(self, dtype=None, copy=None):
@@ -82,13 +87,6 @@ class Places:
             return rows.take(self._back, 0).reshape((self.batch, self.places) + rows.shape[1:])
         out = np.zeros((self.batch, self.places) + rows.shape[1:], dtype=rows.dtype)
         out[self.rep, self.column] = rows
-        return out
-
-    def one(self, rows, replicate):
-        """The rows of one replicate (places, ...), 0 where nothing is stored."""
-        mine = self.rep == replicate
-        out = np.zeros((self.places,) + rows.shape[1:], dtype=rows.dtype)
-        out[self.column[mine]] = rows[mine]
         return out
 
     def total(self, rows):
@@ -148,16 +146,34 @@ class Places:
         """Points y, stored or (batch or 1, places or 1, d), as rows (N, d)."""
         return np.broadcast_to(y.rows if isinstance(y, Placed) else self._gathered(y), (self.size, y.shape[-1]))
 
-    def each(self, y, gradient, width):
-        """Rows (N, width) that gradient(client, its points (k, d), into (k, width)) writes."""
-        y, out = self.rows(y), np.empty((self.size, width))
-        for i, low, high in self.groups:
-            gradient(i, y[low:high], out[low:high])
-        return out
+    def each(self, y, gradient, width, sample=None, **options):
+        """Rows (N, width), made when asked for: what gradient(client, its points (k, d), into (k, width)) writes, plus a sample."""
+        y = y if isinstance(y, Placed) else Placed(self.rows(y), self)
+        if y.depth >= deferred.DEEPEST:
+            y = Placed(y.rows, self)                 # what is deferred further would be kept in tiles that fill a cache
 
+        def fill(low, high, out, points, more=None):
+            for i, begin, end in self._within(low, high):
+                here = slice(max(begin, low) - low, min(end, high) - low)
+                gradient(i, points[here], out[here])
+            if more is not None:
+                out += more
+        more = () if sample is None else (sample if isinstance(sample, Placed) else Placed(self.rows(sample), self),)
+        return Placed.deferred(self, width, fill, y, *more, **options)
 
-TILE = 2**13       # numbers of a tile, in which deferred arithmetic stays in a cache
-FEWEST = 2**15     # numbers of a result from which it is deferred
+    def _within(self, low, high):
+        """The groups to which rows low to high belong."""
+        first, last = bisect.bisect_left(self._ends, low + 1), bisect.bisect_left(self._ends, high)
+        return self.groups[first:last + 1]
+
+    def tiles(self, width):
+        """Bounds (low, high) of consecutive whole groups of at least `GROUPED` numbers together."""
+        least, bounds, low = deferred.GROUPED / width, [], 0
+        for high in self._ends:
+            if high - low >= least or high == self.size:
+                bounds.append((low, high))
+                low = high
+        return bounds
 
 
 def _binary(name):
@@ -171,18 +187,19 @@ def _binary(name):
         absent = (self.absent or there) if product else self.absent and not turned if quotient else (
             self.absent and (there or _nothing(other)) if name in ("add", "sub") else False)
         mine, theirs = self.same, other.same if isinstance(other, Placed) else other
+        if product and isinstance(other, Placed) and self.form[0] == other.form[0]:     # once what there is: nothing to make
+            for one, whole in ((mine, other), (theirs, self)):
+                if isinstance(one, (int, float)) and one == 1 and whole.absent == absent and whole.form[1:] > (1,) and whole.floats:
+                    return whole
         if mine is not None and isinstance(theirs, (int, float)):
             same = function(theirs, mine) if turned else function(mine, theirs)
         elif ufunc is not None and len(self.form) == 2:
             same = None
             width = max(self.form[1], 1 if getattr(value, "ndim", 0) < 2 else value.shape[-1])
-            if width > 1 and width * self.form[0] >= FEWEST:
-                made = Placed(None, self.at, absent)
-                made.form = (self.form[0], width)
+            if width > 1 and width * self.form[0] >= deferred.FEWEST:
                 mine = self if mine is None else mine
                 value = value.same if isinstance(value, Placed) and value.same is not None else value
-                made.todo = (ufunc, value, mine) if turned else (ufunc, mine, value)
-                return made
+                return Placed.deferred(self.at, width, ufunc, *((value, mine) if turned else (mine, value)), absent=absent)
         else:
             same = None
         value = value.rows if isinstance(value, Placed) else value
@@ -195,27 +212,19 @@ def _nothing(other):
     return isinstance(other, (int, float)) and other == 0
 
 
-class Placed:
+class Placed(Deferred):
     """Logical numbers (batch, places, ...), stored as rows (N, ...) of `at`; absent: whether they are 0 where nothing is stored.
 
-    same: the one number that all rows hold, or None if they may differ. Sums and products of large ones are deferred until they
-    are asked for, and then made tile by tile together with what they are made of, so that no array but the result goes through
-    the memory.
+    same: the one number that all rows hold, or None if they may differ. Sums and products of large ones are deferred.
     """
 
-    __slots__ = ("_rows", "absent", "at", "form", "same", "todo")
+    __slots__ = ("absent", "same")
     __array_ufunc__ = None
     __hash__ = None
 
     def __init__(self, rows, at, absent=False, same=None):
-        self._rows, self.at, self.absent, self.same, self.todo = rows, at, absent, same, None
-        self.form = None if rows is None else rows.shape
-
-    @property
-    def rows(self):
-        if self._rows is None:
-            _evaluate(self)
-        return self._rows
+        super().__init__(rows, at)
+        self.absent, self.same = absent, same
 
     @property
     def ndim(self):
@@ -224,6 +233,10 @@ class Placed:
     @property
     def shape(self):
         return (self.at.batch, self.at.places, *self.form[1:])
+
+    @property
+    def floats(self):
+        return self._rows is None or self._rows.dtype == np.float64
 
     @property
     def dtype(self):
@@ -285,55 +298,6 @@ class Placed:
         raise Unplaced("arrays of a library")
 
     __array__ = __array_function__ = __bool__ = __iter__ = __len__ = __float__ = __int__ = __contains__ = _refuse
-
-
-def _operand(todo):
-    """How often the second operand of a deferred result is held where nothing else wants it."""
-    _, *operands = todo
-    for k, v in enumerate(operands):
-        if k:
-            del v
-            return sys.getrefcount(operands[k])
-
-
-_OPERAND = _operand((None, None, object()))   # one held more often is wanted again, and kept: a guess, which costs time alone
-
-
-def _evaluate(root):
-    """Make the rows of a deferred result, and of those it is made of that are held elsewhere too."""
-    steps, known, kept = [], {}, []
-
-    def plan(node, wanted):
-        if id(node) in known:
-            return known[id(node)]
-        function, *operands = node.todo
-        sources = []
-        for k, v in enumerate(operands):
-            if not isinstance(v, Placed):
-                sources.append((1, v) if getattr(v, "ndim", 0) == 2 and len(v) == node.form[0] else (2, v))
-            elif v._rows is not None:
-                sources.append((1, v._rows))
-            else:
-                del v
-                shared = sys.getrefcount(operands[k]) > _OPERAND
-                sources.append((0, plan(operands[k], shared)))
-        out = np.empty(node.form) if wanted else None
-        if wanted:
-            kept.append((node, out))
-        steps.append((function, *sources, out))
-        known[id(node)] = len(steps) - 1
-        return len(steps) - 1
-    plan(root, True)
-    size, width = root.form
-    tile = max(TILE // width, 1)
-    for low in range(0, size, tile):
-        here, made = slice(low, low + tile), []
-        for function, (how, a), (also, b), out in steps:
-            x = made[a] if how == 0 else a[here] if how == 1 else a
-            y = made[b] if also == 0 else b[here] if also == 1 else b
-            made.append(function(x, y) if out is None else function(x, y, out=out[here]))
-    for node, out in kept:
-        node._rows, node.todo = out, None
 
 
 __all__ = ["Placed", "Places", "Unplaced"]

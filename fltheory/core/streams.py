@@ -15,6 +15,7 @@ __all__ = ["Stream", "standard_normals"]
 
 # Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
 _VERSION = b"fltheory.stream.1"
+_WORDS = 4   # of one counter of Philox
 
 
 def _is_int(x):
@@ -97,12 +98,21 @@ class Stream:
         return out
 
 
-def standard_normals(streams, sizes, out, scale=1.0):
-    """Write scale times sizes[k] normal numbers of each stream, one after the other, into `out` (sum of sizes,) of floats: those
-    of `Stream.standard_normal`, in less time than one by one where they are few."""
-    filler = Filler(out, scale)
+def standard_normals(streams, sizes, out, scale=1.0, begin=0):
+    """Write scale times normal numbers into `out`: of sizes[k] numbers of each stream, one after the other, those from `begin` on.
+    They are those of `Stream.standard_normal`, in less time than one by one where they are few."""
+    filler, end = Filler(out, scale), begin + out.size
     for stream, size in zip(streams, sizes, strict=True):
-        filler.add(_rekeyed(stream.key()).bit_generator, size)
+        first, last = max(begin, 0), min(end, size)
+        if first < last:
+            word, second = divmod(first, 2)
+            bits = _rekeyed(stream.key(), word // _WORDS).bit_generator
+            if word % _WORDS:
+                bits.random_raw(word % _WORDS)
+            if second:
+                filler.second(bits)
+            filler.add(bits, last - first - second)
+        begin, end = begin - size, end - size
     filler.done()
 
 
@@ -119,8 +129,9 @@ class _Shared(threading.local):
 _SHARED = _Shared()
 
 
-def _rekeyed(key):
+def _rekeyed(key, counter=0):
     state = _SHARED.first
     state["state"]["key"] = np.frombuffer(key, dtype="<u8").astype(np.uint64)
+    state["state"]["counter"][0] = counter
     _SHARED.bits.state = state
     return _SHARED.generator

@@ -104,6 +104,19 @@ def test_streams_together_and_one_by_one(sizes):
     assert np.array_equal(out, np.concatenate(longer))
 
 
+@pytest.mark.parametrize("sizes", [[40], [7, 0, 33], [1, 1, 1], [2 * TILE + 3, 9]])
+def test_any_part_of_streams_together(sizes):
+    """From any number on: at the first and the second of a word, and at every word of a counter."""
+    streams, whole = [Stream(3, k) for k in range(len(sizes))], np.empty(sum(sizes))
+    standard_normals(streams, sizes, whole, 2.5)
+    ends = sorted({k for k in range(-4, 48) if 0 <= k <= whole.size} | {max(whole.size - 11, 0), whole.size})
+    for low in ends:
+        for high in (k for k in ends if k >= low):
+            out = np.full(high - low, np.nan)
+            standard_normals(streams, sizes, out, 2.5, low)
+            assert np.array_equal(out, whole[low:high]), (low, high)
+
+
 def filled(key, size, scale):
     bits, out = np.random.Philox(key=np.array(key, dtype=np.uint64)), np.empty(size)
     filler = Filler(out, scale)

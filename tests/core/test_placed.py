@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from fltheory.core import placed
+from fltheory.core import deferred
 from fltheory.core.laws.draw import Draw
-from fltheory.core.placed import Places, Unplaced
+from fltheory.core.placed import Placed, Places, Unplaced
 
 RNG = np.random.default_rng(4)
 SOME = (RNG.random((6, 5)) < 0.5) * 1
@@ -40,7 +40,7 @@ UNKNOWN = {"all": lambda x, t: x, "power 0": lambda x, t: (x * t) ** 0, "quotien
 @pytest.mark.parametrize("fewest", [0, 10**9])
 @pytest.mark.parametrize("made", ANSWERED.values(), ids=ANSWERED)
 def test_sums_of_those_present_are_those_of_plain_arrays(made, fewest, monkeypatch):
-    monkeypatch.setattr(placed, "FEWEST", fewest)
+    monkeypatch.setattr(deferred, "FEWEST", fewest)
     at = mask()
     found = made(at.of(X), at.present[..., None])
     assert np.allclose(found.sum(-2), made(X, SOME[..., None]).sum(-2), rtol=1e-14, atol=1e-14)
@@ -60,3 +60,82 @@ def test_sums_are_over_all_places(places):
     assert not at.masked and np.array_equal(at.total(at.client), who.sum(1))
     x = np.random.default_rng(1).standard_normal((at.client.size, 3))
     assert (at.total(x) == at.plain(x).sum(1)).all()         # bit for bit
+
+
+def counted(at, asked=None):
+    """Rows 0, 1, 2 .. in two columns, made when asked for; the bounds asked for are noted."""
+    def fill(low, high, out):
+        if asked is not None:
+            asked.append((low, high))
+        out[:] = np.arange(low, high)[:, None] + (0, 1000)
+    return Placed.deferred(at, 2, fill, spare=True)
+
+
+def cohorts(batch=30, places=3, n=5):
+    who = np.sort(np.random.default_rng(0).random((batch, n)).argsort(1)[:, :places], 1)
+    return Places(Draw(who, 1 + 0 * who, 1 + 0 * who), n, [batch])
+
+
+@pytest.mark.parametrize("grouped", [1, 40, 10**6])
+def test_tiles_are_whole_groups_and_all_of_them(grouped, monkeypatch):
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    monkeypatch.setattr(deferred, "GROUPED", grouped)
+    at, asked = cohorts(), []
+    x = counted(at, asked)
+    assert not asked and np.array_equal(x.rows[:, 0], np.arange(at.size))
+    assert asked == at.tiles(2) and {high for _, high in asked} <= {high for *_, high in at.groups}
+    assert [low for low, _ in asked] == [0, *(high for _, high in asked[:-1])] and asked[-1][1] == at.size
+    assert all((high - low) * 2 >= grouped for low, high in asked[:-1]) and len(asked) == {1: 5, 40: 3, 10**6: 1}[grouped]
+
+
+def test_products_by_client_of_tiles(monkeypatch):
+    """Of points that are deferred themselves, with samples that are, too; and of one replicate alone, row by row."""
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    monkeypatch.setattr(deferred, "GROUPED", 1)
+    at = cohorts()
+
+    def times(client, points, out):
+        np.multiply(points, client, out=out)
+    made = at.each(counted(at) * 2, times, 2, counted(at))
+    k = np.arange(at.size)[:, None] + (0, 1000)
+    wanted = at.client[:, None] * (k * 2) + k
+    for replicate in range(at.batch):
+        assert np.array_equal(made.of_replicate(replicate), at.plain(wanted)[replicate])
+    assert np.array_equal(made.rows, wanted)
+    assert np.array_equal(made.of_replicate(3), at.plain(wanted)[3])       # and of rows that are there
+
+
+def test_what_is_held_elsewhere_is_kept_and_spare_samples_are_made_again(monkeypatch):
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    monkeypatch.setattr(deferred, "GROUPED", 10**9)
+    at, asked, again = cohorts(), [], []
+    samples = counted(at, asked)
+    kept = at.each(samples, lambda i, points, out: again.append(i) or np.copyto(out, points), 2)
+    total = kept + kept * 3 + samples
+    assert np.array_equal(total.rows[:, 0], 5 * np.arange(at.size)) and len(asked) == 1 and len(again) == len(at.groups)
+    assert kept.todo is None and samples.todo is not None
+    assert np.array_equal((kept + samples).rows[:, 0], 2 * np.arange(at.size)) and len(asked) == 2 and len(again) == len(at.groups)
+
+
+def test_long_chains_are_made_in_parts(monkeypatch):
+    """Deeper than functions may call one another, and without all of their tiles at a time."""
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    at = cohorts()
+    y, x = counted(at), 0 + counted(at)
+    for _ in range(600):
+        y = y - at.each(y, lambda i, points, out: np.multiply(points, 1 / 4, out=out), 2) * 2
+        assert y.depth <= deferred.DEEPEST + 3
+    for _ in range(3000):
+        x = x + 1
+    assert (y.rows == counted(at).rows * 0.5**600).all() and (x.rows == counted(at).rows + 3000).all()
+
+
+def test_once_what_there_is_needs_no_pass():
+    at = cohorts()
+    x = at.of(np.ones((30, 3, 4)))
+    assert x * at.present[..., None] is x and at.present[..., None] * x is x
+    whole = at.of(np.ones((30, 3, 4), dtype=int))
+    assert (at.present[..., None] * 1.0 * whole).dtype == float      # of whole numbers it makes floats
+    some = mask()
+    y = some.of(X)
+    assert (y * some.present[..., None]).absent and not y.absent     # a mask says more than it multiplies by

@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.arrays import matvec
 from fltheory.core.errors import refuse
-from fltheory.core.placed import Placed, Places
+from fltheory.core.placed import Places
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
 from fltheory.core.problems.shapes import shaped, symmetric
@@ -78,17 +78,15 @@ class Quadratic(Problem):
 
     def _placed_gradient(self, at, y, sample):
         if "_cached_sides" not in self.__dict__:
-            self.__dict__["_cached_sides"] = [(H.T, b) for H, b in zip(self._H, self._b, strict=True)]
+            turned = self._H if np.array_equal(self._H, self._H.swapaxes(1, 2)) else self._H.swapaxes(1, 2).copy()
+            self.__dict__["_cached_sides"] = list(zip(turned, self._b, strict=True))   # rows in order: BLAS has a kernel for few
         sides = self.__dict__["_cached_sides"]
 
         def into(i, points, out):   # a client's rows fit a cache, in which its linear term is subtracted too
             turned, b = sides[i]
             np.dot(points, turned, out)
             np.subtract(out, b, out)
-        g = at.each(y, into, self.d)
-        if sample is not None:
-            g += at.rows(sample)
-        return Placed(g, at)
+        return at.each(y, into, self.d, sample)
 
     def _values(self, x):
         return self._own_values(x[..., None, :])

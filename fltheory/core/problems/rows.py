@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.core import linalg
 from fltheory.core.arrays import arange, broadcast, is_torch, matvec
 from fltheory.core.errors import refuse
-from fltheory.core.placed import Placed, Places
+from fltheory.core.placed import Places
 from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
 from fltheory.core.problems.shapes import check_reg, pad, shaped
 from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch
@@ -125,10 +125,7 @@ class RowLoss(Problem):
             r = (scale * self._slope(u, t)).swapaxes(-1, -2).reshape(-1, len(a))
             np.matmul(r, a, out=out.reshape(-1, a.shape[-1]))
             out += self._ridge[i] * points
-        g = at.each(y, into, self.d)
-        if sample is not None:
-            g += at.rows(sample)
-        return Placed(g, at)
+        return at.each(y, into, self.d, sample)
 
     def _minibatch(self, who, y, sample):
         a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))

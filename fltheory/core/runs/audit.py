@@ -130,7 +130,7 @@ def of_replicate(draw, replicate):
 
 def _one(a, replicate, trailing):
     if isinstance(a, Placed):  # samples, which are those of the present alone
-        return a.at.one(a.rows, replicate)
+        return a.of_replicate(replicate)
     return to_numpy(a[replicate] if a.ndim > trailing else a)
 
 

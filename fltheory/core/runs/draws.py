@@ -86,7 +86,7 @@ def _placed(law, problem, draw, at, rounds, collapse):
     steps.same = int(steps.rows[0]) if (steps.rows == steps.rows[0]).all() else None
     if fraction(law.noise):
         source = _rows(law, problem.drawn, rounds, at, steps.rows, collapse)
-        slots = _keyed(lambda k: None if (rows := source(k)) is None else Placed(rows, at), law, problem.n, steps)
+        slots = _keyed(source, law, problem.n, steps)
     return Draw(at, at.present, steps, slots, draw.extra)
 
 
@@ -105,17 +105,21 @@ def _longest(law, n):
 
 
 def _rows(law, d, rounds, at, steps, collapse):
-    """A function of the slot that gives the noise (N, d) of the stored rows."""
+    """A function of the slot that gives the noise of the stored rows, made when it is asked for."""
     scale = float(fraction(law.noise)) / math.sqrt(d)
 
     def make(k):
         if collapse is not None and not collapse.falls(k):
             return None
-        out = _normals(rounds, k, at.sizes, (d,), scale)
+        streams, sizes = [r.child("noise", k) for r in rounds], [size * d for size in at.sizes]
+
+        def fill(low, _, out):
+            standard_normals(streams, sizes, out.reshape(-1), scale, low * d)
+        out = Placed.deferred(at, d, fill, spare=True)
         if collapse is None or k >= collapse.longest:
             return out
-        out = at.each(Placed(out, at), collapse.into, d)
-        return out if collapse.alike else out * (steps == k + 1)[:, None]
+        out = at.each(out, collapse.into, d, spare=True)
+        return out if collapse.alike else out * Placed((steps == k + 1)[:, None], at)
     return make
 
 
@@ -123,7 +127,7 @@ def _noise(law, d, rounds, sizes, draw, at, collapse):
     """A function of the slot that gives the noise (batch, places, d) in plain arrays."""
     if at is not None:
         stored = _rows(law, d, rounds, at, at.of(draw.steps).rows, collapse)
-        return lambda k: None if (rows := stored(k)) is None else _with_absent(law, d, rounds, sizes, draw, at, rows, k)
+        return lambda k: None if (made := stored(k)) is None else _with_absent(law, d, rounds, sizes, draw, at, made.rows, k)
     scale, places = float(fraction(law.noise)) / math.sqrt(d), draw.present.shape[-1]
 
     def make(k):

@@ -11,7 +11,7 @@ import pytest
 
 import fltheory as ft
 import fltheory.core.mutants
-from fltheory.core import placed
+from fltheory.core import deferred
 from fltheory.core.algorithms.catalogue import discover
 from fltheory.core.runs import batched
 from fltheory.core.scalars import Torch
@@ -45,8 +45,9 @@ def three(algorithm, problem, law, rounds=4, replicates=13, noise=1, **options):
 
     def go(**patches):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(placed, "FEWEST", 0)
-            patch.setattr(placed, "TILE", 3 * problem.d)
+            patch.setattr(deferred, "FEWEST", 0)
+            patch.setattr(deferred, "TILE", 3 * problem.d)
+            patch.setattr(deferred, "GROUPED", 3 * problem.d)
             for what, value in patches.items():
                 patch.setattr(batched, what, value)
             return ft.run(algorithm, problem, law, rounds, replicates, seed=3, noise=noise, x0=[3] + [-2] * (problem.d - 1),
@@ -152,11 +153,23 @@ def test_steps_with_more_outcomes_than_can_be_listed_have_runs():
 
 def test_deferred_arithmetic_is_the_same_to_the_bit(monkeypatch):
     def go(fewest):
-        monkeypatch.setattr(placed, "FEWEST", fewest)
+        monkeypatch.setattr(deferred, "FEWEST", fewest)
         return [ft.run(a, quadratic()[0], law, 5, 40, noise=1, metrics=NORM) for law in (LAWS["own steps"], LAWS["move"])
                 for a in (ft.Scaffold(LR), ft.Focus(LR), ft.FedNova(LR, solver=ft.Momentum("1/2")))]
-    for now, later in zip(go(10**9), go(0), strict=True):
-        same(now, later)
+    at_once = go(10**9)
+    for grouped, deepest in ((1, 24), (100, 1), (10**9, 10**9)):
+        monkeypatch.setattr(deferred, "GROUPED", grouped)
+        monkeypatch.setattr(deferred, "DEEPEST", deepest)
+        for now, later in zip(at_once, go(0), strict=True):
+            same(now, later)
+
+
+@pytest.mark.parametrize("law", ["uniform", "move", "own steps"])
+def test_collapsed_noise_is_deferred_too(law):
+    """With local steps of their own, a sample falls in several slots: once each client's last."""
+    usual, seen, plain, torch = three(ft.Scaffold(LR), quadratic()[0], LAWS[law], collapsed=True)
+    agree(usual, plain, torch)
+    assert seen == {True}
 
 
 # ---- the ends -------------------------------------------------------------------------------------------------
