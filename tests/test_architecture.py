@@ -21,8 +21,8 @@ ROOMS = ("verdicts", "blackbox", "workbench")
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"core.errors", "core.libraries", "core.elements", "core.scalars", "core.arrays", "core.deferred", "core.placed", "core.linalg", "core.normals",
-     "core.records", "core.residues", "core.streams", "core.workers", "core.executors",
+    {"core.errors", "core.libraries", "core.elements", "core.scalars", "core.arrays", "core.deferred", "core.placed", "core.linalg",
+     "core.normals", "core.records", "core.residues", "core.streams", "core.workers", "core.executors",
      "core.tables", "core.statistics", "core.evidence", "core.relations", "core.algebra", "core.asserted", "core.spectra"},
     {"core.problems"},
     {"core.graphs"},

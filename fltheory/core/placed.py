@@ -26,7 +26,10 @@ class Places:
     draw: who (batch, m) is the client at each place, with `present` (batch, m) 0/1; or everyone, and present (batch, n) a mask.
     blocks: numbers of replicates that share a random stream, in order. repeats: whether a client may stand twice in a cohort.
     `rep` and `client` (N,) say whose each stored row is; `groups` are (client, first row, one past the last).
+    own: memories that `put` may write over, `made`: those that it returned; `overwritten`: whether it wrote over one.
     """
+
+    own, overwritten = (), False
 
     def __init__(self, draw, n, blocks, repeats=False):
         who, present = draw.who, draw.present
@@ -59,7 +62,7 @@ class Places:
         self.present.absent = self.masked
         self._all = self.masked or bool((self.present.rows == 1).all())
         self.present.same = 1 if self._all else None
-        self._rows = {}
+        self._rows, self.made = {}, []
 
     def __array__(self, dtype=None, copy=None):
         """The index that a table of the clients (n, ...) is looked up with."""
@@ -124,11 +127,13 @@ class Places:
         return Placed(a.reshape(-1, a.shape[-1]).take(self._flat, 0), self)
 
     def put(self, a, new, present):
-        """Client memories with the rows of those present replaced by new."""
+        """Client memories with the rows of those present replaced by new: a copy, or the array itself if it is in `own`."""
         if self.repeats or not isinstance(present, Placed) or (self.masked and not present.absent):
             raise Unplaced("a memory of more than those present, or of a client at two places")
         new = new if isinstance(new, Placed) else self.of(new)
-        out = np.array(self._memories(a), order="C")   # so that its rows are a view
+        out = a if any(a is v for v in self.own) else np.array(self._memories(a), order="C")   # so that its rows are a view
+        self.overwritten = self.overwritten or out is a
+        self.made.append(out)
         rows = out.reshape(-1, out.shape[-1])
         if present is self.present and self._all:
             rows[self._flat] = new.rows

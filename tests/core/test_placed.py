@@ -139,3 +139,17 @@ def test_once_what_there_is_needs_no_pass():
     some = mask()
     y = some.of(X)
     assert (y * some.present[..., None]).absent and not y.absent     # a mask says more than it multiplies by
+
+
+@pytest.mark.parametrize("mine", [False, True])
+def test_memories_are_written_over_where_that_is_allowed(mine):
+    at = cohorts()
+    a = np.random.default_rng(2).standard_normal((30, 5, 2))
+    old, new = a.copy(), Placed(np.arange(2.0 * at.size).reshape(-1, 2), at)
+    if mine:
+        at.own = [a]
+    out = at.put(a, new, at.present)
+    assert (out is a) == at.overwritten == mine and at.made[0] is out
+    wanted = old.copy()
+    np.put_along_axis(wanted, at.draw.who[..., None], at.plain(new.rows), axis=-2)
+    assert np.array_equal(out, wanted) and np.array_equal(a, wanted if mine else old)

@@ -9,6 +9,7 @@ from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import is_torch, overwriting, to_numpy
 from fltheory.core.errors import refuse
 from fltheory.core.operators.setting import prepare
+from fltheory.core.placed import Places
 from fltheory.core.problems.network import Network
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count, flag, within
@@ -82,7 +83,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
         first, stats, tails, final, audits = resumed.finished(stats, tails)
     bar = _bar(progress, total * len(chunks), first * total)
     watch = audit_rounds(seed, total, len(chunks)) if audit else {}
-    plain = set()   # algorithms whose rounds ask for what no placed array answers
+    layout = _Layout()
     for c in range(first, len(chunks)):
         sizes = [min(BLOCK, replicates - b * BLOCK) for b in chunks[c]]
         batch = sum(sizes)
@@ -102,9 +103,9 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 _record(measures, alg, state, 0, partial, sums, 0)
             before = state
             given = (phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
-            state, draw, new_mode = _stepped(alg, state, given, plain, collapses.get(id(phase_law)))
-            mode = new_mode
-            if (c, number) in watch:
+            watched = (c, number) in watch
+            state, draw, mode = _stepped(alg, state, given, layout, collapses.get(id(phase_law)), watched)
+            if watched:
                 audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
             t = number + 1
             _record(measures, alg, state, t, partial, sums, tail_rounds if t > total - tail_rounds else 0)
@@ -201,8 +202,34 @@ def _started(alg, prob, start, batch, domain, draw):
     return alg.init(prob, x, draw._replace(xi=None))
 
 
-def _stepped(alg, state, given, plain, collapse):
-    """(state, draw, modes) after one round; `plain` notes the algorithms whose rounds placed arrays do not answer."""
+class _Layout:
+    """What a run knows of placed arrays: `plain`, the algorithms whose rounds ask for what these do not answer, and `own`, client
+    memories that nothing but the state holds. A round of ours may write over them, which saves a copy of all clients for a cohort;
+    not where it is audited, which takes the state before it."""
+
+    def __init__(self):
+        self.plain, self.own = set(), ()
+
+    def answered(self, alg, prob, state, draw, watched):
+        """The round in placed arrays, or None where it fails in whatever way: what is wrong with it fails in plain ones too."""
+        at = draw.who
+        if isinstance(at, Places) and _ours(alg) and not watched:
+            at.own = [v for v in self.own if sum(v is leaf for leaf in state) == 1]
+        self.own = ()
+        try:
+            made = advance(alg, prob, state, draw)
+        except Exception:   # of numpy, asked by a round for what placed arrays are not
+            if getattr(at, "overwritten", False):   # no state is left from which it could be made again
+                raise
+            return None
+        if not all(isinstance(v, np.ndarray) for v in made):
+            return None
+        self.own = getattr(at, "made", ())
+        return made
+
+
+def _stepped(alg, state, given, layout, collapse, watched):
+    """(state, draw, modes) after one round."""
     law, prob, _, sizes, _, _, domain, _ = given
     if domain.library != "numpy":
         import torch
@@ -210,27 +237,18 @@ def _stepped(alg, state, given, plain, collapse):
         with torch.inference_mode(_closed(alg, prob)), overwriting(_owned(alg, prob)):
             return advance(alg, prob, state, draw), draw, mode
     with np.errstate(all="ignore"):  # of diverging runs
-        if id(alg) not in plain and _placeable(alg, prob, law, sizes):
+        if id(alg) not in layout.plain and _placeable(alg, prob, law, sizes):
             draw, mode = _draw(*given, placed=True, collapse=collapse)
-            made = _answered(alg, prob, state, draw)
+            made = layout.answered(alg, prob, state, draw, watched)
             if made is not None:
                 return made, draw, mode
-            plain.add(id(alg))
+            layout.plain.add(id(alg))
         draw, mode = _draw(*given, collapse=collapse)
         return advance(alg, prob, state, draw), draw, mode
 
 
 def _placeable(alg, prob, law, sizes):
     return prob.placed and law.batch is None and sizes != [1] and alg.partial and not alg.absent_act
-
-
-def _answered(alg, prob, state, draw):
-    """The round in placed arrays, or None where it fails in whatever way: what is wrong with it fails in plain ones too."""
-    try:
-        made = advance(alg, prob, state, draw)
-    except Exception:   # of numpy, asked by a round for what placed arrays are not
-        return None
-    return made if all(isinstance(v, np.ndarray) for v in made) else None
 
 
 def _record(measures, alg, state, t, partial, sums, tail_rounds):
@@ -254,8 +272,12 @@ def _closed(algorithm, problem) -> bool:
 
 def _owned(algorithm, problem) -> bool:
     """Whether an arrival may be written into the state itself: the engine's own asynchronous rounds keep no earlier one."""
-    known = type(algorithm).__module__.startswith("fltheory.core.algorithms.") and "round" not in vars(algorithm)
-    return known and _alone(algorithm) and _closed(algorithm, problem)
+    return _ours(algorithm) and _alone(algorithm) and _closed(algorithm, problem)
+
+
+def _ours(algorithm) -> bool:
+    """Whether a round is the engine's own, which looks at no memory behind the `put` that replaces it."""
+    return type(algorithm).__module__.startswith("fltheory.core.algorithms.") and "round" not in vars(algorithm)
 
 
 def _schedule(algorithms, laws, phases, begin):

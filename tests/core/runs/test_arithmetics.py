@@ -53,13 +53,13 @@ def three(algorithm, problem, law, rounds=4, replicates=13, noise=1, **options):
             return ft.run(algorithm, problem, law, rounds, replicates, seed=3, noise=noise, x0=[3] + [-2] * (problem.d - 1),
                           metrics=NORM, tail=1, **options)
 
-    def answered(*given):
-        made = real(*given)
-        seen.add(made is not None and not isinstance(given[-1].who, slice))
-        return made
-    real = batched._answered
+    class Layout(batched._Layout):
+        def answered(self, alg, prob, state, draw, watched):
+            made = super().answered(alg, prob, state, draw, watched)
+            seen.add(made is not None and not isinstance(draw.who, slice))
+            return made
     try:
-        usual = go(_answered=answered)
+        usual = go(_Layout=Layout)
     except ft.BadInput:
         return None
     plain = go(_placeable=lambda *a: False)
@@ -209,3 +209,51 @@ def test_numbers_do_not_depend_on_who_is_batched_together(algorithm, law, monkey
     for t in runs:
         same(runs[0], t, 1e-12)
         assert t.audit <= 1e-12
+
+
+# ---- memories that are written over -------------------------------------------------------------------------------
+class Looking(ft.Scaffold):
+    """Looks at the memories behind the new ones, which no algorithm of ours does: a mutant may."""
+
+    __module__ = "fltheory.core.mutants.looking"
+
+    def round(self, problem, s, draw):
+        before = np.array(s.ci)
+        new = super().round(problem, s, draw)
+        assert np.array_equal(s.ci, before)
+        return new
+
+
+def test_only_our_own_rounds_write_over_memories(monkeypatch):
+    seen = []
+
+    class Layout(batched._Layout):
+        def answered(self, alg, prob, state, draw, watched):
+            before = np.array(state.ci)
+            made = super().answered(alg, prob, state, draw, watched)
+            assert np.array_equal(state.ci, before) != draw.who.overwritten   # and nothing else is
+            seen.append((watched, draw.who.overwritten))
+            return made
+    monkeypatch.setattr(batched, "_Layout", Layout)
+    ft.run(ft.Scaffold(LR), quadratic()[0], LAWS["uniform"], 40, 30, noise=1)
+    assert set(seen[1:]) == {(True, False), (False, True)} and not seen[0][1] and len(seen) == 40
+    seen.clear()
+    ft.run(Looking(LR), quadratic()[0], LAWS["uniform"], 40, 30, noise=1, audit=False)
+    assert len(seen) == 40 and not any(over for _, over in seen)
+
+
+def test_a_round_that_fails_behind_what_it_wrote_over_is_not_made_again(monkeypatch):
+    real, calls = batched.advance, []
+
+    def failing(*given):
+        made = real(*given)
+        calls.append(1)
+        if len(calls) == 3:
+            raise MemoryError("no room")
+        return made
+    monkeypatch.setattr(batched, "advance", failing)
+    with pytest.raises(MemoryError, match="no room"):
+        ft.run(ft.Scaffold(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False)
+    calls.clear()
+    assert ft.run(ft.FedAvg(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False).mean()[-1] > 0
+    assert len(calls) == 6                                      # without memories, plain arrays make it
