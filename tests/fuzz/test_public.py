@@ -8,11 +8,22 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fltheory as ft
+from fltheory.core.algebra import remainders
+from fltheory.core.evidence import POWERS
 from tests.fuzz import calls
 from tests.fuzz.budget import cases
 from tests.fuzz.hostile import made, values
 
+pytestmark = pytest.mark.usefixtures("alone")
 LARGE = {("Markov", "n"), ("surrogate_weights", "n")}
+
+
+@pytest.fixture
+def alone():
+    """What a symbol stood for in an earlier test, it does not in this one."""
+    with remainders():
+        POWERS.clear()
+        yield
 
 
 @pytest.mark.parametrize("name", calls.public())
