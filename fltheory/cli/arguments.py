@@ -90,11 +90,11 @@ def check_folder(what, path):
                f"{'not to be written to' if nearest.is_dir() else 'no folder'})", "Choose another.")
 
 
-def papers_of(args):
-    """The paper folders named on the command line, narrowed by --paper."""
+def papers_of(args, id=None):
+    """The paper folders named on the command line, narrowed by --paper, else to those that may hold an id."""
     from fltheory.verdicts.claims.discover import papers
-    found = papers(paths_of(args))
     wanted = getattr(args, "paper", None)
+    found = papers(paths_of(args), id if wanted is None else None)
     if wanted is not None and wanted not in {p.slug for p in found}:
         refuse("paper", wanted, f"is none of {[p.slug for p in found]}", "Name one of them.")
     return [p for p in found if wanted in (None, p.slug)]

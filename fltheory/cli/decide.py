@@ -112,7 +112,7 @@ def _list(args):
 
 def _find(args):
     from fltheory.verdicts.claims.discover import find
-    return find(papers_of(args), args.id)
+    return find(papers_of(args, args.id), args.id)
 
 
 def _records(paper, kind, found) -> list:

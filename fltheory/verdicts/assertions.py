@@ -63,7 +63,7 @@ def _find(id, paths):
     folders = [paths] if isinstance(paths, (str, os.PathLike)) else default_paths() if paths is None else paths
     if not isinstance(folders, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in folders):
         refuse("paths", paths, "is a folder or a list of folders", "For example paths='verification'.")
-    return find(papers(folders), id)
+    return find(papers(folders, id), id)
 
 
 def _table(paper, kind, made, verdict, wanted, contradictions, quick):

@@ -115,6 +115,7 @@ def test_any_part_of_streams_together(sizes):
             out = np.full(high - low, np.nan)
             standard_normals(streams, sizes, out, 2.5, low)
             assert np.array_equal(out, whole[low:high]), (low, high)
+    assert np.array_equal(streams[0].random(5), streams[0].generator().random(5))   # others still begin at their first number
 
 
 def filled(key, size, scale):

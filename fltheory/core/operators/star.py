@@ -66,11 +66,18 @@ class SparseMixture:
         return total[:, :self.size], total[:, self.size]
 
     def push(self, X, columns=None):
-        width = self.size if columns is None else columns
         out = np.zeros((self.size, self.size))
-        for k, rows, part in self._active:
-            out[:, rows] += self._mixed[k][:, :width] @ (part[:, :width] @ X).T
+        for rows, part, mixed in self._cut(self.size if columns is None else columns):
+            out[:, rows] += mixed @ (part @ X).T
         return out
+
+    def _cut(self, width):
+        """(rows, these rows of the part, of its mixture all) for every part, up to a column: kept, since to cut a sparse matrix
+        costs more than to multiply a small one."""
+        known = self.__dict__.setdefault("_cuts", {})
+        if width not in known:
+            known[width] = [(rows, part[:, :width], self._mixed[k][:, :width]) for k, rows, part in self._active]
+        return known[width]
 
     def noise_square(self):
         D = self.size

@@ -26,8 +26,8 @@ def symmetric(matrix, what, rule="is symmetric", name="M"):
 
 
 def _mirrored(matrix):
-    upper = np.triu_indices(len(matrix), 1)
-    return all(a is b or a == b for a, b in zip(matrix[upper], matrix.T[upper], strict=True))
+    rows = matrix.tolist()
+    return all(row[j] is rows[j][i] or row[j] == rows[j][i] for i, row in enumerate(rows) for j in range(i))
 
 
 def unit_sum(numbers, what, rule="weights are not negative and sum to 1"):

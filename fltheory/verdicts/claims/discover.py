@@ -60,9 +60,10 @@ def read_ledger(path: Path) -> dict:
     return out
 
 
-def papers(paths) -> list[Paper]:
+def papers(paths, id=None) -> list[Paper]:
     """Every paper folder at or below the given paths, each once, sorted by slug; folders of one name are told apart by
-    their parents. Raises BadInput if there is none."""
+    their parents. id: of a claim or finding, or paper/id: only the folders whose ledgers list it are imported, or all if none
+    does. Raises BadInput if there is none."""
     folders = []
     for path in map(Path, paths):
         if not path.exists():
@@ -72,12 +73,15 @@ def papers(paths) -> list[Paper]:
                                        else sorted(path.glob("*/ledger.csv")))]
     if not folders:
         refuse("path", [str(p) for p in paths], "holds no paper folder (none has a ledger.csv)", elsewhere())
-    found = [load(f) for f in sorted({f.resolve() for f in folders}, key=lambda f: (f.name, str(f)))]
-    depth = 1
-    while len({p.slug for p in found}) < len(found):
+    folders, depth = sorted({f.resolve() for f in folders}, key=lambda f: (f.name, str(f))), 1
+    while len({f.parts[-depth:] for f in folders}) < len(folders):
         depth += 1
-        for p in found:
-            p.slug = "/".join(p.folder.parts[-depth:])
+    slugs = {f: "/".join(f.parts[-depth:]) for f in folders}
+    prefix, _, name = id.rpartition("/") if isinstance(id, str) else ("", "", "")
+    holding = [f for f in folders if name and prefix in ("", slugs[f]) and name in read_ledger(f / "ledger.csv")]
+    found = [load(f) for f in holding or folders]
+    for paper in found:
+        paper.slug = slugs[paper.folder]
     return found
 
 

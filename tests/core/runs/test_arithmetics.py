@@ -13,6 +13,7 @@ import fltheory as ft
 import fltheory.core.mutants
 from fltheory.core import deferred
 from fltheory.core.algorithms.catalogue import discover
+from fltheory.core.laws.draw import Draw
 from fltheory.core.runs import batched
 from fltheory.core.scalars import Torch
 from tests.core.algorithms import rules as built
@@ -240,6 +241,16 @@ def test_only_our_own_rounds_write_over_memories(monkeypatch):
     seen.clear()
     ft.run(Looking(LR), quadratic()[0], LAWS["uniform"], 40, 30, noise=1, audit=False)
     assert len(seen) == 40 and not any(over for _, over in seen)
+
+
+def test_a_memory_that_is_two_parts_of_the_state_is_not_written_over(monkeypatch):
+    allowed, layout, memory, other = [], batched._Layout(), np.zeros((4, 3, 2)), np.ones((4, 3, 2))
+    monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.own) or state)
+    for state in ((memory, other, memory), (memory, other), (other, other), (memory.copy(), other)):
+        at = batched.Places(Draw(np.zeros((4, 1), int), np.ones((4, 1), int), np.ones((4, 1), int)), 3, [4])
+        layout.own = [memory, other]
+        assert layout.answered(ft.Scaffold(LR), None, state, Draw(at, at.present, None), False) is state
+    assert [[v is memory for v in own] for own in allowed] == [[False], [True, False], [], [False]]
 
 
 def test_a_round_that_fails_behind_what_it_wrote_over_is_not_made_again(monkeypatch):

@@ -56,6 +56,20 @@ def test_a_folder_and_its_parent_count_it_once(tmp_path):
     assert [p.folder for p in papers([folder.parent, folder, folder])] == [folder]
 
 
+def test_only_folders_that_may_hold_an_id_are_imported(tmp_path, capsys):
+    one, other = paper(tmp_path / "a"), paper(tmp_path / "b")
+    assert one.name == other.name
+    (other / "claims" / "broken.py").write_text("1 / 0")
+    (other / "ledger.csv").write_text((other / "ledger.csv").read_text().replace("\nhalf,", "\nquarter,"))
+    roots = [one.parent, other.parent]
+    assert [p.slug for p in papers(roots, "half")] == [p.slug for p in papers(roots, f"a/{one.name}/half")] == [f"a/{one.name}"]
+    for id in ("third", "nothing", f"b/{one.name}/quarter", f"c/{one.name}/half", "quarter"):   # of both, none, the broken
+        with pytest.raises(BadInput, match="broken"):
+            papers(roots, id)
+    assert main(["show", "half", *map(str, roots)]) == 0
+    assert "half" in capsys.readouterr().out
+
+
 def test_what_the_ledger_says_is_filled_in(tmp_path):
     found = load(paper(tmp_path / "mine"))
     half, third, f1 = found.claims["half"], found.claims["third"], found.findings["f1"]
