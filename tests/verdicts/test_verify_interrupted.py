@@ -169,7 +169,8 @@ def test_an_interruption_keeps_finished_verdicts_and_says_where(tmp_path, jobs):
     folder, report = small(tmp_path, two=wait, slug=f"slow{jobs}"), tmp_path / "report"
     child = subprocess.Popen([*PYTHON, "verify", str(folder), "--report", str(report), "--jobs", str(jobs)], cwd=ROOT,
                              env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
+                             start_new_session=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))   # which a shell's & ignores
     wanted = {"one"} if jobs == 1 else {"one", "three"}
     for _ in wanted:
         child.stdout.readline()

@@ -113,7 +113,7 @@ def recorded_runs(i):
             ft.equal(float(i.run.final[0]), float(i.path[-1]), "final model")]
 
 
-@ft.claim("audited-runs", on=on.AUDITS, rejects=these("audit-blind"))
+@ft.claim("audited-runs", on=on.AUDITS, rejects=these("audit-blind", "memories-lost-to-the-audit"))
 def audited_runs(i):
     """The audit of a run sees whether its rounds are those of the derived operator."""
     return ft.at_most(1e-3, i.run.audit) if i.drifts else ft.at_most(i.run.audit, 1e-12)

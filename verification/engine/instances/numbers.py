@@ -43,5 +43,7 @@ class Drifting(ft.FedAvg):
 
 AUDITS = [
     ft.Instance("as derived", quadratic(), ft.FedAvg("1/10", 2), ft.Full(), drifts=0, simulate={"rounds": 8, "replicates": 2}),
+    ft.Instance("memories written over", quadratic(), ft.Scaffold("1/10", 2), ft.Uniform(2), noise=1, drifts=0,
+                simulate={"rounds": 24, "replicates": 2}),
     ft.Instance("drifting", quadratic(), Drifting("1/10", 2), ft.Full(), drifts=1, simulate={"rounds": 8, "replicates": 2}),
 ]
