@@ -362,9 +362,9 @@ def _steepest(size, ladder, start):
             break
         if here > 1e-6 * best[1]:  # an even number of steps with lr h = 2 comes back to where it began
             best = h, here
-    for h in ladder[:start][::-1] if best[0] is None else ():
+    for h in ladder[:start][::-1] if best[1] <= 1e-6 else ():
         here = size(h)
-        if here <= 20:
+        if best[1] < here <= 20:
             return h, here
     return best
 

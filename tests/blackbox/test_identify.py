@@ -200,6 +200,7 @@ def test_the_table_escapes_what_it_shows():
 
 @settings(max_examples=12, deadline=None)
 @example(100, [1, 1, 6], 1)
+@example(200, [1, 4, 1], 2)   # at the first curvature tried its even steps come back to where they began, and the next is too steep
 @given(st.integers(1, 200), st.lists(st.integers(1, 12), min_size=3, max_size=3), st.integers(1, 3))
 def test_the_family_is_recovered_without_a_name(lr, steps, d):
     lr = lr / 400
