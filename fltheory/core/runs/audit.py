@@ -34,13 +34,25 @@ def audit_rounds(seed, total, chunks):
     return {(c, t): r for c, t, r in picks}
 
 
+def start_of(alg, problem, law, state, replicate):
+    """What `replay` needs of the state before a round: a copy of one replicate's, since the round may write over memories."""
+    if not _auditable(alg, problem, law):
+        return state
+    shapes = Layout.of(alg.to(FLOAT).init(problem.to(FLOAT), np.zeros(problem.d))).shapes
+    return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, shapes, strict=True)))
+
+
+def _auditable(alg, problem, law):
+    return getattr(problem, "quadratic", False) and alg.affine and law.batch is None
+
+
 def replay(alg, problem, law, before, after, draw, replicate):
     """Deviation of one recorded round from superposition in numpy, relative to the largest entry of the states involved.
 
     None if it was not audited: for problems or rounds that have no operator, beyond AUDIT_BYTES, and where the state has
     left the range in which floats can be compared. inf if only one of the two rounds has left it.
     """
-    if not (getattr(problem, "quadratic", False) and alg.affine) or law.batch is not None:
+    if not _auditable(alg, problem, law):
         return None
     with np.errstate(all="ignore"):  # of diverging runs
         return _replay(alg, problem, before, after, draw, replicate)
@@ -134,4 +146,4 @@ def _one(a, replicate, trailing):
     return to_numpy(a[replicate] if a.ndim > trailing else a)
 
 
-__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "of_replicate", "replay"]
+__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "of_replicate", "replay", "start_of"]

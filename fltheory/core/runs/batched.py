@@ -14,7 +14,7 @@ from fltheory.core.problems.network import Network
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count, flag, within
 from fltheory.core.runs.arguments import check_numbers, measures_of
-from fltheory.core.runs.audit import audit_rounds, replay
+from fltheory.core.runs.audit import audit_rounds, replay, start_of
 from fltheory.core.runs.checkpoint import PARTS, Checkpoint, run_key
 from fltheory.core.runs.collapse import collapse
 from fltheory.core.runs.draws import BLOCK
@@ -101,12 +101,14 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 draw, _ = _draw(phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
                 state = _started(alg, prob, start, batch, domain, draw)
                 _record(measures, alg, state, 0, partial, sums, 0)
-            before = state
+            picked = watch.get((c, number))
+            if picked is not None:
+                picked %= batch
+                before = start_of(alg, problem, phase_law, state, picked)
             given = (phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
-            watched = (c, number) in watch
-            state, draw, mode = _stepped(alg, state, given, layout, collapses.get(id(phase_law)), watched)
-            if watched:
-                audits.append(replay(alg, problem, phase_law, before, state, draw, watch[c, number] % batch))
+            state, draw, mode = _stepped(alg, state, given, layout, collapses.get(id(phase_law)))
+            if picked is not None:
+                audits.append(replay(alg, problem, phase_law, before, state, draw, picked))
             t = number + 1
             _record(measures, alg, state, t, partial, sums, tail_rounds if t > total - tail_rounds else 0)
             bar.update(1)
@@ -204,16 +206,16 @@ def _started(alg, prob, start, batch, domain, draw):
 
 class _Layout:
     """What a run knows of placed arrays: `plain`, the algorithms whose rounds ask for what these do not answer, and `own`, client
-    memories that nothing but the state holds. A round of ours may write over them, which saves a copy of all clients for a cohort;
-    not where it is audited, which takes the state before it."""
+    memories that nothing but the state holds. A round of ours may write over them, which saves a copy of all clients for a
+    cohort."""
 
     def __init__(self):
         self.plain, self.own = set(), ()
 
-    def answered(self, alg, prob, state, draw, watched):
+    def answered(self, alg, prob, state, draw):
         """The round in placed arrays, or None where it fails in whatever way: what is wrong with it fails in plain ones too."""
         at = draw.who
-        if isinstance(at, Places) and _ours(alg) and not watched:
+        if isinstance(at, Places) and _ours(alg):
             at.own = [v for v in self.own if sum(v is leaf for leaf in state) == 1]
         self.own = ()
         try:
@@ -228,7 +230,7 @@ class _Layout:
         return made
 
 
-def _stepped(alg, state, given, layout, collapse, watched):
+def _stepped(alg, state, given, layout, collapse):
     """(state, draw, modes) after one round."""
     law, prob, _, sizes, _, _, domain, _ = given
     if domain.library != "numpy":
@@ -239,7 +241,7 @@ def _stepped(alg, state, given, layout, collapse, watched):
     with np.errstate(all="ignore"):  # of diverging runs
         if id(alg) not in layout.plain and _placeable(alg, prob, law, sizes):
             draw, mode = _draw(*given, placed=True, collapse=collapse)
-            made = layout.answered(alg, prob, state, draw, watched)
+            made = layout.answered(alg, prob, state, draw)
             if made is not None:
                 return made, draw, mode
             layout.plain.add(id(alg))
