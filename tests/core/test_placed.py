@@ -153,3 +153,28 @@ def test_memories_are_written_over_where_that_is_allowed(mine):
     wanted = old.copy()
     np.put_along_axis(wanted, at.draw.who[..., None], at.plain(new.rows), axis=-2)
     assert np.array_equal(out, wanted) and np.array_equal(a, wanted if mine else old)
+
+
+def test_deferred_differences_and_quotients_are_not_turned_round(monkeypatch):
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    at = cohorts()
+    x, who = at.of(np.random.default_rng(0).standard_normal((30, 3, 4))), np.arange(3.0)[:, None]
+    assert np.array_equal((2 - x).rows, 2 - x.rows) and np.array_equal((2 / x).rows, 2 / x.rows)
+    assert np.array_equal(at.plain((x - who).rows), at.plain(x.rows) - who)
+    assert np.array_equal(at.plain((who - x).rows), who - at.plain(x.rows))
+
+
+def test_a_shared_vector_as_long_as_there_are_rows_is_no_rows(monkeypatch):
+    monkeypatch.setattr(deferred, "FEWEST", 0)
+    monkeypatch.setattr(deferred, "TILE", 1)
+    at = cohorts(4, 2, 3)
+    x, v = np.random.default_rng(0).standard_normal((4, 2, 8)), np.arange(8.0)
+    for w in (v, v[None, None]):
+        assert np.array_equal(at.plain((at.of(x) * w).rows), x * v)
+
+
+def test_a_client_at_two_places_has_no_one_memory():
+    who = np.array([[0, 0], [1, 2]])
+    at = Places(Draw(who, 1 + 0 * who, 1 + 0 * who), 3, [2], repeats=True)
+    with pytest.raises(Unplaced, match="two places"):
+        at.put(np.zeros((2, 3, 2)), Placed(np.ones((4, 2)), at), at.present)
