@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fltheory as ft
+from fltheory.blackbox.fits import _steepest
 from fltheory.core.errors import BadInput
 from tests.blackbox.adapters import hidden, plain
 
@@ -224,3 +225,10 @@ def test_codes_with_memories_are_found(algorithm):
     run, reset = hidden(algorithm)
     found = ft.identify(run, 3, 2, reset=reset)
     assert found.matches and type(found.found) is type(algorithm), str(found)
+
+
+def test_the_steepest_curvature_that_shows_a_response():
+    """The last of a ladder up to 20, or one further down that moves the client at all."""
+    assert _steepest({1: 5, 2: 4}.get, np.array([1, 2]), 0) == (2, 4)
+    assert _steepest({4: 30, 2: 0, 1: 3}.get, np.array([1, 2, 4]), 2) == (1, 3)
+    assert _steepest({1: 1, 2: 2, 4: 1e-17, 8: 80}.get, np.array([1, 2, 4, 8]), 2) == (2, 2)
