@@ -192,7 +192,7 @@ def _binary(name):
         absent = (self.absent or there) if product else self.absent and not turned if quotient else (
             self.absent and (there or _nothing(other)) if name in ("add", "sub") else False)
         mine, theirs = self.same, other.same if isinstance(other, Placed) else other
-        if product and isinstance(other, Placed) and self.form[0] == other.form[0]:     # once what there is: nothing to make
+        if product and isinstance(other, Placed) and len(self.form) == 2:     # once what there is: nothing to make
             for one, whole in ((mine, other), (theirs, self)):
                 if isinstance(one, (int, float)) and one == 1 and whole.absent == absent and whole.form[1:] > (1,) and whole.floats:
                     return whole

@@ -100,8 +100,11 @@ class Stream:
 
 def standard_normals(streams, sizes, out, scale=1.0, begin=0):
     """Write scale times normal numbers into `out`: of sizes[k] numbers of each stream, one after the other, those from `begin` on.
-    They are those of `Stream.standard_normal`, in less time than one by one where they are few."""
+    They are those of `Stream.standard_normal`, in less time than one by one where they are few. Raises ValueError where `out`
+    reaches beyond the last of them."""
     filler, end = Filler(out, scale), begin + out.size
+    if begin < 0 or end > sum(sizes):
+        raise ValueError(f"numbers {begin} to {end} are asked of streams of {sum(sizes)}; ask for numbers that they have")
     for stream, size in zip(streams, sizes, strict=True):
         first, last = max(begin, 0), min(end, size)
         if first < last:

@@ -116,6 +116,9 @@ def test_any_part_of_streams_together(sizes):
             standard_normals(streams, sizes, out, 2.5, low)
             assert np.array_equal(out, whole[low:high]), (low, high)
     assert np.array_equal(streams[0].random(5), streams[0].generator().random(5))   # others still begin at their first number
+    for size, low in ((1, whole.size), (whole.size + 1, 0), (2, -1)):
+        with pytest.raises(ValueError, match=f"of streams of {whole.size}"):
+            standard_normals(streams, sizes, np.empty(size), 2.5, low)
 
 
 def test_a_stream_begins_at_the_first_number_of_its_words():

@@ -9,7 +9,7 @@ from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import is_torch, overwriting, to_numpy
 from fltheory.core.errors import refuse
 from fltheory.core.operators.setting import prepare
-from fltheory.core.placed import Places
+from fltheory.core.placed import Places, Unplaced
 from fltheory.core.problems.network import Network
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count, flag, within
@@ -220,11 +220,11 @@ class _Layout:
         self.own = ()
         try:
             made = advance(alg, prob, state, draw)
+            if not all(isinstance(v, np.ndarray) for v in made):
+                raise Unplaced("a state in placed arrays")
         except Exception:   # of numpy, asked by a round for what placed arrays are not
             if getattr(at, "overwritten", False):   # no state is left from which it could be made again
                 raise
-            return None
-        if not all(isinstance(v, np.ndarray) for v in made):
             return None
         self.own = getattr(at, "made", ())
         return made

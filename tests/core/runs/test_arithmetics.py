@@ -11,7 +11,7 @@ import pytest
 
 import fltheory as ft
 import fltheory.core.mutants
-from fltheory.core import deferred
+from fltheory.core import deferred, placed
 from fltheory.core.algorithms.catalogue import discover
 from fltheory.core.laws.draw import Draw
 from fltheory.core.runs import batched
@@ -264,6 +264,21 @@ def test_a_round_that_fails_behind_what_it_wrote_over_is_not_made_again(monkeypa
         return made
     monkeypatch.setattr(batched, "advance", failing)
     with pytest.raises(MemoryError, match="no room"):
+        ft.run(ft.Scaffold(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False)
+    calls.clear()
+    assert ft.run(ft.FedAvg(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False).mean()[-1] > 0
+    assert len(calls) == 6                                      # without memories, plain arrays make it
+
+
+def test_a_round_that_returns_no_arrays_behind_what_it_wrote_over_is_not_made_again(monkeypatch):
+    real, calls = batched.advance, []
+
+    def odd(*given):
+        made = real(*given)
+        calls.append(1)
+        return type(made)(*made[:-1], None) if len(calls) == 3 else made
+    monkeypatch.setattr(batched, "advance", odd)
+    with pytest.raises(placed.Unplaced, match="a state in placed arrays"):
         ft.run(ft.Scaffold(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False)
     calls.clear()
     assert ft.run(ft.FedAvg(LR), quadratic()[0], LAWS["uniform"], 5, 30, noise=1, audit=False).mean()[-1] > 0
