@@ -362,10 +362,9 @@ def _steepest(size, ladder, start):
             break
         if here > 1e-6 * best[1]:  # an even number of steps with lr h = 2 comes back to where it began
             best = h, here
-    for h in ladder[:start][::-1] if best[1] <= 1e-6 else ():
-        here = size(h)
-        if best[1] < here <= 20:
-            return h, here
+    if best[1] <= 1e-6:
+        lower = [best] + [(h, here) for h in ladder[:start][::-1] if (here := size(h)) <= 20]
+        best = next(v for v in lower if v[1] >= 1e-6 * max(size for _, size in lower))
     return best
 
 

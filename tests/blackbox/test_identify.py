@@ -202,7 +202,8 @@ def test_the_table_escapes_what_it_shows():
 @settings(max_examples=12, deadline=None)
 @example(100, [1, 1, 6], 1)
 @example(200, [1, 4, 1], 2)   # at the first curvature tried its even steps come back to where they began, and the next is too steep
-@given(st.integers(1, 200), st.lists(st.integers(1, 12), min_size=3, max_size=3), st.integers(1, 3))
+@example(400, [1, 8, 2], 1)   # the first curvature is too steep, and at the next its even steps come back to where they began
+@given(st.integers(1, 400), st.lists(st.integers(1, 12), min_size=3, max_size=3), st.integers(1, 3))
 def test_the_family_is_recovered_without_a_name(lr, steps, d):
     lr = lr / 400
     found = ft.identify(plain(ft.FedAvg(lr, tuple(steps))), 3, d)
@@ -232,3 +233,5 @@ def test_the_steepest_curvature_that_shows_a_response():
     assert _steepest({1: 5, 2: 4}.get, np.array([1, 2]), 0) == (2, 4)
     assert _steepest({4: 30, 2: 0, 1: 3}.get, np.array([1, 2, 4]), 2) == (1, 3)
     assert _steepest({1: 1, 2: 2, 4: 1e-17, 8: 80}.get, np.array([1, 2, 4, 8]), 2) == (2, 2)
+    assert _steepest({1: 1, 2: 1e-17, 4: 80}.get, np.array([1, 2, 4]), 2) == (1, 1)
+    assert _steepest({1: 30, 2: 30, 4: 80}.get, np.array([1, 2, 4]), 2) == (None, 0)
