@@ -137,6 +137,13 @@ def test_importing_the_package_is_light():
     }
 
 
+def test_a_small_run_loads_neither_torch_nor_sympy():
+    code = ("import fltheory as ft, sys; problem = ft.Quadratic.from_linear([[[2]], [[1]]], [[1], [0]]);"
+            "ft.run(ft.Scaffold('1/10', 2), problem, ft.Uniform(1), 3, 4, noise=1); print({'torch', 'sympy'} & set(sys.modules))")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 def test_the_plugin_imports_only_the_standard_library_and_pytest():
     for node in ast.parse((PACKAGE / "pytest_plugin.py").read_text()).body:
         names = (

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import version
 
 import numpy as np
 
@@ -131,9 +132,11 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
 
 def provenance(device="cpu") -> dict:
     """Versions and device that a recorded result depends on."""
-    import torch
-    name = torch.cuda.get_device_name() if device.startswith("cuda") else platform.machine()
-    return {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__, "device": name}
+    name = platform.machine()
+    if device.startswith("cuda"):
+        import torch
+        name = torch.cuda.get_device_name()
+    return {"python": platform.python_version(), "torch": version("torch"), "numpy": np.__version__, "device": name}
 
 
 def _phases(algorithm, rounds, what="rounds"):
@@ -161,6 +164,8 @@ def _check_carried(algorithms, problem, x0):
 
 
 def _device(device):
+    if isinstance(device, str) and device == "cpu":   # whose runs may need no torch, which takes longer to load than a small run
+        return device
     import torch
     try:
         name = torch.device(device)
