@@ -22,7 +22,7 @@ _SHIFT = 52 - _CELLS
 _FIRST = 0x3FF << _CELLS                      # the cell of 1.0, before which the table is empty
 # 2 sin(pi/4 v) = v P(v^2) on [-1, 1], to 7e-15: Chebyshev interpolation, for v = (an int of 32 bits) / 2^31
 _SINE = [2.0 * c * 2.0 ** (-31 * (2 * k + 1)) for k, c in reversed(list(enumerate((
-    0.785398163397445, -0.08074551218838863, 0.0024903945673670634, -3.6576192120767256e-05, 3.1333840829093e-07,
+    0.785398163397445, -0.080745512188038634, 0.0024903945673670634, -3.6576192120767256e-05, 3.1333840829093e-07,
     -1.7365167288597578e-09))))]
 _ODD = -1640531535                            # 2^32 / golden ratio, rounded to an odd number
 _NUMBERS = {"one": 1, "shift": _SHIFT, "nearest": 1 << (_SHIFT - 1), "cells": -(1 << _SHIFT), "sign": -2**63, "odd": _ODD,
