@@ -214,13 +214,13 @@ def _smooth(problem):
         _refuse_separable(p, np.broadcast_to(penalty == 0, p.d))
     x, steps = _newton(p)
     norm = float(np.linalg.norm(p.gradient(x)))
-    size = _gradient_terms(p, x)
-    if not norm <= GRADIENT_TOLERANCE * size:
+    size, lost = _gradient_terms(p, x)
+    if not norm <= max(GRADIENT_TOLERANCE * size, lost):
         raise CertificateFailed(f"Newton stopped after {steps} steps at |grad F| = {norm:.3g}, above "
                                 f"{GRADIENT_TOLERANCE:g} times the gradient terms ({size:.3g})")
-    gap = norm**2 / (2 * mu) if mu > 0 else None
-    eigenvalues = np.linalg.eigvalsh(p.mean_hessian(x))
-    unique = True if mu > 0 or eigenvalues[0] > 1e-10 * eigenvalues[-1] else None
+    gap = (norm + lost)**2 / (2 * mu) if mu > 0 else None
+    eigenvalues = np.linalg.eigvalsh(p.mean_hessian(x)) if mu == 0 else [mu, mu]
+    unique = True if eigenvalues[0] > 1e-10 * eigenvalues[-1] else None
     text = f"|grad F(x)| = {norm:.3g} after {steps} Newton steps"
     text += f"; F is {mu:.6g}-strongly convex, so F(x) - F* <= {gap:.3g}" if mu > 0 else (
         "; no regularisation, so no bound on the gap" + ("" if unique else "; the minimiser may not be unique"))
@@ -228,10 +228,16 @@ def _smooth(problem):
 
 
 def _gradient_terms(p, x):
-    """Size of the terms that cancel in grad F(x): what rounding errors are measured against."""
-    r = np.abs(p._scale[..., None] * p._slope(p._predict(x[None, :]), p._targets))
-    terms = (np.abs(p._rows).swapaxes(-1, -2) @ r).reshape(p.n, -1)
-    return float((p.p * np.linalg.norm(terms, axis=1)).sum() + np.linalg.norm((p.p[:, None] * p._ridge).sum(0) * x))
+    """(size of the terms that cancel in grad F(x), what rounding may have made of it, by how predictions and sums are rounded)."""
+    rows = np.abs(p._rows)
+
+    def summed(r):
+        terms = (rows.swapaxes(-1, -2) @ (p._scale[..., None] * r)).swapaxes(-1, -2).reshape(p.n, -1)
+        return float(p.p @ np.linalg.norm(terms, axis=1))
+    size = summed(np.abs(p._slope(p._predict(x[None, :]), p._targets))) + np.linalg.norm((p.p[:, None] * p._ridge).sum(0) * x)
+    inner = summed(rows @ np.abs(x).reshape(p.outputs, -1).T) * float(p.curvature)
+    features, longest = rows.shape[-1], rows.shape[-2]
+    return float(size), np.finfo(float).eps * float((features + 2) * inner + (longest + p.n + 10) * size)
 
 
 def _newton(p, limit=200):
@@ -245,8 +251,9 @@ def _newton(p, limit=200):
     for k in range(limit):
         if best_norm == 0 or stalled > 3:
             return best, k
-        H = p.mean_hessian(x)
-        step = -(np.linalg.solve(H, g) if convex else np.linalg.lstsq(H, g, rcond=1e-13)[0])
+        thin = convex and p.outputs == 1 and 2 * p.sizes.sum() < p.d
+        step = -(_by_rows(p, x, g) if thin else np.linalg.solve(p.mean_hessian(x), g) if convex else
+                 np.linalg.lstsq(p.mean_hessian(x), g, rcond=1e-13)[0])
         if not g @ step < -1e-8 * np.linalg.norm(g) * np.linalg.norm(step):
             step = -g / max(L, 1e-300)  # flat pieces of Huber losses: Newton has nothing to say
         value, slope, t = p.value(x), g @ step, 1.0
@@ -261,6 +268,16 @@ def _newton(p, limit=200):
         if norm < best_norm:
             best, best_norm = x, norm
     return best, limit
+
+
+def _by_rows(p, x, g):
+    """H^-1 g of the Hessian H = D + R'R at x, of fewer rows R than coordinates: D^-1 (g - R'(I + R D^-1 R')^-1 R D^-1 g), by the
+    formula of Sherman, Morrison and Woodbury."""
+    curve = p._curve(p._predict(x[None, :]), p._targets)[..., 0, 0]
+    rows = (np.sqrt(p.p[:, None] * p._scale * curve)[..., None] * p._rows).reshape(-1, p.d)
+    rows, D = rows[rows.any(1)], (p.p[:, None] * p._ridge).sum(0)
+    inner = np.eye(len(rows)) + (rows / D) @ rows.T
+    return (g - rows.T @ np.linalg.solve(inner, rows @ (g / D))) / D
 
 
 def _refuse_separable(p, free):

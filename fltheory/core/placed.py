@@ -138,8 +138,10 @@ class Places:
         if present is self.present and self._all:
             rows[self._flat] = new.rows
         else:
-            old = rows.take(self._flat, 0)
-            rows[self._flat] = old + present.rows[..., None] * (new.rows - old)
+            there = np.flatnonzero(present.rows)   # nothing is written for the absent, whose place may name one who is present
+            at = self._flat[there]
+            old = rows.take(at, 0)
+            rows[at] = old + present.rows[there, None] * (new.rows[there] - old)
         return out
 
     def _memories(self, a):

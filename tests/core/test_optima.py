@@ -14,6 +14,7 @@ from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.ridge import Ridge
+from fltheory.core.problems.ridge_rows import RidgeRows
 from fltheory.core.scalars import FLOAT, RATIONAL, Field
 from fltheory.core.streams import Stream
 from tests.core.problems.helpers import rational_random
@@ -284,6 +285,54 @@ def test_the_gap_of_a_float_minimiser_bounds_the_true_one(kind, monkeypatch):
         assert 0 < true <= gap * (1 + 1e-6)
         if off[1] == 0:
             assert gap <= float(true) * (1 + 1e-4)  # sharp there: a bound ten times too large would be seen as well
+
+
+def rows_of(kind, seed, scale, reg, d):
+    """Three clients with 2, 3 and 4 rows in d coordinates, each `scale` times larger than those of the one before."""
+    r = np.random.default_rng(seed)
+    rows, targets = ([scale**k * r.normal(size=(k + 2, *shape)) for k in range(3)] for shape in ((d,), ()))
+    targets = [t / scale**k for k, t in enumerate(targets)]
+    if kind == "logistic":
+        return Logistic(rows, [(t > 0).astype(int) for t in targets], reg, weights=[0.5, 0.3, 0.2])
+    return (RidgeRows if kind == "ridge" else HuberLoss)(rows, targets, *([] if kind == "ridge" else [0.5]), reg=reg,
+                                                        weights=[0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("kind", ["ridge", "huber", "logistic"])
+@pytest.mark.parametrize("scale", [1, 10])
+def test_few_rows_in_many_coordinates_need_no_hessian(kind, scale, monkeypatch):
+    """The minimiser is that of dense Newton steps; where there are more rows than that, these are made."""
+    made = []
+    monkeypatch.setattr(optima, "_by_rows", lambda *a, real=optima._by_rows: made.append(1) or real(*a))
+    thin = optimum(rows_of(kind, 1, scale, 0.1, 40))
+    assert made and thin.certificate["unique"] is True
+    monkeypatch.setattr(optima, "_by_rows", lambda p, x, g: np.linalg.solve(p.mean_hessian(x), g))
+    dense = optimum(rows_of(kind, 1, scale, 0.1, 40))
+    assert np.abs(thin.x - dense.x).max() <= 1e-10 * np.abs(dense.x).max()
+    monkeypatch.setattr(optima, "_by_rows", None)
+    assert optimum(rows_of(kind, 1, scale, 0.1, 18)).certificate["gap"] < 1e-16     # 9 rows are half of them
+
+
+@pytest.mark.parametrize("scale", [1, 30, 100])
+@pytest.mark.parametrize("reg", [0, 1e-6, 1e-3])
+def test_rows_that_are_fitted_exactly_have_a_minimiser(scale, reg):
+    """What cancels is inside the residuals, which are nearly 0: predictions are rounded before."""
+    best = optimum(rows_of("ridge", 2, scale, reg, 40))
+    assert best.certificate["gradient_norm"] <= 1e-15 * scale**4 and (best.certificate["gap"] is None) == (reg == 0)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "huber"])
+@pytest.mark.parametrize("scale", [1, 30, 1000])
+@pytest.mark.parametrize("d", [2, 40])
+def test_what_rounding_makes_of_a_gradient_is_bounded(kind, scale, d):
+    """Against exact gradients at the same points, near the minimiser and away from it; and the bound is not idle there."""
+    problem, off = rows_of(kind, 3, scale, 1e-3, d), []
+    for k in range(6):
+        x = np.random.default_rng(k).normal(size=d) * 10.0 ** -k
+        p, exact = problem.to(FLOAT), problem.to(RATIONAL)
+        gap = p.gradient(x) - FLOAT.array(exact.gradient(RATIONAL.array(x)))
+        off.append(np.linalg.norm(gap) / optima._gradient_terms(p, x)[1])
+    assert 1e-6 < max(off) <= 1
 
 
 @pytest.mark.parametrize("kind", ["logistic", "huber"])

@@ -65,10 +65,11 @@ def measures_of(problem, domain, metrics, needed=True) -> dict:
 
 
 def _checked(name, function, numpy):
-    """A user's metric of tensors as a tensor (batch,) of float64; numpy: whether the models come as arrays."""
+    """A user's metric of tensors as a tensor (batch,) of float64; numpy: whether the models come as arrays. It is given a copy,
+    which it may differentiate by and write over."""
     def measured(x):
         import torch
-        x = torch.from_numpy(np.array(x)) if numpy else x
+        x = torch.from_numpy(np.array(x)) if numpy else x.clone(memory_format=torch.contiguous_format)
         value = function(x)
         if not is_torch(value):
             try:

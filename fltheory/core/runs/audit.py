@@ -38,24 +38,37 @@ def start_of(alg, problem, law, state, replicate):
     """What `replay` needs of the state before a round: a copy of one replicate's, since the round may write over memories."""
     if not _auditable(alg, problem, law):
         return state
-    shapes = Layout.of(alg.to(FLOAT).init(problem.to(FLOAT), np.zeros(problem.d))).shapes
-    return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, shapes, strict=True)))
+    made = _in_numpy(alg, lambda: Layout.of(alg.to(FLOAT).init(problem.to(FLOAT), np.zeros(problem.d))).shapes)
+    if made is None:
+        return state
+    return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, made, strict=True)))
 
 
 def _auditable(alg, problem, law):
     return getattr(problem, "quadratic", False) and alg.affine and law.batch is None
 
 
+def _in_numpy(alg, make):
+    """What is made, or None where a user's algorithm cannot make it in numpy: it may know torch alone."""
+    try:
+        return make()
+    except Exception:
+        if type(alg).__module__.startswith("fltheory."):
+            raise
+        return None
+
+
 def replay(alg, problem, law, before, after, draw, replicate):
     """Deviation of one recorded round from superposition in numpy, relative to the largest entry of the states involved.
 
-    None if it was not audited: for problems or rounds that have no operator, beyond AUDIT_BYTES, and where the state has
-    left the range in which floats can be compared. inf if only one of the two rounds has left it.
+    None if it was not audited: for problems or rounds that have no operator, rounds of users that know torch alone, beyond
+    AUDIT_BYTES, and where the state has left the range in which floats can be compared. inf if only one of the two rounds has
+    left it.
     """
     if not _auditable(alg, problem, law):
         return None
     with np.errstate(all="ignore"):  # of diverging runs
-        return _replay(alg, problem, before, after, draw, replicate)
+        return _in_numpy(alg, lambda: _replay(alg, problem, before, after, draw, replicate))
 
 
 def _replay(alg, problem, before, after, draw, replicate):

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from inspect import isfunction
 
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import is_torch, overwriting, to_numpy
+from fltheory.core.arrays import overwriting, to_numpy
 from fltheory.core.errors import refuse
 from fltheory.core.operators.setting import prepare
 from fltheory.core.placed import Places, Unplaced
@@ -61,7 +62,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
     device = _device(device)
     domain = _arithmetic([a for a, _ in phases], problem, device)
     laws = [prepare(a, problem, law, noise) for a, _ in phases]
-    collapses = {id(law): collapse(a, problem, law, seed) for (a, _), law in zip(phases, laws, strict=True)} if collapsed else {}
+    collapses = [collapse(a, problem, law, seed) if collapsed else None for (a, _), law in zip(phases, laws, strict=True)]
     prob = problem.to(domain)
     algorithms = [a.to(domain) for a, _ in phases]
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
@@ -97,7 +98,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
             state, mode, t, partial, sums = resumed.middle(kind, domain, measures)
         else:
             mode = np.concatenate([_start_modes(laws[0], s, n) for s, n in zip(streams, sizes, strict=True)])
-        for alg, phase_law, number in _schedule(algorithms, laws, phases, t):
+        for number, alg, phase_law, collapsing in _schedule(phases, t, algorithms, laws, collapses):
             if state is None:
                 draw, _ = _draw(phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
                 state = _started(alg, prob, start, batch, domain, draw)
@@ -107,7 +108,7 @@ def run(algorithm, problem, law, rounds=None, replicates=1, seed=0, device="cpu"
                 picked %= batch
                 before = start_of(alg, problem, phase_law, state, picked)
             given = (phase_law, prob, streams, sizes, number, mode, domain, _alone(alg))
-            state, draw, mode = _stepped(alg, state, given, layout, collapses.get(id(phase_law)))
+            state, draw, mode = _stepped(alg, state, given, layout, collapsing)
             if picked is not None:
                 audits.append(replay(alg, problem, phase_law, before, state, draw, picked))
             t = number + 1
@@ -261,7 +262,6 @@ def _placeable(alg, prob, law, sizes):
 def _record(measures, alg, state, t, partial, sums, tail_rounds):
     with np.errstate(all="ignore"):  # of diverging runs
         x = alg.model(state)
-        x = x.clone() if is_torch(x) and x.is_inference() else x  # metrics may differentiate
         for name, f in measures.items():
             values = f(x)
             if tail_rounds:
@@ -283,16 +283,19 @@ def _owned(algorithm, problem) -> bool:
 
 
 def _ours(algorithm) -> bool:
-    """Whether a round is the engine's own, which looks at no memory behind the `put` that replaces it."""
-    return type(algorithm).__module__.startswith("fltheory.core.algorithms.") and "round" not in vars(algorithm)
+    """Whether a round is the engine's own, and nobody has put another function in its place: it looks at no memory behind the `put`
+    that replaces it."""
+    mine = ("fltheory.core.algorithms.", "fltheory.core.records")
+    return type(algorithm).__module__.startswith(mine[0]) and all(
+        f.__module__.startswith(mine) for kind in type(algorithm).__mro__ for f in vars(kind).values() if isfunction(f))
 
 
-def _schedule(algorithms, laws, phases, begin):
+def _schedule(phases, begin, *of_phases):
+    """(number of a round from `begin` on, what each list holds of its phase)."""
     t = 0
-    for alg, law, (_, k) in zip(algorithms, laws, phases, strict=True):
-        for number in range(t, t + k):
-            if number >= begin:
-                yield alg, law, number
+    for (_, k), *its in zip(phases, *of_phases, strict=True):
+        for number in range(max(t, begin), t + k):
+            yield number, *its
         t += k
 
 

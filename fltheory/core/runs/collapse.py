@@ -13,11 +13,12 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.arrays import to_numpy
-from fltheory.core.errors import FLTheoryError, TooLarge, refuse
+from fltheory.core.errors import FLTheoryError, TooLarge, refuse, shortened
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.draw import Draw
 from fltheory.core.operators.probe import Layout
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.core.runs.sources import digest
 from fltheory.core.scalars import FLOAT, fraction
 from fltheory.core.streams import Stream
 
@@ -66,11 +67,19 @@ def collapse(algorithm, problem, law, seed=0) -> Collapse:
     if any(isinstance(s, RandomSteps) for s in steps) or any((s != steps[0]).any() for s in steps):
         refuse("collapsed", True, "local steps that are drawn or change leave no fixed covariance", _REMEDY)
     alg, prob, steps = algorithm.to(FLOAT), problem.to(FLOAT), np.asarray(steps[0])
-    key = (algorithm, tuple(steps.tolist()))
+    key = digest(algorithm, steps)
     known = problem.__dict__.setdefault("_cached_collapse", {})
-    if key not in known:
-        known[key] = Collapse(steps, _weights(alg, prob, steps))
-    _look(alg, prob, law, known[key], seed)
+    try:
+        if key not in known:
+            known[key] = Collapse(steps, _weights(alg, prob, steps))
+        _look(alg, prob, law, known[key], seed)
+    except FLTheoryError:
+        raise
+    except Exception as error:
+        if type(algorithm).__module__.startswith("fltheory."):
+            raise
+        refuse("collapsed", True, f"the round of {name} fails in numpy, in which the noise is derived from it "
+               f"({shortened(str(error), 120)})", _REMEDY)
     return known[key]
 
 
@@ -78,19 +87,19 @@ def _weights(alg, problem, steps):
     """W (n, steps, d, d) of every client, 0 behind its last local step."""
     d, out = problem.d, np.zeros((problem.n, int(steps.max()), problem.d, problem.d))
     for i, tau in enumerate(steps.tolist()):
-        one, who = _client(alg, problem, i)
-        lay = Layout.of(alg.init(one, np.zeros(d)))
-        if tau * d * (lay.size + tau * d) > MOST_ENTRIES:
+        one, draw, place = _client(alg, problem, i, steps)
+        lay, places = Layout.of(alg.init(one, np.zeros(d))), len(draw.present)
+        if tau * d * (lay.size + tau * d * places) > MOST_ENTRIES:
             raise TooLarge(f"collapsed: {tau} local steps in {d} dimensions have {tau * d} unit samples with {lay.size} responses "
                            f"each, together above {MOST_ENTRIES} entries. {_REMEDY}")
-        unit = np.eye(tau * d).reshape(-1, tau, 1, d)
-        draw = Draw(who, np.ones(1, dtype=np.int64), np.full(1, tau))
+        unit = np.zeros((tau * d, tau, places, d))
+        unit[:, :, place] = np.eye(tau * d).reshape(-1, tau, d)
         points = np.zeros((tau * d, lay.size))
 
         def ends(xi, points=points, one=one, lay=lay, draw=draw):
             made = lay.flatten(alg.round(one, lay.unflatten(points), draw._replace(xi=xi)))
             return np.broadcast_to(made, points.shape)
-        zero = np.zeros((1, 1, d))
+        zero = np.zeros((1, places, d))
         answers = ends(lambda k, unit=unit, tau=tau, zero=zero: unit[:, k] if k < tau else zero) - ends(lambda k, zero=zero: zero)
         last = answers[-d:]
         W = np.linalg.lstsq(last.T, answers.T, rcond=None)[0].reshape(d, tau, d).swapaxes(0, 1)
@@ -102,17 +111,20 @@ def _weights(alg, problem, steps):
     return out
 
 
-def _client(alg, problem, i):
-    """(problem, who) of client i alone: in a problem of its own where the state holds something of each client and it may."""
+def _client(alg, problem, i, steps):
+    """(problem, draw, place) of client i at work: in a problem of its own where the state holds something of each client and it
+    may, else alone, or among all where cohorts may not be partial."""
+    def at_work(who, *clients):
+        return Draw(who, np.ones(len(clients), dtype=np.int64), steps[list(clients)])
     state = alg.init(problem, np.zeros(problem.d))
     if any(leaf.ndim > 1 for leaf in state):
         one = Quadratic.from_linear(problem._H[i:i + 1], problem._b[i:i + 1]).to(FLOAT)
         try:
-            alg.init(one, np.zeros(problem.d))
-            return one, slice(None)
+            alg.round(one, alg.init(one, np.zeros(problem.d)), at_work(slice(None), i))
+            return one, at_work(slice(None), i), 0
         except FLTheoryError:   # numbers of each client's own
             pass
-    return problem, np.array([i])
+    return (problem, at_work(np.array([i]), i), 0) if alg.partial else (problem, at_work(slice(None), *range(problem.n)), i)
 
 
 def _look(alg, problem, law, made, seed):

@@ -243,7 +243,7 @@ def _chunk(setting, streams, start, span, every, until, stored, bar, keep) -> _P
     def so_far():
         table = to_numpy(torch.cat(rows)) if rows else np.zeros((0, len(ROW), batch))
         return _Part(table, {k: np.array(v) for k, v in seen.items()}, state, mode, now)
-    for alg, law, number in _schedule(setting.algorithms, setting.laws, setting.phases, t):
+    for number, alg, law in _schedule(setting.phases, t, setting.algorithms, setting.laws):
         draw, mode = _draw(law, prob, streams, sizes, number, mode, domain, setting.alone)
         if state is None:
             state = alg.init(prob, x, draw._replace(xi=None))
@@ -272,7 +272,6 @@ def _chunk(setting, streams, start, span, every, until, stored, bar, keep) -> _P
 
 def _measure(measures, alg, state, seen):
     x = alg.model(state)
-    x = x.clone() if x.is_inference() else x  # metrics may differentiate
     for name, f in measures.items():
         seen[name].append(np.asarray(to_numpy(f(x)), dtype=float))
 

@@ -18,6 +18,7 @@ from fltheory.verdicts.claims import claim as forms
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.folders import activate, elsewhere, imported
 
+WRITTEN = ("claim", "finding")   # types of rows that code stands behind; figures and tables are drawn
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
 
 
@@ -37,7 +38,7 @@ class Paper:
     @property
     def written(self) -> list:
         """[claims and findings that are written, those that the ledger lists]; withdrawn rows, figures and tables do not count."""
-        return [len(self.claims) + len(self.findings), sum(row["type"] in ("claim", "finding") for row in self.ledger.values())]
+        return [len(self.claims) + len(self.findings), sum(row["type"] in WRITTEN for row in self.ledger.values())]
 
 
 def read_ledger(path: Path) -> dict:
@@ -62,8 +63,8 @@ def read_ledger(path: Path) -> dict:
 
 def papers(paths, id=None) -> list[Paper]:
     """Every paper folder at or below the given paths, each once, sorted by slug; folders of one name are told apart by
-    their parents. id: of a claim or finding, or paper/id: only the folders whose ledgers list it are imported, or all if none
-    does. Raises BadInput if there is none."""
+    their parents. id: of a claim or finding, or paper/id: only the folders whose ledgers list it are imported, and if none does,
+    ledgers alone are read. Raises BadInput if there is no folder."""
     folders = []
     for path in map(Path, paths):
         if not path.exists():
@@ -77,9 +78,12 @@ def papers(paths, id=None) -> list[Paper]:
     while len({f.parts[-depth:] for f in folders}) < len(folders):
         depth += 1
     slugs = {f: "/".join(f.parts[-depth:]) for f in folders}
-    prefix, _, name = id.rpartition("/") if isinstance(id, str) else ("", "", "")
-    holding = [f for f in folders if name and prefix in ("", slugs[f]) and name in read_ledger(f / "ledger.csv")]
-    found = [load(f) for f in holding or folders]
+    if isinstance(id, str):
+        (prefix, _, name), ledgers = id.rpartition("/"), {f: read_ledger(f / "ledger.csv") for f in folders}
+        holding = [f for f in folders if prefix in ("", slugs[f]) and ledgers[f].get(name, {}).get("type") in WRITTEN]
+        found = [load(f) for f in holding] or [Paper(f.name, f, ledger) for f, ledger in ledgers.items()]
+    else:
+        found = [load(f) for f in folders]
     for paper in found:
         paper.slug = slugs[paper.folder]
     return found
@@ -143,10 +147,9 @@ def find(among, id) -> tuple:
     found, known, waiting = [], [], []
     for paper in among:
         for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
-            for name, made in table.items():
-                known += [name, f"{paper.slug}/{name}"] if "/" in id else [name]
-                if id in (name, f"{paper.slug}/{name}"):
-                    found.append((paper, kind, made))
+            found += [(paper, kind, made) for name, made in table.items() if id in (name, f"{paper.slug}/{name}")]
+        names = {**paper.claims, **paper.findings} or [n for n, row in paper.ledger.items() if row["type"] in WRITTEN]
+        known += [v for name in names for v in ((name, f"{paper.slug}/{name}") if "/" in id else (name,))]
         waiting += [paper.slug for name in paper.ledger if id in (name, f"{paper.slug}/{name}")]
     if len(found) == 1:
         return found[0]
@@ -154,7 +157,7 @@ def find(among, id) -> tuple:
         names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
         refuse("id", id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
     if waiting:
-        refuse("id", id, f"stands in the ledger of {waiting[0]} but holds nothing to show",
+        refuse("id", id, f"stands in the ledger of {' and '.join(dict.fromkeys(waiting))} but holds nothing to show",
                "`fltheory list` shows which ids are written.")
     refuse("id", id, "is no claim or finding written here", f"{_meant(id, known)}`fltheory list` shows the ids.")
 

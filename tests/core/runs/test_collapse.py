@@ -112,6 +112,52 @@ def test_what_is_not_exact_is_refused(algorithm, law, options, words):
         ft.run(algorithm, quadratic()[0], law, 3, 4, **{"noise": 1, "collapsed": True, **options})
 
 
+def test_every_phase_has_its_own():
+    """Of one law object, which has steps and noise of its own: after the first phase, and after both, as exact moments say."""
+    problem, law = quadratic()[0], ft.Full(steps=4, noise=20)
+    phases = [(ft.FedAvg("1/20"), 1), (ft.FedAvg("1/200", solver=ft.Momentum("9/10")), 1)]
+    made = ft.run(phases, problem, law, replicates=20000, metrics=NORM, collapsed=True)
+    mean, second = np.zeros(2), np.zeros((2, 2))
+    for k, (algorithm, _) in enumerate(phases, start=1):
+        path = [list(ft.derive(algorithm, problem, law).trajectory(2, x0))[1] for x0 in ([0, 0], [1, 0], [0, 1])]
+        (offset, spread), *columns = [[np.array(v, dtype=float) for v in moments] for moments in path]
+        A = np.stack([c - offset for c, _ in columns], axis=1)
+        mean, second = A @ mean + offset, A @ (second - np.outer(mean, mean)) @ A.T + spread - np.outer(offset, offset)
+        second = second + np.outer(mean, mean)
+        i = made.interval(k, "norm", level=0.9999)
+        assert abs(i.value - np.trace(second)) <= i.half_width and i.half_width < 0.06 * i.value
+
+
+class Torchy(ft.FedAvg):
+    """Knows torch alone."""
+
+    def server(self, x, cohort, draw, change, mass):
+        import torch
+        return torch.sum(draw.present[..., None] * change, dim=-2) + x
+
+
+@dataclass(frozen=True)
+class Holding(ft.FedAvg):
+    """Holds an array, so that it has no hash."""
+
+    more: object = None
+
+
+def test_rounds_of_users():
+    with pytest.raises(ft.BadInput, match="collapsed.*the round of Torchy fails in numpy"):
+        ft.run(Torchy(LR), quadratic()[0], ft.Full(steps=2), 3, 4, noise=1, collapsed=True)
+    assert ft.run(Holding(LR, more=np.ones(2)), quadratic()[0], ft.Full(steps=2), 3, 4, noise=1, collapsed=True).audit <= 1e-12
+
+
+@pytest.mark.parametrize("steps", [3, (1, 4, 2)])
+def test_numbers_of_each_client_where_cohorts_may_not_be_partial(steps):
+    algorithm, problem = ft.FedNovaVR(LR, steps, ft.Decay([0.9, 0.5, 0.7])), quadratic()[0]
+    made = ft.run(algorithm, problem, ft.Full(), 3, 6000, noise=20, metrics=NORM, collapsed=True)
+    *_, (_, second) = ft.derive(algorithm, problem, ft.Full(), noise=20).trajectory(4, [0, 0])
+    i = made.interval(3, "norm", level=0.9999)
+    assert abs(i.value - np.trace(second)) <= i.half_width < 0.1 * i.value
+
+
 def test_losses_that_are_no_quadratics_and_batches_are_refused():
     with pytest.raises(ft.BadInput, match="gradients of Logistic are not affine"):
         ft.run(ft.FedAvg(LR, 2), ft.Logistic(*ROWS), ft.Full(), 3, noise=1, collapsed=True)

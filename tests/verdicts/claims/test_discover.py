@@ -6,7 +6,7 @@ import pytest
 
 from fltheory.cli import main
 from fltheory.core.errors import BadInput
-from fltheory.verdicts.claims.discover import load, papers, read_ledger
+from fltheory.verdicts.claims.discover import find, load, papers, read_ledger
 from fltheory.verdicts.verify import verify
 from tests.verdicts.claims.folders import CLAIM, FINDING, FINDINGS, HEADER, WRONG, paper
 
@@ -63,11 +63,25 @@ def test_only_folders_that_may_hold_an_id_are_imported(tmp_path, capsys):
     (other / "ledger.csv").write_text((other / "ledger.csv").read_text().replace("\nhalf,", "\nquarter,"))
     roots = [one.parent, other.parent]
     assert [p.slug for p in papers(roots, "half")] == [p.slug for p in papers(roots, f"a/{one.name}/half")] == [f"a/{one.name}"]
-    for id in ("third", "nothing", f"b/{one.name}/quarter", f"c/{one.name}/half", "quarter"):   # of both, none, the broken
+    for id in ("third", f"b/{one.name}/quarter", "quarter"):   # of both, and of the broken one
         with pytest.raises(BadInput, match="broken"):
             papers(roots, id)
+    for id in ("nothing", f"c/{one.name}/half", "fig9", ""):   # of none: only ledgers are read, which is what close ids are from
+        found = papers(roots, id)
+        assert [p.slug for p in found] == [f"a/{one.name}", f"b/{one.name}"] and not any(p.claims or p.findings for p in found)
+    with pytest.raises(BadInput, match="Did you mean half[?]"):
+        find(papers(roots, "haff"), "haff")
     assert main(["show", "half", *map(str, roots)]) == 0
     assert "half" in capsys.readouterr().out
+
+
+def test_an_id_of_figures_alone_names_every_ledger(tmp_path):
+    roots = [paper(tmp_path / k).parent for k in "ab"]
+    for root in roots:
+        with open(root / "own" / "ledger.csv", "a") as ledger:
+            ledger.write("fig9,Fig 9,figure,curve,,,,A curve.\n")
+    with pytest.raises(BadInput, match="of a/own and b/own but holds nothing to show"):
+        find(papers(roots, "fig9"), "fig9")
 
 
 def test_what_the_ledger_says_is_filled_in(tmp_path):
