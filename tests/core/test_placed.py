@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from fltheory.core import deferred
+from fltheory.core.arrays import put
 from fltheory.core.laws.draw import Draw
 from fltheory.core.placed import Placed, Places, Unplaced
 
@@ -178,3 +179,14 @@ def test_a_client_at_two_places_has_no_one_memory():
     at = Places(Draw(who, 1 + 0 * who, 1 + 0 * who), 3, [2], repeats=True)
     with pytest.raises(Unplaced, match="two places"):
         at.put(np.zeros((2, 3, 2)), Placed(np.ones((4, 2)), at), at.present)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_place_of_an_absent_client_may_name_one_who_is_present(order):
+    """As padding of a cohort does: its memory is the new one, whichever place comes first, as in plain arrays."""
+    memory, new = RNG.standard_normal((2, 3, 2)), RNG.standard_normal((2, 2, 2))
+    who, present = np.array([[1, 1], [2, 0]]), np.array([[1, 0], [1, 1]])[:, list(order)]
+    at = Places(Draw(who, present, 1 + 0 * who), 3, [2])
+    for there in (at.present, at.present * (at.of(who) >= 0)):
+        made = put(memory, at, at.of(new), there)
+        assert np.array_equal(made, put(memory, who, new, present)) and made is not memory

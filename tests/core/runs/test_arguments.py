@@ -138,6 +138,32 @@ def test_numbers_of_any_kind_are_measured(metric):
     assert np.allclose(later.mean("m"), recorded.metrics["m"].mean(-1), rtol=1e-6)
 
 
+class Mine(ft.FedAvg):
+    """A user's, which is run in torch."""
+
+
+@pytest.mark.parametrize("replicates", [1, 40])
+def test_a_metric_may_write_over_what_it_is_given(replicates):
+    def wild(x):
+        x -= 1
+        return x.sum(-1)
+
+    def differentiating(x):
+        x.requires_grad_()
+        (x * x).sum().backward()
+        return x.grad.sum(-1)
+    clock, arriving = ft.EventClock(), ft.FedAsync(LR, 1)
+    for go in (lambda **m: ft.run(ft.FedAvg(LR, 3), LINE, ft.Full(), 3, replicates, **m),
+               lambda **m: ft.run(Mine(LR, 3), LINE, ft.Full(), 3, replicates, **m),
+               lambda **m: ft.run(arriving, LINE, clock, 3, replicates, **m),
+               lambda **m: ft.record(arriving, LINE, clock, 3, replicates=replicates, **m)):
+        one, other = go(), go(metrics={"first": wild, "then": wild, "last": differentiating})
+        assert np.array_equal(one.final, other.final)
+        if hasattr(one, "tail"):
+            assert np.array_equal(other.mean("first"), other.mean("then"))
+            assert np.allclose(other.mean("last") / 2 - 1, other.mean("first"), rtol=1e-12) and one.mean()[-1] == other.mean()[-1]
+
+
 def test_the_error_is_no_metric_of_the_users():
     clock, arriving = ft.EventClock(), ft.FedAsync(LR, 1)
     for metrics, names in (({"m": lambda x: x[..., 0], "error": None}, {"m"}), ({"m": lambda x: x[..., 0]}, {"m", "error"})):

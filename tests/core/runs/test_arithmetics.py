@@ -243,6 +243,33 @@ def test_only_our_own_rounds_write_over_memories(monkeypatch):
     assert len(seen) == 40 and not any(seen)
 
 
+def looking(round_):
+    """A round in which somebody looks at the memories behind the new ones."""
+    def changed(self, problem, s, draw):
+        new = round_(self, problem, s, draw)
+        return new._replace(x=new.x - self.lr * s.ci.sum(-2) / 7)
+    return changed
+
+
+def test_a_round_put_in_the_place_of_ours_is_not_ours(monkeypatch):
+    class Own(ft.Scaffold):
+        round = looking(ft.Scaffold.round)
+
+    def go(algorithm):
+        return ft.run(algorithm, quadratic()[0], LAWS["uniform"], 20, 30, noise=1, audit=False)
+    expected = go(Own(LR))
+    assert batched._ours(ft.Scaffold(LR)) and not batched._ours(Own(LR))
+    monkeypatch.setattr(ft.Scaffold, "round", looking(ft.Scaffold.round))
+    assert not batched._ours(ft.Scaffold(LR))
+    same(expected, go(ft.Scaffold(LR)), 1e-12)
+
+
+@pytest.mark.parametrize("kind", [k for k in discover() if not getattr(k, "arrivals", False)])
+def test_every_algorithm_of_ours_is_known_as_ours(kind):
+    made = object.__new__(kind)
+    assert batched._ours(made)
+
+
 def test_a_memory_that_is_two_parts_of_the_state_is_not_written_over(monkeypatch):
     allowed, layout, memory, other = [], batched._Layout(), np.zeros((4, 3, 2)), np.ones((4, 3, 2))
     monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.own) or state)

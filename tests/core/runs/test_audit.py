@@ -126,3 +126,34 @@ def test_the_audit_can_be_left_out(monkeypatch):
     assert t.audit is None and t.audited == 0
     with pytest.raises(ft.BadInput, match="audit"):
         ft.run(ft.FedAvg(LR, 2), quadratic()[0], ft.Uniform(2), 6, 5, audit=3)
+
+
+class Torchy(ft.Scaffold):
+    """Knows torch alone, or numpy alone at the start: what cannot be made again in numpy is not audited, and says so."""
+
+    where = "round"
+
+    def init(self, problem, x0, draw=None):
+        assert self.where != "init" or is_torch(x0)
+        return super().init(problem, x0, draw)
+
+    def round(self, problem, s, draw):
+        assert self.where != "round" or is_torch(s.x)
+        return super().round(problem, s, draw)
+
+
+@pytest.mark.parametrize("where", ["init", "round"])
+def test_rounds_that_know_torch_alone_are_not_audited(where, monkeypatch):
+    monkeypatch.setattr(Torchy, "where", where)
+    made = ft.run(Torchy(LR, 2), quadratic()[0], ft.Uniform(2), 6, 5, noise=1)
+    assert made.audit is None and made.audited == 0
+    same = ft.run(ft.Scaffold(LR, 2), quadratic()[0], ft.Uniform(2), 6, 5, noise=1)
+    assert same.audited > 1 and np.allclose(made.final, same.final, rtol=1e-12)
+
+
+def test_our_own_rounds_fail_where_their_audit_does(monkeypatch):
+    def broken(*given):
+        raise ValueError("of the audit")
+    monkeypatch.setattr(audit, "_replay", broken)
+    with pytest.raises(ValueError, match="of the audit"):
+        ft.run(ft.Scaffold(LR, 2), quadratic()[0], ft.Uniform(2), 6, 5, noise=1)
