@@ -53,7 +53,7 @@ def test_the_logarithm_at_the_ends_and_beside_every_entry_of_its_table():
 
 
 def test_the_sine_is_as_close_as_it_says():
-    """2 sin(pi/4 v) for v on [-1, 1], in 120 bits: the coefficients as they stand, and numbers made with them beside their angle."""
+    """2 sin(pi/4 v) for v on [-1, 1], in 120 bits: the coefficients as they stand, and numbers made with them."""
     with mpmath.workprec(120):
         c = [mpmath.mpf(x) for x in _SINE[::-1]]
         for k in range(-200, 201):

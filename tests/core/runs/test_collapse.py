@@ -144,7 +144,7 @@ class Holding(ft.FedAvg):
 
 
 def test_rounds_of_users():
-    with pytest.raises(ft.BadInput, match="collapsed.*the round of Torchy fails in numpy"):
+    with pytest.raises(ft.BadInput, match="the round of Torchy fails in numpy"):
         ft.run(Torchy(LR), quadratic()[0], ft.Full(steps=2), 3, 4, noise=1, collapsed=True)
     assert ft.run(Holding(LR, more=np.ones(2)), quadratic()[0], ft.Full(steps=2), 3, 4, noise=1, collapsed=True).audit <= 1e-12
 

@@ -69,7 +69,7 @@ def test_only_folders_that_may_hold_an_id_are_imported(tmp_path, capsys):
     for id in ("nothing", f"c/{one.name}/half", "fig9", ""):   # of none: only ledgers are read, which is what close ids are from
         found = papers(roots, id)
         assert [p.slug for p in found] == [f"a/{one.name}", f"b/{one.name}"] and not any(p.claims or p.findings for p in found)
-    with pytest.raises(BadInput, match="Did you mean half[?]"):
+    with pytest.raises(BadInput, match="Did you mean half"):
         find(papers(roots, "haff"), "haff")
     assert main(["show", "half", *map(str, roots)]) == 0
     assert "half" in capsys.readouterr().out
