@@ -38,10 +38,10 @@ def start_of(alg, problem, law, state, replicate):
     """What `replay` needs of the state before a round: a copy of one replicate's, since the round may write over memories."""
     if not _auditable(alg, problem, law):
         return state
-    made = _in_numpy(alg, lambda: Layout.of(alg.to(FLOAT).init(problem.to(FLOAT), np.zeros(problem.d))).shapes)
-    if made is None:
+    shapes = _in_numpy(alg, lambda: Layout.of(alg.to(FLOAT).init(problem.to(FLOAT), np.zeros(problem.d))).shapes)
+    if shapes is None:
         return state
-    return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, made, strict=True)))
+    return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, shapes, strict=True)))
 
 
 def _auditable(alg, problem, law):
