@@ -23,6 +23,7 @@ CLEAR = 1e-6                 # conditioning of float data beyond which they are 
 LARGEST_EXACT = 60           # coordinates up to which that is done, and joint problems are solved whole
 FEW_ENTRIES = 2000           # entries of Hessians up to which gradients of float data are taken exactly
 GRADIENT_TOLERANCE = 1e-12   # relative to the gradient terms that cancel at the minimiser
+GAP_TOLERANCE = 1e-12        # relative to the value there, which is not negative
 
 
 @dataclass(frozen=True)
@@ -214,17 +215,18 @@ def _smooth(problem):
         _refuse_separable(p, np.broadcast_to(penalty == 0, p.d))
     x, steps = _newton(p)
     norm = float(np.linalg.norm(p.gradient(x)))
-    size, lost = _gradient_terms(p, x)
-    if not norm <= max(GRADIENT_TOLERANCE * size, lost):
+    (size, lost), value = _gradient_terms(p, x), float(p.value(x))
+    gap = (norm + lost)**2 / (2 * mu) if mu > 0 else None
+    # what cancels inside predictions may hide more than a part of the terms: then the gap alone decides, and there must be one
+    if not (norm <= GRADIENT_TOLERANCE * size or (gap is not None and gap <= GAP_TOLERANCE * value)):
         raise CertificateFailed(f"Newton stopped after {steps} steps at |grad F| = {norm:.3g}, above "
                                 f"{GRADIENT_TOLERANCE:g} times the gradient terms ({size:.3g})")
-    gap = (norm + lost)**2 / (2 * mu) if mu > 0 else None
     eigenvalues = np.linalg.eigvalsh(p.mean_hessian(x)) if mu == 0 else [mu, mu]
     unique = True if eigenvalues[0] > 1e-10 * eigenvalues[-1] else None
     text = f"|grad F(x)| = {norm:.3g} after {steps} Newton steps"
     text += f"; F is {mu:.6g}-strongly convex, so F(x) - F* <= {gap:.3g}" if mu > 0 else (
         "; no regularisation, so no bound on the gap" + ("" if unique else "; the minimiser may not be unique"))
-    return Optimum(x, float(p.value(x)), _certificate("Newton", norm, gap, unique, text))
+    return Optimum(x, value, _certificate("Newton", norm, gap, unique, text))
 
 
 def _gradient_terms(p, x):
@@ -248,6 +250,7 @@ def _newton(p, limit=200):
     best, best_norm, stalled = x, np.linalg.norm(g), 0
     L = float(p.constants.L)
     convex = (p.p[:, None] * p._ridge).sum(0).min() > 1e-9 * L
+    least = 1e-18 * abs(p.value(x))   # of a value, which is a sum of squares near 0, that floats still tell from what it began with
     for k in range(limit):
         if best_norm == 0 or stalled > 3:
             return best, k
@@ -264,7 +267,7 @@ def _newton(p, limit=200):
             t /= 2
         x, g = x + t * step, p.gradient(x + t * step)
         norm = np.linalg.norm(g)
-        stalled = 0 if norm < 0.9 * best_norm or -slope > 1e-12 * (abs(value) + 1e-300) else stalled + 1
+        stalled = 0 if norm < 0.9 * best_norm or -slope > 1e-12 * (abs(value) + least + 1e-300) else stalled + 1
         if norm < best_norm:
             best, best_norm = x, norm
     return best, limit

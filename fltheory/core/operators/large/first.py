@@ -30,6 +30,11 @@ class Point:
     how: str
 
 
+def _unseen(residual, z):
+    """At least what rounding of the states hides: a round is the sum of its parts."""
+    return max(residual, ROUNDING * np.abs(z).max())
+
+
 class FirstMoments:
     """Of a `MeanRound` with its `Conserved` quantities."""
 
@@ -77,7 +82,7 @@ class FirstMoments:
             raise CertificateFailed(f"GMRES left {left:.1e} of the first move after {found[0].steps} products, of a mean round "
                                     f"with a singular value of 1 - M near {least:.1e}. Use method='dense', or fewer clients")
         residual = np.abs(mean(ends[0]) - ends[0]).max()
-        bound = max(residual * np.sqrt(mean.D) / least, np.abs(ends[0] - ends[1]).max())
+        bound = max(_unseen(residual, ends[0]) * np.sqrt(mean.D) / least, np.abs(ends[0] - ends[1]).max())
         how = f"GMRES from two starts, {max(f.steps for f in found)} products each; residual on the coded mean round"
         return Point(ends[0], residual, float(bound), how)
 
@@ -100,7 +105,8 @@ class FirstMoments:
         again = np.abs(self.mean(better) - better).max()
         z, residual = (better, again) if again <= np.abs(move).max() else (z, np.abs(move).max())
         least = np.linalg.svd(system, compute_uv=False)[-1]
-        return Point(z, residual, float(residual * np.sqrt(D) / least), "linear solve; residual on the coded mean round")
+        bound = _unseen(residual, z) * np.sqrt(D) / least
+        return Point(z, residual, float(bound), "linear solve; residual on the coded mean round")
 
     def known_point(self, point) -> Found:
         top = max(np.abs(point.state).max(), 1e-300)

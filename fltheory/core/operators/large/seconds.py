@@ -16,6 +16,7 @@ from fltheory.core.operators.large import krylov
 from fltheory.core.operators.large.accuracy import Found
 from fltheory.core.operators.large.arrow import Arrow
 from fltheory.core.operators.large.chances import covariance
+from fltheory.core.operators.large.first import ROUNDING
 from fltheory.core.operators.large.size import BASIS, LEAST_STEPS, MOST_STEPS, shown
 from fltheory.core.scalars import fraction
 
@@ -247,7 +248,7 @@ class SecondMoments:
             return Found("mean_square_rate", value, f"Arnoldi estimate from reachable states; {other} states that cannot be "
                          "reached, too", float(off), None, "estimate")
         return Found("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
-                     left, left, "bound")
+                     left, max(left, ROUNDING), "bound")
 
     def _ritz(self, X):
         """(rate, its eigenvector (D, D)), of modes in which X has weight: rounding feeds those that cannot be reached, too."""

@@ -14,7 +14,7 @@ from fltheory.core.operators.large.alike import FEW, HOW, Alike, alike
 from fltheory.core.operators.large.alone import Clients
 from fltheory.core.operators.large.arrow import Star, star_bytes
 from fltheory.core.operators.large.conserved import Conserved
-from fltheory.core.operators.large.first import FirstMoments
+from fltheory.core.operators.large.first import ROUNDING, FirstMoments
 from fltheory.core.operators.large.presence import MeanRound
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
@@ -261,7 +261,7 @@ class Structured:
         value = float(gap @ gap) + variance
         how = HOW if isinstance(self._second, Alike) else "residual of the equation of the covariance"
         self._found["floor"] = Found("floor", value, how, left,
-                                     left / max(1 - self._square.value, 1e-300), "checked")
+                                     max(left, ROUNDING) / max(1 - self._square.value, 1e-300), "checked")
         return value
 
     def _reference(self, reference):
