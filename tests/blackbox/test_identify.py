@@ -235,3 +235,4 @@ def test_the_steepest_curvature_that_shows_a_response():
     assert _steepest({1: 1, 2: 2, 4: 1e-17, 8: 80}.get, np.array([1, 2, 4, 8]), 2) == (2, 2)
     assert _steepest({1: 1, 2: 1e-17, 4: 80}.get, np.array([1, 2, 4]), 2) == (1, 1)
     assert _steepest({1: 30, 2: 30, 4: 80}.get, np.array([1, 2, 4]), 2) == (None, 0)
+    assert _steepest({1: 1, 2: 30}.get, np.array([1, 2, 4]), 0) == (1, 1)     # beyond the first that is too large none is asked

@@ -332,6 +332,29 @@ def test_small_gradients_that_are_no_rounding_are_refused(rows, targets, kind, r
         optimum(kind(rows, targets, reg=reg))
 
 
+def test_the_gap_counts_what_rounding_hides():
+    problem = rows_of("logistic", 5, 1, 0.1, 4)
+    best, p = optimum(problem).certificate, problem.to(FLOAT)
+    lost = optima._gradient_terms(p, optimum(problem).x)[1]
+    assert best["gap"] == pytest.approx((best["gradient_norm"] + lost)**2 / 0.2, rel=1e-6, abs=0) and lost > 0
+
+
+def test_rounding_grows_with_the_length_of_rows():
+    """Of a prediction as large with 4 features as with 400."""
+    lost = []
+    for d in (4, 400):
+        row = np.ones(d) / d
+        problem = HuberLoss([np.stack([row, row])], [[3e-3, -3e-3]], 1e3, reg=1e-9).to(FLOAT)
+        lost.append(optima._gradient_terms(problem, np.ones(d))[1] / np.linalg.norm(row))
+    assert lost[1] > 10 * lost[0]
+
+
+def test_few_rows_of_several_outputs_take_newtons_steps_too():
+    r = np.random.default_rng(0)
+    problem = Logistic([r.standard_normal((3, 30)) for _ in "ab"], [[0, 1, 2], [2, 1, 0]], 0.1, classes=3)
+    assert optimum(problem).certificate["gradient_norm"] < 1e-12 and optima._newton(problem.to(FLOAT))[1] <= 15
+
+
 def test_a_newton_on_rounding_stops_soon():
     """Of rows that are fitted exactly: values near 0 still fall, by less than floats tell from the first one."""
     r = np.random.default_rng(0)

@@ -190,3 +190,12 @@ def test_the_place_of_an_absent_client_may_name_one_who_is_present(order):
     for there in (at.present, at.present * (at.of(who) >= 0)):
         made = put(memory, at, at.of(new), there)
         assert np.array_equal(made, put(memory, who, new, present)) and made is not memory
+
+
+def test_a_memory_written_over_is_remembered_when_others_are_copied():
+    who = np.zeros((4, 1), dtype=int)
+    at = Places(Draw(who, 1 + who, 1 + who), 3, [4])
+    one, other, new = np.zeros((4, 3, 2)), np.zeros((4, 3, 2)), Placed(np.ones((4, 2)), at)
+    at.own = [one]
+    assert at.put(one, new, at.present) is one and at.put(other, new, at.present) is not other
+    assert at.overwritten and one.sum() == 8 and other.sum() == 0

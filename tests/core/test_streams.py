@@ -12,12 +12,13 @@ labels = st.lists(
 
 
 def test_fixed_digest():
-    """If this fails, every published number drawn from a stream has changed: raise the version instead."""
+    """If the first two fail, every published number drawn from a stream has changed: raise the version instead. The last are what
+    `fltheory.core.normals` makes of the words: of another transform, results change in the digits in which these do."""
     stream = Stream(7, "client", 3)
     assert stream.key().hex() == "50eb517d609263a9aded3bf0f542e128"
     raw = stream.generator().bit_generator.random_raw(3)
     assert raw.tolist() == [6973614856412374876, 7450611167732693476, 11976107357873645271]
-    assert [z.hex() for z in stream.standard_normal(3)] == ['0x1.33dc581709543p-1', '0x1.c7439f7bff75dp-2', '0x1.dcc83efc0b222p-3']
+    assert [z.hex() for z in stream.standard_normal(3)] == ['0x1.33dc58170947ep-1', '0x1.c7439f7bff971p-2', '0x1.dcc83efc0910ep-3']
 
 
 @quick

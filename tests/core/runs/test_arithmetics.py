@@ -264,6 +264,17 @@ def test_a_round_put_in_the_place_of_ours_is_not_ours(monkeypatch):
     same(expected, go(ft.Scaffold(LR)), 1e-12)
 
 
+def test_a_function_put_into_what_ours_are_made_from_is_not_ours(monkeypatch):
+    monkeypatch.setattr(ft.Scaffold.__mro__[1], "to", lambda self, domain: self)
+    assert not batched._ours(ft.Scaffold(LR))
+
+
+def test_a_device_is_told_by_its_name():
+    import torch
+    made = ft.run(ft.FedAvg(LR, 2), quadratic()[0], ft.Full(), 3, 4, device=torch.device("cpu"))
+    assert made.device == "cpu" and isinstance(made.device, str)
+
+
 @pytest.mark.parametrize("kind", [k for k in discover() if not getattr(k, "arrivals", False)])
 def test_every_algorithm_of_ours_is_known_as_ours(kind):
     made = object.__new__(kind)

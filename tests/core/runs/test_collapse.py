@@ -1,4 +1,5 @@
 """One Gaussian a client and round: its covariance by hand, exact moments, the literal run, and what is refused in words."""
+import importlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from fltheory.core.scalars import Number, Torch
 from tests.core.algorithms.instances import quadratic
 from tests.core.runs.traces import CHANCES, LR, NORM, same
 
+collapsing = importlib.import_module("fltheory.core.runs.collapse")     # whose name is that of its function
 METHODS = {"FedAvg": ft.FedAvg(LR), "momentum": ft.FedAvg(LR, solver=ft.Momentum("1/2")), "FedNova": ft.FedNova(LR),
            "Scaffold": ft.Scaffold(LR), "fresh variates": ft.Scaffold(LR, option=1), "Focus": ft.Focus("1/100"),
            "FedVARP": ft.FedVarp(LR), "MIFA": ft.Mifa(LR), "Scaffnew": ft.Scaffnew(LR), "VRL-SGD": ft.VRLSGD(LR)}
@@ -156,6 +158,46 @@ def test_numbers_of_each_client_where_cohorts_may_not_be_partial(steps):
     *_, (_, second) = ft.derive(algorithm, problem, ft.Full(), noise=20).trajectory(4, [0, 0])
     i = made.interval(3, "norm", level=0.9999)
     assert abs(i.value - np.trace(second)) <= i.half_width < 0.1 * i.value
+
+
+def made_of(algorithm, problem, law):
+    return collapse(algorithm, problem, prepare(algorithm, problem, law, "1/2"))
+
+
+@pytest.mark.parametrize("algorithm", [ft.FedAvg("1/20", 5), ft.Scaffold("1/20", 5)])
+@pytest.mark.parametrize("far", [1e8, 1e16])
+def test_it_does_not_depend_on_where_the_minimisers_are(algorithm, far):
+    near, there = (made_of(algorithm, ft.Quadratic([[[1]], [[3]]], [[0], [c]]), ft.Uniform(1)) for c in (1, far))
+    assert np.array_equal(near.factor, there.factor) and np.array_equal(near.weights, there.weights)
+
+
+def test_of_one_problem_with_other_local_steps():
+    shared, algorithm = quadratic()[0], ft.FedAvg(LR)
+    for steps in (2, 5, 3):
+        law = ft.Uniform(1, steps=steps)
+        assert np.array_equal(made_of(algorithm, shared, law).weights, made_of(algorithm, quadratic()[0], law).weights)
+
+
+def test_many_clients_with_memories_are_looked_at_one_by_one(monkeypatch):
+    monkeypatch.setattr(collapsing, "MOST_ENTRIES", 100)
+    problem = ft.Quadratic(np.eye(2) * np.ones((50, 1, 1)), np.random.default_rng(0).standard_normal((50, 2)))
+    assert made_of(ft.Scaffold("1/20", 3), problem, ft.Uniform(5)).longest == 3
+    with pytest.raises(ft.TooLarge, match="unit samples"):
+        made_of(ft.Scaffold("1/20", 6), problem, ft.Uniform(5))
+
+
+class Loud(ft.FedAvg):
+    """Where there is company, a millionth of its first samples moves the server too."""
+
+    def round(self, problem, s, draw):
+        new, xi = super().round(problem, s, draw), draw.xi_at(0)
+        return new if xi is None or xi.shape[-2] < 2 else new._replace(x=new.x + xi.sum(-2) / 10**6)
+
+
+def test_what_is_missed_is_measured_against_what_noise_does():
+    problem = ft.Quadratic([[[1]], [[3]]], [[0], [100_000]])
+    with pytest.raises(ft.BadInput, match="one sample cannot"):
+        made_of(Loud("1/20", 3), problem, ft.Full())
 
 
 def test_losses_that_are_no_quadratics_and_batches_are_refused():

@@ -266,3 +266,8 @@ def test_paths_without_papers_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="holds no paper folder"):
         papers([tmp_path / "file"])
+
+
+def test_findings_are_meant_too(tmp_path):
+    with pytest.raises(BadInput, match="Did you mean f1"):
+        find([load(paper(tmp_path / "mine"))], "f12")
