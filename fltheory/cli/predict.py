@@ -37,7 +37,7 @@ def add(command):
     sub.add_argument("--lr", type=_number, help="client step size; default half of the smallest first crossing, "
                      "with --local 1/(2 L K)")
     sub.add_argument("--personal-lr", type=_number, help="step size of the clients' own coefficients; default --lr")
-    sub.add_argument("--alpha", type=_number, default="1", help="server step of FedResAvg; default 1")
+    sub.add_argument("--alpha", type=_number, help="server step of FedResAvg; default 1")
     sub.add_argument("--steps", type=_steps, default=5, metavar="K|K1,K2,..", help="local steps; default 5")
     sub.add_argument("--mu", type=_number, default="1", help="proximal weight of FedProx; default 1")
     sub.add_argument("--reg", type=_number, default="1/10", help="ridge weight; default 1/10")
@@ -97,8 +97,13 @@ def _steps(text):
 def _predict(args):
     from fltheory.core.problems.table import read_residual, read_ridge
     from fltheory.workbench.comparison import compare
+    from fltheory.workbench.comparison.compare import check_rounds
 
     _check_outputs(args)
+    check_rounds(args.rounds)
+    for option, value in (("--alpha", args.alpha), ("--personal-lr", args.personal_lr)):
+        if value is not None and args.local is None:
+            refuse(option, str(value), "is of residual learning, by --shared and --local", "Leave it out, or give them.")
     if (args.local is None) != (args.shared is None) or (args.local is not None and args.features is not None):
         refuse("--local, --shared, --features", [args.local, args.shared, args.features], "columns are given by --features, or by "
                "--shared and --local together", "Residual learning takes the last two.")
@@ -154,7 +159,8 @@ def _makers(args):
         if known is None:
             refuse("--algorithms", name, f"is none of {', '.join(all_of)}", "Separate several by commas.")
         kind, extra = all_of[known]
-        extra = extra | ({"mu": args.mu} if kind == "FedProx" else {"alpha": args.alpha} if kind == "FedResAvg" else {})
+        own = {"FedProx": {"mu": args.mu}, "FedResAvg": {"alpha": 1 if args.alpha is None else args.alpha}}
+        extra = extra | own.get(kind, {})
 
         def build(lr, kind=kind, extra=extra):
             own = {} if args.local is None else {"personal_lr": lr if args.personal_lr is None else args.personal_lr}

@@ -8,7 +8,7 @@ from fltheory.workbench.bench.large import large
 from fltheory.workbench.bench.maps import step_maps
 from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
 from fltheory.workbench.bench.proofs import certificates
-from fltheory.workbench.bench.replicates import COHORT, sampled, single
+from fltheory.workbench.bench.replicates import COHORT, REPEATS, sampled, single
 from fltheory.workbench.bench.rounds import measure
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
 
@@ -26,12 +26,13 @@ def _rounds(repeats):
             *(f"{what:<86} {seconds * 1e3:10.4f} ms   {base / seconds:10.2f} x the loop" for what, seconds, _ in rows)]
 
 
-def _replicates(_):
+def _replicates(repeats):
+    repeats = min(repeats, REPEATS)
     return ["every client, exact gradients, one replicate without audit: a round of FedAvg",
-            *(f"{what:<86} {loop / ratio * 1e3:10.4f} ms   {ratio:10.2f} x the loop" for what, loop, ratio in single()), "",
+            *(f"{what:<86} {loop / ratio * 1e3:10.4f} ms   {ratio:10.2f} x the loop" for what, loop, ratio in single(repeats)), "",
             f"{COHORT} of {CLIENTS} clients, {STEPS} noisy local steps, with audit: a round of a replicate (noise collapsed)",
             *(f"{what:<86} {loop / ratio * 1e6:10.4f} us   {ratio:10.2f} x the loop ({collapsed:.2f} x)"
-              for what, loop, ratio, collapsed in sampled())]
+              for what, loop, ratio, collapsed in sampled(repeats=repeats))]
 
 
 def _clock(_):

@@ -9,7 +9,7 @@ from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import Torch
+from fltheory.core.scalars import FLOAT, Torch
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
 
 
@@ -35,15 +35,19 @@ def measure(repeats=20) -> list[tuple]:
     domain = Torch("cpu")
     algorithm, prob = FedAvg(LR, STEPS).to(domain), problem.to(domain)
     draw, state = to_device(everyone(CLIENTS, STEPS), "cpu"), algorithm.init(prob, domain.array(x))
+    own, floats = FedAvg(LR, STEPS).to(FLOAT), problem.to(FLOAT)
+    there, begin = everyone(CLIENTS, STEPS), own.init(floats, x)
     if not np.allclose(loop(), M @ x + c, rtol=1e-12, atol=1e-12) or \
-            not np.allclose(loop(), algorithm.round(prob, state, draw).x.numpy(), rtol=1e-12, atol=1e-12):
-        raise AssertionError("the three routes of the benchmark disagree")
+            not np.allclose(loop(), algorithm.round(prob, state, draw).x.numpy(), rtol=1e-12, atol=1e-12) or \
+            not np.allclose(loop(), own.round(floats, begin, there).x, rtol=1e-12, atol=1e-12):
+        raise AssertionError("the four routes of the benchmark disagree")
     base = median(loop, repeats)
     focus = random_quadratic(16, 2, 1)
     chances = [f"{k}/20" for k in range(2, 18)]
     return [
         ("plain Python loop, one FedAvg round", base, 1.0),
         ("derived operator, one round", median(lambda: M @ x + c, repeats, 200), None),
+        ("numpy round", median(lambda: own.round(floats, begin, there), repeats), None),
         ("torch round", median(lambda: algorithm.round(prob, state, draw), repeats), None),
         ("derive the operator", median(lambda: derive(FedAvg(LR, STEPS), problem, Full()), min(repeats, 5)), None),
         *[

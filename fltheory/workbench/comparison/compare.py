@@ -20,6 +20,13 @@ from fltheory.workbench.comparison.predict import predict
 from fltheory.workbench.comparison.table import Entry, MethodTable
 
 ROUNDS, REPLICATES = 200, 1000  # a few seconds for a handful of methods on small problems
+MOST_ROUNDS = 10**6             # a minute and a half for them
+
+
+def check_rounds(rounds):
+    """Refuse more rounds than a table follows one by one."""
+    count(1, MOST_ROUNDS, f"a table follows 1 to {MOST_ROUNDS:,} rounds one by one",
+          "Later ones cost nothing: ft.derive(...).after(x0, t) has the mean of any.")(rounds, "rounds")
 
 
 def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPLICATES, seed=0, measure=True, x0=None,
@@ -50,7 +57,8 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
-    for what, v, least in (("rounds", rounds, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
+    check_rounds(rounds)
+    for what, v, least in (("replicates", replicates, 1), ("seed", seed, 0)):
         count(least)(v, what)
     if on_progress is not None and not callable(on_progress):
         refuse("on_progress", on_progress, "is no function", "Give one of (done, total, names), or None.")

@@ -16,13 +16,15 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     assert rows[0][2] == 1 and all(seconds > 0 for _, seconds, _ in rows)
     monkeypatch.setattr(bench, "measure", lambda repeats: rows)
     monkeypatch.setattr(event_clock, "REPLICATES", (256,))
-    monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
-    monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
+    asked = []
+    monkeypatch.setattr(bench, "single", lambda repeats: asked.append(repeats) or [("one round", 1.0, 4.0)])
+    monkeypatch.setattr(bench, "sampled", lambda repeats: asked.append(repeats) or [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
     monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
     monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])
     monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
     text = bench.table(1)
+    assert bench.table(20) and asked == [1, 1, 11, 11]        # medians of 11 unless fewer are asked for
     assert all(what in text for what, *_ in rows) and "x the loop" in text
 
 
@@ -60,8 +62,8 @@ def test_worst_cases_beside_pepit(monkeypatch):
 def test_without_pepit_the_table_says_so(monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda repeats: [("loop", 1.0, 1.0)])
     monkeypatch.setattr(bench, "have", lambda library: False)
-    monkeypatch.setattr(bench, "single", lambda: [("one round", 1.0, 4.0)])
-    monkeypatch.setattr(bench, "sampled", lambda: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
+    monkeypatch.setattr(bench, "single", lambda repeats: [("one round", 1.0, 4.0)])
+    monkeypatch.setattr(bench, "sampled", lambda repeats: [("FedAvg, 256 replicates", 1.0, 5.0, 9.0)])
     monkeypatch.setattr(bench, "arrivals", lambda: [("4096 replicates", 1.0, 12.0)])
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
     monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])

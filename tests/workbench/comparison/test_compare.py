@@ -335,6 +335,7 @@ def test_expected_participants():
         ({"problem": 3}, "no problem"),
         ({"law": ft.Full}, "no law"),
         ({"rounds": 0}, "rounds"),
+        ({"rounds": 10**6 + 1}, "1 to 1,000,000 rounds"),
         ({"replicates": True}, "replicates"),
         ({"seed": -1}, "seed"),
         ({"x0": [1]}, "x0"),
