@@ -171,6 +171,18 @@ def test_it_does_not_depend_on_where_the_minimisers_are(algorithm, far):
     assert np.array_equal(near.factor, there.factor) and np.array_equal(near.weights, there.weights)
 
 
+class Bent(ft.Quadratic):
+    """A user's, whose gradients are no quadratic's."""
+
+    def _gradient(self, who, y, sample):
+        return super()._gradient(who, y, sample) + abs(super()._gradient(who, y, sample))
+
+
+def test_gradients_of_users_are_looked_at():
+    with pytest.raises(ft.BadInput, match="collapsed"):
+        made_of(ft.FedAvg("1/20", 5), Bent([[[1]], [[3]]], [[0], [1]]), ft.Uniform(1))
+
+
 def test_of_one_problem_with_other_local_steps():
     shared, algorithm = quadratic()[0], ft.FedAvg(LR)
     for steps in (2, 5, 3):
