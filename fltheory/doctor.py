@@ -7,7 +7,7 @@ import re
 from importlib import metadata
 from pathlib import Path
 
-from fltheory.core.scalars import have
+from fltheory.core.numbers.scalars import have
 from fltheory.verdicts.folders import elsewhere
 
 PACKAGE = Path(__file__).parent

@@ -49,7 +49,7 @@ class PaperFolder(pytest.File):
     def collect(self):
         from fltheory.core.errors import FLTheoryError
         from fltheory.core.tables import plain
-        from fltheory.verdicts.claims.discover import load
+        from fltheory.verdicts.papers.discover import load
 
         try:
             paper = load(self.path.parent)
@@ -90,7 +90,7 @@ class ClaimItem(_Item):
         self.add_marker("claim")
 
     def runtest(self):
-        from fltheory.verdicts.claims.check import check_instance
+        from fltheory.verdicts.deciding.check import check_instance
 
         verdict = check_instance(self.claim, self.instance)
         _skip_if_undecided(verdict)
@@ -128,7 +128,7 @@ class FindingItem(_Item):
 
     def runtest(self):
         from fltheory.core.tables import plain
-        from fltheory.verdicts.claims.findings import confirm
+        from fltheory.verdicts.deciding.findings import confirm
 
         verdict = confirm(self.finding, self.claims)
         if verdict.word == "SKIPPED":
@@ -142,7 +142,7 @@ class FindingItem(_Item):
 @pytest.fixture
 def check_claim():
     """check_claim(claim, instance): fail with a table unless the claim holds there; skip where it does not apply."""
-    from fltheory.verdicts.claims.check import check_instance
+    from fltheory.verdicts.deciding.check import check_instance
 
     def check(claim, instance):
         __tracebackhide__ = True
@@ -163,7 +163,7 @@ def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
     from fltheory.core.evidence import show
     from fltheory.core.tables import plain
-    from fltheory.verdicts.claims.cells import comparison_row, hypothesis_row
+    from fltheory.verdicts.comparison_text import comparison_row, hypothesis_row
 
     lines = [plain(f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip())]
     if verdict.hypotheses:

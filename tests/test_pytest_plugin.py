@@ -230,7 +230,7 @@ def test_a_machine_without_the_optional_libraries_starts_passes_and_skips_with_r
     }
     probe = subprocess.run([sys.executable, "-c", "import flint"], env=env, capture_output=True, text=True)
     assert "No module named 'flint'" in probe.stderr
-    places = ["tests/core/operators/test_derive.py", "tests/core/operators/test_mixture.py", "tests/verdicts/claims",
+    places = ["tests/core/operators/test_derive.py", "tests/core/operators/test_random_map.py", "tests/verdicts/claims",
               "tests/core/test_optima.py"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-m", "not slow", "-q", "-rs", "-p", "no:cacheprovider",

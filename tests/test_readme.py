@@ -12,7 +12,7 @@ import pytest
 
 import fltheory
 from fltheory.cli import main, parser
-from fltheory.verdicts.claims.discover import papers
+from fltheory.verdicts.papers.discover import papers
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()

@@ -11,8 +11,8 @@ import pytest
 
 from fltheory.core.errors import BadInput
 from fltheory.skeletons import TEMPLATES, new_algorithm, new_paper
-from fltheory.verdicts.claims.discover import COLUMNS, read_ledger
-from fltheory.verdicts.claims.findings import SCRIPT_LINES
+from fltheory.verdicts.deciding.findings import SCRIPT_LINES
+from fltheory.verdicts.papers.discover import COLUMNS, read_ledger
 
 ROOT = Path(__file__).parents[1]
 

@@ -112,7 +112,7 @@ def test_a_readers_own_papers_beside_the_installed_ones(site, tmp_path):
     shutil.copytree(ROOT / "verification", tmp_path / "verification", ignore=shutil.ignore_patterns("__pycache__"))
     code = ("import sys, fltheory as ft\n"
             "if __name__ == '__main__':\n"
-            "    from fltheory.verdicts.claims.discover import load\n    from fltheory.verdicts.folders import CARRIED\n"
+            "    from fltheory.verdicts.papers.discover import load\n    from fltheory.verdicts.folders import CARRIED\n"
             "    from fltheory.verdicts.verify import verify\n"
             "    print(ft.assert_claim('eq26-28', quick=True).word, sys.modules['verification'].__file__)\n"
             "    folders = ['verification/fednova', CARRIED / 'fednova']\n"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fltheory.verdicts.claims.discover import COLUMNS
+from fltheory.verdicts.papers.discover import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 FEDNOVA = ROOT / "verification" / "fednova"

@@ -2,7 +2,7 @@
 
 Only variants that still converge count. `of = "table"` marks bugs of a table of printed results.
 """
-from fltheory.core.mutants.averages import (
+from fltheory.mutants.averages import (
     fednova_scaled_up,
     first_client_twice,
     normaliser_counts_steps,
@@ -14,8 +14,8 @@ from fltheory.core.mutants.averages import (
     uniform_weights,
     weights_not_renormalised,
 )
-from fltheory.core.mutants.laws import one_draw_less, shared_steps, without_replacement
-from fltheory.core.mutants.local import (
+from fltheory.mutants.laws import one_draw_less, shared_steps, without_replacement
+from fltheory.mutants.local import (
     dampened_momentum,
     decayed_step,
     early_decay,
@@ -29,7 +29,7 @@ from fltheory.core.mutants.local import (
     proximal_squared,
     unscaled_proximal,
 )
-from fltheory.core.mutants.memories import VARIATES, corrections_kept, mean_divisor, own_divisor
+from fltheory.mutants.memories import VARIATES, corrections_kept, mean_divisor, own_divisor
 
 control_unweighted, control_wrong_steps = VARIATES["control_unweighted"], VARIATES["control_wrong_steps"]
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from fltheory.verdicts import records
-from fltheory.verdicts.claims import slow
+from fltheory.verdicts.deciding import slow
 
 SECONDS = 0.25
 # Their words, or sentences of the answers, rest on these.

@@ -11,16 +11,16 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from fltheory.asynchronous.asyncfeded import AsyncFedED
+from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.hypotheses import fitted
 from fltheory.blackbox.result import Fault, Identification, first_line, number
-from fltheory.core.algorithms.asyncfeded import AsyncFedED
-from fltheory.core.algorithms.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.core.errors import FLTheoryError, refuse
-from fltheory.core.mutants import arrivals, local
-from fltheory.core.mutants.base import clause
-from fltheory.core.scalars import FLOAT, fraction
+from fltheory.core.numbers.scalars import FLOAT, fraction
+from fltheory.mutants import arrivals, local
+from fltheory.mutants.base import clause
 
 MUTANTS = (*arrivals.ARRIVALS.values(), *(m for m in arrivals.OTHERS.values() if m is not arrivals.lag_in_time),
            local.one_step_more, local.one_step_less)   # a round is not told the time

@@ -8,12 +8,12 @@ import numpy as np
 
 from fltheory.blackbox.participants import caller
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.draw import Draw
+from fltheory.core.numbers.arrays import EVERYONE, is_torch
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.probe import Layout
-from fltheory.core.scalars import FLOAT
 
 EPS = {"float64": 2.2e-16, "float32": 1.2e-7, "float16": 9.8e-4, "bfloat16": 7.8e-3}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.blackbox import bends
+from fltheory.blackbox import bent_rounds as bends
 from fltheory.blackbox.box import EPS, seeded
 
 

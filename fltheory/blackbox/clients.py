@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import is_torch
+from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.scalars import FLOAT, fraction, is_count
 from fltheory.core.problems.base import check_weights
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual
-from fltheory.core.scalars import FLOAT, fraction, is_count
 
 MOST, MOST_SIZE = {"n": 1000, "d": 2000, "personal": 2000}, 10_000
 MOST_PARTS = 100_000  # rows per dimension over all clients

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.blackbox import bends
+from fltheory.blackbox import bent_rounds as bends
 from fltheory.blackbox.result import number
 
 RULES = {

@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.explanations import explanations, structured, variant
-from fltheory.blackbox.maps import SINGLE, apart, arrangement, distance, measured, plan, predicted
+from fltheory.blackbox.local_maps import SINGLE, apart, arrangement, distance, measured, plan, predicted
 from fltheory.blackbox.result import Fault, first_line
 from fltheory.blackbox.unexplained import observed
 from fltheory.core.errors import FLTheoryError, refuse

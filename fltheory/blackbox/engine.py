@@ -8,14 +8,14 @@ from fltheory.blackbox.checks import check, find_height
 from fltheory.blackbox.clients import Problems
 from fltheory.blackbox.clipping import clipping
 from fltheory.blackbox.comparison import Comparison, compare
+from fltheory.blackbox.local_work import observe
 from fltheory.blackbox.result import Fault, Identification
 from fltheory.blackbox.search import search
-from fltheory.blackbox.work import observe
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import listed, refuse
 from fltheory.core.laws.base import Law, RandomSteps
 from fltheory.core.laws.memoryless import Full
-from fltheory.core.scalars import is_count
+from fltheory.core.numbers.scalars import is_count
 
 TRIALS = 3000
 MOST_ROUNDS, MOST_TRIALS = 1000, 10**7

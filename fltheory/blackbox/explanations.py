@@ -6,21 +6,21 @@ from fractions import Fraction
 
 import numpy as np
 
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.blackbox.fits import solver_of
 from fltheory.blackbox.hypotheses import fitted, neighbours, numbers, pairs, without_memories
+from fltheory.blackbox.local_work import declared, faults_of_work, observe, parameters
 from fltheory.blackbox.result import Fault
 from fltheory.blackbox.weights import faults_of_weights, shares
-from fltheory.blackbox.work import declared, faults_of_work, observe, parameters
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.solvers import Vanilla
-from fltheory.core.arrays import is_torch
 from fltheory.core.errors import FLTheoryError, refuse
-from fltheory.core.mutants.averages import WEIGHTS
-from fltheory.core.mutants.base import altered
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.scalars import fraction
 from fltheory.core.records import unread
-from fltheory.core.scalars import fraction
+from fltheory.mutants.averages import WEIGHTS
+from fltheory.mutants.base import altered
 
 ALIKE = "every client counts alike (1/|S| in the model, 1/n in the variates), as SCAFFOLD is published; the reference weighs by p_i"
 

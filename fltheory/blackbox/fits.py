@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from fltheory.core.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla
-from fltheory.core.mutants import local
-from fltheory.core.mutants.base import altered
+from fltheory.mutants import local
+from fltheory.mutants.base import altered
 
 MOST_STEPS = 64
 _SIGNED = np.concatenate([np.linspace(-0.9, -0.1, 9), [-0.03, 0.01, 0.03], np.linspace(0.08, 0.95, 11)])

@@ -6,24 +6,26 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from fltheory.algorithms.fedau import FedAu
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fednova_vr import FedNovaVR
+from fltheory.algorithms.fedresavg import FedResAvg
+from fltheory.algorithms.fedresnaive import FedResNaive
+from fltheory.algorithms.fedressgd import FedResSgd
+from fltheory.algorithms.fedvarp import FedVarp
+from fltheory.algorithms.focus import Focus
+from fltheory.algorithms.mifa import Mifa
+from fltheory.algorithms.scaffold import Scaffold
+from fltheory.algorithms.server_momentum import ServerMomentum
+from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.blackbox.result import number
-from fltheory.core.algorithms.fedau import FedAu
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.fednova_vr import FedNovaVR
-from fltheory.core.algorithms.fedresavg import FedResAvg
-from fltheory.core.algorithms.fedresnaive import FedResNaive
-from fltheory.core.algorithms.fedressgd import FedResSgd
-from fltheory.core.algorithms.fedvarp import FedVarp
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.algorithms.scaffold import Scaffold
-from fltheory.core.algorithms.server_momentum import ServerMomentum
-from fltheory.core.algorithms.vrlsgd import VRLSGD
-from fltheory.core.mutants import local, memories, neighbour, residual
-from fltheory.core.mutants.averages import WEIGHTS
-from fltheory.core.mutants.base import clause
-from fltheory.core.scalars import fraction
+from fltheory.core.numbers.scalars import fraction
+from fltheory.mutants import local, memories
+from fltheory.mutants import neighbour_averages as neighbour
+from fltheory.mutants import residual_models as residual
+from fltheory.mutants.averages import WEIGHTS
+from fltheory.mutants.base import clause
 
 OPTIONS = {   # other values of declared fields
     "option": {1: "the client variate is the gradient at the server model (option I, not II)",

@@ -10,8 +10,8 @@ from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.result import Fault, Identification, first_line
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.laws.memoryless import Full
-from fltheory.core.mutants.laws import rivals
 from fltheory.core.statistics import chi_square
+from fltheory.mutants.laws import rivals
 
 LEVEL = 1e-4
 

@@ -5,15 +5,15 @@ from dataclasses import fields
 
 import numpy as np
 
+from fltheory.algorithms.fednova import FedNova, GeneralRule
+from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.fits import SOLVERS
 from fltheory.blackbox.hypotheses import OPTIONS, catalogue
-from fltheory.blackbox.maps import SINGLE, distance, measured, plan, predicted
+from fltheory.blackbox.local_maps import SINGLE, distance, measured, plan, predicted
+from fltheory.blackbox.local_work import lost, observe, parameters
 from fltheory.blackbox.result import Fault
-from fltheory.blackbox.work import lost, observe, parameters
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova, GeneralRule
-from fltheory.core.algorithms.server_momentum import ServerMomentum
 from fltheory.core.errors import BadInput
 
 

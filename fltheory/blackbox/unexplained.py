@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.blackbox.explanations import agreeing, with_numbers
-from fltheory.blackbox.maps import apart, blocks, predicted
+from fltheory.blackbox.local_maps import apart, blocks, predicted
 from fltheory.blackbox.result import Fault
 
 KEPT = "the code keeps something between rounds, the reference does not"

@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.blackbox.fits import mass
 from fltheory.blackbox.result import Fault, number
-from fltheory.core.mutants.averages import FACTORS, WEIGHTS, Members, normalised
+from fltheory.mutants.averages import FACTORS, WEIGHTS, Members, normalised
 
 
 def shares(box, problems, height, full, cohorts, moves=False):

@@ -47,8 +47,8 @@ def with_executor(sub):
 
 
 def executor_of(args):
-    """What `core.executors.completed` takes, checked."""
-    from fltheory.core.executors import check_executor
+    """What `runs.executors.completed` takes, checked."""
+    from fltheory.runs.executors import check_executor
     return check_executor(args.scheduler if args.scheduler is not None else args.jobs if args.jobs > 1 else None)
 
 
@@ -92,7 +92,7 @@ def check_folder(what, path):
 
 def papers_of(args, id=None):
     """The paper folders named on the command line, narrowed by --paper, else to those that may hold an id."""
-    from fltheory.verdicts.claims.discover import papers
+    from fltheory.verdicts.papers.discover import papers
     wanted = getattr(args, "paper", None)
     found = papers(paths_of(args), id if wanted is None else None)
     if wanted is not None and wanted not in {p.slug for p in found}:

@@ -14,7 +14,7 @@ def add(command):
 
 def _certify(args):
     from fltheory.core.errors import refuse
-    from fltheory.verdicts.claims.certified import FILE, make
+    from fltheory.verdicts.deciding.certified import FILE, make
     from fltheory.verdicts.folders import carried
     papers = papers_of(args)
     known = {f"{paper.slug}/{id}": id for paper in papers for id, claim in paper.claims.items() if claim.over}

@@ -111,13 +111,13 @@ def _list(args):
 
 
 def _find(args):
-    from fltheory.verdicts.claims.discover import find
+    from fltheory.verdicts.papers.discover import find
     return find(papers_of(args, args.id), args.id)
 
 
 def _records(paper, kind, found) -> list:
     """The records of one claim or finding, as `verify` would write them."""
-    from fltheory.verdicts.claims.findings import confirm
+    from fltheory.verdicts.deciding.findings import confirm
     records = found.check().records() if kind == "claim" else [confirm(found, paper.claims).record()]
     return [{**r, "paper": paper.slug} for r in records]
 
@@ -168,7 +168,7 @@ def _witness(args):
 
 
 def _search(args):
-    from fltheory.verdicts.claims.evidence import FALSE
+    from fltheory.verdicts.deciding.evidence import FALSE
     paper, kind, claim = _find(args)
     if kind != "claim":
         refuse("id", args.id, "is a finding; a search needs a statement",

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from fltheory.skeletons import new_paper
-from fltheory.verdicts.claims.check import check_instance
-from fltheory.verdicts.claims.discover import load
-from fltheory.verdicts.claims.evidence import FALSIFIED, HOLDS
+from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.evidence import FALSIFIED, HOLDS
+from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.verify import verify
 
 REPEATS = 5

@@ -67,7 +67,7 @@ class Typed(Fraction):
     """A number of the command line: messages show it as it was typed."""
 
     def __new__(cls, text):
-        from fltheory.core.scalars import fraction
+        from fltheory.core.numbers.scalars import fraction
 
         made = super().__new__(cls, fraction(text))
         made.text = text
@@ -95,9 +95,9 @@ def _steps(text):
 
 
 def _predict(args):
-    from fltheory.core.problems.table import read_residual, read_ridge
     from fltheory.workbench.comparison import compare
     from fltheory.workbench.comparison.compare import check_rounds
+    from fltheory.workbench.table import read_residual, read_ridge
 
     _check_outputs(args)
     check_rounds(args.rounds)
@@ -173,7 +173,7 @@ def _makers(args):
 
 def _law(text):
     import fltheory as ft
-    from fltheory.core.scalars import fraction
+    from fltheory.core.numbers.scalars import fraction
 
     kind, _, value = text.partition(":")
     if kind == "full" and not value:
@@ -228,8 +228,8 @@ def _joined(problem):
     """The clients as quadratics in all their coefficients, shared ones first; a ridge regression is one already."""
     import numpy as np
 
+    from fltheory.core.numbers.scalars import FLOAT
     from fltheory.core.problems.quadratic import Quadratic
-    from fltheory.core.scalars import FLOAT
 
     if not problem.personal:
         return problem
@@ -240,7 +240,7 @@ def _joined(problem):
 
 def _description(problem, args, make):
     """Lines about the data: clients, weights, constants, scales."""
-    from fltheory.core.scalars import FLOAT
+    from fltheory.core.numbers.scalars import FLOAT
 
     def wrapped(text):
         return textwrap.wrap(text, 120, subsequent_indent="  ")
@@ -265,7 +265,7 @@ def _description(problem, args, make):
 
 def _joint(problem):
     """What is shared at the joint optimum."""
-    from fltheory.core.scalars import FLOAT
+    from fltheory.core.numbers.scalars import FLOAT
 
     try:
         w, _ = problem.joint_optimum()
@@ -276,8 +276,8 @@ def _joint(problem):
 
 def _dissimilarity(problem, p):
     """kappa^2 for the smallest power of two beta^2 for which it is finite (FedNova, Assumption 3)."""
+    from fltheory.core.numbers.scalars import FLOAT
     from fltheory.core.problems.quadratic import Quadratic
-    from fltheory.core.scalars import FLOAT
 
     floats = Quadratic.from_linear(FLOAT.array(problem.H), FLOAT.array(problem.b), [float(v) for v in p / p.sum()])
     for power in range(21):

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.elements import Symbolic
-from fltheory.core.linalg import Algebraic
-from fltheory.core.scalars import fraction, is_rational
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.linalg import Algebraic
+from fltheory.core.numbers.scalars import fraction, is_rational
 from fltheory.core.statistics import Interval
 
 HOLDS, FALSIFIED, INCONCLUSIVE = "HOLDS", "FALSIFIED", "INCONCLUSIVE"  # of one comparison

@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge, refuse
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction, have, need
 from fltheory.core.problems.base import Problem
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.problems.rows import RowLoss
-from fltheory.core.scalars import FLOAT, RATIONAL, fraction, have, need
 
 LARGEST_SECOND_ROUTE = 1000  # rows: beyond, interior-point accuracy and time get out of hand
 CLEAR = 1e-6                 # conditioning of float data beyond which they are solved at their binary values

@@ -12,10 +12,10 @@ import inspect
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
-from fltheory.core.arrays import is_torch
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import check_flag, is_one_of, refuse
-from fltheory.core.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
 
 EVALUATED = (Number, tuple[Number, ...])
 WRITTEN = dict(zip(EVALUATED, ("Number", "tuple[Number, ...]"), strict=True))

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import FLTheoryError, check_flag, refuse
 from fltheory.core.evidence import (
     FALSIFIED,
@@ -21,8 +20,9 @@ from fltheory.core.evidence import (
     show,
     weakest,
 )
-from fltheory.core.linalg import Algebraic
-from fltheory.core.scalars import fraction, is_rational
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.linalg import Algebraic
+from fltheory.core.numbers.scalars import fraction, is_rational
 from fltheory.core.statistics import Interval
 
 FLOAT_TOLERANCE = 1e-9   # relative, for sides that are floats

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.core.scalars import to_float
+from fltheory.core.numbers.scalars import to_float
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 EXPECTED = 5.0  # counts below which a class is merged with others before it is tested

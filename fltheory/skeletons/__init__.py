@@ -46,7 +46,7 @@ def new_algorithm(name, into=None) -> list[Path]:
     cls = name if name[0].isupper() and "_" not in name else "".join(w[0].upper() + w[1:] for w in words)
     module = name.lower()
     import fltheory
-    from fltheory.core.algorithms.catalogue import discover
+    from fltheory.algorithms.catalogue import discover
     taken = {n.lower() for n in (*fltheory.__all__, *WORDS, *(c.__name__ for c in discover()))}
     if module.startswith("test"):
         refuse("name", name, "pytest would take it for a test", "Choose another.")

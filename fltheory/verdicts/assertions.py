@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import os
 
-from fltheory.core.asserted import Evidence
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.tables import keep_ends
-from fltheory.verdicts.claims import evidence as ev
-from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.discover import find, papers
-from fltheory.verdicts.claims.findings import confirm
+from fltheory.proofs.assertion import Evidence
+from fltheory.verdicts.deciding import evidence as ev
+from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.findings import confirm
 from fltheory.verdicts.folders import activate, default_paths
+from fltheory.verdicts.papers.discover import find, papers
 
 CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
 FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)

@@ -27,17 +27,17 @@ import numpy as np
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
 from fltheory.core.evidence import FALSIFIED
-from fltheory.core.executors import check_executor, completed
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
+from fltheory.core.numbers.scalars import FLOAT, fraction, have, need
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
 from fltheory.core.relations import agrees
-from fltheory.core.scalars import FLOAT, fraction, have, need
 from fltheory.core.statistics import clopper_pearson, moments
-from fltheory.core.streams import Stream
-from fltheory.core.trace import write_atomically
+from fltheory.runs.executors import check_executor, completed
+from fltheory.runs.streams import Stream
+from fltheory.runs.trace import write_atomically
 from fltheory.verdicts.claims.claim import Instance
 from fltheory.verdicts.claims.floors import ChiSquareFloor, chi_square_floor
 
@@ -46,8 +46,8 @@ SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
 CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows dozens of them
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
-CODE = ("verdicts/calibration.py", "core/statistics.py", "core/streams.py", "core/normals.py", "core/trace.py",
-        "core/runs/batched.py", "core/runs/draws.py", "core/runs/arguments.py", "core/placed.py", "core/relations.py",
+CODE = ("verdicts/calibration.py", "core/statistics.py", "runs/streams.py", "runs/normals.py", "runs/trace.py",
+        "runs/batched.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py", "core/relations.py",
         "verdicts/claims/floors.py")
 
 
@@ -190,7 +190,7 @@ def _tally(groups, seed, task):
 def calibrate(repetitions=1000, seed=0, only=(), executor=None, on_rows=None) -> tuple[list, dict]:
     """(rows, provenance) of every check, or only some by name. repetitions: at least this many per check (>= 1).
 
-    executor: where batches run, see `core.executors.completed`; results do not depend on it. on_rows(rows) is called after each
+    executor: where batches run, see `runs.executors.completed`; results do not depend on it. on_rows(rows) is called after each
     check. Raises BadInput, MissingLibrary without torch.
     """
     for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):

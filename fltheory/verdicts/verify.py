@@ -14,18 +14,20 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from fltheory import __version__
-from fltheory.core import workers
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import INCONCLUSIVE
-from fltheory.core.trace import write_atomically
+from fltheory.runs import workers
+from fltheory.runs.trace import write_atomically
 from fltheory.verdicts import calibration, gallery
-from fltheory.verdicts.claims import about, answers, inputs, journal, stopped
 from fltheory.verdicts.claims import instance as forms
-from fltheory.verdicts.claims.check import apply_bug, check, instance_record
-from fltheory.verdicts.claims.discover import Paper, find, load, papers
-from fltheory.verdicts.claims.evidence import ERROR, SKIPPED
-from fltheory.verdicts.claims.findings import confirm
+from fltheory.verdicts.deciding import stopped
+from fltheory.verdicts.deciding.check import apply_bug, check, instance_record
+from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED
+from fltheory.verdicts.deciding.findings import confirm
 from fltheory.verdicts.folders import activate, imported
+from fltheory.verdicts.papers import answers, inputs, journal
+from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers.discover import Paper, find, load, papers
 from fltheory.verdicts.records import TYPES, Run, declared
 from fltheory.verdicts.report import html, markdown
 from fltheory.verdicts.report.book import Book
@@ -295,7 +297,7 @@ def write_report(records, folder: Path):
 def _check_device(device):
     if device == "cpu":
         return
-    from fltheory.core.runs import _device
+    from fltheory.runs import _device
     _device(device)
 
 

@@ -1,10 +1,10 @@
 """An fltheory algorithm as somebody else's training code: numpy arrays, hidden memories or a dict of them."""
 import numpy as np
 
+from fltheory.algorithms.personal_problem import Personal
 from fltheory.core.laws.draw import Draw, everyone
-from fltheory.core.problems.personal import Personal
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT
 
 
 def problem_of(clients):

@@ -5,10 +5,10 @@ import pytest
 import fltheory as ft
 from fltheory.blackbox.engine import identify
 from fltheory.core.errors import BadInput
-from fltheory.core.mutants import arrivals as wrong
-from fltheory.core.mutants import local
-from fltheory.core.mutants.base import clause
-from fltheory.core.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT
+from fltheory.mutants import arrivals as wrong
+from fltheory.mutants import local
+from fltheory.mutants.base import clause
 from tests.blackbox.adapters import problem_of
 
 LR, STEPS = "1/20", (3, 2, 4)

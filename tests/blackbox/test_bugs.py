@@ -6,7 +6,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.blackbox.engine import identify
-from fltheory.core.mutants.memories import Control, ServerBuffer
+from fltheory.mutants.memories import Control, ServerBuffer
 from tests.blackbox.adapters import hidden, joint, plain, remembering, sampled
 from verification import bugs
 from verification.focus.bugs import baselines, figures, repository, stability

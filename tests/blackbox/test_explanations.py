@@ -4,7 +4,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.blackbox.result import Fault
-from fltheory.core.mutants.memories import VARIATES, Control
+from fltheory.mutants.memories import VARIATES, Control
 from tests.blackbox.adapters import hidden, joint
 
 LR, STEPS = "1/10", (2, 3, 5)
@@ -102,7 +102,7 @@ def test_two_faults_of_the_variates_are_named_together(first, second):
 # ---- variants ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("option", [1, 2])
 def test_a_scaffold_that_counts_clients_alike_is_a_variant(option):
-    from fltheory.core.mutants.memories import data_weights_dropped
+    from fltheory.mutants.memories import data_weights_dropped
     right = ft.Scaffold(LR, STEPS, option=option)
     for form in ("hidden", "joint"):
         code, more = (hidden if form == "hidden" else lambda a: joint(a, 3, 2))(data_weights_dropped(right))

@@ -7,8 +7,8 @@ import pytest
 import fltheory as ft
 from fltheory.blackbox.engine import identify
 from fltheory.core.errors import BadInput
-from fltheory.core.mutants import local
-from fltheory.core.mutants.neighbour import NEIGHBOURS
+from fltheory.mutants import local
+from fltheory.mutants.neighbour_averages import NEIGHBOURS
 from tests.blackbox.adapters import hidden, joint
 
 GRAPH = [["0", "1/4", "1/8"], ["1/4", "0", "1/12"], ["1/8", "1/12", "1/12"]]

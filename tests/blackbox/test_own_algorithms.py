@@ -8,7 +8,7 @@ import pytest
 import fltheory as ft
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
-from fltheory.core.arrays import spread
+from fltheory.core.numbers.arrays import spread
 from tests.blackbox.adapters import hidden, joint, plain
 
 IGNORED = "the cohort is ignored: clients outside the cohort"

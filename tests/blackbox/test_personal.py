@@ -5,8 +5,8 @@ import pytest
 import fltheory as ft
 from fltheory.blackbox.engine import identify
 from fltheory.core.errors import BadInput
-from fltheory.core.mutants import local, memories
-from fltheory.core.mutants import residual as wrong
+from fltheory.mutants import local, memories
+from fltheory.mutants import residual_models as wrong
 from tests.blackbox.adapters import hidden, joint, plain
 
 LR, LAM, STEPS, K = "1/20", "1/10", (3, 2, 4), 2

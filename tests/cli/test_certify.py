@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from fltheory.cli import certify, main
-from fltheory.verdicts.claims import certified
+from fltheory.verdicts.deciding import certified
 
 ROOT = Path(__file__).parents[2]
 FOCUS = str(ROOT / "verification" / "focus")

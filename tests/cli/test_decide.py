@@ -40,7 +40,7 @@ def test_list_shows_what_is_stated_and_what_is_written(capsys):
     assert waiting == ["fednova/susp-eq13-psd", "fednova/fig6", "fednova/fig7", "fednova/fig8"]
     assert out.count("nothing to check") == 2
     rows = {line.split()[0] for line in out.splitlines()}
-    from fltheory.verdicts.claims.discover import read_ledger
+    from fltheory.verdicts.papers.discover import read_ledger
 
     assert rows == {f"fednova/{name}" for name in read_ledger(Path(FEDNOVA) / "ledger.csv")}
     assert main(["list", FEDNOVA, "--paper", "fednova"]) == 0
@@ -145,7 +145,7 @@ HOSTILE = "\x1b]0;owned\x07\u202e"
 HOSTILE_CLAIMS = """
 from fltheory.verdicts.claims.claim import Instance, Hypothesis, claim, finding
 from fltheory.core.relations import equal
-from fltheory.verdicts.claims.search import Family, Search
+from fltheory.verdicts.search.search import Family, Search
 
 EVIL = {evil!r}
 
@@ -177,7 +177,7 @@ finding("f1", kind="gap", says=EVIL, check=lambda: equal(1, 1, EVIL))
 @pytest.fixture
 def hostile(tmp_path):
     """A paper folder with control characters and direction marks wherever text may stand."""
-    from fltheory.verdicts.claims.discover import COLUMNS
+    from fltheory.verdicts.papers.discover import COLUMNS
 
     folder = tmp_path / "papers" / f"hostile{abs(hash(tmp_path)) % 10**8}"
     (folder / "claims").mkdir(parents=True)
@@ -203,7 +203,7 @@ def test_no_command_prints_what_would_drive_the_terminal(hostile, capsys, comman
 
 def test_verdicts_in_a_session_and_in_pytest_are_plain_text_too(hostile):
     from fltheory import pytest_plugin
-    from fltheory.verdicts.claims.discover import load
+    from fltheory.verdicts.papers.discover import load
 
     claims = load(hostile).claims
     third = claims["third"].check()
@@ -242,7 +242,7 @@ def test_search_finds_nothing_against_a_true_claim(capsys):
 
 def result(found=False, error=""):
     """A search result as `Claim.search` returns it, without the search."""
-    from fltheory.verdicts.claims.search import SearchResult
+    from fltheory.verdicts.search.search import SearchResult
 
     class Fixed(SearchResult):
         found = False

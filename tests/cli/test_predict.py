@@ -9,8 +9,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.cli import main, predict
-from fltheory.core.problems.instances import DIABETES
-from fltheory.core.problems.table import read_residual, read_ridge
+from fltheory.workbench.instances import DIABETES
+from fltheory.workbench.table import read_residual, read_ridge
 from tests.cli.test_decide import HEAVY, ROOT, refused
 
 DATA = ("predict", str(DIABETES), "--client", "age", "--bands", "5", "--target", "target")
@@ -203,7 +203,7 @@ def test_what_rounding_leaves_of_no_curvature_is_not_printed_as_negative(small, 
 
 @pytest.mark.parametrize("option", ["--csv", "--html", "--picture"])
 def test_outputs_are_checked_before_the_work(small, option, capsys, monkeypatch):
-    monkeypatch.setattr("fltheory.core.problems.table.read_ridge", None)  # nothing is read
+    monkeypatch.setattr("fltheory.workbench.table.read_ridge", None)  # nothing is read
     assert "cannot be written" in refused(capsys, *small, option, "no/such/out.png")
 
 
@@ -225,7 +225,7 @@ def test_divergence_is_a_result(lr, capsys):
 
 def test_something_outside_has_exit_code_one(small, monkeypatch, capsys):
     pytest.importorskip("torch")
-    from fltheory.core import runs
+    from fltheory import runs
 
     right = runs.run
     monkeypatch.setattr("fltheory.workbench.comparison.measure.run",

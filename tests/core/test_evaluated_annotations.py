@@ -3,7 +3,7 @@ from dataclasses import dataclass
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.scalars import Number
+from fltheory.core.numbers.scalars import Number
 
 
 @dataclass(frozen=True)

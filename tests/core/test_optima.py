@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from fltheory.core import optima
 from fltheory.core.errors import CertificateFailed, NoMinimiser, TooLarge
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field
 from fltheory.core.optima import optimum, second_route, surrogate_optimum
-from fltheory.core.problems import instances
 from fltheory.core.problems.base import Problem
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.ridge import Ridge
-from fltheory.core.problems.ridge_rows import RidgeRows
-from fltheory.core.scalars import FLOAT, RATIONAL, Field
-from fltheory.core.streams import Stream
+from fltheory.large.ridge_rows import RidgeRows
+from fltheory.runs.streams import Stream
+from fltheory.workbench import instances
 from tests.core.problems.helpers import rational_random
 
 quick = settings(derandomize=True, deadline=None, max_examples=20)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field, Number, Numbers, fraction
 from fltheory.core.records import (
     Record,
     convert,
@@ -22,7 +23,6 @@ from fltheory.core.records import (
     unread,
     within,
 )
-from fltheory.core.scalars import FLOAT, RATIONAL, Field, Number, Numbers, fraction
 
 
 @dataclass(frozen=True)

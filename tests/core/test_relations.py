@@ -8,6 +8,7 @@ import pytest
 
 from fltheory.core.errors import BadInput
 from fltheory.core.evidence import Bounds, Terms, evidence_of, number, show
+from fltheory.core.numbers.scalars import Field
 from fltheory.core.relations import (
     agrees,
     at_most,
@@ -19,7 +20,6 @@ from fltheory.core.relations import (
     nonnegative,
     status_of,
 )
-from fltheory.core.scalars import Field
 from fltheory.core.statistics import Interval
 
 FIELD = Field("x y")

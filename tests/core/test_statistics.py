@@ -16,7 +16,7 @@ from fltheory.core.statistics import (
     skewed,
     transient,
 )
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 
 def test_an_interval_says_what_it_is():

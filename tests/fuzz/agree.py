@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.scalars import fraction
+from fltheory.core.numbers.scalars import fraction
 from tests.fuzz.drawn import MODELS
 from tests.fuzz.oracle.moments import EPS, Expected, Undecided, condition, radius, solve
 from tests.fuzz.oracle.rounds import ROUNDS, Clients, model, start

@@ -16,8 +16,8 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.elements import Symbolic
 from fltheory.core.laws.base import Law
+from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.operators.operator import Operator
 from fltheory.core.problems.base import Problem
 

@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.catalogue import discover
+from fltheory.algorithms.catalogue import discover
 from tests.fuzz.agree import Agreement
 from tests.fuzz.drawn import LAWS, LOOPS, METHODS, SOLVERS, Draw
 from tests.naive import arrivals, asyncfeded

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fltheory as ft
-from fltheory.core.algebra import remainders
+from fltheory.analysis.algebra import remainders
 from fltheory.core.evidence import POWERS
 from tests.fuzz import calls
 from tests.fuzz.budget import cases

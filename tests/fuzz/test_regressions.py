@@ -235,7 +235,7 @@ def test_a_table_that_is_a_device_is_refused(monkeypatch, tmp_path):
     """One that never ends was read until the memory was full."""
     (tmp_path / "t.csv").write_text("c,t\n1,2\n")
     kind = os.stat_result((stat.S_IFCHR | 0o666, *os.stat(tmp_path / "t.csv")[1:]))
-    monkeypatch.setattr("fltheory.core.problems.table.os.stat", lambda path, *a, **k: kind)
+    monkeypatch.setattr("fltheory.workbench.table.os.stat", lambda path, *a, **k: kind)
     with pytest.raises(ft.BadInput, match="device"):
         ft.read_ridge(tmp_path / "t.csv", "c", "t")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fltheory as ft
 from fltheory.core.errors import Inexact
 from fltheory.core.laws.shares import FixedSize, Independent, Shares
-from fltheory.core.residues import Residues, Words, word_prime
+from fltheory.core.numbers.residues import Residues, Words, word_prime
 from tests.fuzz import calls
 from tests.fuzz.budget import cases
 from tests.fuzz.hostile import made, values

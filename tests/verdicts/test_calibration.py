@@ -16,7 +16,7 @@ import fltheory as ft
 from fltheory.cli import main
 from fltheory.core.errors import BadInput, CertificateFailed, MissingLibrary
 from fltheory.core.statistics import Interval, clopper_pearson
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from fltheory.verdicts import calibration as module
 from fltheory.verdicts.calibration import (
     BATCH,

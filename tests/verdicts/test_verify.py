@@ -10,8 +10,8 @@ import pytest
 import fltheory as ft
 from fltheory.verdicts import calibration
 from fltheory.verdicts import verify as module
-from fltheory.verdicts.claims import inputs
-from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.papers import inputs
+from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.report import terminal
 from fltheory.verdicts.verify import exit_code, fingerprint, verify
 from tests.verifying import FEDNOVA, PYTHON, ROOT, environment, finished, quiet, read, untimed

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fltheory.verdicts import verify as module
-from fltheory.verdicts.claims.discover import COLUMNS
+from fltheory.verdicts.papers.discover import COLUMNS
 from fltheory.verdicts.verify import verify
 from tests.verifying import (
     ALL,

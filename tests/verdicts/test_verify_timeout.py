@@ -7,8 +7,8 @@ import pytest
 import fltheory as ft
 from fltheory.cli import main
 from fltheory.verdicts import verify as module
-from fltheory.verdicts.claims import inputs, journal
-from fltheory.verdicts.claims.discover import COLUMNS
+from fltheory.verdicts.papers import inputs, journal
+from fltheory.verdicts.papers.discover import COLUMNS
 from fltheory.verdicts.verify import exit_code, verify
 from tests.verifying import ALL, PYTHON, ROOT, command_line, environment, quiet, read, small, words
 
@@ -54,7 +54,7 @@ from fractions import Fraction
 
 from fltheory.verdicts.claims.claim import Instance, claim, finding
 from fltheory.core.relations import equal
-from fltheory.verdicts.claims.search import Family, Search
+from fltheory.verdicts.search.search import Family, Search
 
 
 def wait(draw):

@@ -8,7 +8,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.problems.base import Rows
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same
 from verification.asyncfeded import digits, figures, published, synthetic, tasks, text

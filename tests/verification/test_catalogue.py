@@ -5,22 +5,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fltheory.core.algorithms.fedau import FedAu
+from fltheory.algorithms.fedau import FedAu
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.mifa import Mifa
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.solvers import Momentum, MomentumProximal, Proximal, descend
 from fltheory.core.errors import BadInput
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.laws.modes import Markov
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL, fraction
-from fltheory.verdicts.claims.check import apply_bug, check_instance
 from fltheory.verdicts.claims.claim import Instance
-from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.deciding.check import apply_bug, check_instance
+from fltheory.verdicts.papers.discover import load
 from verification import bugs
 from verification.fednova.instances import plane
 from verification.focus.bugs import at, baselines, figures, repository

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.verdicts.claims.check import UNIVERSAL
-from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.deciding.check import UNIVERSAL
+from fltheory.verdicts.papers.discover import load
 
 ROOT = Path(__file__).parents[2] / "verification"
 

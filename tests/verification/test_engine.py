@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.claim import Claim, Instance
-from fltheory.verdicts.claims.discover import load
+from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.report import html, markdown, terminal
 from tests.verification import test_papers
 from verification.engine import faults, measure, mutator

@@ -7,9 +7,9 @@ import fltheory as ft
 from fltheory.core import relations
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.statistics import Interval
-from fltheory.core.streams import Stream
-from fltheory.verdicts.claims.check import apply_bug, check, check_instance
+from fltheory.runs.streams import Stream
 from fltheory.verdicts.claims.claim import Claim
+from fltheory.verdicts.deciding.check import apply_bug, check, check_instance
 from verification.engine.planting import CannotPlant, Fault, planted
 
 HALF = ft.Quadratic([[[1]], [[3]]], [[0], [1]])

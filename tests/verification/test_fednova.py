@@ -9,9 +9,9 @@ import pytest
 
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.solvers import Vanilla
-from fltheory.core.scalars import fraction
-from fltheory.verdicts.claims.check import check_instance
-from fltheory.verdicts.claims.discover import load
+from fltheory.core.numbers.scalars import fraction
+from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.report import terminal
 from fltheory.verdicts.verify import verify
 

@@ -4,8 +4,8 @@ import math
 import numpy as np
 import pytest
 
-from fltheory.core.scalars import Torch
-from fltheory.core.streams import Stream
+from fltheory.core.numbers.scalars import Torch
+from fltheory.runs.streams import Stream
 from verification.fedres import population
 from verification.fedres.experiments import methods
 from verification.fedres.formulas import population as f

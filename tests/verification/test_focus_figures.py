@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.operators.traffic import least_traffic
-from fltheory.core.scalars import FLOAT
+from fltheory.analysis.traffic import least_traffic
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same
 from verification.focus import experiments, setups

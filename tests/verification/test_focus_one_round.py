@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 
-from fltheory.core import linalg
 from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
+from fltheory.core.numbers import linalg
 from verification.focus import steps
 from verification.focus.crowd import Crowd, one_round
 from verification.focus.instances import line

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.verdicts.claims import pencil
-from fltheory.verdicts.claims.discover import papers
+from fltheory.verdicts.deciding import proof_steps as pencil
+from fltheory.verdicts.papers.discover import papers
 
 pytest.importorskip("flint")
 PAPER, = papers([Path(__file__).parents[2] / "verification" / "focus"])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fltheory.core.laws.draw import everyone
-from fltheory.core.linalg import to_fractions
-from fltheory.core.scalars import RATIONAL
+from fltheory.core.numbers.linalg import to_fractions
+from fltheory.core.numbers.scalars import RATIONAL
 from verification.focus.bugs import structure as bugs
 from verification.focus.claims.sg_lemmas import recorded_rounds
 from verification.focus.coded import centres, curvatures

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.core.algorithms.catalogue import discover
-from fltheory.core.scalars import have
-from fltheory.verdicts.claims import slow
-from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.covers import domain
-from fltheory.verdicts.claims.discover import papers
-from fltheory.verdicts.claims.findings import SCRIPT_LINES
+from fltheory.algorithms.catalogue import discover
+from fltheory.core.numbers.scalars import have
+from fltheory.verdicts.deciding import slow
+from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.findings import SCRIPT_LINES
+from fltheory.verdicts.deciding.proved_domain import domain
+from fltheory.verdicts.papers.discover import papers
 
 PAPERS = {p.slug: p for p in papers([Path(__file__).parents[2] / "verification"])}
 CLAIMS = [pytest.param(p, c, id=f"{p.slug}/{c.id}") for p in PAPERS.values() for c in p.claims.values()]
@@ -110,8 +110,8 @@ def test_a_witness_stands_alone(paper, path):
 # ---- four legs that share no code -------------------------------------------------------------------------
 @pytest.mark.parametrize(("slug", "path"), FORMULAS)
 def test_formulas_know_nothing_of_the_engine(slug, path):
-    others = {n for n in imported(path) if not n.startswith((f"verification.{slug}.formulas", "fltheory.core.linalg"))}
-    assert {n for n in others if n != "fltheory.core.linalg"} <= MAY_IMPORT
+    others = {n for n in imported(path) if not n.startswith((f"verification.{slug}.formulas", "fltheory.core.numbers.linalg"))}
+    assert {n for n in others if n != "fltheory.core.numbers.linalg"} <= MAY_IMPORT
 
 
 @pytest.mark.parametrize("path", [m for m in MODULES if not m.id.startswith("engine/")])

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.arrivals import arrives, brought, of
+from fltheory.asynchronous.arrivals import arrives, brought, of
 from fltheory.core.algorithms.solvers import descend
-from fltheory.core.arrays import ratio, take
 from fltheory.core.laws.draw import Draw
+from fltheory.core.numbers.arrays import ratio, take
 
 ROOT = 40
 

@@ -1,5 +1,5 @@
 """Bugs that this paper's claims reject: the engine's wrong asynchronous rounds, and those of local work and averaging."""
-from fltheory.core.mutants.arrivals import (
+from fltheory.mutants.arrivals import (
     base_not_refreshed,
     buffer_summed,
     buffers_kept_on_arrival,
@@ -31,14 +31,8 @@ from fltheory.core.mutants.arrivals import (
     update_added,
     update_on_stale_model,
 )
-from fltheory.core.mutants.averages import uniform_weights
-from fltheory.core.mutants.local import (
-    hidden_proximal,
-    one_step_less,
-    one_step_more,
-    one_step_only,
-    proximal_missing,
-)
+from fltheory.mutants.averages import uniform_weights
+from fltheory.mutants.local import hidden_proximal, one_step_less, one_step_more, one_step_only, proximal_missing
 
 __all__ = [
     "base_not_refreshed", "buffer_summed", "buffers_kept_on_arrival", "clamp_missing", "discard_missing",

@@ -1,6 +1,6 @@
 """Wrong servers that the claims around Theorem 2 reject: they still converge, but more slowly than is stated."""
 import fltheory as ft
-from fltheory.core.mutants.base import changed
+from fltheory.mutants.base import changed
 from verification.asyncfeded.runs_theorem2 import Fresh
 
 KINDS = ft.StaleSteps, Fresh, ft.AsyncFedED

@@ -3,7 +3,7 @@ import functools
 
 import numpy as np
 
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, perceptron, split
 
 CLASSES, SKEW, SEED, HIDDEN, SECONDS, GOAL = 10, 0.3, 2, 32, 20, 80

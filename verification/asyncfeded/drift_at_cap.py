@@ -5,9 +5,9 @@ from math import isqrt
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.fedasync import Stale
-from fltheory.core.arrays import EVERYONE
+from fltheory.asynchronous.fedasync import Stale
 from fltheory.core.laws.draw import Draw
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 from fltheory.core.records import unread
 

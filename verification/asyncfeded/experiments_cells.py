@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.runs.events import record
-from fltheory.core.runs.sources import digest
-from fltheory.core.trace import write_atomically
+from fltheory.asynchronous.events import record
+from fltheory.runs.sources import digest
+from fltheory.runs.trace import write_atomically
 from verification.asyncfeded import digits, synthetic, text
 from verification.asyncfeded.published import METHODS, PS
 from verification.asyncfeded.tasks import RHO, SECOND, STEPS
 
-KEPT, CORE = Path("reports") / "cells" / "asyncfeded", Path(ft.__file__).parent / "core"
+KEPT, ENGINE = Path("reports") / "cells" / "asyncfeded", Path(ft.__file__).parent
+ROOMS = ("core", "algorithms", "asynchronous", "runs")   # what a cell runs
 REPLICATES, SEED, LIMIT, EVERY, EARLY = 5, 1, 10**5, 5, 30
 TASKS = {"Synthetic": synthetic.softmax, "digits": digits.network, "text": text.network, "Synthetic, MLP": synthetic.perceptron}
 SWEPT = {"Synthetic": PS, "digits": PS, "text": PS[::3], "Synthetic, MLP": (Q(1, 10), Q(6, 10))}
@@ -68,7 +69,7 @@ def method(t, name):
 def _engine():
     """A digest of the text of the engine."""
     h = hashlib.sha256()
-    for path in sorted(CORE.rglob("*.py")):
+    for path in sorted(path for room in ROOMS for path in (ENGINE / room).rglob("*.py")):
         h.update(path.read_bytes())
     return h.hexdigest()
 

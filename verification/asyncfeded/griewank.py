@@ -4,8 +4,8 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import is_torch
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.shapes import shaped
 

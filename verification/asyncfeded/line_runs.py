@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.arrivals import arrives, brought, of
-from fltheory.core.arrays import norm
+from fltheory.asynchronous.arrivals import arrives, brought, of
+from fltheory.core.numbers.arrays import norm
 from fltheory.core.records import unread
 
 SOME = 60   # arrivals of a long run on which the coded round and the closed form are compared

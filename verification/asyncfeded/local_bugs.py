@@ -1,8 +1,8 @@
 """Wrong local work with a listed schedule, and wrong formulas: what the claims about the steps of one arrival reject."""
-from fltheory.core.algorithms.fedasync import StaleSteps
+from fltheory.asynchronous.fedasync import StaleSteps
 from fltheory.core.algorithms.solvers import Listed
-from fltheory.core.mutants.base import changed
-from fltheory.core.mutants.local import one_step_less, one_step_only
+from fltheory.mutants.base import changed
+from fltheory.mutants.local import one_step_less, one_step_only
 
 
 @changed(Listed, "at")

@@ -12,10 +12,10 @@ from math import isqrt, prod
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.fedasync import Stale
-from fltheory.core.arrays import EVERYONE
+from fltheory.asynchronous.fedasync import Stale
 from fltheory.core.errors import refuse
 from fltheory.core.laws.draw import Draw
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 
 MOST = 2**12   # outcomes of all local steps together

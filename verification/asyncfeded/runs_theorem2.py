@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.algorithms.fedasync import Stale
+from fltheory.asynchronous.fedasync import Stale
 from fltheory.core.errors import refuse
 from verification.asyncfeded import arrivals_run as arrivals
 from verification.asyncfeded import noise_paths

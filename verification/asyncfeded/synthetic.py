@@ -4,7 +4,7 @@ import functools
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.asyncfeded import tasks
 from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, split
 

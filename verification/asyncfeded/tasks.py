@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import broadcast
+from fltheory.core.numbers.arrays import broadcast
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.rows import pick
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 SECOND, TRANSMISSION = 4000, 80     # units of the clock: a second, and the .02 s of transmission; a row and pass takes one unit
 CLIENTS, STEPS, RHO = 10, 10, "1/2"

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.asyncfeded.tasks import CLIENTS, SideBySide, Task, split
 
 LETTERS, SEEN, SEED, OWN, SECONDS, GOAL = 12, 4, 1, 0.4, 16, 35

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.errors import refuse
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full, Uniform
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.operator import derive
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT
 from fltheory.pictures import COLOURS, MARKERS, canvas, finish
+from fltheory.runs import run
 from fltheory.verdicts.report.figures import Figure
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, least, random_quadratic
 

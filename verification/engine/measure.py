@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 from fltheory.core.evidence import FALSIFIED, HOLDS
-from fltheory.core.trace import write_atomically
-from fltheory.verdicts.claims.check import apply_bug, check, check_instance
-from fltheory.verdicts.claims.discover import papers
+from fltheory.runs.trace import write_atomically
+from fltheory.verdicts.deciding.check import apply_bug, check, check_instance
+from fltheory.verdicts.papers.discover import papers
 from verification.engine.faults import FAULTS, FOLDER
 
 HEAD = ("fault", "folder", "origin", "claims", "word", "seconds")
@@ -95,7 +95,7 @@ def read() -> list[dict]:
 
 def write(rows):
     """The table and its provenance."""
-    from fltheory.core.runs import provenance
+    from fltheory.runs import provenance
     text = io.StringIO()
     table = csv.DictWriter(text, HEAD, lineterminator="\n")
     table.writeheader()

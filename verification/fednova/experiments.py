@@ -6,20 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.fednova_vr import FedNovaVR
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg, FedProx
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.fednova_vr import FedNovaVR
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.solvers import Momentum, Proximal, Vanilla
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Full, Uniform
+from fltheory.core.numbers.scalars import FLOAT, Torch
 from fltheory.core.optima import optimum
 from fltheory.core.problems.logistic import Logistic
-from fltheory.core.problems.network import Network
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT, Torch
-from fltheory.core.streams import Stream
 from fltheory.pictures import RUN, canvas, finish, key, runs
+from fltheory.runs import run
+from fltheory.runs.network import Network
+from fltheory.runs.streams import Stream
 from fltheory.verdicts.report.figures import Figure
 from verification.fednova.figures import SIGNS
 

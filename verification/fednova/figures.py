@@ -3,15 +3,14 @@ from pathlib import Path
 
 import numpy as np
 
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.core.algorithms.fedavg import FedAvg, FedProx
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.vrlsgd import VRLSGD
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT
-from fltheory.core.streams import Stream
 from fltheory.pictures import (
     COLOURS,
     DIVERGES,
@@ -27,7 +26,8 @@ from fltheory.pictures import (
     key,
     runs,
 )
-from fltheory.verdicts.claims.tight import tight
+from fltheory.runs.streams import Stream
+from fltheory.verdicts.deciding.tight import tight
 from fltheory.verdicts.report.figures import Figure
 from verification.fednova import formulas as f
 from verification.fednova.formulas import figures as ff

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.problems import instances as named
+from fltheory.core.numbers.scalars import is_rational
 from fltheory.core.problems.base import Constants, Problem, check_weights
-from fltheory.core.scalars import is_rational
+from fltheory.workbench import instances as named
 from verification.fednova import formulas as f
 
 SOLVERS = {"vanilla": lambda v: ft.Vanilla(), "proximal": lambda v: ft.Proximal(alpha=v),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import EVERYONE
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 
 

@@ -1,7 +1,7 @@
 """Bugs that this paper's claims reject: the engine's wrong rounds of residual learning, and what goes wrong elsewhere."""
-from fltheory.core.mutants.local import one_step_less, one_step_more
-from fltheory.core.mutants.memories import variates_never_updated
-from fltheory.core.mutants.residual import (
+from fltheory.mutants.local import one_step_less, one_step_more
+from fltheory.mutants.memories import variates_never_updated
+from fltheory.mutants.residual_models import (
     alpha_dropped,
     large_step_not_multiplied,
     local_prox_halved,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from fltheory.algorithms.fedresavg import FedResAvg
+from fltheory.algorithms.fedresnaive import FedResNaive
+from fltheory.algorithms.fedressgd import FedResSgd
+from fltheory.algorithms.localprox import LocalProx
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fedresavg import FedResAvg
-from fltheory.core.algorithms.fedresnaive import FedResNaive
-from fltheory.core.algorithms.fedressgd import FedResSgd
-from fltheory.core.algorithms.localprox import LocalProx
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.statistics import Interval, moments
 from fltheory.pictures import COLOURS, FLOOR, GREY, OPTIMUM, RUN, canvas, finish, key, runs
 from fltheory.verdicts.report.figures import Figure, from_csv

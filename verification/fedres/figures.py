@@ -3,12 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.algorithms.fedresavg import FedResAvg
-from fltheory.core.algorithms.fedresnaive import FedResNaive
-from fltheory.core.algorithms.fedressgd import FedResSgd
+from fltheory.algorithms.fedresavg import FedResAvg
+from fltheory.algorithms.fedresnaive import FedResNaive
+from fltheory.algorithms.fedressgd import FedResSgd
 from fltheory.core.laws.draw import everyone
-from fltheory.core.scalars import FLOAT
-from fltheory.core.streams import Stream
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.pictures import (
     COLOURS,
     DIVERGES,
@@ -22,6 +21,7 @@ from fltheory.pictures import (
     key,
     runs,
 )
+from fltheory.runs.streams import Stream
 from fltheory.verdicts.report.figures import Figure
 from verification.fedres.formulas import figure1 as f
 from verification.fedres.instances import figure1, scalar

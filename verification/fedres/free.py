@@ -5,8 +5,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 import fltheory as ft
+from fltheory.core.numbers.scalars import is_rational
 from fltheory.core.problems.base import Problem, check_weights
-from fltheory.core.scalars import is_rational
 from verification.symbols import Symbols
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.core.arrays import to_numpy
 from fltheory.core.laws.draw import Slots, everyone, to_device
+from fltheory.core.numbers.arrays import to_numpy
+from fltheory.core.numbers.scalars import Torch
 from fltheory.core.problems.base import Problem, check_weights
-from fltheory.core.scalars import Torch
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 NOISE = 2.0    # variance of the difference of two independent N(0, 1)
 BATCH = 10

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 from fltheory.core.problems.quadratic import Quadratic
 from verification.focus.formulas import lemmas as f
 from verification.focus.one_round import Forms, Numbers

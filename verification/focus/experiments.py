@@ -10,20 +10,20 @@ so each has to qualify by the exact spread of what it averages, before anything 
 """
 import numpy as np
 
+from fltheory.algorithms.focus import Focus
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
 from fltheory.core.laws.modes import Markov
 from fltheory.core.laws.weighted import Weighted
-from fltheory.core.operators.fourth import spread
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT
 from fltheory.core.statistics import chance_below, quantile, skewed
 from fltheory.pictures import COLOURS, FLOOR, PREDICTION, RUN, canvas, finish, key, runs
+from fltheory.runs import run
 from fltheory.verdicts.report.figures import Figure
+from fltheory.workbench.comparison.fourth_moments import spread
 from verification.focus.instances import line, plane
 from verification.focus.reconstructions import fig4, fig9
 

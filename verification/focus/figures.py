@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fltheory.core.algorithms.focus import Focus
+from fltheory.algorithms.focus import Focus
+from fltheory.analysis.stability import stable_steps
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
 from fltheory.core.laws.modes import Markov
 from fltheory.core.operators.operator import derive
-from fltheory.core.operators.stability import stable_steps
-from fltheory.core.runs import run
 from fltheory.pictures import COLOURS, CROSSING, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
-from fltheory.verdicts.claims.tight import tight
+from fltheory.runs import run
+from fltheory.verdicts.deciding.tight import tight
 from fltheory.verdicts.report.figures import Figure
 from verification.focus import figures_floors as floors
 from verification.focus import table1

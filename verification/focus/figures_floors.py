@@ -6,13 +6,13 @@ from fractions import Fraction as Q
 
 import numpy as np
 
+from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.laws.weighted import Weighted
 from fltheory.core.operators.operator import derive
-from fltheory.core.runs import run
 from fltheory.pictures import APPROXIMATION, COLOURS, FLOOR, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
+from fltheory.runs import run
 from verification.focus.formulas import fedavg, stochastic
 from verification.focus.instances import line, theorem4_step, theorem5_step, theorem6_step
 from verification.focus.panels import NO_RUN, columns, pick, ran, run_row

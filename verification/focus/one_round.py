@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.evidence import Terms
 from fltheory.core.laws.draw import Draw, everyone
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction
 from fltheory.core.relations import at_most
-from fltheory.core.scalars import FLOAT, RATIONAL, fraction
 from verification.focus.formulas import lemmas as f
 
 GRID = 64  # worst states are rounded to multiples of 1/64 of their largest entry

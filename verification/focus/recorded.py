@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.arrays import put
-from fltheory.core.scalars import Numbers
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import put
+from fltheory.core.numbers.scalars import Numbers
 
 
 class _Noted:

@@ -10,7 +10,7 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Comparison
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.focus.bugs.figures import PreviousModelMifa
 
 ALARM = 1e-4  # each statistical comparison's false-alarm level

@@ -7,26 +7,26 @@ import itertools
 import math
 from fractions import Fraction as Q
 
-from fltheory.core.algorithms.fedau import FedAu
+from fltheory.algorithms.fedau import FedAu
+from fltheory.algorithms.fedawe import FedAwe
+from fltheory.algorithms.fedvarp import FedVarp
+from fltheory.algorithms.focus import Focus
+from fltheory.algorithms.localsgd import LocalSgd
+from fltheory.algorithms.mifa import Mifa
+from fltheory.algorithms.reweighted import Reweighted
+from fltheory.algorithms.scaffnew import Scaffnew
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fedawe import FedAwe
-from fltheory.core.algorithms.fedvarp import FedVarp
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.algorithms.localsgd import LocalSgd
-from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.algorithms.reweighted import Reweighted
-from fltheory.core.algorithms.scaffnew import Scaffnew
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.errors import CertificateFailed, NoFixedPoint
 from fltheory.core.laws.ages import Ages
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.laws.modes import Chain, Replay
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL
 from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum
-from fltheory.core.scalars import FLOAT, RATIONAL
-from fltheory.core.schedules.windows import Sliding
-from fltheory.core.schedules.worst import UNSTABLE, worst_schedule
 from fltheory.pictures import COLOURS, GREY, canvas, key
+from fltheory.schedules.windows import Sliding
+from fltheory.schedules.worst import UNSTABLE, worst_schedule
 from verification.focus.instances import plane
 from verification.focus.panels import pick
 

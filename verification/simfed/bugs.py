@@ -1,6 +1,6 @@
 """Bugs that this paper's claims reject: the engine's wrong rounds on similarity graphs, and of FedProx and averaging."""
-from fltheory.core.mutants.averages import uniform_weights
-from fltheory.core.mutants.local import (
+from fltheory.mutants.averages import uniform_weights
+from fltheory.mutants.local import (
     hidden_proximal,
     one_step_less,
     one_step_more,
@@ -9,8 +9,8 @@ from fltheory.core.mutants.local import (
     proximal_squared,
     unscaled_proximal,
 )
-from fltheory.core.mutants.memories import data_weights_dropped
-from fltheory.core.mutants.neighbour import (
+from fltheory.mutants.memories import data_weights_dropped
+from fltheory.mutants.neighbour_averages import (
     absent_models_forgotten,
     beta_swapped,
     degrees_not_used,

@@ -10,7 +10,7 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.laws.draw import Slots, everyone
 from fltheory.core.problems.plain import Rows
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 CLIENTS, ROWS, TEST, BATCH, CLASSES, PENALTY, CLIP = 20, 72, 357, 18, 10, 1e-4, "1e-9"
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import EVERYONE
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 from verification.simfed import instances
 

@@ -12,8 +12,8 @@ from math import isqrt
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.problems.base import Cohort
 
 try:

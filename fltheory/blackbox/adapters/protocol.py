@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fltheory.blackbox.adapters.replaced import precision, regression, silence
-from fltheory.core.arrays import is_torch
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
 
 TYPES = ("float64", "float32")
 

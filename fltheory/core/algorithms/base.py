@@ -12,8 +12,15 @@ from typing import Any, ClassVar
 
 from fltheory.core.errors import refuse
 from fltheory.core.laws.base import RandomSteps, check_steps
+from fltheory.core.numbers.scalars import Domain, StepSize
 from fltheory.core.records import Record, convert, declared, positive
-from fltheory.core.scalars import Domain, StepSize
+
+ROOMS = ("fltheory.core.algorithms.", "fltheory.algorithms.", "fltheory.asynchronous.")   # where methods of this package stand
+
+
+def ours(module) -> bool:
+    """Whether a module, by its dotted name, holds methods of this package."""
+    return module.startswith(ROOMS) and module != __name__
 
 
 def fixed_steps(steps, what):
@@ -92,4 +99,4 @@ def _over(flag, leaf):
     return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
 
 
-__all__ = ["Algorithm", "advance"]
+__all__ = ["ROOMS", "Algorithm", "advance", "ours"]

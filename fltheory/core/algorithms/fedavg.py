@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Proximal, Vanilla, descend, local_solver
-from fltheory.core.arrays import ratio, spread
+from fltheory.core.numbers.arrays import ratio, spread
 from fltheory.core.records import declared, one_of
 
 

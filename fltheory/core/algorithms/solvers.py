@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, is_dataclass
 
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.scalars import Curvature, Number, Numbers
 from fltheory.core.records import Record, declared, one_or_each, per_client, unread, within
-from fltheory.core.scalars import Curvature, Number, Numbers
 
 
 def local_solver(solver, what):

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.masks import Masks, without_repeats
 from fltheory.core.laws.modes import stationary_law
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.records import count, declared
 
 MOST_MODES = 1000

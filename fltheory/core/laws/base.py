@@ -13,14 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.draw import Draw, Slots
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import declare, entries, fraction, is_count
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.records import Record, count, declared, flag
-from fltheory.core.scalars import declare, entries, fraction, is_count
 
 LARGEST_SUPPORT = 70_000
 MOST_STEPS = 10**6

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE, arange, is_torch, take, to_numpy
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.numbers.arrays import EVERYONE, arange, is_torch, take, to_numpy
+from fltheory.core.numbers.scalars import entries, is_count
 from fltheory.core.problems.base import Rows
-from fltheory.core.scalars import entries, is_count
 
 MOST = 10_000_000  # clients of one draw
 MASKS = 100_000  # entries of the masks of all local steps up to which they are made together

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import refuse
 from fltheory.core.laws.base import Law
 from fltheory.core.laws.periodic import over_all
+from fltheory.core.numbers.arrays import EVERYONE
 
 
 @dataclass(frozen=True)

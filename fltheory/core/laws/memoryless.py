@@ -9,13 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.laws import shares
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law, distribution, mask, probabilities
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import declare
 from fltheory.core.records import count, declared, one_of
-from fltheory.core.scalars import declare
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import listed, refuse
 from fltheory.core.laws.base import Law, check_steps, distribution, frozen, mask, probabilities
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import declare, fraction, is_count
 from fltheory.core.records import declared, one_of
-from fltheory.core.scalars import declare, fraction, is_count
 
 MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
 SET = ("is a list of lists of client indices", "For example [[0, 1], [2]].")

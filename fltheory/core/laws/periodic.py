@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import listed, refuse
 from fltheory.core.laws.base import Law, noisy
+from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.records import declared
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law
 from fltheory.core.laws.memoryless import COHORT, OfSize, WithReplacement
+from fltheory.core.numbers.scalars import fraction
 from fltheory.core.records import flag, per_client, within
-from fltheory.core.scalars import fraction
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.laws.shares import Shares
-from fltheory.core.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT
 
 TESTED = 12   # cohorts at which the form of a round is checked, of all sizes
 

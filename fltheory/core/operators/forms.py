@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT, declare, is_count
 from fltheory.core.operators.horizons import FEW, check_growth
-from fltheory.core.operators.mixture import Mixture
-from fltheory.core.scalars import FLOAT, declare, is_count
+from fltheory.core.operators.random_map import Mixture
 
 MOST_ROUNDS = 10**6
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import TooLarge
-from fltheory.core.linalg.entries import flint_name
-from fltheory.core.scalars import FLOAT, RATIONAL, Field
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.linalg.entries import flint_name
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field
 
 FEW = 64              # rounds that are taken one at a time
 LISTED = 600          # unknowns of a chain of modes whose powers are matrices

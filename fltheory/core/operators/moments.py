@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, gmres
 
-from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed
-from fltheory.core.operators.mixture import Mixture
-from fltheory.core.scalars import is_rational
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import is_rational
+from fltheory.core.operators.random_map import Mixture
 
 DENSE = 300  # unknowns up to which second-moment maps are written out as matrices
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import (
     BadInput,
     CertificateFailed,
@@ -20,21 +18,23 @@ from fltheory.core.errors import (
     refuse,
 )
 from fltheory.core.laws.base import noisy
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 from fltheory.core.operators import spectrum
-from fltheory.core.operators.answers import MeanMap
 from fltheory.core.operators.horizons import FEW, STEPS, Rounds, check_growth
-from fltheory.core.operators.large.size import check_dense
-from fltheory.core.operators.large.structured import Structured, structured
 from fltheory.core.operators.moments import Moments, moments_of
-from fltheory.core.operators.outcomes import mixtures
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
-from fltheory.core.operators.reach import Reach, everything, reachable, reduced
+from fltheory.core.operators.reachable import Reach, everything, reachable, reduced
+from fltheory.core.operators.round_maps import mixtures
 from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged, slopes
+from fltheory.core.operators.size import check_dense
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
+from fltheory.core.operators.after_average import MeanMap
+from fltheory.large.structured import Structured, structured
 
 _LOG = logging.getLogger(__name__)
 NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose digits: 1e-16 of rounding is 1e-10 of that

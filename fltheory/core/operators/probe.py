@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
-from fltheory.core.arrays import concat
 from fltheory.core.errors import NotAffine, refuse
 from fltheory.core.laws.draw import Draw, Slots
-from fltheory.core.scalars import FLOAT, Domain
+from fltheory.core.numbers.arrays import concat
+from fltheory.core.numbers.scalars import FLOAT, Domain
 
 CHUNK = 2_000_000  # entries of one batched probe
 LARGEST = 1e290    # of a round's constant in floats

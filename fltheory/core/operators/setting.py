@@ -7,11 +7,11 @@ from dataclasses import is_dataclass
 
 import numpy as np
 
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
 from fltheory.core.laws.base import noisy
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
 from fltheory.core.operators.probe import check_affine, layout
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
 
 LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 

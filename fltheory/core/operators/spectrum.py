@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.errors import CertificateFailed, TooLarge, check_flag, refuse
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import RATIONAL, Field
 from fltheory.core.operators.moments import Moments
-from fltheory.core.scalars import RATIONAL, Field
 
 SMALL = 1e-2    # floats give nilpotent maps a rate of up to about this: eps^(1/k) for a Jordan block of size k
 DOUBLINGS = 60

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import EVERYONE, is_torch
 from fltheory.core.errors import refuse
-from fltheory.core.placed import Placed, Places
+from fltheory.core.numbers.arrays import EVERYONE, is_torch
+from fltheory.core.numbers.scalars import FLOAT, Domain, declare, domain_of, fraction
 from fltheory.core.problems import plain
 from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
-from fltheory.core.scalars import FLOAT, Domain, declare, domain_of, fraction
+from fltheory.runs.client_major import Placed, Places
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.core.arrays import is_torch
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import FLOAT, declare, entries
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.problems.shapes import check_lengths, clients, sequence
-from fltheory.core.scalars import FLOAT, declare, entries
 
 
 class HuberLoss(RowLoss):

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import is_torch
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.problems.shapes import check_lengths, clients
 from fltheory.core.records import count
-from fltheory.core.scalars import FLOAT
 
 
 class Logistic(RowLoss):

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from fltheory.core.arrays import is_torch
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.arrays import is_torch
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import fraction
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.shapes import shaped
-from fltheory.core.scalars import fraction
 
 
 class PiecewiseQuadratic(Problem):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.arrays import is_torch, to_numpy
 from fltheory.core.errors import refuse
-from fltheory.core.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import is_torch, to_numpy
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ import functools
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.arrays import matvec
 from fltheory.core.errors import refuse
-from fltheory.core.placed import Places
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import matvec
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, fraction
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
 from fltheory.core.problems.shapes import shaped, symmetric
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, fraction
+from fltheory.runs.client_major import Places
 
 
 class Quadratic(Problem):

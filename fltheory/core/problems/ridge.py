@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
 from fltheory.core.errors import TooLarge
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import pick
 from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad
 from fltheory.core.records import one_of
-from fltheory.core.scalars import FLOAT
 
 MOST_ENTRIES = 2e9   # of all Hessians: 16 GB in floats
 CONVENTIONS = ("half-mean", "half-sum", "sum")

@@ -5,13 +5,13 @@ import functools
 
 import numpy as np
 
-from fltheory.core import linalg
-from fltheory.core.arrays import arange, broadcast, is_torch, matvec
 from fltheory.core.errors import refuse
-from fltheory.core.placed import Places
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.arrays import arange, broadcast, is_torch, matvec
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
 from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
 from fltheory.core.problems.shapes import check_reg, pad, shaped
-from fltheory.core.scalars import FLOAT, RATIONAL, Domain, Torch
+from fltheory.runs.client_major import Places
 
 
 def pick(array, who, sample, sizes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, distinct, domain_of, fraction
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, distinct, domain_of, fraction
 
 
 def shaped(values, what, *axes, **sizes):

@@ -11,19 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from fltheory.core.algebra import remainders
+from fltheory.analysis.algebra import remainders
 from fltheory.core.errors import is_one_of, listed, refuse, shown
 from fltheory.core.evidence import Comparison, number, show
 from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
-from fltheory.verdicts.claims.cells import claim_html
-from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.covers import check_covers
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
-from fltheory.verdicts.claims.search import look
 from fltheory.verdicts.claims.variables import check_ends
+from fltheory.verdicts.comparison_text import claim_html
+from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.proved_domain import check_covers
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
+from fltheory.verdicts.search.search import look
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
 

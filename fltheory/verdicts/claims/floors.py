@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import Comparison, Terms
+from fltheory.core.numbers.scalars import fraction
 from fltheory.core.relations import at_most
-from fltheory.core.scalars import fraction
 from fltheory.verdicts.claims.instance import Instance
 
 
@@ -43,7 +43,7 @@ def floor_of(i, beta2=1) -> ChiSquareFloor:
 
     Raises BadInput if a client with p_i > 0 has w_i = 0 (chi^2 is infinite) or no kappa^2 exists at this beta^2.
     """
-    from fltheory.core.operators.surrogates import surrogate_weights
+    from fltheory.analysis.surrogates import surrogate_weights
     if not isinstance(i, Instance):
         refuse("i", i, "is no instance", "Write ft.floor_of(ft.Instance(name, problem, algorithm, law)).")
     p = [fraction(v) for v in i.problem.weights]

@@ -5,14 +5,14 @@ import copy
 import functools
 from dataclasses import fields, is_dataclass, replace
 
+from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import listed, refuse
-from fltheory.core.operators.exchangeable import exchangeable
+from fltheory.core.numbers.scalars import RATIONAL, Domain, Field, declare, fraction
 from fltheory.core.operators.operator import derive
-from fltheory.core.operators.traffic import least_traffic
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL, Domain, Field, declare, fraction
-from fltheory.core.schedules.worst import worst_schedule
-from fltheory.verdicts.claims.stated import Stated
+from fltheory.large.exchangeable import exchangeable
+from fltheory.schedules.worst import worst_schedule
+from fltheory.verdicts.claims.stated_numbers import Stated
 
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
 
@@ -87,7 +87,7 @@ class Instance:
 
     @functools.cached_property
     def run(self):
-        from fltheory.core.runs import run
+        from fltheory.runs import run
         return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
                    **({"device": DEVICE} | (self.simulate or {})))
 

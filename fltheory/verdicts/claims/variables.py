@@ -15,7 +15,7 @@ import numpy as np
 from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.evidence import number
 from fltheory.core.laws.base import RandomSteps
-from fltheory.core.scalars import RATIONAL, fraction, is_rational
+from fltheory.core.numbers.scalars import RATIONAL, fraction, is_rational
 
 CAP = "step over its cap"   # read off the hypotheses of the claim that are declared as caps
 

@@ -4,7 +4,8 @@ import json
 from html import escape
 
 from fltheory.verdicts.records import INDEX, Claim
-from fltheory.verdicts.report import cite, ends
+from fltheory.verdicts.report import cite
+from fltheory.verdicts.report import range_ends as ends
 from fltheory.verdicts.report.parts import (
     COLUMNS,
     bars,

@@ -15,11 +15,11 @@ from importlib import import_module
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.core.executors import completed
-from fltheory.core.runs.sources import engine
 from fltheory.core.tables import to_csv
-from fltheory.core.trace import write_atomically
 from fltheory.pictures import COLOURS, canvas, caption, save
+from fltheory.runs.executors import completed
+from fltheory.runs.sources import engine
+from fltheory.runs.trace import write_atomically
 from fltheory.verdicts import folders
 from fltheory.verdicts.folders import activate, carried
 
@@ -80,7 +80,7 @@ def regenerated(figures, out: Path, fresh=True, experiments=False, executor=None
     and as PNG and SVG in `out`.
 
     Fresh tables of a paper that the installed package carries go to `out` too. executor: where the tables are computed, see
-    `core.executors.completed`; they are written and drawn here. Workers of other machines need the same papers under the same
+    `runs.executors.completed`; they are written and drawn here. Workers of other machines need the same papers under the same
     path (or the same installed package): with other code they are refused.
     experiments: the long ones, whose tables carry a JSON file of provenance (versions and device).
     """
@@ -121,7 +121,7 @@ def _table(experiments, task) -> tuple:
     rows = to_csv(figures_of(folder, experiments)[name].data())
     if not experiments:
         return rows, None
-    from fltheory.core.runs import provenance
+    from fltheory.runs import provenance
     return rows, provenance()
 
 

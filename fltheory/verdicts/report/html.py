@@ -7,7 +7,9 @@ from html import escape
 from pathlib import Path
 
 from fltheory.verdicts.records import INDEX, page_of
-from fltheory.verdicts.report import cite, frameworks, front, layout, opening, sections
+from fltheory.verdicts.report import cite, frameworks, layout, sections
+from fltheory.verdicts.report import overview as front
+from fltheory.verdicts.report import paper_opening as opening
 from fltheory.verdicts.report.book import Book, bugs, tallies, whole
 from fltheory.verdicts.report.parts import COLUMN_LABELS, link, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline

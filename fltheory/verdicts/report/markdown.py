@@ -2,7 +2,8 @@
 
 import re
 
-from fltheory.verdicts.report import checks, ends
+from fltheory.verdicts.report import checks
+from fltheory.verdicts.report import range_ends as ends
 from fltheory.verdicts.report.book import Book, bugs, finished, word_table
 from fltheory.verdicts.report.richtext import split
 from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown, spelt

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from fltheory.verdicts.records import Claim, Entry, Finding, Instance, read
-from fltheory.verdicts.report import checks, ends
+from fltheory.verdicts.report import checks
+from fltheory.verdicts.report import range_ends as ends
 from fltheory.verdicts.report.book import Book, of_papers, word_counts
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, flat, look, plural, shorten
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fltheory.core.asserted import Evidence, difference, shown
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import declare, fraction
 from fltheory.core.relations import FLOAT_TOLERANCE, status_of
-from fltheory.core.scalars import declare, fraction
+from fltheory.proofs.assertion import Evidence, difference, shown
 
 LEVEL = 0.9999          # of every interval: one false alarm in ten thousand assertions
 LARGEST = 10**150

@@ -8,10 +8,10 @@ import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, INCONCLUSIVE
+from fltheory.core.numbers.scalars import FLOAT, is_rational
 from fltheory.core.relations import status_of
-from fltheory.core.scalars import FLOAT, is_rational
 from fltheory.core.statistics import level_of
-from fltheory.core.trace import Trace
+from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import LEVEL, Asked, allowance, by_interval, interval_rule
 from fltheory.workbench.assertions.subjects import check_errors, length, minimiser, named
 

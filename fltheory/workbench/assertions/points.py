@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 
-from fltheory.core.asserted import Evidence, shown
 from fltheory.core.errors import NoFixedPoint
 from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
+from fltheory.core.numbers.scalars import FLOAT, declare, fraction
 from fltheory.core.relations import status_of
-from fltheory.core.scalars import FLOAT, declare, fraction
 from fltheory.core.statistics import level_of
-from fltheory.core.trace import Trace
+from fltheory.proofs.assertion import Evidence, shown
+from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import (
     LEVEL,
     allowance,

@@ -6,12 +6,12 @@ import math
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoMinimiser, refuse
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL
 from fltheory.core.operators.operator import Operator
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL
 from fltheory.core.statistics import quantile
-from fltheory.core.trace import Trace
+from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import vector
 from fltheory.workbench.comparison.names import describe
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from fltheory.core.algorithms.asyncfeded import AsyncFedED
-from fltheory.core.laws.clock import EventClock
-from fltheory.core.runs import run
+from fltheory.asynchronous.asyncfeded import AsyncFedED
+from fltheory.asynchronous.event_clock import EventClock
+from fltheory.runs import run
 from fltheory.workbench.bench.timing import DIMENSION, least, random_quadratic
 
 ARRIVING, RUN_STEPS, ARRIVALS = 10, 10, 40   # clients, local steps of a run, and arrivals of each replicate

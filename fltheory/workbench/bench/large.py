@@ -7,15 +7,15 @@ import time
 
 import numpy as np
 
+from fltheory.algorithms.fednova import FedNova
+from fltheory.algorithms.focus import Focus
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.fednova import FedNova
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.operators.operator import derive
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 STEPS, CURVATURE = 3, 6.0     # local steps; a bound on the curvature of the problems below
 PUBLISHED = {                 # name: (method, law, n, d, seconds of the prototype for: fixed point, rate, mean-square rate, floor)

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fltheory.analysis.step_maps import step_map
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full
-from fltheory.core.operators.step_maps import step_map
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.optima import float_optimum
-from fltheory.core.scalars import FLOAT
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, least, random_quadratic
 
 GRID, ROUNDS = 64, 100

@@ -15,8 +15,8 @@ def worst_cases(repeats=5) -> list[tuple]:
 
     Raises MissingLibrary without PEPit.
     """
-    from fltheory.core.worstcase.classes import SmoothConvex
-    from fltheory.core.worstcase.worst import worst_case
+    from fltheory.worstcase.classes import SmoothConvex
+    from fltheory.worstcase.worst import worst_case
     if not have("PEPit"):
         raise MissingLibrary(WITHOUT)
     out = []

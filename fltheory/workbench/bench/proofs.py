@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.libraries import have
 from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum, second_route
 from fltheory.core.problems.logistic import Logistic
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from fltheory.workbench.bench.rounds import short
 from fltheory.workbench.bench.timing import random_quadratic
 
@@ -91,9 +91,9 @@ def rates():
 
 def worst_cases(cases=WORST):
     """Found and proved beside found, and a certificate that is kept, checked anew beside the search for the value."""
-    from fltheory.core.worstcase.certificate import holds
-    from fltheory.core.worstcase.classes import SmoothConvex
-    from fltheory.core.worstcase.worst import worst_case
+    from fltheory.worstcase.certificate import holds
+    from fltheory.worstcase.classes import SmoothConvex
+    from fltheory.worstcase.worst import worst_case
 
     def found(case, certify):
         n, steps, counts = case

@@ -7,13 +7,13 @@ import time
 
 import numpy as np
 
+from fltheory.algorithms.focus import Focus
+from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.algorithms.scaffold import Scaffold
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full, Uniform
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT
+from fltheory.runs import run
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, random_quadratic
 
 COHORT, SIGMA, REPEATS = 10, 1.0, 11

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
+from fltheory.core.numbers.scalars import FLOAT, Torch
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, Torch
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
 
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 CLIENTS, DIMENSION, STEPS, LR = 100, 50, 5, 0.05
 

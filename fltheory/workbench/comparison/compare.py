@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fltheory.algorithms.residual_problem import Residual
+from fltheory.analysis.stability import StableSteps
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, check_flag, listed, refuse
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, have
 from fltheory.core.operators.setting import prepare
-from fltheory.core.operators.stability import StableSteps
 from fltheory.core.optima import optimum
 from fltheory.core.problems.base import Problem
-from fltheory.core.problems.residual import Residual
 from fltheory.core.records import count
-from fltheory.core.runs import _device
-from fltheory.core.scalars import FLOAT, RATIONAL, declare, have
+from fltheory.runs import _device
 from fltheory.workbench.comparison.measure import Measurement, measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict

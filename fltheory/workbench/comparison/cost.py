@@ -4,12 +4,12 @@ Seconds of one core of a few GHz, within a factor of four or so of what was seen
 """
 from __future__ import annotations
 
+from fltheory.analysis.stability import POINTS
 from fltheory.core.errors import TooLarge
 from fltheory.core.laws.base import RandomSteps
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.moments import DENSE
 from fltheory.core.operators.probe import layout
-from fltheory.core.operators.stability import POINTS
-from fltheory.core.scalars import FLOAT
 
 MOST_SECONDS = 60.0   # of one derivation, or one scan: five methods of this size are a few minutes
 REFINEMENTS = 30      # further rates that a scan takes for its end and its crossings

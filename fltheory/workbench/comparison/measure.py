@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fltheory.core.errors import FLTheoryError
+from fltheory.core.numbers.scalars import FLOAT, have
 from fltheory.core.operators.setting import certain, prepare
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT, have
 from fltheory.core.statistics import contraction, transient
-from fltheory.core.trace import Trace
+from fltheory.runs import run
+from fltheory.runs.trace import Trace
+from fltheory.workbench.comparison.heavy_tails import spared
 from fltheory.workbench.comparison.precision import RANGE, left_range, length, same_departure
 from fltheory.workbench.comparison.predict import ROUNDING, Prediction, reason
-from fltheory.workbench.comparison.tails import spared
 
 LEVEL = 0.999  # of every interval
 UNDIRECTED = "no predicted direction to measure along"

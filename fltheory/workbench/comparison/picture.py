@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.core.scalars import need
+from fltheory.core.numbers.scalars import need
 from fltheory.core.tables import plain
 from fltheory.pictures import COLOURS, FIXED_POINT, FLOOR, GREY, MARKERS, PREDICTION, RUN, canvas, key, runs
 from fltheory.workbench.comparison.measure import LEVEL

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.laws.base import RandomSteps
-from fltheory.core.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT
 
 UNIT = 2.0**-53
 RANGE = "the range of float64 (1.8e308)"

@@ -6,22 +6,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.arrays import matvec
+from fltheory.algorithms.residual_problem import Residual
+from fltheory.analysis.linearise import linearise
+from fltheory.analysis.stability import stable_steps
+from fltheory.analysis.surrogates import surrogate_weights
 from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
 from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.memoryless import Bernoulli, OfSize
-from fltheory.core.operators.fourth import spread
-from fltheory.core.operators.large.alike import FEW
-from fltheory.core.operators.linearise import linearise
+from fltheory.core.numbers.arrays import matvec
+from fltheory.core.numbers.scalars import FLOAT, declare
 from fltheory.core.operators.operator import derive
 from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import certain, prepare
-from fltheory.core.operators.stability import stable_steps
-from fltheory.core.operators.surrogates import surrogate_weights
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual
-from fltheory.core.scalars import FLOAT, declare
+from fltheory.large.equal_clients import FEW
 from fltheory.workbench.comparison import cost, precision
+from fltheory.workbench.comparison.fourth_moments import spread
 
 LARGEST_SURROGATE = 200   # clients up to which n linear losses in dimension n are probed, a few seconds a method
 LARGEST_SECOND = 20_000   # unknowns of the second-moment map up to which rates and floors are computed

@@ -10,11 +10,11 @@ import textwrap
 from dataclasses import dataclass, field
 
 from fltheory.core.errors import refuse, shown
-from fltheory.core.scalars import need
+from fltheory.core.numbers.scalars import need
 from fltheory.core.statistics import FEWEST
 from fltheory.core.tables import html_row, plain, to_csv
-from fltheory.core.trace import write_atomically
 from fltheory.pictures import METADATA, save
+from fltheory.runs.trace import write_atomically
 from fltheory.workbench.comparison.measure import LEVEL, Measurement
 from fltheory.workbench.comparison.names import describe
 from fltheory.workbench.comparison.predict import DIVERGES, Prediction

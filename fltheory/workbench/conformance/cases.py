@@ -7,14 +7,13 @@ from fractions import Fraction as Q
 
 import numpy as np
 
+from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.algorithms.base import Algorithm
-from fltheory.core.arrays import EVERYONE, to_numpy
-from fltheory.core.elements import Symbolic
 from fltheory.core.errors import refuse
 from fltheory.core.laws.draw import Draw
-from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.problems.residual import Residual
-from fltheory.core.scalars import (
+from fltheory.core.numbers.arrays import EVERYONE, to_numpy
+from fltheory.core.numbers.elements import Symbolic
+from fltheory.core.numbers.scalars import (
     FLOAT,
     RATIONAL,
     SEVERAL,
@@ -28,6 +27,7 @@ from fltheory.core.scalars import (
     fraction,
     have,
 )
+from fltheory.core.problems.quadratic import Quadratic
 
 MOST_CLIENTS = 12
 ROUNDING = 1e-12  # relative, for rounds that exist in floats only

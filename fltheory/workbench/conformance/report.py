@@ -180,7 +180,7 @@ def _place(error) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     def own(frame):
         path = Path(frame.filename)
-        return not path.is_relative_to(ENGINE) or path.parent.name == "algorithms"
+        return not path.is_relative_to(ENGINE) or path.parent.name in ("algorithms", "asynchronous")
     mine = [f for f in frames if own(f) and "site-packages" not in f.filename] or frames
     return f"{Path(mine[-1].filename).name}, line {mine[-1].lineno}, in {mine[-1].name}" if mine else ""
 

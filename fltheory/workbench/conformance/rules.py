@@ -8,10 +8,10 @@ import dataclasses
 
 import numpy as np
 
-from fltheory.core.arrays import to_numpy
+from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import BadInput, NotAffine
-from fltheory.core.operators.traffic import least_traffic
-from fltheory.core.scalars import FLOAT, RATIONAL, Torch, fraction, have
+from fltheory.core.numbers.arrays import to_numpy
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, fraction, have
 from fltheory.workbench.conformance.cases import (
     ROUNDING,
     Violation,

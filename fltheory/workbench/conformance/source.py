@@ -95,7 +95,7 @@ def _ours(function, kind) -> bool:
         return False
     where = function.__module__ or ""
     if where == "fltheory" or where.startswith("fltheory."):
-        return where.startswith("fltheory.core.algorithms.") and where != "fltheory.core.algorithms.base"
+        return ours(where)
     return where.partition(".")[0] == (kind.__module__ or "").partition(".")[0]
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fltheory.asynchronous.event_clock import EventClock
 from fltheory.core.algorithms.base import advance
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput, TooLarge
 from fltheory.core.laws.base import RandomSteps, minibatch_slots
-from fltheory.core.laws.clock import EventClock
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Chain, Cyclic, Markov, Replay
 from fltheory.core.laws.periodic import Periodic
 from fltheory.core.laws.weighted import Weighted
+from fltheory.core.numbers.scalars import RATIONAL
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 LEVEL, REPLICATES = 1e-6, 40_000
 PS = ("1/2", "1/3", "9/10", 1)

@@ -4,8 +4,8 @@ from fractions import Fraction as Q
 import numpy as np
 import pytest
 
+from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.algorithms.focus import Focus
 from fltheory.core.errors import BadInput
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
@@ -13,7 +13,7 @@ from fltheory.core.laws.modes import Cyclic
 from fltheory.core.laws.periodic import Periodic
 from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 
 P = ("9/10", "1/2", "1/20")
 
@@ -57,7 +57,7 @@ def test_random_steps_of_the_whole_sequence_are_drawn():
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [FedAvg("1/50", 2), Focus("1/200", 2)], ids=["FedAvg", "FOCUS"])
 def test_a_run_agrees_with_the_exact_floor(algorithm):
-    runs = pytest.importorskip("fltheory.core.runs")
+    runs = pytest.importorskip("fltheory.runs")
     law = Periodic([Bernoulli(P), Uniform(1), Full()])
     op = derive(algorithm, problem(), law, noise="1/2")
     trace = runs.run(algorithm, problem(), law, rounds=300, replicates=4000, noise="1/2")
@@ -82,7 +82,7 @@ def test_refusals(make, words):
 
 
 def test_sampled_masks_are_of_the_round():
-    from fltheory.core.streams import Stream
+    from fltheory.runs.streams import Stream
     law = Periodic([Uniform(1, steps=1), Full(steps=1)])
     draw, mode = law.sample(Stream(0), 3, 50, np.ones(50, dtype=np.int64))
     assert (mode == 0).all() and (draw.present.sum(-1) == 1).all()

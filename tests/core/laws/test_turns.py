@@ -7,8 +7,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.laws.masks import Masks
-from fltheory.core.scalars import fraction
-from fltheory.core.streams import Stream
+from fltheory.core.numbers.scalars import fraction
+from fltheory.runs.streams import Stream
 from tests.core.laws.test_laws import LAWS
 
 TURN = ((0, 1, 0), (0, 0, 1), (1, 0, 0))

@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.scalars import fraction
+from fltheory.core.numbers.scalars import fraction
 from tests.core.operators import brute
 
 LR = Q(1, 20)

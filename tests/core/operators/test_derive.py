@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls, fraction, have
 from fltheory.core.operators.operator import Operator
-from fltheory.core.problems.instances import scaffold_awkward, table1_focus, two_clients
-from fltheory.core.scalars import FLOAT, RATIONAL, Balls, fraction, have
+from fltheory.workbench.instances import scaffold_awkward, table1_focus, two_clients
 from tests.core.operators.brute import P3, scalars, three
 from tests.core.operators.rounds import LR, fractions, scalar
 from tests.naive import focus

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core import linalg
-from fltheory.core.scalars import FLOAT
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT
 from tests.core.operators.brute import three
 
 LAWS = [ft.Full(), ft.Uniform(2), ft.Bernoulli("1/2"), ft.Bernoulli("1/3", empty="skip"), ft.Cyclic([[0], [1, 2]]),

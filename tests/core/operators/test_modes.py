@@ -147,7 +147,7 @@ def test_a_schedule_of_a_thousand_rounds(steps):
 
 
 def test_work_of_a_trajectory_does_not_grow_with_the_schedule(monkeypatch):
-    from fltheory.core.operators.mixture import Mixture
+    from fltheory.core.operators.random_map import Mixture
     problem = three()[0]
     counted = {}
     push = Mixture.push

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.operators import outcomes
-from fltheory.core.scalars import FLOAT, RATIONAL
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL
+from fltheory.core.operators import round_maps as outcomes
 from tests.core.operators import brute
 from tests.core.operators.brute import bernoulli, kron_rate, kron_stationary, maps, scalars, three
 from tests.core.operators.rounds import CHANCES, LR
@@ -43,7 +43,7 @@ def test_features_equal_enumeration_when_the_law_offers_no_moments(monkeypatch):
     problem, law = scalars(7)[0], ft.Bernoulli(tuple(Q(k + 1, 8) for k in range(7)))
     featured = ft.derive(ft.Focus("1/50", 2), problem, law)      # 128 cohorts are beyond the few that are listed
     assert featured.moments.mixtures[0].featured
-    monkeypatch.setattr("fltheory.core.operators.outcomes.FEW", 10**9)
+    monkeypatch.setattr("fltheory.core.operators.round_maps.FEW", 10**9)
     listed = ft.derive(ft.Focus("1/50", 2), problem, law)
     assert not listed.moments.mixtures[0].featured
     assert featured.mean_square_rate() == pytest.approx(listed.mean_square_rate(), abs=1e-10)

@@ -7,9 +7,9 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.errors import MissingLibrary
+from fltheory.core.numbers.scalars import FLOAT, have
 from fltheory.core.operators import moments, spectrum
-from fltheory.core.problems.instances import extreme_steps, scaffold_awkward, table1_focus
-from fltheory.core.scalars import FLOAT, have
+from fltheory.workbench.instances import extreme_steps, scaffold_awkward, table1_focus
 from tests.core.operators.brute import scalars, three
 
 needs_flint = pytest.mark.skipif(not have("flint"), reason="mean rates are certified by python-flint")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.operators import outcomes
+from fltheory.core.operators import round_maps as outcomes
 from fltheory.core.operators.star import SparseMixture
 
 LAWS = {"uniform": ft.Uniform(4), "bernoulli": ft.Bernoulli(.3), "skip": ft.Bernoulli(.3, empty="skip"),
@@ -101,7 +101,7 @@ def test_a_quantity_that_is_conserved_at_a_value_of_its_own(small, route):
 
 def test_a_subspace_is_checked_at_rare_cohorts_too(route, monkeypatch):
     """A conserved quantity that only a cohort of probability 1e-9 breaks is none."""
-    from fltheory.core.operators import reach
+    from fltheory.core.operators import reachable as reach
     given, law = problem(5, 1, weights=[.2] * 5), ft.Bernoulli([1e-9] + [.5] * 4)
     true = ft.derive(ft.Mifa(.03, 2), given, law)
     assert true.reachable == 6

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.scalars import RATIONAL
+from fltheory.core.numbers.scalars import RATIONAL
 from tests.core.operators import brute
 from tests.core.operators.brute import P3, bernoulli, kron_rate, kron_stationary, maps, three, uniform
 from tests.core.operators.rounds import CHANCES, LR, ROUNDS, TAU, cohort, fractions, scalar

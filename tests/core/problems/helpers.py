@@ -5,16 +5,16 @@ from fractions import Fraction as Q
 
 import numpy as np
 
-from fltheory.core.arrays import to_numpy
+from fltheory.core.numbers.arrays import to_numpy
+from fltheory.core.numbers.scalars import RATIONAL, Torch
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import RATIONAL, Torch
 
 TORCH = Torch()
 
 
 def fractions(array):
     """Exact numbers of any kind as an object array of Fractions."""
-    from fltheory.core.linalg import to_fractions
+    from fltheory.core.numbers.linalg import to_fractions
     return to_fractions(array)
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from fltheory.core.problems.rows import client_major
-from tests.core.runs.traces import torch
+from tests.runs.traces import torch
 
 
 @pytest.mark.parametrize("kind", [np.array, torch.tensor], ids=["numpy", "torch"])

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import BadInput
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL
 from fltheory.core.problems.base import Rows
-from fltheory.core.scalars import FLOAT, RATIONAL
 
 EXACT = ft.Quadratic([[[2, 1], [1, 3]], [[1, 0], [0, 1]]], [[1, 0], [0, 2]], ["1/4", "3/4"])
 FLOATS = ft.Quadratic(np.array([[[2.0]], [[1.0]]]), np.array([[1.0], [0.5]]))

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fltheory.core import linalg
 from fltheory.core.errors import BadInput
-from fltheory.core.problems import instances
+from fltheory.core.numbers import linalg
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field, Modular
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.core.scalars import FLOAT, RATIONAL, Field, Modular
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
+from fltheory.workbench import instances
 from tests.core.problems.helpers import (
     TORCH,
     cohort_agrees,

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fltheory.core.arrays import EVERYONE
 from fltheory.core.errors import BadInput
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field
 from fltheory.core.problems.base import Rows
 from fltheory.core.problems.ridge import CONVENTIONS, Ridge
-from fltheory.core.scalars import FLOAT, RATIONAL, Field
 from tests.core.problems.helpers import TORCH, cohort_agrees, differences, fractions, point, rationals, same
 
 quick = settings(derandomize=True, deadline=None, max_examples=20)

@@ -21,7 +21,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr("fltheory.verdicts.claims.search.time", self)
+        monkeypatch.setattr("fltheory.verdicts.search.search.time", self)
 
     def perf_counter(self):
         self.now += 0.001

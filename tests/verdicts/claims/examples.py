@@ -6,9 +6,9 @@ from fractions import Fraction as Q
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.evidence import Terms
 from fltheory.core.laws.memoryless import Full
+from fltheory.core.numbers.scalars import Field
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import agrees, at_most, equal
-from fltheory.core.scalars import Field
 from fltheory.core.statistics import Interval
 from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Claim, Instance

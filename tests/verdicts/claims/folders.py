@@ -1,6 +1,6 @@
 """A reader's own paper folder, written into a temporary directory."""
 
-from fltheory.verdicts.claims.discover import COLUMNS
+from fltheory.verdicts.papers.discover import COLUMNS
 
 HEADER = ",".join(COLUMNS)
 CLAIM = "half,Sec 1,claim,identity,CERTIFIED,exact,,Two halves make one."

@@ -7,7 +7,7 @@ import pytest
 import fltheory as ft
 from fltheory.core.errors import BadInput, MissingLibrary
 from fltheory.verdicts.claims import claim as forms
-from fltheory.verdicts.claims import search as searching
+from fltheory.verdicts.search import search as searching
 from tests.verdicts.claims.cells import PROBLEM, Clock, about, always, cell, never, refuted, simple, theorem
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.numbers.scalars import Number, StepSize
 from fltheory.core.relations import at_most
-from fltheory.core.scalars import Number, StepSize
-from fltheory.verdicts.claims.check import check
 from fltheory.verdicts.claims.claim import Instance
+from fltheory.verdicts.deciding.check import check
 from tests.verdicts.claims.examples import made
 
 TWO = ft.Quadratic([[[1]], [[3]]], [[0], [1]])

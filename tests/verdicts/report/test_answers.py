@@ -6,8 +6,8 @@ from copy import deepcopy
 from fltheory.verdicts.records import page_of
 from fltheory.verdicts.report import html, markdown, terminal
 from fltheory.verdicts.verify import write_report
-from tests.verdicts.report.test_front import part, words
 from tests.verdicts.report.test_hostile import ANSWER
+from tests.verdicts.report.test_overview import part, words
 from tests.verdicts.report.test_report import ALL, Page
 
 BOOK = [*ALL, ANSWER]

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from fltheory.skeletons import TEMPLATES
-from fltheory.verdicts.claims import about
-from fltheory.verdicts.claims.discover import read_ledger
+from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers.discover import read_ledger
 from fltheory.verdicts.records import page_of, read
 from fltheory.verdicts.report import html, layout, markdown, richtext, sections
 from fltheory.verdicts.report.book import Book, tallies
 from tests.verdicts.report.test_answers import BOOK
-from tests.verdicts.report.test_front import part, words
 from tests.verdicts.report.test_hostile import ANSWER, PAPER
+from tests.verdicts.report.test_overview import part, words
 from tests.verdicts.report.test_report import ALL, FINDING, INSTANCES, PRINTED, RUN, comparison, instance, section
 
 PAPERED = [*BOOK, PAPER]

@@ -7,8 +7,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.algorithms.fedavg import shares
-from fltheory.core.arrays import take
 from fltheory.core.errors import BadInput
+from fltheory.core.numbers.arrays import take
 from fltheory.workbench.assertions.rates import _side
 from tests.workbench.assertions.subjects import FEDAVG, FEDAVG_PLANE, FEDNOVA, LINE, PLANE, op
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core import runs
+from fltheory import runs
 from fltheory.core.algorithms.fedavg import FedAvg, State
-from fltheory.core.arrays import spread
 from fltheory.core.errors import BadInput
-from fltheory.core.problems import instances
+from fltheory.core.numbers.arrays import spread
 from fltheory.core.statistics import Interval
+from fltheory.workbench import instances
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.names import describe, named
@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_the_operator():
     assert row["distance"] == pytest.approx(np.linalg.norm(gap)) and row["floor"] == pytest.approx(op.floor())
     assert row["rate"] == op.rate() and row["mean_square_rate"] == op.mean_square_rate()
     x = [Q(float(v)) for v in op.fixed_point().x]
-    from fltheory.core.scalars import RATIONAL
+    from fltheory.core.numbers.scalars import RATIONAL
 
     exact = PROBLEM.to(RATIONAL)
     assert row["loss_gap"] == pytest.approx(

@@ -47,7 +47,7 @@ def test_hundreds_of_clients_answer_per_method(monkeypatch):
 
 def test_what_nothing_converges_to_is_not_looked_for(monkeypatch):
     """Of a structured operator, whose fixed point may be most of the work."""
-    from fltheory.core.operators.large.structured import Structured
+    from fltheory.large.structured import Structured
 
     asked, right = [], Structured.fixed_point
     monkeypatch.setattr(Structured, "fixed_point", lambda op, *rest: asked.append(op.algorithm.lr) or right(op, *rest))

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core import runs
-from fltheory.core.problems.instances import DIABETES
-from fltheory.core.problems.table import read_ridge
+from fltheory import runs
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison.precision import left_range, per_round
+from fltheory.workbench.instances import DIABETES
+from fltheory.workbench.table import read_ridge
 
 pytest.importorskip("torch")
 

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.runs import run
-from fltheory.core.trace import Trace
+from fltheory.runs import run
+from fltheory.runs.trace import Trace
 from fltheory.workbench.comparison import measure as measuring
 from fltheory.workbench.comparison import predict as predicting
 
@@ -60,7 +60,7 @@ def test_runs_agree_at_the_stated_level_and_a_wrong_round_does_not(unlisted, mon
 
 @pytest.mark.parametrize("factor", [0.85, 1.15])
 def test_a_path_that_is_off_is_outside(unlisted, monkeypatch, factor):
-    from fltheory.core.operators.large.structured import Structured
+    from fltheory.large.structured import Structured
     right = Structured.errors
     monkeypatch.setattr(Structured, "errors", lambda *given: right(*given) * factor)
     assert {(name, "tail") for name in METHODS} <= set(compared(problem(), noise=1).outside)

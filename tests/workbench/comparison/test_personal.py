@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from tests.core.algorithms.instances import residual
+from tests.algorithms.instances import residual
 
 PLANE = ft.Personal(ft.Quadratic([[[2, 1], [1, 2]], [[1, 0], [0, 1]]], [[1, 2], [0, 3]]), 1)
 HUBER = ft.Personal(ft.HuberLoss([[[1, 1], [1, 0], [0, 1]], [[1, 2], [0, 1], [1, 0]]], [[1, 0, 3], [0, 2, 1]]), 1)

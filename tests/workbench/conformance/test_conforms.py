@@ -12,8 +12,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.algorithms.fedavg import State
-from fltheory.core.arrays import spread
 from fltheory.core.errors import BadInput
+from fltheory.core.numbers.arrays import spread
 from fltheory.workbench.conformance import RULES
 from fltheory.workbench.conformance.cases import Case
 
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import State, shares
-from fltheory.core.arrays import spread
-from fltheory.core.scalars import Number
+from fltheory.core.numbers.arrays import spread
+from fltheory.core.numbers.scalars import Number
 
 
 def halve(v):
@@ -129,7 +129,7 @@ def test_states_and_data_may_not_be_compared_by_order(tmp_path, condition, befor
 def test_annotations_may_be_evaluated(tmp_path):
     text = OWN.replace("from __future__ import annotations", "")
     assert ft.conforms(from_file(tmp_path, text)("1/20")).ok
-    other = text.replace("from fltheory.core.scalars import Number", "Number = object")
+    other = text.replace("from fltheory.core.numbers.scalars import Number", "Number = object")
     result = ft.conforms(from_file(tmp_path, other, "mine_own_other")("1/20"))["stays_in_the_arithmetic"]
     assert (result.status, result.where) == ("failed", "Mine.damping") and "damping = '1/3' is not moved" in result.found
 

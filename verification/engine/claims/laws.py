@@ -5,7 +5,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.engine.faults import these
 from verification.engine.instances import laws as on
 from verification.engine.twins import laws as by_hand

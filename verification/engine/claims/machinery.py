@@ -3,9 +3,9 @@ from fractions import Fraction as Q
 
 import fltheory as ft
 from fltheory.core.evidence import evidence_of, number
-from fltheory.core.executors import completed
-from fltheory.verdicts.claims.check import check
-from fltheory.verdicts.claims.findings import confirm
+from fltheory.runs.executors import completed
+from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.findings import confirm
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on
 from verification.engine.twins import words

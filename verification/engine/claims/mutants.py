@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.mutants import averages, laws, local
+from fltheory.mutants import averages, laws, local
 from verification.engine.faults import these
 
 TWO = ft.Quadratic([[[1]], [[1]]], [[0], [1]], ["1/4", "3/4"])    # gradients x and x - 1

@@ -4,9 +4,9 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.residues import rational_reconstruct
+from fltheory.core.numbers.residues import rational_reconstruct
 from fltheory.core.statistics import Stream2
-from fltheory.core.streams import Stream
+from fltheory.runs.streams import Stream
 from verification.engine.faults import these
 from verification.engine.instances import numbers as on
 from verification.engine.twins import forms

@@ -2,7 +2,7 @@
 import math
 
 import fltheory as ft
-from fltheory.core.arrays import is_torch
+from fltheory.core.numbers.arrays import is_torch
 from verification.engine.instances.rounds import LR, X0, C, H, P, quadratic
 from verification.engine.twins import rounds
 

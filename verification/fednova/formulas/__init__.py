@@ -6,7 +6,7 @@ notation; gap = F~(x0) - F~_inf.
 import math
 from fractions import Fraction
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 # ---- Section 2, Appendix B: accumulation vectors ----------------------------------------------------------
 

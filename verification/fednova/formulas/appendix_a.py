@@ -2,7 +2,7 @@
 
 A power with a symbolic exponent, z = (1 - eta mu - eta h)^tau, is passed in as a number of its own.
 """
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 from verification.fednova import formulas as f
 
 

@@ -4,7 +4,7 @@ Notation of the package; q clients are drawn per round, z_i is any vector of cli
 """
 from fractions import Fraction
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 from verification.fednova import formulas as f
 
 

@@ -2,8 +2,8 @@
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.arrays import to_numpy
-from fltheory.core.streams import Stream
+from fltheory.core.numbers.arrays import to_numpy
+from fltheory.runs.streams import Stream
 from verification.fedres import bugs, population
 from verification.fedres.experiments import mean
 from verification.fedres.formulas import population as f

@@ -7,7 +7,7 @@ from fractions import Fraction as Q
 import numpy as np
 
 import fltheory as ft
-from fltheory.core.mutants.base import altered
+from fltheory.mutants.base import altered
 from verification import bugs
 from verification.fedres import bugs as own
 from verification.fedres.instances import figure1, scalar, unequal

@@ -1,7 +1,7 @@
 """Constants of Assumptions 1 to 3: of quadratics, of sums of Huber losses (squared, so exact) and of softmax losses."""
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def _largest(M):

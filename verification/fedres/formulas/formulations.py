@@ -1,7 +1,7 @@
 """Section 2 and Appendix B: objectives (1), (4), (5), the linear models (2), (3), and the numbers of Example 1."""
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def _dot(u, v):

@@ -4,7 +4,7 @@ A client is (A, B, C, bw, bt), L_i = w'Aw/2 + w'B t + t'C t/2 - bw'w - bt't; all
 """
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def times(M, v):

@@ -1,11 +1,11 @@
 """Wrong variants of the baselines of Table 1: FedAU's counters, FedAWE's echo, local SGD's absent clients, MIFA's server."""
-from fltheory.core.algorithms.fedau import FedAu
-from fltheory.core.algorithms.fedawe import FedAwe
-from fltheory.core.algorithms.localsgd import LocalSgd
-from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.arrays import put, spread
-from fltheory.core.mutants.base import changed
-from fltheory.core.mutants.memories import INTERVALS, counts_one_round_more
+from fltheory.algorithms.fedau import FedAu
+from fltheory.algorithms.fedawe import FedAwe
+from fltheory.algorithms.localsgd import LocalSgd
+from fltheory.algorithms.mifa import Mifa
+from fltheory.core.numbers.arrays import put, spread
+from fltheory.mutants.base import changed
+from fltheory.mutants.memories import INTERVALS, counts_one_round_more
 
 current_interval_counts, weights_normalised, weights_never_used = (
     INTERVALS[name] for name in ("current_interval_counts", "weights_normalised", "weights_never_used"))

@@ -2,9 +2,9 @@
 import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
-from fltheory.core.mutants.base import changed
-from fltheory.core.mutants.laws import everybody_takes_part, keeps_empty_rounds
-from fltheory.core.mutants.local import gradients_not_reset
+from fltheory.mutants.base import changed
+from fltheory.mutants.laws import everybody_takes_part, keeps_empty_rounds
+from fltheory.mutants.local import gradients_not_reset
 
 
 @changed(FedAvg, "round")

@@ -2,10 +2,10 @@
 from dataclasses import replace
 from functools import partial
 
-from fltheory.core.algorithms.mifa import Mifa
-from fltheory.core.arrays import put, take
-from fltheory.core.mutants.base import changed
-from fltheory.core.mutants.memories import INTERVALS, PreviousModelMifa, Weighing, mifa_previous_local_model
+from fltheory.algorithms.mifa import Mifa
+from fltheory.core.numbers.arrays import put, take
+from fltheory.mutants.base import changed
+from fltheory.mutants.memories import INTERVALS, PreviousModelMifa, Weighing, mifa_previous_local_model
 
 # FedAU as in the public torch code: a participant's weight is the number of rounds so far, this one included
 StuckFedAu = partial(Weighing, weight="stuck", divisor="sum")

@@ -1,7 +1,7 @@
 """Wrong variants of Scaffnew, and of the equality with SCAFFOLD."""
-from fltheory.core.algorithms.scaffnew import LateState, Scaffnew
-from fltheory.core.mutants.base import changed
-from fltheory.core.mutants.memories import fresh_variates
+from fltheory.algorithms.scaffnew import LateState, Scaffnew
+from fltheory.mutants.base import changed
+from fltheory.mutants.memories import fresh_variates
 from verification.focus.formulas import proxskip as f
 
 

@@ -4,9 +4,9 @@ Those of FOCUS's own repository are read from its two public versions, the serve
 FedAU's and MIFA's other defects are `figures.fedau_counter_stuck`, `figures.mifa_previous_local_model`,
 `baselines.weights_normalised` and `baselines.current_interval_counts`.
 """
-from fltheory.core.mutants.laws import equal_rows
-from fltheory.core.mutants.local import shared_storage
-from fltheory.core.mutants.memories import VARIATES, fixed_divisor, mifa_ascent
+from fltheory.mutants.laws import equal_rows
+from fltheory.mutants.local import shared_storage
+from fltheory.mutants.memories import VARIATES, fixed_divisor, mifa_ascent
 
 variate_drifts = VARIATES["variate_drifts"]
 

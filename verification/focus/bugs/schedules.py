@@ -1,5 +1,5 @@
 """Wrong variants for schedules with bounded gaps: classes that are larger than stated."""
-from fltheory.core.schedules.windows import Blocks, Sliding
+from fltheory.schedules.windows import Blocks, Sliding
 
 
 def one_round_longer(windows):

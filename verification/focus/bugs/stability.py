@@ -1,6 +1,6 @@
 """Wrong variants for FOCUS's stability: empty rounds, independence."""
-from fltheory.core.mutants.laws import forgets_the_chain, skips_empty_rounds
-from fltheory.core.mutants.local import one_step_only
+from fltheory.mutants.laws import forgets_the_chain, skips_empty_rounds
+from fltheory.mutants.local import one_step_only
 
 
 def forgets_one_client(seen):

@@ -1,13 +1,13 @@
 """Wrong variants for Section 3 of FOCUS: matrices, weights, and tracking."""
 from fractions import Fraction
 
-from fltheory.core.algorithms.focus import Focus
-from fltheory.core.arrays import take
-from fltheory.core.mutants.averages import divides_by_all
-from fltheory.core.mutants.base import alike, changed
-from fltheory.core.mutants.laws import one_client_more
-from fltheory.core.mutants.local import one_step_only
-from fltheory.core.mutants.memories import (
+from fltheory.algorithms.focus import Focus
+from fltheory.core.numbers.arrays import take
+from fltheory.mutants.averages import divides_by_all
+from fltheory.mutants.base import alike, changed
+from fltheory.mutants.laws import one_client_more
+from fltheory.mutants.local import one_step_only
+from fltheory.mutants.memories import (
     pushes_averaged,
     server_moves_first,
     stores_first_gradient,

@@ -1,7 +1,7 @@
 """Wrong variants for the deterministic theory of FOCUS."""
-from fltheory.core.algorithms.focus import Focus, State
-from fltheory.core.arrays import put, spread, take
-from fltheory.core.mutants.base import changed
+from fltheory.algorithms.focus import Focus, State
+from fltheory.core.numbers.arrays import put, spread, take
+from fltheory.mutants.base import changed
 
 
 @changed(Focus, "round")

@@ -1,7 +1,7 @@
 """Baselines of Table 1, from Section 2: counted intervals, mixing of own models, echoes of absence."""
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 # ---- FedAU's counters -------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """FedAvg in Section 2, eq 3 and Appendix B (37)-(67): fixed points, heterogeneity, the two lemmas and Theorem 3."""
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def square(v):

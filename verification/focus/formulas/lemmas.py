@@ -5,7 +5,7 @@ x is the server model before a round, z_i the point of client i's stored gradien
 """
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def rows(N, d, k, like):

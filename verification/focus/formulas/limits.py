@@ -1,7 +1,7 @@
 """Appendix A and C: primitivity, and where decentralised gradient descent stops."""
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def primitivity_bound(n):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def _zeros(present):

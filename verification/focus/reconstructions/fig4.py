@@ -6,10 +6,10 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.laws.modes import Replay
+from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.operator import derive
-from fltheory.core.runs import run
-from fltheory.core.scalars import FLOAT
 from fltheory.pictures import COLOURS, FIXED_POINT, GREY, PREDICTION, RUN, canvas, finish, key, runs
+from fltheory.runs import run
 from verification.focus import setups
 from verification.focus.bugs.figures import PreviousModelMifa
 from verification.focus.formulas import figures as f

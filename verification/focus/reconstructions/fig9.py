@@ -2,9 +2,9 @@
 import numpy as np
 
 from fltheory.core.problems.logistic import Logistic
-from fltheory.core.runs import run
-from fltheory.core.streams import Stream
 from fltheory.pictures import COLOURS, MARKERS, RUN, canvas, finish, key, runs
+from fltheory.runs import run
+from fltheory.runs.streams import Stream
 from verification.focus import setups
 
 TEST, ROUNDS, SEEDS, EVERY = 360, 150, 16, 10

@@ -2,7 +2,7 @@
 from fractions import Fraction as Q
 
 import fltheory as ft
-from fltheory.core.mutants.base import changed
+from fltheory.mutants.base import changed
 from verification.simfed import bugs, instances
 from verification.simfed.formulas import perturbed_convex as f
 from verification.simfed.formulas.theorems import kappa_ours

@@ -4,7 +4,7 @@ H: list of (d, d) arrays, c: list of (d,), P: (n, n) neighbour matrix, p: weight
 """
 import numpy as np
 
-from fltheory.core import linalg
+from fltheory.core.numbers import linalg
 
 
 def eye(d):

@@ -1,0 +1,1 @@
+"""Methods whose server acts at arrivals, the law of those arrivals, and runs of events."""

@@ -1,0 +1,1 @@
+"""Numbers that a round computes with: floats, rationals, symbols, residues, balls; linear algebra over all of them."""

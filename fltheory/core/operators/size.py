@@ -1,0 +1,73 @@
+"""What a structured operator would need in memory, told before any of it is asked for."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fltheory.core.errors import TooLarge
+from fltheory.core.laws.base import RandomSteps, noisy
+from fltheory.core.laws.draw import Draw
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.operators.probe import CHUNK, layout, slots_used
+from fltheory.core.operators.round_maps import FEW
+
+GIB = 2.0**30
+MOST_BYTES = 6 * GIB      # of what one question allocates
+BASIS = 1.3e9             # bytes of Krylov vectors, of all starts together
+LEAST_STEPS, MOST_STEPS = 40, 300
+WORKING = 24              # states held beside the basis during a round
+STARTS = 2
+DENSE_BYTES = 8 * GIB     # of probing a round with its noise, or of the masks of its cohorts
+DENSE_WORK = 1e12         # multiplications of probing the rounds of all cohorts: minutes
+
+
+def krylov_steps(D) -> int:
+    """How many products per start fit the memory of a basis."""
+    return int(min(MOST_STEPS, max(LEAST_STEPS, BASIS // (8 * STARTS * D))))
+
+
+def first_bytes(D) -> float:
+    """Bytes of fixed point and rate of a state of D numbers."""
+    return 8.0 * D * (STARTS * (min(krylov_steps(D), D) + 1) + WORKING)
+
+
+def check(what, bytes_, remedy):
+    """Raise TooLarge where something needs more than `MOST_BYTES`."""
+    if bytes_ > MOST_BYTES:
+        raise TooLarge(f"{what} would take about {shown(bytes_)}, above the limit of {shown(MOST_BYTES)}: {remedy}")
+
+
+def check_dense(algorithm, problem, law):
+    """Raise TooLarge where listing the rounds of a prepared law in floats would take more memory than `DENSE_BYTES`, or more than
+    minutes; nothing is allocated before."""
+    n, d, cohorts = problem.n, problem.d, max(law.cohort_count(problem.n, k) for k in range(law.modes))
+    steps = [law.steps_of(n, k) for k in range(law.modes)]
+    if any(isinstance(s, RandomSteps) for s in steps):
+        return      # enumerated, and counted there
+    alg, prob = algorithm.to(FLOAT), problem.to(FLOAT)
+    lay = layout(alg, prob)
+    listed = min(cohorts, 2 * n + 1) if n >= 3 and cohorts > FEW else cohorts
+    bytes_ = 8.0 * listed * n if listed > 1 else 0.0
+    if noisy(law.noise):
+        draw = Draw(EVERYONE, np.ones(n, dtype=np.int64), steps[0])
+        columns = slots_used(alg, prob, lay, draw) * n * problem.drawn
+        together = min(listed, max(1, CHUNK // ((lay.size + 1) * math.prod(lay.shapes[-1]) * 4)))
+        bytes_ += 8.0 * columns * (3 * columns + together * n * problem.drawn)
+    remedy = "use method='structured', fewer clients or coordinates, or ft.run"
+    what = f"{type(algorithm).__name__} with {n} clients in {d} dimensions: probing {listed} cohorts"
+    if bytes_ > DENSE_BYTES:
+        what += " with gradient noise" if noisy(law.noise) else ""
+        raise TooLarge(f"{what} would take about {shown(bytes_)}, above the limit of {shown(DENSE_BYTES)}: {remedy}")
+    work = listed * (lay.size + 1.0) * n * d * d * max(float(np.max(s)) for s in steps) if listed > FEW else 0.0
+    if work > DENSE_WORK or 8.0 * listed * n > GIB / 4:
+        raise TooLarge(f"{what} would take minutes or more ({work:.0e} multiplications): {remedy}")
+
+
+def shown(bytes_) -> str:
+    """Bytes in GiB or MiB."""
+    return f"{bytes_ / GIB:.3g} GiB" if bytes_ >= GIB / 10 else f"{bytes_ / 2**20:.3g} MiB"
+
+
+__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "first_bytes", "krylov_steps", "shown"]

@@ -1,4 +1,0 @@
-"""Batched runs, their audit by superposition, and their checkpoints."""
-from fltheory.core.runs.batched import BLOCK, _device, provenance, run
-
-__all__ = ["BLOCK", "_device", "provenance", "run"]

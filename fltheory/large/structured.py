@@ -1,0 +1,397 @@
+"""`derive(method="structured")`: the operator of a problem whose matrices cannot be listed."""
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+
+from fltheory.core.errors import NoFixedPoint, NotAffine, TooLarge, refuse
+from fltheory.core.laws.base import noisy
+from fltheory.core.numbers.scalars import FLOAT, declare
+from fltheory.core.operators import size
+from fltheory.core.operators.points import FixedPoint, Stationary
+from fltheory.core.operators.probe import layout
+from fltheory.core.operators.setting import certain, ranged, slopes
+from fltheory.core.optima import float_optimum
+from fltheory.core.records import count
+from fltheory.large import eigenvalue_count as winding
+from fltheory.large import second_moments as seconds
+from fltheory.large.accuracy import Accuracy, Found
+from fltheory.large.conserved import Conserved
+from fltheory.large.equal_clients import FEW, HOW, Alike, alike
+from fltheory.large.first_moments import ROUNDING, FirstMoments
+from fltheory.large.mean_round import MeanRound
+from fltheory.large.single_clients import Clients
+from fltheory.large.star import Star, star_bytes
+
+SAFE = 1.002              # times a rate: the circle beyond which eigenvalues are counted
+MOST_NUMBERS = 2e9        # of the states of rounds that are made one after the other: about a minute,
+CALL = 20_000             # where a round costs as much again as so many numbers
+COUNTED_BYTES = 1.5e9     # of the maps of all clients that a count may ask for
+
+
+class Structured:
+    """What `Operator` answers, for thousands of clients: the mean round as a function, the clients' maps one at a time, in floats.
+
+    Only `derive` makes it. `accuracy()` says of every number how it was checked; what has no structured route raises TooLarge.
+    """
+
+    method, domain, start = "structured", FLOAT, "init"
+
+    def __init__(self, algorithm, problem, law, noise):
+        self.algorithm, self.problem, self.law, self.noise = algorithm, problem, law, noise
+        self._mean = MeanRound(algorithm, problem, law)
+        self._clients = Clients(self._mean)
+        self._conserved = Conserved(self._clients)
+        self._found = {}
+
+    # ---- description -----------------------------------------------------------------------------------
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of the full state."""
+        return self._mean.D
+
+    @property
+    def reachable(self) -> int:
+        """Dimension left by the conserved quantities: an upper bound on that of what the state can reach."""
+        return self._mean.D - self._conserved.count * self._mean.d
+
+    @property
+    def assumed(self) -> str:
+        """"": nothing is assumed of the subspace; its conserved quantities are found in floats."""
+        return ""
+
+    def invariants(self) -> list[str]:
+        """Conserved quantities in closed form, one for each coordinate; beyond a dozen clients the middle ones are left out."""
+        return self._conserved.equations(self._first.zero)
+
+    def accuracy(self) -> Accuracy:
+        """What is known about the fixed point, the rate, and every other number asked for so far."""
+        self.fixed_point()
+        self.rate()
+        return Accuracy(tuple(self._found[k] for k in ("fixed_point", "rate", "mean_square_rate", "floor") if k in self._found))
+
+    @property
+    def known(self) -> Accuracy:
+        """As `accuracy()`, of the numbers asked for so far alone: nothing is computed."""
+        return Accuracy(tuple(self._found.values()))
+
+    # ---- first moments ---------------------------------------------------------------------------------
+    @functools.cached_property
+    def _first(self):
+        return FirstMoments(self._mean, self._conserved)
+
+    @functools.cached_property
+    def _point(self):
+        point = self._first.fixed_point()
+        self._found["fixed_point"] = self._first.known_point(point)
+        return point
+
+    @ranged
+    def fixed_point(self):
+        """Fixed point of the mean round from this start. Raises NoFixedPoint if it is not unique, CertificateFailed where the
+        solver does not converge."""
+        state = self._point.state
+        return FixedPoint(self._model(state), state, Names(self._mean.layout))
+
+    def _model(self, z):
+        return self._mean.algorithm.model(self._mean.layout.unflatten(z))
+
+    @functools.cached_property
+    def _rate(self):
+        found = self._proved(self._first.rate())
+        self._found["rate"] = found
+        return found
+
+    def _proved(self, found):
+        """An Arnoldi estimate with its count of eigenvalues outside, where the star form is small enough."""
+        if found.kind != "estimate" or not self._countable() or not found.value > 0:
+            return found
+        try:
+            star = self._star
+        except (NotAffine, TooLarge):
+            return found
+        mean = self._mean
+        stay = seconds.identity(star) + star.base.times(-1.0)
+        average = star.base + star.arrow(mean.inclusion, mean.shares) + stay.times(mean.nobody)
+        try:
+            count, sure = winding.Winding(average, self._conserved.count * mean.d).outside(SAFE * found.value)
+        except np.linalg.LinAlgError:
+            return found
+        if not sure or round(count) != 0:
+            return replace(found, check=f"{found.check}; {count:.6g} eigenvalues counted beyond {SAFE} of it, perhaps of "
+                           "states that cannot be reached")
+        return replace(found, check=f"Arnoldi, {found.check.split('from ')[1]}; the winding number leaves no eigenvalue beyond "
+                       f"{SAFE} times it", bound=SAFE - 1, kind="bound")
+
+    def _countable(self):
+        clients, shapes = self._clients, self._mean.layout.shapes
+        if not clients.separable:
+            return False
+        ds, dc = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
+        few = 16.0 * winding.POINTS * ds**2 * self._mean.n * max(dc, 1) <= winding.WORK
+        return few and star_bytes(self._mean.n, ds + dc) <= COUNTED_BYTES
+
+    @functools.cached_property
+    def _star(self):
+        return Star(self._mean, self._clients)
+
+    @ranged
+    def rate(self) -> float:
+        """Contraction factor of the mean per round on reachable states; `accuracy()` says whether it is an estimate."""
+        return self._rate.value
+
+    @ranged
+    def after(self, x0, rounds=1):
+        """E of the server model (d,) after some rounds >= 0 from x0 (d,): round by round. Raises TooLarge."""
+        *_, z = self._states(self._start(x0), rounds)
+        return self._model(z)
+
+    @ranged
+    def means(self, x0, rounds):
+        """E of the server model (rounds + 1, d) before rounds 0, 1, .., rounds from x0 (d,)."""
+        return np.stack([self._model(z) for z in self._states(self._start(x0), rounds)])
+
+    @ranged
+    def round_matrix(self, rounds=1):
+        """(M (d, d), c (d,)) with E x_rounds = M x_0 + c, in the coordinates of the model: memories start as `init` makes them."""
+        d = self.problem.d
+        *_, z = self._states(self._mean.start(np.concatenate([np.zeros((1, d)), np.eye(d)])), rounds)
+        base, *columns = self._model(z)
+        return (np.array(columns) - base).T, base
+
+    def _start(self, x0):
+        x0 = declare(x0, "x0")
+        if x0.shape != (self.problem.d,):
+            refuse("x0.shape", x0.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
+        return self._mean.start(FLOAT.array(x0))
+
+    def _states(self, z, rounds):
+        """Iterate over the mean states (.., D) before rounds 0, 1, .., rounds; checked before the first."""
+        rounds = count(0)(rounds, "rounds")
+        most = int(MOST_NUMBERS // (z.size + CALL))
+        if rounds > most:
+            raise TooLarge(f"{rounds} rounds of {z.size} numbers would be made one after the other, and at most {most} are: there "
+                           "is no matrix to take powers of. op.fixed_point() is where they end, op.rate() how fast; or use "
+                           "method='dense' with fewer clients or coordinates")
+        return self._walk(z, rounds)
+
+    def _walk(self, z, rounds):
+        yield z
+        for _ in range(rounds):
+            z = self._mean(z)
+            yield z
+
+    # ---- second moments --------------------------------------------------------------------------------
+    @functools.cached_property
+    def _alike(self):
+        """Moments of equal clients as `Alike`, else why there are none."""
+        shapes, clients = self._mean.layout.shapes, self._clients
+        server, own = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
+        return alike(self.algorithm, self.problem, self.law, self.dimension, server, own)
+
+    @property
+    def quick(self) -> bool:
+        """Whether second moments take seconds: a state of at most 500 numbers, or equal clients with few moments."""
+        return self.dimension <= FEW or isinstance(self._alike, Alike)
+
+    @functools.cached_property
+    def _second(self):
+        if self.dimension > FEW and isinstance(self._alike, Alike):
+            return self._alike
+        try:
+            seconds.check(self.dimension, type(self.algorithm).__name__)
+        except TooLarge as large:
+            raise TooLarge(f"{large}. Nor are there moments of equal clients: {self._alike}") from None
+        return seconds.SecondMoments(self._star, self._conserved, self.noise if noisy(self.noise) else 0, self._first)
+
+    def _squared(self):
+        """The mean-square rate where rounds have no randomness."""
+        r = self._rate
+        return Found("mean_square_rate", r.value**2, f"square of the rate, as rounds have no randomness: {r.check}", 2 * r.residual,
+                     None if r.bound is None else (1 + r.bound) ** 2 - 1, r.kind)
+
+    @functools.cached_property
+    def _square(self):
+        found = self._squared() if certain(self.law, self.problem.n) else None
+        if found is None or found.kind != "bound":
+            try:
+                seen = self._second.rate()
+            except (NotAffine, TooLarge):
+                if found is None:
+                    raise
+            else:
+                found = seen if found is None or seen.kind == "bound" else found
+        self._found["mean_square_rate"] = found
+        return found
+
+    @ranged
+    def mean_square_rate(self) -> float:
+        """Contraction factor of E|z - z*|^2 per round on reachable states, with a bound from above. Raises TooLarge beyond 2,500
+        coordinates."""
+        return self._square.value
+
+    @property
+    def stable(self) -> bool:
+        """Whether second moments converge (mean-square rate below 1), as floats have it."""
+        return self.mean_square_rate() < 1
+
+    @functools.cached_property
+    def _spread(self):
+        if self._square.value >= 1:
+            raise NoFixedPoint(f"mean-square rate {self._square.value:.6g} >= 1: second moments grow without bound and there is "
+                               "no stationary law. Reduce the step size.")
+        X, left = self._second.covariance(self._point.state)
+        return self._second.seen(X), left
+
+    @ranged
+    def stationary(self) -> Stationary:
+        """Stationary mean (d,) and covariance (d, d) of the server model. Raises NoFixedPoint where they grow, TooLarge."""
+        return Stationary(self._model(self._point.state), self._spread[0])
+
+    @ranged
+    def floor(self, reference=None):
+        """Stationary E|x - x*|^2 of the server model, >= 0; inf where second moments diverge. reference: (d,) point, default the
+        minimiser of the problem's objective. Raises TooLarge."""
+        try:
+            spread, left = self._spread
+            mean = self._model(self._point.state)
+        except NoFixedPoint:
+            return np.inf
+        gap, variance = mean - self._reference(reference), max(float(np.trace(spread)), 0.0)
+        value = float(gap @ gap) + variance
+        how = HOW if isinstance(self._second, Alike) else "residual of the equation of the covariance"
+        self._found["floor"] = Found("floor", value, how, left,
+                                     max(left, ROUNDING) / max(1 - self._square.value, 1e-300), "checked")
+        return value
+
+    def _reference(self, reference):
+        at = float_optimum(self.problem) if reference is None else FLOAT.array(declare(reference, "reference"))
+        if at.shape != (self.problem.d,):
+            refuse("reference.shape", at.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
+        return at
+
+    @ranged
+    def errors(self, x0, rounds, reference=None):
+        """E|x - x*|^2 of the server model (rounds + 1,) before rounds 0, 1, .., rounds from x0 (d,), its second moments carried
+        from round to round. reference: (d,) point, default the minimiser of the problem's objective. Raises BadInput, and TooLarge
+        beyond 2,500 coordinates of clients that are not equal, or where the rounds would take more than about a minute."""
+        at, z = self._reference(reference), self._start(x0)
+        states = self._states(z, rounds)
+        if certain(self.law, self.problem.n):
+            return np.array([((self._model(state) - at) ** 2).sum() for state in states])
+        if isinstance(self._second, Alike):
+            return self._second.moments.errors(x0, rounds, at)
+        if rounds * z.size**2 > MOST_NUMBERS:
+            raise TooLarge(f"{rounds} rounds of the second moments of {z.size} numbers would be made one after the other, and at "
+                           f"most {int(MOST_NUMBERS // z.size**2)} are. op.floor() is where they end; or use ft.run")
+        second, out = self._second, np.empty(rounds + 1)
+        X = np.zeros((z.size, z.size))     # the start is certain
+        for t, state in enumerate(states):
+            gap = self._model(state) - at
+            out[t] = gap @ gap + max(np.trace(second.seen(X)), 0.0)
+            if t < rounds:
+                X = second.again(X) + second.pushed(self._star.order(state))
+                X = (X + X.T) / 2      # the map takes it for granted: what rounding adds besides may grow
+        return out
+
+    @ranged
+    def mean_gradient_square(self, surrogate, rounds, x0=None):
+        """Stationary E|grad F~(x)|^2 of a quadratic surrogate objective, for rounds = None; refused for finite averages, which
+        take the second moments of every round. Raises BadInput, NoFixedPoint, TooLarge."""
+        H, b = slopes(surrogate, self)
+        if rounds is not None:
+            count(1, None, "an average needs at least one round", "Give an int >= 1, or None for infinity.")(rounds, "rounds")
+            raise self._beyond("an average of squared gradients over finitely many rounds", "rounds=None has their limit")
+        law = self.stationary()
+        slope = H @ law.mean - b
+        return float(((H.T @ H) * law.covariance).sum() + slope @ slope)
+
+    # ---- what has no structured route ------------------------------------------------------------------
+    def exact(self):
+        """Refused: rationals need listed matrices."""
+        raise self._beyond("rational arithmetic")
+
+    def in_domain(self, domain):
+        """Itself in FLOAT; refused elsewhere."""
+        if domain is FLOAT:
+            return self
+        raise self._beyond(f"arithmetic in {domain}")
+
+    def certify(self, width=1e-2):
+        """Refused: certificates are rational."""
+        raise self._beyond("a certificate", "op.accuracy() says how far op.rate() and op.mean_square_rate() are proved")
+
+    def exact_rate(self, square=False):
+        """Refused: algebraic numbers need rational matrices."""
+        name = "mean_square_rate" if square is True else "rate"
+        raise self._beyond("an exact rate", f"op.{name}() is a float, and op.accuracy() says how far it is proved")
+
+    def mean_map(self):
+        """Refused: the mean round is a function here."""
+        raise self._beyond("the matrix of the mean round", "op.round_matrix() has it in the coordinates of the model")
+
+    def begin(self, x0):
+        """Refused: second moments of the state are listed nowhere."""
+        raise self._beyond("the list of second moments at the start")
+
+    def trajectory(self, rounds, x0):
+        """Refused: it has the second moments of every round."""
+        raise self._beyond("a trajectory of second moments", "op.means(x0, rounds) has the means and op.errors(x0, rounds) "
+                           "E|x - x*|^2")
+
+    def carried(self, form, rounds, state=False):
+        """Refused: forms are carried by listed matrices."""
+        raise self._beyond("a form carried through rounds", "ft.run measures it")
+
+    def _beyond(self, what, instead=""):
+        return TooLarge(f"{what} has no structured route: {type(self.algorithm).__name__} has a state of {self.dimension} "
+                        f"numbers for {self.problem.n} client{'s' * (self.problem.n > 1)}, and their matrices are not listed. Use "
+                        f"method='dense' with fewer clients or coordinates{'; ' * bool(instead)}{instead}")
+
+    def __repr__(self):
+        known = "; ".join(f"{f.name} {f.value:.8g} ({f.check.split(',')[0].split(';')[0]})" for f in self._found.values())
+        return (f"Structured({type(self.algorithm).__name__}, {self.problem.n} clients, {self.dimension} coordinates"
+                f"{': ' + known if known else ''})")
+
+    def _repr_html_(self):
+        return (f"<p>{type(self.algorithm).__name__}, {self.problem.n} clients, a state of {self.dimension} numbers, structured</p>"
+                f"{self.accuracy()._repr_html_()}")
+
+
+class Names:
+    """Names of coordinates, made where they are read: a million texts are not listed for nobody."""
+
+    def __init__(self, lay):
+        self._lay, self._made = lay, None
+
+    def __len__(self):
+        return self._lay.size
+
+    def __iter__(self):
+        return iter(self._all())
+
+    def __getitem__(self, k):
+        return self._all()[k]
+
+    def _all(self):
+        if self._made is None:
+            self._made = tuple(self._lay.names())
+        return self._made
+
+
+def structured(algorithm, problem, law) -> Structured:
+    """As `derive`, without lists; law: prepared. Raises BadInput, NotAffine, TooLarge."""
+    if not problem.quadratic:
+        refuse("problem", type(problem).__name__, "has no affine rounds", "Use ft.linearise, or ft.run.")
+    if problem.personal:
+        refuse("problem", type(problem).__name__, "has personal parameters, and the structured operator covers one model for all",
+               "Use method='dense', or ft.run.")
+    D = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    size.check(f"fixed point and rate of {type(algorithm).__name__} with a state of {D} numbers", size.first_bytes(D),
+               "use a method without memories, fewer clients or coordinates, or ft.run")
+    return Structured(algorithm, problem, law, law.noise)
+
+
+__all__ = ["Structured", "structured"]

@@ -1,0 +1,1 @@
+"""A paper's folder: its ledger and pages, what it imports, and the journal of its verdicts."""
