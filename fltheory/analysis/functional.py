@@ -14,10 +14,10 @@ from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg.entries import as_fraction
 from fltheory.core.numbers.linalg.polynomials import of_matrix, polynomial
 from fltheory.core.numbers.scalars import RATIONAL, Field
-from fltheory.core.operators.operator import derive
 from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
+from fltheory.derivation import derive
 
 CONFIRMED = (2, 3)   # dimensions
 MOST = 500           # local steps over all rounds: about the degree of the function

@@ -10,8 +10,9 @@ import numpy as np
 from fltheory.core.errors import CertificateFailed, NotKept, check_flag, is_one_of, refuse
 from fltheory.core.numbers.scalars import FLOAT, fraction, is_count
 from fltheory.core.operators.moments import DENSE
-from fltheory.core.operators.operator import Operator, _build, derive
+from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.setting import end_of_scan
+from fltheory.derivation import derive
 
 MEASURES = ("mean-square", "mean")
 DOUBLINGS = 10  # of the end of the scan, while the method is still stable there
@@ -148,7 +149,7 @@ class _Rates:
         algorithm, law, noise = self.given
         algorithm = replace(algorithm, lr=lr)
         try:
-            return _build(algorithm, self.problem, self.op.law, self.op.noise, "init", FLOAT, self.op.reach)
+            return listed(algorithm, self.problem, self.op.law, self.op.noise, "init", FLOAT, self.op.reach)
         except NotKept:
             self.op = derive(algorithm, self.problem, law, noise, method="dense")
             return self.op

@@ -10,13 +10,14 @@ from fltheory.core.errors import NotKept, TooLarge, refuse
 from fltheory.core.laws.draw import Draw, everyone
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT, fraction
-from fltheory.core.operators.operator import _build, derive
+from fltheory.core.operators.operator import listed
 from fltheory.core.operators.setting import certain, check_records, prepare
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Cohort
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count
+from fltheory.derivation import derive
 
 MOST_STEPS, MOST_ROUNDS = 10_000, 10**6
 MOST_NUMBERS = 2 * 10**7   # of the table
@@ -249,7 +250,7 @@ def _next(last, algorithm, problem, law, noise):
     """The operator of the next step size; invariants are structural, so that the subspace of the last one is tried first."""
     if last is not None:
         try:
-            return _build(algorithm, problem, last.law, last.noise, "init", FLOAT, last.reach)
+            return listed(algorithm, problem, last.law, last.noise, "init", FLOAT, last.reach)
         except NotKept:
             pass
     try:

@@ -59,6 +59,7 @@ class EventClock(Full):
     and first, in multiples of c_i K, wait and "first wait", whatever K is.
     """
 
+    clocked = True
     pace: object = declared(_pace, 1)
     transmission: object = declared(_transmission, 0)
     suspension: object = declared(_suspension, 0)

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge, refuse
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction, have, need
@@ -67,7 +66,7 @@ def float_optimum(problem):
     if problem.personal:
         if problem.quadratic and problem.d + problem.n * problem.personal > LARGEST_EXACT:  # in blocks: the joint one is dense
             try:
-                blocks = problem if isinstance(problem, Residual) else problem.blocks()
+                blocks = problem if not hasattr(problem, "blocks") else problem.blocks()
                 return blocks.stationary(FLOAT, convex=True)[0]
             except NoMinimiser:
                 pass

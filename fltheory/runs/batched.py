@@ -286,7 +286,8 @@ def _ours(algorithm) -> bool:
     """Whether a round is the engine's own, and nobody has put another function in its place: it looks at no memory behind the `put`
     that replaces it."""
     return ours(type(algorithm).__module__) and all(
-        f.__module__.startswith((*ROOMS, "fltheory.core.records")) for kind in type(algorithm).__mro__ for f in vars(kind).values() if isfunction(f))
+        f.__module__.startswith((*ROOMS, "fltheory.core.records"))
+        for kind in type(algorithm).__mro__ for f in vars(kind).values() if isfunction(f))
 
 
 def _schedule(phases, begin, *of_phases):

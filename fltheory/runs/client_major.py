@@ -12,6 +12,7 @@ import operator
 
 import numpy as np
 
+from fltheory.core.numbers.arrays import Laid, LaidOut
 from fltheory.runs import lazy_rows as deferred
 from fltheory.runs.lazy_rows import Deferred
 
@@ -20,7 +21,7 @@ class Unplaced(TypeError):
     """A round asked for what this layout cannot answer."""
 
 
-class Places:
+class Places(LaidOut):
     """The places of cohorts, sorted by client within each block of replicates.
 
     draw: who (batch, m) is the client at each place, with `present` (batch, m) 0/1; or everyone, and present (batch, n) a mask.
@@ -118,6 +119,10 @@ class Places:
         if known is None:
             self._rows[id(values)] = known = (values, values.take(self.client, 0))
         return known[1]
+
+    def numbers(self, values):
+        """`table` as numbers that a round computes with."""
+        return Placed(self.table(values), self)
 
     def take(self, a):
         """Rows of client memories a (batch, n, d) or (n, d)."""
@@ -219,7 +224,7 @@ def _nothing(other):
     return isinstance(other, (int, float)) and other == 0
 
 
-class Placed(Deferred):
+class Placed(Deferred, Laid):
     """Logical numbers (batch, places, ...), stored as rows (N, ...) of `at`; absent: whether they are 0 where nothing is stored.
 
     same: the one number that all rows hold, or None if they may differ. Sums and products of large ones are deferred.

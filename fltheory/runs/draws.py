@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from fltheory.asynchronous.event_clock import EventClock
 from fltheory.core.laws.base import RandomSteps, minibatch_slots
 from fltheory.core.laws.draw import Alone, Draw, Slots, to_device
 from fltheory.core.numbers.arrays import matvec
@@ -40,7 +39,7 @@ def draw_round(law, problem, streams, sizes, t, mode, domain, alone=False, place
     placed: in client order where a draw has one (numpy alone). collapse: see `Collapse`.
     """
     n, parts, modes, at = problem.n, [], [], 0
-    later = {"first": False} if t and isinstance(law, EventClock) else {}
+    later = {"first": False} if t and law.clocked else {}
     rounds = [s.child("round", t) for s in streams]
     for stream, size in zip(rounds, sizes, strict=True):
         draw, new = law.sample(stream, n, size, mode[at:at + size], **later)

@@ -11,8 +11,9 @@ from fltheory.core.errors import refuse
 from fltheory.core.laws.modes import Chain
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import RATIONAL
-from fltheory.core.operators.operator import _build, derive
+from fltheory.core.operators.operator import listed
 from fltheory.core.operators.setting import prepare
+from fltheory.derivation import derive
 from fltheory.schedules.windows import Automaton
 
 
@@ -87,7 +88,7 @@ def round_maps(algorithm, problem, windows, automaton, reach=None) -> Rounds:
     if reach is None:
         op = derive(algorithm, problem, law, domain=RATIONAL)
     else:
-        op = _build(algorithm, problem, prepare(algorithm, problem, law, None), 0, "init", RATIONAL, reach)
+        op = listed(algorithm, problem, prepare(algorithm, problem, law, None), 0, "init", RATIONAL, reach)
     if type(op.law) is not Chain or op.moments.modes != k or not all(m.single for m in op.moments.mixtures):
         refuse("algorithm", type(algorithm).__name__, "its round depends on more than who takes part (ages, coins, waiting "
                "clients), so a schedule of sets does not determine it", "Use a method whose round needs the participants only.")

@@ -139,12 +139,12 @@ def test_growing_second_moments_of_equal_clients_have_no_floor():
 
 def test_listing_that_turns_out_too_long_leaves_the_rest_to_structured_operators(monkeypatch):
     """500 clients with memories: the state could be listed, the cohorts of a round cannot."""
-    from fltheory.core.operators import operator
+    from fltheory import derivation
     args = METHODS["Scaffold"], EQUAL, ft.Uniform(3)
 
     def long(*given):
         raise ft.TooLarge("outcomes in one round exceed 70000")
-    monkeypatch.setattr(operator, "_build", long)
+    monkeypatch.setattr(derivation, "listed", long)
     assert ft.derive(*args).method == "structured"
     for given in ({"method": "dense"}, {"domain": ft.RATIONAL}, {"start": "any"}):
         with pytest.raises(ft.TooLarge, match="outcomes"):

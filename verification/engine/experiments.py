@@ -14,7 +14,7 @@ from fltheory.core.errors import refuse
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full, Uniform
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators.operator import derive
+from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, MARKERS, canvas, finish
 from fltheory.runs import run
 from fltheory.verdicts.report.figures import Figure

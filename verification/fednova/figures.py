@@ -9,8 +9,8 @@ from fltheory.core.algorithms.fedavg import FedAvg, FedProx
 from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.pictures import (
     COLOURS,
     DIVERGES,

@@ -17,9 +17,9 @@ from fltheory.core.laws.memoryless import Bernoulli, Uniform
 from fltheory.core.laws.modes import Markov
 from fltheory.core.laws.weighted import Weighted
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum
 from fltheory.core.statistics import chance_below, quantile, skewed
+from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, FLOOR, PREDICTION, RUN, canvas, finish, key, runs
 from fltheory.runs import run
 from fltheory.verdicts.report.figures import Figure

@@ -11,7 +11,7 @@ from fltheory.algorithms.focus import Focus
 from fltheory.analysis.stability import stable_steps
 from fltheory.core.laws.memoryless import Bernoulli, Uniform
 from fltheory.core.laws.modes import Markov
-from fltheory.core.operators.operator import derive
+from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, CROSSING, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
 from fltheory.runs import run
 from fltheory.verdicts.deciding.tight import tight

@@ -10,7 +10,7 @@ from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.laws.weighted import Weighted
-from fltheory.core.operators.operator import derive
+from fltheory.derivation import derive
 from fltheory.pictures import APPROXIMATION, COLOURS, FLOOR, GREY, PREDICTION, PRINTED, RUN, canvas, finish, key
 from fltheory.runs import run
 from verification.focus.formulas import fedavg, stochastic

@@ -22,8 +22,8 @@ from fltheory.core.laws.ages import Ages
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
 from fltheory.core.laws.modes import Chain, Replay
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL
-from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum
+from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, GREY, canvas, key
 from fltheory.schedules.windows import Sliding
 from fltheory.schedules.worst import UNSTABLE, worst_schedule

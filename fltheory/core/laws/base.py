@@ -131,6 +131,7 @@ class Law(Record):
 
     modes = 1
     repeats = False       # a client may stand at several places of one cohort
+    clocked = False       # whether it says how long local runs last: an event clock
     empty = "move"        # what an empty round does: "move" (the round is run), "skip", "redraw"
 
     def __post_init__(self):

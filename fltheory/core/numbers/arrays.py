@@ -12,7 +12,19 @@ from math import isqrt
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, Inexact
-from fltheory.runs.client_major import Placed, Places
+
+
+class LaidOut:
+    """A cohort in a layout of its own: it answers `spread`, `take`, `put`, `numbers` and `each` itself (`runs.client_major`)."""
+
+    __slots__ = ()
+
+
+class Laid:
+    """Numbers in such a layout."""
+
+    __slots__ = ()
+
 
 EVERYONE = slice(None)  # a cohort that is all clients in order: indexing with it copies nothing
 
@@ -47,7 +59,7 @@ def matvec(H, y):
 def ratio(num, den):
     """num / den with 0 where den == 0; never asks for an order (fields have none)."""
     zero = den == 0
-    if is_torch(den) or isinstance(den, (np.ndarray, Placed)):
+    if is_torch(den) or isinstance(den, (np.ndarray, Laid)):
         zero = zero * 1
         return num * (1 - zero) / (den + zero)
     return 0 * num if zero else num / den
@@ -55,12 +67,12 @@ def ratio(num, den):
 
 def spread(x, who=EVERYONE):
     """A server vector (..., d) as the common start (..., 1, d) of a cohort."""
-    return who.spread(x) if isinstance(who, Places) else x[..., None, :]
+    return who.spread(x) if isinstance(who, LaidOut) else x[..., None, :]
 
 
 def take(a, who):
     """Rows (..., m, d) of client memories a (..., n, d) for a cohort `who` (..., m)."""
-    if isinstance(who, Places):
+    if isinstance(who, LaidOut):
         return who.take(a)
     if isinstance(who, slice):
         return a
@@ -80,7 +92,7 @@ def put(a, who, new, present):
 
     Members must be distinct clients; laws that repeat clients are refused for algorithms with memories.
     """
-    if isinstance(who, Places):
+    if isinstance(who, LaidOut):
         return who.put(a, new, present)
     if isinstance(who, slice):
         return a + present[..., None] * (new - a)

@@ -1,20 +1,16 @@
-"""`derive`: the exact operator of an algorithm as coded, and what follows from it."""
+"""`Operator`: the exact random affine map of an algorithm's round, with its matrices listed, and what follows from it."""
 from __future__ import annotations
 
 import functools
-import logging
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import (
-    BadInput,
     CertificateFailed,
     NoFixedPoint,
-    NotAffine,
     TooLarge,
-    is_one_of,
     refuse,
 )
 from fltheory.core.laws.base import noisy
@@ -22,21 +18,18 @@ from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 from fltheory.core.operators import spectrum
+from fltheory.core.operators.after_average import MeanMap
 from fltheory.core.operators.horizons import FEW, STEPS, Rounds, check_growth
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reachable import Reach, everything, reachable, reduced
 from fltheory.core.operators.round_maps import mixtures
-from fltheory.core.operators.setting import check_domain, check_size, confirm_affine, overflow, prepare, ranged, slopes
-from fltheory.core.operators.size import check_dense
+from fltheory.core.operators.setting import check_size, confirm_affine, overflow, ranged, slopes
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
-from fltheory.core.operators.after_average import MeanMap
-from fltheory.large.structured import Structured, structured
 
-_LOG = logging.getLogger(__name__)
 NEAR = 1e-6        # distance of an eigenvalue from 1 within which floats lose digits: 1e-16 of rounding is 1e-10 of that
 DECIDED = 60       # unknowns up to which they are taken from rationals instead,
 OUTCOMES = 300     # and outcomes of one round
@@ -93,7 +86,7 @@ class Operator:
         if domain == self.domain:
             return self
         if domain not in self._twins:
-            self._twins[domain] = _build(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
+            self._twins[domain] = listed(self.algorithm, self.problem, self.law, self.noise, self.start, domain, self.reach)
         return self._twins[domain]
 
     @functools.cached_property
@@ -376,50 +369,12 @@ def _floats(array):
     return out
 
 
-def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT, method="auto") -> Operator | Structured:
-    """The operator of `algorithm` on a quadratic `problem` under a `law`.
+def listed(algorithm, problem, law, noise=0, start="init", domain: Domain = FLOAT, reach=None) -> Operator:
+    """The operator of `algorithm` on a quadratic `problem` under a prepared `law` (`setting.prepare`), its rounds listed.
 
-    noise: sigma of additive gradient noise (E|noise|^2 = sigma^2), a symbol too. start: "init" (states reachable from
-    init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
-    method: "dense" lists matrices; "structured" has functions instead, in floats, for thousands of clients or a thousand
-    coordinates, and says with `accuracy()` how each number was checked; "auto" takes dense where it fits, else structured.
-    Raises NotAffine, BadInput, TooLarge (before anything is allocated); CertificateFailed if the reachable subspace cannot be
-    lifted.
+    noise, start, domain: as for `ft.derive`, checked before; reach: the reachable subspace where it is known. Raises TooLarge,
+    NotAffine, CertificateFailed.
     """
-    if not is_one_of(start, ("init", "any")):
-        refuse("start", start, 'is "init" or "any"', "Say which states count.")
-    if not is_one_of(method, ("auto", "dense", "structured")):
-        refuse("method", method, 'is "auto", "dense" or "structured"', "Say how the round is represented.")
-    check_domain(domain)
-    if method == "structured" and (domain is not FLOAT or start != "init"):
-        refuse("method", method, "structured operators live in floats and on states that start at init(x0)",
-               "Use method='dense' for other arithmetics and start='any'.")
-    law = prepare(algorithm, problem, law, noise)
-    if law.batch is not None:
-        refuse(
-            "batch",
-            law.batch,
-            "mini-batch noise multiplies the state, so the operator is a different one per batch",
-            "Use ft.run, or additive noise.",
-        )
-    _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
-    if method == "structured":
-        return structured(algorithm, problem, law)
-    try:
-        check_size(algorithm, problem, domain, start, None)
-        if domain is FLOAT:
-            check_dense(algorithm, problem, law)
-        return _build(algorithm, problem, law, law.noise, start, domain, None)
-    except TooLarge as dense:
-        if method == "dense" or domain is not FLOAT or start != "init":
-            raise
-        try:
-            return structured(algorithm, problem, law)
-        except (BadInput, NotAffine, TooLarge) as other:
-            raise TooLarge(f"{dense}. Nor has it a structured operator: {other}") from None
-
-
-def _build(algorithm, problem, law, noise, start, domain, reach):
     check_size(algorithm, problem, domain, start, reach)
     with np.errstate(all="ignore"), domain.working():  # what overflows is refused, in words
         return _built(algorithm, problem, law, noise, start, domain, reach)
@@ -446,4 +401,4 @@ def _built(algorithm, problem, law, noise, start, domain, reach):
                     origin, probe_model(alg, prob, lay), (J, z0))
 
 
-__all__ = ["FixedPoint", "Operator", "Stationary", "derive"]
+__all__ = ["FixedPoint", "Operator", "Stationary", "listed"]

@@ -9,10 +9,10 @@ from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators import star
+from fltheory.core.operators.after_average import answered
 from fltheory.core.operators.features import features_of
 from fltheory.core.operators.probe import Layout, joined, probe_round
 from fltheory.core.operators.random_map import Enumerated, Featured, Mixture
-from fltheory.core.operators.after_average import answered
 
 FEW = 64               # enumerate without asking for feature moments up to this many outcomes
 ROUNDING = 1e-15       # entries of a part that are left out as rounding of numbers of the size of 1

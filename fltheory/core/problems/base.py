@@ -8,12 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.numbers.arrays import EVERYONE, is_torch
+from fltheory.core.numbers.arrays import EVERYONE, LaidOut, is_torch
 from fltheory.core.numbers.scalars import FLOAT, Domain, declare, domain_of, fraction
 from fltheory.core.problems import plain
 from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
-from fltheory.runs.client_major import Placed, Places
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ class Cohort:
     def __init__(self, problem: Problem, who):
         self._problem, self._who, self.n = problem, who, problem.n
         self.p = problem.p if isinstance(who, slice) else (
-            Placed(who.table(problem.p), who) if isinstance(who, Places) else problem.p[who])
+            who.numbers(problem.p) if isinstance(who, LaidOut) else problem.p[who])
 
     def grad(self, y, sample=None):
         """Stochastic gradients (..., m, d) at y (..., m, d) or (..., 1, d).

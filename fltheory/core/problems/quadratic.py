@@ -7,12 +7,11 @@ import numpy as np
 
 from fltheory.core.errors import refuse
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.arrays import matvec
+from fltheory.core.numbers.arrays import LaidOut, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, fraction
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
 from fltheory.core.problems.shapes import shaped, symmetric
-from fltheory.runs.client_major import Places
 
 
 class Quadratic(Problem):
@@ -66,7 +65,7 @@ class Quadratic(Problem):
         self.weights = check_weights(weights, self.n)
 
     def _gradient(self, who, y, sample):
-        if isinstance(who, Places):
+        if isinstance(who, LaidOut):
             return self._placed_gradient(who, y, sample)
         if isinstance(who, slice):
             g = matvec(self._H, y) - self._b

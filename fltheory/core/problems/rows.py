@@ -7,11 +7,10 @@ import numpy as np
 
 from fltheory.core.errors import refuse
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.arrays import arange, broadcast, is_torch, matvec
+from fltheory.core.numbers.arrays import LaidOut, arange, broadcast, is_torch, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
 from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
 from fltheory.core.problems.shapes import check_reg, pad, shaped
-from fltheory.runs.client_major import Places
 
 
 def pick(array, who, sample, sizes):
@@ -112,7 +111,7 @@ class RowLoss(Problem):
     def _gradient(self, who, y, sample):
         if isinstance(sample, Rows):
             return self._minibatch(who, y, sample)
-        if isinstance(who, Places):
+        if isinstance(who, LaidOut):
             return self._placed_gradient(who, y, sample)
         g = self._everyone(y) if isinstance(who, slice) else client_major(self.n, who, y, self._everyone)
         return g if sample is None else g + sample

@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass, replace
 from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import listed, refuse
 from fltheory.core.numbers.scalars import RATIONAL, Domain, Field, declare, fraction
-from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.large.exchangeable import exchangeable
 from fltheory.schedules.worst import worst_schedule
 from fltheory.verdicts.claims.stated_numbers import Stated

@@ -12,9 +12,9 @@ from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform
-from fltheory.core.operators.operator import derive
 from fltheory.core.optima import float_optimum
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.runs.streams import Stream
 
 STEPS, CURVATURE = 3, 6.0     # local steps; a bound on the curvature of the problems below

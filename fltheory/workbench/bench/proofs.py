@@ -11,9 +11,9 @@ from fltheory.algorithms.focus import Focus
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.libraries import have
-from fltheory.core.operators.operator import derive
 from fltheory.core.optima import optimum, second_route
 from fltheory.core.problems.logistic import Logistic
+from fltheory.derivation import derive
 from fltheory.runs.streams import Stream
 from fltheory.workbench.bench.rounds import short
 from fltheory.workbench.bench.timing import random_quadratic

@@ -8,8 +8,8 @@ from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.laws.draw import everyone, to_device
 from fltheory.core.laws.memoryless import Bernoulli, Full
 from fltheory.core.numbers.scalars import FLOAT, Torch
-from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
 
 

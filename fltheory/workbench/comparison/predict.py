@@ -15,10 +15,10 @@ from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.memoryless import Bernoulli, OfSize
 from fltheory.core.numbers.arrays import matvec
 from fltheory.core.numbers.scalars import FLOAT, declare
-from fltheory.core.operators.operator import derive
 from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.large.equal_clients import FEW
 from fltheory.workbench.comparison import cost, precision
 from fltheory.workbench.comparison.fourth_moments import spread

@@ -9,6 +9,7 @@ import textwrap
 import types
 from pathlib import Path
 
+from fltheory.core.algorithms.base import ours
 from fltheory.workbench.conformance.cases import NotChecked, Violation
 
 ALLOWED_OF_PROBLEM = {"p", "at", "grad", "grad_pair", "n"}

@@ -11,8 +11,8 @@ from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Cyclic
 from fltheory.core.laws.periodic import Periodic
-from fltheory.core.operators.operator import derive
 from fltheory.core.problems.quadratic import Quadratic
+from fltheory.derivation import derive
 from fltheory.runs.streams import Stream
 
 P = ("9/10", "1/2", "1/20")

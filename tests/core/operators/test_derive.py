@@ -308,8 +308,8 @@ def test_an_operator_is_built_once_in_every_arithmetic(ask, monkeypatch):
     pytest.importorskip("flint")
     from fltheory.core.operators import operator
     op = ft.derive(ft.FedAvg("1/20", (1, 2, 5)), three()[0], ft.Uniform(2), noise=1, domain=RATIONAL)
-    calls, build = [], operator._build
-    monkeypatch.setattr(operator, "_build", lambda *args: calls.append(args[5]) or build(*args))
+    calls, build = [], operator.listed
+    monkeypatch.setattr(operator, "listed", lambda *args: calls.append(args[5]) or build(*args))
     first, again = getattr(op, ask)(), getattr(op, ask)()
     assert len(calls) <= 1 and str(first) == str(again)
     assert op.in_domain(FLOAT).exact().reach is op.reach and op.exact() is op

@@ -6,7 +6,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.numbers.scalars import RATIONAL, Field, fraction
-from fltheory.core.operators.operator import derive
+from fltheory.derivation import derive
 from tests.algorithms.instances import quadratic
 
 

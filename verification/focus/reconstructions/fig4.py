@@ -7,7 +7,7 @@ import fltheory as ft
 from fltheory.core.laws.memoryless import Bernoulli
 from fltheory.core.laws.modes import Replay
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators.operator import derive
+from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, FIXED_POINT, GREY, PREDICTION, RUN, canvas, finish, key, runs
 from fltheory.runs import run
 from verification.focus import setups
