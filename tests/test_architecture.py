@@ -23,7 +23,7 @@ ROOMS = ("verdicts", "blackbox", "workbench")   # which do not know each other
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"core.errors", "core.libraries", "core.numbers", "core.records", "core.tables", "core.statistics", "core.evidence",
+    {"core.kinds", "core.errors", "core.libraries", "core.numbers", "core.records", "core.tables", "core.statistics", "core.evidence",
      "core.relations"},
     {"core.problems"},
     {"core.laws"},
@@ -50,10 +50,20 @@ def part_of(module):
     return ".".join(names[:2]) if names[0] in ("core", "verdicts", "workbench") else names[0]
 
 
+def executed(node):
+    """Iterate over a tree without what stands below `if TYPE_CHECKING`, which type checkers alone read."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            yield from (inner for branch in child.orelse for inner in executed(branch))
+        else:
+            yield from executed(child)
+
+
 def modules_imported(path):
     """Modules of fltheory that a file imports, anywhere in it, without `fltheory.`."""
     package = ["fltheory", *path.relative_to(PACKAGE).parent.parts]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in executed(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [a.name.split(".") for a in node.names]
         elif isinstance(node, ast.ImportFrom):
