@@ -6,9 +6,9 @@ import fltheory as ft
 from fltheory.core.laws.base import Law
 from fltheory.core.operators import operator
 from fltheory.core.operators import reachable as reach
-from fltheory.core.operators import round_maps as outcomes
-from fltheory.core.operators.after_average import AnsweredMixture, MeanMap
-from tests.core.operators.test_star import problem
+from fltheory.core.operators import round_maps
+from fltheory.large.after_average import AnsweredMixture, MeanMap
+from tests.core.operators.test_features import problem
 
 LAWS = {"uniform": ft.Uniform(4), "pair": ft.Uniform(2), "most": ft.Uniform(6), "bernoulli": ft.Bernoulli(.3),
         "skip": ft.Bernoulli(.3, empty="skip"), "redraw": ft.Bernoulli(.3, empty="redraw"),
@@ -25,7 +25,7 @@ def crowded(monkeypatch):
         raise ft.TooLarge("too many outcomes")
 
     def take():
-        monkeypatch.setattr(outcomes, "FEW", 2)
+        monkeypatch.setattr(round_maps, "FEW", 2)
         monkeypatch.setattr(Law, "support", refuse)
     return take
 
@@ -86,7 +86,7 @@ def test_a_subspace_that_rounds_leave_is_refused(law, weights, crowded, monkeypa
 def test_coefficients_vanish_where_the_form_does():
     """On cohorts of one size some forms are 0 that are not 0 elsewhere; no form that is not 0 passes."""
     from fltheory.core.laws.shares import FixedSize, Independent
-    from fltheory.core.operators.after_average import _coefficients
+    from fltheory.large.after_average import _coefficients
     rng, n, m = np.random.default_rng(0), 7, 3
     a = rng.normal(size=(n, 1, 1))
     both, alone = a[:, None] + a[None], -(m - 1) * a

@@ -13,12 +13,12 @@ from fltheory.core.errors import (
     TooLarge,
     refuse,
 )
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 from fltheory.core.operators import spectrum
-from fltheory.core.operators.after_average import MeanMap
 from fltheory.core.operators.horizons import FEW, STEPS, Rounds, check_growth
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.points import FixedPoint, Stationary
@@ -133,7 +133,7 @@ class Operator:
 
     def _decidable(self, unknowns) -> bool:
         """Whether the rounds are few and small enough to be taken in rationals after all."""
-        if not have("flint") or any(isinstance(mix, MeanMap) for mix in self.moments.mixtures):
+        if not have("flint") or any(mix.mean_only for mix in self.moments.mixtures):
             return False
         rounds = sum(self.law.cohort_count(self.problem.n, k) if mix.featured and not self.law.exact_features else len(mix.first)
                      for k, mix in enumerate(self.moments.mixtures))
@@ -369,24 +369,25 @@ def _floats(array):
     return out
 
 
-def listed(algorithm, problem, law, noise=0, start="init", domain: Domain = FLOAT, reach=None) -> Operator:
+def listed(algorithm: Algorithm, problem: Problem, law: Law, noise=0, start="init", domain: Domain = FLOAT, reach=None,
+           mixes=None) -> Operator:
     """The operator of `algorithm` on a quadratic `problem` under a prepared `law` (`setting.prepare`), its rounds listed.
 
-    noise, start, domain: as for `ft.derive`, checked before; reach: the reachable subspace where it is known. Raises TooLarge,
-    NotAffine, CertificateFailed.
+    noise, start, domain: as for `ft.derive`, checked before; reach: the reachable subspace where it is known; mixes: the random
+    maps of the modes where they are known. Raises TooLarge, NotAffine, CertificateFailed.
     """
     check_size(algorithm, problem, domain, start, reach)
     with np.errstate(all="ignore"), domain.working():  # what overflows is refused, in words
-        return _built(algorithm, problem, law, noise, start, domain, reach)
+        return _built(algorithm, problem, law, noise, start, domain, reach, mixes)
 
 
-def _built(algorithm, problem, law, noise, start, domain, reach):
+def _built(algorithm: Algorithm, problem: Problem, law: Law, noise, start, domain, reach, mixes):
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
     noise_acts = noisy(noise)
     if reach is None:
         confirm_affine(algorithm, problem, domain, law.typical(prob.n))
-    mixes = mixtures(alg, prob, lay, law, noise_acts)
+    mixes = mixtures(alg, prob, lay, law, noise_acts) if mixes is None else mixes
     if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
     if reach is None:

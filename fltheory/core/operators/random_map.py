@@ -2,8 +2,8 @@
 
 Maps are kept extended, [M | c | G] with rows D. Two forms with one interface: `Enumerated` lists every outcome;
 `Featured` knows only the first two moments of the features (1, 1{i in S}, s_i(S)) in which the rounds of most algorithms
-are affine, so that 65,536 sets cost 33 probes. The sparse and the mean-only forms of large states stand in `star` and
-`answers`.
+are affine, so that 65,536 sets cost 33 probes. Of rounds that go on from the cohort's average `large.after_average` knows the
+mean alone.
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Mixture:
     first: np.ndarray
 
     featured = False    # whether the parts belong to features of the cohort instead of single outcomes
+    mean_only = False   # whether nothing but the mean is known
     sure = slice(None)  # the parts whose coefficients sum to 1 for sure: what is the same in every round belongs to them
 
     @property

@@ -8,15 +8,12 @@ from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators import star
-from fltheory.core.operators.after_average import answered
 from fltheory.core.operators.features import features_of
 from fltheory.core.operators.probe import Layout, joined, probe_round
 from fltheory.core.operators.random_map import Enumerated, Featured, Mixture
 
 FEW = 64               # enumerate without asking for feature moments up to this many outcomes
 ROUNDING = 1e-15       # entries of a part that are left out as rounding of numbers of the size of 1
-SMALL = 2_000_000      # entries of dense parts up to which sparse ones save nothing
 MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
 
@@ -37,17 +34,11 @@ def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixtur
     n = problem.n
     fixed_steps = not isinstance(law.steps_of(n, mode), RandomSteps)
     if law.cohort_count(n, mode) > FEW and fixed_steps and n >= 3:
-        found = _featured(algorithm, problem, lay, law, mode, noise)
-        if found is not None:
-            return found
-    try:
-        support = law.support(n, mode)
-        _check_entries(lay, len(support), law)
-    except TooLarge:
-        found = _answered(algorithm, problem, lay, law, mode, noise) if fixed_steps and n >= 3 else None
-        if found is None:
-            raise
-        return found
+        featured = _featured(algorithm, problem, lay, law, mode, noise)
+        if featured is not None:
+            return featured
+    support = law.support(n, mode)
+    _check_entries(lay, len(support), law)
     return _enumerated(algorithm, problem, lay, support, noise)
 
 
@@ -95,35 +86,21 @@ def _featured(algorithm, problem, lay, law, mode, noise):
     checked on other sets (exactly if exact).
     """
     n, domain, steps = problem.n, problem.domain, law.steps_of(problem.n, mode)
-    large = domain is FLOAT and (2 * n + 1) * lay.size * (lay.size + 1) > SMALL
+    _check_entries(lay, 2 * n + 1, law)
     for features in features_of(law, problem):
-        if large:
-            parts = star.sheets(algorithm, problem, lay, law, lambda masks: _sets(n, masks, steps), features, noise)
-        else:
-            _check_entries(lay, 2 * n + 1, law)
-            parts = _parts(algorithm, problem, lay, law, steps, features, noise)
+        parts = _parts(algorithm, problem, lay, law, steps, features, noise)
         if parts is None:
             continue
         if law.empty == "skip" and features.nobody:
-            parts = [*parts, _stays(parts[0], domain) - parts[0]]      # coefficient 1{S empty}
+            parts = [*parts, domain.array(np.eye(*parts[0].shape, dtype=np.int64)) - parts[0]]      # coefficient 1{S empty}
         keep = [k for k, part in enumerate(parts) if k == 0 or not _vanishes(part, domain)]
         parts, first = [parts[k] for k in keep], domain.array(features.first[keep])
         spans = domain.array(features.vectors(_some_cohorts(law, n))[:, keep])
 
         def gram(features=features, keep=keep):
             return domain.array(features.second()[np.ix_(keep, keep)])
-        return star.SparseMixture(tuple(parts), first, gram, spans) if large else Featured(np.stack(parts), first, gram, spans)
+        return Featured(np.stack(parts), first, gram, spans)
     return None
-
-
-def _answered(algorithm, problem, lay, law, mode, noise):
-    """The mean round of many cohorts whose participants read the new server model, or None if it is of no such form."""
-    n = problem.n
-    if problem.domain is not FLOAT or not hasattr(law, "tilted") or lay.size == problem.d:
-        return None
-    found = (answered(algorithm, problem, lay, lambda masks: cohorts(law, n, masks, mode), law, features, noise)
-             for features in reversed([*features_of(law, problem)]))      # the methods of this form share out by weight
-    return next((mix for mix in found if mix is not None), None)
 
 
 def _parts(algorithm, problem, lay, law, steps, features, noise):
@@ -146,18 +123,8 @@ def _parts(algorithm, problem, lay, law, steps, features, noise):
     return [base, *count, *share]
 
 
-def _stays(base, domain):
-    """The extended map of a round that does not happen."""
-    D, W = base.shape
-    if not isinstance(base, np.ndarray):
-        return star.sparse.eye_array(D, W, format="csr")
-    return domain.array(np.eye(D, W, dtype=np.int64))
-
-
 def _vanishes(part, domain):
     """Whether a part is nothing but rounding; tiny steps make tiny parts, so no more than that is left out."""
-    if not isinstance(part, np.ndarray):
-        return np.abs(part.data).max(initial=0.0) < ROUNDING
     return np.abs(part).max() < ROUNDING if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 

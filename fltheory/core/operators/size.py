@@ -1,4 +1,4 @@
-"""What a structured operator would need in memory, told before any of it is asked for."""
+"""What an operator would need in memory and time, listed or structured, told before any of it is asked for."""
 from __future__ import annotations
 
 import math
@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, noisy
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
@@ -20,6 +21,7 @@ LEAST_STEPS, MOST_STEPS = 40, 300
 WORKING = 24              # states held beside the basis during a round
 STARTS = 2
 DENSE_BYTES = 8 * GIB     # of probing a round with its noise, or of the masks of its cohorts
+LISTED = 2_000_000        # numbers of the listed rounds of a law, noise included, up to which nothing is gained by other routes
 DENSE_WORK = 1e12         # multiplications of probing the rounds of all cohorts: minutes
 
 
@@ -39,7 +41,7 @@ def check(what, bytes_, remedy):
         raise TooLarge(f"{what} would take about {shown(bytes_)}, above the limit of {shown(MOST_BYTES)}: {remedy}")
 
 
-def check_dense(algorithm, problem, law):
+def check_dense(algorithm: Algorithm, problem: Problem, law: Law):
     """Raise TooLarge where listing the rounds of a prepared law in floats would take more memory than `DENSE_BYTES`, or more than
     minutes; nothing is allocated before."""
     n, d, cohorts = problem.n, problem.d, max(law.cohort_count(problem.n, k) for k in range(law.modes))
@@ -65,9 +67,20 @@ def check_dense(algorithm, problem, law):
         raise TooLarge(f"{what} would take minutes or more ({work:.0e} multiplications): {remedy}")
 
 
+def outgrown(algorithm: Algorithm, problem: Problem, law: Law) -> bool:
+    """Whether listing the rounds of a prepared law in floats would cost far more than asking the round itself."""
+    n, cohorts = problem.n, max(law.cohort_count(problem.n, k) for k in range(law.modes))
+    steps = [law.steps_of(n, k) for k in range(law.modes)]
+    if cohorts <= FEW or n < 3 or any(isinstance(s, RandomSteps) for s in steps):
+        return False
+    D = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    noise = max(int(np.max(s)) for s in steps) * n * problem.drawn if noisy(law.noise) else 0
+    return min(cohorts, 2 * n + 1) * D * (D + 1 + noise) > LISTED
+
+
 def shown(bytes_) -> str:
     """Bytes in GiB or MiB."""
     return f"{bytes_ / GIB:.3g} GiB" if bytes_ >= GIB / 10 else f"{bytes_ / 2**20:.3g} MiB"
 
 
-__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "first_bytes", "krylov_steps", "shown"]
+__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "first_bytes", "krylov_steps", "outgrown", "shown"]

@@ -1,9 +1,9 @@
 """Rounds whose participants read the new server model, of hundreds of clients: in the mean, pairs of clients meet.
 
 VRL-SGD and Scaffnew move a participant's memory by the average of the whole cohort, which no share of one client says:
-M_S = (1 + sum_{i in S} L_i) A_S, where L_i reads the new server's coordinates into client i's memory and A_S is of the
-form of `star`. The mean needs the moments of pairs, which are known; second moments would need those of four clients.
-L is a guess from a few rounds, checked with the whole form on others.
+M_S = (1 + sum_{i in S} L_i) A_S, where L_i reads the new server's coordinates into client i's memory and clients of A_S meet
+at the server only. The mean needs the moments of pairs, which are known; second moments would need those of four clients.
+L is a guess from a few rounds; A_S is what the coded round leaves without it, and its form is checked as that of any other.
 """
 from __future__ import annotations
 
@@ -12,12 +12,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from fltheory.core.errors import TooLarge
+from fltheory.core.errors import BadInput, NotAffine, TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
+from fltheory.core.laws.base import RandomSteps, noisy
+from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.shares import FixedSize
-from fltheory.core.operators import star
+from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.operators.features import features_of
+from fltheory.core.operators.operator import Operator, listed
+from fltheory.core.operators.probe import Layout, layout, slots_used
+from fltheory.core.operators.setting import check_size
+from fltheory.large.mean_round import MeanRound
+from fltheory.large.single_clients import Clients
+from fltheory.large.star import Star
 
 COLUMNS = 32       # of a reduced map that are checked at once: n^2 numbers for each
 NOTHING = 1e-9     # of the largest answer: no answer
+ROUNDING = 1e-10   # an entry of the server that no presence moves
 UNKNOWN = ("second moments of a round whose participants read the new server model need the probabilities of four clients at once: "
            "its fixed point and the contraction factor of its mean are known, its mean-square rate, covariance and floor are not. "
            "Use ft.run, or fewer clients")
@@ -43,22 +55,87 @@ class Answers:
         return np.flatnonzero(np.abs(self.values).max((0, 1)) > NOTHING * np.abs(self.values).max())
 
 
-def answers_of(algorithm, problem, lay, draws) -> Answers | None:
+def answers_of(algorithm: Algorithm, problem: Problem, lay: Layout, steps) -> Answers | None:
     """What participants read off the new server, fitted to rounds of all clients and of either half from random states."""
     n, whose = problem.n, lay.owners(problem.n)
+    if not (whose >= 0).any():
+        return None
     memory, server = np.flatnonzero(whose >= 0).reshape(-1), np.flatnonzero(whose < 0)
     memory = memory[np.argsort(whose[memory], kind="stable")].reshape(n, -1)
     half = np.arange(n) % 2
     masks = np.stack([1 + 0 * half, half, 1 - half])
     states = np.random.Generator(np.random.Philox(n)).normal(size=(2 * len(server) + 2, lay.size))
-    out = star.after_round(algorithm, problem, lay, draws(masks), states)
+    draw = Draw(EVERYONE, masks[:, None], np.broadcast_to(steps, (3, 1, n)))
+    out = lay.flatten(algorithm.round(problem, lay.unflatten(states), draw))
     values = np.empty((n, memory.shape[1], len(server)))
     for other, clients in ((1, half == 1), (2, half == 0)):
         change = out[0] - out[other]
         fit = np.linalg.pinv(change[:, server], rcond=1e-10) @ change[:, memory[clients].reshape(-1)]
         values[clients] = fit.T.reshape(-1, memory.shape[1], len(server))
-    found = Answers(values, memory, server)
-    return found if values.size and np.abs(values).max() > NOTHING else None
+    return Answers(values, memory, server) if np.abs(values).max() > NOTHING else None
+
+
+class Unread(MeanRound):
+    """The coded round without what its participants read off the new server: A_S."""
+
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, answers: Answers):
+        self.answers = answers
+        super().__init__(algorithm, problem, law)
+
+    def at(self, z, present, samples=None):
+        return self.answers.removed(super().at(z, present, samples), np.asarray(present))
+
+
+class UnreadClients(Clients):
+    """One-client rounds of an `Unread` round."""
+
+    def round(self, low, high, leaves, present, xi=None):
+        out = super().round(low, high, leaves, present, xi)
+        server = np.concatenate([out[k] for k in self.server], -1)
+        answer, at = present * np.einsum("ims,ips->ipm", self.mean.answers.values[low:high], server), 0
+        for k in self.client:
+            width = out[k].shape[-1]
+            out[k] = out[k] - answer[..., at:at + width]
+            at += width
+        return out
+
+
+def sheets(star: Star, slots) -> list:
+    """[M_0, B_1, .., B_n, C_1, .., C_n] as sparse extended maps of flat states, with the noise of `slots` gradient samples."""
+    n, ds, q, D, drawn = star.n, star.ds, star.q, star.D, star.mean.problem.drawn
+    place = star.order(np.arange(D, dtype=float)).astype(int)       # of the star's coordinates among the flat ones
+    rows = np.concatenate([np.broadcast_to(place[:ds], (n, ds)), place[ds:].reshape(n, q - ds)], axis=1)
+    base = np.zeros((D, D + 1 + slots * n * drawn))
+    base[np.ix_(place, place)] = star.base.apply(np.eye(D))
+    base[place, D] = np.concatenate([star.base.s1, star.base.c1.reshape(-1)])
+    maps = [np.zeros((n, q, q + 1)) if part is None else part for part in (star.B, star.C)]
+    noise = _noise(star, slots)
+    out = [sparse.csr_array(base)]
+    for part, struck in zip(maps, noise, strict=True):
+        for i in range(n):
+            columns = np.concatenate([rows[i], [D], D + 1 + _noise_columns(i, slots, n, drawn)])
+            block = np.concatenate([part[i], struck[i]], axis=1)
+            at, of = np.nonzero(np.abs(block) > 1e-15 * max(1.0, np.abs(block).max()))
+            out.append(sparse.csr_array((block[at, of], (rows[i][at], columns[of])), shape=base.shape))
+    return out
+
+
+def _noise(star, slots):
+    """(B, C) (n, q, slots d) of each client's own noise, from one-client rounds fed with units of it."""
+    units = slots * star.mean.problem.drawn
+    if not units:
+        return np.zeros((2, star.n, star.q, 0))
+    unit, zero = np.eye(units).reshape(units, slots, 1, -1), star.leaves(np.zeros((1, star.q)))
+    struck = []
+    for low, high in star.clients.batches(units, 4 * star.q):
+        noisy, quiet = (star.clients.parts(low, high, zero, xi)[1:] for xi in (lambda k: unit[None, :, k], None))
+        struck.append([np.swapaxes(star.rows(a) - star.rows(b), 1, 2) for a, b in zip(noisy, quiet, strict=True)])
+    return [np.concatenate(parts) for parts in zip(*struck, strict=True)]
+
+
+def _noise_columns(i, slots, n, d):
+    """Columns of client i among noise coordinates (slots, n, d)."""
+    return ((np.arange(slots)[:, None] * n + i) * d + np.arange(d)).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -160,7 +237,7 @@ class MeanMap:
     constant: np.ndarray
     first: np.ndarray
 
-    featured, single, zero = True, False, 0.0
+    featured, single, zero, mean_only = True, False, 0.0, True
 
     @property
     def size(self) -> int:
@@ -179,21 +256,38 @@ class MeanMap:
     push = pull = squares = noise_square = centred = _unknown
 
 
-def answered(algorithm, problem, lay, draws, law, features, noise) -> AnsweredMixture | None:
-    """The mean of a round of this form under a law with `tilted` moments, or None. features: with shares s_i."""
-    n = problem.n
-    v = np.ones(n) if features.v is None else np.asarray(features.v, dtype=float)
-    answers, model = answers_of(algorithm, problem, lay, draws), law.tilted(n)
-    if answers is None or np.count_nonzero(v == 0) >= getattr(model, "m", 1):   # a cohort that shares out nothing
+def after_average(algorithm: Algorithm, problem: Problem, law: Law, start="init") -> Operator | None:
+    """The operator of a round of this form in floats, its mean alone; None where it is of another form. law: prepared."""
+    n, steps = problem.n, law.steps_of(problem.n)
+    if n < 3 or law.modes > 1 or isinstance(steps, RandomSteps) or not hasattr(law, "tilted") or not problem.quadratic:
         return None
-    parts = star.sheets(algorithm, problem, lay, law, draws, features, noise, answers.removed)
-    if parts is None or any(np.abs(part[answers.server[answers.read]].data).max(initial=0.0) > star.ROUNDING
-                            for part in parts[1:n + 1]):
+    check_size(algorithm, problem, FLOAT, start, None)
+    alg, prob = algorithm.to(FLOAT), problem.to(FLOAT)
+    with np.errstate(all="ignore"):
+        mix = _mixture(alg, prob, layout(alg, prob), law, steps)
+    return None if mix is None else listed(algorithm, problem, law, law.noise, start, mixes=[mix])
+
+
+def _mixture(algorithm, problem, lay, law, steps):
+    answers, model = answers_of(algorithm, problem, lay, steps), law.tilted(problem.n)
+    if answers is None:
         return None
+    try:
+        mean = Unread(algorithm, problem, law, answers)
+        star = Star(mean, UnreadClients(mean))
+    except (BadInput, NotAffine, TooLarge):
+        return None
+    if np.count_nonzero(mean.v == 0) >= getattr(model, "m", 1):      # a cohort that shares out nothing
+        return None
+    draw = Draw(EVERYONE, np.ones(problem.n, dtype=np.int64), steps)
+    parts = sheets(star, slots_used(algorithm, problem, lay, draw) if noisy(law.noise) else 0)
+    if any(np.abs(part[answers.server[answers.read]].data).max(initial=0.0) > ROUNDING for part in parts[1:problem.n + 1]):
+        return None
+    features = next(f for f in features_of(law, problem) if np.allclose(mean.v, np.ones(problem.n) if f.v is None else f.v))
     if law.empty == "skip" and features.nobody:
         parts = [*parts, sparse.eye_array(*parts[0].shape, format="csr") - parts[0]]
     first, gram = features.first.astype(float), np.asarray(features.second(), dtype=float)
-    return AnsweredMixture(tuple(parts), first, gram, answers, model, v)
+    return AnsweredMixture(tuple(parts), first, gram, answers, model, mean.v)
 
 
-__all__ = ["AnsweredMixture", "MeanMap", "answered"]
+__all__ = ["AnsweredMixture", "MeanMap", "after_average"]
