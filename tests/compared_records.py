@@ -43,7 +43,7 @@ def differences(before, after, place=""):
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for k, (a, b) in enumerate(zip(before, after, strict=True)):
             yield from differences(a, b, f"{place}[{k}]")
-    elif type(before) is not type(after) or before != after and not (before != before and after != after):
+    elif type(before) is not type(after) or (before != after and not (before != before and after != after)):
         yield place, before, after
 
 

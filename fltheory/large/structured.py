@@ -8,11 +8,12 @@ import numpy as np
 
 from fltheory.core.errors import NoFixedPoint, NotAffine, TooLarge, refuse
 from fltheory.core.laws.base import noisy
-from fltheory.core.numbers.scalars import FLOAT, declare
+from fltheory.core.numbers.scalars import FLOAT, Domain, declare
 from fltheory.core.operators import size
+from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
-from fltheory.core.operators.setting import certain, ranged, slopes
+from fltheory.core.operators.setting import certain, check_size, ranged, slopes
 from fltheory.core.optima import float_optimum
 from fltheory.core.records import count
 from fltheory.large import eigenvalue_count as winding
@@ -28,13 +29,15 @@ from fltheory.large.star import Star, star_bytes
 SAFE = 1.002              # times a rate: the circle beyond which eigenvalues are counted
 MOST_NUMBERS = 2e9        # of the states of rounds that are made one after the other: about a minute,
 CALL = 20_000             # where a round costs as much again as so many numbers
+LISTED = "from the listed rounds, as there are no moments of this round's clients one at a time"
 COUNTED_BYTES = 1.5e9     # of the maps of all clients that a count may ask for
 
 
 class Structured:
     """What `Operator` answers, for thousands of clients: the mean round as a function, the clients' maps one at a time, in floats.
 
-    Only `derive` makes it. `accuracy()` says of every number how it was checked; what has no structured route raises TooLarge.
+    Only `derive` makes it. `accuracy()` says of every number how it was checked. What has no structured route is answered by the
+    listed operator of the same round where its matrices fit, else TooLarge is raised.
     """
 
     method, domain, start = "structured", FLOAT, "init"
@@ -214,17 +217,16 @@ class Structured:
 
     @functools.cached_property
     def _square(self):
-        found = self._squared() if certain(self.law, self.problem.n) else None
-        if found is None or found.kind != "bound":
+        rate = self._squared() if certain(self.law, self.problem.n) else None
+        if rate is None or rate.kind != "bound":
             try:
-                seen = self._second.rate()
-            except (NotAffine, TooLarge):
-                if found is None:
-                    raise
+                second = self._second.rate()
+            except (NotAffine, TooLarge) as error:
+                rate = rate or Found("mean_square_rate", self._answering(error).mean_square_rate(), LISTED, 0.0, None, "estimate")
             else:
-                found = seen if found is None or seen.kind == "bound" else found
-        self._found["mean_square_rate"] = found
-        return found
+                rate = second if rate is None or second.kind == "bound" else rate
+        self._found["mean_square_rate"] = rate
+        return rate
 
     @ranged
     def mean_square_rate(self) -> float:
@@ -242,7 +244,10 @@ class Structured:
         if self._square.value >= 1:
             raise NoFixedPoint(f"mean-square rate {self._square.value:.6g} >= 1: second moments grow without bound and there is "
                                "no stationary law. Reduce the step size.")
-        X, left = self._second.covariance(self._point.state)
+        try:
+            X, left = self._second.covariance(self._point.state)
+        except (NotAffine, TooLarge) as error:
+            return self._answering(error).stationary().covariance, 0.0
         return self._second.seen(X), left
 
     @ranged
@@ -261,10 +266,16 @@ class Structured:
             return np.inf
         gap, variance = mean - self._reference(reference), max(float(np.trace(spread)), 0.0)
         value = float(gap @ gap) + variance
-        how = HOW if isinstance(self._second, Alike) else "residual of the equation of the covariance"
-        self._found["floor"] = Found("floor", value, how, left,
+        self._found["floor"] = Found("floor", value, self._how(), left,
                                      max(left, ROUNDING) / max(1 - self._square.value, 1e-300), "checked")
         return value
+
+    def _how(self):
+        """How the covariance was checked."""
+        try:
+            return HOW if isinstance(self._second, Alike) else "residual of the equation of the covariance"
+        except (NotAffine, TooLarge):
+            return LISTED
 
     def _reference(self, reference):
         at = float_optimum(self.problem) if reference is None else FLOAT.array(declare(reference, "reference"))
@@ -298,57 +309,76 @@ class Structured:
 
     @ranged
     def mean_gradient_square(self, surrogate, rounds, x0=None):
-        """Stationary E|grad F~(x)|^2 of a quadratic surrogate objective, for rounds = None; refused for finite averages, which
-        take the second moments of every round. Raises BadInput, NoFixedPoint, TooLarge."""
+        """(1/T) sum_{t<T} E|grad F~(x_t)|^2 for a quadratic surrogate objective: its limit for rounds = None; finite averages come
+        from the listed operator. Raises BadInput, NoFixedPoint, TooLarge."""
         H, b = slopes(surrogate, self)
         if rounds is not None:
             count(1, None, "an average needs at least one round", "Give an int >= 1, or None for infinity.")(rounds, "rounds")
-            raise self._beyond("an average of squared gradients over finitely many rounds", "rounds=None has their limit")
+            what = "an average of squared gradients over finitely many rounds"
+            return self._listed(what, "rounds=None has their limit").mean_gradient_square(surrogate, rounds, x0)
         law = self.stationary()
         slope = H @ law.mean - b
         return float(((H.T @ H) * law.covariance).sum() + slope @ slope)
 
-    # ---- what has no structured route ------------------------------------------------------------------
-    def exact(self):
-        """Refused: rationals need listed matrices."""
-        raise self._beyond("rational arithmetic")
+    # ---- what the listed operator answers --------------------------------------------------------------
+    @functools.cached_property
+    def _twin(self):
+        """The same operator with its matrices listed, made when it is first asked for; the error where they do not fit."""
+        try:
+            check_size(self.algorithm, self.problem, FLOAT, self.start, None)
+            size.check_dense(self.algorithm, self.problem, self.law)
+            return listed(self.algorithm, self.problem, self.law, self.noise)
+        except TooLarge as error:
+            return error
 
-    def in_domain(self, domain):
-        """Itself in FLOAT; refused elsewhere."""
-        if domain is FLOAT:
-            return self
-        raise self._beyond(f"arithmetic in {domain}")
+    def _listed(self, what, instead="") -> Operator:
+        if isinstance(self._twin, Operator):
+            return self._twin
+        raise TooLarge(f"{what} has no structured route: {type(self.algorithm).__name__} has a state of {self.dimension} "
+                       f"numbers for {self.problem.n} client{'s' * (self.problem.n > 1)}, and their matrices are not listed. Use "
+                       f"method='dense' with fewer clients or coordinates{'; ' * bool(instead)}{instead}") from self._twin
+
+    def _answering(self, error) -> Operator:
+        """The listed operator, for what the structured route refuses with `error`."""
+        if isinstance(self._twin, Operator):
+            return self._twin
+        raise error
+
+    def exact(self) -> Operator:
+        """The operator in rationals, its matrices listed. Raises TooLarge where they do not fit."""
+        return self._listed("rational arithmetic").exact()
+
+    def in_domain(self, domain: Domain) -> Operator | Structured:
+        """Itself in FLOAT; elsewhere the listed operator. Raises TooLarge where its matrices do not fit."""
+        return self if domain is FLOAT else self._listed(f"arithmetic in {domain}").in_domain(domain)
 
     def certify(self, width=1e-2):
-        """Refused: certificates are rational."""
-        raise self._beyond("a certificate", "op.accuracy() says how far op.rate() and op.mean_square_rate() are proved")
+        """Rigorous enclosures of both rates, from the listed operator. Raises TooLarge where its matrices do not fit."""
+        twin = self._listed("a certificate", "op.accuracy() says how far op.rate() and op.mean_square_rate() are proved")
+        return twin.certify(width)
 
     def exact_rate(self, square=False):
-        """Refused: algebraic numbers need rational matrices."""
+        """A rate as an algebraic number, from the listed operator. Raises TooLarge where its matrices do not fit."""
         name = "mean_square_rate" if square is True else "rate"
-        raise self._beyond("an exact rate", f"op.{name}() is a float, and op.accuracy() says how far it is proved")
+        twin = self._listed("an exact rate", f"op.{name}() is a float, and op.accuracy() says how far it is proved")
+        return twin.exact_rate(square)
 
     def mean_map(self):
-        """Refused: the mean round is a function here."""
-        raise self._beyond("the matrix of the mean round", "op.round_matrix() has it in the coordinates of the model")
+        """(M, c) of the mean round in the coordinates of the listed operator. Raises TooLarge where its matrices do not fit."""
+        return self._listed("the matrix of the mean round", "op.round_matrix() has it in the coordinates of the model").mean_map()
 
     def begin(self, x0):
-        """Refused: second moments of the state are listed nowhere."""
-        raise self._beyond("the list of second moments at the start")
+        """(pi, m, X) before the first round, of the listed operator. Raises TooLarge where its matrices do not fit."""
+        return self._listed("the list of second moments at the start").begin(x0)
 
     def trajectory(self, rounds, x0):
-        """Refused: it has the second moments of every round."""
-        raise self._beyond("a trajectory of second moments", "op.means(x0, rounds) has the means and op.errors(x0, rounds) "
-                           "E|x - x*|^2")
+        """Mean and second moment before every round, of the listed operator. Raises TooLarge where its matrices do not fit."""
+        return self._listed("a trajectory of second moments", "op.means(x0, rounds) has the means and op.errors(x0, rounds) "
+                            "E|x - x*|^2").trajectory(rounds, x0)
 
     def carried(self, form, rounds, state=False):
-        """Refused: forms are carried by listed matrices."""
-        raise self._beyond("a form carried through rounds", "ft.run measures it")
-
-    def _beyond(self, what, instead=""):
-        return TooLarge(f"{what} has no structured route: {type(self.algorithm).__name__} has a state of {self.dimension} "
-                        f"numbers for {self.problem.n} client{'s' * (self.problem.n > 1)}, and their matrices are not listed. Use "
-                        f"method='dense' with fewer clients or coordinates{'; ' * bool(instead)}{instead}")
+        """A form carried through rounds by the listed operator. Raises TooLarge where its matrices do not fit."""
+        return self._listed("a form carried through rounds", "ft.run measures it").carried(form, rounds, state)
 
     def __repr__(self):
         known = "; ".join(f"{f.name} {f.value:.8g} ({f.check.split(',')[0].split(';')[0]})" for f in self._found.values())

@@ -4,9 +4,8 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.laws.base import Law
-from fltheory.core.operators import operator
+from fltheory.core.operators import operator, round_maps
 from fltheory.core.operators import reachable as reach
-from fltheory.core.operators import round_maps
 from fltheory.large.after_average import AnsweredMixture, MeanMap
 from tests.core.operators.test_features import problem
 
