@@ -268,7 +268,7 @@ def after_average(algorithm: Algorithm, problem: Problem, law: Law, start="init"
     return None if mix is None else listed(algorithm, problem, law, law.noise, start, mixes=[mix])
 
 
-def _mixture(algorithm, problem, lay, law, steps):
+def _mixture(algorithm: Algorithm, problem: Problem, lay, law: Law, steps):
     answers, model = answers_of(algorithm, problem, lay, steps), law.tilted(problem.n)
     if answers is None:
         return None

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fltheory.core.errors import BadInput, NotAffine, TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.spectrum import CHARPOLY
 from fltheory.core.problems.quadratic import Quadratic
@@ -21,7 +22,7 @@ ROUNDING = 2.0**-52
 HOW = "exact moments of equal clients"
 
 
-def equal(problem) -> bool:
+def equal(problem: Problem) -> bool:
     """Whether all clients have the same gradient at 0 and at every unit vector, and the same weight, bit by bit in floats;
     `exchangeable` then checks it exactly. One client has nobody to be like."""
     p = problem.to(FLOAT)
@@ -32,7 +33,7 @@ def equal(problem) -> bool:
     return all((g == g[:1]).all() for g in slopes)
 
 
-def alike(algorithm, problem, law, size, server, own):
+def alike(algorithm: Algorithm, problem: Problem, law: Law, size, server, own):
     """The moments of equal clients as `Alike`, or why there are none, in words. law: prepared; size: coordinates of the state,
     of which `server` are the server's and `own` each client's."""
     whole = 1 + server + own

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.errors import NoFixedPoint, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import RATIONAL, declare, fraction
@@ -267,7 +268,7 @@ class Exchangeable:
         return linalg.is_positive_definite(X)
 
 
-def exchangeable(algorithm, problem, law, noise=None) -> Exchangeable:
+def exchangeable(algorithm: Algorithm, problem: Problem, law: Law, noise=None) -> Exchangeable:
     """The exact moments of equal clients under a law that treats them alike, for any number of clients and rounds.
 
     problem: quadratic, every client the same (curvature, linear term, weight), d small; law: uniform sets, Bernoulli with one
@@ -308,7 +309,7 @@ def _stepped(A, v, rounds):
     return np.array([Fraction(int(x), below) for x in now.entries()] + [None], dtype=object)[:-1]
 
 
-def _check_equal(problem):
+def _check_equal(problem: Problem):
     """Refuse clients with different gradients or weights, exactly."""
     zero = np.zeros((1 + problem.d, problem.n, problem.d), dtype=np.int64)
     for k in range(problem.d):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import NotAffine, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, noisy
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.laws.shares import Shares
@@ -33,7 +34,7 @@ class MeanRound:
     Raises BadInput for laws and NotAffine for rounds that are not of the form.
     """
 
-    def __init__(self, algorithm, problem, law):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law):
         self.law, self.n, self.d = law, problem.n, problem.d
         self.algorithm, self.problem = algorithm.to(FLOAT), problem.to(FLOAT)
         self.model = _cohorts_of(law, self.n)
@@ -130,7 +131,7 @@ class MeanRound:
         return (rng.permutation(self.n) < size).astype(np.int64)
 
 
-def _cohorts_of(law, n):
+def _cohorts_of(law: Law, n):
     """The law's cohorts as `laws.shares` integrates over them, None where everybody always takes part."""
     what = None
     if law.modes > 1:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Draw, Law, Problem, Who
 from fltheory.core.laws.base import mask
 from fltheory.core.laws.draw import Slots
 from fltheory.core.numbers import linalg
@@ -81,7 +82,7 @@ class Orbits:
 class Probe:
     """Rounds of cohorts of a law on a problem with equal clients, in one exact arithmetic."""
 
-    def __init__(self, algorithm, problem, law, lay, noisy):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, lay, noisy):
         self.algorithm, self.problem, self.law, self.n, self.noisy = algorithm, problem, law, problem.n, noisy
         self.at, self.domain = Coordinates.of(lay, problem.n), problem.domain
 
@@ -100,7 +101,7 @@ class Probe:
         Q = np.concatenate([self._zeros(1, b), told[1] - told[2], spread])
         return Orbits(P, Q, inside, outside, self._noise(k))
 
-    def _orbit(self, size, zero, server, own, across, who):
+    def _orbit(self, size, zero, server, own, across, who: Who):
         """(R, a, b) of the orbit of `size` clients that holds `who`, the first or the last client; own, across: responses to
         a mark of that client and to one of the other orbit."""
         at, n = self.at, self.n
@@ -132,7 +133,7 @@ class Probe:
             out.append((np.concatenate([self._zeros(1, told.shape[1]), told, mean]), own, other, far))
         return tuple(out)
 
-    def _struck(self, zero, draw, who, slots):
+    def _struck(self, zero, draw: Draw, who: Who, slots):
         """(slots d, D) after rounds from 0 in which one gradient sample of one client has a unit of noise."""
         d = self.problem.d
         unit = np.zeros((slots, d, slots, self.n, d), dtype=np.int64)
@@ -175,7 +176,7 @@ class Probe:
         """The round of one cohort, whether the law draws it or not."""
         return self.law._draw(EVERYONE, mask(list(members), self.n), self.law.steps_of(self.n))
 
-    def _round(self, z, draw):
+    def _round(self, z, draw: Draw):
         return self.at.lay.flatten(advance(self.algorithm, self.problem, self.at.lay.unflatten(z), draw))
 
     def _marks(self):

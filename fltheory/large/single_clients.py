@@ -10,6 +10,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from fltheory.core.kinds import Algorithm, Problem, Who
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
 
@@ -19,12 +20,12 @@ CHUNK = 4e7   # bytes of one array of a batch
 class Alone:
     """Clients low..high of a problem in floats, each alone: gradients at y (clients, points, 1, d). `n` stays the number of all."""
 
-    def __init__(self, problem, low, high):
+    def __init__(self, problem: Problem, low, high):
         self.n, self.d, self.domain, self.personal = problem.n, problem.d, problem.domain, 0
         self.p = problem.p[low:high, None, None]
         self._part = _part(problem, low, high)
 
-    def at(self, who=EVERYONE):
+    def at(self, who: Who = EVERYONE):
         """All of them: a batch knows no cohorts."""
         return self
 
@@ -36,7 +37,7 @@ class Alone:
         return g if sample is None else g + sample
 
 
-def _part(problem, low, high):
+def _part(problem: Problem, low, high):
     """The clients low..high as a problem of their own, sharing memory with the whole one."""
     part = copy.copy(problem)
     part.__dict__ = {k: v for k, v in problem.__dict__.items() if not k.startswith("_cached") and k != "_converted"}
@@ -49,7 +50,7 @@ def _part(problem, low, high):
     return part
 
 
-def _own(algorithm, n, low, high):
+def _own(algorithm: Algorithm, n, low, high):
     """The algorithm with its numbers of each client (n,) cut to a batch."""
     part = copy.copy(algorithm)
     for f in fields(algorithm):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fltheory.core.errors import NoFixedPoint, NotAffine, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers.scalars import FLOAT, Domain, declare
 from fltheory.core.operators import size
@@ -42,7 +43,7 @@ class Structured:
 
     method, domain, start = "structured", FLOAT, "init"
 
-    def __init__(self, algorithm, problem, law, noise):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, noise):
         self.algorithm, self.problem, self.law, self.noise = algorithm, problem, law, noise
         self._mean = MeanRound(algorithm, problem, law)
         self._clients = Clients(self._mean)
@@ -411,7 +412,7 @@ class Names:
         return self._made
 
 
-def structured(algorithm, problem, law) -> Structured:
+def structured(algorithm: Algorithm, problem: Problem, law: Law) -> Structured:
     """As `derive`, without lists; law: prepared. Raises BadInput, NotAffine, TooLarge."""
     if not problem.quadratic:
         refuse("problem", type(problem).__name__, "has no affine rounds", "Use ft.linearise, or ft.run.")

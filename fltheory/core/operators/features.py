@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Law, Problem
 from fltheory.core.laws.shares import Shares
 from fltheory.core.numbers.scalars import FLOAT
 
@@ -47,13 +48,13 @@ class Features:
             share[some] = np.linalg.solve(system, missing[some].reshape(len(some), -1)).reshape(missing[some].shape)
         return single - share, share
 
-    def tested(self, law):
+    def tested(self, law: Law):
         """Cohorts (k, n) of all sizes, among them those of the law's own size, at which the form of a round is checked."""
         n, rng = self.n, np.random.Generator(np.random.Philox(self.n))
         sizes = {int(v) for v in np.linspace(2, n, TESTED)} | {min(getattr(law, "m", n), n)}
         return np.array([rng.permutation(n) < size for size in sorted(sizes) for _ in range(2)], dtype=np.int64)
 
-    def mean(self, law, value, domain):
+    def mean(self, law: Law, value, domain):
         """E of a function of the cohort of this form, from its values (k, ..) at some cohorts; None if it is not of the form.
 
         value: function of masks (k, n); in empty rounds that a law skips it counts as 0.
@@ -79,7 +80,7 @@ class Features:
         return out
 
 
-def features_of(law, problem):
+def features_of(law: Law, problem: Problem):
     """Features of a law with equal shares, then with shares by the problem's weights, as far as their moments are known.
 
     In floats the moments are integrals (`laws.shares`); elsewhere they are the law's exact ones.
@@ -98,7 +99,7 @@ def features_of(law, problem):
         yield _of_integrals(law, n, model, v)
 
 
-def _of_integrals(law, n, model, v):
+def _of_integrals(law: Law, n, model, v):
     found = Shares(model, np.ones(n) if v is None else v)
     ones, shares, nobody = found.means()
     mean = np.concatenate([ones, shares])

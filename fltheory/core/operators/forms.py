@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.kinds import Operator
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, declare, is_count
 from fltheory.core.operators.horizons import FEW, check_growth
@@ -14,7 +15,7 @@ from fltheory.core.operators.random_map import Mixture
 MOST_ROUNDS = 10**6
 
 
-def carried(op, form, rounds, state=False):
+def carried(op: Operator, form, rounds, state=False):
     """The symmetric F with E (x_T, 1)' Q (x_T, 1) = (x_0, 1)' F (x_0, 1), see `Operator.carried`."""
     check_flag(state, "state")
     form, d = declare(form, "form"), op.problem.d

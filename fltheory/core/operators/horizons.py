@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Operator
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg.entries import flint_name
@@ -30,7 +31,7 @@ class Rounds:
     Raises TooLarge for exact numbers beyond 100,000 digits, and for chains whose modes are too many for powers.
     """
 
-    def __init__(self, op, rounds):
+    def __init__(self, op: Operator, rounds):
         self.op, self.moments, self.rounds, self._powers = op, op.moments, rounds, {}
 
     def __call__(self, pi, m):

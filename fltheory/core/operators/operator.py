@@ -44,9 +44,9 @@ class Operator:
     number it returns (FLOAT by default; `exact()` gives the rational twin).
     """
 
-    algorithm: object
-    problem: object
-    law: object
+    algorithm: Algorithm
+    problem: Problem
+    law: Law
     noise: object
     start: str
     domain: Domain

@@ -15,6 +15,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import BadInput, NotKept
+from fltheory.core.kinds import Algorithm, Draw, Law, Problem
 from fltheory.core.laws.draw import Slots, everyone
 from fltheory.core.numbers.residues import Residues, Span, Words, rational_reconstruct, word_prime
 from fltheory.core.numbers.scalars import FLOAT
@@ -117,7 +118,7 @@ def _levelled(rows, free, B):
     return rows, [free[k] for k in order], B[order]
 
 
-def reachable(algorithm, problem, law, noise=False, featured=False) -> Reach:
+def reachable(algorithm: Algorithm, problem: Problem, law: Law, noise=False, featured=False) -> Reach:
     """The reachable subspace from init(x0), all x0. featured: the round is affine in the features of the cohort, so that
     a few cohorts speak for all.
 
@@ -163,7 +164,7 @@ FREED = ("linear terms free, because these data give the reachable subspace no s
          "reachable for some linear terms, so rates may be those of directions that these data never use")
 
 
-def _lifted(algorithm, problem, noise, freed, draws):
+def _lifted(algorithm: Algorithm, problem: Problem, noise, freed, draws):
     """The subspace lifted from residues of several primes and confirmed by a further one, None if it is too long."""
     rows, modulus, residues, count, shortest = None, 1, None, 0, 0
     most, index = None, -1
@@ -223,7 +224,7 @@ def _agrees(guess, residues, prime):
 class _Explorer:
     """Rounds at random points of the reachable affine subspace z0 + V, modulo one prime."""
 
-    def __init__(self, algorithm, problem, noise, prime, freed, draws):
+    def __init__(self, algorithm: Algorithm, problem: Problem, noise, prime, freed, draws):
         self.prime, self.noise, self.freed, self.draws = prime, noise, freed, draws
         domain = Words(prime)
         self.algorithm, self.problem = algorithm.to(domain), problem.to(domain)
@@ -272,16 +273,16 @@ class _Explorer:
                     yield np.concatenate(states)
                     made, grown = made + block, span.rank > before
 
-    def _round(self, z, draw, xi):
+    def _round(self, z, draw: Draw, xi):
         state = self.lay.unflatten(Residues(z, self.prime))
         out = self.lay.flatten(advance(self.algorithm, self.problem, state, draw._replace(xi=xi)))
         return np.asarray(out).view(np.ndarray)
 
-    def _noise(self, draw):
+    def _noise(self, draw: Draw):
         """Gradient noise at random, another one for every gradient: all directions that noise can take."""
         return Slots(lambda k: self._sample(draw.present.shape))
 
-    def _linear_terms(self, draw):
+    def _linear_terms(self, draw: Draw):
         """A random change of every client's linear term: the same shift of each of its gradients."""
         shift = self._sample((len(draw.present), self.problem.n))
         own = shift if isinstance(draw.who, slice) else shift[:, draw.who]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
@@ -17,7 +18,7 @@ ROUNDING = 1e-15       # entries of a part that are left out as rounding of numb
 MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
 
-def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
+def mixtures(algorithm: Algorithm, problem: Problem, lay: Layout, law: Law, noise=False) -> list:
     """The mixture of every mode; modes with one sure cohort are probed together: recorded schedules are long."""
     n = problem.n
     sure = law.modes > 1 and all(law.sure(n, k) for k in range(law.modes))
@@ -29,7 +30,7 @@ def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
     return [Enumerated(part[None], one) for part in probe_round(algorithm, problem, lay, _stack(draws), noise)]
 
 
-def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixture:
+def mixture(algorithm: Algorithm, problem: Problem, lay: Layout, law: Law, mode=0, noise=False) -> Mixture:
     """The exact mixture of one mode; raises TooLarge if it can neither be enumerated nor expressed in features."""
     n = problem.n
     fixed_steps = not isinstance(law.steps_of(n, mode), RandomSteps)
@@ -42,14 +43,14 @@ def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixtur
     return _enumerated(algorithm, problem, lay, support, noise)
 
 
-def _check_entries(lay, parts, law):
+def _check_entries(lay, parts, law: Law):
     if parts * lay.size * (lay.size + 1) > MOST_ENTRIES:
         raise TooLarge(f"{parts} round maps of {lay.size} coordinates under {type(law).__name__} have "
                        f"{parts * lay.size * (lay.size + 1):.1e} entries, above {MOST_ENTRIES:.0e}: use ft.run, or fewer clients, "
                        "coordinates or outcomes")
 
 
-def _enumerated(algorithm, problem, lay, support, noise):
+def _enumerated(algorithm: Algorithm, problem: Problem, lay, support, noise):
     domain = problem.domain
     masks = [(p, d) for p, d in support if isinstance(d.who, slice)]
     parts, weights = [], []
@@ -74,12 +75,12 @@ def _sets(n, masks, steps):
     return Draw(EVERYONE, masks, np.broadcast_to(steps, masks.shape), None, None)
 
 
-def cohorts(law, n, masks, mode=0):
+def cohorts(law: Law, n, masks, mode=0):
     """A stacked draw of these cohorts (k, n), whether the law draws them or not, with its local steps."""
     return _sets(n, masks, law.steps_of(n, mode))
 
 
-def _featured(algorithm, problem, lay, law, mode, noise):
+def _featured(algorithm: Algorithm, problem: Problem, lay, law: Law, mode, noise):
     """Parts M_0, B_i, C_i with M_S = M_0 + sum_{i in S} (B_i + s_i(S) C_i), or None if the round is not of this form.
 
     The shares s_i are 1/|S|, or p_i over the weights of S. Read off the empty set, the singletons and their complements;
@@ -103,7 +104,7 @@ def _featured(algorithm, problem, lay, law, mode, noise):
     return None
 
 
-def _parts(algorithm, problem, lay, law, steps, features, noise):
+def _parts(algorithm: Algorithm, problem: Problem, lay, law: Law, steps, features, noise):
     n, domain = problem.n, problem.domain
     eye = np.eye(n, dtype=np.int64)
     probes = np.concatenate([np.zeros((1, n), dtype=np.int64), eye, 1 - eye])
@@ -128,7 +129,7 @@ def _vanishes(part, domain):
     return np.abs(part).max() < ROUNDING if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 
-def spanning(law, n, featured) -> list:
+def spanning(law: Law, n, featured) -> list:
     """Draws, stacked where they are masks, that speak for all outcomes of all modes: whatever linear statement holds for
     the rounds at these holds for every round. featured: the round is affine in the features of the cohort."""
     masks, alone = [], []
@@ -144,7 +145,7 @@ def spanning(law, n, featured) -> list:
     return ([_stack(masks)] if masks else []) + alone
 
 
-def pieces(draw, most, copies=1):
+def pieces(draw: Draw, most, copies=1):
     """A stacked draw, every outcome `copies` times, in parts of at most so many."""
     size = len(draw.present)
     chosen = np.tile(np.arange(size), copies)
@@ -153,7 +154,7 @@ def pieces(draw, most, copies=1):
         yield draw.map(lambda v, part=part: v[part] if v.ndim and len(v) == size and v is not draw.who else v)
 
 
-def _some_cohorts(law, n):
+def _some_cohorts(law: Law, n):
     """Possible cohorts (k, n) whose features span those of all possible ones."""
     size = getattr(law, "m", None)
     if size is not None:                                           # fixed size: windows and swaps

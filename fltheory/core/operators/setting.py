@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 import numpy as np
 
 from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Draw, Law, Operator, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
@@ -18,7 +19,7 @@ LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (withou
 MULTIPLE = 4  # of 1 / L: one local step of gradient descent is stable up to 2 / L
 
 
-def prepare(algorithm, problem, law, noise):
+def prepare(algorithm: Algorithm, problem: Problem, law: Law, noise):
     """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
     check_records(algorithm, problem)
     if not hasattr(law, "cohorts") or isinstance(law, type):
@@ -50,7 +51,7 @@ def _same(sigma, other):
     return sigma == other if symbols else fraction(sigma) == fraction(other)
 
 
-def check_records(algorithm, problem, more=()):
+def check_records(algorithm: Algorithm, problem: Problem, more=()):
     """Refuse what is no method (with the attributes `more`) or no problem."""
     for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to", *more), "ft.FedAvg(lr, steps)"),
                                       ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
@@ -58,7 +59,7 @@ def check_records(algorithm, problem, more=()):
             refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
 
 
-def end_of_scan(problem) -> float:
+def end_of_scan(problem: Problem) -> float:
     """The step size 4/L at which a scan ends by default, L being the largest curvature of a client."""
     try:
         L = float(problem.constants.L)
@@ -69,7 +70,7 @@ def end_of_scan(problem) -> float:
     return MULTIPLE / L
 
 
-def certain(law, n) -> bool:
+def certain(law: Law, n) -> bool:
     """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
     return law.modes == 1 and law.sure(n) and law.batch is None and not noisy(law.noise)
 
@@ -79,7 +80,7 @@ def check_domain(domain):
         refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
 
 
-def confirm_affine(algorithm, problem, domain, draw):
+def confirm_affine(algorithm: Algorithm, problem: Problem, domain, draw: Draw):
     """As `check_affine`; where floats see a curvature, rationals decide: tiny steps that are divided by amplify rounding."""
     def check(domain):
         alg, prob = algorithm.to(domain), problem.to(domain)
@@ -95,7 +96,7 @@ def confirm_affine(algorithm, problem, domain, draw):
             raise seen from None
 
 
-def check_size(algorithm, problem, domain, start, reach):
+def check_size(algorithm: Algorithm, problem: Problem, domain, start, reach):
     """Refuse a state whose operator would take minutes, before anything is computed."""
     if isinstance(domain, (Field, Modular)):
         return  # there may be symbols in problem or algorithm: small by nature
@@ -108,7 +109,7 @@ def check_size(algorithm, problem, domain, start, reach):
                        f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
-def slopes(surrogate, op):
+def slopes(surrogate, op: Operator):
     """(H (d, d), b (d,)) of the gradient H x - b of a quadratic surrogate objective, in the arithmetic of an operator."""
     d = op.problem.d
     told = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
@@ -142,7 +143,7 @@ def ranged(method):
     return checked
 
 
-def overflow(algorithm, domain=FLOAT):
+def overflow(algorithm: Algorithm, domain=FLOAT):
     remedy = "work exactly (domain=ft.RATIONAL)" if domain is not RATIONAL else "ask op.certify(), which needs no floats"
     return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
                              f"size, rescale the problem, or {remedy}")
