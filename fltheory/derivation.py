@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import logging
 
-from fltheory.core.errors import BadInput, NotAffine, TooLarge, is_one_of, refuse
+from fltheory.core.errors import BadInput, NotAffine, TooLarge, refuse
 from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT, Domain
 from fltheory.core.operators.operator import Operator, listed
-from fltheory.core.operators.setting import check_domain, check_size, prepare
-from fltheory.core.operators.size import check_dense, outgrown
+from fltheory.core.operators.setting import check_domain, prepare
+from fltheory.core.operators.size import check_dense, check_size, outgrown
+from fltheory.core.records import is_one_of
 from fltheory.large.after_average import after_average
 from fltheory.large.structured import Structured, structured
 

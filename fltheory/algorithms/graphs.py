@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
 from fltheory.core.numbers.scalars import FLOAT, declare, distinct, fraction
 from fltheory.core.problems.shapes import clients, shaped, symmetric
+from fltheory.core.records import is_one_of
 
 KINDS = ("principal", "mean")
 SIGNS = ("positive-sum", "as-computed")

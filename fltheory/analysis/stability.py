@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import CertificateFailed, NotKept, check_flag, is_one_of, refuse
+from fltheory.core.errors import CertificateFailed, NotKept, check_flag, refuse
 from fltheory.core.numbers.scalars import FLOAT, fraction, is_count
 from fltheory.core.operators.moments import DENSE
 from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.setting import end_of_scan
+from fltheory.core.records import is_one_of
 from fltheory.derivation import derive
 
 MEASURES = ("mean-square", "mean")

@@ -67,11 +67,6 @@ def check_flag(value, what):
         refuse(what, value, "is True or False", "Give one of them.")
 
 
-def is_one_of(value, choices) -> bool:
-    """Whether a value is one of some words; an array is none, and comparing one would raise."""
-    return isinstance(value, str) and value in choices
-
-
 def shown(value) -> str:
     """A value for a message: one line, shortened, fractions as 1/2, and never an exception (huge ints have no decimal form)."""
     try:

@@ -12,7 +12,7 @@ import inspect
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
-from fltheory.core.errors import check_flag, is_one_of, refuse
+from fltheory.core.errors import check_flag, refuse
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
@@ -131,6 +131,11 @@ def count(least=1, most=None, rule=None, remedy=None):
     return read
 
 
+def is_one_of(value, choices) -> bool:
+    """Whether a value is one of some words; an array is none, and comparing one would raise."""
+    return isinstance(value, str) and value in choices
+
+
 def one_of(*words, rule=None, remedy="Choose one of them."):
     """One of some words."""
     def read(value, what):
@@ -146,5 +151,5 @@ def flag(value, what):
     return value
 
 
-__all__ = ["Record", "convert", "count", "declared", "flag", "one_of", "one_or_each", "per_client",
+__all__ = ["Record", "convert", "count", "declared", "flag", "is_one_of", "one_of", "one_or_each", "per_client",
            "positive", "unread", "within"]

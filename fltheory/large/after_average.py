@@ -22,7 +22,7 @@ from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.features import features_of
 from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.probe import Layout, layout, slots_used
-from fltheory.core.operators.setting import check_size
+from fltheory.core.operators.size import check_size
 from fltheory.large.mean_round import MeanRound
 from fltheory.large.single_clients import Clients
 from fltheory.large.star import Star

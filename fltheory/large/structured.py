@@ -14,7 +14,7 @@ from fltheory.core.operators import size
 from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout
-from fltheory.core.operators.setting import certain, check_size, ranged, slopes
+from fltheory.core.operators.setting import certain, ranged, slopes
 from fltheory.core.optima import float_optimum
 from fltheory.core.records import count
 from fltheory.large import eigenvalue_count as winding
@@ -326,7 +326,7 @@ class Structured:
     def _twin(self):
         """The same operator with its matrices listed, made when it is first asked for; the error where they do not fit."""
         try:
-            check_size(self.algorithm, self.problem, FLOAT, self.start, None)
+            size.check_size(self.algorithm, self.problem, FLOAT, self.start, None)
             size.check_dense(self.algorithm, self.problem, self.law)
             return listed(self.algorithm, self.problem, self.law, self.noise)
         except TooLarge as error:

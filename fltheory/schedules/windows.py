@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from fltheory.core.errors import TooLarge, is_one_of, refuse
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.numbers.scalars import is_count
+from fltheory.core.records import is_one_of
 
 MOST_EDGES = 1_500  # one matrix inequality each: a minute of semidefinite programming in dimension 4
 LONGEST = 1_000  # rounds of a window: one client alone has 2 D - 1 edges

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import os
 
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
+from fltheory.core.records import is_one_of
 from fltheory.core.tables import keep_ends
 from fltheory.proofs.assertion import Evidence
 from fltheory.verdicts.deciding import evidence as ev

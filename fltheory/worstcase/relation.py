@@ -4,9 +4,10 @@ from __future__ import annotations
 import contextlib
 import contextvars
 
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
 from fltheory.core.numbers.scalars import fraction
+from fltheory.core.records import is_one_of
 from fltheory.worstcase.boundary import certify_at
 from fltheory.worstcase.certificate import Certificate, certify, holds
 from fltheory.worstcase.quadratic_forms import Form

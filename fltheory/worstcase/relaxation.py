@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
-from fltheory.core.errors import BadInput, TooLarge, is_one_of, listed, refuse
+from fltheory.core.errors import BadInput, TooLarge, listed, refuse
 from fltheory.core.laws.draw import Slots
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import RATIONAL, fraction, is_count
 from fltheory.core.operators.setting import prepare
+from fltheory.core.records import is_one_of
 from fltheory.worstcase.classes import Dissimilar, FunctionClass
 from fltheory.worstcase.gram import LARGEST, Gram, built
 from fltheory.worstcase.pairs import PairGram

@@ -60,13 +60,13 @@ class Features:
         value: function of masks (k, n); in empty rounds that a law skips it counts as 0.
         """
         eye = np.eye(self.n, dtype=np.int64)
-        seen = value(np.concatenate([0 * eye[:1], eye, 1 - eye]))
-        count, share = self.split(seen[1:self.n + 1] - seen[0], seen[self.n + 1:] - seen[0])
-        parts = np.concatenate([seen[:1], count, share, *([0 * seen[:1] - seen[:1]] if self.nobody else [])])
+        values = value(np.concatenate([0 * eye[:1], eye, 1 - eye]))
+        count, share = self.split(values[1:self.n + 1] - values[0], values[self.n + 1:] - values[0])
+        parts = np.concatenate([values[:1], count, share, *([0 * values[:1] - values[:1]] if self.nobody else [])])
         tests = self.tested(law)
         gap = value(tests) - domain.array(self.vectors(tests)) @ parts
         if domain is FLOAT:
-            holds = np.abs(gap).max() <= 1e-10 * np.abs(seen).max(initial=1e-300)
+            holds = np.abs(gap).max() <= 1e-10 * np.abs(values).max(initial=1e-300)
         else:
             holds = all(v == 0 for v in gap.reshape(-1))
         return domain.array(self.first) @ parts if holds else None
@@ -100,12 +100,12 @@ def features_of(law: Law, problem: Problem):
 
 
 def _of_integrals(law: Law, n, model, v):
-    found = Shares(model, np.ones(n) if v is None else v)
-    ones, shares, nobody = found.means()
+    moments = Shares(model, np.ones(n) if v is None else v)
+    ones, shares, nobody = moments.means()
     mean = np.concatenate([ones, shares])
 
     def second():
-        both, mixed, squares = found.seconds()
+        both, mixed, squares = moments.seconds()
         return np.block([[both, mixed], [mixed.T, squares]])
     return _of_moments(n, v, [1.0, *mean], second, nobody if law.empty == "skip" else 0.0)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, gmres
@@ -27,7 +28,7 @@ class Moments:
     in turn: then no matrix over all modes is made, so that schedules of thousands of rounds stay cheap."""
 
     mixtures: tuple[Mixture, ...]
-    chain: object
+    chain: Any
     variance: object
     cycle: tuple | None = None
 

@@ -25,7 +25,8 @@ from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reachable import Reach, everything, reachable, reduced
 from fltheory.core.operators.round_maps import mixtures
-from fltheory.core.operators.setting import check_size, confirm_affine, overflow, ranged, slopes
+from fltheory.core.operators.setting import confirm_affine, overflow, ranged, slopes
+from fltheory.core.operators.size import check_size
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
@@ -285,8 +286,8 @@ class Operator:
                 m, X = now[1].sum(0), now[2].sum(0)
                 mean = (A * m).sum(-1)
                 cross = mean[:, None] * a[None, :]
-                seen = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
-            yield seen
+                of_model = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
+            yield of_model
 
     @ranged
     def after(self, x0, rounds=1):
@@ -392,7 +393,8 @@ def _built(algorithm: Algorithm, problem: Problem, law: Law, noise, start, domai
         raise overflow(algorithm)
     if reach is None:
         featured = any(mix.featured for mix in mixes)
-        reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noise_acts, featured)
+        whole = start == "any" or lay.size == problem.d    # a state that is the model alone: init(x0) already spans it
+        reach = everything(lay) if whole else reachable(algorithm, problem, law, noise_acts, featured)
     J, z0 = probe_init(alg, prob, lay)
     if reach.dimension < lay.size:
         mixes = [reduced(mix, reach, J, z0, domain) for mix in mixes]

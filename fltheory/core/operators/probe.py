@@ -94,9 +94,9 @@ def _probed(run, domain, size):
     out = run(basis(domain, size))
     unit = _unit(domain, out[..., 0, :])
     while unit != 1:
-        found = run(unit * basis(domain, size))
-        if np.isfinite(found).all():
-            return found, unit
+        out = run(unit * basis(domain, size))
+        if np.isfinite(out).all():
+            return out, unit
         unit = 2.0 ** (math.log2(unit) // 2) if unit > 2 else 1
     return out, 1
 

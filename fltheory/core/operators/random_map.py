@@ -162,14 +162,14 @@ class Enumerated(Mixture):
         weights, maps, below = self._integers
         maps = maps[:, :, :columns]
         if columns > MATRICES:
-            Y, own = cleared(X)
+            Y, denominator = cleared(X)
             left = np.swapaxes(maps, -1, -2) if adjoint else maps
             total = sum(q * _sparse(A, _sparse(A, Y).T).T for q, A in zip(weights, left, strict=True))
-            return _divided(total, below * own, type(self.parts.flat[0]))
-        made = self._matrices.setdefault((columns, adjoint), [])
-        if not made:
-            made += [integer_matrix(A.T if adjoint else A) for A in maps]
-        return weighted_squares(weights, made, X, below)
+            return _divided(total, below * denominator, type(self.parts.flat[0]))
+        matrices = self._matrices.setdefault((columns, adjoint), [])
+        if not matrices:
+            matrices += [integer_matrix(A.T if adjoint else A) for A in maps]
+        return weighted_squares(weights, matrices, X, below)
 
     @functools.cached_property
     def _matrices(self):

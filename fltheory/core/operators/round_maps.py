@@ -112,12 +112,12 @@ def _parts(algorithm: Algorithm, problem: Problem, lay, law: Law, steps, feature
     base, single, rest = out[0], out[1:n + 1] - out[0], out[n + 1:] - out[0]
     count, share = features.split(single, rest)
     tests = features.tested(law)
-    seen = probe_round(algorithm, problem, lay, _sets(n, tests, steps), noise, plain=True)
-    for mask, direct in zip(tests, seen, strict=True):
+    direct = probe_round(algorithm, problem, lay, _sets(n, tests, steps), noise, plain=True)
+    for mask, of_mask in zip(tests, direct, strict=True):
         members, weight = mask[:, None, None], domain.array(features.shares(mask))[:, None, None]
-        gap = direct - (base + (members * count).sum(0) + (weight * share).sum(0))
+        gap = of_mask - (base + (members * count).sum(0) + (weight * share).sum(0))
         if domain is FLOAT:
-            if not np.abs(gap).max() <= 1e-10 * max(1.0, np.abs(direct).max()):
+            if not np.abs(gap).max() <= 1e-10 * max(1.0, np.abs(of_mask).max()):
                 return None
         elif not all(v == 0 for v in gap.reshape(-1)):
             return None
@@ -158,9 +158,9 @@ def _some_cohorts(law: Law, n):
     """Possible cohorts (k, n) whose features span those of all possible ones."""
     size = getattr(law, "m", None)
     if size is not None:                                           # fixed size: windows and swaps
-        masks = [np.isin(np.arange(n), (np.arange(size) + k) % n) for k in range(n)]
-        masks += [np.isin(np.arange(n), np.append(np.arange(size - 1), k)) for k in range(size - 1, n)]
-        return np.array(masks, dtype=np.int64)
+        windows = [np.isin(np.arange(n), (np.arange(size) + k) % n) for k in range(n)]
+        swaps = [np.isin(np.arange(n), np.append(np.arange(size - 1), k)) for k in range(size - 1, n)]
+        return np.array(windows + swaps, dtype=np.int64)
     sure = np.array([int(v == 1) for v in probabilities(law.p, n, "p")])
     eye = np.eye(n, dtype=np.int64)[sure == 0]
     masks = np.concatenate([sure + eye, 1 - eye, np.ones((1, n), dtype=np.int64), sure[None]])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 from dataclasses import is_dataclass
+from typing import Any
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
+from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, refuse
 from fltheory.core.kinds import Algorithm, Draw, Law, Operator, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch, fraction
 from fltheory.core.operators.probe import check_affine, layout
-
-LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 
 MULTIPLE = 4  # of 1 / L: one local step of gradient descent is stable up to 2 / L
 
@@ -87,33 +86,20 @@ def confirm_affine(algorithm: Algorithm, problem: Problem, domain, draw: Draw):
         check_affine(alg, prob, layout(alg, prob), draw)
     try:
         check(domain)
-    except NotAffine as seen:
+    except NotAffine as bend:
         if domain is not FLOAT:
             raise
         try:
             check(RATIONAL)
         except Exception:  # also where the round has no rational form
-            raise seen from None
-
-
-def check_size(algorithm: Algorithm, problem: Problem, domain, start, reach):
-    """Refuse a state whose operator would take minutes, before anything is computed."""
-    if isinstance(domain, (Field, Modular)):
-        return  # there may be symbols in problem or algorithm: small by nature
-    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
-    kept = size > problem.d and start == "init" and reach is None
-    most = LARGEST[domain is FLOAT][kept]
-    if size > most:
-        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
-                       f"numbers: operators {'of methods with memories ' if kept else ''}are derived up to {most} of them"
-                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
+            raise bend from None
 
 
 def slopes(surrogate, op: Operator):
     """(H (d, d), b (d,)) of the gradient H x - b of a quadratic surrogate objective, in the arithmetic of an operator."""
     d = op.problem.d
-    told = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
-    s = surrogate.to(op.domain) if told else None
+    quadratic = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
+    s: Any = surrogate.to(op.domain) if quadratic else None
     if not hasattr(s, "_H"):
         refuse("surrogate", surrogate, f"is a problem in {d} dimensions whose clients have Hessians",
                "Give an ft.Quadratic(H, c, weights).")
@@ -149,5 +135,5 @@ def overflow(algorithm: Algorithm, domain=FLOAT):
                              f"size, rescale the problem, or {remedy}")
 
 
-__all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare",
+__all__ = ["certain", "check_domain", "check_records", "confirm_affine", "end_of_scan", "overflow", "prepare",
            "ranged", "slopes"]

@@ -10,10 +10,11 @@ from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, noisy
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
-from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT, Field, Modular
 from fltheory.core.operators.probe import CHUNK, layout, slots_used
 from fltheory.core.operators.round_maps import FEW
 
+LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 GIB = 2.0**30
 MOST_BYTES = 6 * GIB      # of what one question allocates
 BASIS = 1.3e9             # bytes of Krylov vectors, of all starts together
@@ -39,6 +40,19 @@ def check(what, bytes_, remedy):
     """Raise TooLarge where something needs more than `MOST_BYTES`."""
     if bytes_ > MOST_BYTES:
         raise TooLarge(f"{what} would take about {shown(bytes_)}, above the limit of {shown(MOST_BYTES)}: {remedy}")
+
+
+def check_size(algorithm: Algorithm, problem: Problem, domain, start, reach):
+    """Refuse a state whose operator would take minutes, before anything is computed."""
+    if isinstance(domain, (Field, Modular)):
+        return  # there may be symbols in problem or algorithm: small by nature
+    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    memories = size > problem.d and start == "init" and reach is None
+    most = LARGEST[domain is FLOAT][memories]
+    if size > most:
+        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
+                       f"numbers: operators {'of methods with memories ' if memories else ''}are derived up to {most} of them"
+                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
 
 
 def check_dense(algorithm: Algorithm, problem: Problem, law: Law):
@@ -83,4 +97,4 @@ def shown(bytes_) -> str:
     return f"{bytes_ / GIB:.3g} GiB" if bytes_ >= GIB / 10 else f"{bytes_ / 2**20:.3g} MiB"
 
 
-__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "first_bytes", "krylov_steps", "outgrown", "shown"]
+__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "check_size", "first_bytes", "krylov_steps", "outgrown", "shown"]

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from fltheory.analysis.algebra import remainders
-from fltheory.core.errors import is_one_of, listed, refuse, shown
+from fltheory.core.errors import listed, refuse, shown
 from fltheory.core.evidence import Comparison, number, show
+from fltheory.core.records import is_one_of
 from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of

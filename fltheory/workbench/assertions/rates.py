@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
+from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, have, is_rational, need
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.spectrum import CHARPOLY
+from fltheory.core.records import is_one_of
 from fltheory.core.relations import FLOAT_TOLERANCE, status_of
 from fltheory.core.statistics import contraction, level_of, transient
 from fltheory.runs.trace import Trace
