@@ -38,7 +38,7 @@ class Optimum:
     certificate: dict = field(default_factory=dict)
 
 
-def optimum(problem) -> Optimum:
+def optimum(problem: Problem) -> Optimum:
     """The minimiser of F = sum p_i f_i, exact if the problem's data are.
 
     Raises NoMinimiser where F is unbounded below or its infimum is not attained, CertificateFailed where Newton
@@ -60,7 +60,7 @@ def optimum(problem) -> Optimum:
                               f"problems have one{', such as that of problem.joint()' if problem.personal else ''}")
 
 
-def float_optimum(problem):
+def float_optimum(problem: Problem):
     """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data. With personal
     parameters its shared part, at the joint optimum."""
     if problem.personal:
@@ -76,19 +76,19 @@ def float_optimum(problem):
     return FLOAT.array(optimum(problem).x)
 
 
-def surrogate_optimum(problem, w) -> Optimum:
+def surrogate_optimum(problem: Problem, w) -> Optimum:
     """The minimiser of the surrogate objective sum w_i f_i; w (n,) weights summing to 1."""
     _check(problem)
     return optimum(problem.surrogate(w))
 
 
-def _check(problem):
+def _check(problem: Problem):
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
 
 
 # ---- quadratics ------------------------------------------------------------------------------------------
-def _quadratic(problem):
+def _quadratic(problem: Problem):
     domain = problem.native
     if domain is FLOAT:
         return _float_quadratic(problem)
@@ -107,7 +107,7 @@ def _quadratic(problem):
     return Optimum(x, value, _certificate("exact linear solve", zero, zero, unique, text))
 
 
-def _summed(problem, domain):
+def _summed(problem: Problem, domain):
     """(problem in this arithmetic, H (d, d), b (d,)) of F(x) = x'Hx/2 - b'x + ..."""
     p = problem.to(domain)
     return p, (p.p[:, None, None] * p._H).sum(0), (p.p[:, None] * p._b).sum(0)
@@ -142,7 +142,7 @@ def _minimum_norm(H, b):
     return linalg.solve(H + linalg.matmul(kernel, kernel.T), b)
 
 
-def _float_quadratic(problem):
+def _float_quadratic(problem: Problem):
     """Floats decide by what their entries can know: eigenvalues after scaling to unit diagonal, in which rounding of the
     entries counts alike. diag(1, 1e-20) is definite, (1, 1)(1, 1)' with rounding is singular."""
     p, H, b = _summed(problem, FLOAT)
@@ -182,7 +182,7 @@ def _float_minimum_norm(b, size, scaled, V, keep):
     return x - kernel @ (kernel.T @ x)
 
 
-def _seen_at(x, problem, p, hard, terms):
+def _seen_at(x, problem: Problem, p, hard, terms):
     """(F(x), |grad F(x)|, what rounding may hide of it) at a point of floats, exactly where that is cheap: floats lose what
     cancels."""
     if have("flint") and (hard or problem.n * problem.d**2 <= FEW_ENTRIES):
@@ -206,7 +206,7 @@ def _show(v):
 
 
 # ---- logistic and Huber ----------------------------------------------------------------------------------
-def _smooth(problem):
+def _smooth(problem: Problem):
     p = problem.to(FLOAT)
     penalty = (p.p[:, None] * p._ridge).sum(0)   # of each coordinate, or (1,) of them all: clients may lack coordinates
     mu = float(penalty.min())
@@ -317,7 +317,7 @@ def _refuse_separable(p, free):
 
 
 # ---- second route ----------------------------------------------------------------------------------------
-def second_route(problem):
+def second_route(problem: Problem):
     """(x, status) of the same minimiser by cvxpy (clarabel), for problems of up to about 1,000 rows.
 
     Built from the rows where a problem has them, so it shares no formula with `optimum`. Accuracy is that of an

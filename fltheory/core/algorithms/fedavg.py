@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Proximal, Vanilla, descend, local_solver
+from fltheory.core.kinds import Draw, Problem
 from fltheory.core.numbers.arrays import ratio, spread
 from fltheory.core.records import declared, one_of
 
@@ -42,14 +43,14 @@ class FedAvg(Algorithm):
     solver: Any = declared(local_solver, Vanilla())
     averaging: str = declared(one_of("weighted", "plain", "unbiased"), "weighted")
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0, draw: Draw | None = None):
         return State(x0)
 
-    def server(self, x, cohort, draw, change, mass):
+    def server(self, x, cohort, draw: Draw, change, mass):
         """Server step from the cohort's changes (..., m, d); mass (..., m, 1) is lr |a_i|_1, unused here."""
         return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         cohort = problem.at(draw.who)
         change, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
         return State(self.server(s.x, cohort, draw, change, mass))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, is_dataclass
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Draw, Who
 from fltheory.core.numbers.scalars import Curvature, Number, Numbers
 from fltheory.core.records import Record, declared, one_or_each, per_client, unread, within
 
@@ -96,7 +97,7 @@ class Decay(Solver):
 
     gamma: Number = declared(one_or_each(within(0)))
 
-    def of(self, who, n):
+    def of(self, who: Who, n):
         """The decays of a cohort `who` of n clients; of a record converted `to` an arithmetic."""
         if not getattr(self.gamma, "ndim", 0):
             return self
@@ -130,7 +131,7 @@ class Listed(Solver):
         return y - lr * self.factors * on * g, buffer
 
 
-def descend(solver, lr, cohort, x, draw):
+def descend(solver, lr, cohort, x, draw: Draw):
     """Local phase of a cohort from the common start x (..., 1, d) -> (change (..., m, d), mass (..., m, 1)).
 
     mass = lr |a_i|_1: the same coded step fed with unit gradients, so the normaliser of FedNova cannot

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse, shown
+from fltheory.core.kinds import Law
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.masks import Masks, without_repeats
@@ -34,12 +35,12 @@ class Ages(Masks):
     cap: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
     n: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
 
-    def __init__(self, law, cap, n):
+    def __init__(self, law: Law, cap, n):
         if isinstance(law, Ages):
             refuse("law", law, "already carries ages", "Give the law inside it.")
         self.give(law=without_repeats(law), cap=cap, n=n, steps=law.steps, noise=law.noise, batch=law.batch)
 
-    def _again(self, law):
+    def _again(self, law: Law):
         return Ages(law, self.cap, self.n)
 
     # ---- the chain -------------------------------------------------------------------------------------

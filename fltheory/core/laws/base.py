@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse, shown
+from fltheory.core.kinds import Who
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.elements import Symbolic
@@ -220,7 +221,7 @@ class Law(Record):
         steps = self.steps_of(n, mode)
         return steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
 
-    def _draw(self, who, present, steps):
+    def _draw(self, who: Who, present, steps):
         return Draw(who, present, steps if isinstance(who, slice) else steps[who], None, self._extra(present))
 
     def _extra(self, present):
@@ -323,7 +324,7 @@ def mask(members, n):
     return out
 
 
-def minibatch_slots(stream, sizes, who, shape, size, convert):
+def minibatch_slots(stream, sizes, who: Who, shape, size, convert):
     """Slots of row indices (batch, m, size), uniform with replacement over each client's rows. sizes (n,)."""
     bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
 

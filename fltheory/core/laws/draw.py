@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.arrays import EVERYONE, arange, is_torch, take, to_numpy
 from fltheory.core.numbers.scalars import entries, is_count
 from fltheory.core.problems.base import Rows
@@ -45,7 +46,7 @@ class Draw(NamedTuple):
         """The sample of gradient slot k, None if gradients are exact."""
         return None if self.xi is None else self.xi(k)
 
-    def choose(self, who, steps) -> Draw:
+    def choose(self, who: Who, steps) -> Draw:
         """The draw of a cohort who (..., m) that the state itself has chosen, each with its own client's samples.
 
         For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE), or be asked for theirs alone (`Alone`).

@@ -25,10 +25,10 @@ class Masks(Law):
         property(operator.attrgetter(f"law.{name}"))
         for name in ("modes", "empty", "chain", "successor", "start", "stationary", "steps_of", "cohort_count", "sizes"))
 
-    def __init__(self, law):
+    def __init__(self, law: Law):
         self.give(law=without_repeats(law), steps=law.steps, noise=law.noise, batch=law.batch)
 
-    def _again(self, law):
+    def _again(self, law: Law):
         return Masks(law)
 
     def with_noise(self, sigma):
@@ -47,7 +47,7 @@ class Masks(Law):
         return draw._replace(who=EVERYONE, present=over_all(draw.who, draw.present, n), steps=np.asarray(steps)), mode
 
 
-def without_repeats(law):
+def without_repeats(law: Law):
     if not isinstance(law, Law):
         refuse("law", law, "is no law of participation", "Give ft.Full(), ft.Uniform(m), ft.Bernoulli(p), ...")
     if law.repeats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
+from fltheory.core.kinds import Who
 from fltheory.core.laws.base import Law, noisy
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.records import declared
@@ -75,7 +76,7 @@ class Periodic(Law):
         return EVERYONE, out
 
 
-def over_all(who, present, n):
+def over_all(who: Who, present, n):
     """0/1 over all clients (..., n) of a cohort without repeats."""
     if isinstance(who, slice):
         return np.broadcast_to(present, (*present.shape[:-1], n))

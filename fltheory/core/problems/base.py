@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.arrays import EVERYONE, LaidOut, is_torch
 from fltheory.core.numbers.scalars import FLOAT, Domain, declare, domain_of, fraction
 from fltheory.core.problems import plain
@@ -115,7 +116,7 @@ class Problem:
         """Hook: the arithmetic in which this kind of problem answers where `domain` is asked for."""
         return domain
 
-    def at(self, who=EVERYONE) -> Cohort:
+    def at(self, who: Who = EVERYONE) -> Cohort:
         """The clients `who` (index array (..., m), or EVERYONE) as a `Cohort`."""
         return Cohort(self, who) if "p" in self.__dict__ else plain.PlainCohort(self, who)
 
@@ -152,10 +153,10 @@ class Problem:
         new.weights = check_weights(w, self.n)
         return new.to(self.domain) if "p" in self.__dict__ else new
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         raise NotImplementedError
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         raise NotImplementedError
 
     def _values(self, x):
@@ -168,7 +169,7 @@ class Cohort:
     Grouping by client is its private matter.
     """
 
-    def __init__(self, problem: Problem, who):
+    def __init__(self, problem: Problem, who: Who):
         self._problem, self._who, self.n = problem, who, problem.n
         self.p = problem.p if isinstance(who, slice) else (
             who.numbers(problem.p) if isinstance(who, LaidOut) else problem.p[who])

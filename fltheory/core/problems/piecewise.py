@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import fraction
@@ -37,14 +38,14 @@ class PiecewiseQuadratic(Problem):
         if pieces < 2 or any(low >= high for row in self.knots for low, high in pairwise(row)):
             refuse("knots", knots, "each client has at least one knot, and its knots increase", "Sort them, without repetitions.")
 
-    def _beyond(self, who, y):
+    def _beyond(self, who: Who, y):
         """max(y - t_j, 0) (..., m, k) and the slopes that are added there (m, k)."""
         slopes, over = self._slopes[who], y - self._knots[who]
         if is_torch(over):
             return over.clamp(min=0), slopes[..., 1:] - slopes[..., :-1]
         return np.maximum(over, 0 * over), slopes[..., 1:] - slopes[..., :-1]
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         over, added = self._beyond(who, y)
         g = self._slopes[who][..., :1] * y + (added * over).sum(-1)[..., None] - self._b[who][..., None]
         if sample is None:

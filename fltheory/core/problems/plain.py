@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Problem, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import is_torch, to_numpy
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
@@ -21,7 +22,7 @@ class Rows:
 class PlainCohort:
     """What `Cohort` is to a round, for whoever asks a plain problem: numbers as declared, lists accepted, shapes checked."""
 
-    def __init__(self, problem, who):
+    def __init__(self, problem: Problem, who: Who):
         self._problem, self._who, self.n = problem, _indices(problem, who), problem.n
 
     @property
@@ -53,7 +54,7 @@ class PlainCohort:
         return tuple(handed) if isinstance(out, tuple) else handed[0]
 
 
-def ask(problem, name, x):
+def ask(problem: Problem, name, x):
     """`name` ("value", "gradient") of a plain problem at x (..., d)."""
     x = point(x, "x", (problem.d,))
     domain = arithmetic(problem, [x])
@@ -69,7 +70,7 @@ def point(value, what, shape, free=None):
     return array
 
 
-def joint_value(problem, w, theta):
+def joint_value(problem: Problem, w, theta):
     """The joint value of a problem that is not converted yet, at declared arrays or tensors."""
     given = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
     domain = arithmetic(problem, given)
@@ -93,7 +94,7 @@ def tensor(value, what):
     return value.double()
 
 
-def arithmetic(problem, points):
+def arithmetic(problem: Problem, points):
     """The arithmetic in which a problem meets points: floats where either has them, else symbols, else rationals."""
     torch = [v for v in points if is_torch(v)]
     if torch:
@@ -117,7 +118,7 @@ def handed_out(value, points):
     return float(array) if array.dtype == np.float64 else array[()]
 
 
-def _indices(problem, who):
+def _indices(problem: Problem, who: Who):
     if isinstance(who, slice):
         return who if who == slice(None) else np.arange(problem.n)[who]
     array = entries(to_numpy(who) if is_torch(who) else who, "who")

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, fraction
@@ -64,7 +65,7 @@ class Quadratic(Problem):
         self.n, self.d = b.shape
         self.weights = check_weights(weights, self.n)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if isinstance(who, LaidOut):
             return self._placed_gradient(who, y, sample)
         if isinstance(who, slice):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.problems.base import Rows
@@ -59,7 +60,7 @@ class Ridge(Quadratic):
         self.ridge = np.array([reg] * self.n, dtype=H.dtype)
         self.factor = np.array([s * len(a) for s, a in zip(per_row, A, strict=True)], dtype=H.dtype)  # unbiased
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if not isinstance(sample, Rows):
             return super()._gradient(who, y, sample)
         a, t = (pick(v, who, sample, self.sizes) for v in (self._rows, self._answers))

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, arange, broadcast, is_torch, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
@@ -13,7 +14,7 @@ from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
 from fltheory.core.problems.shapes import check_reg, pad, shaped
 
 
-def pick(array, who, sample, sizes):
+def pick(array, who: Who, sample, sizes):
     """Sampled rows of a cohort: array (n, M, ...), who (..., m) or EVERYONE, `Rows` (..., m, b) -> (..., m, b, ...)."""
     index = sample.index
     who = arange(array.shape[0], array) if isinstance(who, slice) else who
@@ -23,7 +24,7 @@ def pick(array, who, sample, sizes):
     return array[who[..., None], index]
 
 
-def client_major(n, who, y, gradients):
+def client_major(n, who: Who, y, gradients):
     """Gradients of a cohort with one list of clients per replicate, without gathering anybody's data.
 
     who (..., m); y (..., m, d) or (..., 1, d); gradients: (P, n, d) -> (P, n, d), all clients at P points each.
@@ -39,7 +40,7 @@ def client_major(n, who, y, gradients):
 _LAST = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
 
 
-def _layout(n, who, lead):
+def _layout(n, who: Who, lead):
     """(P, source (P n,), target): which pair fills each slot of the padded layout (any, where none does), and each pair's slot."""
     *cohort, layout = _LAST[0]
     if cohort[1:] == [n, lead] and _equal(cohort[0], who):
@@ -108,7 +109,7 @@ class RowLoss(Problem):
         g = matvec(self._rows.swapaxes(-1, -2), r.swapaxes(-1, -2).swapaxes(-3, -2)).swapaxes(-3, -2)
         return g.reshape((*g.shape[:-2], self.d)) + self._ridge * y
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if isinstance(sample, Rows):
             return self._minibatch(who, y, sample)
         if isinstance(who, LaidOut):
@@ -126,7 +127,7 @@ class RowLoss(Problem):
             out += self._ridge[i] * points
         return at.each(y, into, self.d, sample)
 
-    def _minibatch(self, who, y, sample):
+    def _minibatch(self, who: Who, y, sample):
         a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))
         X = y.reshape((*y.shape[:-1], self.outputs, -1))                        # (..., m, K, features)
         u = a @ X.swapaxes(-1, -2)                                             # (..., m, b, K)
