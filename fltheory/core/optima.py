@@ -4,12 +4,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge, refuse
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction, have, need
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Numbers, fraction, have, need
 from fltheory.core.problems.base import Problem
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
@@ -34,7 +35,7 @@ class Optimum:
     """
 
     x: np.ndarray
-    value: object
+    value: Any
     certificate: dict = field(default_factory=dict)
 
 
@@ -76,7 +77,7 @@ def float_optimum(problem: Problem):
     return FLOAT.array(optimum(problem).x)
 
 
-def surrogate_optimum(problem: Problem, w) -> Optimum:
+def surrogate_optimum(problem: Problem, w: Numbers) -> Optimum:
     """The minimiser of the surrogate objective sum w_i f_i; w (n,) weights summing to 1."""
     _check(problem)
     return optimum(problem.surrogate(w))
@@ -317,7 +318,7 @@ def _refuse_separable(p, free):
 
 
 # ---- second route ----------------------------------------------------------------------------------------
-def second_route(problem: Problem):
+def second_route(problem: Problem) -> tuple[np.ndarray, str]:
     """(x, status) of the same minimiser by cvxpy (clarabel), for problems of up to about 1,000 rows.
 
     Built from the rows where a problem has them, so it shares no formula with `optimum`. Accuracy is that of an

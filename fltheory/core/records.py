@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
 from fltheory.core.errors import check_flag, is_one_of, refuse
+from fltheory.core.kinds import Open
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
@@ -32,7 +33,7 @@ def declared(read, default=MISSING, needed=None):
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Open):
     """Base of frozen records; made, every declared field has been read. What several fields say together is checked by
     a `__post_init__` that calls this one first."""
 

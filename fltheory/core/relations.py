@@ -5,6 +5,7 @@ import functools
 import math
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from fltheory.core.evidence import (
 )
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg import Algebraic
-from fltheory.core.numbers.scalars import fraction, is_rational
+from fltheory.core.numbers.scalars import Number, fraction, is_rational
 from fltheory.core.statistics import Interval
 
 FLOAT_TOLERANCE = 1e-9   # relative, for sides that are floats
@@ -59,7 +60,7 @@ def _worded(relation):
 
 
 @_worded
-def equal(lhs, rhs, label="") -> Comparison:
+def equal(lhs: Any, rhs: Any, label: str = "") -> Comparison:
     """Both sides (numbers, arrays of one shape, or `Terms`) are equal: identically, exactly, as overlapping balls, or
     to 1e-9."""
     terms = rhs.parts if isinstance(rhs, Terms) else None
@@ -87,7 +88,7 @@ def equal(lhs, rhs, label="") -> Comparison:
 
 
 @_worded
-def at_most(lhs, rhs, label="", strict=False) -> Comparison:
+def at_most(lhs: Any, rhs: Any, label: str = "", strict: bool = False) -> Comparison:
     """lhs <= rhs (or <). rhs may be `Terms`; lhs may be `Bounds`, or the `Interval` of a run, which must lie below as a whole.
     Symbols have no order and are refused: `nonnegative` proves a sign where all of them are >= 0."""
     check_flag(strict, "strict")
@@ -130,16 +131,16 @@ def status_of(found, expected, allowed=0, bound=False) -> str:
 
 
 @_worded
-def equivalent(first, second, label="", detail="") -> Comparison:
+def equivalent(first: tuple, second: tuple, label: str = "", detail: str = "") -> Comparison:
     """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
     (a, left), (b, right) = first, second
-    said = [f"{show(low)} < {show(high)}: {truth}" for truth, (low, high) in (first, second)]
-    return Comparison("equivalent", *said, HOLDS if bool(a) == bool(b) else FALSIFIED, evidence_of(*left, *right), label,
+    one, other = (f"{show(low)} < {show(high)}: {truth}" for truth, (low, high) in (first, second))
+    return Comparison("equivalent", one, other, HOLDS if bool(a) == bool(b) else FALSIFIED, evidence_of(*left, *right), label,
                       detail=detail)
 
 
 @_worded
-def agrees(measured: Interval, predicted, label="") -> Comparison:
+def agrees(measured: Interval, predicted: Number, label: str = "") -> Comparison:
     """A finite measured interval contains the predicted value. The level travels with the interval; one of too few
     replicates decides nothing (`Interval.undecided`)."""
     status = INCONCLUSIVE if measured.undecided else HOLDS if measured.contains(predicted) else FALSIFIED
@@ -148,7 +149,7 @@ def agrees(measured: Interval, predicted, label="") -> Comparison:
 
 
 @_worded
-def nonnegative(polynomial, label="") -> Comparison:
+def nonnegative(polynomial: Any, label: str = "") -> Comparison:
     """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0, or < 0 where all
     symbols are > 0, which is FALSIFIED. Mixed signs decide nothing."""
     if not isinstance(polynomial, Symbolic):
@@ -163,7 +164,7 @@ def nonnegative(polynomial, label="") -> Comparison:
 
 
 @_worded
-def induction(base, step, label="", over="tau") -> Comparison:
+def induction(base: list | tuple, step: list | tuple, label: str = "", over: Any = "tau") -> Comparison:
     """A closed form for every integer, from its value at the start and one coded step.
 
     base, step: sequences of (computed, stated) pairs in a field of rational functions where a power with the
@@ -187,7 +188,7 @@ def induction(base, step, label="", over="tau") -> Comparison:
 
 
 @_worded
-def limit(expression, symbol: str, at=0):
+def limit(expression: Any, symbol: str, at: Any = 0) -> Any:
     """Limit of rational functions (Symbolic, scalar or array) as one symbol tends to a rational value.
 
     Elements are in lowest terms, so substituting is the limit wherever the denominator does not vanish.

@@ -12,10 +12,10 @@ from math import isqrt
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, Inexact
-from fltheory.core.kinds import Who
+from fltheory.core.kinds import Open, Who
 
 
-class LaidOut:
+class LaidOut(Open):
     """A cohort in a layout of its own: it answers `spread`, `take`, `put`, `numbers` and `each` itself (`runs.client_major`)."""
 
     __slots__ = ()

@@ -78,7 +78,7 @@ class Symbolic:
         """The symbols of its field."""
         return self.field.names
 
-    def terms(self):
+    def terms(self) -> tuple:
         """([(powers, Fraction)] of the numerator, the same of the denominator), one power per symbol of the field."""
         return tuple([(tuple(map(int, powers)), Fraction(int(c.numerator), int(c.denominator))) for powers, c in part.terms()]
                      for part in (self.top, self.bottom))
@@ -177,7 +177,7 @@ class Symbolic:
         zero = self.field.constant(0)
         if 0 not in bottom:
             refuse("series", str(self), f"has a pole at {symbol} = 0", "Divide the leading power out first.")
-        out = []
+        out: list[Symbolic] = []
         for k in range(order + 1):
             value = top.get(k, zero)
             for j in range(1, k + 1):

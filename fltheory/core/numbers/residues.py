@@ -49,7 +49,7 @@ def product(a, b, prime):
     return ((high @ b % prime << _HALF) + low @ b % prime) % prime
 
 
-def rational_reconstruct(value, modulus):
+def rational_reconstruct(value: int, modulus: int) -> Fraction | None:
     """The Fraction n/m with n = m * value modulo `modulus` and 2 n**2, 2 m**2 < modulus, or None.
 
     There is at most one (Wang's algorithm with balanced bounds).  value is any int, modulus an int >= 2;

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.kinds import Who
+from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, arange, broadcast, is_torch, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
@@ -37,7 +37,7 @@ def client_major(n, who: Who, y, gradients):
     return _rows(gradients(padded).reshape(-1, d), target).reshape((*lead, d))
 
 
-_LAST = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
+_LAST: list[tuple] = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
 
 
 def _layout(n, who: Who, lead):
@@ -46,11 +46,7 @@ def _layout(n, who: Who, lead):
     if cohort[1:] == [n, lead] and _equal(cohort[0], who):
         return layout
     flat = broadcast(who, lead).reshape(-1)
-    if is_torch(flat):
-        import torch
-        order, counts = torch.argsort(flat, stable=True), torch.bincount(flat, minlength=n)
-    else:
-        order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=n)
+    order, counts = _by_client(flat, n)
     target = 0 * flat
     target[order] = (arange(len(flat), flat) - (counts.cumsum(0) - counts)[flat[order]]) * n + flat[order]
     points = int(counts.max())
@@ -58,6 +54,14 @@ def _layout(n, who: Who, lead):
     source[target] = arange(len(flat), flat)
     _LAST[0] = (who.clone() if is_torch(who) else who.copy(), n, lead, (points, source, target))
     return points, source, target
+
+
+def _by_client(flat, n):
+    """The order of places (., ) by their clients, and how many places each client has (n,)."""
+    if is_torch(flat):
+        import torch
+        return torch.argsort(flat, stable=True), torch.bincount(flat, minlength=n)
+    return np.argsort(flat, kind="stable"), np.bincount(flat, minlength=n)
 
 
 def _equal(a, b) -> bool:
@@ -144,12 +148,12 @@ class RowLoss(Problem):
         loss = self._loss(self._predict(y), self._targets)
         return (self._scale * loss).sum(-1) + (self._ridge * (y * y)).sum(-1) / 2
 
-    def hessian(self, x):
+    def hessian(self, x: Array) -> np.ndarray:
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
         p, curve = self._curved(x)
         return _gram(p._rows, p._scale[..., None, None] * curve) + p._ridge[:, None, :] * np.eye(self.d)
 
-    def mean_hessian(self, x):
+    def mean_hessian(self, x: Array) -> np.ndarray:
         """sum p_i hessian_i (d, d) at x (d,), from all rows at once: clients in many coordinates have few of their own."""
         p, curve = self._curved(x)
         weight = (p.p[:, None] * p._scale)[..., None, None] * curve

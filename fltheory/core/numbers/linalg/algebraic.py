@@ -64,7 +64,7 @@ class Algebraic:
         """The number as a Fraction, None if it is irrational."""
         return self._low if self.degree == 1 else None
 
-    def enclosure(self, width) -> tuple[Fraction, Fraction]:
+    def enclosure(self, width: Fraction | float) -> tuple[Fraction, Fraction]:
         """(low, high) around the number, at most `width` > 0 apart, as Fractions."""
         if not as_fraction(width) > 0:
             refuse("width", width, "an enclosure has a positive width", "For example Fraction(1, 10**20).")
@@ -226,7 +226,7 @@ class Algebraic:
 
     __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
-    def root(self, k=2) -> Algebraic:
+    def root(self, k: int = 2) -> Algebraic:
         """The non-negative k-th root of a number >= 0."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             refuse("k", k, "the k-th root has an integer k >= 1", "2 is the square root.")
@@ -253,7 +253,7 @@ def algebraic(value) -> Algebraic:
     return Algebraic((-f.numerator, f.denominator), f, f)
 
 
-def root(value, k=2) -> Algebraic:
+def root(value: int | str | Fraction | Algebraic, k: int = 2) -> Algebraic:
     """The non-negative k-th root of a number >= 0, exactly: root("9/10"), (1 + root(5)) / 2.
 
     value: an int, Fraction, text or `Algebraic`; k: an int >= 1. Raises BadInput, MissingLibrary without python-flint, TooLarge.

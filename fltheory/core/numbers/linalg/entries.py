@@ -1,6 +1,7 @@
 """What matrices are made of: the arithmetic their entries share, and the way to flint's exact matrices and back."""
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def exact(A, name, remedy):
     return kind, A
 
 
-def to_fractions(A):
+def to_fractions(A: np.ndarray) -> np.ndarray:
     """Array of the same shape with every rational entry as a Fraction (floats by their exact dyadic value).
 
     Raises TypeError for an entry that is not rational, ValueError for an infinite or NaN float.
@@ -111,7 +112,7 @@ def to_fractions(A):
     return filled([as_fraction(x) for x in A.flat], A.shape)
 
 
-def to_fmpq_matrix(A):
+def to_fmpq_matrix(A: np.ndarray) -> Any:
     """flint.fmpq_mat of a rational (m, n) array.
 
     Raises MissingLibrary without python-flint, TypeError or ValueError as `to_fractions`, ValueError when A is
@@ -128,7 +129,7 @@ def to_fmpq_matrix(A):
     return flint.fmpq_mat(*A.shape, [convert(x) for x in A.flat])
 
 
-def integer_matrix(A):
+def integer_matrix(A: np.ndarray) -> Any:
     """flint.fmpz_mat of an (m, n) array of ints."""
     return need("flint", "exact matrices").fmpz_mat(*A.shape, [int(x) for x in A.flat])
 
@@ -139,7 +140,7 @@ def from_flint(M, kind="fmpq"):
     return filled(values if kind in ("fmpq", "ball") else [as_fraction(x) for x in values], (M.nrows(), M.ncols()))
 
 
-def cleared(A):
+def cleared(A: np.ndarray) -> tuple[np.ndarray, int]:
     """(integers, denominator) of a rational array: Python ints over one denominator for all entries."""
     A = np.asarray(A)
     pairs = [(int(v.p), int(v.q)) if flint_name(v) == "fmpq" else as_fraction(v).as_integer_ratio() for v in A.flat]
@@ -147,10 +148,10 @@ def cleared(A):
     return filled([p * (common // q) for p, q in pairs], A.shape), common
 
 
-def weighted_squares(weights, maps, X, below):
+def weighted_squares(weights: np.ndarray, maps: list, X: np.ndarray, below: int) -> np.ndarray:
     """sum_k weights_k A_k X A_k' / below for ints, `integer_matrix`es A_k and an array X of flint rationals."""
     Y, own = to_fmpq_matrix(X).numer_denom()
-    total = None
+    total: Any = None
     for q, A in zip(weights, maps, strict=True):
         term = A * Y * A.transpose() * q
         total = term if total is None else total + term
