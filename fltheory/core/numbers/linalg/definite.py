@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 from fltheory.core.numbers.linalg.elimination import identity
 from fltheory.core.numbers.linalg.entries import (
@@ -77,7 +78,7 @@ def _definite(A, strict):
     return all(swaps[k, k] == 1 and U[k, k] > 0 for k in range(d))  # without a swap, the pivots are the leading minors
 
 
-def is_positive_definite(A: np.ndarray, strict: bool = True) -> bool:
+def is_positive_definite(A: Array, strict: bool = True) -> bool:
     """Whether the rational symmetric A, shape (d, d), is positive definite (semidefinite for strict=False).
 
     Decided exactly; True when d is 0.  Raises ValueError when A is not square, symmetric and finite,
@@ -86,7 +87,7 @@ def is_positive_definite(A: np.ndarray, strict: bool = True) -> bool:
     return _definite(_symmetric(A), strict)
 
 
-def largest_eigenvalue_bound(A: np.ndarray, digits: int = 12) -> Fraction:
+def largest_eigenvalue_bound(A: Array, digits: int = 12) -> Fraction:
     """A Fraction r with r >= lambda_max(A), proved exactly, for rational symmetric A of shape (d, d), d >= 1.
 
     r exceeds lambda_max by about 10**-digits times max |A[i, j]|, times d at most; digits is 1 to 14.  An
@@ -120,12 +121,12 @@ def largest_eigenvalue_bound(A: np.ndarray, digits: int = 12) -> Fraction:
     return next(r for r in candidates() if _definite(r * eye - F, strict=False))
 
 
-def smallest_eigenvalue_bound(A: np.ndarray, digits: int = 12) -> Fraction:
+def smallest_eigenvalue_bound(A: Array, digits: int = 12) -> Fraction:
     """A Fraction r with r <= lambda_min(A), proved exactly; otherwise as `largest_eigenvalue_bound`."""
     return -largest_eigenvalue_bound(-to_fractions(A), digits)
 
 
-def charpoly_radius(A: np.ndarray, bits: int = 128) -> tuple[Fraction, Fraction]:
+def charpoly_radius(A: Array, bits: int = 128) -> tuple[Fraction, Fraction]:
     """(low, high): Fractions, low <= spectral radius of A <= high, for rational A of shape (d, d), d >= 1.
 
     Rigorous: ball enclosures, at `bits` >= 2 bits, of all roots of the exact characteristic polynomial

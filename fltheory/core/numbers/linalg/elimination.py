@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import have, need
 from fltheory.core.numbers.linalg.entries import (
     exact,
@@ -61,7 +62,7 @@ def identity(d: int, like: Any) -> np.ndarray:
     return filled([one if i == j else zero for i in range(d) for j in range(d)], (d, d))
 
 
-def matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def matmul(A: Array, B: Array) -> np.ndarray:
     """A @ B for A of shape (m, n) and B of shape (n, k) or (n,), in any scalars.
 
     Entries are multiplied and added as they are (a product of int arrays stays int).
@@ -80,7 +81,7 @@ def matmul(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return A.astype(object) @ B.astype(object)
 
 
-def power(A: np.ndarray, k: int) -> np.ndarray:
+def power(A: Array, k: int) -> np.ndarray:
     """A to the integer power k >= 0 by repeated squaring, for A of shape (d, d).
 
     Raises ValueError for k < 0 or A not square, TypeError when k is not an integer.
@@ -99,7 +100,7 @@ def power(A: np.ndarray, k: int) -> np.ndarray:
     return identity(len(A), A) if result is None else result.copy()
 
 
-def trace(A: np.ndarray) -> Any:
+def trace(A: Array) -> Any:
     """Sum of the diagonal of A, shape (d, d), in its own scalars; 0 when d is 0.
 
     Raises ValueError when A is not square.
@@ -155,7 +156,7 @@ def _singular(found, d):
     return np.linalg.LinAlgError(f"solve: the matrix is singular, rank {found} of {d}; nullspace shows why")
 
 
-def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solve(A: Array, b: Array) -> np.ndarray:
     """The x with A x = b, for A of shape (d, d) and b of shape (d,) or (d, k); x has the shape of b.
 
     Float arrays go to numpy.linalg.solve.  Raises numpy.linalg.LinAlgError when A is singular (or, with
@@ -186,13 +187,13 @@ def _ball_matrix(A):
     return getattr(need("flint", "matrices of balls"), flint_name(A.flat[0]) + "_mat")(*A.shape, list(A.flat))
 
 
-def inverse(A: np.ndarray) -> np.ndarray:
+def inverse(A: Array) -> np.ndarray:
     """The inverse of A, shape (d, d).  Raises as `solve`."""
     kind, (A,) = together(shaped(A, square=True))
     return np.linalg.inv(A) if kind == "float" else solve(A, identity(len(A), A))
 
 
-def rref(A: np.ndarray) -> tuple[np.ndarray, tuple]:
+def rref(A: Array) -> tuple[np.ndarray, tuple]:
     """(R, pivots): the reduced row echelon form of A, shape (m, n), and its pivot columns as a tuple of ints.
 
     Raises TypeError for float arrays, LinAlgError when intervals do not decide a pivot, MissingLibrary for
@@ -207,13 +208,13 @@ def rref(A: np.ndarray) -> tuple[np.ndarray, tuple]:
     return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(found))
 
 
-def rank(A: np.ndarray) -> int:
+def rank(A: Array) -> int:
     """Rank of A, shape (m, n).  Raises as `rref` (for floats see numpy.linalg.matrix_rank)."""
     kind, A = exact(A, "rank", "use numpy.linalg.matrix_rank with a tolerance, or convert with to_fractions")
     return to_fmpq_matrix(A).rank() if kind in RATIONAL else len(rref(A)[1])
 
 
-def nullspace(A: np.ndarray) -> tuple[np.ndarray, tuple]:
+def nullspace(A: Array) -> tuple[np.ndarray, tuple]:
     """(N, free): a basis of {x : A x = 0} for A of shape (m, n), and the free coordinates.
 
     N has shape (n, f), a basis vector per column, with N[free] the identity; free is an increasing tuple of
@@ -230,7 +231,7 @@ def nullspace(A: np.ndarray) -> tuple[np.ndarray, tuple]:
     return N, tuple(free)
 
 
-def determinant(A: np.ndarray) -> Any:
+def determinant(A: Array) -> Any:
     """Determinant of A, shape (d, d), in its scalars (a Fraction for ints; 1 when d is 0).
 
     Raises ValueError when A is not square, TypeError when floats stand beside exact scalars, MissingLibrary for

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 
 PLAIN, FLINT = (int, np.integer, Fraction), ("fmpq", "fmpz")
@@ -103,7 +104,7 @@ def exact(A, name, remedy):
     return kind, A
 
 
-def to_fractions(A: np.ndarray) -> np.ndarray:
+def to_fractions(A: Array) -> np.ndarray:
     """Array of the same shape with every rational entry as a Fraction (floats by their exact dyadic value).
 
     Raises TypeError for an entry that is not rational, ValueError for an infinite or NaN float.
@@ -112,7 +113,7 @@ def to_fractions(A: np.ndarray) -> np.ndarray:
     return filled([as_fraction(x) for x in A.flat], A.shape)
 
 
-def to_fmpq_matrix(A: np.ndarray) -> Any:
+def to_fmpq_matrix(A: Array) -> Any:
     """flint.fmpq_mat of a rational (m, n) array.
 
     Raises MissingLibrary without python-flint, TypeError or ValueError as `to_fractions`, ValueError when A is
@@ -129,7 +130,7 @@ def to_fmpq_matrix(A: np.ndarray) -> Any:
     return flint.fmpq_mat(*A.shape, [convert(x) for x in A.flat])
 
 
-def integer_matrix(A: np.ndarray) -> Any:
+def integer_matrix(A: Array) -> Any:
     """flint.fmpz_mat of an (m, n) array of ints."""
     return need("flint", "exact matrices").fmpz_mat(*A.shape, [int(x) for x in A.flat])
 
@@ -140,7 +141,7 @@ def from_flint(M, kind="fmpq"):
     return filled(values if kind in ("fmpq", "ball") else [as_fraction(x) for x in values], (M.nrows(), M.ncols()))
 
 
-def cleared(A: np.ndarray) -> tuple[np.ndarray, int]:
+def cleared(A: Array) -> tuple[np.ndarray, int]:
     """(integers, denominator) of a rational array: Python ints over one denominator for all entries."""
     A = np.asarray(A)
     pairs = [(int(v.p), int(v.q)) if flint_name(v) == "fmpq" else as_fraction(v).as_integer_ratio() for v in A.flat]
@@ -148,7 +149,7 @@ def cleared(A: np.ndarray) -> tuple[np.ndarray, int]:
     return filled([p * (common // q) for p, q in pairs], A.shape), common
 
 
-def weighted_squares(weights: np.ndarray, maps: list, X: np.ndarray, below: int) -> np.ndarray:
+def weighted_squares(weights: Array, maps: list, X: Array, below: int) -> np.ndarray:
     """sum_k weights_k A_k X A_k' / below for ints, `integer_matrix`es A_k and an array X of flint rationals."""
     Y, own = to_fmpq_matrix(X).numer_denom()
     total: Any = None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 from fltheory.core.numbers.linalg.algebraic import (
     LARGEST,
@@ -51,7 +50,7 @@ class Eigenvalue:
         return f"Eigenvalue({self}, multiplicity {self.multiplicity}, degree {len(self.polynomial) - 1})"
 
 
-def spectral_radius(A: np.ndarray) -> Algebraic:
+def spectral_radius(A: Array) -> Algebraic:
     """max |eigenvalue| of a rational A (d, d), d >= 0, exactly; `attained` lists every eigenvalue of that modulus, conjugates once.
 
     Raises TypeError for entries that are not rational, BadInput for shapes, TooLarge beyond degree 150 of what is factored.
