@@ -147,8 +147,8 @@ def _float_quadratic(problem: Problem):
     """Floats decide by what their entries can know: eigenvalues after scaling to unit diagonal, in which rounding of the
     entries counts alike. diag(1, 1e-20) is definite, (1, 1)(1, 1)' with rounding is singular."""
     p, H, b = _summed(problem, FLOAT)
-    own = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
-    size = np.sqrt(np.where(own <= 0, max(own.max(initial=0.0), 1e-300), own))
+    diagonal = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
+    size = np.sqrt(np.where(diagonal <= 0, max(diagonal.max(initial=0.0), 1e-300), diagonal))
     scaled, V = np.linalg.eigh((H + H.T) / 2 / size[:, None] / size)
     rounding = 4 * len(H) * np.finfo(float).eps * max(1.0, np.abs(scaled).max())
     if scaled[0] < -rounding:
@@ -163,7 +163,7 @@ def _float_quadratic(problem: Problem):
     else:
         x = _float_minimum_norm(b, size, scaled, V, scaled > rounding)
     terms = np.linalg.norm(p.p @ np.abs(p._b)) + np.linalg.norm((p.p[:, None, None] * np.abs(p._H)).sum(0) @ np.abs(x))
-    value, norm, lost = _seen_at(x, problem, p, hard, terms)
+    value, norm, lost = _measured_at(x, problem, p, hard, terms)
     if not unique and norm > 1e-9 * terms:
         raise NoMinimiser(f"F is unbounded below: H is singular to rounding and |Hx - b| >= {norm:.3g} for every x")
     # least curvature: of the scaled form where the plain one is rounding, but never above what either can say
@@ -183,7 +183,7 @@ def _float_minimum_norm(b, size, scaled, V, keep):
     return x - kernel @ (kernel.T @ x)
 
 
-def _seen_at(x, problem: Problem, p, hard, terms):
+def _measured_at(x, problem: Problem, p, hard, terms):
     """(F(x), |grad F(x)|, what rounding may hide of it) at a point of floats, exactly where that is cheap: floats lose what
     cancels."""
     if have("flint") and (hard or problem.n * problem.d**2 <= FEW_ENTRIES):

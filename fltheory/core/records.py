@@ -25,11 +25,11 @@ WRITTEN = dict(zip(EVALUATED, ("Number", "tuple[Number, ...]"), strict=True))
 def declared(read, default=MISSING, needed=None):
     """A field of a `Record` that is read by `read`. A default of None stands for nothing given, and stays; but where it
     only follows from the order of the fields, `needed` is the rule and the remedy with which it is refused."""
-    def own(value, what):
+    def reader(value, what):
         if value is not None or default is not None:
             return read(value, what)
         return refuse(what, None, *needed) if needed else None
-    return field(default=default, metadata={"read": own})
+    return field(default=default, metadata={"read": reader})
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Record(Open):
     def __init_subclass__(cls, **options):
         """Annotations mean the same in a module that does not postpone their evaluation."""
         super().__init_subclass__(**options)
-        given = inspect.get_annotations(cls)
-        if any(kind in EVALUATED for kind in given.values()):
-            cls.__annotations__ = {name: WRITTEN.get(kind, kind) if kind in EVALUATED else kind for name, kind in given.items()}
+        kinds = inspect.get_annotations(cls)
+        if any(kind in EVALUATED for kind in kinds.values()):
+            cls.__annotations__ = {name: WRITTEN.get(kind, kind) if kind in EVALUATED else kind for name, kind in kinds.items()}
 
     def __post_init__(self):
         for f in fields(self):

@@ -95,12 +95,12 @@ def at_most(lhs: Any, rhs: Any, label: str = "", strict: bool = False) -> Compar
     terms, total = (rhs.parts, rhs.total) if isinstance(rhs, Terms) else (None, rhs)
     kind, detail = evidence_of(lhs, rhs), ""
     low, high = (lhs.low, lhs.high) if isinstance(lhs, Bounds | Interval) else (lhs, lhs)
-    found = lhs.value if isinstance(lhs, Interval) else high
+    value = lhs.value if isinstance(lhs, Interval) else high
     if kind == "symbolic":
         refuse("at_most", show(lhs), "symbols have no order", "Prove the sign with `nonnegative`.")
-    low, high, total, found = (_read(v) for v in (low, high, total, found))
+    low, high, total, value = (_read(v) for v in (low, high, total, value))
     if kind == "ball":
-        low, high, total, found = (_ball(v) for v in (low, high, total, found))
+        low, high, total, value = (_ball(v) for v in (low, high, total, value))
         inside = bool(high < total) or (not strict and bool(high <= total))
         status = HOLDS if inside else FALSIFIED if bool(low > total) else INCONCLUSIVE
     elif kind == "float":
@@ -112,17 +112,17 @@ def at_most(lhs: Any, rhs: Any, label: str = "", strict: bool = False) -> Compar
             low >= total if strict else low > total) else INCONCLUSIVE
     if isinstance(lhs, Interval) and lhs.undecided:
         status, detail = INCONCLUSIVE, lhs.undecided
-    margin = _gap(total, found)
-    if Algebraic in (type(total), type(found)):
-        total, found = float(total), float(found)
-    looseness = None if kind == "ball" or found == 0 else total / found
+    margin = _gap(total, value)
+    if Algebraic in (type(total), type(value)):
+        total, value = float(total), float(value)
+    looseness = None if kind == "ball" or value == 0 else total / value
     return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, margin, looseness, terms, detail)
 
 
-def status_of(found, expected, allowed=0, bound=False) -> str:
-    """The status of |found - expected| <= allowed, of found <= expected + allowed for a `bound`: found is a number, or
+def status_of(value, expected, allowed=0, bound=False) -> str:
+    """The status of |value - expected| <= allowed, of value <= expected + allowed for a `bound`: value is a number, or
     `Bounds` or an `Interval`, which must lie there as a whole."""
-    low, high = (found.low, found.high) if isinstance(found, Bounds | Interval) else (found, found)
+    low, high = (value.low, value.high) if isinstance(value, Bounds | Interval) else (value, value)
     low, high, most = _read(low), _read(high), _read(expected) + allowed
     least = -math.inf if bound else _read(expected) - allowed
     if least <= low and high <= most:
@@ -178,8 +178,8 @@ def induction(base: list | tuple, step: list | tuple, label: str = "", over: Any
     failed = [(where, c) for where, c in checks if c.status != HOLDS]
     kind = weakest(c.evidence for _, c in checks)
     general = any(c.evidence == "symbolic" for where, c in checks if where == "step")
-    shown = failed[0][1] if failed else checks[-1][1]
-    return Comparison("induction", shown.lhs, shown.rhs, FALSIFIED if failed else HOLDS,
+    example = failed[0][1] if failed else checks[-1][1]
+    return Comparison("induction", example.lhs, example.rhs, FALSIFIED if failed else HOLDS,
                       "symbolic" if kind == "exact" and general else kind, label,
                       detail=f"{failed[0][0]} fails" if failed else
                       f"{len(base)} base and {len(step)} step identities, " +

@@ -144,7 +144,7 @@ def descend(solver, lr, cohort, x, draw: Draw):
     s, unit_buffer = unit, solver.start(unit)
     listed = hasattr(solver, "at")
     for k, on in draw.local_steps():
-        here = solver.at(k) if listed else solver
-        y, buffer = here.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
-        s, unit_buffer = here.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
+        local = solver.at(k) if listed else solver
+        y, buffer = local.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        s, unit_buffer = local.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
     return y - x, s

@@ -31,8 +31,8 @@ MOST_STEPS = 10**6
 
 def check_steps(steps, what="steps"):
     """Local steps: an int from 1 to 10^6, or one per client."""
-    given = entries(steps, what)
-    values = np.atleast_1d(given)
+    array = entries(steps, what)
+    values = np.atleast_1d(array)
     if values.ndim != 1 or len(values) == 0:
         refuse(what, steps, "local steps are one int or one per client", "Give an int or a flat sequence.")
     for v in values:
@@ -40,7 +40,7 @@ def check_steps(steps, what="steps"):
             refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
         if v > MOST_STEPS:
             refuse(what, steps, f"a round has at most {MOST_STEPS} local steps", "Give fewer; a run of that length never ends.")
-    return int(given.item()) if given.ndim == 0 else tuple(int(v) for v in steps)
+    return int(array.item()) if array.ndim == 0 else tuple(int(v) for v in steps)
 
 
 def _choices(choices, what):
@@ -90,8 +90,8 @@ class RandomSteps(Record):
         """uniforms (..., n) in [0,1) -> steps (..., n)."""
         n = uniforms.shape[-1]
         table = np.stack([np.broadcast_to(np.array(s), (n,)) for _, s in self.choices])
-        drawn = np.searchsorted(self._edges, uniforms if self.independent else uniforms[..., :1], side="right")
-        return table[drawn, np.arange(n)]
+        choice = np.searchsorted(self._edges, uniforms if self.independent else uniforms[..., :1], side="right")
+        return table[choice, np.arange(n)]
 
 
 def _steps(steps, what):
@@ -300,10 +300,10 @@ class Law(Record):
 
     def _once(self, key, make):
         """make(), computed once per law: rounds are many, and exact numbers are slow to convert."""
-        known = self.__dict__.setdefault("_known", {})
-        if key not in known:
-            known[key] = make()
-        return known[key]
+        cache = self.__dict__.setdefault("_known", {})
+        if key not in cache:
+            cache[key] = make()
+        return cache[key]
 
     def _sample_steps(self, stream, n, batch, mode):
         """Local steps (batch, n), or (n,) of all replicates: they are in the same round."""
@@ -342,9 +342,9 @@ def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
 
     Symbols pass where the sum is 1 identically. Raises BadInput.
     """
-    given = declare(values, what).reshape(-1)
-    unit_sum(given, what, rule)
-    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in given]
+    array = declare(values, what).reshape(-1)
+    unit_sum(array, what, rule)
+    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in array]
     total = sum(exact[1:], exact[0])
     return tuple(exact) if total == 1 else tuple(v / total for v in exact)
 

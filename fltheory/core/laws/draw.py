@@ -53,14 +53,14 @@ class Draw(NamedTuple):
         For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE), or be asked for theirs alone (`Alone`).
         steps: (..., m).
         """
-        def own(k):
+        def of_cohort(k):
             if isinstance(self.xi, Alone):
                 return self.xi.of(k, who)
             sample = self.xi_at(k)
             if isinstance(sample, Rows):
                 return Rows(take(sample.index, who))
             return None if sample is None else take(sample, who)
-        return Draw(who, 0 * who + 1, steps, None if self.xi is None else own, self.extra)
+        return Draw(who, 0 * who + 1, steps, None if self.xi is None else of_cohort, self.extra)
 
     def map(self, move: Callable) -> Draw:
         """Every array passed through `move` (to a device, to numpy)."""
@@ -77,20 +77,20 @@ class Slots:
     """
 
     def __init__(self, make=None):
-        self._make, self._made = make, {}
+        self._make, self._samples = make, {}
 
     def __call__(self, k):
-        if k not in self._made:
-            self._made[k] = None if self._make is None else self._make(k)
-        return self._made[k]
+        if k not in self._samples:
+            self._samples[k] = None if self._make is None else self._make(k)
+        return self._samples[k]
 
     @property
     def count(self) -> int:
-        return max(self._made, default=-1) + 1
+        return max(self._samples, default=-1) + 1
 
     def made(self):
         """The samples handed out so far, slot -> sample (recorded for replays)."""
-        return dict(self._made)
+        return dict(self._samples)
 
 
 class Alone:

@@ -181,11 +181,11 @@ class WithReplacement(Law):
 
 
 def _participation(p, what):
-    given = declare(p, what)
-    if given.ndim > 1:
-        refuse(what, given.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
-    probabilities(p, max(given.size, 1), what)
-    return tuple(given.tolist()) if given.ndim and not isinstance(p, tuple) else p
+    array = declare(p, what)
+    if array.ndim > 1:
+        refuse(what, array.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
+    probabilities(p, max(array.size, 1), what)
+    return tuple(array.tolist()) if array.ndim and not isinstance(p, tuple) else p
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ class Bernoulli(Law):
             return None
         p = Fraction(chances[0])
         nobody = 1 - self._nobody(chances) if self.empty == "redraw" else Fraction(1)
-        found = ((k, math.comb(n, k) * p**k * (1 - p) ** (n - k) / nobody) for k in range(self.empty == "redraw", n + 1))
-        return [(k, q) for k, q in found if q]
+        terms = ((k, math.comb(n, k) * p**k * (1 - p) ** (n - k) / nobody) for k in range(self.empty == "redraw", n + 1))
+        return [(k, q) for k, q in terms if q]
 
     def cohorts(self, n: int, mode: int = 0) -> Iterable:
         p = probabilities(self.p, n, "p")

@@ -178,8 +178,8 @@ def Markov(p: Numbers, correlation: Numbers, n: int, **options: Any) -> Chain:
                f"{MOST_CHAINS} clients and four times as much for each further one",
                f"Use at most {MOST_CHAINS} clients, or Bernoulli, which has no memory.")
     p = [fraction(v) for v in probabilities(p, n, "p")]
-    given = declare(correlation, "correlation")
-    rho = [fraction(v) for v in given.reshape(-1)] * (n if given.ndim == 0 else 1)
+    array = declare(correlation, "correlation")
+    rho = [fraction(v) for v in array.reshape(-1)] * (n if array.ndim == 0 else 1)
     if len(rho) != n:
         refuse("correlation", len(rho), f"one number for all clients, or one each, so {n}", "Give n numbers.")
     local = []

@@ -49,16 +49,16 @@ def _sets(w, m):
     smaller = sum(math.comb(len(w), k) for k in range(1, m + 1))
     if smaller > LARGEST_SUPPORT:
         raise TooLarge(f"{smaller} sets of up to {m} of {len(w)} clients exceed {LARGEST_SUPPORT}; use runs")
-    found = {(): Fraction(1)}
+    sets = {(): Fraction(1)}
     for _ in range(m):
         grown = {}
-        for members, chance in found.items():
+        for members, chance in sets.items():
             left = total - sum(w[i] for i in members)
             for i in itertools.filterfalse(members.__contains__, range(len(w))):
                 key = tuple(sorted((*members, i)))
                 grown[key] = grown.get(key, Fraction(0)) + chance * w[i] / left
-        found = grown
-    return found
+        sets = grown
+    return sets
 
 
 def Weighted(m: int, w: Numbers, replace: bool = False, steps: Steps = None, noise: Number = 0,

@@ -222,7 +222,7 @@ def _floor(v):
         return v // 1
     if type(v).__name__ != "arb":
         return type(v)(v.floor())
-    found = v.floor().unique_fmpz()
-    if found is None:
+    integer = v.floor().unique_fmpz()
+    if integer is None:
         raise CertificateFailed(f"whether {v} is below an integer needs more bits")
-    return int(found)
+    return int(integer)

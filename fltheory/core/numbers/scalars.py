@@ -60,15 +60,7 @@ def fraction(value: Any, what: str = "number") -> Fraction:
             refuse(what, float(value), "must be finite", "Remove NaN and infinities from the input.")
         return Fraction(*map(int, value.as_integer_ratio()))
     if isinstance(value, str):
-        try:
-            power = re.search("[eE]([+-]?[0-9_]+)", value[:LONGEST])
-            if len(value) > LONGEST or (power and abs(int(power[1])) > LONGEST):
-                refuse(what, value, f"has more than {LONGEST} digits", 'Write for example "1/20", "0.05" or "3".')
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError) as error:
-            if isinstance(error, BadInput):
-                raise
-            refuse(what, value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
+        return _of_text(value, what)
     if type(value).__name__ in ("fmpq", "fmpz"):
         return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
     if isinstance(value, numbers.Rational):  # of another library
@@ -81,6 +73,17 @@ def fraction(value: Any, what: str = "number") -> Fraction:
                "Take one of x.enclosure(width), or float(x).")
     refuse(what, value, f"a{'n' * name.startswith((*'AEIOUaeio', 'nd'))} {name} is no number fltheory knows",
            "Give an int, a Fraction, a string such as '1/20', or a float.")
+
+
+def _of_text(text, what) -> Fraction:
+    remedy = 'Write for example "1/20", "0.05" or "3".'
+    try:
+        power = re.search("[eE]([+-]?[0-9_]+)", text[:LONGEST])
+        if len(text) <= LONGEST and not (power and abs(int(power[1])) > LONGEST):
+            return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        refuse(what, text, "is no rational", remedy)
+    refuse(what, text, f"has more than {LONGEST} digits", remedy)
 
 
 def to_float(value) -> float:

@@ -43,13 +43,13 @@ class PlainCohort:
             widths = [sum(d for _, d in points.values()), next(iter(points.values()))[1]]  # noise on all, or on the first
             declared["sample"] = point(sample, "sample", *((places, d) for d in widths))
         domain = arithmetic(self._problem, declared.values())
-        given = [domain.array(v) if not is_torch(v) else v for v in declared.values()]
+        inputs = [domain.array(v) if not is_torch(v) else v for v in declared.values()]
         who = self._who
-        if is_torch(given[0]) and not isinstance(who, slice):
-            who = _index(who, given[0].device)
+        if is_torch(inputs[0]) and not isinstance(who, slice):
+            who = _index(who, inputs[0].device)
         if isinstance(sample, Rows):
-            given.append(Rows(_index(sample.index, given[0].device) if is_torch(given[0]) else np.asarray(sample.index)))
-        out = getattr(self._problem.to(domain).at(who), name)(*given)
+            inputs.append(Rows(_index(sample.index, inputs[0].device) if is_torch(inputs[0]) else np.asarray(sample.index)))
+        out = getattr(self._problem.to(domain).at(who), name)(*inputs)
         handed = [handed_out(v, declared.values()) for v in (out if isinstance(out, tuple) else (out,))]
         return tuple(handed) if isinstance(out, tuple) else handed[0]
 
@@ -72,10 +72,10 @@ def point(value, what, shape, free=None):
 
 def joint_value(problem: Problem, w, theta):
     """The joint value of a problem that is not converted yet, at declared arrays or tensors."""
-    given = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
-    domain = arithmetic(problem, given)
-    value = problem.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
-    return handed_out(value, given)
+    points = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
+    domain = arithmetic(problem, points)
+    value = problem.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in points))
+    return handed_out(value, points)
 
 
 def joint_point(z, size):

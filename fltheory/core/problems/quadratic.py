@@ -111,7 +111,7 @@ class Quadratic(Problem):
 
     @property
     def constants(self) -> Constants:
-        """L and mu over the clients: rational bounds checked by exact LDL' if the data are rational."""
+        """L and mu over the clients: rational bounds checked by exact elimination if the data are rational."""
         if self.native not in (RATIONAL, FLOAT):
             refuse("constants", "a problem with symbols", "symbols have no eigenvalue bounds", "Declare numbers.")
         return self._cached_constants

@@ -171,14 +171,14 @@ class RowLoss(Problem):
     def _cached_constants(self):
         exact = self.native is RATIONAL and self.exact
         arrays = (self.rows, self.scale) if exact else (FLOAT.array(self.rows), FLOAT.array(self.scale))
-        own = [(a[:, _used(a)], s) for a, s in zip(*arrays, strict=True)]
+        used = [(a[:, _used(a)], s) for a, s in zip(*arrays, strict=True)]
         if exact:
-            grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in own]
+            grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in used]
             reg = self.reg[()]
             return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg,
                              mu=self.ridge.min(), exact=True)
         reg = float(self.reg[()])
-        roots = (np.sqrt(s)[:, None] * a for a, s in own)
+        roots = (np.sqrt(s)[:, None] * a for a, s in used)
         # of the smaller Gram matrix: few rows in many coordinates have the same largest eigenvalue
         top = max(float(np.linalg.eigvalsh(r @ r.T if len(r) < r.shape[1] else r.T @ r)[-1]) for r in roots)
         return Constants(L=(top * float(self.curvature) + reg) * (1 + 1e-12), mu=float(self.ridge.min()), exact=False)

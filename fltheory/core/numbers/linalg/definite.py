@@ -6,6 +6,7 @@ import numpy as np
 
 from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
+from fltheory.core.numbers.linalg.algebraic import exact
 from fltheory.core.numbers.linalg.elimination import identity
 from fltheory.core.numbers.linalg.entries import (
     excludes_zero,
@@ -26,34 +27,6 @@ def _require_symmetric(A):
             )
 
 
-def ldl(A):
-    """(L, D) with A = L diag(D) L^T for symmetric A of shape (d, d): L (d, d) unit lower triangular, D (d,).
-
-    No pivoting: a zero in D is accepted only when the column below it is zero as well (the column of L is
-    then zero below its diagonal).  Raises numpy.linalg.LinAlgError where that fails, ValueError when A is not
-    square or not symmetric.
-    """
-    kind, (A,) = together(shaped(A, square=True))
-    A = to_fractions(A) if kind == "int" else A
-    _require_symmetric(A)
-    d = len(A)
-    S, L = A.copy(), identity(d, A)
-    for k in range(d):
-        pivot = S[k, k]
-        below = [i for i in range(k + 1, d) if not S[i, k] == 0]
-        if below and not excludes_zero(pivot):
-            raise np.linalg.LinAlgError(
-                f"pivot {k} of ldl is {pivot} above a nonzero column; without pivoting every leading "
-                "minor must be nonzero; permute the matrix"
-            )
-        for i in below:
-            L[i, k] = S[i, k] / pivot
-            for j in range(k + 1, i + 1):
-                if not S[j, k] == 0:
-                    S[i, j] = S[i, j] - L[i, k] * S[j, k]
-    return L, S.diagonal().copy()
-
-
 def _symmetric(A):
     """The array of a rational symmetric matrix: ints and Fractions, or flint rationals."""
     A = shaped(A, square=True)
@@ -69,9 +42,9 @@ def _definite(A, strict):
     d = M.nrows()
     if not strict:
         # the pivots of a symmetric A pick a regular block, of which A is a congruence: A = C' block C
-        form, _, found = M.rref()
-        pivots = [next(j for j in range(d) if form[i, j] != 0) for i in range(found)]
-        M, d = integer_matrix(np.array(M.tolist(), dtype=object).reshape(d, d)[np.ix_(pivots, pivots)]), found
+        form, _, rank = M.rref()
+        pivots = [next(j for j in range(d) if form[i, j] != 0) for i in range(rank)]
+        M, d = integer_matrix(np.array(M.tolist(), dtype=object).reshape(d, d)[np.ix_(pivots, pivots)]), rank
     if d == 0:
         return True
     swaps, _, _, U = M.fflu()
@@ -138,11 +111,6 @@ def charpoly_radius(A: Array, bits: int = 128) -> tuple[Fraction, Fraction]:
         raise ValueError(f"matrix has shape {A.shape}; it must be square with d >= 1; reshape it")
     if bits not in range(2, 1 << 24):
         raise ValueError(f"bits is {bits!r}; it must be an integer of at least 2; 128 is usual")
-
-    def exact(x):
-        mantissa, exponent = x.man_exp()
-        return int(mantissa) * Fraction(2) ** int(exponent)
-
     with flint.ctx.workprec(int(bits)):
         roots = [flint.acb(z) for z, _ in to_fmpq_matrix(A).charpoly().complex_roots()]
         return max(exact(z.abs_lower()) for z in roots), max(exact(z.abs_upper()) for z in roots)

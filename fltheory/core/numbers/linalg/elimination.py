@@ -152,8 +152,8 @@ def _undecided(what):
                                  "use exact scalars")
 
 
-def _singular(found, d):
-    return np.linalg.LinAlgError(f"solve: the matrix is singular, rank {found} of {d}; nullspace shows why")
+def _singular(r, d):
+    return np.linalg.LinAlgError(f"solve: the matrix is singular, rank {r} of {d}; nullspace shows why")
 
 
 def solve(A: Array, b: Array) -> np.ndarray:
@@ -203,9 +203,9 @@ def rref(A: Array) -> tuple[np.ndarray, tuple]:
     if kind not in RATIONAL:
         rows, pivots, _ = _eliminated(A, A.shape[1])
         return filled([x for row in rows for x in row], A.shape), tuple(pivots)
-    M, found = to_fmpq_matrix(A).rref()
+    M, r = to_fmpq_matrix(A).rref()
     R = from_flint(M, kind)
-    return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(found))
+    return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(r))
 
 
 def rank(A: Array) -> int:

@@ -56,12 +56,12 @@ def shaped(A, square=False):
 
 def rational_kind(*arrays):
     """"int", "Fraction" or "fmpq" where all entries are rationals (no floats), else None."""
-    found = {type(x): x for a in arrays for x in a.flat}
-    if not all(issubclass(t, PLAIN) or flint_name(x) in FLINT for t, x in found.items()):
+    types = {type(x): x for a in arrays for x in a.flat}
+    if not all(issubclass(t, PLAIN) or flint_name(x) in FLINT for t, x in types.items()):
         return None
-    if any(flint_name(x) for x in found.values()):
+    if any(flint_name(x) for x in types.values()):
         return "fmpq"
-    return "int" if found and Fraction not in found else "Fraction"
+    return "int" if types and Fraction not in types else "Fraction"
 
 
 def together(*arrays):
@@ -75,17 +75,17 @@ def together(*arrays):
     kind = rational_kind(*arrays)
     if kind:
         return kind, arrays
-    found = {type(x): x for a in arrays for x in a.flat}
-    inexact = [t for t in found if issubclass(t, INEXACT)]
+    types = {type(x): x for a in arrays for x in a.flat}
+    inexact = [t for t in types if issubclass(t, INEXACT)]
     if inexact:
-        if not all(issubclass(t, (*INEXACT, int, np.integer)) for t in found):
+        if not all(issubclass(t, (*INEXACT, int, np.integer)) for t in types):
             raise TypeError(
                 "floats stand beside exact scalars; all entries must be exact or all float; "
                 "convert the floats with to_fractions, or the exact entries with astype(float)"
             )
         kind = complex if any(issubclass(t, (complex, np.complexfloating)) for t in inexact) else float
         return "float", tuple(a.astype(kind) for a in arrays)
-    zero = next(x for t, x in found.items() if not issubclass(t, PLAIN) and flint_name(x) not in FLINT) * 0
+    zero = next(x for t, x in types.items() if not issubclass(t, PLAIN) and flint_name(x) not in FLINT) * 0
 
     def lift(x):
         if not isinstance(x, PLAIN) and flint_name(x) not in FLINT:
@@ -151,10 +151,10 @@ def cleared(A: Array) -> tuple[np.ndarray, int]:
 
 def weighted_squares(weights: Array, maps: list, X: Array, below: int) -> np.ndarray:
     """sum_k weights_k A_k X A_k' / below for ints, `integer_matrix`es A_k and an array X of flint rationals."""
-    Y, own = to_fmpq_matrix(X).numer_denom()
+    Y, denominator = to_fmpq_matrix(X).numer_denom()
     total: Any = None
     for q, A in zip(weights, maps, strict=True):
         term = A * Y * A.transpose() * q
         total = term if total is None else total + term
-    kind, below = type(X.flat[0]), own * below
+    kind, below = type(X.flat[0]), denominator * below
     return filled([kind(v, below) for v in total.entries()], (total.nrows(), total.ncols()))
