@@ -1,5 +1,6 @@
 """Every exception of fltheory. A message gives the value, the rule it breaks, and the remedy."""
 import re
+from typing import NoReturn
 
 
 class FLTheoryError(Exception):
@@ -46,7 +47,7 @@ class NotKept(CertificateFailed):
     """The rounds do not keep a subspace that was found for other numbers: decide it anew, or exactly."""
 
 
-def refuse(what, value, rule, remedy):
+def refuse(what, value, rule, remedy) -> NoReturn:
     """Raise `BadInput` in the project's one wording."""
     raise BadInput(f"{what} = {shown(value)}: {shortened(rule, 700)}. {remedy}")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.core.numbers.scalars import to_float
+from fltheory.core.numbers.scalars import Number, to_float
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 EXPECTED = 5.0  # counts below which a class is merged with others before it is tested
@@ -24,7 +24,7 @@ class Interval:
     count: int
 
     @classmethod
-    def of_mean(cls, count, mean, m2, m3, level) -> Interval:
+    def of_mean(cls, count: int, mean: float, m2: float, m3: float, level: float) -> Interval:
         """Interval of an expectation from the moments of `count` independent values (see `moments`): Student's, widened
         for skewness. The half width is infinite where there is a single value, or where moments leave float64."""
         level = level_of(level)
@@ -45,7 +45,7 @@ class Interval:
     def high(self) -> float:
         return self.value + self.half_width
 
-    def contains(self, predicted) -> bool:
+    def contains(self, predicted: Number) -> bool:
         return self.low <= to_float(predicted) <= self.high
 
     @property

@@ -104,8 +104,8 @@ def isolated(squarefree, low, high) -> list[tuple[Fraction, Fraction]]:
 
 
 def _padded(q, size):
-    found = [int(c) for c in q.coeffs()]
-    return found + [0] * (size - len(found))
+    coefficients = [int(c) for c in q.coeffs()]
+    return coefficients + [0] * (size - len(coefficients))
 
 
 def _variations(q):
