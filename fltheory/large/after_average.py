@@ -36,7 +36,7 @@ UNKNOWN = ("second moments of a round whose participants read the new server mod
 
 
 @dataclass(frozen=True)
-class Answers:
+class Readback:
     """L (n, m, s): client i's memory (its m coordinates in `memory` (n, m)) from the server's s coordinates `server`."""
 
     values: np.ndarray
@@ -55,13 +55,13 @@ class Answers:
         return np.flatnonzero(np.abs(self.values).max((0, 1)) > NOTHING * np.abs(self.values).max())
 
 
-def answers_of(algorithm: Algorithm, problem: Problem, lay: Layout, steps) -> Answers | None:
+def readback_of(algorithm: Algorithm, problem: Problem, lay: Layout, steps) -> Readback | None:
     """What participants read off the new server, fitted to rounds of all clients and of either half from random states."""
     n, whose = problem.n, lay.owners(problem.n)
     if not (whose >= 0).any():
         return None
-    memory, server = np.flatnonzero(whose >= 0).reshape(-1), np.flatnonzero(whose < 0)
-    memory = memory[np.argsort(whose[memory], kind="stable")].reshape(n, -1)
+    places, server = np.flatnonzero(whose >= 0), np.flatnonzero(whose < 0)
+    memory = places[np.argsort(whose[places], kind="stable")].reshape(n, -1)
     half = np.arange(n) % 2
     masks = np.stack([1 + 0 * half, half, 1 - half])
     states = np.random.Generator(np.random.Philox(n)).normal(size=(2 * len(server) + 2, lay.size))
@@ -72,27 +72,27 @@ def answers_of(algorithm: Algorithm, problem: Problem, lay: Layout, steps) -> An
         change = out[0] - out[other]
         fit = np.linalg.pinv(change[:, server], rcond=1e-10) @ change[:, memory[clients].reshape(-1)]
         values[clients] = fit.T.reshape(-1, memory.shape[1], len(server))
-    return Answers(values, memory, server) if np.abs(values).max() > NOTHING else None
+    return Readback(values, memory, server) if np.abs(values).max() > NOTHING else None
 
 
-class Unread(MeanRound):
+class BareRound(MeanRound):
     """The coded round without what its participants read off the new server: A_S."""
 
-    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, answers: Answers):
-        self.answers = answers
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, readback: Readback):
+        self.readback = readback
         super().__init__(algorithm, problem, law)
 
     def at(self, z, present, samples=None):
-        return self.answers.removed(super().at(z, present, samples), np.asarray(present))
+        return self.readback.removed(super().at(z, present, samples), np.asarray(present))
 
 
-class UnreadClients(Clients):
-    """One-client rounds of an `Unread` round."""
+class BareClients(Clients):
+    """One-client rounds of an `BareRound` round."""
 
     def round(self, low, high, leaves, present, xi=None):
         out = super().round(low, high, leaves, present, xi)
         server = np.concatenate([out[k] for k in self.server], -1)
-        answer, at = present * np.einsum("ims,ips->ipm", self.mean.answers.values[low:high], server), 0
+        answer, at = present * np.einsum("ims,ips->ipm", self.mean.readback.values[low:high], server), 0
         for k in self.client:
             width = out[k].shape[-1]
             out[k] = out[k] - answer[..., at:at + width]
@@ -111,10 +111,10 @@ def sheets(star: Star, slots) -> list:
     maps = [np.zeros((n, q, q + 1)) if part is None else part for part in (star.B, star.C)]
     noise = _noise(star, slots)
     out = [sparse.csr_array(base)]
-    for part, struck in zip(maps, noise, strict=True):
+    for part, response in zip(maps, noise, strict=True):
         for i in range(n):
             columns = np.concatenate([rows[i], [D], D + 1 + _noise_columns(i, slots, n, drawn)])
-            block = np.concatenate([part[i], struck[i]], axis=1)
+            block = np.concatenate([part[i], response[i]], axis=1)
             at, of = np.nonzero(np.abs(block) > 1e-15 * max(1.0, np.abs(block).max()))
             out.append(sparse.csr_array((block[at, of], (rows[i][at], columns[of])), shape=base.shape))
     return out
@@ -126,11 +126,11 @@ def _noise(star, slots):
     if not units:
         return np.zeros((2, star.n, star.q, 0))
     unit, zero = np.eye(units).reshape(units, slots, 1, -1), star.leaves(np.zeros((1, star.q)))
-    struck = []
+    responses = []
     for low, high in star.clients.batches(units, 4 * star.q):
         noisy, quiet = (star.clients.parts(low, high, zero, xi)[1:] for xi in (lambda k: unit[None, :, k], None))
-        struck.append([np.swapaxes(star.rows(a) - star.rows(b), 1, 2) for a, b in zip(noisy, quiet, strict=True)])
-    return [np.concatenate(parts) for parts in zip(*struck, strict=True)]
+        responses.append([np.swapaxes(star.rows(a) - star.rows(b), 1, 2) for a, b in zip(noisy, quiet, strict=True)])
+    return [np.concatenate(parts) for parts in zip(*responses, strict=True)]
 
 
 def _noise_columns(i, slots, n, d):
@@ -139,7 +139,7 @@ def _noise_columns(i, slots, n, d):
 
 
 @dataclass(frozen=True)
-class AnsweredMixture:
+class ReadbackMixture:
     """First moments of M_S = (1 + sum_{i in S} L_i) A_S, in floats; what needs second moments raises TooLarge.
 
     sheets: the parts of A_S, of the features' coefficients (1, 1{i in S}, s_i, and 1{S empty} where `first` has one more);
@@ -149,7 +149,7 @@ class AnsweredMixture:
     sheets: tuple
     first: np.ndarray
     gram: np.ndarray
-    answers: Answers
+    readback: Readback
     model: object
     v: np.ndarray
 
@@ -161,17 +161,17 @@ class AnsweredMixture:
 
     @property
     def largest(self) -> float:
-        return max(np.abs(self.answers.values).max(), *(np.abs(sheet.data).max(initial=0.0) for sheet in self.sheets))
+        return max(np.abs(self.readback.values).max(), *(np.abs(sheet.data).max(initial=0.0) for sheet in self.sheets))
 
     def _server(self, sheet):
-        return sheet[self.answers.server].toarray()
+        return sheet[self.readback.server].toarray()
 
     def mean(self):
-        D, answers = self.size, self.answers
+        D, readback = self.size, self.readback
         total = sum(w * sheet for w, sheet in zip(self.first, self.sheets, strict=True)).toarray()
         parts = np.stack([self._server(sheet)[:, :D + 1] for sheet in self.sheets])
-        told = np.tensordot(self.gram[1:1 + len(self.v)], parts, 1)          # (n, s, D + 1): E 1{i in S} of the new server
-        total[answers.memory.reshape(-1), :D + 1] += (answers.values @ told).reshape(-1, D + 1)
+        new_server = np.tensordot(self.gram[1:1 + len(self.v)], parts, 1)    # (n, s, D + 1): E 1{i in S} of the new server
+        total[readback.memory.reshape(-1), :D + 1] += (readback.values @ new_server).reshape(-1, D + 1)
         return total[:, :D], total[:, D]
 
     def leaving(self, reach, origin):
@@ -182,23 +182,24 @@ class AnsweredMixture:
         those of clients who are always there summed up.
         """
         n, v, W, V = len(self.v), self.v * len(self.v) / self.v.sum(), reach.W, reach.V
-        answers, D = self.answers, self.size
+        readback, D = self.readback, self.size
         base = self.sheets[0]
 
         def along(rows, sheet, moved=0.0):
             part = (sparse.csr_array(rows) @ sheet).toarray()
             return np.concatenate([part[:, :D] @ V, part[:, D:D + 1] + part[:, :D] @ origin[:, None] - moved, part[:, D + 1:]], 1)
-        eye = np.zeros((len(answers.server), D))
-        eye[np.arange(len(eye)), answers.server] = 1
-        read = np.einsum("wim,ims->iws", W[:, answers.memory], answers.values)                       # (n, w, s)
+        eye = np.zeros((len(readback.server), D))
+        eye[np.arange(len(eye)), readback.server] = 1
+        read = np.einsum("wim,ims->iws", W[:, readback.memory], readback.values)                       # (n, w, s)
         sure = along(W, base, (W @ origin)[:, None])
-        own = np.stack([along(W, sheet) for sheet in self.sheets[1:n + 1]]) + read @ along(eye, base)
+        presence = np.stack([along(W, sheet) for sheet in self.sheets[1:n + 1]]) + read @ along(eye, base)
         share = np.stack([along(W, sheet) for sheet in self.sheets[n + 1:2 * n + 1]])
-        told = np.stack([along(eye, sheet) for sheet in self.sheets[n + 1:2 * n + 1]])              # (n, s, columns)
+        shares = np.stack([along(eye, sheet) for sheet in self.sheets[n + 1:2 * n + 1]])            # (n, s, columns)
         gaps = [sure.reshape(-1)] if self.model.nobody > 0 and len(self.sheets) == 2 * n + 1 else []   # an empty round that is run
         for at in range(0, sure.shape[1], COLUMNS):
             part = slice(at, at + COLUMNS)
-            half = v[None, :, None, None] * (own[:, None, :, part] + np.einsum("iws,jsc->ijwc", read, told[..., part]))
+            pairs = np.einsum("iws,jsc->ijwc", read, shares[..., part])
+            half = v[None, :, None, None] * (presence[:, None, :, part] + pairs)
             alone = v[:, None, None] * (sure[:, part] + share[..., part]) + half[np.arange(n), np.arange(n)]
             gaps += [gap.reshape(-1) for gap in _coefficients(self.model, half + half.swapaxes(0, 1), alone)]
         return np.concatenate(gaps)
@@ -269,25 +270,25 @@ def after_average(algorithm: Algorithm, problem: Problem, law: Law, start="init"
 
 
 def _mixture(algorithm: Algorithm, problem: Problem, lay, law: Law, steps):
-    answers, model = answers_of(algorithm, problem, lay, steps), law.tilted(problem.n)
-    if answers is None:
+    readback, model = readback_of(algorithm, problem, lay, steps), law.tilted(problem.n)
+    if readback is None:
         return None
     try:
-        mean = Unread(algorithm, problem, law, answers)
-        star = Star(mean, UnreadClients(mean))
+        mean = BareRound(algorithm, problem, law, readback)
+        star = Star(mean, BareClients(mean))
     except (BadInput, NotAffine, TooLarge):
         return None
     if np.count_nonzero(mean.v == 0) >= getattr(model, "m", 1):      # a cohort that shares out nothing
         return None
     draw = Draw(EVERYONE, np.ones(problem.n, dtype=np.int64), steps)
     parts = sheets(star, slots_used(algorithm, problem, lay, draw) if noisy(law.noise) else 0)
-    if any(np.abs(part[answers.server[answers.read]].data).max(initial=0.0) > ROUNDING for part in parts[1:problem.n + 1]):
+    if any(np.abs(part[readback.server[readback.read]].data).max(initial=0.0) > ROUNDING for part in parts[1:problem.n + 1]):
         return None
     features = next(f for f in features_of(law, problem) if np.allclose(mean.v, np.ones(problem.n) if f.v is None else f.v))
     if law.empty == "skip" and features.nobody:
         parts = [*parts, sparse.eye_array(*parts[0].shape, format="csr") - parts[0]]
     first, gram = features.first.astype(float), np.asarray(features.second(), dtype=float)
-    return AnsweredMixture(tuple(parts), first, gram, answers, model, mean.v)
+    return ReadbackMixture(tuple(parts), first, gram, readback, model, mean.v)
 
 
-__all__ = ["AnsweredMixture", "MeanMap", "after_average"]
+__all__ = ["MeanMap", "ReadbackMixture", "after_average"]

@@ -79,8 +79,8 @@ class MeanRound:
             return np.ones(n, dtype=np.int64)
         if hasattr(self.model, "m"):
             return (rng.permutation(n) < self.model.m).astype(np.int64)
-        drawn = (rng.random(n) < self.model.p).astype(np.int64)
-        return drawn if drawn.any() else (np.arange(n) == rng.choice(n, p=self.model.p / self.model.p.sum())) * 1
+        members = (rng.random(n) < self.model.p).astype(np.int64)
+        return members if members.any() else (np.arange(n) == rng.choice(n, p=self.model.p / self.model.p.sum())) * 1
 
     def _chances(self):
         if self.model is None:
@@ -102,30 +102,30 @@ class MeanRound:
         kind = "".join(has)
         if self.model is None:
             return kind, choices[-1], 0.0
-        tried = []
+        trials = []
         for v in choices if "C" in kind else choices[:1]:
-            tried.append((max(self._gap(kind, v, rng) for _ in range(MIXTURES)), v))
-            if tried[-1][0] <= 1:
-                return kind, v, tried[-1][0] * FORM
-        gap = min(t[0] for t in tried) * FORM
+            trials.append((max(self._gap(kind, v, rng) for _ in range(MIXTURES)), v))
+            if trials[-1][0] <= 1:
+                return kind, v, trials[-1][0] * FORM
+        gap = min(t[0] for t in trials) * FORM
         raise NotAffine(f"{type(self.algorithm).__name__}: rounds of random cohorts differ by {gap:.1e} of what a round changes "
                         "from a sum over clients of presence and shares, so their mean has no short form. "
                         "Use fewer clients (method='dense'), full participation, equal local steps, or ft.run")
 
     def _gap(self, kind, v, rng):
         """The mean of rounds of some random cohorts against the round at their mean presence and shares, 1 at the limit."""
-        masks = np.array([self.tested(rng, k) for k in range(COHORTS)])
+        masks = np.array([self.trial_cohort(rng, k) for k in range(COHORTS)])
         shares = masks * v / np.maximum((masks * v).sum(1, keepdims=True), 1e-300)
         z = rng.standard_normal(self.D)
-        seen, moved = 0.0, 0.0
+        average, change = 0.0, 0.0
         for mask in masks:
             now = self.at(z, mask)
-            seen, moved = seen + now / COHORTS, max(moved, np.abs(now - z).max())
+            average, change = average + now / COHORTS, max(change, np.abs(now - z).max())
         guess = self.combined(_plan(kind, masks.mean(0), shares.mean(0), v, 0.0), z)
-        gap = np.abs(guess - seen).max()
-        return gap / (FORM * moved + ROUNDING * np.abs(seen).max()) if np.isfinite(gap) else np.inf
+        gap = np.abs(guess - average).max()
+        return gap / (FORM * change + ROUNDING * np.abs(average).max()) if np.isfinite(gap) else np.inf
 
-    def tested(self, rng, k):
+    def trial_cohort(self, rng, k):
         """(n,) cohorts of the law's size, or of all sizes from 1 where sizes vary."""
         size = getattr(self.model, "m", None) or 1 + (k * (self.n - 1)) // (COHORTS - 1)
         return (rng.permutation(self.n) < size).astype(np.int64)

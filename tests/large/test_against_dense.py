@@ -264,17 +264,17 @@ def test_a_rate_that_arnoldi_has_missed_is_no_bound(monkeypatch):
     from fltheory.large.first_moments import FirstMoments
     real = FirstMoments.rate
     monkeypatch.setattr(FirstMoments, "rate", lambda self: replace(real(self), value=0.9 * real(self).value))
-    found = structured(METHODS["Focus"], EQUAL, ft.Uniform(3)).accuracy()["rate"]
-    assert (found.kind, found.bound) == ("estimate", None)
-    assert "eigenvalues counted beyond" in found.label and "leaves no eigenvalue" not in found.label
+    rate = structured(METHODS["Focus"], EQUAL, ft.Uniform(3)).accuracy()["rate"]
+    assert (rate.kind, rate.bound) == ("estimate", None)
+    assert "eigenvalues counted beyond" in rate.label and "leaves no eigenvalue" not in rate.label
 
 
 def test_estimates_are_called_estimates(monkeypatch):
-    from fltheory.large import eigenvalue_count as winding
+    from fltheory.large import eigenvalue_count
     args = METHODS["Focus"], EQUAL, ft.Uniform(3)
     proved = structured(*args)
     assert "winding number leaves no eigenvalue" in str(proved.accuracy()) and proved.accuracy()["rate"].kind == "bound"
-    monkeypatch.setattr(winding, "WORK", 0)
+    monkeypatch.setattr(eigenvalue_count, "WORK", 0)
     guessed = structured(*args)
     assert guessed.accuracy()["rate"].kind == "estimate" and "Arnoldi estimate" in guessed._repr_html_()
     assert ", error <= " in proved.accuracy()["rate"].label and ", error" not in guessed.accuracy()["rate"].label
