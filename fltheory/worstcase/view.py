@@ -1,4 +1,4 @@
-"""What a measure or an initial condition is written with: models, states, gradients and values, abstract or in floats."""
+"""A view shows a worst case to its measures and initial conditions: models, states, gradients, values, abstract or in floats."""
 from __future__ import annotations
 
 import numpy as np
