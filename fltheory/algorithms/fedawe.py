@@ -54,8 +54,8 @@ class FedAwe(Algorithm):
         return Ages(law, self.cap, n)
 
     def init(self, problem, x0, draw=None):
-        own = x0[..., None, :] + 0 * problem.p[..., None]
-        return State(x0, own) if self.cap is not None else Aged(x0, own, 0 * own[..., 0] + 1)
+        each = x0[..., None, :] + 0 * problem.p[..., None]
+        return State(x0, each) if self.cap is not None else Aged(x0, each, 0 * each[..., 0] + 1)
 
     def round(self, problem, s, draw):
         cohort, own = problem.at(draw.who), take(s.w, draw.who)

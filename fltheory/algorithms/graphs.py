@@ -30,11 +30,11 @@ def messages(data, kind="principal", sign="positive-sum"):
         if not is_one_of(value, words):
             refuse(what, value, f"is one of {', '.join(words)}", "Choose one of them.")
     read = clients(data, "data", 2)
-    found = np.array([_principal(FLOAT.array(part), f"data[{i}]") if kind == "principal" else _mean(part, f"data[{i}]")
+    vectors = np.array([_principal(FLOAT.array(part), f"data[{i}]") if kind == "principal" else _mean(part, f"data[{i}]")
                       for i, part in enumerate(read)])
     if sign == "positive-sum" and kind == "principal":
-        found = found * np.array([_sign(v) for v in found])[:, None]
-    return found
+        vectors = vectors * np.array([_sign(v) for v in vectors])[:, None]
+    return vectors
 
 
 def _principal(rows, what):

@@ -100,9 +100,9 @@ class Personal(Problem):
         Coordinates: w, then t_1, t_2, ..; of losses of rows the same order of features in every class. A client is regularised
         in its own coordinates alone. Raises TooLarge.
         """
-        own = self.personal // self.outputs
-        return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * own:self.shared + (i + 1) * own],
-                           self.shared + self.n * own)
+        width = self.personal // self.outputs
+        return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * width:self.shared + (i + 1) * width],
+                           self.shared + self.n * width)
 
     def blocks(self) -> Residual:
         """Quadratic clients as block quadratics, without their constants."""
@@ -115,23 +115,23 @@ class Personal(Problem):
     def split(self, z):
         """(w (d,), t (n, personal)) of a point z of `joint`."""
         z = plain.joint_point(z, self.d + self.n * self.personal).reshape(self.outputs, -1)
-        own = z[:, self.shared:].reshape(self.outputs, self.n, -1).swapaxes(0, 1)
-        return z[:, :self.shared].reshape(-1), own.reshape(self.n, -1)
+        parts = z[:, self.shared:].reshape(self.outputs, self.n, -1).swapaxes(0, 1)
+        return z[:, :self.shared].reshape(-1), parts.reshape(self.n, -1)
 
     def _moved(self, places, size):
         """The problem in `size` coordinates, client i's (the first of them, as many as places gives) at places(i)."""
         base = self._base.surrogate(self.weights)   # `surrogate` may have changed them here
         at = [places(i, size) for i in range(self.n)]
-        kept = np.arange(len(at[0]))
+        coordinates = np.arange(len(at[0]))
         if isinstance(base, Quadratic):
-            return embedded(base, at, size, kept)
+            return embedded(base, at, size, coordinates)
         if size * self.outputs > LARGEST_JOINT:
             raise TooLarge(f"the clients have {size * self.outputs} joint coordinates, above {LARGEST_JOINT}: take fewer clients")
         new = copy.copy(base)
         new.__dict__ = {k: v for k, v in base.__dict__.items() if k not in ("_converted", "p", "domain") and "_cached" not in k}
-        new.rows = np.stack([_placed(rows[:, kept], spots, size) for rows, spots in zip(base.rows, at, strict=True)])
+        new.rows = np.stack([_placed(rows[:, coordinates], spots, size) for rows, spots in zip(base.rows, at, strict=True)])
         new.d = size * self.outputs
-        if size > len(kept):   # nobody is regularised in coordinates of others
+        if size > len(coordinates):   # nobody is regularised in coordinates of others
             mine = np.array([np.tile(np.isin(np.arange(size), spots), self.outputs) for spots in at])
             new.ridge = np.where(mine, base.reg[()], 0 * base.reg[()])
         return new

@@ -58,8 +58,8 @@ class Residual(Problem):
         whole = Quadratic.from_linear(H, np.concatenate([self.bw, self.btheta], axis=1), self.weights, name=self.name)
         ends = np.cumsum([self.d, *self.dims])
         at = [np.r_[:self.d, end - size:end] for end, size in zip(ends[1:], self.dims, strict=True)]
-        kept = [np.r_[:self.d, self.d:self.d + size] for size in self.dims]
-        return embedded(whole, at, int(ends[-1]), kept)
+        coordinates = [np.r_[:self.d, self.d:self.d + size] for size in self.dims]
+        return embedded(whole, at, int(ends[-1]), coordinates)
 
     def split(self, z):
         """(w (d,), t (n, personal), padded) of a point z of `joint`."""
@@ -85,12 +85,12 @@ class Residual(Problem):
         S, s, inverted = 0 * A[0], 0 * bw[0], []
         try:
             for i, k in enumerate(self.dims):
-                own = B[i][:, :k]
+                Bi = B[i][:, :k]
                 _check_regular(C[i][:k, :k], C[i][:k, :k], convex)
-                solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
+                solved = linalg.solve(C[i][:k, :k], np.concatenate([Bi.T, bt[i][:k, None]], axis=1))
                 inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
-                S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
-                s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
+                S = S + p[i] * (A[i] - linalg.matmul(Bi, solved[:, :-1]))
+                s = s + p[i] * (bw[i] - linalg.matmul(Bi, solved[:, -1]))
             _check_regular(S, A, convex, p)
             w = linalg.solve(S, s)
         except np.linalg.LinAlgError as error:
@@ -140,7 +140,7 @@ def _check_regular(S, data, convex=False, p=None):
         raise np.linalg.LinAlgError("matrix is singular within rounding" + " or not positive definite" * convex)
 
 
-def embedded(problem, places, size, kept):
+def embedded(problem, places, size, coordinates):
     """Quadratic clients in `size` coordinates: of client i those kept[i] (or kept) of its own, at places[i]."""
     entries = problem.n * size**2
     if entries > LARGEST_JOINT:
@@ -149,8 +149,8 @@ def embedded(problem, places, size, kept):
     b = np.repeat(0 * problem.b[:, :1], size, axis=1)
     H = np.repeat(0 * problem.H[:, :1, :1] + 0 * b[:, None], size, axis=1)
     for i, at in enumerate(places):
-        own = kept[i] if isinstance(kept, list) else kept
-        H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(own, own)], problem.b[i][own]
+        of_client = coordinates[i] if isinstance(coordinates, list) else coordinates
+        H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(of_client, of_client)], problem.b[i][of_client]
     return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
 
 

@@ -37,12 +37,12 @@ class Opened(AsyncFedED):
     def served(self, problem, s, draw, arrival):
         delta, moved, old = arrival.delta, arrival.moved, arrival.K
         gamma, never = self.noticed(s, arrival.who, delta, moved)
-        kept = here = (old >= 1) * 1
+        enters = serves = (old >= 1) * 1
         if self.discard is not None:
-            kept = kept * (gamma <= self.discard) * (1 - never)
-        x = s.x + kept * self.change(self.rate(gamma), delta, moved)
-        K = put(old, here, self.next_steps(old, *self.noticed_for_steps(gamma, never, delta, moved + x - s.x)))
-        return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
+            enters = enters * (gamma <= self.discard) * (1 - never)
+        x = s.x + enters * self.change(self.rate(gamma), delta, moved)
+        K = put(old, serves, self.next_steps(old, *self.noticed_for_steps(gamma, never, delta, moved + x - s.x)))
+        return State(x, **restarted(self, problem, s, draw, arrival, x, K, enters, whole(K) if self.real else K))
 
 
 def opened(part, when=None):
@@ -176,8 +176,8 @@ discard_missing = option("discard", None, "discard_missing", "no update is disca
 def model_before_update_sent(self, right, problem, s, draw):
     """The client starts again from the model before its own update instead of the new one."""
     new, who = right(problem, s, draw), arrives(s)
-    here = (arange(problem.n, who) == who) * 1
-    return new._replace(base=put(new.base, here[..., None], s.x[..., None, :]))
+    mask = (arange(problem.n, who) == who) * 1
+    return new._replace(base=put(new.base, mask[..., None], s.x[..., None, :]))
 
 
 @changed(CLOCKED, "round")
@@ -213,8 +213,8 @@ def update_added(self, right, problem, s, draw):
     new, who = right(problem, s, draw), arrives(s)
     lag = of(s.lag if self.unit == "arrivals" else s.finish - s.began, who)
     x = new.x + self.weight(lag) * (s.x - take(s.base, who)[..., 0, :])
-    here = (arange(problem.n, who) == who) * 1
-    return new._replace(x=x, base=put(new.base, here[..., None], x[..., None, :]))
+    mask = (arange(problem.n, who) == who) * 1
+    return new._replace(x=x, base=put(new.base, mask[..., None], x[..., None, :]))
 
 
 @changed(FedBuff, "round", lambda a: a.buffer > 1)

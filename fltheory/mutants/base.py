@@ -9,17 +9,17 @@ from fltheory.core.algorithms.base import Algorithm
 
 @cache
 def _sub_class(kind, change, part, more):
-    def method(self, *given):
-        return change(self, partial(getattr(kind, part), self), *given)
+    def method(self, *arguments):
+        return change(self, partial(getattr(kind, part), self), *arguments)
     return type(change.__name__, (kind,), {part: method, **dict(more)})
 
 
 def alike(kind, record):
     """The record as another class with the same fields; nothing is checked again."""
-    made = object.__new__(kind)
+    copy = object.__new__(kind)
     for f in fields(record):
-        object.__setattr__(made, f.name, getattr(record, f.name))
-    return made
+        object.__setattr__(copy, f.name, getattr(record, f.name))
+    return copy
 
 
 def altered(record, change, part, **more):

@@ -83,41 +83,61 @@ def equal_rows(law):
 
 def rivals(law, n, weights):
     """Yield (clause, law) of laws of n clients that are easily mistaken for the one given; weights: p_i of the problem."""
-    same = {"steps": law.steps}
     if isinstance(law, WithReplacement):
-        q, chances = law.draws, law.probabilities
-        if 1 < q <= n:
-            yield "clients are drawn without replacement instead of with", without_replacement(law)
-            if chances is not None and all(chances):
-                yield "clients are drawn without replacement, one after the other, instead of with replacement", \
-                    Weighted(q, chances, replace=False, **same)
-        for more in (-1, 1):
-            if q + more >= 1:
-                yield f"{q + more} clients are drawn each round instead of {q}", replace(law, draws=q + more)
-        if chances is not None:
-            yield "clients are drawn uniformly, not with the stated probabilities", WithReplacement(q, **same)
-        else:
-            yield "clients are drawn with probabilities p_i instead of uniformly", WithReplacement(q, weights, **same)
-    if type(law) is Uniform:
-        for more in (-1, 1):
-            if 1 <= law.m + more <= n:
-                yield f"{law.m + more} clients take part each round instead of {law.m}", replace(law, m=law.m + more)
-        yield "clients are drawn with replacement instead of without", WithReplacement(law.m, **same)
-        if law.m < n:
-            yield f"every client takes part independently with probability {law.m}/{n}", Bernoulli(f"{law.m}/{n}", **same)
-        yield "clients are drawn with probabilities p_i, without replacement", Weighted(law.m, weights, replace=False, **same)
-    if type(law) is Bernoulli:
-        mean = sum(law.inclusion(n, 0))
-        if mean.denominator == 1 and 1 <= mean <= n:
-            yield f"exactly {mean} clients take part each round instead of an independent choice", Uniform(int(mean), **same)
-        for empty in ("move", "skip", "redraw"):
-            if empty != law.empty:
-                yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
+        yield from _of_drawing(law, n, weights)
+    elif type(law) is Uniform:
+        yield from _of_cohorts(law, n, weights)
+    elif type(law) is Bernoulli:
+        yield from _of_coins(law, n)
     if isinstance(law.steps, RandomSteps):
-        steps = law.steps
-        if steps.independent:
-            yield "one number of local steps is drawn for all clients instead of one each", shared_steps(law)
-        elif not any(isinstance(s, tuple) for _, s in steps.choices):
-            yield "every client draws its own number of local steps instead of one shared by all", \
-                replace(law, steps=replace(steps, independent=True))
-        yield "every client always makes the same number of local steps", replace(law, steps=steps.choices[0][1])
+        yield from _of_steps(law)
+
+
+def _of_drawing(law, n, weights):
+    """Of clients that are drawn one after the other and put back."""
+    same, q, chances = {"steps": law.steps}, law.draws, law.probabilities
+    if 1 < q <= n:
+        yield "clients are drawn without replacement instead of with", without_replacement(law)
+        if chances is not None and all(chances):
+            yield "clients are drawn without replacement, one after the other, instead of with replacement", \
+                Weighted(q, chances, replace=False, **same)
+    for more in (-1, 1):
+        if q + more >= 1:
+            yield f"{q + more} clients are drawn each round instead of {q}", replace(law, draws=q + more)
+    if chances is not None:
+        yield "clients are drawn uniformly, not with the stated probabilities", WithReplacement(q, **same)
+    else:
+        yield "clients are drawn with probabilities p_i instead of uniformly", WithReplacement(q, weights, **same)
+
+
+def _of_cohorts(law, n, weights):
+    """Of cohorts of one size, all equally likely."""
+    same = {"steps": law.steps}
+    for more in (-1, 1):
+        if 1 <= law.m + more <= n:
+            yield f"{law.m + more} clients take part each round instead of {law.m}", replace(law, m=law.m + more)
+    yield "clients are drawn with replacement instead of without", WithReplacement(law.m, **same)
+    if law.m < n:
+        yield f"every client takes part independently with probability {law.m}/{n}", Bernoulli(f"{law.m}/{n}", **same)
+    yield "clients are drawn with probabilities p_i, without replacement", Weighted(law.m, weights, replace=False, **same)
+
+
+def _of_coins(law, n):
+    """Of clients that each take part independently."""
+    mean = sum(law.inclusion(n, 0))
+    if mean.denominator == 1 and 1 <= mean <= n:
+        yield f"exactly {mean} clients take part each round instead of an independent choice", Uniform(int(mean), steps=law.steps)
+    for empty in ("move", "skip", "redraw"):
+        if empty != law.empty:
+            yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
+
+
+def _of_steps(law):
+    """Of local steps that are drawn afresh every round."""
+    steps = law.steps
+    if steps.independent:
+        yield "one number of local steps is drawn for all clients instead of one each", shared_steps(law)
+    elif not any(isinstance(s, tuple) for _, s in steps.choices):
+        yield "every client draws its own number of local steps instead of one shared by all", \
+            replace(law, steps=replace(steps, independent=True))
+    yield "every client always makes the same number of local steps", replace(law, steps=steps.choices[0][1])

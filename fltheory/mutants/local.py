@@ -159,11 +159,11 @@ def _one_by_one(algorithm, problem, x, draw, onward):
     """Yield (present there, its model) of each place of the draw; onward: it starts where the one before it ended, not at x."""
     cohort, places = problem.at(draw.who), arange(draw.present.shape[-1], draw.present)
     for k in range(draw.present.shape[-1]):
-        here = draw.present * ((places == k) * 1)
+        place = draw.present * ((places == k) * 1)
         change, _ = descend(getattr(algorithm, "solver", Vanilla()), algorithm.lr, cohort, spread(x, draw.who), draw)
-        y = x + (here[..., None] * change).sum(-2)
+        y = x + (place[..., None] * change).sum(-2)
         x = y if onward else x
-        yield here, y
+        yield place, y
 
 
 def _own_scale(algorithm):
@@ -177,15 +177,15 @@ _IN_TURN = "the clients train one after the other on one model object, each star
 def sequential_pass(self, right, problem, s, draw):
     cohort = problem.at(draw.who)
     share = shares(cohort, draw.present, "weighted" if self.averaging == "weighted" else "plain")
-    return s._replace(x=s.x + sum((share * here).sum(-1)[..., None] * (y - s.x)
-                                  for here, y in _one_by_one(self, problem, s.x, draw, True)))
+    return s._replace(x=s.x + sum((share * place).sum(-1)[..., None] * (y - s.x)
+                                  for place, y in _one_by_one(self, problem, s.x, draw, True)))
 
 
 @changed(FedNova, "round", _own_scale, f"{_IN_TURN}; the changes from the round's start are normalised and averaged")
 def sequential_normalised(self, right, problem, s, draw):
     cohort = problem.at(draw.who)
     _, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
-    changes = sum(here[..., None] * spread(y - s.x, draw.who) for here, y in _one_by_one(self, problem, s.x, draw, True))
+    changes = sum(place[..., None] * spread(y - s.x, draw.who) for place, y in _one_by_one(self, problem, s.x, draw, True))
     return s._replace(x=self.server(s.x, cohort, draw, changes, mass))
 
 
@@ -200,8 +200,8 @@ def shared_storage(self, right, problem, s, draw):
 def last_model_alone(self, right, problem, s, draw):
     """Only the last participant's model counts: all entries of the average are one object."""
     x = s.x
-    for here, y in _one_by_one(self, problem, s.x, draw, False):
-        x = x + here.sum(-1)[..., None] * (y - x)
+    for place, y in _one_by_one(self, problem, s.x, draw, False):
+        x = x + place.sum(-1)[..., None] * (y - x)
     return s._replace(x=x)
 
 

@@ -71,9 +71,9 @@ class Control(Scaffold):
         alike = there * (1 + 0 * share)
         moves = {"weighted": share, "plain": alike / problem.n, "frozen": 0 * share, "participants": weights,
                  "mean": ratio(alike, alike.sum(-2, keepdims=True)), "sum": alike}[self.server]
-        told = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
+        change = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
         model = {"plain": ratio(alike, alike.sum(-2, keepdims=True)), "raw": share}.get(self.mean, weights)
-        return State(s.x + self.server_lr * (model * (y - x)).sum(-2), s.c + self.pace * (moves * told).sum(-2),
+        return State(s.x + self.server_lr * (model * (y - x)).sum(-2), s.c + self.pace * (moves * change).sum(-2),
                      put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
 
 
@@ -132,8 +132,8 @@ def variates_never_updated(self, right, problem, s, draw):
 def fixed_divisor(self, right, problem, s, draw):
     """The changes are divided by a fixed cohort size, half of all clients, however many take part."""
     new, cohort = right(problem, s, draw), problem.at(draw.who)
-    taken = (cohort.p * draw.present).sum(-1, keepdims=True)    # p_S
-    return new._replace(x=s.x + 2 * taken * (new.x - s.x))      # sum p_i (y_i - x) over half of all weight
+    mass = (cohort.p * draw.present).sum(-1, keepdims=True)    # p_S
+    return new._replace(x=s.x + 2 * mass * (new.x - s.x))      # sum p_i (y_i - x) over half of all weight
 
 
 fresh_variates = option("option", 1, "fresh_variates",
@@ -383,8 +383,8 @@ def momentum_on_clients(algorithm):
 
 
 # ---- any algorithm ----------------------------------------------------------------------------------------
-def _unweighted(self, right, problem, *given):
-    return right(problem.surrogate(None), *given)
+def _unweighted(self, right, problem, *arguments):
+    return right(problem.surrogate(None), *arguments)
 
 
 def data_weights_dropped(algorithm):

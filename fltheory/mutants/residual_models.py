@@ -139,31 +139,22 @@ def local_prox_squared(algorithm):
     return replace(algorithm, mu=_mu(algorithm) ** 2) if _mu(algorithm) not in (None, 0, 1) else None
 
 
-def _local(self, problem, s, draw, start, pull):
-    """The state after local steps from `start` (..., m, d) with the gradient of the penalty pull(y)."""
+def _local(self, problem, s, draw, start, anchor):
+    """The state after local proximal steps from `start` (..., m, d) that are pulled to `anchor`."""
     cohort, x, y = problem.at(draw.who), spread(s.x, draw.who), start
     for k, on in draw.local_steps():
-        y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) + pull(y))
+        y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) + self.mu * (y - anchor))
     share = shares(cohort, draw.present, "weighted")[..., None]
     return s._replace(x=s.x + (share * (y - x)).sum(-2), own=put(s.own, draw.who, y, draw.present))
 
 
 @changed(LocalProx, "round")
-def local_prox_not_squared(self, right, problem, s, draw):
-    """The proximal penalty is mu/2 |w_i - w| instead of mu/2 |w_i - w|^2. One dimension, ordered numbers."""
-    x = spread(s.x, draw.who)
-    return _local(self, problem, s, draw, x, lambda y: self.mu / 2 * ((y > x) * 1 - (y < x) * 1))
-
-
-@changed(LocalProx, "round")
 def own_copy_is_anchor(self, right, problem, s, draw):
     """The proximal term pulls to the client's own last copy instead of the server model."""
-    own = take(s.own, draw.who)
-    return _local(self, problem, s, draw, spread(s.x, draw.who), lambda y: self.mu * (y - own))
+    return _local(self, problem, s, draw, spread(s.x, draw.who), take(s.own, draw.who))
 
 
 @changed(LocalProx, "round")
 def own_copy_goes_on(self, right, problem, s, draw):
     """The clients go on from their own last copies instead of the server model."""
-    x = spread(s.x, draw.who)
-    return _local(self, problem, s, draw, take(s.own, draw.who), lambda y: self.mu * (y - x))
+    return _local(self, problem, s, draw, take(s.own, draw.who), spread(s.x, draw.who))

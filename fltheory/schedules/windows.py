@@ -76,8 +76,8 @@ class Windows:
             refuse("n", n, "there is at least one client", "Give an int >= 1.")
         count = self._count(int(n))
         if count > MOST_EDGES:
-            shown = str(count) if count < 10**30 else f"more than 2^{count.bit_length() - 1}"
-            raise TooLarge(f"{self} with {n} clients: {shown} edges exceed {MOST_EDGES}; take fewer clients or a shorter window")
+            size = str(count) if count < 10**30 else f"more than 2^{count.bit_length() - 1}"
+            raise TooLarge(f"{self} with {n} clients: {size} edges exceed {MOST_EDGES}; take fewer clients or a shorter window")
         least = n if self.length == 1 else int(self.empty == "never")  # windows of one round: everybody always, however many
         subsets = [s for k in range(least, n + 1) for s in itertools.combinations(range(n), k)]
         return _pruned(self._start(n), [(a, s, b) for a in self._nodes(n) for s in subsets
@@ -105,8 +105,8 @@ class Sliding(Windows):
     def _nodes(self, n):
         return itertools.product(range(self.length), repeat=n)
 
-    def _after(self, ages, seen, n):
-        new = tuple(0 if i in seen else age + 1 for i, age in enumerate(ages))
+    def _after(self, ages, present, n):
+        new = tuple(0 if i in present else age + 1 for i, age in enumerate(ages))
         return new if max(new) < self.length else None
 
 
@@ -128,9 +128,9 @@ class Blocks(Windows):
         inside = ((k, s) for k in range(1, self.length) for m in range(n + 1) for s in itertools.combinations(range(n), m))
         return [(0, ()), *inside]
 
-    def _after(self, node, now, n):
-        k, seen = node
-        both = tuple(sorted(now | set(seen)))
+    def _after(self, node, present, n):
+        k, visited = node
+        both = tuple(sorted(present | set(visited)))
         if k == self.length - 1:
             return (0, ()) if len(both) == n else None
         return k + 1, both
@@ -139,10 +139,10 @@ class Blocks(Windows):
 def _pruned(start, edges) -> Automaton:
     while True:
         inside = {a for a, _, _ in edges} & {b for _, _, b in edges}
-        kept = [e for e in edges if e[0] in inside and e[2] in inside]
-        if len(kept) == len(edges):
+        survivors = [e for e in edges if e[0] in inside and e[2] in inside]
+        if len(survivors) == len(edges):
             break
-        edges = kept
+        edges = survivors
     nodes = sorted(inside)
     sets = sorted({s for _, s, _ in edges}, key=lambda s: (len(s), s))
     at, which = {a: k for k, a in enumerate(nodes)}, {s: k for k, s in enumerate(sets)}

@@ -117,24 +117,24 @@ def worst_schedule(algorithm, problem, windows, certify=True, accuracy=ACCURACY,
     at = rounds.fixed_point()
     exact = at is not None and _stationary(problem, at)
     automaton = rounds.automaton
-    found = WorstSchedule(type(algorithm).__name__, windows, problem.n, walk.low, None, walk, None, at, exact,
+    result = WorstSchedule(type(algorithm).__name__, windows, problem.n, walk.low, None, walk, None, at, exact,
                           len(automaton.nodes), len(automaton.edges), rounds.size)
     if not certify or (target is not None and walk.low > target):
-        return found
+        return result
     if rounds.size == 0:
-        return replace(found, upper=Fraction(0))
+        return replace(result, upper=Fraction(0))
     programme = Programme(rounds, degree)
     if target is None:
         best = upper_bound(programme, float(walk.low), float(accuracy))
     else:
         best = programme.certify(float(target / (1 + RAISED) ** 2))
-    return replace(found, upper=None if best is None else best.rate, certificate=best, tried=tuple(programme.status))
+    return replace(result, upper=None if best is None else best.rate, certificate=best, tried=tuple(programme.status))
 
 
 def rounds_of(algorithm, problem, windows, reach=None):
     """The exact rounds of a method for every set of a class; refuses what has none, and what is too large. reach: as of
     `round_maps`."""
-    check_given(algorithm, problem, windows)
+    check_arguments(algorithm, problem, windows)
     automaton = windows.automaton(problem.n)
     size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
     if size > LARGEST:
@@ -147,7 +147,7 @@ def rounds_of(algorithm, problem, windows, reach=None):
     return rounds
 
 
-def check_given(algorithm, problem, windows):
+def check_arguments(algorithm, problem, windows):
     """Refuse what is no method, no problem, no class of schedules, or a method that the class does not fit."""
     if not isinstance(windows, Windows):
         refuse("windows", windows, "is no class of schedules", "Give ft.Sliding(3) or ft.Blocks(3).")
@@ -172,4 +172,4 @@ def longest_of(longest, windows) -> int:
     return int(longest)
 
 
-__all__ = ["INCONCLUSIVE", "STABLE", "UNSTABLE", "WorstSchedule", "check_given", "longest_of", "rounds_of", "worst_schedule"]
+__all__ = ["INCONCLUSIVE", "STABLE", "UNSTABLE", "WorstSchedule", "check_arguments", "longest_of", "rounds_of", "worst_schedule"]
