@@ -42,12 +42,12 @@ def changed(kinds, part, when=None, says=None, **more):
 
     def mutant_of(change):
         @wraps(change)
-        def mutant(algorithm):
+        def mutant(algorithm: Algorithm):
             record = algorithm if issubclass(kinds[0], Algorithm) else getattr(algorithm, "solver", None)
             if type(record) not in kinds or (when is not None and not when(record)):
                 return None
             wrong = altered(record, change, part, **more)
-            return wrong if record is algorithm else replace(algorithm, solver=wrong)
+            return wrong if record is algorithm else replace(algorithm, solver=wrong)  # type: ignore[call-arg]
         mutant.of, mutant.change, mutant.more = of, change, more
         return mutant if says is None else _named(mutant, change.__name__, says)
     return mutant_of
@@ -64,7 +64,7 @@ def variant(kind, base, name, says, when=None, **parts):
 
     says: what it does, as a clause.
     """
-    def mutant(algorithm):
+    def mutant(algorithm: Algorithm):
         if type(algorithm) is not base or (when is not None and not when(algorithm)):
             return None
         return kind(**{f.name: getattr(algorithm, f.name) for f in fields(algorithm)}, **parts)
@@ -78,7 +78,7 @@ def variants(kind, base, rows):
 
 def option(field, value, name, says, kind=None):
     """The mutant that sets a declared field to another of its values, of exactly one kind of algorithm if one is given."""
-    def mutant(algorithm):
+    def mutant(algorithm: Algorithm):
         fits = kind is None or type(algorithm) is kind
         return replace(algorithm, **{field: value}) if fits and getattr(algorithm, field, value) != value else None
     return _named(mutant, name, says)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import wraps
 
+from fltheory.core.kinds import Law
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Chain
@@ -14,7 +15,7 @@ def of_law(kind, when=None):
     """Decorator: a function law -> wrong law as the mutant of laws of exactly this kind (None: of any)."""
     def mutant_of(change):
         @wraps(change)
-        def mutant(law):
+        def mutant(law: Law):
             fits = kind is None or type(law) is kind
             return change(law) if fits and (when is None or when(law)) else None
         mutant.of = "law"
@@ -22,66 +23,66 @@ def of_law(kind, when=None):
     return mutant_of
 
 
-def _same(law):
+def _same(law: Law):
     return {"steps": law.steps, "noise": law.noise, "batch": law.batch}
 
 
 @of_law(WithReplacement, lambda law: law.draws > 1)
-def without_replacement(law):
+def without_replacement(law: WithReplacement):
     """Scheme (i) draws without replacement."""
     return Uniform(law.draws, **_same(law))
 
 
 @of_law(WithReplacement, lambda law: law.draws > 1)
-def one_draw_less(law):
+def one_draw_less(law: WithReplacement):
     """One client fewer is drawn each round."""
     return replace(law, draws=law.draws - 1)
 
 
 @of_law(Uniform)
-def one_client_more(law):
+def one_client_more(law: Uniform):
     """One client more is drawn each round."""
     return replace(law, m=law.m + 1)
 
 
 @of_law(Uniform)
-def everybody_takes_part(law):
+def everybody_takes_part(law: Law):
     """All clients take part in every round."""
     return Full(**_same(law))
 
 
 @of_law(Bernoulli, lambda law: law.empty == "redraw")
-def keeps_empty_rounds(law):
+def keeps_empty_rounds(law: Bernoulli):
     """Rounds without participants are not drawn again: the server keeps its model."""
     return replace(law, empty="move")
 
 
 @of_law(Bernoulli, lambda law: law.empty == "move")
-def skips_empty_rounds(law):
+def skips_empty_rounds(law: Bernoulli):
     """The server stands still in rounds without participants."""
     return replace(law, empty="skip")
 
 
 @of_law(None, lambda law: isinstance(law.steps, RandomSteps))
-def shared_steps(law):
+def shared_steps(law: Law):
     """One number of local steps is drawn for all clients instead of one each."""
-    return replace(law, steps=replace(law.steps, independent=False))
+    return replace(law, steps=replace(law.steps, independent=False))  # type: ignore[type-var]
 
 
 @of_law(Chain)
-def forgets_the_chain(law):
+def forgets_the_chain(law: Chain):
     """Rounds are drawn independently from the chain's stationary law."""
     return replace(law, matrix=(tuple(law.stationary()),) * law.modes, initial=None)
 
 
 @of_law(Chain, lambda law: law.modes > 1)
-def equal_rows(law):
+def equal_rows(law: Chain):
     """All rows of the transition matrix are the first one: rounds are independent, the chain has no memory."""
     first = tuple(law.chain()[0])
     return replace(law, matrix=(first,) * law.modes, initial=first)
 
 
-def rivals(law, n, weights):
+def rivals(law: Law, n, weights):
     """Yield (clause, law) of laws of n clients that are easily mistaken for the one given; weights: p_i of the problem."""
     if isinstance(law, WithReplacement):
         yield from _of_drawing(law, n, weights)
@@ -90,15 +91,15 @@ def rivals(law, n, weights):
     elif type(law) is Bernoulli:
         yield from _of_coins(law, n)
     if isinstance(law.steps, RandomSteps):
-        yield from _of_steps(law)
+        yield from _of_steps(law, law.steps)
 
 
-def _of_drawing(law, n, weights):
+def _of_drawing(law: WithReplacement, n, weights):
     """Of clients that are drawn one after the other and put back."""
     same, q, chances = {"steps": law.steps}, law.draws, law.probabilities
     if 1 < q <= n:
         yield "clients are drawn without replacement instead of with", without_replacement(law)
-        if chances is not None and all(chances):
+        if chances is not None and all(chances):  # type: ignore[arg-type]
             yield "clients are drawn without replacement, one after the other, instead of with replacement", \
                 Weighted(q, chances, replace=False, **same)
     for more in (-1, 1):
@@ -110,7 +111,7 @@ def _of_drawing(law, n, weights):
         yield "clients are drawn with probabilities p_i instead of uniformly", WithReplacement(q, weights, **same)
 
 
-def _of_cohorts(law, n, weights):
+def _of_cohorts(law: Uniform, n, weights):
     """Of cohorts of one size, all equally likely."""
     same = {"steps": law.steps}
     for more in (-1, 1):
@@ -122,7 +123,7 @@ def _of_cohorts(law, n, weights):
     yield "clients are drawn with probabilities p_i, without replacement", Weighted(law.m, weights, replace=False, **same)
 
 
-def _of_coins(law, n):
+def _of_coins(law: Bernoulli, n):
     """Of clients that each take part independently."""
     mean = sum(law.inclusion(n, 0))
     if mean.denominator == 1 and 1 <= mean <= n:
@@ -132,9 +133,8 @@ def _of_coins(law, n):
             yield f"empty rounds are treated as {empty!r} instead of {law.empty!r}", replace(law, empty=empty)
 
 
-def _of_steps(law):
+def _of_steps(law: Law, steps: RandomSteps):
     """Of local steps that are drawn afresh every round."""
-    steps = law.steps
     if steps.independent:
         yield "one number of local steps is drawn for all clients instead of one each", shared_steps(law)
     elif not any(isinstance(s, tuple) for _, s in steps.choices):

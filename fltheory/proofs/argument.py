@@ -14,7 +14,7 @@ from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
 from fltheory.core.numbers.elements import Symbolic, _evaluate
 from fltheory.proofs.standard import STANDARD
-from fltheory.proofs.symbols import Symbols
+from fltheory.proofs.symbols import Expression, Symbols
 from fltheory.proofs.vectors import Vector, readable, values
 
 GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
@@ -65,28 +65,26 @@ class Proof(Symbols):
         self._within, self._counts = {}, {}   # index of a fact, number of terms of a sum
 
     # ---- what it speaks of --------------------------------------------------------------------------------
-    def symbol(self, name):
+    def symbol(self, name: str) -> Symbolic:
         if name not in self._symbols:
             refuse("symbol", name, f"is none of {list(self._symbols)}", "Declare it when the proof is made.")
         return self._symbols[name]
 
-    def __call__(self, names):
+    def __call__(self, names: str):
         """The symbols and free vectors of these names, in order; one alone where one is named."""
         objects = [Vector(self, {n: 1}) if n in self._vectors else self.symbol(n) for n in names.split()]
         return objects if len(objects) > 1 else objects[0]
 
-    def _read(self, value):
-        return value if isinstance(value, Symbolic) else self.field.scalar(value)
-
     # ---- what it rests on ---------------------------------------------------------------------------------
-    def given(self, name, expression, says="", equality=False, within=None) -> Fact:
+    def given(self, name: str, expression: Expression, says: str = "", equality: bool = False,
+              within: str | None = None) -> Fact:
         """A hypothesis of the theorem: expression >= 0. within: an index, for what holds only while an induction over it lasts,
         such as end - index - 1 >= 0; no conclusion may rest on it beyond."""
         if within is not None:
             self._within[name] = within
         return self._add(name, expression, GIVEN, says, equality=equality, opened=frozenset({name} if within else ()))
 
-    def define(self, name, expression, says="") -> Fact:
+    def define(self, name: str, expression: Expression, says: str = "") -> Fact:
         """What a symbol stands for, or an update of the algorithm: expression = 0, which gives one symbol in terms of others.
 
         A symbol is defined once and not through itself, so that definitions are no hypotheses."""
@@ -94,7 +92,7 @@ class Proof(Symbols):
         return self._add(name, expression, DEFINITION, says, equality=True, status=HOLDS if target else INCONCLUSIVE,
                          detail="" if target else "it defines no symbol that is not defined yet")
 
-    def standard(self, name, expression, cites, says="", equality=False) -> Fact:
+    def standard(self, name: str, expression: Expression, cites: str, says: str = "", equality: bool = False) -> Fact:
         """A standard inequality or identity, written for this case: expression >= 0 (or = 0). cites: a name of
         `standard.STANDARD`."""
         if cites not in STANDARD:
@@ -102,16 +100,16 @@ class Proof(Symbols):
                    "Prove the step, or state it with `informal`.")
         return self._add(name, expression, cites, says, equality=equality)
 
-    def informal(self, name, expression, says) -> Fact:
+    def informal(self, name: str, expression: Expression, says: str) -> Fact:
         """A step that nothing checks: named in the report, it keeps the claim from being PROVED."""
         return self._add(name, expression, INFORMAL, says, status=INCONCLUSIVE)
 
-    def suppose(self, name, expression, says="") -> Fact:
+    def suppose(self, name: str, expression: Expression, says: str = "") -> Fact:
         """An induction hypothesis, which `induct` discharges."""
         fact = self._add(name, expression, "induction hypothesis", says)
         return self._keep(Fact(name, fact.expression, False, frozenset({name})))
 
-    def lemma(self, name, other, which=0, **at) -> Fact:
+    def lemma(self, name: str, other: Proof, which: int = 0, **at: Expression) -> Fact:
         """The conclusion of another proof, its symbols replaced (default: the same name here).
 
         Its hypotheses and definitions must be facts here, word for word, but for those of objects that this proof does not name
@@ -162,16 +160,17 @@ class Proof(Symbols):
         return self._read(top) / self._read(bottom)
 
     # ---- what follows ------------------------------------------------------------------------------------
-    def square(self, name, what, says="") -> Fact:
+    def square(self, name: str, what: Vector | Expression, says: str = "") -> Fact:
         """|vector|^2 >= 0, or the square of a number."""
         return self._add(name, what.square if isinstance(what, Vector) else self._read(what) ** 2, "a square", says)
 
-    def follows(self, name, expression, *products, says="", equality=False) -> Fact:
+    def follows(self, name: str, expression: Expression, *products: Fact | tuple, says: str = "",
+                equality: bool = False) -> Fact:
         """expression >= 0 (or = 0), as a sum of products of facts and multipliers plus what shows its sign itself.
 
         products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (any without pole, by equalities).
         """
-        total, uses, faults = self._read(0), [], []
+        total, uses, faults = self._read(0), list[Fact](), list[str]()
         for product in products:
             total = total + self._product(product, uses, faults)
         rest = self._read(expression) - total
@@ -181,7 +180,8 @@ class Proof(Symbols):
             faults.append(f"the remainder {show(rest)} does not show its sign")
         return self._derived(name, expression, "follows", says, uses, faults, equality)
 
-    def cancel(self, name, expression, whole, factor, least, says="") -> Fact:
+    def cancel(self, name: str, expression: Expression, whole: Fact, factor: Fact, least: Expression,
+               says: str = "") -> Fact:
         """expression >= 0, since factor * expression >= 0 and factor >= least > 0. whole, factor: facts, the second one
         `factor - least >= 0`; least: a number > 0 or a product of positive symbols."""
         least, faults = self._read(least), []
@@ -193,14 +193,15 @@ class Proof(Symbols):
             faults.append("the product is another one")
         return self._derived(name, expression, "division by a positive factor", says, [whole, factor], faults)
 
-    def expect(self, name, fact, becomes, fixed="", says="") -> Fact:
+    def expect(self, name: str, fact: Fact, becomes: dict, fixed: str = "", says: str = "") -> Fact:
         """The expectation of a fact that is affine in random numbers. becomes: {random symbol: symbol of its expectation}; every
         other symbol is a parameter > 0 or listed as fixed."""
         faults = self._affine(fact, set(becomes), fixed.split()) + self._renamed(becomes)
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
         return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
 
-    def total(self, name, fact, becomes, count, fixed="", says="", over="clients") -> Fact:
+    def total(self, name: str, fact: Fact, becomes: dict, count: str | Expression, fixed: str = "", says: str = "",
+              over: str = "clients") -> Fact:
         """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol:
         symbol of the sum}; count: their number, or in a weighted sum the sum of the weights >= 0, which multiplies what is common.
         """
@@ -215,7 +216,8 @@ class Proof(Symbols):
         return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults,
                              fact.equality)
 
-    def induct(self, name, hypothesis, step, start, advance, end, says="", keeps=None) -> Fact:
+    def induct(self, name: str, hypothesis: Fact, step: Fact, start: dict, advance: dict, end: dict, says: str = "",
+               keeps: dict | None = None) -> Fact:
         """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}, with the same
         symbols; the hypothesis at the start shows its sign, and `step` is the hypothesis advanced.
 
@@ -233,7 +235,7 @@ class Proof(Symbols):
             index = at[1][k] - self.symbol(k) == 1
             if not index and (not isinstance(end[k], str) or end[k] in used):
                 faults.append(f"{k} ends at {end[k]}, which is no new symbol")
-            product = self._product(keeps[k], uses, faults) if k in (keeps or {}) else None
+            product = self._product(keeps[k], uses, faults) if keeps and k in keeps else None
             signed = (k in self._signless or v[k] == product or self.sign(v[k], strict=k in self._positive) for v in at)
             if not all(signed):
                 faults.append(f"a value of {k} does not show the sign that {k} has")
@@ -247,7 +249,7 @@ class Proof(Symbols):
         return self._derived(name, hypothesis.expression.substitute(**at[2]), "induction",
                              says or "from " + ", ".join(f"{k} = {v}" for k, v in start.items()), uses, faults, opened=others)
 
-    def conclude(self, *facts) -> Proof:
+    def conclude(self, *facts: Fact) -> Proof:
         """What was to be shown. Raises BadInput where an induction hypothesis was never discharged or a step is of no use."""
         self._mine(facts)
         for fact in facts:
@@ -266,7 +268,7 @@ class Proof(Symbols):
         """HOLDS where something is concluded and every step is checked or cited."""
         return HOLDS if self.conclusions and all(s.status == HOLDS for s in self.steps) else INCONCLUSIVE
 
-    def ancestors(self, name) -> set:
+    def ancestors(self, name: str) -> set:
         """The names of all steps that one rests on, its own included."""
         uses, reached, waiting = {s.name: s.uses for s in self.steps}, set(), [name]
         while waiting:
@@ -276,7 +278,7 @@ class Proof(Symbols):
                 waiting += uses[now]
         return reached
 
-    def tested(self, numbers, points=()) -> list:
+    def tested(self, numbers: dict, points: dict | tuple = ()) -> list:
         """[(step, value, equality)] of the facts whose symbols all have a value: numbers {symbol: number}, points {free vector:
         coordinates}. Facts >= 0 that come out negative are wrong, whatever their steps say."""
         numbers = {**numbers, **values({k: v for k, v in dict(points).items() if k in self._vectors})}

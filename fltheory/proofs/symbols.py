@@ -1,9 +1,15 @@
 """The symbols of a proof and their signs: which expressions show that they are >= 0, by what may be divided, what is defined."""
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import TypeAlias
+
 from fltheory.core.errors import refuse
+from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Field
 from fltheory.proofs.vectors import products
+
+Expression: TypeAlias = Symbolic | Fraction | int   # what a step states of the symbols
 
 
 class Symbols:
@@ -21,7 +27,10 @@ class Symbols:
         self._symbols = dict(zip(self.field.names, self.field.symbols, strict=True))
         self._cleared, self._defined = [], {}   # expressions shown to be positive; {symbol: those that define it}
 
-    def sign(self, expression, strict=False) -> bool:
+    def _read(self, value):
+        return value if isinstance(value, Symbolic) else self.field.scalar(value)
+
+    def sign(self, expression: Expression, strict: bool = False) -> bool:
         """Whether an expression shows that it is >= 0: coefficients >= 0, signless symbols in even powers, and below the fraction
         line positive symbols alone. strict: that it is > 0, by a term in positive symbols alone."""
         top, bottom = self._read(expression).terms()
@@ -90,4 +99,4 @@ class Symbols:
             self._cleared.append(top)
 
 
-__all__ = ["Symbols"]
+__all__ = ["Expression", "Symbols"]

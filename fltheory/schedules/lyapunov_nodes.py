@@ -71,7 +71,7 @@ class Programme:
     """
 
     def __init__(self, rounds: Rounds, degree=2):
-        self.plain, self.degree, self.status = rounds, degree, []
+        self.plain, self.degree, self.status = rounds, degree, list[tuple]()
         self.size = r = rounds.size if degree == 2 else rounds.size * (rounds.size + 1) // 2
         self.width = r * (r + 1) // 2
         count = len(rounds.automaton.edges) * self.width

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NotKept, refuse
-from fltheory.core.numbers.scalars import fraction, need
+from fltheory.core.kinds import Algorithm, Problem
+from fltheory.core.numbers.scalars import Number, fraction, need
 from fltheory.core.operators.setting import end_of_scan
 from fltheory.schedules.lyapunov_nodes import Certificate, Programme
 from fltheory.schedules.walks import Walk, certified, search
@@ -50,7 +51,8 @@ class ScheduleSteps:
     __repr__ = __str__
 
 
-def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longest=None) -> ScheduleSteps:
+def schedule_steps(algorithm: Algorithm, problem: Problem, windows: Windows, accuracy: Number = 1e-3,
+                   up_to: Number = None, longest: int | None = None) -> ScheduleSteps:
     """The client step sizes `lr` at which a method contracts on every schedule of a class, as far as that can be certified.
 
     Only `lr` changes. The scan goes down from up_to (default 4/L, L the largest curvature of a client) by halves until three
@@ -83,10 +85,10 @@ def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longe
 
 
 class _Scan:
-    def __init__(self, algorithm, problem, windows, longest, accuracy):
+    def __init__(self, algorithm: Algorithm, problem: Problem, windows, longest, accuracy):
         self.arguments, self.longest = (algorithm, problem, windows), longest
         self.accuracy, self.places = accuracy, 3 + math.ceil(-math.log10(accuracy))
-        self.tried, self.walks, self.certificates = {}, {}, {}
+        self.tried, self.walks, self.certificates = dict[Fraction, str](), dict[Fraction, tuple](), dict[Fraction, Certificate]()
         self.reach = None
 
     def rounds(self, lr):

@@ -55,6 +55,7 @@ def worst_walk(rounds: Rounds, longest) -> Walk:
 def certified(rounds: Rounds, indices) -> Walk:
     """The walk of these sets with an enclosure of its rate, from the exact product of its rounds."""
     product, k = rounds.product(indices), len(indices)
+    high: Fraction | None
     if rounds.size == 0:
         low, high, how = Fraction(0), Fraction(0), "the reachable subspace is a point"
     else:

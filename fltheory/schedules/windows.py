@@ -6,7 +6,9 @@ disjoint blocks of rounds kD, ..., kD + D - 1, so that up to 2D - 2 rounds may l
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fltheory.core.errors import TooLarge, is_one_of, refuse
 from fltheory.core.numbers.scalars import is_count
@@ -61,6 +63,10 @@ class Windows:
 
     length: int
     empty: str = "move"
+    _count: ClassVar[Callable]   # (n) -> how many edges there are before any is pruned
+    _start: ClassVar[Callable]   # (n) -> the node before the first round
+    _nodes: ClassVar[Callable]   # (n) -> all nodes
+    _after: ClassVar[Callable]   # (node, set of clients, n) -> the node after a round of theirs, None where there is none
 
     def __post_init__(self):
         if not is_count(self.length) or self.length > LONGEST:
@@ -69,7 +75,7 @@ class Windows:
             refuse("empty", self.empty, f"is one of {', '.join(EMPTY)}",
                    'Say whether rounds may be empty: "move" or "skip" if they may, "never" if not.')
 
-    def automaton(self, n) -> Automaton:
+    def automaton(self, n: int) -> Automaton:
         """The automaton for n clients, pruned to nodes with an edge in and an edge out. Raises TooLarge beyond
         1,500 edges."""
         if not is_count(n):

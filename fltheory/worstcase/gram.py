@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import RATIONAL
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.worstcase.quadratic_forms import Condition, Form, dot, floats, number, square
@@ -126,10 +127,10 @@ class Gram(Problem):
         k = int(far.argmin())
         return points[k], number(Fraction(2) ** math.ceil(math.log2(far[k]))) if far[k] > 0 else number(1)
 
-    def _clients(self, who):
+    def _clients(self, who: Who):
         return np.arange(len(self.classes)) if isinstance(who, slice) else np.asarray(who)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         rows = [self.point(int(i), y[k if y.shape[-2] > 1 else 0]).gradient for k, i in enumerate(self._clients(who))]
         out = np.array(rows, dtype=object)
         out = out.view(self._view) if self.counts else out
@@ -193,27 +194,17 @@ class Gram(Problem):
     # ---- what the programme needs
     def live(self, forms) -> list[list[Point]]:
         """Per client the points that the forms can feel: what no other quantity touches can always be interpolated."""
-        leaves, values = set(), set()
-        for form in forms:
-            for _, u, v in form.terms:
+        rest, leaves, values = {id(p): p for points in self.points for p in points.values()}, set(), set()
+        while forms:
+            for _, u, v in (term for form in forms for term in form.terms):
                 leaves |= self._support(u) | self._support(v)
-            values |= set(form.values)
-        waiting = [list(points.values()) for points in self.points]
-        felt, grew = [[] for _ in waiting], True
-        while grew:
-            grew = False
-            for i, points in enumerate(waiting):
-                for point in list(points):
-                    if not point.leaves or point.leaves & leaves or point.index in values:
-                        points.remove(point)
-                        felt[i].append(point)
-                        leaves |= self._support(point.x) | self._support(point.gradient)
-                        for _, u, v in point.value.terms:
-                            leaves |= self._support(u) | self._support(v)
-                        values |= set(point.value.values)
-                        grew = True
-        order = [{id(p): k for k, p in enumerate(points.values())} for points in self.points]
-        return [sorted(points, key=lambda p, place=place: place[id(p)]) for points, place in zip(felt, order, strict=True)]
+            values |= {k for form in forms for k in form.values}
+            felt = [p for p in rest.values() if not p.leaves or p.leaves & leaves or p.index in values]
+            for p in felt:
+                del rest[id(p)]
+                leaves |= self._support(p.x) | self._support(p.gradient)
+            forms = [p.value for p in felt]
+        return [[p for p in points.values() if id(p) not in rest] for points in self.points]
 
     def _support(self, u):
         means = dict(self.pairs)
@@ -241,7 +232,7 @@ class Gram(Problem):
         return [mean[common], *(u[block] for block in apart)]
 
 
-def _summed(problem):
+def _summed(problem: Gram):
     """Arrays over client classes: a sum over that axis counts each class as often as it has clients, own leaves as means."""
     class Summed(np.ndarray):
         def sum(self, axis=None, keepdims=False):

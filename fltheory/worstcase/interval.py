@@ -6,14 +6,17 @@ multipliers are found at its middle, and the matrix that must be positive defini
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Field, fraction, need
 from fltheory.worstcase.certificate import interior, matrices, repaired, rounded
+from fltheory.worstcase.classes import FunctionClass
 from fltheory.worstcase.programme import Row
 from fltheory.worstcase.quadratic_forms import Form, number
 from fltheory.worstcase.relation import check_sides
@@ -23,7 +26,9 @@ DEPTH = 10  # halvings of a piece before it is given up
 BITS = 256
 
 
-def certified_between(algorithm, classes, law=None, *, symbol, between, left, terms, label="", initial=(), **options) -> Comparison:
+def certified_between(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, symbol: str,
+                      between: tuple, left: Callable, terms: dict, label: str = "",
+                      initial: Callable | list | tuple = (), **options) -> Comparison:
     """left(s) <= sum_k coefficient_k term_k(s) for every function of the classes and every value of a symbol in [a, b].
 
     symbol: the name of a symbol of `ft.Field`, in which the algorithm (its step), the coefficients or `counts` may be written;

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm, Array, Law
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.scalars import RATIONAL, fraction, need
+from fltheory.core.numbers.scalars import RATIONAL, Number, fraction, need
 from fltheory.worstcase.certificate import cancelling, pair, repaired, rounded, solved
-from fltheory.worstcase.classes import SmoothConvex
+from fltheory.worstcase.classes import FunctionClass, SmoothConvex
 from fltheory.worstcase.gram import Gram, built
 from fltheory.worstcase.programme import Programme, triangle
 from fltheory.worstcase.quadratic_forms import Form, dot, floats, number
@@ -152,7 +154,7 @@ def _rows(setting, centre, size):
     return programme, names
 
 
-def _parts(view, state, algorithm, centre):
+def _parts(view, state, algorithm: Algorithm, centre):
     """Names and vectors of the centred parts of a state: the model first, then every other field without its value at x*."""
     fixed = {} if centre is None else centre(view)
     names, rows = ["x"], [algorithm.model(state) - view.star]
@@ -166,8 +168,9 @@ def _parts(view, state, algorithm, centre):
     return tuple(names), [np.asarray(r) for r in rows]
 
 
-def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre=None, invariants=None, low=0, high=1,
-             width=WIDTH) -> Lyapunov | None:
+def lyapunov(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, clients: int | None = None,
+             weights: Array = None, centre: Callable | None = None, invariants: Callable | None = None, low: Number = 0,
+             high: Number = 1, width: Number = WIDTH) -> Lyapunov | None:
     """The smallest rate in [low, high], up to `width`, at which the programme finds V; None if it finds none at `high`.
 
     algorithm, classes, law, clients, weights: as in `worst_case`. centre: a function of the situation giving {field: value at the
@@ -183,27 +186,27 @@ def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre
     low, high, width = fraction(low), fraction(high), fraction(width)
     if not 0 <= low < high or width <= 0:
         refuse("low, high, width", (str(low), str(high), str(width)), "0 <= low < high, width > 0", "Give an interval of rates.")
-    raw = Setting(algorithm, classes, law, None, [invariants] if invariants else [], weights=weights, start="free")
+    raw = Setting(algorithm, classes, law, None, (invariants,) if invariants else (), weights=weights, start="free")
     setting = setting_of(raw, clients)
     for kind in (*setting.classes, *setting.joint):
         if not isinstance(kind, SmoothConvex):
             refuse("classes", kind, "is no class of smooth convex functions, over which V is sought", "Use ft.worst_case, or for "
                    "quadratics the exact rate of ft.derive.")
-    search, best, tried = _Search(setting, centre), None, []
-    while True:
-        rate = high if not tried else (low + high) / 2
+    search = _Search(setting, centre)
+    best = search.find(high)
+    tried = [(high, best is not None)]
+    if best is None:
+        return None
+    while high - low > width:
+        rate = (low + high) / 2
         function = search.find(rate)
         tried.append((rate, function is not None))
-        if function is not None:
-            high, best = rate, (rate, *function)
-        elif len(tried) == 1:
-            return None
-        else:
+        if function is None:
             low = rate
-        if high - low <= width:
-            break
-    rate, P, q, y = best
-    return Lyapunov(rate, search.names, P, q, y, tuple(tried), setting, centre)
+        else:
+            high, best = rate, function
+    P, q, y = best
+    return Lyapunov(high, search.names, P, q, y, tuple(tried), setting, centre)
 
 
 def _weighted(s, rows):

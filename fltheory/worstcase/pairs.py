@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import RATIONAL
 from fltheory.worstcase.gram import Gram
 from fltheory.worstcase.quadratic_forms import Form
@@ -42,7 +43,7 @@ class PairGram(Gram):
         """A new gradient of client i at a point w + theta_i: a leaf in each block."""
         return super()._gradient_leaf(i) + self.client_leaf(i, PERSONAL)
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         rows = [self.point(int(i), w[k if w.shape[-2] > 1 else 0] + theta[k]).gradient for k, i in enumerate(self._clients(who))]
         shared, personal = self.split(np.array(rows, dtype=object))
         return (shared if sample is None else shared + sample), personal
@@ -51,7 +52,7 @@ class PairGram(Gram):
         """Gradients of all clients in w and in theta_i, (n, d) each, at w (d,) and theta (n, d)."""
         return self._gradient_pair(slice(None), w[None], theta, None)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         refuse("problem", "with personal parameters", "has gradients in pairs and no value of w alone",
                "Ask for joint_value(w, theta) and grad_pairs(w, theta).")
 

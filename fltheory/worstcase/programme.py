@@ -36,7 +36,7 @@ class Programme:
     def __init__(self, gram, objective: Form, conditions: list[Condition], start=None, star=None,
                  extra=()):
         self.gram, self.start, self.star = gram, start, star
-        self._places, self._owners = {}, []
+        self._places, self._owners = dict[int, list](), list[np.ndarray]()
         live = sorted({k for c in conditions for f in _forms(c) for k in f.values}
                       | {k for f in (objective, *extra) for k in f.values})
         self.place = {index: k for k, index in enumerate(live)}

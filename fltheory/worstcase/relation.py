@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+from collections.abc import Callable
 
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.numbers.scalars import fraction
 from fltheory.worstcase.boundary import certify_at
 from fltheory.worstcase.certificate import Certificate, certify, holds
+from fltheory.worstcase.classes import FunctionClass
 from fltheory.worstcase.quadratic_forms import Form
 from fltheory.worstcase.worst import Unbounded, question, solved
 
@@ -24,7 +27,9 @@ def check_sides(left, terms):
         refuse("terms", terms, "is {name: (coefficient, function of the situation)}", "Name the terms of the right side.")
 
 
-def certified_over(algorithm, classes, law=None, *, left, terms, tight, label="", initial=(), **options) -> Comparison:
+def certified_over(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, left: Callable,
+                   terms: dict, tight: str, label: str = "", initial: Callable | list | tuple = (),
+                   **options) -> Comparison:
     """left(s) <= sum of the other terms + coefficient * bound, for every function of the classes and every bound >= max(0, tight
     term), in any dimension, after the rounds.
 

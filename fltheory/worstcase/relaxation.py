@@ -11,6 +11,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import BadInput, TooLarge, is_one_of, listed, refuse
+from fltheory.core.kinds import Algorithm, Draw, Law
 from fltheory.core.laws.draw import Slots
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.numbers.elements import Symbolic
@@ -36,7 +37,7 @@ class Setting:
     """All that a worst case is about; `programme()` runs the rounds and writes the semidefinite programme, exactly."""
 
     algorithm: Any
-    classes: tuple
+    classes: Any
     law: Any
     measure: Any
     initial: tuple
@@ -79,7 +80,7 @@ class Setting:
         forms = [objective, *(f for c in unique for f in ([c.form] if c.matrix is None else itertools.chain(*c.matrix)))]
         return Programme(gram, objective, [*unique, *gram.conditions(forms)], before, star)
 
-    def begin(self, gram, algorithm, x0, star, centre=None):
+    def begin(self, gram, algorithm: Algorithm, x0, star, centre=None):
         """The state at the start. centre: {field: value around which its free parts are counted}."""
         state = _abstract(algorithm.init, algorithm, gram, x0)
         if callable(self.start):
@@ -98,7 +99,7 @@ class Setting:
                 refuse("start", name, f"has shape {leaf.shape}, neither a vector nor one per client", 'Use start="init".')
         return state._replace(**{name: leaf + around.get(name, 0 * leaf) for name, leaf in leaves.items()})
 
-    def outcomes(self, gram, algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
+    def outcomes(self, gram, algorithm: Algorithm, state, noises, round_=0, q=Fraction(1), models=(), path=()):
         """(probability, state after, server models at which rounds started) of every outcome."""
         if round_ == self.rounds:
             yield q, state, models
@@ -111,7 +112,7 @@ class Setting:
                 yield from self.outcomes(gram, algorithm, after, noises, round_ + 1, q * fraction(chance) * share, models,
                                           (*branch, *signs))
 
-    def _samples(self, gram, algorithm, state, draw, noises, path):
+    def _samples(self, gram, algorithm: Algorithm, state, draw: Draw, noises, path):
         """Two equally likely atoms +v, -v for every sample, v depending on what that client has drawn before."""
         if self.noise is None:
             yield Fraction(1), None, ()
@@ -143,7 +144,7 @@ class Setting:
             yield Fraction(1, 2 ** len(felt)), xi, signs
 
 
-def _abstract(step, algorithm, *arguments):
+def _abstract(step, algorithm: Algorithm, *arguments):
     """step(*arguments) on abstract vectors; what they cannot do is said as such."""
     try:
         return step(*arguments)
@@ -201,7 +202,7 @@ def _one_per_client(kinds, clients):
     return kinds * (clients // len(kinds))
 
 
-def _without_memory(algorithm, kinds, weights, law):
+def _without_memory(algorithm: Algorithm, kinds, weights, law: Law):
     """The law as the algorithm needs it; refused if a round depends on the rounds before."""
     gram = PairGram if getattr(algorithm, "personal", False) else Gram
     law = prepare(algorithm, gram(kinds, weights, size=1), law, None)

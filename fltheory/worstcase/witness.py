@@ -11,6 +11,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import FLOAT, fraction
 from fltheory.core.problems.base import Problem
 from fltheory.worstcase.classes import QuadraticClass
@@ -38,7 +39,7 @@ class Interpolant(Problem):
     def to(self, domain):
         return self
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         ids = range(self.n) if isinstance(who, slice) else who
         out = np.array([self._query(int(i), y[k if y.shape[-2] > 1 else 0]) for k, i in enumerate(ids)])
         return out if sample is None else out + sample

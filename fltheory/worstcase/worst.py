@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import BadInput
+from fltheory.core.kinds import Algorithm, Array, Law
+from fltheory.core.numbers.scalars import Number
 from fltheory.worstcase import certificate as certificates
+from fltheory.worstcase.classes import FunctionClass
 from fltheory.worstcase.programme import SOLVED, UNBOUNDED
 from fltheory.worstcase.relaxation import Setting, setting_of
 from fltheory.worstcase.view import measured
@@ -54,8 +58,10 @@ class WorstCase:
         return attaining(self.setting)
 
 
-def worst_case(algorithm, classes, law=None, measure="distance", *, initial="distance", rounds=1, counts=None, clients=None,
-               weights=None, noise=None, start="init", certify=True) -> WorstCase:
+def worst_case(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None,
+               measure: str | Callable = "distance", *, initial: str | Callable | list = "distance", rounds: int = 1,
+               counts: list | None = None, clients: int | None = None, weights: Array = None, noise: Number = None,
+               start: str | Callable = "init", certify: bool = True) -> WorstCase:
     """The supremum of a measure after `rounds` rounds, over all client functions of the classes, in any dimension.
 
     classes: a `SmoothConvex`, `Smooth` or `QuadraticClass` per client, or one for all `clients`; `Dissimilar` among them holds
@@ -73,9 +79,9 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
     return solved(setting, setting.programme(), certify)
 
 
-def question(algorithm, classes, law, measure, initial, *, clients=None, **options) -> Setting:
+def question(algorithm: Algorithm, classes, law: Law | None, measure, initial, *, clients=None, **options) -> Setting:
     """The setting of these arguments of `worst_case`."""
-    conditions = [measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial])]
+    conditions = tuple(measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial]))
     return setting_of(Setting(algorithm, classes, law, measured(measure, "measure"), conditions, **options), clients)
 
 
