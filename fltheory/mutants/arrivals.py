@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import wraps
+from functools import partial
 
 from fltheory.asynchronous.arrivals import arrives, norm, of, put, restarted, whole
 from fltheory.asynchronous.asyncfeded import AsyncFedED, State
@@ -13,7 +13,7 @@ from fltheory.core.kinds import Algorithm, Draw, Problem, Who
 from fltheory.core.numbers.arrays import arange, ratio, spread, take
 from fltheory.core.numbers.arrays import put as put_rows
 from fltheory.core.numbers.scalars import fraction
-from fltheory.mutants.base import alike, altered, changed, option
+from fltheory.mutants.base import alike, changed, option
 
 CLOCKED = (AsyncFedED, FedAsync, FedBuff)   # a round is one arrival, the state holds base models
 
@@ -46,17 +46,7 @@ class Opened(AsyncFedED):
         return State(x, **restarted(self, problem, s, draw, arrival, x, K, enters, whole(K) if self.real else K))
 
 
-def opened(part, when=None):
-    """Decorator: a function change(self, right, ...) as the mutant of AsyncFedED that replaces one piece of its round."""
-    def mutant_of(change):
-        @wraps(change)
-        def mutant(algorithm: Algorithm):
-            if type(algorithm) is not AsyncFedED or (when is not None and not when(algorithm)):
-                return None
-            return altered(alike(Opened, algorithm), change, part)
-        mutant.of, mutant.change, mutant.more = "algorithm", change, {}
-        return mutant
-    return mutant_of
+opened = partial(changed, AsyncFedED, whole=Opened)   # the mutants of AsyncFedED that replace one piece of its round
 
 
 def _adapts(algorithm: AsyncFedED):

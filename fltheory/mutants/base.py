@@ -30,12 +30,13 @@ def altered(record, change, part, **more):
     return alike(_sub_class(type(record), change, part, tuple(more.items())), record)
 
 
-def changed(kinds, part, when=None, says=None, **more):
+def changed(kinds, part, when=None, says=None, whole=None, **more):
     """Decorator: a function change(self, right, ...) as the mutant of algorithms, or of their solvers, of exactly `kinds`.
 
-    when: record -> whether the change is one; says: what it does, as a clause, where the docstring is not all. more: as in
-    `altered`; `of`, among them, names the field of an instance that the mutant is swapped into. The mutant's attributes
-    `change` and `more` are what it was made of.
+    when: record -> whether the change is one; says: what it does, as a clause, where the docstring is not all; whole: the
+    sub-class, with the same fields, that has the method where the kind itself does not. more: as in `altered`; `of`, among
+    them, names the field of an instance that the mutant is swapped into. The mutant's attributes `change` and `more` are what
+    it was made of.
     """
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
     of = more.pop("of", "algorithm")
@@ -46,7 +47,7 @@ def changed(kinds, part, when=None, says=None, **more):
             record = algorithm if issubclass(kinds[0], Algorithm) else getattr(algorithm, "solver", None)
             if type(record) not in kinds or (when is not None and not when(record)):
                 return None
-            wrong = altered(record, change, part, **more)
+            wrong = altered(record if whole is None else alike(whole, record), change, part, **more)
             return wrong if record is algorithm else replace(algorithm, solver=wrong)  # type: ignore[call-arg]
         mutant.of, mutant.change, mutant.more = of, change, more
         return mutant if says is None else _named(mutant, change.__name__, says)

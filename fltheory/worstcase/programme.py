@@ -146,11 +146,9 @@ class Programme:
             solution = solver.solve()
             if str(solution.status) in (SOLVED, UNBOUNDED):
                 break
-        x, at, blocks = np.array(solution.x), 0, []
-        for k in sizes:
-            blocks.append(smat(x[at:at + k * (k + 1) // 2], k))
-            at += k * (k + 1) // 2
-        return Solution(str(solution.status), -solution.obj_val + float_(self.objective.constant), blocks, x[at:],
+        *parts, values = np.split(np.array(solution.x), np.cumsum([k * (k + 1) // 2 for k in sizes]))
+        blocks = [smat(v, k) for v, k in zip(parts, sizes, strict=True)]
+        return Solution(str(solution.status), -solution.obj_val + float_(self.objective.constant), blocks, values,
                         np.array(solution.z[:len(self.rows)]) * sign)
 
 
