@@ -66,7 +66,7 @@ def skips_empty_rounds(law: Bernoulli):
 @of_law(None, lambda law: isinstance(law.steps, RandomSteps))
 def shared_steps(law: Law):
     """One number of local steps is drawn for all clients instead of one each."""
-    return replace(law, steps=replace(law.steps, independent=False))  # type: ignore[type-var]
+    return replace(law, steps=replace(law.steps, independent=False))
 
 
 @of_law(Chain)
@@ -99,7 +99,7 @@ def _of_drawing(law: WithReplacement, n, weights):
     same, q, chances = {"steps": law.steps}, law.draws, law.probabilities
     if 1 < q <= n:
         yield "clients are drawn without replacement instead of with", without_replacement(law)
-        if chances is not None and all(chances):  # type: ignore[arg-type]
+        if chances is not None and all(chances):
             yield "clients are drawn without replacement, one after the other, instead of with replacement", \
                 Weighted(q, chances, replace=False, **same)
     for more in (-1, 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
@@ -70,7 +71,7 @@ class Proof(Symbols):
             refuse("symbol", name, f"is none of {list(self._symbols)}", "Declare it when the proof is made.")
         return self._symbols[name]
 
-    def __call__(self, names: str):
+    def __call__(self, names: str) -> Any:
         """The symbols and free vectors of these names, in order; one alone where one is named."""
         objects = [Vector(self, {n: 1}) if n in self._vectors else self.symbol(n) for n in names.split()]
         return objects if len(objects) > 1 else objects[0]

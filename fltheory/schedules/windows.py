@@ -32,14 +32,14 @@ class Automaton:
     edges: tuple
     start: int
 
-    def leaving(self):
+    def leaving(self) -> list[list[int]]:
         """Per node the list of its edges out, as indices into `edges`."""
-        out = [[] for _ in self.nodes]
+        out = [list[int]() for _ in self.nodes]
         for k, (a, _, _) in enumerate(self.edges):
             out[a].append(k)
         return out
 
-    def walk(self, schedule, start=None):
+    def walk(self, schedule: list, start: int | None = None) -> list[int] | None:
         """Nodes visited by a schedule (a list of sets), None where it leaves the class. start: index of a node."""
         step = {(a, self.sets[s]): b for a, s, b in self.edges}
         at = [self.start if start is None else start]
@@ -50,7 +50,7 @@ class Automaton:
             at.append(after)
         return at
 
-    def closes(self, schedule) -> bool:
+    def closes(self, schedule: list) -> bool:
         """Whether the schedule, repeated for ever, belongs to the class (from some node of the automaton)."""
         return any((at := self.walk(schedule, k)) is not None and at[-1] == k for k in range(len(self.nodes)))
 

@@ -195,16 +195,17 @@ class Gram(Problem):
     def live(self, forms) -> list[list[Point]]:
         """Per client the points that the forms can feel: what no other quantity touches can always be interpolated."""
         rest, leaves, values = {id(p): p for points in self.points for p in points.values()}, set(), set()
-        while forms:
+        while True:
             for _, u, v in (term for form in forms for term in form.terms):
                 leaves |= self._support(u) | self._support(v)
             values |= {k for form in forms for k in form.values}
             felt = [p for p in rest.values() if not p.leaves or p.leaves & leaves or p.index in values]
+            if not felt:
+                return [[p for p in points.values() if id(p) not in rest] for points in self.points]
             for p in felt:
                 del rest[id(p)]
                 leaves |= self._support(p.x) | self._support(p.gradient)
             forms = [p.value for p in felt]
-        return [[p for p in points.values() if id(p) not in rest] for points in self.points]
 
     def _support(self, u):
         means = dict(self.pairs)

@@ -59,8 +59,7 @@ def certified_between(algorithm: Algorithm, classes: FunctionClass | list, law: 
         if _piece(programme, symbol, low, high):
             proved.append((low, high))
         elif depth >= DEPTH:
-            return _comparison(INCONCLUSIVE, classes, symbol, a, b, terms, label,
-                         f"not proved on [{low}, {high}]")
+            return _comparison(INCONCLUSIVE, classes, symbol, a, b, terms, label, f"not proved on [{low}, {high}]")
         else:
             middle = (low + high) / 2
             pieces += [(middle, high, depth + 1), (low, middle, depth + 1)]

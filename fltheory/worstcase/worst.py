@@ -74,8 +74,8 @@ def worst_case(algorithm: Algorithm, classes: FunctionClass | list, law: Law | N
     algorithms whose round takes roots, and where the measure is unbounded (naming the direction); TooLarge for programmes beyond
     the stated size; MissingLibrary without cvxpy.
     """
-    setting = question(algorithm, classes, law, measure, initial, rounds=rounds, counts=counts, clients=clients, weights=weights,
-                    noise=noise, start=start)
+    setting = question(algorithm, classes, law, measure, initial, clients=clients, rounds=rounds, counts=counts,
+                       weights=weights, noise=noise, start=start)
     return solved(setting, setting.programme(), certify)
 
 
