@@ -54,7 +54,7 @@ def values(points) -> dict:
             for k, u in enumerate(names) for v in names[k:]}
 
 
-def written(text, names) -> str:
+def readable(text, names) -> str:
     """An expression as a reader writes it: <u, v> and |u|^2 for the symbols of inner products, powers with ^, no asterisks."""
     for k, u in enumerate(names):
         for v in names[k:]:
@@ -62,4 +62,4 @@ def written(text, names) -> str:
     return text.replace("**", "^").replace("*", " ")
 
 
-__all__ = ["Vector", "product", "products", "values", "written"]
+__all__ = ["Vector", "product", "products", "readable", "values"]
