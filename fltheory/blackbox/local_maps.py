@@ -5,13 +5,14 @@ import itertools
 
 import numpy as np
 
+from fltheory.core.kinds import Law
 from fltheory.core.laws.memoryless import Full
 
 MOST_COHORTS = 10
 SINGLE = 1e-6   # what numbers in single precision inside code in double precision make of maps
 
 
-def plan(box, reference, law, rounds, joint, seed, keeping=False):
+def plan(box, reference, law: Law | None, rounds, joint, seed, keeping=False):
     """Keys of the maps to compare: cohorts (tuples, None for all) if `joint`, else schedules of cohorts.
 
     keeping: whether the reference is known to keep more than its model between rounds.
@@ -34,14 +35,13 @@ def plan(box, reference, law, rounds, joint, seed, keeping=False):
     return [(None,) * rounds, *dict.fromkeys(m for m in mixed if m)]
 
 
-def _cohorts(n, law, seed):
+def _cohorts(n, law: Law | None, seed):
     rng = np.random.default_rng([seed, 3])
     if law is not None and not isinstance(law, Full):
         listed = []
         for mode in range(law.modes):
             for prob, who, present in itertools.islice(law.cohorts(n, mode), 400):
-                members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
-                members = tuple(int(i) for i in members[np.asarray(present) > 0])
+                members = tuple(np.arange(n)[who][np.asarray(present) > 0].tolist())
                 if prob and members:
                     listed.append(members)
         listed = list(dict.fromkeys(listed))
