@@ -233,11 +233,11 @@ def _fitted(case, allowed):
         stated = float(fraction(stated))
         def make(value, name=name):
             return case.reference.like(replace(algorithm, **{name: value}))
-        value = fitted(case.misses, make, (stated * 2, stated / 2, stated * 0.9), allowed)
-        if value is not None and case.gap(make(value)) <= allowed:
+        value, gap = fitted(case, make, (stated * 2, stated / 2, stated * 0.9), allowed)
+        if gap <= allowed:
             what = "the step size" if name == "lr" else name
             yield Fault(f"{what} is {number(value)} where {number(stated)} is stated ({number(value / stated)} times)",
-                        "fit of one number", case.gap(make(value)))
+                        "fit of one number", gap)
 
 
 def _others(case, allowed):
@@ -248,12 +248,13 @@ def _others(case, allowed):
         FedBuff: ("an asynchronous server with the constant step", lambda v: FedBuff(right.lr, tau, server_lr=v), (0.5, 1.5)),
         AsyncFedED: ("AsyncFedED without rule (8), eps = 1, lam", lambda v: AsyncFedED(right.lr, tau, lam=v), (1.0, 3.0)),
     }
+    methods.pop(type(right), None)
     if isinstance(right, StaleSteps):   # which has FedBuff's constant step, and FedAsync's constant weight, as its own number
-        methods.pop(FedBuff if right.mixing == "update" else FedAsync)
-    for kind, (says, make, starts) in methods.items():
-        value = None if kind is type(right) else fitted(case.misses, lambda v, make=make: like(make(v)), starts, allowed)
-        if value is not None and case.gap(like(make(value))) <= allowed:
-            yield Fault(f"the code is {says} {number(value)}", "fit of one number", case.gap(like(make(value))))
+        methods.pop(FedBuff if right.mixing == "update" else FedAsync, None)
+    for says, make, starts in methods.values():
+        value, gap = fitted(case, lambda v, make=make: like(make(v)), starts, allowed)
+        if gap <= allowed:
+            yield Fault(f"the code is {says} {number(value)}", "fit of one number", gap)
 
 
 def _where(case):

@@ -1,6 +1,7 @@
 """Somebody else's round as a function of numbers: called, counted and checked, but never looked into."""
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 
@@ -60,6 +61,12 @@ class BlackBox:
     @property
     def size(self) -> int:
         return self.d if self.template is None else sum(v.size for v in self.template.values())
+
+    @property
+    def places(self) -> dict[str, slice]:
+        """Where the parts of a joint state stand in the flattened one."""
+        ends = itertools.accumulate(v.size for v in self.template.values())
+        return {k: slice(end - v.size, end) for (k, v), end in zip(self.template.items(), ends, strict=True)}
 
     @property
     def precision(self) -> float:
@@ -148,10 +155,7 @@ class BlackBox:
 
     def joint(self, instance, z, cohort=None):
         """One round of the flattened state (D,)."""
-        value, at = {}, 0
-        for k, v in self.template.items():
-            value[k] = self.scale * np.asarray(z[at:at + v.size]).reshape(v.shape)
-            at += v.size
+        value = {k: self.scale * z[place].reshape(self.template[k].shape) for k, place in self.places.items()}
         new = self.call(value, instance, cohort)
         return np.concatenate([new[k].reshape(-1) for k in self.template]) / self.scale
 

@@ -49,8 +49,7 @@ def agreeing(case, reference):
 def with_numbers(case, reference):
     """Faults of a reference with one number fitted, whose whole maps agree."""
     for says, make, starts in numbers(reference, case.box.form != "round" and not case.keeping):
-        value = fitted(case.misses, make, starts, case.tolerance)
-        residual = np.inf if value is None else case.gap(make(value))
+        value, residual = fitted(case, make, starts, case.tolerance)
         if residual <= case.tolerance:
             yield Fault(says(value), "its maps agree at the fitted number", residual)
 

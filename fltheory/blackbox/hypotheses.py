@@ -118,12 +118,10 @@ def numbers(reference, memory):
     """Yield (clause of a value, wrong `Reference` of a value, starting values): faults with one number to fit."""
     algorithm, like = replace(reference.algorithm, steps=reference.tau), reference.like
     kind, tau = type(algorithm), reference.tau
+    stated = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
 
     def with_field(wrong, name):
-        def make(value):
-            values = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
-            return like(wrong(**values | {name: value}))
-        return make
+        return lambda value: like(wrong(**stated | {name: value}))
 
     if kind is Scaffold:
         steps = f"the clients make {', '.join(str(k) for k in dict.fromkeys(tau))}"
@@ -144,8 +142,8 @@ def numbers(reference, memory):
     for name in ("lr", "personal_lr", "beta", "tau_eff", "alpha", "mu", "server_lr"):
         value = getattr(algorithm, name, None)
         if value is not None and fraction(value):
-            stated = float(fraction(value))
-            yield _stated(name, stated), with_field(kind, name), (stated / 2, stated * 2, stated * 0.9)
+            value = float(fraction(value))
+            yield _stated(name, value), with_field(kind, name), (value / 2, value * 2, value * 0.9)
 
 
 def _stated(name, value):
@@ -154,16 +152,16 @@ def _stated(name, value):
                                                                                  else "")
 
 
-def fitted(misses, make, starts, tolerance):
-    """One number such that misses(made, number), an array or None, vanishes; None if none is found.
+def fitted(case, make, starts, tolerance):
+    """(one number such that case.misses(make, number), an array or None, vanishes; the gap there); (None, inf) without one.
 
     Gauss-Newton with secants: only fits to `tolerance` count.
     """
     for start in starts:
         old, new = start, start * 1.01
-        before = misses(make, old)
+        before = case.misses(make, old)
         for _ in range(16):
-            gaps = misses(make, new)
+            gaps = case.misses(make, new)
             if gaps is None or before is None or new == old:
                 break
             if np.abs(gaps).max() <= tolerance / 100:
@@ -172,8 +170,8 @@ def fitted(misses, make, starts, tolerance):
             step = -(gaps * slope).sum() / max((slope * slope).sum(), 1e-300)
             old, before, new = new, gaps, new + float(np.clip(step, -abs(new) * 2, abs(new) * 2))
         if gaps is not None and np.abs(gaps).max() <= tolerance:
-            return new
-    return None
+            return new, case.gap(make(new))
+    return None, np.inf
 
 
 def catalogue(lr, steps):

@@ -93,21 +93,22 @@ def identify_draws(box, problems, algorithm: Algorithm | None, law: Law, bugs, t
     if algorithm is None:
         return refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
     full = law if law.steps is not None else law.with_steps(algorithm.steps)
-    plain = _plain(algorithm, law)
+    plain = algorithm if law.steps is None else replace(algorithm, steps=None)
     if box.takes_cohort:
         full = Full(steps=full.steps)
     instance, sampled = collect(box, problems, find_height(box, problems, 3), trials)
     allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
 
-    def test(algorithm: Algorithm, law: Law):
+    def test(method, chances):
         """(p-value, share of unexplained outputs), or None where the law has too many outcomes."""
-        law = law if algorithm.steps is None else replace(law, steps=algorithm.steps)
+        if law.steps is None and method.steps is not None:
+            chances = replace(chances, steps=method.steps)
         try:
-            return against(sampled, Reference(algorithm, box.n, box.d, law.steps), instance, law, allowed)
+            return against(sampled, Reference(method, box.n, box.d, chances.steps), instance, chances, allowed)
         except TooLarge:
             return None
 
-    outcome = test(plain, full)
+    outcome = test(algorithm, full)
     result = Identification("matches", "the models are distributed as the law and the algorithm say",
                             f"{plain!r} under {full}", tolerance=allowed)
     if outcome is not None:
@@ -122,30 +123,24 @@ def identify_draws(box, problems, algorithm: Algorithm | None, law: Law, bugs, t
         return result.finish(box)
     result.verdict, result.reason = "differs", "the rounds are not distributed as the law and the algorithm say"
     if outcome is not None:
-        named = list(_explaining(_suspects(algorithm, law, full, bugs, problems.weights), test))
+        named = list(_explaining(_suspects(algorithm, full, bugs, problems.weights), test))
         outside = [Fault("the code returns models that no outcome of the law can give", f"{strange:.1%} of the rounds", strange)]
         result.faults = named + result.faults + (outside if strange else [])
     return result.finish(box)
 
 
-def _plain(algorithm: Algorithm, law: Law):
-    """The algorithm, without steps where the law has some."""
-    return algorithm if law.steps is None else replace(algorithm, steps=None)
-
-
-def _suspects(algorithm: Algorithm, law: Law, full, bugs, weights):
-    """Yield (clause, algorithm, law, name of the bug or None): what may act instead of what is stated. full: the law with steps."""
-    plain = _plain(algorithm, law)
+def _suspects(algorithm: Algorithm, law: Law, bugs, weights):
+    """Yield (clause, algorithm, law, name of the bug or None): what may act instead of what is stated."""
     for bug in bugs:
-        wrong = wrong_of(bug, full, "law")
+        wrong = wrong_of(bug, law, "law")
         if wrong is not None:
-            yield first_line(bug), plain, wrong, bug.__name__
+            yield first_line(bug), algorithm, wrong, bug.__name__
     for bug in bugs:
         wrong = wrong_of(bug, algorithm)
         if wrong is not None:
-            yield first_line(bug), _plain(wrong, law), full, bug.__name__
-    for sentence, wrong in rivals(full, len(weights), [str(w) for w in weights]):
-        yield sentence, plain, wrong, None
+            yield first_line(bug), wrong, law, bug.__name__
+    for sentence, wrong in rivals(law, len(weights), [str(w) for w in weights]):
+        yield sentence, algorithm, wrong, None
 
 
 def _explaining(suspects, test):

@@ -113,8 +113,8 @@ def _memories(result, case, wanted):
     for key, value in case.maps.items():
         rows, columns = slice(0, d), slice(None)
         if case.joint:
-            at = _model(case.box)
-            rows, columns = slice(at, at + d), [*range(at, at + d), value.shape[1] - 1]
+            rows = case.box.places["x"]
+            columns = [*range(rows.start, rows.stop), value.shape[1] - 1]
         gap = max(gap, apart(value[rows][:, columns], wanted[key][rows][:, columns]))
     if gap > case.loose:
         result.notes.extend([names] if names else [])
@@ -123,13 +123,3 @@ def _memories(result, case, wanted):
     used = case.joint and all(part.startswith("the new x ") for part in where.split("; "))
     return [Fault(f"{names or 'the memories are ' + ('used' if used else 'updated') + ' wrongly'}: {where}",
                   "every first round is the reference's", gap)]
-
-
-def _model(box):
-    """Where the model begins in the flattened state."""
-    at = 0
-    for name, value in box.template.items():
-        if name == "x":
-            return at
-        at += value.size
-    raise KeyError("x")
