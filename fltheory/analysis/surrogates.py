@@ -33,10 +33,9 @@ def surrogate_weights(algorithm: Algorithm, law: Law, n: int, weights: Numbers |
     uniform. Symbols among the algorithm's numbers stay what they are: with them, w is that of `step_weights`.
     Raises BadInput, and TooLarge for more than 300 clients (16 where the limit differs from the value).
     """
-    if not is_count(n) or n > MOST_CLIENTS:
-        return step_weights(algorithm, law, n, weights, domain)  # refused there
     symbolic = isinstance(getattr(algorithm, "lr", None), Symbolic) or domain not in (FLOAT, RATIONAL)
-    if symbolic or _proportional_to_step(algorithm, law, n, weights):
+    refused = not is_count(n) or n > MOST_CLIENTS
+    if refused or symbolic or _proportional_to_step(algorithm, law, n, weights):
         return step_weights(algorithm, law, n, weights, domain)
     if n > MOST_SYMBOLIC:
         raise TooLarge(f"{n} clients: these weights depend on lr, and their limit is taken with lr as a symbol for up to "

@@ -46,13 +46,9 @@ class Sequence:
 
     def measured(self, box):
         """Models (arrivals, d) of the black box; base models of a joint state begin at the start."""
-        box.fresh()
-        value = self.start
-        if box.template is not None:
-            value = {k: v.copy() for k, v in box.template.items()} | {"x": self.start}
-            if "base" in value:
-                value["base"] = value["base"] * 0 + self.start
-        out = []
+        value, out = box.begin(self.start), []
+        if isinstance(value, dict) and "base" in value:
+            value["base"] = value["base"] * 0 + self.start
         for i in self.order:
             value = box.call(value, self.instance, (i,))
             out.append(value["x"] if isinstance(value, dict) else value)

@@ -79,6 +79,11 @@ class BlackBox:
         if self._reset is not None:
             self._guard(self._reset, "reset()")
 
+    def begin(self, x):
+        """Forget all memories; what the first round is called with at the model x, the joint state where there is one."""
+        self.fresh()
+        return x if self.template is None else {k: v.copy() for k, v in self.template.items()} | {"x": x}
+
     def _guard(self, act, what):
         try:
             return act()
@@ -139,11 +144,7 @@ class BlackBox:
 
         The instance must have minimisers of size `scale` too (or 0) to be scaled along.
         """
-        self.fresh()
-        value = self.scale * np.asarray(x, dtype=float)
-        if self.template is not None:
-            value = {k: v.copy() for k, v in self.template.items()} | {"x": value}
-        out = []
+        value, out = self.begin(self.scale * np.asarray(x, dtype=float)), []
         for cohort in schedule:
             value = self.call(value, instance, cohort)
             out.append((value["x"] if isinstance(value, dict) else value) / self.scale)

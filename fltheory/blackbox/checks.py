@@ -46,15 +46,13 @@ def check(box, problems, height, tolerance, reference=None):
     rng = np.random.default_rng([problems.seed, 7])
     u, v = rng.uniform(-1, 1, (2, problems.d))
     instance = problems.generic(height)
-    with seeded(1):
-        first = box.first(instance, u)
-    with seeded(1):
-        again = box.first(instance, u)
-    with seeded(2):
-        other = box.first(instance, u)
+
+    def repeat(seed):
+        with seeded(seed):
+            return box.first(instance, u)
+    first, again, other = repeat(1), repeat(1), repeat(2)
     box.first(problems.generic(2 * height), v)
-    with seeded(1):
-        later = box.first(instance, u)
+    later = repeat(1)
     precision = box.precision
     near = 200 * precision * max(1.0, float(np.abs(first).max()))
     gaps = [float(np.abs(first - w).max()) for w in (again, later, other)]

@@ -16,13 +16,13 @@ def shares(box, problems, height, full, cohorts, moves=False):
     out, ones = {None: np.array(full)}, np.ones(problems.d)
     instances = [problems.single(i, np.full(problems.d, height)) for i in range(problems.n)]
     still = problems.single(0, 0 * ones)
-    if cohorts:
-        rest = box.first(still, ones)[0] if moves else 1
-        whole = [rest - box.first(inst, ones)[0] for inst in instances]
-    for cohort in cohorts:
+
+    def changes(cohort=None):
         rest = box.first(still, ones, cohort)[0] if moves else 1
-        part = [rest - box.first(inst, ones, cohort)[0] for inst in instances]
-        out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, part, whole, strict=True)])
+        return [rest - box.first(inst, ones, cohort)[0] for inst in instances]
+    whole = changes() if cohorts else []
+    for cohort in cohorts:
+        out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, changes(cohort), whole, strict=True)])
     return out
 
 

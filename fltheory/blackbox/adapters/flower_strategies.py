@@ -30,14 +30,12 @@ def flower(strategy: Callable, client: Callable, model: Callable | None = None,
         _let_few_take_part(built)
         return built, [loader(c, dtype) for c in clients]
 
-    def fit(session, x, i, arrays, config):
-        module = linear(x, dtype, model)
-        return client(i, module, session[1][i]).fit(arrays, config)
-
     def advance(session, x, clients, cohort, number):
+        def fit(i, arrays, config):
+            return client(i, linear(x, dtype, model), session[1][i]).fit(arrays, config)
         shared = linear(x, dtype, model).state_dict()
         step = _by_messages if hasattr(session[0], "aggregate_train") else _by_results
-        return step(session[0], shared, cohort, len(clients), number, lambda i, arrays, config: fit(session, x, i, arrays, config))
+        return step(session[0], shared, cohort, len(clients), number, fit)
 
     return protocol(start, advance, dtype)
 
