@@ -148,7 +148,7 @@ def _cohorts_of(law: Law, n):
         if model is not None:
             return model
         what = "it holds symbols"
-    elif law.sizes(n) and law.sizes(n)[0][0] == n:
+    elif (sizes := law.sizes(n)) and sizes[0][0] == n:
         return None
     if what is None:
         what = "moments of its cohorts are known in lists only"
