@@ -1,10 +1,7 @@
 """What is known about a number that floats found: how it was checked, what the check left over, and what bound follows."""
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-KINDS = ("bound", "checked", "estimate")
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Accuracy:
     def __contains__(self, name: object) -> bool:
         return any(f.name == name for f in self.found)
 
-    def __iter__(self) -> Iterator[Value]:
+    def __iter__(self):
         return iter(self.found)
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ class ConservedQuantities:
     """
 
     def __init__(self, clients, seed=7):
-        self.clients, self.mean, self.error = clients, clients.mean, 0.0
+        self.clients, self.mean = clients, clients.mean
         self.layout, d = self.mean.layout, self.mean.d
         self.alpha, self.beta = np.zeros((0, len(clients.server))), np.zeros((0, self.mean.n, len(clients.client)))
         if clients.separable and clients.client and all(s[-1] == d for s in self.layout.shapes):
@@ -31,7 +31,7 @@ class ConservedQuantities:
             self._find(rng) if self.mean.model is not None else self._weigh(rng)
             if self.count:
                 self._normalise()
-                self.error = self._confirmed(rng)
+                self._confirm(rng)
 
     @property
     def count(self) -> int:
@@ -129,7 +129,7 @@ class ConservedQuantities:
         server = np.stack([leaves[j] for j in self.clients.server])
         return server - sum(X[:, :, k].T @ leaves[j] for k, j in enumerate(self.clients.client))
 
-    def _confirmed(self, rng):
+    def _confirm(self, rng):
         worst = 0.0
         for _ in range(TRIALS):
             z = rng.standard_normal(self.mean.D)
@@ -139,7 +139,6 @@ class ConservedQuantities:
         if not worst <= DRIFT * max(1.0, np.abs(self.alpha).max() * len(self.clients.server)):
             raise CertificateFailed(f"{type(self.mean.algorithm).__name__}: a combination of memories that one-client rounds keep "
                                     f"changes by {worst:.1e} of a round: no structured operator. Use method='dense' or ft.run")
-        return worst
 
     # ---- in words --------------------------------------------------------------------------------------
     def equations(self, z0) -> list[str]:

@@ -30,7 +30,7 @@ ROUNDING = 1e-13           # of the largest number of a state
 class MeanRound:
     """z (.., D) -> E of one coded round from z, exact up to rounding and quadrature.
 
-    law: prepared. v: weights of the shares (n,); error: largest relative gap seen at random cohorts; calls: rounds run so far.
+    law: prepared. v: weights of the shares (n,), confirmed at random cohorts.
     Raises BadInput for laws and NotAffine for rounds that are not of the form.
     """
 
@@ -40,12 +40,12 @@ class MeanRound:
         self.model = _cohorts_of(law, self.n)
         self.steps = law.steps_of(self.n)
         self.layout = layout(self.algorithm, self.problem)
-        self.D, self.calls = self.layout.size, 0
+        self.D = self.layout.size
         check_affine(self.algorithm, self.problem, self.layout, Draw(EVERYONE, np.ones(self.n, dtype=np.int64), self.steps))
         p = self.problem.p
         choices = [np.ones(self.n)] + ([p] if np.ptp(p) > 1e-14 * p.max() else [])
         self._samples = None
-        self.kind, self.v, self.error = self._form(choices)
+        self.kind, self.v = self._form(choices)
         self._samples = None
         self.inclusion, self.shares, nobody = self._chances()
         self.nobody = nobody if law.empty == "skip" else 0.0
@@ -53,7 +53,6 @@ class MeanRound:
 
     def at(self, z, present, samples=None):
         """The coded round from states z (.., D) at presence (n,), with exact gradients or `Slots` of samples."""
-        self.calls += 1
         draw = Draw(EVERYONE, present, self.steps, self._samples if samples is None else samples)
         with np.errstate(all="ignore"):
             return self.layout.flatten(self.algorithm.round(self.problem, self.layout.unflatten(z), draw))
@@ -90,7 +89,7 @@ class MeanRound:
         return Shares(self.model, self.v).means()
 
     def _form(self, choices):
-        """(which parts a round has, weights of its shares, gap)."""
+        """(which parts a round has, weights of its shares)."""
         rng = np.random.Generator(np.random.Philox(self.n))
         if noisy(self.law.noise):      # noise may go where quiet rounds show nothing, as shares of equal clients
             self._samples = Slots(lambda k: rng.standard_normal((self.n, self.problem.drawn)))
@@ -101,13 +100,13 @@ class MeanRound:
                if not np.abs(part).max() <= 1e-13 * size]
         kind = "".join(has)
         if self.model is None:
-            return kind, choices[-1], 0.0
-        trials = []
+            return kind, choices[-1]
+        gaps = []
         for v in choices if "C" in kind else choices[:1]:
-            trials.append((max(self._gap(kind, v, rng) for _ in range(MIXTURES)), v))
-            if trials[-1][0] <= 1:
-                return kind, v, trials[-1][0] * FORM
-        gap = min(t[0] for t in trials) * FORM
+            gaps.append(max(self._gap(kind, v, rng) for _ in range(MIXTURES)))
+            if gaps[-1] <= 1:
+                return kind, v
+        gap = min(gaps) * FORM
         raise NotAffine(f"{type(self.algorithm).__name__}: rounds of random cohorts differ by {gap:.1e} of what a round changes "
                         "from a sum over clients of presence and shares, so their mean has no short form. "
                         "Use fewer clients (method='dense'), full participation, equal local steps, or ft.run")
@@ -149,7 +148,7 @@ def _cohorts_of(law: Law, n):
         if model is not None:
             return model
         what = "it holds symbols"
-    elif law.sizes(n) and law.sizes(n)[0][0] == n:
+    elif (sizes := law.sizes(n)) and sizes[0][0] == n:
         return None
     if what is None:
         what = "moments of its cohorts are known in lists only"

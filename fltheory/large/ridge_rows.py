@@ -30,7 +30,7 @@ class RidgeRows(RowLoss):
         self._finish(A, [v[:, None] for v in y], scales, twice * FLOAT.array(check_reg(reg)), weights, name)
         self.convention = convention
 
-    def to(self, domain: Domain) -> Problem:
+    def to(self, domain: Domain) -> RidgeRows:
         return Problem.to(self, domain)   # its gradients are rational at its data's binary values
 
     def _loss(self, u, t):

@@ -61,13 +61,15 @@ def _algorithm_part(algorithm: Algorithm, n, low, high):
 
 
 class Clients:
-    """One-client rounds of a method in floats. Leaves of a state are vectors (w,) of the server or (n, w) of the clients."""
+    """One-client rounds of a method in floats. Leaves of a state are vectors (w,) of the server or (n, w) of the clients: ds
+    numbers of the server and dc of each client in all."""
 
     def __init__(self, mean):
         self.mean, self.n = mean, mean.n
         shapes = mean.layout.shapes
         self.server = [k for k, s in enumerate(shapes) if len(s) == 1]
         self.client = [k for k, s in enumerate(shapes) if len(s) == 2 and s[0] == mean.n]
+        self.ds, self.dc = (sum(shapes[k][-1] for k in leaves) for leaves in (self.server, self.client))
         self.separable = len(self.server) + len(self.client) == len(shapes) and not mean.problem.personal
 
     def batches(self, points, width):

@@ -72,21 +72,19 @@ class Arrow:
 
 
 class Star:
-    """base: Arrow of an empty round; B, C (n, q, q + 1), or None where there is none; error: gap at random cohorts."""
+    """base: Arrow of an empty round; B, C (n, q, q + 1), or None where there is none; confirmed at random cohorts."""
 
     def __init__(self, mean, clients):
         self.mean, self.clients, self.n = mean, clients, mean.n
         if not clients.separable:
             raise TooLarge(f"{type(mean.algorithm).__name__}: its state is not made of vectors of the server and of single "
                            "clients, so it has no star form. Use method='dense', or ft.run")
-        shapes = mean.layout.shapes
-        self.ds = sum(shapes[k][0] for k in clients.server)
-        self.dc = sum(shapes[k][1] for k in clients.client)
+        self.ds, self.dc = clients.ds, clients.dc
         self.q, self.D = self.ds + self.dc, self.ds + mean.n * self.dc
         size.check(f"the maps of {mean.n} clients on {self.q} coordinates each", star_bytes(mean.n, self.q),
                    "fixed point and rate need none of them; for the rest use fewer clients or coordinates, or ft.run")
         self._probe()
-        self.error = self._confirm()
+        self._confirm()
 
     # ---- orders ----------------------------------------------------------------------------------------
     def order(self, z):
@@ -158,7 +156,6 @@ class Star:
         if not worst <= FORM:
             raise NotAffine(f"{type(mean.algorithm).__name__}: rounds of random cohorts differ by {worst:.1e} from what its "
                             "clients do one at a time: they do not meet at the server only. Use method='dense', or ft.run")
-        return worst
 
 
 def star_bytes(n, q) -> float:

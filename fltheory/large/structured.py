@@ -132,12 +132,11 @@ class Structured:
                        f"{SAFE} times it", bound=SAFE - 1, kind="bound")
 
     def _countable(self):
-        clients, shapes = self._clients, self._mean.layout.shapes
+        clients, n = self._clients, self._mean.n
         if not clients.separable:
             return False
-        ds, dc = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
-        few = 16.0 * eigenvalue_count.POINTS * ds**2 * self._mean.n * max(dc, 1) <= eigenvalue_count.WORK
-        return few and star_bytes(self._mean.n, ds + dc) <= COUNTED_BYTES
+        few = 16.0 * eigenvalue_count.POINTS * clients.ds**2 * n * max(clients.dc, 1) <= eigenvalue_count.WORK
+        return few and star_bytes(n, clients.ds + clients.dc) <= COUNTED_BYTES
 
     @functools.cached_property
     def _star(self):
@@ -193,9 +192,8 @@ class Structured:
     @functools.cached_property
     def _equal_moments(self):
         """Moments of equal clients as `EqualMoments`, else why there are none."""
-        shapes, clients = self._mean.layout.shapes, self._clients
-        server, per_client = (sum(shapes[k][-1] for k in which) for which in (clients.server, clients.client))
-        return equal_moments(self.algorithm, self.problem, self.law, self.dimension, server, per_client)
+        clients = self._clients
+        return equal_moments(self.algorithm, self.problem, self.law, self.dimension, clients.ds, clients.dc)
 
     @property
     def quick(self) -> bool:
