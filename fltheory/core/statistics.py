@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.core.numbers.scalars import Number, to_float
+from fltheory.core.numbers.scalars import to_float
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 EXPECTED = 5.0  # counts below which a class is merged with others before it is tested
@@ -45,7 +45,7 @@ class Interval:
     def high(self) -> float:
         return self.value + self.half_width
 
-    def contains(self, predicted: Number) -> bool:
+    def contains(self, predicted) -> bool:
         return self.low <= to_float(predicted) <= self.high
 
     @property

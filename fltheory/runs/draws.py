@@ -39,7 +39,7 @@ def draw_round(law, problem, streams, sizes, t, mode, domain, alone=False, place
     placed: in client order where a draw has one (numpy alone). collapse: see `Collapse`.
     """
     n, parts, modes, at = problem.n, [], [], 0
-    later = {"first": False} if t and law.clocked else {}
+    later: dict = {"first": False} if t and law.clocked else {}
     rounds = [s.child("round", t) for s in streams]
     for stream, size in zip(rounds, sizes, strict=True):
         draw, new = law.sample(stream, n, size, mode[at:at + size], **later)

@@ -98,13 +98,10 @@ def put(a, who: Who, new, present):
     if isinstance(who, slice):
         return a + present[..., None] * (new - a)
     change = present[..., None] * (new - take(a, who))
-    if who.ndim == 1:
-        chosen = (who[:, None] == arange(a.shape[-2], who)) * 1           # (m, n)
-        return a + matvec_rows(chosen, change)
-    if is_torch(a):
+    if is_torch(a) and who.ndim > 1:
         full = a.expand(*who.shape[:-1], *a.shape[-2:])
         return full.scatter_add(-2, who[..., None].expand(*who.shape, a.shape[-1]), change)
-    chosen = (who[..., :, None] == arange(a.shape[-2], who)) * 1
+    chosen = (who[..., None] == arange(a.shape[-2], who)) * 1           # (.., m, n)
     return a + matvec_rows(chosen, change)
 
 

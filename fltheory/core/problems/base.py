@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Problem(Open):
         """Coordinates of one stochastic gradient: of the model, and of a client's own parameters."""
         return self.d + self.personal
 
-    def to(self, domain: Domain) -> Problem:
+    def to(self, domain: Domain) -> Self:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
         if not isinstance(domain, Domain):
             refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
@@ -148,7 +148,7 @@ class Problem(Open):
         x = plain.point(x, "x", (self.d,))
         return x if is_torch(x) and torch else self.domain.array(declare(x, "x"))
 
-    def surrogate(self, w: Numbers) -> Problem:
+    def surrogate(self, w: Numbers) -> Self:
         """The surrogate objective sum_i w_i f_i: the same clients under other weights (sum 1)."""
         new = copy.copy(self)
         new.__dict__ = {k: v for k, v in self.__dict__.items() if k not in ("_converted", "p") and "_cached" not in k}

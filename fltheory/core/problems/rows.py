@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Self
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class RowLoss(Problem):
         self.ridge = np.broadcast_to(self.reg, (self.n, 1))  # or (n, d), where clients lack coordinates
         self.weights = check_weights(weights, self.n)
 
-    def to(self, domain):
+    def to(self, domain: Domain) -> Self:
         if isinstance(domain, Domain) and not (domain == FLOAT or isinstance(domain, Torch) or (domain == RATIONAL and self.exact)):
             refuse("domain", domain, f"{type(self).__name__} has no gradients in this arithmetic",
                    "Use FLOAT or Torch(), or a Quadratic problem for exact work.")

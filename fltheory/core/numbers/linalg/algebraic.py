@@ -47,7 +47,7 @@ class Algebraic:
 
     __slots__ = ("_high", "_low", "attained", "polynomial")
 
-    def __init__(self, polynomial, low, high, attained=()):
+    def __init__(self, polynomial: list | tuple, low: Fraction, high: Fraction, attained: list | tuple = ()):
         self.polynomial, self._low, self._high, self.attained = tuple(polynomial), low, high, tuple(attained)
 
     def __reduce__(self):
