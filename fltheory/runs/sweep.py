@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, TooLarge, WorkersLost, check_flag, listed, refuse, shortened, shown
 from fltheory.core.libraries import have
 from fltheory.core.numbers.scalars import fraction
@@ -215,9 +216,9 @@ class _Plan:
     def key(self, point, seed, replicates) -> str:
         """The digest of everything that a chunk's numbers depend on."""
         problem, algorithm, law = self.points[point]
-        said = [self.parts["problem"][problem], self.parts["algorithm"][algorithm], self.parts["law"][law], self.parts["options"],
-                self.code, seed, replicates]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        parts = {"problem": self.parts["problem"][problem], "algorithm": self.parts["algorithm"][algorithm],
+                 "law": self.parts["law"][law], **self.parts["options"], "code": self.code, "seed": seed, "replicates": replicates}
+        return digest_of(parts.items())
 
     def __call__(self, task) -> dict:
         from fltheory.runs import run

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import io
 import json
 import platform
@@ -25,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
 from fltheory.core.evidence import FALSIFIED
 from fltheory.core.laws.base import RandomSteps
@@ -236,10 +236,8 @@ def share(seed=0) -> dict:
 # ---- the committed table -----------------------------------------------------------------------------------------
 def code_hash() -> str:
     """Hash of the code that the table depends on; its comments and docstrings do not count."""
-    here, h = Path(__file__).parents[1], hashlib.sha256()
-    for name in CODE:
-        h.update(name.encode() + b"\0" + _bare((here / name).read_text(encoding="utf-8")).encode() + b"\0")
-    return h.hexdigest()[:16]
+    here = Path(__file__).parents[1]
+    return digest_of((name, _bare((here / name).read_text(encoding="utf-8"))) for name in CODE)[:16]
 
 
 def _bare(source) -> str:
