@@ -28,7 +28,7 @@ def start_modes(law, stream, size):
     return np.minimum((u[:, None] >= edges).sum(1), law.modes - 1)
 
 
-def alone(algorithm) -> bool:
+def works_alone(algorithm) -> bool:
     """Whether one client works in a round, which the state chooses: nobody else's samples are drawn."""
     return bool(getattr(algorithm, "arrivals", False))
 
@@ -197,4 +197,4 @@ def _join(parts, sizes):
     return Draw(who, cat([p.present for p in parts], 1), cat([p.steps for p in parts], 1), None, extra)
 
 
-__all__ = ["BLOCK", "alone", "draw_round", "start_modes"]
+__all__ = ["BLOCK", "draw_round", "start_modes", "works_alone"]

@@ -11,17 +11,20 @@ import itertools
 import json
 import logging
 import math
+import os
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, TooLarge, WorkersLost, check_flag, listed, refuse, shortened, shown
+from fltheory.core.kinds import Algorithm, Array, Law, Problem
 from fltheory.core.libraries import have
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.scalars import Number, fraction
 from fltheory.core.operators.setting import prepare
 from fltheory.core.records import count
 from fltheory.core.statistics import Stream2
@@ -29,6 +32,8 @@ from fltheory.core.tables import aligned, html_row, to_csv
 from fltheory.runs.arguments import check_numbers
 from fltheory.runs.checkpoint import PARTS, Snapshots
 from fltheory.runs.executors import check_executor, check_sendable, completed
+from fltheory.runs.options import RunOptions, a_seed
+from fltheory.runs.preparation import progress_bar
 from fltheory.runs.sources import digest, engine
 from fltheory.runs.streams import Stream
 from fltheory.runs.trace import Trace, write_atomically
@@ -108,8 +113,10 @@ class Sweep:
         return f"<p>{self._said()}</p><table>{html_row(head, 'th')}{''.join(map(html_row, rows))}</table>"
 
 
-def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, chunk=4096, noise=None, x0=None, metrics=None,
-          tail=0.25, device="cpu", store=None, executor=None, progress=False) -> Sweep:
+def sweep(problems: Problem | list | dict, algorithms: Algorithm | list | dict, laws: Law | list | dict, rounds: int,
+          replicates: int = 1, seeds: int | list = 0, grid: dict | None = None, chunk: int = 4096, noise: Number = None,
+          x0: Array = None, metrics: dict | None = None, tail: Number = 0.25, device: str = "cpu",
+          store: str | os.PathLike | None = None, executor: Any = None, progress: bool = False) -> Sweep:
     """Run every algorithm with every setting on every problem under every law, in chunks of replicates that run anywhere.
 
     problems, algorithms, laws: one record, a list, or {name: record}. grid: {field of the algorithms: values}, each combination of
@@ -126,14 +133,14 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     """
     executor = check_executor(executor)
     check_flag(progress, "progress")
-    plan = _Plan.of(problems, algorithms, laws, grid, {"noise": noise, "x0": x0, "metrics": metrics, "tail": tail, "device": device,
-                                                       "rounds": count(1, MOST_ROUNDS)(rounds, "rounds")})
+    plan = _Plan.of(problems, algorithms, laws, grid, RunOptions(
+        count(1, MOST_ROUNDS)(rounds, "rounds"), device=device, noise=noise, x0=x0, metrics=metrics, tail=tail))
     if isinstance(executor, (int, np.integer, ProcessPoolExecutor)):
         plan.check_sendable()
     replicates = count(1, MOST_REPLICATES)(replicates, "replicates")
     chunk = count(1, MOST_REPLICATES)(chunk, "chunk")
     seeds = [seeds] if np.ndim(seeds) == 0 else listed(seeds, "seeds", "is an int or a list of ints", "For example [0, 1].")
-    seeds = [count(0, 2**128 - 1, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")(s, "seeds") for s in seeds]
+    seeds = [a_seed(s, "seeds") for s in seeds]
     if len(set(seeds)) < max(len(seeds), 1):
         refuse("seeds", seeds, "are different ints, at least one: equal seeds are equal runs", "Leave out what is repeated.")
     each = math.ceil(replicates / chunk)
@@ -147,7 +154,7 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     kept = _Store(store)
     found = {task: have for task, key in tasks.items() if (have := kept.read(key)) is not None}
     rest, reused = [t for t in tasks if t not in found], len(found)
-    with _bar(progress, total, reused) as bar, closing(completed(plan, rest, executor)) as results:
+    with closing(progress_bar(progress, total, reused, "chunk")) as bar, closing(completed(plan, rest, executor)) as results:
         try:
             for task, content in results:
                 kept.write(tasks[task], content)
@@ -181,7 +188,7 @@ class _Plan:
     problems: dict
     algorithms: dict   # {(name, settings as a tuple of pairs): record}
     laws: dict
-    options: dict
+    options: RunOptions
     points: tuple      # keys of the three
     code: str          # of the engine that made the plan
     parts: dict = field(repr=False)
@@ -191,15 +198,15 @@ class _Plan:
         problems, laws = _named(problems, "problems"), _named(laws, "laws")
         algorithms = {(name, s): _with(a, name, s) for name, a in _named(algorithms, "algorithms").items() for s in _settings(grid)}
         check_numbers(problem=list(problems.values()), algorithm=list(algorithms.values()), law=list(laws.values()), **{
-            k: options[k] for k in ("noise", "x0")})
+            k: getattr(options, k) for k in ("noise", "x0")})
         for (_, problem), (_, algorithm), (_, law) in itertools.product(problems.items(), algorithms.items(), laws.items()):
-            prepare(algorithm, problem, law, options["noise"])  # what has no meaning is refused before anything is run
+            prepare(algorithm, problem, law, options.noise)  # what has no meaning is refused before anything is run
         parts = {kind: {name: digest(value) for name, value in records.items()}
                  for kind, records in (("problem", problems), ("algorithm", algorithms), ("law", laws))}
-        metrics = options["metrics"]
-        told = {k: digest(sorted(v.items()) if k == "metrics" and isinstance(metrics, dict) else v) for k, v in options.items()}
+        values = {k: getattr(options, k) for k in ("rounds", "device", "noise", "x0", "metrics", "tail")}
+        digests = {k: digest(sorted(v.items()) if k == "metrics" and isinstance(v, dict) else v) for k, v in values.items()}
         return cls(problems, algorithms, laws, options, tuple(itertools.product(problems, algorithms, laws)), engine(),
-                   {**parts, "options": told})
+                   {**parts, "options": digests})
 
     def check_sendable(self):
         """Refuse what no other process could make again, by its name."""
@@ -207,7 +214,7 @@ class _Plan:
             check_sendable(self, "sweep")
         except BadInput:
             records = {"problems": self.problems, "algorithms": {name: a for (name, _), a in self.algorithms.items()},
-                       "laws": self.laws, "metrics": self.options["metrics"]}
+                       "laws": self.laws, "metrics": self.options.metrics}
             for what, values in records.items():
                 for name, value in values.items() if isinstance(values, dict) else ():
                     check_sendable(value, f"{what}[{name!r}]")
@@ -221,14 +228,15 @@ class _Plan:
         return digest_of(parts.items())
 
     def __call__(self, task) -> dict:
-        from fltheory.runs import run
+        from fltheory.runs.batched import run_with
         if engine() != self.code:
             raise BadInput("this worker has another fltheory, numpy or torch than the sweep that asks it. Install the same on all "
                            "machines, and edit nothing while it runs.")
         point, seed, replicates = task
         a, b, c = self.points[point]
         with _one_thread():
-            trace = run(self.algorithms[b], self.problems[a], self.laws[c], replicates=replicates, seed=seed, **self.options)
+            trace = run_with(self.algorithms[b], self.problems[a], self.laws[c],
+                             replace(self.options, replicates=replicates, seed=seed))
         out = {"final": trace.final, "audit": np.array(np.nan if trace.audit is None else trace.audit),
                "audited": np.array(trace.audited), "tail_rounds": np.array(trace.tail_rounds),
                "provenance": np.array(json.dumps(trace.provenance))}
@@ -249,7 +257,7 @@ class _Plan:
         audits = [float(c["audit"]) for c in contents if int(c["audited"])]
         made = list(dict.fromkeys(str(c["provenance"]) for c in contents))
         final = sum(n * c["final"] for n, c in zip(counts, contents, strict=True)) / sum(counts)
-        trace = Trace(rounds=self.options["rounds"], replicates=sum(counts), seed=seed, device=str(self.options["device"]),
+        trace = Trace(rounds=self.options.rounds, replicates=sum(counts), seed=seed, device=str(self.options.device),
                       tail_rounds=int(first["tail_rounds"]), metrics=tables["metric"], tail=tables["tail"], final=final,
                       audit=max(audits) if audits else None, audited=sum(int(c["audited"]) for c in contents),
                       provenance={**json.loads(made[0]), **({"also": [json.loads(m) for m in made[1:]]} if made[1:] else {})},
@@ -376,14 +384,6 @@ class _Store:
     def write(self, key, content):
         if self.folder is not None:
             self._file(key).write({"chunk": 0, "round": 0, **content})
-
-
-def _bar(progress, total, done):
-    if not progress:
-        from fltheory.runs.batched import _Silent
-        return closing(_Silent())
-    from tqdm.auto import tqdm
-    return tqdm(total=total, initial=done, unit="chunk")
 
 
 __all__ = ["Point", "Sweep", "sweep"]

@@ -47,8 +47,8 @@ CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
 CODE = ("verdicts/calibration.py", "core/statistics.py", "runs/streams.py", "runs/normals.py", "runs/trace.py",
-        "runs/batched.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py", "core/relations.py",
-        "verdicts/claims/floors.py")
+        "runs/batched.py", "runs/preparation.py", "runs/options.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py",
+        "core/relations.py", "verdicts/claims/floors.py")
 
 
 @dataclass(frozen=True)

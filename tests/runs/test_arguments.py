@@ -43,7 +43,7 @@ import fltheory as ft
 {first}
 ft.run(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), rounds=1)
 """
-    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[3], timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], timeout=60, check=True)
 
 
 def test_phases_carry_their_own_rounds():
