@@ -225,7 +225,7 @@ def _chunk(setting, c, snapshot, bar, keep) -> _Part:
     prob, domain, span, (streams, sizes) = setting.problem, setting.domain, setting.span(c), setting.blocks(c)
     batch, x = sum(sizes), domain.array(setting.start[span])
     rows, state, t, now = [], None, 0, np.zeros(batch)
-    values = {name: [] for name in setting.measures}
+    values: dict = {name: [] for name in setting.measures}
     if snapshot is not None:
         part = _Part.read(snapshot, "middle/", setting.measures, type(setting.algorithms[0].init(prob, x[:1])), domain)
         state, mode, now, t = part.state, part.mode, part.now, snapshot["round"]
@@ -269,7 +269,7 @@ def _measure(measures, alg, state, values):
         values[name].append(np.asarray(to_numpy(f(x)), dtype=float))
 
 
-def _arrival(alg, prob, s, draw, due):
+def _arrival(alg, prob, s, draw: Draw, due):
     """(row (6, batch), state) of one arrival; due: (time, client, K), each (batch, 1), which the clock then follows."""
     import torch
     if due is not None:
@@ -307,7 +307,7 @@ def _due(events, t, span, domain):
     return tuple(domain.array(v) for v in (np.where(client < 0, np.inf, time), client, K))
 
 
-def _waits(clock, streams, sizes, t, draw, n):
+def _waits(clock, streams, sizes, t, draw: Draw, n):
     """How long a round lasts (batch,): until the last of those who take part is there; 0 if nobody does."""
     parts = [clock.times(s.child("round", max(t - 1, 0)), n, k, t == 0) for s, k in zip(streams, sizes, strict=True)]
     extra = {k: np.concatenate([np.broadcast_to(p[k], (size, n)) for p, size in zip(parts, sizes, strict=True)])
@@ -320,7 +320,7 @@ def _waits(clock, streams, sizes, t, draw, n):
     return (lasting * present).max(-1)
 
 
-def _round_row(now, draw, batch):
+def _round_row(now, draw: Draw, batch):
     present, steps = (to_numpy(v) for v in (draw.present, draw.steps))
     happens = 1 if draw.extra is None else to_numpy(draw.extra.get("happens", 1))
     return np.stack([np.broadcast_to(np.asarray(v, dtype=float), (batch,))

@@ -9,7 +9,7 @@ from inspect import isfunction
 import numpy as np
 
 from fltheory.core.algorithms.base import ROOMS, advance, ours
-from fltheory.core.kinds import Algorithm, Array, Law, Problem
+from fltheory.core.kinds import Algorithm, Array, Draw, Law, Problem
 from fltheory.core.numbers.arrays import overwriting, to_numpy
 from fltheory.core.numbers.scalars import FLOAT, Number, Torch, fraction
 from fltheory.core.operators.setting import prepare
@@ -165,13 +165,13 @@ def _joined(setting, totals, algorithm: Algorithm | list, law: Law) -> Trace:
                  algorithm=algorithm, problem=setting.plain, law=law)
 
 
-def _arithmetic(algorithms, problem, device):
+def _arithmetic(algorithms, problem: Problem, device):
     """numpy for our own closed formulas on a CPU, torch elsewhere."""
-    own = device == "cpu" and all(closed(a, problem) and not works_alone(a) for a in algorithms)
-    return FLOAT if own else Torch(device)
+    in_numpy = device == "cpu" and all(closed(a, problem) and not works_alone(a) for a in algorithms)
+    return FLOAT if in_numpy else Torch(device)
 
 
-def _together(law, problem, domain):
+def _together(law: Law, problem: Problem, domain):
     """How many blocks are stepped together."""
     if domain.library != "numpy":
         return MOST_TOGETHER
@@ -186,7 +186,7 @@ def _zeros(size, domain):
     return torch.zeros(size, dtype=torch.float64, device=domain.device)
 
 
-def _started(alg, prob, start, batch, domain, draw):
+def _started(alg, prob, start, batch, domain, draw: Draw):
     """The states at x0; a warm start is one exact pass, as in `derive`."""
     if domain.library == "numpy":
         with np.errstate(all="ignore"):
@@ -197,51 +197,51 @@ def _started(alg, prob, start, batch, domain, draw):
 
 
 class _Layout:
-    """What a run knows of placed arrays: `plain`, the algorithms whose rounds ask for what these do not answer, and `own`, client
-    memories that nothing but the state holds. A round of ours may write over them, which saves a copy of all clients for a
+    """What a run knows of placed arrays: `plain`, the algorithms whose rounds ask for what these do not answer, and `exclusive`,
+    client memories that nothing but the state holds. A round of ours may write over them, which saves a copy of all clients for a
     cohort."""
 
     def __init__(self):
-        self.plain, self.own = set(), ()
+        self.plain, self.exclusive = set(), ()
 
-    def answered(self, alg, prob, state, draw):
+    def answered(self, alg, prob, state, draw: Draw):
         """The round in placed arrays, or None where it fails in whatever way: what is wrong with it fails in plain ones too."""
         at = draw.who
         if isinstance(at, Places) and _ours(alg):
-            at.own = [v for v in self.own if sum(v is leaf for leaf in state) == 1]
-        self.own = ()
+            at.writable = [v for v in self.exclusive if sum(v is leaf for leaf in state) == 1]
+        self.exclusive = ()
         try:
-            made = advance(alg, prob, state, draw)
-            if not all(isinstance(v, np.ndarray) for v in made):
+            new = advance(alg, prob, state, draw)
+            if not all(isinstance(v, np.ndarray) for v in new):
                 raise Unplaced("a state in placed arrays")
         except Exception:   # of numpy, asked by a round for what placed arrays are not
             if getattr(at, "overwritten", False):   # no state is left from which it could be made again
                 raise
             return None
-        self.own = getattr(at, "made", ())
-        return made
+        self.exclusive = getattr(at, "memories", ())
+        return new
 
 
-def _stepped(alg, state, given, layout, collapse):
-    """(state, draw, modes) after one round."""
-    law, prob, _, sizes, _, _, domain, _ = given
+def _stepped(alg, state, drawing, layout, collapse):
+    """(state, draw, modes) after one round; drawing: what `draw_round` takes."""
+    law, prob, _, sizes, _, _, domain, _ = drawing
     if domain.library != "numpy":
         import torch
-        draw, mode = draw_round(*given, collapse=collapse)
+        draw, mode = draw_round(*drawing, collapse=collapse)
         with torch.inference_mode(closed(alg, prob)), overwriting(owned(alg, prob)):
             return advance(alg, prob, state, draw), draw, mode
     with np.errstate(all="ignore"):  # of diverging runs
         if id(alg) not in layout.plain and _placeable(alg, prob, law, sizes):
-            draw, mode = draw_round(*given, placed=True, collapse=collapse)
-            made = layout.answered(alg, prob, state, draw)
-            if made is not None:
-                return made, draw, mode
+            draw, mode = draw_round(*drawing, placed=True, collapse=collapse)
+            new = layout.answered(alg, prob, state, draw)
+            if new is not None:
+                return new, draw, mode
             layout.plain.add(id(alg))
-        draw, mode = draw_round(*given, collapse=collapse)
+        draw, mode = draw_round(*drawing, collapse=collapse)
         return advance(alg, prob, state, draw), draw, mode
 
 
-def _placeable(alg, prob, law, sizes):
+def _placeable(alg, prob, law: Law, sizes):
     return prob.placed and law.batch is None and sizes != [1] and alg.partial and not alg.absent_act
 
 
@@ -258,19 +258,19 @@ def _record(setting, alg, part):
                 into[part.round] = value
 
 
-def closed(algorithm, problem) -> bool:
+def closed(algorithm: Algorithm, problem: Problem) -> bool:
     """Whether a round is made of our own closed formulas, so that torch need not prepare for derivatives: a fifth of what an
     operation on few numbers costs. Networks differentiate, and what users write may."""
     parts = (algorithm, getattr(algorithm, "solver", algorithm), problem)
     return all(type(v).__module__.startswith("fltheory.") for v in parts) and not isinstance(problem, Network)
 
 
-def owned(algorithm, problem) -> bool:
+def owned(algorithm: Algorithm, problem: Problem) -> bool:
     """Whether an arrival may be written into the state itself: the engine's own asynchronous rounds keep no earlier one."""
     return _ours(algorithm) and works_alone(algorithm) and closed(algorithm, problem)
 
 
-def _ours(algorithm) -> bool:
+def _ours(algorithm: Algorithm) -> bool:
     """Whether a round is the engine's own, and nobody has put another function in its place: it looks at no memory behind the `put`
     that replaces it."""
     return ours(type(algorithm).__module__) and all(

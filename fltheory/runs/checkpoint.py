@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse, shortened, shown
+from fltheory.core.kinds import Problem
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.statistics import Stream2
 from fltheory.runs.sources import digest, engine
@@ -23,7 +24,7 @@ from fltheory.runs.trace import write_atomically
 PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 
 
-def run_key(phases, problem, laws, metrics, *rest) -> str:
+def run_key(phases, problem: Problem, laws, metrics, *rest) -> str:
     """What a snapshot belongs to, by parts: a JSON object {what: digest}."""
     return json.dumps({
         "arguments": digest(phases, problem, laws, rest, code=False),

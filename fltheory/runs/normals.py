@@ -125,7 +125,7 @@ def transformed(words, out, scale, at):
 
 class Filler:
     """Fills an array `out` (size,), in order, with scale times normal numbers of one generator of words after the other: `add` is
-    asked for each, `done` at the end. Words of several generators go through one tile; what comes out does not depend on that."""
+    asked for each, `finish` at the end. Words of several generators go through one tile; what comes out does not depend on that."""
 
     def __init__(self, out, scale=1.0):
         self.out, self.scale, self.at, self.begin, self.pending = out, float(scale), _LOCAL.room, 0, 0
@@ -147,7 +147,7 @@ class Filler:
 
     def second(self, bits):
         """The second number of a bit generator's next word."""
-        self.done()
+        self.finish()
         pair = np.empty(2)
         transformed(bits.random_raw(1).view(np.int64), pair, self.scale, self.at)
         self.out[self.begin] = pair[1]
@@ -162,7 +162,7 @@ class Filler:
             to[:] = room[:-1]
         self.begin, self.pending = self.begin + len(to), 0
 
-    def done(self):
+    def finish(self):
         if self.pending:
             self._flush(self.at.words)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.kinds import Problem
+from fltheory.core.kinds import Algorithm, Problem
 from fltheory.core.records import count
 from fltheory.runs.checkpoint import run_key
 from fltheory.runs.draws import BLOCK
@@ -66,7 +66,7 @@ class Setting:
                        options.seed, self.device, self.start, self.chunk, *rest)
 
 
-def phases_of(algorithm, rounds, what="rounds"):
+def phases_of(algorithm: Algorithm | list, rounds, what="rounds"):
     phases = list(algorithm) if isinstance(algorithm, (list, tuple)) else [(algorithm, rounds)]
     if isinstance(algorithm, (list, tuple)) and rounds is not None:
         refuse(what, rounds, f"phases carry their own numbers of {what}", f"Leave {what} out.")
@@ -79,7 +79,7 @@ def phases_of(algorithm, rounds, what="rounds"):
     return [(a, number(k, what)) for a, k in phases]
 
 
-def check_carried(algorithms, problem, x0):
+def check_carried(algorithms, problem: Problem, x0):
     """Refuse a phase whose state has other parts than that of the phase before it."""
     if len(set(map(type, algorithms))) == 1:
         return

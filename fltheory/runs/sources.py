@@ -44,8 +44,8 @@ def digest(*values, code=True) -> str:
 @functools.cache
 def engine() -> str:
     """A digest of fltheory's own text and of the versions of what computes for it."""
-    here = Path(__file__).parents[1]
-    texts = ((path.relative_to(here), path.read_bytes()) for path in sorted(here.rglob("*.py")))
+    root = Path(__file__).parents[1]
+    texts = ((path.relative_to(root), path.read_bytes()) for path in sorted(root.rglob("*.py")))
     versions = ((name, metadata.version(name) if have(name) else "-") for name in ("torch", "numpy"))   # imported by now or not
     return digest_of(itertools.chain(texts, versions))
 
@@ -196,7 +196,7 @@ def _of_library(name) -> bool:
     if root == "fltheory" or root in sys.stdlib_module_names:
         return True
     path = getattr(sys.modules.get(root), "__file__", None)
-    return bool(path) and str(Path(path).resolve()).startswith(_LIBRARIES)
+    return path is not None and str(Path(path).resolve()).startswith(_LIBRARIES)
 
 
 __all__ = ["digest", "engine"]

@@ -64,18 +64,18 @@ class Sweep:
     computed: int
     reused: int
 
-    def trace(self, problem=None, algorithm=None, law=None, **settings) -> Trace:
+    def trace(self, problem: str | None = None, algorithm: str | None = None, law: str | None = None, **settings: Any) -> Trace:
         """The merged run of the one point that these names and settings pick, numbers by their value: lr="1/20" and lr=0.05 are the
         same. Raises BadInput unless it is exactly one."""
         named = {"problem": problem, "algorithm": algorithm, "law": law}
-        found = [p for p in self.points if all(v is None or v == getattr(p, k) for k, v in named.items())
-                 and all(k in p.settings and _value(p.settings[k]) == _value(v) for k, v in settings.items())]
-        if len(found) != 1:
+        matches = [p for p in self.points if all(v is None or v == getattr(p, k) for k, v in named.items())
+                   and all(k in p.settings and _value(p.settings[k]) == _value(v) for k, v in settings.items())]
+        if len(matches) != 1:
             refuse("point", {**{k: v for k, v in named.items() if v is not None}, **settings},
-                   f"names {len(found)} of {len(self.points)} points", "Name problem, algorithm, law and settings of one.")
-        return found[0].trace
+                   f"names {len(matches)} of {len(self.points)} points", "Name problem, algorithm, law and settings of one.")
+        return matches[0].trace
 
-    def rows(self, metric=None, level=0.999) -> list:
+    def rows(self, metric: str | None = None, level: float = 0.999) -> list:
         """A dict for each point: its names and settings, replicates, the metric's expectation after the last round and its average
         over the tail (`Trace.interval`, `Trace.floor`), each with the half width at this level. metric: default "error", or the
         first that was recorded."""
@@ -89,7 +89,7 @@ class Sweep:
                         f"{name}, tail": float(floor.value), "+/- tail": float(floor.half_width)})
         return out
 
-    def save(self, path) -> Path:
+    def save(self, path: str | os.PathLike) -> Path:
         """Write the rows as CSV; returns the path. Raises BadInput if it cannot be written."""
         try:
             write_atomically(Path(path), lambda f: f.write(to_csv(self.rows()).encode()))
@@ -101,16 +101,16 @@ class Sweep:
         rows = self.rows()
         return [list(rows[0]), *([f"{v:.4g}" if isinstance(v, float) else str(v) for v in r.values()] for r in rows)]
 
-    def _said(self):
+    def _summary(self):
         return (f"{len(self.points)} points, {self.computed} chunks computed, {self.reused} from the store; "
                 f"digest {self.digest[:16]}")
 
     def __str__(self):
-        return "\n".join([self._said(), *aligned(self._cells())])
+        return "\n".join([self._summary(), *aligned(self._cells())])
 
     def _repr_html_(self):
         head, *rows = self._cells()
-        return f"<p>{self._said()}</p><table>{html_row(head, 'th')}{''.join(map(html_row, rows))}</table>"
+        return f"<p>{self._summary()}</p><table>{html_row(head, 'th')}{''.join(map(html_row, rows))}</table>"
 
 
 def sweep(problems: Problem | list | dict, algorithms: Algorithm | list | dict, laws: Law | list | dict, rounds: int,
@@ -151,19 +151,19 @@ def sweep(problems: Problem | list | dict, algorithms: Algorithm | list | dict, 
     pieces = [(s if k == 0 else int.from_bytes(Stream(s, "sweep", k).key(), "big"), min(chunk, replicates - k * chunk))
               for s in seeds for k in range(each)]
     tasks = {(p, *piece): plan.key(p, *piece) for p in range(len(plan.points)) for piece in pieces}
-    kept = _Store(store)
-    found = {task: have for task, key in tasks.items() if (have := kept.read(key)) is not None}
-    rest, reused = [t for t in tasks if t not in found], len(found)
+    folder = _Store(store)
+    contents = {task: content for task, key in tasks.items() if (content := folder.read(key)) is not None}
+    rest, reused = [t for t in tasks if t not in contents], len(contents)
     with closing(progress_bar(progress, total, reused, "chunk")) as bar, closing(completed(plan, rest, executor)) as results:
         try:
             for task, content in results:
-                kept.write(tasks[task], content)
-                found[task] = content
+                folder.write(tasks[task], content)
+                contents[task] = content
                 bar.update(1)
         except WorkersLost as error:
-            where = "" if store is None else f" {len(found)} of {total} chunks are in {str(store)!r}: run it again to go on."
+            where = "" if store is None else f" {len(contents)} of {total} chunks are in {str(store)!r}: run it again to go on."
             raise WorkersLost(f"{error}{where}") from error
-    points = tuple(plan.point(p, [found[p, *piece] for piece in pieces], [n for _, n in pieces], seeds[0])
+    points = tuple(plan.point(p, [contents[p, *piece] for piece in pieces], [n for _, n in pieces], seeds[0])
                    for p in range(len(plan.points)))
     return Sweep(points, _numbers(points), len(rest), reused)
 
@@ -171,8 +171,8 @@ def sweep(problems: Problem | list | dict, algorithms: Algorithm | list | dict, 
 def _numbers(points) -> str:
     h = hashlib.sha256()
     for p in points:
-        said = [p.problem, p.algorithm, p.law, {k: str(v) for k, v in p.settings.items()}, p.trace.replicates]
-        h.update(json.dumps(said).encode())
+        names = [p.problem, p.algorithm, p.law, {k: str(v) for k, v in p.settings.items()}, p.trace.replicates]
+        h.update(json.dumps(names).encode())
         for table in (p.trace.metrics, p.trace.tail):
             for name in sorted(table):
                 h.update(name.encode() + b"".join(np.ascontiguousarray(table[name][part], float).tobytes() for part in PARTS))
@@ -247,7 +247,8 @@ class _Plan:
     def point(self, p, contents, counts, seed) -> Point:
         """The chunks of a point, merged in the order of their numbers."""
         problem, (algorithm, settings), law = self.points[p]
-        tables, first = {"metric": {}, "tail": {}}, contents[0]
+        tables: dict = {"metric": {}, "tail": {}}
+        first = contents[0]
         for group, name in dict.fromkeys(tuple(k.split("/")[:2]) for k in first if "/" in k):
             moments = [[c[f"{group}/{name}/{part}"] for part in PARTS] for c in contents]
             whole = Stream2(counts[0], *moments[0])
@@ -255,12 +256,12 @@ class _Plan:
                 whole.merge(n, *parts)
             tables[group][name] = {part: getattr(whole, part) for part in PARTS}
         audits = [float(c["audit"]) for c in contents if int(c["audited"])]
-        made = list(dict.fromkeys(str(c["provenance"]) for c in contents))
+        machine, *others = [json.loads(v) for v in dict.fromkeys(str(c["provenance"]) for c in contents)]
         final = sum(n * c["final"] for n, c in zip(counts, contents, strict=True)) / sum(counts)
         trace = Trace(rounds=self.options.rounds, replicates=sum(counts), seed=seed, device=str(self.options.device),
                       tail_rounds=int(first["tail_rounds"]), metrics=tables["metric"], tail=tables["tail"], final=final,
                       audit=max(audits) if audits else None, audited=sum(int(c["audited"]) for c in contents),
-                      provenance={**json.loads(made[0]), **({"also": [json.loads(m) for m in made[1:]]} if made[1:] else {})},
+                      provenance={**machine, **({"also": others} if others else {})},
                       algorithm=self.algorithms[algorithm, settings], problem=self.problems[problem], law=self.laws[law])
         return Point(problem, algorithm, law, dict(settings), trace)
 
@@ -290,13 +291,13 @@ def _settings(grid) -> list:
             for name, values in grid.items()]
     for name, axis in zip(grid, axes, strict=True):
         check_numbers(**{f"grid[{name!r}]": [v for _, v in axis]})
-        seen = {}
+        values: dict = {}
         for _, v in axis:
-            if (key := _value(v)) in seen:
-                one = f"{shown(seen[key])} and {shown(v)}"
+            if (key := _value(v)) in values:
+                one = f"{shown(values[key])} and {shown(v)}"
                 refuse(f"grid[{name!r}]", [v for _, v in axis], f"gives different values, and {one} are one in float64",
                        "Leave out what is repeated.")
-            seen[key] = v
+            values[key] = v
         if not axis:
             refuse(f"grid[{name!r}]", [], "gives different values, at least one", "Name one, or leave the field out.")
     if math.prod(map(len, axes)) > MOST_CHUNKS:
@@ -322,13 +323,13 @@ def _value(value):
         return repr(value)
 
 
-def _with(algorithm, name, settings):
+def _with(algorithm: Algorithm, name, settings):
     if not settings:
         return algorithm
-    own = [f.name for f in fields(algorithm) if f.init] if is_dataclass(algorithm) and not isinstance(algorithm, type) else []
-    unknown = [k for k, _ in settings if k not in own]
+    names = [f.name for f in fields(algorithm) if f.init] if is_dataclass(algorithm) and not isinstance(algorithm, type) else []
+    unknown = [k for k, _ in settings if k not in names]
     if unknown:
-        refuse("grid", unknown, f"are no fields of {name}, which has {own}", "Name fields of every algorithm.")
+        refuse("grid", unknown, f"are no fields of {name}, which has {names}", "Name fields of every algorithm.")
     return replace(algorithm, **dict(settings))
 
 

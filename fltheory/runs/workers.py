@@ -29,8 +29,8 @@ class Lost:
 class Stopped:
     """What a task comes to that ran past its limit. told: what it had told until then."""
 
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, messages):
+        self.told = messages
 
 
 def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None, retries=1):

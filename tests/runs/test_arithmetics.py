@@ -284,10 +284,10 @@ def test_every_algorithm_of_ours_is_known_as_ours(kind):
 
 def test_a_memory_that_is_two_parts_of_the_state_is_not_written_over(monkeypatch):
     allowed, layout, memory, other = [], batched._Layout(), np.zeros((4, 3, 2)), np.ones((4, 3, 2))
-    monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.own) or state)
+    monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.writable) or state)
     for state in ((memory, other, memory), (memory, other), (other, other), (memory.copy(), other)):
         at = batched.Places(Draw(np.zeros((4, 1), int), np.ones((4, 1), int), np.ones((4, 1), int)), 3, [4])
-        layout.own = [memory, other]
+        layout.exclusive = [memory, other]
         assert layout.answered(ft.Scaffold(LR), None, state, Draw(at, at.present, None)) is state
     assert [[v is memory for v in own] for own in allowed] == [[False], [True, False], [], [False]]
 

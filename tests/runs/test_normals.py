@@ -137,10 +137,10 @@ def test_a_stream_begins_at_the_first_number_of_its_words():
     stream, out, pair = Stream(3, 1), np.empty(7), np.empty(3)
     filler = Filler(out)
     filler.add(stream.generator().bit_generator, 7)
-    filler.done()
+    filler.finish()
     assert np.array_equal(stream.standard_normal(7), out)
     filler = Filler(pair)   # numbers that wait are written before a second one
     filler.add(stream.generator().bit_generator, 2)
     filler.second(stream.generator().bit_generator)
-    filler.done()
+    filler.finish()
     assert np.array_equal(pair, [out[0], out[1], out[1]])
