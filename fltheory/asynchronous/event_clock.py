@@ -19,23 +19,23 @@ LONGEST = 2**40   # a pace or a transmission: below, times of long runs are exac
 WAITS = {"hang": "wait", "first": "first wait"}   # what is added to a run whatever its own length, by what multiplies it
 
 
-def _pace(pace, what):
-    given = entries(pace, what)
-    if given.ndim > 1 or given.size == 0:
-        refuse(what, pace, "one int for all clients, or one each", "Give an int or a flat list.")
-    for v in given.reshape(-1):
-        if not is_count(v) or v > LONGEST:
-            refuse(what, pace, f"paces are integers from 1 to {LONGEST}, so that equal times are equal and times exact",
-                   "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
+def _times(least, rule, flat=None):
+    """Reads one int from `least` to `LONGEST` for all clients, or one each; flat: rule and remedy for what is no flat list."""
+    remedy = "Rescale the time unit."
+
+    def read(value, what):
+        times = entries(value, what)
+        if times.ndim > 1 or times.size == 0:
+            refuse(what, value, *(flat or (rule, remedy)))
+        if not all(is_count(v, least) and v <= LONGEST for v in times.reshape(-1)):
+            refuse(what, value, rule, remedy)
+        return tuple(int(v) for v in times) if times.ndim else int(times.item())
+    return read
 
 
-def _transmission(times, what):
-    given = entries(times, what)
-    if given.ndim > 1 or given.size == 0 or not all(is_count(v, 0) and v <= LONGEST for v in given.reshape(-1)):
-        refuse(what, times, f"one int from 0 to {LONGEST} for all clients, or one each, in the unit of the paces",
-               "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
+_pace = _times(1, f"paces are integers from 1 to {LONGEST}, so that equal times are equal and times exact",
+               ("one int for all clients, or one each", "Give an int or a flat list."))
+_transmission = _times(0, f"one int from 0 to {LONGEST} for all clients, or one each, in the unit of the paces")
 
 
 def _suspension(p, what):

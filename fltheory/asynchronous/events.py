@@ -156,11 +156,10 @@ def _check_kind(phases, law: Law, clock) -> bool:
 
 def _starts(x0, replicates, d):
     """Starts (replicates, d) as floats."""
-    if x0 is None:
-        return np.zeros((replicates, d))
-    if entries(x0, "x0").ndim == 2:
+    if x0 is not None and entries(x0, "x0").ndim == 2:
         return FLOAT.array(shaped(x0, "x0", "replicates", "d", replicates=replicates, d=d))
-    return np.broadcast_to(FLOAT.array(shaped(x0, "x0", "d", d=d)), (replicates, d)).copy()
+    start = FLOAT.array(shaped([0] * d if x0 is None else x0, "x0", "d", d=d))
+    return np.broadcast_to(start, (replicates, d)).copy()
 
 
 def _events(setting) -> Events:

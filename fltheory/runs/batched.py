@@ -10,7 +10,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import ROOMS, advance, ours
 from fltheory.core.kinds import Algorithm, Array, Draw, Law, Problem
-from fltheory.core.numbers.arrays import overwriting, to_numpy
+from fltheory.core.numbers.arrays import broadcast, overwriting, to_numpy
 from fltheory.core.numbers.scalars import FLOAT, Number, Torch, fraction
 from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.shapes import shaped
@@ -119,7 +119,7 @@ def _begun(setting, c) -> Part:
     streams, sizes = setting.blocks(c)
     modes = np.concatenate([start_modes(setting.laws[0], stream, size) for stream, size in zip(streams, sizes, strict=True)])
     moments = {name: tuple(np.zeros(setting.total + 1) for _ in PARTS) for name in setting.measures}
-    return Part(None, modes, 0, moments, {name: _zeros(sum(sizes), setting.domain) for name in setting.measures})
+    return Part(None, modes, 0, moments, {name: setting.domain.array(np.zeros(sum(sizes))) for name in setting.measures})
 
 
 def _resumed(setting, snapshot) -> Part:
@@ -179,21 +179,10 @@ def _together(law: Law, problem: Problem, domain):
     return min(max(TOGETHER // (BLOCK * places * problem.drawn), 1), MOST_TOGETHER)
 
 
-def _zeros(size, domain):
-    if domain.library == "numpy":
-        return np.zeros(size)
-    import torch
-    return torch.zeros(size, dtype=torch.float64, device=domain.device)
-
-
 def _started(alg, prob, start, batch, domain, draw: Draw):
     """The states at x0; a warm start is one exact pass, as in `derive`."""
-    if domain.library == "numpy":
-        with np.errstate(all="ignore"):
-            return alg.init(prob, np.broadcast_to(start, (batch, len(start))), draw._replace(xi=None))
-    import torch
-    x = torch.as_tensor(start, device=domain.device).expand(batch, -1)
-    return alg.init(prob, x, draw._replace(xi=None))
+    with np.errstate(all="ignore"):
+        return alg.init(prob, broadcast(domain.array(start), (batch, len(start))), draw._replace(xi=None))
 
 
 class _Layout:

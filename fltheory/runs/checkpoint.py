@@ -19,7 +19,7 @@ from fltheory.core.kinds import Problem
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.statistics import Stream2
 from fltheory.runs.sources import digest, engine
-from fltheory.runs.trace import write_atomically
+from fltheory.runs.trace import flat, write_atomically
 
 PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 
@@ -70,11 +70,9 @@ class Totals:
     audits: list
 
     def arrays(self) -> dict:
-        content = {"final": self.final, "audits": np.array([np.nan if a is None else a for a in self.audits])}
-        for group, table in (("stats", self.metrics), ("tails", self.tails)):
-            for name, s in table.items():
-                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
-        return content
+        stats, tails = ({name: vars(s) for name, s in table.items()} for table in (self.metrics, self.tails))
+        return {"final": self.final, "audits": np.array([np.nan if a is None else a for a in self.audits]),
+                **flat({"stats": stats, "tails": tails})}
 
     @classmethod
     def read(cls, content, measures) -> Totals:

@@ -5,6 +5,7 @@ import functools
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ class Setting:
 
     def blocks(self, c) -> tuple:
         """(streams, sizes) of the blocks of a chunk."""
-        replicates = self.options.replicates
-        numbers = range(c * self.chunk, min((c + 1) * self.chunk, -(-replicates // BLOCK)))
-        return [Stream(self.options.seed, "block", b) for b in numbers], [min(BLOCK, replicates - b * BLOCK) for b in numbers]
+        span = self.span(c)
+        begins = range(span.start, span.stop, BLOCK)
+        return [Stream(self.options.seed, "block", k // BLOCK) for k in begins], [min(BLOCK, span.stop - k) for k in begins]
 
     def span(self, c) -> slice:
         """The replicates of a chunk."""
@@ -123,19 +124,10 @@ def provenance(device="cpu") -> dict:
     return {"python": platform.python_version(), "torch": version("torch"), "numpy": np.__version__, "device": name}
 
 
-# ---- progress ---------------------------------------------------------------------------------------------
-class _Silent:
-    def update(self, k):
-        pass
-
-    def close(self):
-        pass
-
-
 def progress_bar(progress, total, begin, unit="round"):
     """What is told of every step, from step `begin` on: a bar, or nobody."""
     if not progress:
-        return _Silent()
+        return SimpleNamespace(update=lambda steps: None, close=lambda: None)
     from tqdm.auto import tqdm
     return tqdm(total=total, initial=begin, unit=unit)
 

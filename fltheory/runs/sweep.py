@@ -36,7 +36,7 @@ from fltheory.runs.options import RunOptions, a_seed
 from fltheory.runs.preparation import progress_bar
 from fltheory.runs.sources import digest, engine
 from fltheory.runs.streams import Stream
-from fltheory.runs.trace import Trace, write_atomically
+from fltheory.runs.trace import Trace, flat, write_atomically
 
 MOST_CHUNKS = 10**6
 MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**10
@@ -237,12 +237,9 @@ class _Plan:
         with _one_thread():
             trace = run_with(self.algorithms[b], self.problems[a], self.laws[c],
                              replace(self.options, replicates=replicates, seed=seed))
-        out = {"final": trace.final, "audit": np.array(np.nan if trace.audit is None else trace.audit),
+        return {"final": trace.final, "audit": np.array(np.nan if trace.audit is None else trace.audit),
                "audited": np.array(trace.audited), "tail_rounds": np.array(trace.tail_rounds),
-               "provenance": np.array(json.dumps(trace.provenance))}
-        for group, table in (("metric", trace.metrics), ("tail", trace.tail)):
-            out |= {f"{group}/{name}/{part}": np.asarray(parts[part]) for name, parts in table.items() for part in PARTS}
-        return out
+               "provenance": np.array(json.dumps(trace.provenance)), **flat({"metric": trace.metrics, "tail": trace.tail})}
 
     def point(self, p, contents, counts, seed) -> Point:
         """The chunks of a point, merged in the order of their numbers."""

@@ -18,6 +18,8 @@ from fltheory.core.numbers.scalars import is_count
 from fltheory.core.records import Record, count, declared
 from fltheory.core.statistics import Interval
 
+META = ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
+
 
 @dataclass(frozen=True)
 class Trace(Record):
@@ -98,26 +100,15 @@ class Trace(Record):
         """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
 
         Raises BadInput for what is no path of a file that can be written."""
-        arrays = {"final": self.final}
-        for group, table in (("metric", self.metrics), ("tail", self.tail)):
-            for name, parts in table.items():
-                for part, values in parts.items():
-                    arrays[f"{group}/{name}/{part}"] = np.asarray(values)
-        meta = {
-            k: getattr(self, k)
-            for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
-        }
-        return save_arrays(path, arrays, meta)
+        arrays = {"final": self.final, **flat({"metric": self.metrics, "tail": self.tail})}
+        return save_arrays(path, arrays, {k: getattr(self, k) for k in META})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Trace:
         """Read a saved trace. Raises BadInput if a file is missing, unreadable or does not match its digest."""
         def trace_of(meta, arrays):
-            tables = {"metric": {}, "tail": {}}
             final = arrays.pop("final")
-            for key, values in arrays.items():
-                group, name, part = key.split("/")
-                tables[group].setdefault(name, {})[part] = values
+            tables = nested(arrays)
             trace = cls(metrics=tables["metric"], tail=tables["tail"], final=final, **meta)
             trace._check()
             return trace
@@ -137,6 +128,21 @@ class Trace(Record):
         last = {name: self.interval(-1, name) for name in self.metrics}
         rows = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in last.items())
         return f"<table><tr><th>rounds</th><td>{self.rounds}</td></tr>{rows}</table>"
+
+
+def flat(tables) -> dict:
+    """{"group/name/part": array} of {group: {name: {part: numbers}}}: the names that numbers have in a file."""
+    return {f"{group}/{name}/{part}": np.asarray(numbers) for group, table in tables.items()
+            for name, parts in table.items() for part, numbers in parts.items()}
+
+
+def nested(arrays) -> dict:
+    """{group: {name: {part: array}}} of {"group/name/part": array}."""
+    tables: dict = {}
+    for key, values in arrays.items():
+        group, name, part = key.split("/")
+        tables.setdefault(group, {}).setdefault(name, {})[part] = values
+    return tables
 
 
 def save_arrays(path, arrays, meta, compressed=False) -> Path:

@@ -58,7 +58,8 @@ def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None, retries=
                 task = worker.task
                 kind, outcome = worker.stop() if late else worker.take()
                 if late or kind == "lost":
-                    pool.end(worker)
+                    pool.workers.remove(worker)
+                    worker.end()
                 if kind == "ready":
                     pool.stillborn = 0
                 elif kind == "begun" and on_begun is not None:
@@ -92,10 +93,6 @@ class _Pool:
         while self.waiting and len(self.workers) < self.jobs:
             self.workers.append(_Worker(self.work))
             self.workers[-1].give(self.waiting.pop())
-
-    def end(self, worker):
-        self.workers.remove(worker)
-        worker.end()
 
     def without(self, worker, task, outcome) -> list:
         """The task of a worker that was killed waits again; or pairs (task, outcome) of what is lost with it: the task itself, or
