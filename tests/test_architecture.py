@@ -23,8 +23,8 @@ ROOMS = ("verdicts", "blackbox", "workbench")   # which do not know each other
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"core.kinds", "core.errors", "core.libraries", "core.numbers", "core.records", "core.tables", "core.statistics", "core.evidence",
-     "core.relations"},
+    {"core.kinds", "core.digests", "core.errors", "core.libraries", "core.numbers", "core.records", "core.tables",
+     "core.statistics", "core.evidence", "core.relations"},
     {"core.problems"},
     {"core.laws"},
     {"core.algorithms"},

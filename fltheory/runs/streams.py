@@ -116,7 +116,7 @@ def standard_normals(streams, sizes, out, scale=1.0, begin=0):
                 filler.second(bits)
             filler.add(bits, last - first - second)
         begin, end = begin - size, end - size
-    filler.done()
+    filler.finish()
 
 
 class _Shared(threading.local):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import io
 import json
 import platform
@@ -25,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
 from fltheory.core.evidence import FALSIFIED
 from fltheory.core.laws.base import RandomSteps
@@ -47,8 +47,8 @@ CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
 CODE = ("verdicts/calibration.py", "core/statistics.py", "runs/streams.py", "runs/normals.py", "runs/trace.py",
-        "runs/batched.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py", "core/relations.py",
-        "verdicts/claims/floors.py")
+        "runs/batched.py", "runs/preparation.py", "runs/options.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py",
+        "core/relations.py", "verdicts/claims/floors.py")
 
 
 @dataclass(frozen=True)
@@ -236,10 +236,8 @@ def share(seed=0) -> dict:
 # ---- the committed table -----------------------------------------------------------------------------------------
 def code_hash() -> str:
     """Hash of the code that the table depends on; its comments and docstrings do not count."""
-    here, h = Path(__file__).parents[1], hashlib.sha256()
-    for name in CODE:
-        h.update(name.encode() + b"\0" + _bare((here / name).read_text(encoding="utf-8")).encode() + b"\0")
-    return h.hexdigest()[:16]
+    here = Path(__file__).parents[1]
+    return digest_of((name, _bare((here / name).read_text(encoding="utf-8"))) for name in CODE)[:16]
 
 
 def _bare(source) -> str:
