@@ -35,7 +35,7 @@ LAYERS = [
     {"verdicts.folders", "verdicts.gallery", "verdicts.parts", "verdicts.records", "verdicts.typed"},
     {"verdicts.report"},
     {"verdicts.claims", "verdicts.search", "verdicts.deciding", "verdicts.papers", "verdicts.comparison_text"},
-    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.bench", "workbench.instances", "workbench.table"},
+    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.instances", "workbench.table"},
     {"verdicts.verify", "verdicts.calibration", "verdicts.assertions", "workbench.assertions"},
     {"skeletons", "doctor"},
     {"cli", "pytest_plugin", "__main__"},
