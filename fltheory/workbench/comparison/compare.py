@@ -51,10 +51,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     """
     methods = _methods(algorithms)
     check_flag(measure, "measure")
-    if not isinstance(stable, dict):
-        check_flag(stable, "stable")
-    elif not all(isinstance(v, StableSteps) for v in stable.values()):
-        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
+    _check_stable(stable)
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     check_rounds(rounds)
@@ -64,9 +61,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         refuse("on_progress", on_progress, "is no function", "Give one of (done, total, names), or None.")
     if problem.native not in (FLOAT, RATIONAL):
         refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
-    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
-    if start.shape != (problem.d,):
-        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")
+    start = _start(problem, x0)
     if measure and have("torch"):
         _device(device)
     _usable(methods, problem, law, noise)
@@ -103,6 +98,22 @@ def _joint(problem):
 
 
 _measured = measure  # the argument of `compare` has the same name
+
+
+def _check_stable(stable):
+    """Refuse what is neither a flag nor step sizes that were found before."""
+    if not isinstance(stable, dict):
+        check_flag(stable, "stable")
+    elif not all(isinstance(v, StableSteps) for v in stable.values()):
+        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
+
+
+def _start(problem, x0):
+    """The first server model (d,) in floats."""
+    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
+    if start.shape != (problem.d,):
+        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")
+    return start
 
 
 def _methods(algorithms):
