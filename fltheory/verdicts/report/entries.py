@@ -4,9 +4,8 @@ import json
 from html import escape
 
 from fltheory.verdicts.records import INDEX, Claim
-from fltheory.verdicts.report import cite
-from fltheory.verdicts.report import range_ends as ends
-from fltheory.verdicts.report.parts import (
+from fltheory.verdicts.report import cite, range_ends
+from fltheory.verdicts.report.html_pieces import (
     COLUMNS,
     bars,
     chip,
@@ -173,12 +172,12 @@ def _search(search) -> str:
 
 
 def _ends(claim) -> str:
-    said = "".join(f"<li>{inline(text)}</li>" for text in ends.ends(claim))
+    said = "".join(f"<li>{inline(text)}</li>" for text in range_ends.sentences(claim))
     return f"<ul>{said}</ul>" if said else ""
 
 
 def _tightest(claim) -> str:
-    said = inline(ends.tightest(claim))
+    said = inline(range_ends.tightest(claim))
     return said + (f": <code>{escape(claim.tightest.data)}</code>" if said and claim.tightest.data else "")
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from html import escape
 
 from fltheory.verdicts.records import INDEX
-from fltheory.verdicts.report.parts import facts, fold, number, table
+from fltheory.verdicts.report.html_pieces import facts, fold, number, table
 from fltheory.verdicts.report.words import plural
 
 PAGE = f"{INDEX.removesuffix('.html')}.frameworks.html"  # no paper's page has a dot in its name

@@ -2,8 +2,7 @@
 
 import re
 
-from fltheory.verdicts.report import checks
-from fltheory.verdicts.report import range_ends as ends
+from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, bugs, finished, word_table
 from fltheory.verdicts.report.richtext import split
 from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown, spelt
@@ -120,8 +119,8 @@ def _claim(book, claim) -> list:
         ("evidence", _cell(claim.evidence)),
         ("scope", _cell(claim.scope)),
         ("looseness", factors(claim.looseness)),
-        *(("tested", _cell(said)) for said in ends.ends(claim)),
-        ("tightest", _cell(ends.tightest(claim))),
+        *(("tested", _cell(said)) for said in range_ends.sentences(claim)),
+        ("tightest", _cell(range_ends.tightest(claim))),
         ("how we could be wrong" if claim.word == "FALSE" else "reading", _cell(claim.reading)),
         ("nearest reading that survives", _cell(claim.survives)),
         ("corrected statement", _target(book, claim, "claim", claim.instead)),

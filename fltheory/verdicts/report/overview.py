@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fltheory.verdicts.records import INDEX, page_of
 from fltheory.verdicts.report import checks
 from fltheory.verdicts.report.book import finished, of_papers, tallies, word_table
-from fltheory.verdicts.report.parts import chip, named, says, table, verdict
+from fltheory.verdicts.report.html_pieces import chip, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
 from fltheory.verdicts.report.words import CLAIM_WORDS, TRUE_WORDS, look, plural, shorten, spelt
 
@@ -56,7 +56,7 @@ def _shares(book, paper, claims) -> str:
     return f'<p class="shares">{parts}</p>' if parts else ""
 
 
-def overview(book, paper) -> str:
+def of_paper(book, paper) -> str:
     """What was found in one paper, as an item of a list."""
     claims = [c for c in book.claims if c.paper == paper]
     findings = [f for f in book.findings if f.paper == paper]
@@ -94,7 +94,7 @@ def lead(book) -> str:
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
     )
-    return out + _words(book) + '<ul class="papers">\n' + "".join(map(partial(overview, book), book.papers)) + "</ul>\n"
+    return out + _words(book) + '<ul class="papers">\n' + "".join(map(partial(of_paper, book), book.papers)) + "</ul>\n"
 
 
 def _words(book) -> str:

@@ -4,8 +4,8 @@ from html import escape
 from urllib.parse import urlencode
 
 from fltheory.verdicts.records import INDEX
-from fltheory.verdicts.report import overview as front
-from fltheory.verdicts.report.parts import facts, named, verdict
+from fltheory.verdicts.report import overview
+from fltheory.verdicts.report.html_pieces import facts, named, verdict
 from fltheory.verdicts.report.richtext import inline
 
 EXPERIMENTS = {
@@ -54,7 +54,7 @@ def contents(book, sections) -> str:
         there = book.page(first)
         target = f"#{section.mark}" if there == book.here else there
         out += f'<section class="part">\n<h3><a href="{target}">{inline(section.title)}</a></h3>\n'
-        out += f'<p class="meta">{front.counts(section.claims, section.findings)}</p>\n<ul class="toc">\n'
+        out += f'<p class="meta">{overview.counts(section.claims, section.findings)}</p>\n<ul class="toc">\n'
         out += "".join(_line(book, record) for record in section.entries) + "</ul>\n</section>\n"
     return out
 

@@ -3,8 +3,7 @@
 from collections import Counter
 
 from fltheory.verdicts.records import Claim, Entry, Finding, Instance, read
-from fltheory.verdicts.report import checks
-from fltheory.verdicts.report import range_ends as ends
+from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, of_papers, word_counts
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, flat, look, plural, shorten
 
@@ -251,7 +250,8 @@ def entry(records, color=False, notes=()) -> str:
         statement = first.statement
         reach = first.label if first.label != first.word else ""
         own = [("covers", reach), ("domain", first.domain), *own, ("search", _search(first)),
-               *(("tested", said) for said in ends.ends(first)), ("tightest", ends.tightest(first)), ("finding", first.finding)]
+               *(("tested", sentence) for sentence in range_ends.sentences(first)),
+               ("tightest", range_ends.tightest(first)), ("finding", first.finding)]
         own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
     else:
         body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body

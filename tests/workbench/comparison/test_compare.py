@@ -14,7 +14,7 @@ from fltheory.core.errors import BadInput
 from fltheory.core.numbers.arrays import spread
 from fltheory.core.statistics import Interval
 from fltheory.workbench import instances
-from fltheory.workbench.comparison import measure as measuring
+from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.names import describe, named
 from fltheory.workbench.comparison.predict import participants
@@ -99,7 +99,7 @@ class Unweighted(FedAvg):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_wrong_implementation_in_the_run_is_marked(law, monkeypatch):
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(Unweighted(a.lr, a.steps), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(Unweighted(a.lr, a.steps), *rest, **given))
     made = table([METHODS[0]], law=LAWS[law])
     quantities = {k for _, k in made.outside}
     assert {"tail", "bias"} <= quantities
@@ -206,7 +206,7 @@ def test_smooth_problems_are_compared_where_the_run_arrives():
 
 
 def test_a_smooth_prediction_that_is_wrong_is_marked(monkeypatch):
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(ft.FedNova(a.lr, a.steps), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(ft.FedNova(a.lr, a.steps), *rest, **given))
     assert ft.compare([ft.FedAvg("1/5", STEPS)], logistic(), ft.Full(), rounds=800).outside
 
 
