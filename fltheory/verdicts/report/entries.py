@@ -1,8 +1,10 @@
 """The entries of the HTML pages: one per claim and one per finding."""
 
 import json
+from functools import partial
 from html import escape
 
+from fltheory.verdicts.comparison_text import Hand, comparison_row, hypothesis_row
 from fltheory.verdicts.records import INDEX, Claim
 from fltheory.verdicts.report import cite, range_ends
 from fltheory.verdicts.report.html_pieces import (
@@ -26,6 +28,8 @@ from fltheory.verdicts.report.words import cut_digits, factors, plain, plural
 _LONG = 8
 _CASES = 4  # instances, and comparisons of each, that are spelt out
 _DATA = 600  # characters of one number of an instance
+_HAND = Hand(lambda text: escape(plain(text)), side, partial(number, limit=16),
+             {True: "✓ holds", False: "✗ does not hold", None: "? unknown"})
 _DENIED = {"at most": "is not at most", "less than": "is not less than", "equal": "does not equal",
            "equivalent": "is not equivalent to"}
 
@@ -109,15 +113,9 @@ def _instance_table(title, instances, is_open, most) -> str:
             status = f'{chip(i.status)}<span class="says">{inline(i.reason)}</span>'
             rows.append([name + says(i.says), "", "", "", "", escape(i.evidence), status])
         for at, c in enumerate(i.comparisons):
-            rows.append([
-                name + (says(i.says) if at == 0 else "") + says(c.label),
-                side(c.lhs, c.lhs_float),
-                escape(plain(c.relation)),
-                side(c.rhs, c.rhs_float),
-                number(c.margin, 16),
-                escape(c.evidence),
-                chip(c.status) + says(c.detail or (i.reason if at == 0 else "")),
-            ])
+            _, *middle, _ = comparison_row(c, _HAND)
+            rows.append([name + (says(i.says) if at == 0 else "") + says(c.label), *middle,
+                         chip(c.status) + says(c.detail or (i.reason if at == 0 else ""))])
     return fold(f"{title} ({len(instances)})", _cut("instances", rows, most), is_open)
 
 
@@ -129,9 +127,7 @@ def _hypotheses(instances, most) -> str:
             # In words it is said once, at its first instance: twenty instances would repeat it twenty times.
             statement = "" if (h.name, h.statement) in told else h.statement
             told.add((h.name, h.statement))
-            holds = {True: "✓ holds", False: "✗ does not hold", None: "? unknown"}[h.holds]
-            rows.append([symbols(i.instance), symbols(h.name) + says(statement), number(h.lhs), number(h.rhs),
-                         number(h.margin, 16), holds])
+            rows.append([symbols(i.instance), symbols(h.name) + says(statement), *hypothesis_row(h, _HAND)[1:]])
     failing = states.count(False)
     state = "all hold" if all(states) else "all hold or are unknown"
     state = f"{failing} {'does' if failing == 1 else 'do'} not hold" if failing else state

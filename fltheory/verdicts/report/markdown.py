@@ -2,6 +2,7 @@
 
 import re
 
+from fltheory.verdicts.comparison_text import Hand, comparison_row
 from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, bugs, finished, word_table
 from fltheory.verdicts.report.richtext import split
@@ -92,8 +93,8 @@ def _instance_rows(instances) -> list:
     rows = []
     for i in instances:
         name = _code(i.instance)
-        rows += [[name + (f" {_cell(c.label)}" if c.label else ""), _side(c.lhs, c.lhs_float), _cell(c.relation),
-                  _side(c.rhs, c.rhs_float), show(c.margin), _cell(c.evidence), _cell(c.status)] for c in i.comparisons]
+        for label, *rest in (comparison_row(c, Hand(_cell, _side, show)) for c in i.comparisons):
+            rows.append([f"{name} {label}" if label else name, *rest])
         rows += [] if i.comparisons else [[name, _cell(i.reason), "", "", "", "", _cell(i.status)]]
     return rows
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from fltheory.verdicts.comparison_text import Hand, comparison_row, needs
 from fltheory.verdicts.records import Claim, Entry, Finding, Instance, read
 from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, of_papers, word_counts
@@ -217,17 +218,15 @@ def _number(value) -> str:
     return shorten(flat(value), _WIDTH)
 
 
+_HAND = Hand(flat, lambda exact, decimal: _number(exact), _number, {True: "holds", False: "does not hold", None: "unknown"})
+
+
 def _instance(record) -> list:
     head = [flat(v) for v in (record.status, record.evidence, record.reason) if v]
     out = [f"  {flat(record.instance)}: {' '.join(filter(None, head))}"]
-    for h in record.hypotheses:
-        margin = f", margin {_number(h.margin)}" if h.margin else ""
-        holds = {True: "holds", False: "does not hold", None: "unknown"}[h.holds]
-        out.append(f"      needs {flat(h.name)}: {_number(h.lhs)} against {_number(h.rhs)}{margin}: {holds}")
-    for c in record.comparisons:
-        margin = f", margin {_number(c.margin)}" if c.margin is not None else ""
-        sides = f"{_number(c.lhs)} {flat(c.relation)} {_number(c.rhs)}"
-        out.append(f"      {flat(c.label) or 'statement'}: {sides}{margin} -> {flat(c.status)}")
+    out += [f"      {needs(h, _HAND)}" for h in record.hypotheses]
+    for label, left, relation, right, margin, _, status in (comparison_row(c, _HAND) for c in record.comparisons):
+        out.append(f"      {label or 'statement'}: {left} {relation} {right}{f', margin {margin}' if margin else ''} -> {status}")
     return out
 
 
