@@ -52,14 +52,14 @@ def version_of(distribution):
         return None
 
 
-def number(version) -> tuple:
+def release(version) -> tuple:
     """The leading numbers of a version, local part and pre-release marks left out: "2.13.0+cpu" -> (2, 13, 0)."""
     return tuple(int(p) for p in re.match(r"\d*(?:\.\d+)*", version)[0].split(".") if p)
 
 
 def at_least(version, minimum) -> bool:
     """Whether a version is `minimum` or later; "2" and "2.0" are the same."""
-    a, b = number(version), number(minimum)
+    a, b = release(version), release(minimum)
     width = max(len(a), len(b))
     return a + (0,) * (width - len(a)) >= b + (0,) * (width - len(b))
 

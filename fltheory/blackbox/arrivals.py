@@ -16,9 +16,10 @@ from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.hypotheses import fitted
-from fltheory.blackbox.result import Fault, Identification, first_line, number
+from fltheory.blackbox.result import Fault, Identification, first_line
 from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.numbers.scalars import FLOAT, fraction
+from fltheory.core.numbers.text import number
 from fltheory.mutants import arrivals, local
 from fltheory.mutants.base import clause
 

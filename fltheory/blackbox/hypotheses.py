@@ -18,9 +18,9 @@ from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.blackbox.result import number
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.text import number
 from fltheory.mutants import local, memories
 from fltheory.mutants import neighbour_averages as neighbour
 from fltheory.mutants import residual_models as residual

@@ -4,6 +4,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from fltheory.core.numbers.text import number
 from fltheory.core.tables import aligned, html_row
 
 ROUNDING = 1e-12   # less is 0 up to rounding, and its digits are the processor's
@@ -115,18 +116,6 @@ class Identification:
 def first_line(bug) -> str:
     """What a function of `bugs=` does, from its docstring."""
     return (bug.__doc__ or bug.__name__).strip().split("\n")[0]
-
-
-def number(value) -> str:
-    """A float as people write it: a small fraction if it is one, else six digits."""
-    from fractions import Fraction
-    if value is None:
-        return "?"
-    near = Fraction(float(value)).limit_denominator(200)
-    if near and abs(float(near) - value) <= 1e-6 * abs(value):
-        short = f"{float(near):.6g}"
-        return short if near.denominator == 1 or (len(short) <= 5 and float(short) == float(near)) else str(near)
-    return f"{value:.6g}"
 
 
 def _show(value):

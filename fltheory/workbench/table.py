@@ -17,6 +17,7 @@ import numpy as np
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
 from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.text import digits
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.records import count, flag, one_of
 
@@ -307,8 +308,8 @@ def _groups(file, client, bands, values):
         group = banded(values, bands)
         owned = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
         ends = [(min(own), max(own)) for own in owned]
-        return [f"{_short(low)}..{_short(high)}" if low < high else _short(low) for low, high in ends], group
-    keys, text = [_decimal(cell) for _, cell in cells], _short
+        return [f"{digits(low)}..{digits(high)}" if low < high else digits(low) for low, high in ends], group
+    keys, text = [_decimal(cell) for _, cell in cells], digits
     if any(v is None for v in keys):
         keys, text = [cell for _, cell in cells], str
     order = sorted(set(keys))
@@ -327,10 +328,6 @@ def by_client(columns, answers, group):
         members[g].append(j)
     A = [[[column[j] for column in columns] for j in m] for m in members]
     return A, [[answers[j] for j in m] for m in members], [len(m) for m in members]
-
-
-def _short(value):
-    return f"{float(value):g}"
 
 
 def _some(texts):
@@ -352,7 +349,7 @@ def _scaling(file, table, features, target, standardise):
     scaled = () if standardise == "none" else (*features, target) if standardise == "all" else features
     for name in scaled:
         if min(table[name]) == max(table[name]):
-            file.refuse(f"column {name!r}: it is constant ({_short(table[name][0])}), so it cannot be standardised",
+            file.refuse(f"column {name!r}: it is constant ({digits(table[name][0])}), so it cannot be standardised",
                         'Leave it out of the features (--features), or use standardise="none".')
     return {name: (short_scale if standardise == "short" else _moments)(table[name]) for name in scaled}
 

@@ -28,11 +28,11 @@ class Row(NamedTuple):
 
 
 def _rate(value) -> str:
-    return "" if value is None else f"{value:.2g}".replace("-", "−")
+    return show(value, 2)
 
 
 def _percent(value) -> str:
-    return "" if value is None else f"{100 * value:.3g} %".replace("-", "−")
+    return "" if value is None else f"{show(100 * value, 3)} %"
 
 
 def _row(made) -> Row:

@@ -9,6 +9,7 @@ import numpy as np
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, INCONCLUSIVE
 from fltheory.core.numbers.scalars import FLOAT, is_rational
+from fltheory.core.numbers.text import with_half_width
 from fltheory.core.relations import status_of
 from fltheory.core.statistics import level_of
 from fltheory.runs.trace import Trace
@@ -87,7 +88,7 @@ def _measured(trace, asked, level):
     else:
         interval, said = trace.floor(level=level), interval_rule(level, asked.tolerance, float(asked.target))
     status, why = by_interval(asked.target, interval.value, interval.half_width, asked.tolerance, float(asked.target), asked.bound)
-    found = f"{interval.value:.6g} +/- {interval.half_width:.2g}"
+    found = with_half_width(interval.value, interval.half_width)
     return asked.answer(found, status, "statistical", said, why, interval.value)
 
 

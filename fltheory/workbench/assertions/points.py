@@ -8,16 +8,17 @@ import numpy as np
 from fltheory.core.errors import NoFixedPoint
 from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
 from fltheory.core.numbers.scalars import FLOAT, declare, fraction
+from fltheory.core.numbers.text import digits, exact_if_short, with_half_width
 from fltheory.core.relations import status_of
 from fltheory.core.statistics import level_of
-from fltheory.proofs.assertion import Evidence, shown
+from fltheory.proofs.assertion import Evidence
 from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import (
     LEVEL,
     allowance,
     by_interval,
+    declared_number,
     interval_rule,
-    number,
     tolerance_of,
     vector,
 )
@@ -100,7 +101,7 @@ def _decide(subject, about, name, expected, tolerance, level, reference=None) ->
     measured = isinstance(subject, Trace)
     d = len(subject.final) if measured else subject.problem.d
     whole = not bias or declare(expected, "expected").ndim > 0
-    expected = vector(expected, "expected", d) if whole else number(expected, "expected", 0)
+    expected = vector(expected, "expected", d) if whole else declared_number(expected, "expected", 0)
     about["compared"] = (f"mean server model after {subject.rounds} rounds" if measured else "fixed point of the mean round") + (
         "" if not bias else f" minus {'optimum' if reference is None else 'reference'}") + (
         ", Euclidean distance" if not whole else "" if measured and not bias else ", each coordinate")
@@ -115,7 +116,7 @@ def _decide(subject, about, name, expected, tolerance, level, reference=None) ->
         found = subject.fixed_point().x
     except NoFixedPoint as error:
         name = name if whole else "distance"
-        rows = tuple((f"{name}[{k}]", shown(a), "none", "-", "") for k, a in enumerate(np.atleast_1d(expected)))
+        rows = tuple((f"{name}[{k}]", exact_if_short(a), "none", "-", "") for k, a in enumerate(np.atleast_1d(expected)))
         return Evidence(**about, kind="exact", allowed="-", rows=rows, status=FALSIFIED, why=str(error),
                         reading="there is no unique fixed point, so it equals nothing.")
     scale = max(_size(expected), _size(found), _size(at), length(subject.problem))
@@ -138,7 +139,7 @@ def _derived(about, name, expected, found, tolerance, scale):
         pairs = [(expected, root)]
         fine = [max(expected - allowed, 0) ** 2 <= fraction(square) <= (expected + allowed) ** 2 if exact else
                 status_of(root, expected, allowed) == HOLDS]
-    rows = tuple((f"{name}[{k}]" if whole else "distance", shown(a), shown(b), shown(b - a), "" if ok else "<- differs")
+    rows = tuple((f"{name}[{k}]" if whole else "distance", *map(exact_if_short, (a, b, b - a)), "" if ok else "<- differs")
                  for k, ((a, b), ok) in enumerate(zip(pairs, fine, strict=True)))
     return Evidence(**about, kind="exact (rationals)" if exact else "float", allowed=said, rows=rows,
                     status=HOLDS if all(fine) else FALSIFIED,
@@ -152,10 +153,11 @@ def _measured(trace, about, name, expected, origin, tolerance, level):
     found, wanted = centre - origin, FLOAT.array(np.asarray(expected))
     off = float(np.linalg.norm(found - wanted if whole else found))
     status, why = by_interval(0 if whole else wanted, off, radius, tolerance, scale)
-    rows = [(f"{name}[{k}]", shown(a), f"{b:.6g} +/- {radius:.2g}", shown(b - a), "<- outside" if abs(b - a) > radius
-             else "") for k, (a, b) in enumerate(zip(wanted, found, strict=True))] if whole else []
-    rows.append(("distance", "0" if whole else shown(expected), f"{off:.6g} +/- {radius:.2g}",
-                 f"{off:.6g}" if whole else shown(off - float(wanted)), "of the whole vector" if whole else ""))
+    rows = [(f"{name}[{k}]", exact_if_short(a), with_half_width(b, radius), exact_if_short(b - a),
+             "<- outside" if abs(b - a) > radius else "")
+            for k, (a, b) in enumerate(zip(wanted, found, strict=True))] if whole else []
+    rows.append(("distance", "0" if whole else exact_if_short(expected), with_half_width(off, radius),
+                 digits(off) if whole else exact_if_short(off - float(wanted)), "of the whole vector" if whole else ""))
     return Evidence(**about, kind="statistical", allowed=interval_rule(level, tolerance, scale), rows=tuple(rows),
                     status=status, why=why, reading=MEASURED)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from fltheory.core.errors import refuse, shown
 from fltheory.core.numbers.scalars import need
+from fltheory.core.numbers.text import four_digits
 from fltheory.core.statistics import FEWEST
 from fltheory.core.tables import html_row, plain, to_csv
 from fltheory.pictures import METADATA, save
@@ -226,7 +227,7 @@ def _predicted(said, key):
     if key == "weights":
         text = "-" if said.weights is None else _weights(said.weights, said.numbers["chi_square"])
     else:
-        text = "-" if value is None else number(value, said.rounding.get(key, 0))
+        text = "-" if value is None else four_digits(value, said.rounding.get(key, 0))
     if why in DIVERGES and said.diverges:
         text = GROWS
     return text, why or (said.reasons.get("all", "no prediction") if text == "-" else "")
@@ -266,26 +267,9 @@ def _write(path, data):
         refuse("path", shown(str(path)), f"cannot be written ({why})", "Choose a file in an existing folder.")
 
 
-def number(value, rounding=0.0) -> str:
-    """Four significant digits, whole numbers in full, rates close to 1 with the digits that tell them from 1.
-
-    rounding: size below which a number is not told from 0.
-    """
-    value = float(value)
-    if not math.isfinite(value):
-        return "overflow"
-    if value != 0 and abs(value) <= rounding:
-        return "~0"
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    if 0.9995 < abs(value) < 1.0005:
-        return f"{value:.{min(12, 2 - math.floor(math.log10(abs(abs(value) - 1))))}f}"
-    return f"{value:.4g}"
-
-
 def _size(value, rounding=0.0):
     """A size of a path or of a run: one that leaves float64 diverges."""
-    return number(value, rounding) if math.isfinite(value) else GROWS
+    return four_digits(value, rounding) if math.isfinite(value) else GROWS
 
 
 def _interval(check):
@@ -295,10 +279,10 @@ def _interval(check):
         return GROWS
     half = (check.high - check.low) / 2
     if half == 0 or not math.isfinite(half) or half < 1e-6 * abs(check.value):
-        return number(check.value)
+        return four_digits(check.value)
     if abs((check.high + check.low) / 2 - check.value) > 0.02 * half:
-        return f"{number(check.value)} in {_near(check.low, half)}..{_near(check.high, half)}"
-    return f"{number(check.value)} +/- {half:.2g}"
+        return f"{four_digits(check.value)} in {_near(check.low, half)}..{_near(check.high, half)}"
+    return f"{four_digits(check.value)} +/- {half:.2g}"
 
 
 def _near(value, half):
@@ -320,4 +304,4 @@ def _style(mark):
     return "" if mark is None else f' style="background:{colours[mark]}"'
 
 
-__all__ = ["Entry", "MethodTable", "number"]
+__all__ = ["Entry", "MethodTable"]
