@@ -35,7 +35,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 def needs() -> dict:
     """{module: purposes}, read from the calls of `need` in the package, so that the list cannot go stale."""
-    out = {}
+    out: dict = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         for module, purpose in re.findall(r'\bneed\(\s*"([\w.]+)",\s*"([^"]+)"', file.read_text(encoding="utf-8")):
             found = out.setdefault(module.split(".")[0], [])
@@ -54,7 +54,7 @@ def version_of(distribution):
 
 def release(version) -> tuple:
     """The leading numbers of a version, local part and pre-release marks left out: "2.13.0+cpu" -> (2, 13, 0)."""
-    return tuple(int(p) for p in re.match(r"\d*(?:\.\d+)*", version)[0].split(".") if p)
+    return tuple(int(p) for p in re.findall(r"\A\d*(?:\.\d+)*", version)[0].split(".") if p)
 
 
 def at_least(version, minimum) -> bool:
@@ -74,8 +74,8 @@ def declared() -> dict:
     out = {}
     for line in lines:
         spec, _, marker = line.partition(";")
-        if "extra" not in marker or re.search(r"\bextra == ['\"](\w+)", marker)[1] in EXTRAS:
-            name = re.match(r"[\w.-]+", spec.strip())[0]
+        if "extra" not in marker or set(re.findall(r"\bextra == ['\"](\w+)", marker)) & {*EXTRAS}:
+            (name,) = re.findall(r"\A[\w.-]+", spec.strip())
             least = re.search(r">=\s*([\w.]+)", spec)
             out[name] = least[1] if least else None
     return out

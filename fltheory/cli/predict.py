@@ -7,10 +7,12 @@ import contextlib
 import math
 import textwrap
 from fractions import Fraction
+from typing import Any
 
 from fltheory.cli.arguments import check_output, positive
 from fltheory.cli.progress import Progress, with_progress
 from fltheory.core.errors import BadInput, FLTheoryError, NoMinimiser, refuse, shown
+from fltheory.core.kinds import Law
 from fltheory.core.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
@@ -186,7 +188,7 @@ def _law(text):
     refuse("--participation", text, "is full, uniform:M or bernoulli:P", "For example uniform:2 or bernoulli:1/2.")
 
 
-def _stable(make, problem, law, args, say):
+def _stable(make, problem: Any, law: Law, args, say):
     """{name: StableSteps} of the methods that have them. say(done, total, names): that another one begins."""
     import fltheory as ft
     from fltheory.core.operators.setting import prepare
@@ -206,14 +208,14 @@ def _stable(make, problem, law, args, say):
     return found
 
 
-def _step_size(found, problem, args):
+def _step_size(found, problem: Any, args):
     """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
     crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
     if not crossings:
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
         unknown = "" if problem.personal else ": no first crossing"
         return _rounded_down(Fraction(1 / (2 * float(_joined(problem).constants.L) * longest))), f"1/(2 L tau){unknown}"
-    name = min(crossings, key=crossings.get)
+    name = min(crossings, key=crossings.__getitem__)
     why = f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits"
     return _rounded_down(Fraction(SAFE * crossings[name])), why
 
@@ -224,7 +226,7 @@ def _rounded_down(value):
     return value // unit * unit
 
 
-def _joined(problem):
+def _joined(problem: Any):
     """The clients as quadratics in all their coefficients, shared ones first; a ridge regression is one already."""
     import numpy as np
 
@@ -238,7 +240,7 @@ def _joined(problem):
     return Quadratic.from_linear(H, np.concatenate([bw, bt], 1), list(problem.weights))
 
 
-def _description(problem, args, make):
+def _description(problem: Any, args, make):
     """Lines about the data: clients, weights, constants, scales."""
     from fltheory.core.numbers.scalars import FLOAT
 
@@ -263,7 +265,7 @@ def _description(problem, args, make):
         yield "note: Focus weighs clients equally, whatever p is, so that its limit is not the minimiser of sum p_i f_i"
 
 
-def _joint(problem):
+def _joint(problem: Any):
     """What is shared at the joint optimum."""
     from fltheory.core.numbers.scalars import FLOAT
 
@@ -274,7 +276,7 @@ def _joint(problem):
     return f"joint optimum: shared {', '.join(f'{v:.4g}' for v in FLOAT.array(w))}"
 
 
-def _dissimilarity(problem, p):
+def _dissimilarity(problem: Any, p):
     """kappa^2 for the smallest power of two beta^2 for which it is finite (FedNova, Assumption 3)."""
     from fltheory.core.numbers.scalars import FLOAT
     from fltheory.core.problems.quadratic import Quadratic

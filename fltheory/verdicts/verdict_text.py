@@ -95,7 +95,7 @@ def _losses(result) -> str:
     if result.found:
         bent = type(result.witness.problem) is HuberLoss
         return "these losses are no quadratics: a statement about quadratics alone says so in needs= or families=" if bent else ""
-    ways = {}
+    ways: dict = {}
     for family, why in result.left_out.items():
         ways.setdefault(why, []).append(family)
     return "; ".join(f"{' and '.join(families)} left out, the claim does not run there: {short(why.split('. ')[0])}"
@@ -104,7 +104,7 @@ def _losses(result) -> str:
 
 def _untested(result) -> str:
     """Draws that the claim refused, each reason once, and algorithms of the claim that were not drawn at all."""
-    ways = {}
+    ways: dict = {}
     for why, n in result.refused.items():
         ways.setdefault(why.split(":")[0], []).append((n, why))
     parts = [f"{sum(n for n, _ in way)} draws refused by the claim ({short(way[0][1])})" for way in ways.values()]

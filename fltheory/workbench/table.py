@@ -7,15 +7,17 @@ import math
 import os
 import shlex
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
+from fltheory.core.kinds import Array
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.numbers.text import digits
 from fltheory.core.problems.ridge import Ridge
@@ -49,8 +51,9 @@ class Reading:
     local: tuple = ()
 
 
-def read_ridge(path, client, target, features=None, reg="1/10", standardise="features", weights="rows", convention="half-mean",
-               intercept=True, bands=None, delimiter=",") -> Ridge:
+def read_ridge(path: str | os.PathLike, client: str, target: str, features: Sequence[str] | None = None, reg: Array = "1/10",
+               standardise: str = "features", weights: Array = "rows", convention: str = "half-mean", intercept: bool = True,
+               bands: int | None = None, delimiter: str = ",") -> Ridge:
     """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
 
     client: the column that says whose row it is: texts or numbers, one client per value (numbers in ascending order);
@@ -75,8 +78,9 @@ def read_ridge(path, client, target, features=None, reg="1/10", standardise="fea
     return table.ridge(columns, names, reg, weights, convention)
 
 
-def read_residual(path, client, target, shared, local, reg="1/10", standardise="features", weights="rows", bands=None,
-                  delimiter=",") -> Residual:
+def read_residual(path: str | os.PathLike, client: str, target: str, shared: Sequence[str], local: Sequence[str],
+                  reg: Array = "1/10", standardise: str = "features", weights: Array = "rows", bands: int | None = None,
+                  delimiter: str = ",") -> Residual:
     """Clients with shared and personal coefficients from a CSV file: Federated Residual Learning of least squares.
 
     The loss of a client with m rows is |A w + Z theta - y|^2/(2 m) + reg/2 (|w|^2 + |theta|^2), less what is constant: A holds
@@ -101,7 +105,7 @@ def read_residual(path, client, target, shared, local, reg="1/10", standardise="
     ones = {CONSTANT: [Fraction(1)] * len(table.group)}
     joint = table.ridge([(ones | table.columns)[name] for name in both], both, reg, weights, "half-mean")
     d, H, b = len(lists["shared"]), joint.H, joint.b
-    problem = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], joint.weights, joint.name)
+    problem: Any = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], joint.weights, joint.name)
     problem.reading = replace(joint.reading, features=tuple(lists["shared"]), local=tuple(lists["local"]))
     return problem
 

@@ -74,7 +74,7 @@ def _fails(instances) -> str:
 
 def _unmet(instances) -> str:
     """The hypotheses that do not hold, by name and instance, so that nobody has to unfold a table to learn it."""
-    missed = {}
+    missed: dict = {}
     for i in instances:
         for h in i.hypotheses:
             if h.holds is False:

@@ -76,9 +76,9 @@ def regenerated(figures, out: Path, fresh=True, experiments=False, executor=None
     """
     figures = [(Path(folder), name) for folder, name in figures]
     fresh = [f for f in figures if fresh or not _committed(*f).is_file()]
-    for figure in figures:
-        if figure not in fresh:
-            yield figure, _drawn(*figure, _committed(*figure), out, experiments)
+    for folder, name in figures:
+        if (folder, name) not in fresh:
+            yield (folder, name), _drawn(folder, name, _committed(folder, name), out, experiments)
     place = {folder: _CARRIED + folder.name if carried(folder) else str(folder.resolve()) for folder, _ in fresh}
     texts = {folder: _text(folder) for folder in place} if executor is not None else {}
     tasks = {(place[folder], name, texts.get(folder)): (folder, name) for folder, name in fresh}

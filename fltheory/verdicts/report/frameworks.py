@@ -95,10 +95,10 @@ def _scalars(found) -> str:
 
 def _marks(rows) -> list:
     """An anchor for each row, no two alike."""
-    seen, out = Counter(), []
+    times, out = Counter[str](), []
     for row in rows:
-        seen[row.anchor] += 1
-        out.append(row.anchor + (f"-{seen[row.anchor]}" if seen[row.anchor] > 1 else ""))
+        times[row.anchor] += 1
+        out.append(row.anchor + (f"-{times[row.anchor]}" if times[row.anchor] > 1 else ""))
     return out
 
 

@@ -216,7 +216,7 @@ def pages(records) -> dict:
     Every claim and finding stands on one of them in full. No page has more than `layout.BYTES` or `layout.ELEMENTS`.
     """
     book = Book.of(records)
-    shared = {}
+    shared: dict = {}
     for paper in book.papers:
         shared.setdefault(page_of(paper), []).append(paper)
     planned = {}

@@ -32,11 +32,11 @@ class Sheet:
 
 def sheets(book, name, papers, above) -> list:
     """The pages for the entries of the papers that share the page `name`, which opens with something of size `above`."""
-    used = set()
+    used: set = set()
     parts = [(s, [(r, *_measured(book, r)) for r in s.entries]) for paper in papers for s in sections.of(book, paper, used)]
     if fits(_sum(above, *(taken for _, rows in parts for *_, taken in rows))):
         return [Sheet(name, "", [(s, [one[:3] for one in rows]) for s, rows in parts])]
-    out = []
+    out: list = []
     stem, filled = name.removesuffix(".html"), (0, 0)
     for section, rows in parts:
         whole = _sum((0, 0), *(taken for *_, taken in rows))
@@ -45,7 +45,8 @@ def sheets(book, name, papers, above) -> list:
             out[-1].title = f"{out[-1].parts[0][0].title} to {section.title}"
             filled = _sum(filled, whole)
             continue
-        pages, filled = [[]], (0, 0)
+        pages: list = [[]]
+        filled = (0, 0)
         for *one, taken in rows:
             if pages[-1] and not fits(_sum(filled, taken)):
                 pages.append([])

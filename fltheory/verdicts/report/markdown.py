@@ -11,6 +11,7 @@ from fltheory.verdicts.report.words import approximation, factors, plural, short
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # What would start a heading, a quotation or a rule at the beginning of a line; lists are allowed.
 _OPENING = re.compile(r"(\A\s*|\n\s*)(?=#|>|=|--)")
+_LATER = re.compile(r"(\n\s*)(?=#|>|=|--)")
 _DIGITS = re.compile(r"-?\d+\.\d{5,}(?:[eE][-+]?\d+)?|-?\d+(?:\.\d+)?[eE][-+]?\d+")
 
 
@@ -36,7 +37,7 @@ def _prose(value, cell=False) -> str:
             # A lone backtick would pair with a later one and turn what lies between into code; "~~~" fences code.
             content = content.replace("`", r"\`").replace("~", r"\~")
             if not cell:
-                content = _OPENING.sub(lambda m, first=not out: m[1] + "\\" * (first or "\n" in m[1]), content)
+                content = (_LATER if out else _OPENING).sub(r"\1\\", content)
             out.append(content.replace("|", r"\|") if cell else content)
     joined = "".join(out)
     return " ".join(joined.split()) if cell else joined.strip()
@@ -154,7 +155,7 @@ def _calibration(book) -> list:
     lines = []
     for record in book.calibrations:
         rows = [[*map(_cell, row.cells), _cell(row.note)] for row in checks.rows(record)]
-        sentences = (rows and checks.LEAD, checks.summary(record), checks.family(record), checks.alarm(record))
+        sentences = (checks.LEAD if rows else "", checks.summary(record), checks.family(record), checks.alarm(record))
         lines += ["## How sure are our own checks", "", _prose(" ".join(filter(None, sentences))), ""]
         lines += _table([*(h.lower() for h in checks.HEAD), "note"], rows)
     return lines

@@ -77,7 +77,7 @@ def split(source) -> list:
     for match in _PIECES.finditer(source):
         if match.start() > end:
             pieces.append(("text", source[end : match.start()]))
-        kind = match.lastgroup
+        kind = str(match.lastgroup)
         pieces.append((kind, match["code"][1:-1] if kind == "code" else match[kind].strip()))
         end = match.end()
     if end < len(source):
@@ -113,7 +113,8 @@ def _groups(tree) -> list:
     is still long, after the commas of its outermost brackets."""
     if len(tree) != 1 or _tag(tree[0]) != "mrow" or sum(map(_length, tree)) <= _LONG:
         return []
-    groups, depth, bars, before = [[]], 0, False, ""
+    groups: list = [[]]
+    depth, bars, before = 0, False, ""
     for child in tree[0]:
         base = child[0] if _tag(child) in _UNDER and len(child) else child
         sign = _sign(base)
@@ -131,7 +132,8 @@ def _at_commas(group) -> list:
     """A long part, broken after the commas that one bracket encloses."""
     if sum(map(_length, group)) <= _LONG:
         return [group]
-    parts, depth = [[]], 0
+    parts: list = [[]]
+    depth = 0
     for child in group:
         sign = _sign(child)
         depth += (sign in _OPEN) - (sign in _CLOSE)
@@ -269,7 +271,8 @@ def _inlined(source) -> str:
 
 def block(source) -> str:
     """Text with paragraphs, display formulas and simple lists as HTML."""
-    out, paragraph = [], []
+    out: list = []
+    paragraph: list = []
 
     def flush():
         body = "".join(paragraph).strip()

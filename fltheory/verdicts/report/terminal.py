@@ -252,7 +252,7 @@ def entry(records, color=False, notes=()) -> str:
                *(("tested", sentence) for sentence in range_ends.sentences(first)),
                ("tightest", range_ends.tightest(first)), ("finding", first.finding)]
         own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
-    else:
+    elif isinstance(first, Finding):
         body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body
     own += [("surprise", s) for s in first.surprises] + list(notes)
     facts = [f"  {flat(what)}: {flat(value)}" for what, value in own if flat(value)]

@@ -7,6 +7,7 @@ import numpy as np
 
 from fltheory.core.errors import NoFixedPoint
 from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
+from fltheory.core.kinds import Array, Operator
 from fltheory.core.numbers.scalars import FLOAT, declare, fraction
 from fltheory.core.numbers.text import digits, exact_if_short, with_half_width
 from fltheory.core.relations import status_of
@@ -32,7 +33,7 @@ MEASURED = ("found is the mean final model of the run; a difference is real up t
             "of the start if the run is short.")
 
 
-def assert_fixed_point(subject, expected, tolerance=None, level=LEVEL):
+def assert_fixed_point(subject: Operator | Trace, expected: Array, tolerance: Array = None, level: float = LEVEL) -> Evidence:
     """The fixed point of the mean round (operator), or the mean model after the last round (trace), is `expected`.
 
     subject: an `Operator` (in floats: every coordinate to 1e-9 of the scale in the table; after `exact()`: equality of
@@ -64,7 +65,8 @@ def assert_fixed_point(subject, expected, tolerance=None, level=LEVEL):
     return _decide(subject, about, "x", expected, tolerance, level).decided()
 
 
-def assert_bias(subject, expected, tolerance=None, reference=None, level=LEVEL):
+def assert_bias(subject: Operator | Trace, expected: Array, tolerance: Array = None, reference: Array = None,
+                level: float = LEVEL) -> Evidence:
     """The bias, fixed point minus optimum, is `expected`: a distance (one number) or a vector (d,).
 
     subject, tolerance, level: as for `assert_fixed_point`; of a trace the mean final model is compared. Distances of

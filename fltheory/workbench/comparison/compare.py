@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.analysis.stability import StableSteps
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, check_flag, listed, refuse
+from fltheory.core.kinds import Array, Law
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, have
 from fltheory.core.operators.setting import prepare
 from fltheory.core.optima import optimum
@@ -29,8 +31,10 @@ def check_rounds(rounds):
           "Later ones cost nothing: ft.derive(...).after(x0, t) has the mean of any.")(rounds, "rounds")
 
 
-def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPLICATES, seed=0, measure=True, x0=None,
-            device="cpu", stable=True, on_progress=None) -> MethodTable:
+def compare(algorithms: Algorithm | Sequence[Algorithm] | dict[str, Algorithm], problem: Problem, law: Law, noise: Array = None,
+            rounds: int = ROUNDS, replicates: int = REPLICATES, seed: int = 0, measure: bool = True, x0: Array = None,
+            device: str = "cpu", stable: bool | dict[str, StableSteps] = True,
+            on_progress: Callable[[int, int, list], object] | None = None) -> MethodTable:
     """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
 
     algorithms: a list (named after what they are) or a dict name -> algorithm. noise: sigma of additive gradient noise.
@@ -93,7 +97,7 @@ class Joint(NamedTuple):
     theta: object
 
 
-def _joint(problem):
+def _joint(problem: Any):
     return Joint(*(problem.joint_optimum() if isinstance(problem, Residual) else problem.split(optimum(problem.joint()).x)))
 
 
@@ -108,7 +112,7 @@ def _check_stable(stable):
         refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
 
 
-def _start(problem, x0):
+def _start(problem: Problem, x0):
     """The first server model (d,) in floats."""
     start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
     if start.shape != (problem.d,):
@@ -135,7 +139,7 @@ def _methods(algorithms):
     return named(values) if methods is None else methods
 
 
-def _usable(methods, problem, law, noise):
+def _usable(methods, problem: Problem, law: Law, noise):
     """Refuse what is wrong for every method; what suits only some of them becomes their reason."""
     failures = []
     for algorithm in methods.values():

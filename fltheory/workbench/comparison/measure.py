@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fltheory.core.errors import FLTheoryError
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT, have
 from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.statistics import contraction, transient
@@ -60,7 +61,8 @@ class Measurement:
     reason: str = ""
 
 
-def measure(algorithm, problem, law, noise, predicted: Prediction, best, x0, rounds, replicates, seed, device):
+def measure(algorithm: Algorithm, problem: Problem, law: Law, noise, predicted: Prediction, best, x0, rounds, replicates, seed,
+            device) -> Measurement:
     """Run one method and compare; a method that cannot be run has a reason instead."""
     if best is None:
         return Measurement(reason="no minimiser is known for this problem, so there is no error to measure")

@@ -14,8 +14,11 @@ S balances M, for models and memories come in different units.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from fltheory.core.kinds import Law
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers.scalars import FLOAT
 
@@ -24,7 +27,7 @@ RANGE = "the range of float64 (1.8e308)"
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def per_round(law, n, d, size) -> float:
+def per_round(law: Law, n, d, size) -> float:
     """eps: relative error of one round of a prepared law with `size` reduced coordinates."""
     longest = 1
     for mode in range(law.modes):
@@ -34,7 +37,7 @@ def per_round(law, n, d, size) -> float:
     return UNIT * (longest * (d + 8) + n + size + 8)
 
 
-def drift(op, x0, rounds) -> np.ndarray:
+def drift(op: Any, x0, rounds) -> np.ndarray:
     """(rounds + 1,) bounds on the distance that rounding puts between the two legs' models; rounds without randomness."""
     eps = per_round(op.law, op.problem.n, op.problem.d, op.reachable)
     M, c = op.mean_map()

@@ -8,6 +8,7 @@ import math
 import os
 import textwrap
 from dataclasses import dataclass, field
+from typing import Any
 
 from fltheory.core.errors import refuse, shown
 from fltheory.core.numbers.scalars import need
@@ -192,19 +193,19 @@ class MethodTable:
             f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>"
         )
 
-    def to_csv(self, path):
+    def to_csv(self, path: str | os.PathLike) -> str | os.PathLike:
         """Write `rows` as CSV, floats with all digits. Returns the path."""
         _write(path, plain(to_csv(self.rows)).encode())
         return path
 
-    def to_html(self, path):
+    def to_html(self, path: str | os.PathLike) -> str | os.PathLike:
         """Write a stand-alone page. Returns the path."""
         head = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>Methods compared</title><style>body{font-family:'
                 "sans-serif}td,th{padding:2px 8px;font-variant-numeric:tabular-nums}</style>")
         _write(path, f"{head}{self._repr_html_()}</html>\n".encode())
         return path
 
-    def plot(self, path=None):
+    def plot(self, path: str | os.PathLike | None = None) -> Any:
         """Error against rounds and against traffic: run = markers with intervals, prediction = line, floor = dashed.
 
         path: where to write a picture (.png, .pdf, .svg), or None. Returns the matplotlib figure. Raises MissingLibrary

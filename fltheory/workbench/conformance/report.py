@@ -11,6 +11,7 @@ import numpy as np
 
 import fltheory
 from fltheory.core.errors import MissingLibrary
+from fltheory.core.kinds import Algorithm
 from fltheory.core.tables import html_row
 from fltheory.workbench.conformance.cases import Case, NotChecked, Violation
 from fltheory.workbench.conformance.rules import RULES
@@ -98,7 +99,7 @@ class Conformance:
         return f"<p>{html.escape(self.headline())}</p><table>{''.join(rows)}</table>"
 
 
-def conforms(algorithm) -> Conformance:
+def conforms(algorithm: Algorithm) -> Conformance:
     """Try the twelve rules of a round on an algorithm with its own hyper-parameters.
 
     algorithm: an instance of a class derived from `Algorithm`, wherever it is defined (a file, a notebook cell, a
@@ -112,7 +113,7 @@ def conforms(algorithm) -> Conformance:
     return Conformance(algorithm, tuple(examine(rule, case) for rule in RULES))
 
 
-def assert_conforms(algorithm):
+def assert_conforms(algorithm: Algorithm) -> Conformance:
     """The algorithm obeys every rule of a round that applies to it; see `conforms`. Returns the report.
 
     A rule that could not be checked fails too. Raises AssertionError with the list of rules, where each was broken and

@@ -10,6 +10,7 @@ import numpy as np
 
 from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import BadInput, NotAffine
+from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, fraction, have
 from fltheory.workbench.conformance.cases import (
@@ -25,7 +26,7 @@ from fltheory.workbench.conformance.cases import (
 )
 from fltheory.workbench.conformance.source import read
 
-RULES = []
+RULES: list = []
 
 
 def rule(title, says, repair, applies=None):
@@ -119,7 +120,7 @@ def stays_in_the_arithmetic(case):
     return f"in {', '.join(tried)}" + (f" (absent: {', '.join(absent)})" if absent else "")
 
 
-def _solvers(algorithm):
+def _solvers(algorithm: Algorithm):
     values = [getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)]
     return [v for v in values if dataclasses.is_dataclass(v) and not isinstance(v, type)]
 

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 from fltheory.core.algorithms.base import ours
+from fltheory.core.kinds import Algorithm
 from fltheory.workbench.conformance.cases import NotChecked, Violation
 
 ALLOWED_OF_PROBLEM = {"p", "at", "grad", "grad_pair", "n"}
@@ -37,7 +38,7 @@ def read(case):
     return ", ".join(f.__qualname__ for f in functions)
 
 
-def sources(algorithm, missing=None):
+def sources(algorithm: Algorithm, missing=None):
     """`round`, the `start` and `step` of solver fields, and the functions of algorithms that they name.
 
     missing: list that receives the names of functions without readable text.
@@ -111,10 +112,11 @@ def _tree(function):
     return tree if getattr(node, "name", None) == function.__name__ else None
 
 
-def _whole(algorithm) -> set:
+def _whole(algorithm: Algorithm) -> set:
     """Hyper-parameters of the algorithm and its solver that are Python ints in every arithmetic: no `Number`."""
     records = [algorithm, *(getattr(algorithm, f.name) for f in dataclasses.fields(algorithm))]
-    whole, moved = set(), set()
+    whole: set = set()
+    moved: set = set()
     for record in (r for r in records if dataclasses.is_dataclass(r) and not isinstance(r, type)):
         for f in dataclasses.fields(record):
             kept = f.type in (int, "int") and type(getattr(record, f.name)) is int
