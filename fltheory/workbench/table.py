@@ -212,9 +212,9 @@ def _check_delimiter(path, names, delimiter):
     """Say which other delimiter a header that holds a single name is separated by."""
     other = [d for d in DELIMITERS if d != delimiter and len(names) == 1 and d in names[0].strip("\"'")]
     if other:
-        found = max(other, key=names[0].count)
+        mark = max(other, key=names[0].count)
         raise BadInput(f"data file {str(path)!r}: its header {names[0]!r} is one column, and the file looks separated by "
-                       f"{found!r}. Give delimiter={found!r} (on the command line --delimiter {shlex.quote(DELIMITERS[found])}).")
+                       f"{mark!r}. Give delimiter={mark!r} (on the command line --delimiter {shlex.quote(DELIMITERS[mark])}).")
 
 
 def _decimal(cell):
@@ -310,8 +310,8 @@ def _groups(file, client, bands, values):
         file.refuse(ownerless, "Name the client or remove the row.", "rows")
     if bands is not None:
         group = banded(values, bands)
-        owned = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
-        ends = [(min(own), max(own)) for own in owned]
+        by_band = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
+        ends = [(min(members), max(members)) for members in by_band]
         return [f"{digits(low)}..{digits(high)}" if low < high else digits(low) for low, high in ends], group
     keys, text = [_decimal(cell) for _, cell in cells], digits
     if any(v is None for v in keys):

@@ -163,8 +163,8 @@ def _search(search) -> str:
         return ""
     if not search.found:
         return escape(search.said) + "; no counterexample found"
-    shown = json.dumps(search.found, indent=1, ensure_ascii=False, default=str, sort_keys=True)
-    return escape(search.said) + f"; <strong>a counterexample was found</strong><pre>{escape(shown)}</pre>"
+    example = json.dumps(search.found, indent=1, ensure_ascii=False, default=str, sort_keys=True)
+    return escape(search.said) + f"; <strong>a counterexample was found</strong><pre>{escape(example)}</pre>"
 
 
 def _ends(claim) -> str:

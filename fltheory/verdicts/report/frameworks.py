@@ -79,12 +79,12 @@ def _entry(row, mark, stands) -> str:
     return out + _hand(row) + "</section>\n"
 
 
-def _scalars(found) -> str:
+def _scalars(models) -> str:
     """The two scalar quadratics of pfl's SCAFFOLD."""
-    rows = [[escape(name), *(number(v) for v in values)] for option in sorted(k for k in found if k != "rounds")
-            if isinstance(found[option], dict) for name, values in
-            ((f"{option}, {who}", values) for who, values in found[option].items()) if isinstance(values, list)]
-    rounds = found.get("rounds") if isinstance(found.get("rounds"), list) else []
+    rows = [[escape(name), *(number(v) for v in values)] for option in sorted(k for k in models if k != "rounds")
+            if isinstance(models[option], dict) for name, values in
+            ((f"{option}, {who}", values) for who, values in models[option].items()) if isinstance(values, list)]
+    rounds = models.get("rounds") if isinstance(models.get("rounds"), list) else []
     rows = [r for r in rows if len(r) == len(rounds) + 1]
     if not rows:
         return ""

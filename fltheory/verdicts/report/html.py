@@ -60,11 +60,11 @@ def _claims(book, brief=False) -> str:
     words = sorted({c.word for c in book.claims}, key=lambda w: (CLAIM_WORDS + (w,)).index(w))
     divided = dict.fromkeys(w for w, reach, _ in tallies(book.claims) if reach)
     choices = [c for w in words for c in (w, *((f"{w} ({whole(w)})", f"{w} (restricted)") if w in divided else ()))]
-    made = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
+    table_rows = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
-    head = [h for h in made[0][1] if h == "Claim" or any(cells[h][0] for _, cells in made)]
+    head = [h for h in table_rows[0][1] if h == "Claim" or any(cells[h][0] for _, cells in table_rows)]
     rows = []
-    for attributes, cells in made:
+    for attributes, cells in table_rows:
         keys = "".join(f' data-k{at}="{escape(str(cells[h][1]))}"' for at, h in enumerate(head))
         rows.append((keys + attributes, [cells[h][0] for h in head]))
     papers = sorted({c.paper for c in book.claims}, key=natural)
@@ -203,9 +203,9 @@ def _paper(book, name, papers, planned) -> dict:
         ways = [f'<a href="{name}">← {inline(title)}</a>', f'<a href="{INDEX}">all verdicts</a>']
         ways += [f'<a href="{planned[k].name}">{way} {inline(planned[k].title)}</a>'
                  for k, way in ((at - 1, "previous:"), (at + 1, "next:")) if 0 <= k < len(planned)]
-        own = replace(book, here=sheet.name)
-        body = f'<p class="back">{" · ".join(ways)}</p>\n{paper_opening.search(papers)}{_UNFOLD}{sheet.html(own)}'
-        out[sheet.name] = _frame(own, f"{sheet.title} — {title}", body)
+        there = replace(book, here=sheet.name)
+        body = f'<p class="back">{" · ".join(ways)}</p>\n{paper_opening.search(papers)}{_UNFOLD}{sheet.html(there)}'
+        out[sheet.name] = _frame(there, f"{sheet.title} — {title}", body)
     return out
 
 

@@ -166,8 +166,8 @@ def _cases(book) -> list:
     lines = []
     for word, title in (("FALSE", "False statements"), ("OPEN", "Open statements")):
         cases = []
-        for claim, found, _ in book.cases(word):
-            why = f" What we found: {_cell(found.sentence)}" if found and found.sentence else ""
+        for claim, finding, _ in book.cases(word):
+            why = f" What we found: {_cell(finding.sentence)}" if finding and finding.sentence else ""
             cases.append(f"- {_link(claim)}: {_cell(claim.sentence)}{why}".rstrip(": "))
         lines += [f"## {title}", "", *cases, ""] if cases else []
     return lines

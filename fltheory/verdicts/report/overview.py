@@ -23,13 +23,13 @@ SITUATION = {
 
 def _tally(claims) -> str:
     """The verdicts of some claims in words, in the order in which a reader will ask for them."""
-    told = {"SUPPORTED": "supported by evidence that is not a proof"}
-    found = tallies(claims)
+    phrases = {"SUPPORTED": "supported by evidence that is not a proof"}
+    tally = tallies(claims)
     parts = []
-    for word in (*SHOWN, *(w for w in dict.fromkeys(w for w, _, _ in found) if w not in SHOWN)):
-        for reach, count in [(r, n) for w, r, n in found if w == word] or [("", 0)]:
-            said = f"{count} {told.get(word) or escape(word.lower())}" + (f" ({reach})" if reach else "")
-            parts.append(f"<strong>{said}</strong>" if word in (*TRUE_WORDS, "FALSE") else said)
+    for word in (*SHOWN, *(w for w in dict.fromkeys(w for w, _, _ in tally) if w not in SHOWN)):
+        for reach, count in [(r, n) for w, r, n in tally if w == word] or [("", 0)]:
+            phrase = f"{count} {phrases.get(word) or escape(word.lower())}" + (f" ({reach})" if reach else "")
+            parts.append(f"<strong>{phrase}</strong>" if word in (*TRUE_WORDS, "FALSE") else phrase)
     return f"{plural(len(claims), 'claim')}: {', '.join(parts)}"
 
 
@@ -84,8 +84,8 @@ def lead(book) -> str:
     true = [c for c in printed if c.word in TRUE_WORDS]
     established, limited = len(true), sum(c.limited for c in true)
     within = f", {limited} of them only as far as their badge says" if limited else ""
-    papers, own = {c.paper for c in printed}, len(book.claims) - len(printed)
-    further = f" {plural(own, 'further claim')} about the program itself: what watches the checks." if own else ""
+    papers, of_engine = {c.paper for c in printed}, len(book.claims) - len(printed)
+    further = f" {plural(of_engine, 'further claim')} about the program itself: what watches the checks." if of_engine else ""
     out = (
         f'<p class="lead">{plural(len(printed), "claim")} from {plural(len(papers), "paper")} '
         f"{'was' if len(printed) == 1 else 'were'} checked; "
@@ -220,8 +220,8 @@ def _case(book, claim, finding, instead) -> str:
     stated = '<span class="found">Stated:</span> ' if claim.word == "FALSE" else ""
     out += f"<br>{stated}{inline(claim.sentence)}" if claim.sentence else ""
     if finding is not None and finding.sentence:
-        found = f'<a href="{book.href(finding)}">What we found</a>: {inline(finding.sentence)}'
-        out += f'<br><span class="found">{found}</span>'
+        answer = f'<a href="{book.href(finding)}">What we found</a>: {inline(finding.sentence)}'
+        out += f'<br><span class="found">{answer}</span>'
     if instead is not None:
         name = f'<a href="{book.href(instead)}">{escape(instead.id)}</a>'
         out += f'<br><span class="found">Instead: {name} {verdict(instead)}</span>'
@@ -237,8 +237,8 @@ def cases(book) -> str:
             continue
         out += f'<h2 id="{word.lower()}">{title} ({len(those)})</h2>\n<p class="note">{meaning}</p>\n'
         for paper in [p for p in book.papers if any(claim.paper == p for claim, *_ in those)]:
-            own = "".join(_case(book, *case) for case in those if case[0].paper == paper)
-            out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{own}</ul>\n'
+            items = "".join(_case(book, *case) for case in those if case[0].paper == paper)
+            out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{items}</ul>\n'
     return out
 
 
@@ -256,6 +256,6 @@ def calibration(book) -> str:
         out += f"{lead}<p>{escape(checks.summary(record))} {escape(checks.family(record))}</p>\n"
         out += f'<p class="unexpected">{escape(alarm)}</p>\n' if alarm else ""
         out += table(checks.HEAD, body, "stack")
-        made = checks.provenance(record)
-        out += f'<p class="meta">{escape(made)}</p>\n' if made else ""
+        origin = checks.provenance(record)
+        out += f'<p class="meta">{escape(origin)}</p>\n' if origin else ""
     return f'<h2 id="calibration">How sure are our own checks</h2>\n{out}' if out else ""

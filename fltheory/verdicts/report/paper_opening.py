@@ -18,8 +18,8 @@ EXPERIMENTS = {
 
 def title(book, papers) -> str:
     """The title of a page: that of the paper where its folder says it."""
-    own = book.about(papers[0]).title if len(papers) == 1 else ""
-    return own or f"{', '.join(p or '(no paper)' for p in papers)}: verdicts"
+    stated = book.about(papers[0]).title if len(papers) == 1 else ""
+    return stated or f"{', '.join(p or '(no paper)' for p in papers)}: verdicts"
 
 
 def byline(book, paper) -> str:

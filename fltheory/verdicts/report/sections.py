@@ -66,8 +66,8 @@ def _title(place, titles, named) -> str:
     part = _PART.search(place)
     if part:
         return f"{_KINDS[part[1]]} {part[2]}"
-    own = re.split(r",| \(", place)[0].strip()
-    return "Equations" if _EQUATION.match(own) else own
+    words = re.split(r",| \(", place)[0].strip()
+    return "Equations" if _EQUATION.match(words) else words
 
 
 def _rank(title, titles) -> tuple:

@@ -148,9 +148,9 @@ def summary(records, color=False) -> str:
 def _counted(book) -> list:
     instances = Counter(i.status for group in book.instances.values() for i in group)
     printed = of_papers(book.claims)
-    own = [c for c in book.claims if c not in printed]
-    out = [_totals("claims", word_counts(printed), CLAIM_WORDS)] if printed or not own else []
-    out += [_totals("claims about the engine", word_counts(own), CLAIM_WORDS)] if own else []
+    of_engine = [c for c in book.claims if c not in printed]
+    out = [_totals("claims", word_counts(printed), CLAIM_WORDS)] if printed or not of_engine else []
+    out += [_totals("claims about the engine", word_counts(of_engine), CLAIM_WORDS)] if of_engine else []
     out.append(_totals("findings", word_counts(of_papers(book.findings) if printed else book.findings), ("CONFIRMED",)))
     return [*out, _totals("instances", instances, ("HOLDS", "FALSIFIED"))]
 
@@ -243,19 +243,19 @@ def entry(records, color=False, notes=()) -> str:
     """
     first, *rest = map(read, records)
     first = first if isinstance(first, Entry) else Finding()
-    own = [("reading", first.reading), ("survives", first.survives)]
+    pairs = [("reading", first.reading), ("survives", first.survives)]
     body, statement = [line for record in rest if isinstance(record, Instance) for line in _instance(record)], ""
     if isinstance(first, Claim):
         statement = first.statement
         reach = first.label if first.label != first.word else ""
-        own = [("covers", reach), ("domain", first.domain), *own, ("search", _search(first)),
+        pairs = [("covers", reach), ("domain", first.domain), *pairs, ("search", _search(first)),
                *(("tested", sentence) for sentence in range_ends.sentences(first)),
                ("tightest", range_ends.tightest(first)), ("finding", first.finding)]
-        own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
+        pairs += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
     elif isinstance(first, Finding):
         body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body
-    own += [("surprise", s) for s in first.surprises] + list(notes)
-    facts = [f"  {flat(what)}: {flat(value)}" for what, value in own if flat(value)]
+    pairs += [("surprise", s) for s in first.surprises] + list(notes)
+    facts = [f"  {flat(what)}: {flat(value)}" for what, value in pairs if flat(value)]
     out = [line(first, color), *(f"  {flat(v)}" for v in (first.place, first.sentence) if v)]
     for part in ([*map(flat, statement.splitlines())], facts, body):
         out += ["", *part] if part else []

@@ -40,10 +40,10 @@ class Asked:
             refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
         return cls(name, about, target, bound, tolerance)
 
-    def answer(self, found, status, kind, allowed, why="", value=None) -> Evidence:
-        """found: as shown; value: what the difference is taken of, default found."""
-        row = (self.name, ("<= " if self.bound else "") + exact_if_short(self.target), exact_if_short(found),
-               difference(found if value is None else value, self.target), "" if status == HOLDS else "<-")
+    def answer(self, value, status, kind, allowed, why="", number=None) -> Evidence:
+        """value: as shown; number: what the difference is taken of, default the same."""
+        row = (self.name, ("<= " if self.bound else "") + exact_if_short(self.target), exact_if_short(value),
+               difference(value if number is None else number, self.target), "" if status == HOLDS else "<-")
         return Evidence(**self.about, kind=kind, allowed=allowed, rows=(row,), status=status, why=why)
 
 

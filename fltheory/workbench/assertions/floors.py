@@ -93,8 +93,8 @@ def _measured(trace, asked, level):
     else:
         interval, said = trace.floor(level=level), interval_rule(level, asked.tolerance, float(asked.target))
     status, why = by_interval(asked.target, interval.value, interval.half_width, asked.tolerance, float(asked.target), asked.bound)
-    found = with_half_width(interval.value, interval.half_width)
-    return asked.answer(found, status, "statistical", said, why, interval.value)
+    answer = with_half_width(interval.value, interval.half_width)
+    return asked.answer(answer, status, "statistical", said, why, interval.value)
 
 
 __all__ = ["assert_floor"]

@@ -115,28 +115,28 @@ def _decide(subject, about, name, expected, tolerance, level, reference=None) ->
     if measured:
         return _measured(subject, about, name, expected, FLOAT.array(at), tolerance, level)
     try:
-        found = subject.fixed_point().x
+        point = subject.fixed_point().x
     except NoFixedPoint as error:
         name = name if whole else "distance"
         rows = tuple((f"{name}[{k}]", exact_if_short(a), "none", "-", "") for k, a in enumerate(np.atleast_1d(expected)))
         return Evidence(**about, kind="exact", allowed="-", rows=rows, status=FALSIFIED, why=str(error),
                         reading="there is no unique fixed point, so it equals nothing.")
-    scale = max(_size(expected), _size(found), _size(at), length(subject.problem))
-    gap = found - at if _exact(found, at) else FLOAT.array(found) - FLOAT.array(at)
+    scale = max(_size(expected), _size(point), _size(at), length(subject.problem))
+    gap = point - at if _exact(point, at) else FLOAT.array(point) - FLOAT.array(at)
     return _derived(about, name, expected, gap, tolerance, scale)
 
 
-def _derived(about, name, expected, found, tolerance, scale):
+def _derived(about, name, expected, gap, tolerance, scale):
     """A vector against a vector, or its norm against a number: exactly where both are exact, roots through squares."""
-    whole, exact = np.ndim(expected) > 0, _exact(expected, found)
+    whole, exact = np.ndim(expected) > 0, _exact(expected, gap)
     if not exact:
-        expected, found = FLOAT.array(np.asarray(expected)), FLOAT.array(np.asarray(found))
+        expected, gap = FLOAT.array(np.asarray(expected)), FLOAT.array(np.asarray(gap))
     allowed, said = allowance(tolerance, exact, scale)
     if whole:
-        pairs = list(zip(expected, found, strict=True))
+        pairs = list(zip(expected, gap, strict=True))
         fine = [status_of(b, a, allowed) == HOLDS for a, b in pairs]
     else:
-        expected, square = expected if exact else float(expected), sum(g * g for g in found)
+        expected, square = expected if exact else float(expected), sum(g * g for g in gap)
         root = _root(fraction(square)) if exact else math.sqrt(square)
         pairs = [(expected, root)]
         fine = [max(expected - allowed, 0) ** 2 <= fraction(square) <= (expected + allowed) ** 2 if exact else
@@ -152,12 +152,12 @@ def _measured(trace, about, name, expected, origin, tolerance, level):
     """The mean final model minus the origin, known up to a ball, against a vector, or its norm against a number."""
     (centre, radius), whole = mean_ball(trace, level), np.ndim(expected) > 0
     scale = max(_size(expected), _size(centre), length(trace.problem))
-    found, wanted = centre - origin, FLOAT.array(np.asarray(expected))
-    off = float(np.linalg.norm(found - wanted if whole else found))
+    gap, wanted = centre - origin, FLOAT.array(np.asarray(expected))
+    off = float(np.linalg.norm(gap - wanted if whole else gap))
     status, why = by_interval(0 if whole else wanted, off, radius, tolerance, scale)
     rows = [(f"{name}[{k}]", exact_if_short(a), with_half_width(b, radius), exact_if_short(b - a),
              "<- outside" if abs(b - a) > radius else "")
-            for k, (a, b) in enumerate(zip(wanted, found, strict=True))] if whole else []
+            for k, (a, b) in enumerate(zip(wanted, gap, strict=True))] if whole else []
     rows.append(("distance", "0" if whole else exact_if_short(expected), with_half_width(off, radius),
                  digits(off) if whole else exact_if_short(off - float(wanted)), "of the whole vector" if whole else ""))
     return Evidence(**about, kind="statistical", allowed=interval_rule(level, tolerance, scale), rows=tuple(rows),

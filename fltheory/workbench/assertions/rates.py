@@ -122,18 +122,18 @@ def _certified(op: Operator, asked, kind, value):
         if status != INCONCLUSIVE:
             return asked.answer(value, status, "exact (one-sided certificate)", "at most the bound")
     allowed = 0 if bound else Fraction(FLOAT_TOLERANCE) * target if tolerance is None else tolerance
-    status, found, why = INCONCLUSIVE, "no certificate", ""
+    status, enclosure, why = INCONCLUSIVE, "no certificate", ""
     for width in WIDTHS:
         try:
             low, high = (0, 0) if not moments.size else linalg.charpoly_radius(matrix()) if small else op.certify(width).mean_square
         except CertificateFailed as error:
             why = str(error)
             continue
-        found, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
+        enclosure, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
         status = status_of(Bounds(low, high), target, allowed, bound)
         if status != INCONCLUSIVE or small:
             break
-    return asked.answer(found, status, "exact (certified enclosure)",
+    return asked.answer(enclosure, status, "exact (certified enclosure)",
                         "at most the bound" if bound else f"absolute difference {float(allowed):.3g}",
                         why if status == INCONCLUSIVE else "", value)
 

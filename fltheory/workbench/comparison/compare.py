@@ -81,12 +81,12 @@ def compare(algorithms: Algorithm | Sequence[Algorithm] | dict[str, Algorithm], 
     for k, (name, algorithm) in enumerate(methods.items()):
         steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
         say(parts * k, f"operator of {name}")
-        said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
-        seen = Measurement(reason="not asked for")
+        prediction = predict(algorithm, problem, law, noise, best, start, rounds, steps)
+        measurement = Measurement(reason="not asked for")
         if measure:
             say(parts * k + 1, f"runs of {name}")
-            seen = _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
-        entries.append(Entry(name, algorithm, said, seen))
+            measurement = _measured(algorithm, problem, law, noise, prediction, best, start, rounds, replicates, seed, device)
+        entries.append(Entry(name, algorithm, prediction, measurement))
     return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)
 
 

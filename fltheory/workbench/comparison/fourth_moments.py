@@ -148,9 +148,9 @@ class _Outcome:
         S = (self.C @ fourth @ pairs.one)[pairs.place]                   # E[A h h' A'] (s, s)
         cross = S[np.ix_(i, i)] * N[np.ix_(j, j)] + S[np.ix_(i, j)] * N[np.ix_(j, i)]
         cross = cross + S[np.ix_(j, i)] * N[np.ix_(i, j)] + S[np.ix_(j, j)] * N[np.ix_(i, i)]
-        own, flat = S[i, j], N[i, j]
+        second, flat = S[i, j], N[i, j]
         pairings = np.outer(flat, flat) + N[np.ix_(i, i)] * N[np.ix_(j, j)] + N[np.ix_(i, j)] * N[np.ix_(j, i)]
-        return self.q * (new + cross + np.outer(own, flat) + np.outer(flat, own) + mass * pairings)
+        return self.q * (new + cross + np.outer(second, flat) + np.outer(flat, second) + mass * pairings)
 
 
 __all__ = ["Spread", "spread"]

@@ -172,10 +172,10 @@ def _departure(predicted, measured, replicates=1):
     together = predicted is None or same_departure(predicted, measured, 4 * replicates)
     if gone is None and lost is None:
         return "", together
-    seen = f"left {RANGE} in round {lost}" if lost is not None else f"stayed within {RANGE}"
-    said = "" if predicted is None else ", as predicted" if gone == lost else (
+    text = f"left {RANGE} in round {lost}" if lost is not None else f"stayed within {RANGE}"
+    prediction = "" if predicted is None else ", as predicted" if gone == lost else (
         f"; predicted for round {gone}" if gone is not None else "; the prediction stays within it")
-    return seen + said, together
+    return text + prediction, together
 
 
 def _beside_local(trace, predicted, along, wild):

@@ -46,15 +46,15 @@ def drift(op: Any, x0, rounds) -> np.ndarray:
         return np.zeros(rounds + 1)
     units, carry = _units(M), op.model[0] @ FLOAT.array(op.reach.V)
     base, size, push, u = np.abs(op.origin[list(op.reach.rows)]), np.abs(M), np.abs(c), start
-    made, carried = np.empty(rounds), np.empty(rounds)
+    rounded, carried = np.empty(rounds), np.empty(rounds)
     for t in range(rounds):
         now = np.abs(u)
-        made[t] = length((size @ now + now + push * (1 + now.sum()) + base) / units)
+        rounded[t] = length((size @ now + now + push * (1 + now.sum()) + base) / units)
         carried[t] = length(carry * units)
         u, carry = M @ u + c, carry @ M
     # the start is rounded as well
     total = np.convolve(np.append(carried, length(carry * units)),
-                        np.append(length((np.abs(start) + base) / units), made))[:rounds + 1]
+                        np.append(length((np.abs(start) + base) / units), rounded))[:rounds + 1]
     return 2 * eps * np.nan_to_num(total, nan=np.inf, posinf=np.inf)
 
 

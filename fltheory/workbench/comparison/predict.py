@@ -355,14 +355,14 @@ def _from_linearisation(out, algorithm: Algorithm, problem: Problem, prepared, b
     out.local = True
     try:
         bare = replace(prepared, steps=None) if algorithm.steps is not None else prepared
-        found = linearise(algorithm, problem, bare, x0=x0)
+        end = linearise(algorithm, problem, bare, x0=x0)
     except (FLTheoryError, NotImplementedError) as error:
         return out.without(reason(error), *NAMES)
-    _bias(out, problem, best, found, algorithm)
-    out.numbers |= {"rate": found.rate, "mean_square_rate": found.rate * found.rate}
+    _bias(out, problem, best, end, algorithm)
+    out.numbers |= {"rate": end.rate, "mean_square_rate": end.rate * end.rate}
     out.reasons |= dict.fromkeys(("rate", "mean_square_rate"), LOCAL)
     distance = out.numbers["distance"]
-    if found.rate >= 1:
+    if end.rate >= 1:
         return out.without("unstable at the fixed point", "floor")
     if distance is None:
         return out.without(out.reasons["distance"], "floor")

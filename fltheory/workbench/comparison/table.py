@@ -79,17 +79,17 @@ class MethodTable:
         """One dict per method: plain numbers, None where there is none, and `reasons` as one text."""
         out = []
         for e in self.entries:
-            said, seen = e.predicted, e.measured
+            predicted, measured = e.predicted, e.measured
             row = {"method": e.name}
-            row |= {key: said.numbers.get(key) for group in PREDICTED.values() for key in group if key != "weights"}
-            row["weights"] = None if said.weights is None else " ".join(f"{w:.9g}" for w in said.weights)
-            row |= {key: said.numbers.get(key) for key in ("participants", *TRAFFIC)}
+            row |= {key: predicted.numbers.get(key) for group in PREDICTED.values() for key in group if key != "weights"}
+            row["weights"] = None if predicted.weights is None else " ".join(f"{w:.9g}" for w in predicted.weights)
+            row |= {key: predicted.numbers.get(key) for key in ("participants", *TRAFFIC)}
             for key, check in e.checks():
                 row |= {f"{key}_{'measured' if part == 'value' else part}": check and getattr(check, part)
                         for part in ("predicted", "value", "low", "high", "agrees")}
-            row["window"] = None if seen.window is None else "{}..{}".format(*seen.window)
-            reasons = said.reasons | {f"{k} (run)": c.reason for k, c in seen.checks.items() if c.reason}
-            reasons |= {"run": seen.reason} if seen.reason else {}
+            row["window"] = None if measured.window is None else "{}..{}".format(*measured.window)
+            reasons = predicted.reasons | {f"{k} (run)": c.reason for k, c in measured.checks.items() if c.reason}
+            reasons |= {"run": measured.reason} if measured.reason else {}
             out.append(row | {"reasons": "; ".join(f"{k}: {v}" for k, v in reasons.items())})
         return out
 
@@ -216,9 +216,9 @@ class MethodTable:
         kind = None if path is None else check_picture(path)
         figure = draw(self)
         if kind is not None:
-            made = io.BytesIO()
-            save(figure, made, kind)
-            _write(path, made.getvalue())
+            data = io.BytesIO()
+            save(figure, data, kind)
+            _write(path, data.getvalue())
         return figure
 
 

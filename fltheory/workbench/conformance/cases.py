@@ -38,9 +38,9 @@ _CHOSEN: list = []      # who called `Draw.choose` during a watched round
 class Violation(Exception):
     """A rule is broken: what was found, and where."""
 
-    def __init__(self, found, where=""):
-        super().__init__(f"{found} ({where})" if where else found)
-        self.found, self.where = found, where
+    def __init__(self, fault, where=""):
+        super().__init__(f"{fault} ({where})" if where else fault)
+        self.fault, self.where = fault, where
 
 
 class NotChecked(Exception):

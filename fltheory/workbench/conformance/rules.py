@@ -308,14 +308,14 @@ def masks_are_cohorts(case):
       "No more vectors of the model's size pass between server and participant than `uplink` and `downlink` say.",
       "Declare `uplink: ClassVar[int]` and `downlink: ClassVar[int]`, counted per participant and round.", _affine_only)
 def sends_what_it_declares(case):
-    own = case.algorithm
+    method = case.algorithm
     try:
-        up, down = least_traffic(dataclasses.replace(own, steps=own.steps or 2), case.problem())
+        up, down = least_traffic(dataclasses.replace(method, steps=method.steps or 2), case.problem())
     except NotAffine:  # which is a rule of its own
         return
-    for way, needed, declared in (("uplink", up, own.uplink), ("downlink", down, own.downlink)):
+    for way, needed, declared in (("uplink", up, method.uplink), ("downlink", down, method.downlink)):
         if needed > declared:
-            raise Violation(f"{needed} vectors cannot be done without, {way} = {declared}", f"{type(own).__name__}.{way}")
+            raise Violation(f"{needed} vectors cannot be done without, {way} = {declared}", f"{type(method).__name__}.{way}")
 
 
 @rule("reads well",
