@@ -50,9 +50,9 @@ def claim_html(claim) -> str:
 
 def _head(verdict) -> str:
     covers = covered(verdict.claim, verdict.word)
-    said = label(verdict.word, covers, argued(verdict.claim, verdict.word, verdict.instances)) or verdict.word
+    reach = label(verdict.word, covers, argued(verdict.claim, verdict.word, verdict.instances)) or verdict.word
     evidence = "" if verdict.evidence == "none" else f" ({verdict.evidence})"
-    return f"{verdict.claim.id}: {said}{evidence}, {verdict.scope}"
+    return f"{verdict.claim.id}: {reach}{evidence}, {verdict.scope}"
 
 
 def verdict_text(verdict) -> str:

@@ -90,15 +90,15 @@ def read_residual(path: str | os.PathLike, client: str, target: str, shared: Seq
     Raises BadInput as `read_ridge` does, and for a list without a column: without a shared one nothing is federated, without
     a local one it is a ridge regression.
     """
-    said = {"shared": "Without a shared column each client learns alone: name one.",
+    remedies = {"shared": "Without a shared column each client learns alone: name one.",
             "local": "Without a local column nothing is personal: use read_ridge."}
-    lists = {what: listed(given, what, "is a list of column names", 'For example ["age", "dose"].')
-             for what, given in (("shared", shared), ("local", local))}
-    for what, given in lists.items():
-        if not given:
-            refuse(what, given, "has at least one column", said[what])
-        for name in given:
-            if not isinstance(name, str) or given.count(name) > 1:
+    lists = {what: listed(names, what, "is a list of column names", 'For example ["age", "dose"].')
+             for what, names in (("shared", shared), ("local", local))}
+    for what, names in lists.items():
+        if not names:
+            refuse(what, names, "has at least one column", remedies[what])
+        for name in names:
+            if not isinstance(name, str) or names.count(name) > 1:
                 refuse(what, name, "a column is named by a text, and once", "Name columns of the file.")
     both = [*lists["shared"], *lists["local"]]
     table = _table(path, client, target, [name for name in dict.fromkeys(both) if name != CONSTANT], standardise, bands, delimiter)
@@ -167,9 +167,9 @@ class Cells:
 
     def refuse(self, faults, remedy, what=None):
         """Refuse the file for these faults, of which the first ten are listed where they are of some sort `what`."""
-        said = faults if what is None else "; ".join(faults[:LISTED]) + (
+        text = faults if what is None else "; ".join(faults[:LISTED]) + (
             f"; .. {len(faults)} such {what} in all" if len(faults) > LISTED else "")
-        raise BadInput(f"data file {str(self.path)!r}, {said}. {remedy}")
+        raise BadInput(f"data file {str(self.path)!r}, {text}. {remedy}")
 
 
 def read_cells(path, delimiter=",") -> Cells:
@@ -266,20 +266,20 @@ def _chosen(file, client, target, features):
     for what, name in (("client", client), ("target", target)):
         if not isinstance(name, str):
             refuse(what, name, "a column is named by a text", f"Of {shortened(', '.join(names))}.")
-    given = [n for n in names if n not in (client, target)] if features is None else listed(
+    chosen = [n for n in names if n not in (client, target)] if features is None else listed(
         features, "features", "is a list of column names", 'For example ["age", "dose"].')
     known = one_of(*names, rule=f"is no column of {Path(file.path).name}, which has {', '.join(names)}",
                    remedy="Name one of these.")
-    for what, name in (("client", client), ("target", target), *(("features", f) for f in given)):
+    for what, name in (("client", client), ("target", target), *(("features", f) for f in chosen)):
         known(name, what)
     if client == target:
         refuse("target", target, "is the client column as well", "Predict another column.")
     for name, says in ((client, "says who owns a row"), (target, "is what is predicted")):
-        if name in given:
+        if name in chosen:
             refuse("features", name, f"this column {says}", "Leave it out of the features.")
-    if len(set(given)) < len(given):
-        refuse("features", given, "each feature is named once", "Remove the repetition.")
-    return given
+    if len(set(chosen)) < len(chosen):
+        refuse("features", chosen, "each feature is named once", "Remove the repetition.")
+    return chosen
 
 
 # ---- clients ---------------------------------------------------------------------------------------------

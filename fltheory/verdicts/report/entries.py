@@ -79,12 +79,12 @@ def _unmet(instances) -> str:
         for h in i.hypotheses:
             if h.holds is False:
                 missed.setdefault(h.name or "(no name)", []).append(i.instance)
-    said = []
+    items = []
     for name, where in missed.items():
         listed = ", ".join(where[:_CASES]) + (f" and {len(where) - _CASES} more" if len(where) > _CASES else "")
-        said.append(f"<li><b>{escape(name)}</b> on {escape(listed)}</li>\n")
+        items.append(f"<li><b>{escape(name)}</b> on {escape(listed)}</li>\n")
     lead = '<p class="label">Hypotheses that do not hold, so that the instance does not count</p>\n'
-    return f'{lead}<ul class="unmet">\n{"".join(said)}</ul>\n' if said else ""
+    return f'{lead}<ul class="unmet">\n{"".join(items)}</ul>\n' if items else ""
 
 
 def _instances(instances, most) -> str:
@@ -120,13 +120,13 @@ def _instance_table(title, instances, is_open, most) -> str:
 
 
 def _hypotheses(instances, most) -> str:
-    rows, told = [], set()
+    rows, stated = [], set()
     states = [h.holds for i in instances for h in i.hypotheses]
     for i in instances:
         for h in i.hypotheses:
             # In words it is said once, at its first instance: twenty instances would repeat it twenty times.
-            statement = "" if (h.name, h.statement) in told else h.statement
-            told.add((h.name, h.statement))
+            statement = "" if (h.name, h.statement) in stated else h.statement
+            stated.add((h.name, h.statement))
             rows.append([symbols(i.instance), symbols(h.name) + says(statement), *hypothesis_row(h, _HAND)[1:]])
     failing = states.count(False)
     state = "all hold" if all(states) else "all hold or are unknown"
@@ -168,13 +168,13 @@ def _search(search) -> str:
 
 
 def _ends(claim) -> str:
-    said = "".join(f"<li>{inline(text)}</li>" for text in range_ends.sentences(claim))
-    return f"<ul>{said}</ul>" if said else ""
+    items = "".join(f"<li>{inline(text)}</li>" for text in range_ends.sentences(claim))
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _tightest(claim) -> str:
-    said = inline(range_ends.tightest(claim))
-    return said + (f": <code>{escape(claim.tightest.data)}</code>" if said and claim.tightest.data else "")
+    sentence = inline(range_ends.tightest(claim))
+    return sentence + (f": <code>{escape(claim.tightest.data)}</code>" if sentence and claim.tightest.data else "")
 
 
 def _dimensional(test) -> str:

@@ -25,9 +25,9 @@ _MODELS = ("of the code", "of numpy, as said", "of numpy, as published")
 def _chip(row) -> str:
     mark, tone, gloss = _LOOK.get(row.verdict, ("?", "neutral", ""))
     # What was written anew says nothing about anybody, so it has no colour of a verdict on them.
-    tone, said = ("neutral", f"reconstruction: {row.verdict}") if row.reconstruction else (tone, row.verdict)
+    tone, label = ("neutral", f"reconstruction: {row.verdict}") if row.reconstruction else (tone, row.verdict)
     return (f'<span class="chip {tone}" title="{escape(RECONSTRUCTION if row.reconstruction else gloss)}">'
-            f'<span aria-hidden="true">{mark}</span> {escape(said.upper() if not row.reconstruction else said)}</span>')
+            f'<span aria-hidden="true">{mark}</span> {escape(label.upper() if not row.reconstruction else label)}</span>')
 
 
 def _who(row) -> str:

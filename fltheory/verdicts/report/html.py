@@ -36,7 +36,7 @@ def _options(values) -> str:
 def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = claim.score
-    said = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
+    label = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
     cells = {
         "Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
         "Paper": (escape(claim.paper), claim.paper),
@@ -48,7 +48,7 @@ def _row(book, claim, at, words, divided, brief) -> tuple:
         "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
     }
     attributes = f' id="{claim.anchor}" data-paper="{escape(claim.paper)}" data-word="{escape(claim.word)}"'
-    attributes += f' data-tally="{escape(said)}"' if said != claim.word else ""
+    attributes += f' data-tally="{escape(label)}"' if label != claim.word else ""
     attributes += f' data-says="{escape(claim.sentence)}"' if brief else ""
     return attributes + (' data-unexpected="1"' if claim.unexpected else ""), cells
 

@@ -121,7 +121,7 @@ def _claim(book, claim) -> list:
         ("evidence", _cell(claim.evidence)),
         ("scope", _cell(claim.scope)),
         ("looseness", factors(claim.looseness)),
-        *(("tested", _cell(said)) for said in range_ends.sentences(claim)),
+        *(("tested", _cell(sentence)) for sentence in range_ends.sentences(claim)),
         ("tightest", _cell(range_ends.tightest(claim))),
         ("how we could be wrong" if claim.word == "FALSE" else "reading", _cell(claim.reading)),
         ("nearest reading that survives", _cell(claim.survives)),
@@ -223,8 +223,8 @@ def _words(book) -> list:
     if not rows:
         return []
     whole, papers = finished(book)
-    said = f"Every claim and finding listed is decided in {spelt(len(whole))} of {spelt(len(papers))} papers."
-    return [said, "", *_table(["paper", "claims", *map(str.lower, used), "findings confirmed"], [
+    sentence = f"Every claim and finding listed is decided in {spelt(len(whole))} of {spelt(len(papers))} papers."
+    return [sentence, "", *_table(["paper", "claims", *map(str.lower, used), "findings confirmed"], [
         [_cell(p), str(sum(words.values())), *(str(words[w] or "") for w in used), confirmed] for p, words, confirmed in rows])]
 
 

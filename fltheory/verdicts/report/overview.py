@@ -48,10 +48,10 @@ def _shares(book, paper, claims) -> str:
         return "#claims" if book.here == INDEX else f"{INDEX}#claims?{escape(chosen)}"
 
     parts = "".join(
-        f'<a class="share {look(word).tone}" href="{view(said)}" data-paper="{escape(paper)}" '
-        f'data-word="{escape(said)}" style="flex-grow:{count}"><span aria-hidden="true">'
-        f"{look(word).mark}</span> {count} {escape(shorten(said.lower(), 40))}</a>"
-        for word, said, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims))
+        f'<a class="share {look(word).tone}" href="{view(label)}" data-paper="{escape(paper)}" '
+        f'data-word="{escape(label)}" style="flex-grow:{count}"><span aria-hidden="true">'
+        f"{look(word).mark}</span> {count} {escape(shorten(label.lower(), 40))}</a>"
+        for word, label, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims))
     )
     return f'<p class="shares">{parts}</p>' if parts else ""
 
@@ -120,11 +120,11 @@ def _evidence(book, paper, on) -> str:
     if target is None:
         label = f"{on.id}: not yet written" if on.kind in ("claim", "finding") else f"{on.kind} {on.id}"
         return f'<span class="ref neutral">{escape(label)}</span>'
-    shown, reach = look(on.word), on.label.removeprefix(on.word).strip()
-    said = escape(" ".join(f"{on.id}: {on.badge}. {target.sentence}".split()))
+    appearance, reach = look(on.word), on.label.removeprefix(on.word).strip()
+    title = escape(" ".join(f"{on.id}: {on.badge}. {target.sentence}".split()))
     return (
-        f'<a class="ref {shown.tone}" href="{book.href(target)}" title="{said}" aria-label="{said}">'
-        f'<span aria-hidden="true">{shown.mark}</span> {escape(on.id)}{f" {inline(reach)}" if reach else ""}</a>'
+        f'<a class="ref {appearance.tone}" href="{book.href(target)}" title="{title}" aria-label="{title}">'
+        f'<span aria-hidden="true">{appearance.mark}</span> {escape(on.id)}{f" {inline(reach)}" if reach else ""}</a>'
     )
 
 
@@ -149,8 +149,8 @@ def answer(book, paper) -> str:
     for record in (a for a in book.answers if a.paper == paper):
         out += f'<h2 id="{_mark(paper)}">{inline(record.title) or escape(paper)}</h2>\n'
         out += f'<p class="note">{MARKS}</p>\n' if not out.count("note") else ""
-        shown, aside = record.told()
-        for part, sentences in shown:
+        groups, aside = record.told()
+        for part, sentences in groups:
             out += f"<h3>{inline(part)}</h3>\n" if part else ""
             out += '<ul class="answer">\n' + "".join(_sentence(book, paper, s) for s in sentences) + "</ul>\n"
         if aside:

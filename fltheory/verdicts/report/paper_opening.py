@@ -29,8 +29,8 @@ def byline(book, paper) -> str:
     where = [about.venue, about.year if about.year not in about.venue else "", about.identifier]
     version = about.version
     out = f'<p class="byline">{inline(authors)}</p>\n' if authors else ""
-    told = " · ".join(map(inline, [*filter(None, where), *([f"version read: {version}"] if version else [])]))
-    return out + (f'<p class="meta">{told}</p>\n' if told else "")
+    source = " · ".join(map(inline, [*filter(None, where), *([f"version read: {version}"] if version else [])]))
+    return out + (f'<p class="meta">{source}</p>\n' if source else "")
 
 
 def search(papers) -> str:
@@ -80,8 +80,8 @@ def notation(book, paper) -> str:
 
 def experiments(book, paper) -> str:
     """What was regenerated, what is a substitute, and what did not reproduce."""
-    told, out = book.about(paper).experiments, ""
+    listed, out = book.about(paper).experiments, ""
     for key, heading in EXPERIMENTS.items():
-        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in told.get(key, ()))
+        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in listed.get(key, ()))
         out += f'<h3>{heading}</h3>\n<ul class="answer">\n{lines}</ul>\n' if lines else ""
     return f'<h2 id="experiments">Experiments</h2>\n{out}' if out else ""

@@ -79,8 +79,8 @@ def reason(records) -> str:
     records: a claim's with those of its instances, or a finding's.
     """
     first, *instances = map(read, records)
-    said = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
-    return _indented(said or _surprised(first))
+    reasons = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
+    return _indented(reasons or _surprised(first))
 
 
 def _surprised(entry) -> list:
@@ -88,10 +88,10 @@ def _surprised(entry) -> list:
     return entry.surprises if entry.unexpected else []
 
 
-def _indented(said) -> str:
-    said = list(filter(None, map(flat, said)))
-    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-    return f"    {shorten(said[0], _REASON)}{more}" if said else ""
+def _indented(reasons) -> str:
+    reasons = list(filter(None, map(flat, reasons)))
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"    {shorten(reasons[0], _REASON)}{more}" if reasons else ""
 
 
 def _of_finding(finding) -> list:
@@ -102,9 +102,10 @@ def _of_finding(finding) -> list:
 
 
 def _of_claim(claim, instances) -> list:
-    said = [f"{i.instance}: {status}{_because(i)}" for status in ("ERROR", "INCONCLUSIVE") for i in instances if i.status == status]
-    if said or claim.word not in ("ERROR", "OPEN"):
-        return said
+    reasons = [f"{i.instance}: {status}{_because(i)}" for status in ("ERROR", "INCONCLUSIVE")
+               for i in instances if i.status == status]
+    if reasons or claim.word not in ("ERROR", "OPEN"):
+        return reasons
     if claim.word == "ERROR":
         return claim.surprises
     refuting = [f"{i.instance}: FALSIFIED by {i.evidence} numbers, which only raise a suspicion"
@@ -161,8 +162,8 @@ def _own_checks(book) -> list:
         out += ["this was a quick run: searches were shortened, and what takes long was left out"] * run.quick
         out += [f"not available here: {flat(name)}" for name in run.skipped_features]
     for record in book.calibrations:
-        said = (checks.summary(record), checks.family(record), checks.alarm(record))
-        out.append(f"our own checks: {flat(' '.join(filter(None, said)))}")
+        sentences = (checks.summary(record), checks.family(record), checks.alarm(record))
+        out.append(f"our own checks: {flat(' '.join(filter(None, sentences)))}")
     for answer in book.answers:
         states = Counter(s.state or "unknown" for s in answer.sentences)
         listed = ", ".join(f"{n} {flat(state)}" for state, n in states.items())
@@ -198,8 +199,8 @@ def _left_over(book) -> list:
 def _lost(book, color) -> list:
     lost = book.lost()
     title = f"{plural(len(lost), 'sentence')} no longer carried by the evidence:"
-    said = [f"  {flat(paper)}: {flat(s.text)} ({flat(s.reason)})" for paper, s in lost]
-    return ["", _paint(title, "alert", color), *said] if lost else []
+    lines = [f"  {flat(paper)}: {flat(s.text)} ({flat(s.reason)})" for paper, s in lost]
+    return ["", _paint(title, "alert", color), *lines] if lost else []
 
 
 def _unexpected(book, color) -> list:

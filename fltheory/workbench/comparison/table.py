@@ -222,16 +222,16 @@ class MethodTable:
         return figure
 
 
-def _predicted(said, key):
+def _predicted(prediction, key):
     """(text, reason) of a predicted number."""
-    why, value = said.reasons.get(key, ""), said.numbers.get(key)
+    why, value = prediction.reasons.get(key, ""), prediction.numbers.get(key)
     if key == "weights":
-        text = "-" if said.weights is None else _weights(said.weights, said.numbers["chi_square"])
+        text = "-" if prediction.weights is None else _weights(prediction.weights, prediction.numbers["chi_square"])
     else:
-        text = "-" if value is None else four_digits(value, said.rounding.get(key, 0))
-    if why in DIVERGES and said.diverges:
+        text = "-" if value is None else four_digits(value, prediction.rounding.get(key, 0))
+    if why in DIVERGES and prediction.diverges:
         text = GROWS
-    return text, why or (said.reasons.get("all", "no prediction") if text == "-" else "")
+    return text, why or (prediction.reasons.get("all", "no prediction") if text == "-" else "")
 
 
 def _beside(e, key, noted):
@@ -239,12 +239,12 @@ def _beside(e, key, noted):
     check = e.measured.checks.get(key)
     if check is None:
         return ("-", None), (noted("-", e.measured.reason or "no prediction"), None)
-    said = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
+    predicted = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
     if key == "contraction" and e.measured.window is not None:
-        said += " ({}..{})".format(*e.measured.window)
+        predicted += " ({}..{})".format(*e.measured.window)
     text = f"{'-' if check.value is None else _interval(check)} {EXPLAINED[check.agrees]}".rstrip()
     why = check.reason or ("" if check.agrees is not None else e.predicted.reasons.get("path", "no prediction"))
-    return (said, None), (noted(text, why), check.agrees)
+    return (predicted, None), (noted(text, why), check.agrees)
 
 
 def check_picture(path):
