@@ -15,10 +15,11 @@ from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.hypotheses import fitted
-from fltheory.blackbox.result import Fault, Identification, first_line, number, wrong_of
+from fltheory.blackbox.result import Fault, Identification, first_line, wrong_of
 from fltheory.core.errors import FLTheoryError, refuse
 from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.numbers.scalars import FLOAT, fraction
+from fltheory.core.numbers.text import number
 from fltheory.mutants import arrivals, local
 from fltheory.mutants.base import clause
 

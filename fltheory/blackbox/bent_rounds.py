@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.blackbox.result import number
 from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.text import number
 
 SCALES = (1e-2, 1.0, 1e2)
 PENALTIES = np.concatenate([-np.logspace(-3, 2, 11), np.logspace(-3, 2, 26)])

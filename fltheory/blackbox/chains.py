@@ -7,10 +7,11 @@ import numpy as np
 
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
-from fltheory.blackbox.result import Fault, Identification, first_line, number, wrong_of
+from fltheory.blackbox.result import Fault, Identification, first_line, wrong_of
 from fltheory.blackbox.sampling import LEVEL
 from fltheory.core.errors import refuse
 from fltheory.core.kinds import Algorithm, Law
+from fltheory.core.numbers.text import number
 from fltheory.core.statistics import EXPECTED, chi_square
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.blackbox import bent_rounds
-from fltheory.blackbox.result import number
+from fltheory.core.numbers.text import number
 
 RULES = {
     ("gradient", "norm"): "every gradient is clipped to norm {}",

@@ -18,9 +18,9 @@ from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.blackbox.result import number
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.text import number
 from fltheory.mutants import local, memories, neighbour_averages, residual_models
 from fltheory.mutants.averages import WEIGHTS
 from fltheory.mutants.base import clause

@@ -8,9 +8,10 @@ import numpy as np
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.localprox import LocalProx
 from fltheory.blackbox.fits import SOLVERS, expected, recover
-from fltheory.blackbox.result import Fault, number
+from fltheory.blackbox.result import Fault
 from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.text import number
 
 CURVATURE = "fit of the responses to curvature"
 DEGREE = "degree of the response to curvature"

@@ -5,6 +5,7 @@ import html
 from dataclasses import dataclass, field
 
 from fltheory.blackbox.box import BlackBox
+from fltheory.core.numbers.text import number
 from fltheory.core.tables import aligned, html_row
 
 ROUNDING = 1e-12   # less is 0 up to rounding, and its digits are the processor's
@@ -121,18 +122,6 @@ def first_line(bug) -> str:
 def wrong_of(bug, record, of="algorithm"):
     """What a function of `bugs=` makes of an algorithm or a law, None where it is for the other."""
     return bug(record) if getattr(bug, "of", "algorithm") == of else None
-
-
-def number(value) -> str:
-    """A float as people write it: a small fraction if it is one, else six digits."""
-    from fractions import Fraction
-    if value is None:
-        return "?"
-    near = Fraction(float(value)).limit_denominator(200)
-    if near and abs(float(near) - value) <= 1e-6 * abs(value):
-        short = f"{float(near):.6g}"
-        return short if near.denominator == 1 or (len(short) <= 5 and float(short) == float(near)) else str(near)
-    return f"{value:.6g}"
 
 
 def _show(value):

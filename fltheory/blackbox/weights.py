@@ -6,7 +6,8 @@ import itertools
 import numpy as np
 
 from fltheory.blackbox.fits import mass
-from fltheory.blackbox.result import Fault, number
+from fltheory.blackbox.result import Fault
+from fltheory.core.numbers.text import number
 from fltheory.mutants.averages import FACTORS, WEIGHTS, Members, normalised
 
 

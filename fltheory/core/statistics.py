@@ -8,6 +8,7 @@ import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.numbers.scalars import to_float
+from fltheory.core.numbers.text import with_half_width
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 EXPECTED = 5.0  # counts below which a class is merged with others before it is tested
@@ -57,7 +58,7 @@ class Interval:
         return "" if self.count >= FEWEST else f"{self.count} replicates decide nothing; needs at least {FEWEST}"
 
     def __str__(self):
-        return f"{self.value:.6g} +/- {self.half_width:.2g} ({self.level:.3%}, n={self.count})"
+        return f"{with_half_width(self.value, self.half_width)} ({self.level:.3%}, n={self.count})"
 
 
 def level_of(value) -> float:

@@ -19,12 +19,12 @@ from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.variables import check_ends
-from fltheory.verdicts.comparison_text import claim_html
 from fltheory.verdicts.deciding.check import check
 from fltheory.verdicts.deciding.proved_domain import check_covers
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
 from fltheory.verdicts.search.search import look
+from fltheory.verdicts.verdict_text import claim_html
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
 

@@ -14,8 +14,7 @@ from fltheory.core.evidence import Terms, weakest
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls, Field
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
-from fltheory.verdicts import comparison_text as cells
-from fltheory.verdicts import records
+from fltheory.verdicts import records, verdict_text
 from fltheory.verdicts.claims.instance import Instance
 from fltheory.verdicts.deciding import certified, slow
 from fltheory.verdicts.deciding import evidence as ev
@@ -63,12 +62,12 @@ class ClaimVerdict:
         )
 
     def __str__(self):
-        return cells.verdict_text(self)
+        return verdict_text.verdict_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return cells.verdict_html(self)
+        return verdict_text.verdict_html(self)
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""

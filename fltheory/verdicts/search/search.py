@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, listed, refuse
 from fltheory.core.numbers.scalars import need
-from fltheory.verdicts import comparison_text as cells
+from fltheory.verdicts import verdict_text
 from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
 from fltheory.verdicts.records import Searched
@@ -246,12 +246,12 @@ class SearchResult:
         return cell(self.claim, self.witness, self.verdict is not None)
 
     def __str__(self):
-        return cells.search_text(self)
+        return verdict_text.search_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return cells.search_html(self)
+        return verdict_text.search_html(self)
 
 
 def look(claim, seconds=60, tries=None, families=None) -> SearchResult:

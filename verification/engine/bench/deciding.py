@@ -62,7 +62,7 @@ def _times(where, k):
 
 
 def lines(repeats=REPEATS) -> list[str]:
-    """The measurements as lines of `fltheory bench`."""
+    """The measurements as lines of the table."""
     baseline, rows = deciding(repeats)
     return [f"verify, one process, beside {baseline}",
             *(f"{what:<86} {seconds * 1e3:10.4f} ms   {seconds / plain:10.2f} x the bodies' time"
