@@ -11,7 +11,7 @@ import numpy as np
 
 from fltheory.core.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
 from fltheory.core.evidence import Terms, weakest
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls, Field
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
 from fltheory.verdicts import comparison_text as cells
@@ -24,10 +24,10 @@ from fltheory.verdicts.deciding.at_instance import data
 from fltheory.verdicts.deciding.evidence import InstanceVerdict
 from fltheory.verdicts.deciding.proved_domain import argued, covered, domain, label, restricted
 from fltheory.verdicts.deciding.tested_range import Reach
+from fltheory.verdicts.deciding.word import UNIVERSAL, Basis, word_of
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
 QUICK_ROUNDS = 5   # instances on whose coded rounds a quick run tries the facts of a pencil proof
-UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
 
 
 @dataclass(repr=False)
@@ -187,8 +187,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word = word_of(claim, instances, found, over, pencil.holds(verdict.proof))
-    verdict.evidence = evidence_of_word(verdict.word, instances, over)
+    verdict.word, verdict.evidence = word_of(Basis(claim, instances, found, over, pencil.holds(verdict.proof)))
     verdict.seconds = time.perf_counter() - began
     return verdict
 
@@ -243,76 +242,6 @@ def _where(claim, error) -> str:
     mine = [f for f in frames if f.filename == own] or [f for f in frames if f.name != "check_instance"] or frames
     last, told = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
     return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
-
-
-def word_of(claim, instances, found, over=(), proved=False) -> str:
-    """The word that a claim's instances, what its search found (None without one), certified settings and a pencil proof amount
-    to."""
-    word = _word(claim, instances, found)
-    statuses = {v.status for v in over}
-    settled = not statuses & {ev.ERROR, ev.SKIPPED, ev.FALSIFIED}   # a proof never hides that a certified setting failed
-    if proved and settled and word in (ev.SUPPORTED, ev.CERTIFIED):
-        return ev.PROVED
-    if not over or word not in (ev.SUPPORTED, ev.SKIPPED, ev.CERTIFIED, ev.PROVED):
-        return word
-    if ev.ERROR in statuses or ev.SKIPPED in statuses:
-        return ev.ERROR if ev.ERROR in statuses else ev.SKIPPED
-    if word == ev.SKIPPED:
-        return word
-    # a setting that is not certified has shown nothing: what was sampled and searched still supports the statement
-    return ev.CERTIFIED if statuses == {ev.HOLDS} else ev.SUPPORTED
-
-
-def _word(claim, instances, found) -> str:
-    scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
-    if any(v.status == ev.ERROR for v in instances):
-        return ev.ERROR
-    refuted = [v for v in scope if v.status == ev.FALSIFIED]
-    if any(ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball") for v in refuted):
-        return ev.FALSE
-    if refuted:
-        return ev.OPEN  # floats or statistics raise a suspicion; only exact numbers accuse
-    if claim.vacuous is not None and not scope:
-        proof = claim.vacuous()
-        proof = proof if isinstance(proof, (list, tuple)) else [proof]
-        strong = all(c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= ev.STRENGTH.index("ball") for c in proof)
-        return ev.VACUOUS if strong else ev.OPEN
-    if not scope:
-        return ev.SKIPPED if any(v.status == ev.SKIPPED for v in instances) else ev.OPEN
-    if any(v.status == ev.INCONCLUSIVE for v in scope):
-        return ev.OPEN
-    kinds = {c.evidence for v in scope for c in v.comparisons}
-    decisive = kinds - {"statistical"}  # runs confirm; they never decide what is proved without them
-    weak = weakest(decisive) if decisive else "statistical"
-    if claim.domain and weak in ("symbolic", "exact") and _proves(claim, scope):
-        return ev.PROVED
-    if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
-        return ev.CERTIFIED
-    if claim.kind in UNIVERSAL and (found is None or not found.in_scope):
-        if any(v.status == ev.SKIPPED for v in instances):
-            return ev.SKIPPED
-        return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
-    return ev.SUPPORTED
-
-
-def _proves(claim, scope) -> bool:
-    """Whether every instance but the illustrations is decided in symbols; where all its numbers are symbols, exact facts may
-    stand beside: they are steps of the proof."""
-    shown = {i.name for i in claim.on if i.illustrates}
-    free = {i.name for i in claim.on if isinstance(i.domain, Field)}
-    kinds = {v.instance: {c.evidence for c in v.comparisons} - {"statistical"} for v in scope if v.instance not in shown}
-    return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
-
-
-def evidence_of_word(word, instances, over=()) -> str:
-    """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
-    if word == ev.PROVED:
-        return "symbolic"
-    if word == ev.CERTIFIED and over:
-        return weakest([v.evidence for v in over])
-    if word == ev.FALSE:
-        return max((v.evidence for v in instances if v.status == ev.FALSIFIED), key=ev.STRENGTH.index)
-    return weakest([v.evidence for v in instances if v.status == ev.HOLDS])
 
 
 # ---- mutants ---------------------------------------------------------------------------------------------

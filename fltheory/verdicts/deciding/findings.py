@@ -11,6 +11,7 @@ from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Step, declared
 
 SCRIPT_LINES = 40
@@ -90,7 +91,7 @@ def _points(finding, claims, mutant):
         if finding.kind == "missing-hypothesis" and v.status == ev.OUT_OF_SCOPE:  # the statement without what it lacks
             lacking = {h.name for h in v.hypotheses if not h.holds}
             v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
-        exact = v.status == ev.FALSIFIED and ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball")
+        exact = v.status == ev.FALSIFIED and accuses(v.evidence)
         state = "skipped" if v.status == ev.SKIPPED else "ok" if exact else "failed"
         sides = "; ".join(
             f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.deciding import evidence as ev
-from fltheory.verdicts.deciding.check import ClaimVerdict, evidence_of_word, word_of
+from fltheory.verdicts.deciding.check import ClaimVerdict
 from fltheory.verdicts.deciding.evidence import InstanceVerdict
 from fltheory.verdicts.deciding.findings import FindingVerdict
+from fltheory.verdicts.deciding.word import Basis, word_of
 from fltheory.verdicts.records import Step
 
 
@@ -22,8 +23,8 @@ def records(made: Claim | Finding, told, seconds) -> list[dict]:
     rest = [InstanceVerdict(i.name, ev.INCONCLUSIVE, says=i.says, reason=reason) for i in made.on[len(told):]]
     rest = rest or [InstanceVerdict("search and mutants", ev.INCONCLUSIVE, reason=reason)]
     verdict = ClaimVerdict(made, "", "none", finished + rest, seconds=seconds, powers_tested=False)
-    verdict.word = word_of(made, verdict.instances, None)
+    verdict.word, strength = word_of(Basis(made, verdict.instances))
     if verdict.word == ev.FALSE:
-        verdict.evidence = evidence_of_word(ev.FALSE, finished)
+        verdict.evidence = strength
     head, *rows = verdict.records()
     return [head, *told, *rows[len(told):]]

@@ -18,6 +18,7 @@ from fltheory.core.numbers.scalars import need
 from fltheory.verdicts import comparison_text as cells
 from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Searched
 from fltheory.verdicts.search.drawing import BENT, around, bent, kept, models, plainest, unsearched
 from fltheory.verdicts.search.rebuild import cell, text
@@ -228,7 +229,7 @@ class SearchResult:
 
     @property
     def exact(self) -> bool:
-        return self.found and ev.STRENGTH.index(self.verdict.evidence) >= ev.STRENGTH.index("ball")
+        return self.found and accuses(self.verdict.evidence)
 
     def add(self, family, seen: Explored):
         """Count what one family showed."""
