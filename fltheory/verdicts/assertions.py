@@ -6,14 +6,14 @@ import os
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.tables import keep_ends
 from fltheory.proofs.assertion import Evidence
-from fltheory.verdicts.deciding import evidence as ev
+from fltheory.verdicts.deciding import evidence
 from fltheory.verdicts.deciding.check import check
 from fltheory.verdicts.deciding.findings import confirm
 from fltheory.verdicts.folders import activate, default_paths
 from fltheory.verdicts.papers.discover import find, papers
 
-CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
-FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
+CLAIM_WORDS = (*evidence.DECIDED, evidence.SKIPPED)
+FINDING_WORDS = (evidence.CONFIRMED, evidence.NOT_CONFIRMED, evidence.SKIPPED)
 SHOWN = 60  # characters of a number in a claim's table
 
 
@@ -52,8 +52,8 @@ def assert_claim(id, paths=None, word=None, quick=False):
         refuse("quick", quick, "is True or False", "Say whether searches are shortened.")
     activate(paper.folder)
     verdict = check(made, quick=quick) if kind == "claim" else confirm(made, paper.claims)
-    wanted = word or made.expect or ev.SUPPORTED
-    contradictions = verdict.surprises() if kind == "claim" and word != ev.FALSE else []
+    wanted = word or made.expect or evidence.SUPPORTED
+    contradictions = verdict.surprises() if kind == "claim" and word != evidence.FALSE else []
     if verdict.word == wanted and not contradictions:
         return verdict
     raise AssertionError(str(_table(paper, kind, made, verdict, wanted, contradictions, quick)))
@@ -68,24 +68,24 @@ def _find(id, paths):
 
 def _table(paper, kind, made, verdict, wanted, contradictions, quick):
     if kind == "claim":
-        rows = [(v.instance, keep_ends(ev.show(c.rhs), SHOWN), keep_ends(ev.show(c.lhs), SHOWN),
-                 "-" if c.margin is None else keep_ends(ev.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
-                for v in verdict.instances for c in v.comparisons if c.status != ev.HOLDS]
-        idle = {ev.OUT_OF_SCOPE} if any(v.status != ev.OUT_OF_SCOPE for v in verdict.instances) else set()
+        rows = [(v.instance, keep_ends(evidence.show(c.rhs), SHOWN), keep_ends(evidence.show(c.lhs), SHOWN),
+                 "-" if c.margin is None else keep_ends(evidence.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
+                for v in verdict.instances for c in v.comparisons if c.status != evidence.HOLDS]
+        idle = {evidence.OUT_OF_SCOPE} if any(v.status != evidence.OUT_OF_SCOPE for v in verdict.instances) else set()
         rows += [(v.instance, "", "", "", f"{v.status}: {v.reason}") for v in verdict.instances
                  if v.reason and v.status not in idle]
-        evidence, reading = verdict.evidence, (
+        strength, reading = verdict.evidence, (
             "expected and found are the right and left side of each comparison that does not hold, difference its "
             "margin.")
     else:
         rows = [(s.step, "ok", s.status, "", s.detail) for s in verdict.steps if s.status != "ok"]
-        evidence, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
+        strength, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
     return Evidence(
         "assert_claim", f"{kind} {paper.slug}/{made.id}" + (f", {made.place}" if made.place else ""),
-        made.says or (made.statement if kind == "claim" else ""), evidence,
+        made.says or (made.statement if kind == "claim" else ""), strength,
         f"the word {wanted}" + (", in a quick run" if quick else ""),
         (("word", wanted, verdict.word, "", ""), *rows),
-        ev.INCONCLUSIVE if verdict.word in (ev.SKIPPED, ev.OPEN) else ev.FALSIFIED,
+        evidence.INCONCLUSIVE if verdict.word in (evidence.SKIPPED, evidence.OPEN) else evidence.FALSIFIED,
         reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
 
 

@@ -19,14 +19,13 @@ from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.runs import workers
 from fltheory.runs.trace import write_atomically
 from fltheory.verdicts import calibration, gallery
-from fltheory.verdicts.claims import instance as forms
+from fltheory.verdicts.claims import instance
 from fltheory.verdicts.deciding import stopped
 from fltheory.verdicts.deciding.check import apply_bug, check, instance_record
 from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED
 from fltheory.verdicts.deciding.findings import confirm
 from fltheory.verdicts.folders import activate, imported
-from fltheory.verdicts.papers import answers, inputs, journal
-from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers import answers, inputs, journal, paper_toml
 from fltheory.verdicts.papers.discover import Paper, find, load, papers
 from fltheory.verdicts.records import TYPES, Run, declared
 from fltheory.verdicts.report import html, markdown
@@ -50,7 +49,7 @@ def decide(task, options, tell=None) -> list[dict]:
     """The records of one claim or finding; a crash becomes an ERROR record. tell: is given the record of each instance of
     a claim as soon as it stands. Runs in a worker process."""
     folder, kind, name = task
-    forms.DEVICE = options["device"]
+    instance.DEVICE = options["device"]
     paper = load(Path(folder))
     _LOG.info("deciding %s/%s", paper.slug, name)
     try:
@@ -226,7 +225,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
                lost=[f"{Path(folder).name}/{name}" for folder, _, name in lost],
                written={p.slug: p.written for p in found}).to_json()
     records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
-    records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
+    records += [r for p in found for r in (*paper_toml.record(p.about, p.slug), *answers.judge(p, records))]
     records += [_marked(r) for r in calibration.record(records, roots)] + gallery.record(roots)
     if report is not None:
         write_report(records, Path(report))

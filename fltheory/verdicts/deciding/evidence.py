@@ -8,6 +8,8 @@ from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, num
 OUT_OF_SCOPE, SKIPPED, ERROR = "OUT_OF_SCOPE", "SKIPPED", "ERROR"
 PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN = "PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN"
 CONFIRMED, NOT_CONFIRMED = "CONFIRMED", "NOT CONFIRMED"
+HOLDING = (PROVED, CERTIFIED, SUPPORTED)           # words in favour of a claim
+DECIDED = (*HOLDING, FALSE, VACUOUS, OPEN)         # words of claims that were decided
 
 
 @dataclass
@@ -23,6 +25,11 @@ class InstanceVerdict:
     comparisons: list = field(default_factory=list)
     data: dict = field(default_factory=dict)  # the instance's numbers in words, where the statement fails on it
     seconds: float = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Whether a word rests on the instance: its hypotheses hold, and nothing was missing."""
+        return self.status not in (OUT_OF_SCOPE, SKIPPED)
 
     @property
     def looseness(self):

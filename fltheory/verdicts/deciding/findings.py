@@ -6,11 +6,12 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
+from fltheory.core.evidence import FALSIFIED, HOLDS, STRENGTH, show
 from fltheory.core.numbers.scalars import Balls
 from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Claim, Finding
-from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.evidence import CONFIRMED, NOT_CONFIRMED, OUT_OF_SCOPE, SKIPPED
 from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Step, declared
 
@@ -31,12 +32,12 @@ class FindingVerdict:
     @property
     def word(self) -> str:
         states = {s.status for s in self.steps}
-        return ev.CONFIRMED if states == {"ok"} else ev.SKIPPED if "skipped" in states and "failed" not in states \
-            else ev.NOT_CONFIRMED
+        return CONFIRMED if states == {"ok"} else SKIPPED if "skipped" in states and "failed" not in states \
+            else NOT_CONFIRMED
 
     @property
     def as_expected(self) -> bool:
-        return self.word in (self.finding.expect, ev.SKIPPED)
+        return self.word in (self.finding.expect, SKIPPED)
 
     def record(self) -> dict:
         """The finding's record as JSON."""
@@ -88,13 +89,13 @@ def _points(finding, claims, mutant):
             continue
         instance = mutant(by_name[name]) if mutant else by_name[name]
         v = check_instance(broken, instance)
-        if finding.kind == "missing-hypothesis" and v.status == ev.OUT_OF_SCOPE:  # the statement without what it lacks
+        if finding.kind == "missing-hypothesis" and v.status == OUT_OF_SCOPE:  # the statement without what it lacks
             lacking = {h.name for h in v.hypotheses if not h.holds}
             v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
-        exact = v.status == ev.FALSIFIED and accuses(v.evidence)
-        state = "skipped" if v.status == ev.SKIPPED else "ok" if exact else "failed"
+        exact = v.status == FALSIFIED and accuses(v.evidence)
+        state = "skipped" if v.status == SKIPPED else "ok" if exact else "failed"
         sides = "; ".join(
-            f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED
+            f"{show(c.lhs)} against {show(c.rhs)}" for c in v.comparisons if c.status == FALSIFIED
         )
         steps.append(Step(f"instance {name}: hypotheses hold, statement fails ({v.evidence})", state,
                            sides or v.reason or v.status))
@@ -103,7 +104,7 @@ def _points(finding, claims, mutant):
 
 def _own_check(finding):
     """What the check compared. What was seen in experiments may rest on runs and floats; everything else needs proof."""
-    least = ev.STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
+    least = STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
     try:
         with Balls.apart():
             found = finding.check()
@@ -114,9 +115,9 @@ def _own_check(finding):
     found = found if isinstance(found, (list, tuple)) else [found]
     steps = []
     for c in found:
-        strong = c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= least
+        strong = c.status == HOLDS and STRENGTH.index(c.evidence) >= least
         steps.append(Step(f"{c.label or c.relation} ({c.evidence})", "ok" if strong else "failed",
-                           f"{ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}. {c.detail}".strip()))
+                           f"{show(c.lhs)} {c.relation} {show(c.rhs)}. {c.detail}".strip()))
     return steps or [Step("proof", "failed", "the check compared nothing")]
 
 

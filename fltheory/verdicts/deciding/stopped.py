@@ -1,10 +1,10 @@
 """What a claim or finding comes to whose time ran out: its finished instances stand, the others are INCONCLUSIVE."""
 from __future__ import annotations
 
+from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.verdicts.claims.claim import Claim, Finding
-from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import ClaimVerdict
-from fltheory.verdicts.deciding.evidence import InstanceVerdict
+from fltheory.verdicts.deciding.evidence import FALSE, InstanceVerdict
 from fltheory.verdicts.deciding.findings import FindingVerdict
 from fltheory.verdicts.deciding.word import Basis, word_of
 from fltheory.verdicts.records import Step
@@ -20,11 +20,11 @@ def records(made: Claim | Finding, told, seconds) -> list[dict]:
     if isinstance(made, Finding):
         return [FindingVerdict(made, [Step("procedure", "inconclusive", reason)], seconds=seconds).record()]
     finished = [InstanceVerdict(r["instance"], r["status"], r["evidence"], reason=r["reason"]) for r in told]
-    rest = [InstanceVerdict(i.name, ev.INCONCLUSIVE, says=i.says, reason=reason) for i in made.on[len(told):]]
-    rest = rest or [InstanceVerdict("search and mutants", ev.INCONCLUSIVE, reason=reason)]
+    rest = [InstanceVerdict(i.name, INCONCLUSIVE, says=i.says, reason=reason) for i in made.on[len(told):]]
+    rest = rest or [InstanceVerdict("search and mutants", INCONCLUSIVE, reason=reason)]
     verdict = ClaimVerdict(made, "", "none", finished + rest, seconds=seconds, powers_tested=False)
     verdict.word, strength = word_of(Basis(made, verdict.instances))
-    if verdict.word == ev.FALSE:
+    if verdict.word == FALSE:
         verdict.evidence = strength
     head, *rows = verdict.records()
     return [head, *told, *rows[len(told):]]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, weakest
 from fltheory.core.numbers.scalars import Field
-from fltheory.verdicts.deciding.evidence import CERTIFIED, ERROR, FALSE, OPEN, OUT_OF_SCOPE, PROVED, SKIPPED, SUPPORTED, VACUOUS
+from fltheory.verdicts.deciding.evidence import CERTIFIED, ERROR, FALSE, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
 from fltheory.verdicts.records import Searched
 
 UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
@@ -42,7 +42,7 @@ class Basis:
     @cached_property
     def scope(self) -> list:
         """The verdicts of the instances that count."""
-        return [v for v in self.instances if v.status not in (OUT_OF_SCOPE, SKIPPED)]
+        return [v for v in self.instances if v.counts]
 
     @property
     def refuted(self) -> bool:
@@ -74,6 +74,11 @@ class Basis:
     def unsearched(self) -> bool:
         """Whether the claim is about a whole class, in which no search met its hypotheses."""
         return self.claim.kind in UNIVERSAL and not (self.search and self.search.in_scope)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no setting was refuted or left out: a proof never hides that one was."""
+        return not self.settings & {ERROR, SKIPPED, FALSIFIED}
 
     @cached_property
     def first(self) -> Row:
@@ -126,8 +131,7 @@ WORDS = (
     Row(SUPPORTED, held, lambda b: True, "nothing that was tried contradicts it"),
 )
 SETTLED = (
-    Row(PROVED, symbols, lambda b: b.proof and b.first.word in (SUPPORTED, CERTIFIED) and not b.settings & {ERROR, SKIPPED, FALSIFIED},
-        "a pencil proof holds; it never hides that a certified setting failed"),
+    Row(PROVED, symbols, lambda b: b.proof and b.settled and b.first.word in (SUPPORTED, CERTIFIED), "a pencil proof holds"),
     Row("", held, lambda b: not b.over or b.first.word not in (SUPPORTED, SKIPPED, CERTIFIED, PROVED),
         "settings change nothing: the word of the first table stays"),
     Row(ERROR, held, lambda b: ERROR in b.settings, "the check of a setting broke off"),

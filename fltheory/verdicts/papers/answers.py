@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.verdicts import records
-from fltheory.verdicts.deciding.evidence import CERTIFIED, FALSE, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
+from fltheory.verdicts.deciding.evidence import CERTIFIED, CONFIRMED, DECIDED, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
 
 FILE = "answer.md"
-WORDS = (PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN, "CONFIRMED")
+WORDS = (*DECIDED, CONFIRMED)
 # A word that says more than the one relied on carries the sentence too.
 _CARRIES = {SUPPORTED: (SUPPORTED, CERTIFIED, PROVED), CERTIFIED: (CERTIFIED, PROVED)}
 CARRIED, LOST, WAITING, NOT_RUN = "carried", "lost", "not yet written", "not run"

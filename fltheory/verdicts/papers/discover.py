@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.verdicts.claims import claim as forms
+from fltheory.verdicts.claims import claim
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.deciding import slow
 from fltheory.verdicts.folders import activate, elsewhere, imported
-from fltheory.verdicts.papers import answers, inputs
-from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers import answers, inputs, paper_toml
 
 WRITTEN = ("claim", "finding")   # types of rows that code stands behind; figures and tables are drawn
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
@@ -96,14 +95,14 @@ def load(folder: Path) -> Paper:
     folder = Path(folder).resolve()
     inputs.stamp(folder)  # before anything of it is read
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
-    paper.answer, paper.about = answers.read(folder, paper.ledger), about.read(folder)
+    paper.answer, paper.about = answers.read(folder, paper.ledger), paper_toml.read(folder)
     late, package = slow.read(folder), activate(folder)
     files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
     files += [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
         name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
         imported(lambda name=name: importlib.import_module(name), file.relative_to(folder.parent))
-        for made in forms.REGISTRY:
+        for made in claim.REGISTRY:
             if made.module == name and made.folder in (None, folder):
                 _add(paper, made)
     for made in paper.claims.values():

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, listed, refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.numbers.scalars import need
-from fltheory.verdicts import comparison_text as cells
-from fltheory.verdicts.deciding import evidence as ev
+from fltheory.verdicts import comparison_text
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED, InstanceVerdict
 from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Searched
 from fltheory.verdicts.search.drawing import BENT, around, bent, kept, models, plainest, unsearched
@@ -122,7 +123,7 @@ class Explored:
     tries: int = 0
     in_scope: int = 0
     best: float = 0.0
-    verdict: ev.InstanceVerdict | None = None
+    verdict: InstanceVerdict | None = None
     instance: object = None
     size: tuple = (math.inf,)
     late: bool = False
@@ -149,21 +150,21 @@ def explore(claim, family, tries, until=None, end=None, counting=False, reach=No
             return False
         seen.tries += 1
         verdict = check_instance(claim, instance)
-        if verdict.status == ev.ERROR and counting:
+        if verdict.status == ERROR and counting:
             seen.crashes[verdict.reason] += 1
             if seen.crash is None or _size(instance) < _size(seen.crash):
                 seen.crash = instance
             return False
-        if verdict.status == ev.ERROR:
+        if verdict.status == ERROR:
             seen.crash = instance
             raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
-        if verdict.status in (ev.HOLDS, ev.FALSIFIED):
+        if verdict.status in (HOLDS, FALSIFIED):
             seen.in_scope += 1
         if reach is not None:
             reach.add(instance, verdict, family.name)
         if verdict.looseness:
             seen.best = max(seen.best, 1 / verdict.looseness)
-        if verdict.status != ev.FALSIFIED:
+        if verdict.status != FALSIFIED:
             return False
         last[:] = verdict, instance
         if until is not None and (size := _size(instance)) <= seen.size:
@@ -216,7 +217,7 @@ class SearchResult:
     seconds: float = 0.0
     stopped: str = "tries"
     witness: object = None
-    verdict: ev.InstanceVerdict | None = None
+    verdict: InstanceVerdict | None = None
     error: str = ""
     kept: dict = field(default_factory=dict)
     left_out: dict = field(default_factory=dict)
@@ -247,12 +248,12 @@ class SearchResult:
         return cell(self.claim, self.witness, self.verdict is not None)
 
     def __str__(self):
-        return cells.search_text(self)
+        return comparison_text.search_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return cells.search_html(self)
+        return comparison_text.search_html(self)
 
 
 def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
@@ -348,7 +349,7 @@ def _why_not_bent(claim, like) -> str:
     except FLTheoryError:  # what the plainest numbers make of the instance is refused; others may not be
         return ""
     verdict = None if simplest is None else check_instance(claim, simplest)
-    return _in_words(verdict.reason) if verdict and verdict.status in (ev.ERROR, ev.SKIPPED) else ""
+    return _in_words(verdict.reason) if verdict and verdict.status in (ERROR, SKIPPED) else ""
 
 
 def _in_words(reason) -> str:
