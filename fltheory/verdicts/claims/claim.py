@@ -250,6 +250,20 @@ def claim(id, on=(), **options):
     if not isinstance(id, str) or not id.strip():
         refuse("id", id, "a claim is named by a string", 'Write @ft.claim("my-theorem", on=[...]) above the function.')
     on = instances_of(on)
+    _read_options(id, options)
+
+    def wrap(body):
+        if not callable(body) or isinstance(body, (type, Claim)):
+            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
+        strange = next((c for line in (body.__doc__ or "").split("\n") for c in line.lstrip("\t ") if ord(c) < 32), None)
+        if strange is not None:   # "\alpha" without r is BEL, lpha
+            refuse(f"statement of claim {id!r}", strange, "is a control character", 'Write r"""...""" for LaTeX.')
+        return _register(Claim(id, body, on, **options))
+    return wrap
+
+
+def _read_options(id, options):
+    """Check the options of a claim, and turn them into fields of `Claim`."""
     if "search" in options:
         options["search_plan"] = options.pop("search")
     known = {f.name for f in fields(Claim)} - {"id", "body", "on"}
@@ -266,6 +280,14 @@ def claim(id, on=(), **options):
     check_covers(options.get("covers", {}), id)
     check_ends(options.get("ends", {}), id)
     options["over"] = instances_of(options.get("over", ()))
+    _check_together(id, options)
+    plan = options.get("search_plan")
+    if plan is not None and not hasattr(plan, "run"):
+        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
+
+
+def _check_together(id, options):
+    """Refuse options that lack what they rest on, and functions that are none."""
     if bool(options["over"]) != callable(options.get("certify")):
         refuse(f"options of claim {id!r}", sorted(options), "over and certify come together",
                "Write over=[settings], certify=a function of one that returns ft.certified_over(...).")
@@ -276,18 +298,6 @@ def claim(id, on=(), **options):
     if stray and not isinstance(options.get("finding"), str):
         refuse(f"options of claim {id!r}", stray, "say why a claim is FALSE, but no finding is named",
                'Write finding="e1", with the id that the ledger lists.')
-    plan = options.get("search_plan")
-    if plan is not None and not hasattr(plan, "run"):
-        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
-
-    def wrap(body):
-        if not callable(body) or isinstance(body, (type, Claim)):
-            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
-        strange = next((c for line in (body.__doc__ or "").split("\n") for c in line.lstrip("\t ") if ord(c) < 32), None)
-        if strange is not None:   # "\alpha" without r is BEL, lpha
-            refuse(f"statement of claim {id!r}", strange, "is a control character", 'Write r"""...""" for LaTeX.')
-        return _register(Claim(id, body, on, **options))
-    return wrap
 
 
 def finding(id, **options) -> Finding:

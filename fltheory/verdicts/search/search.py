@@ -69,20 +69,18 @@ class Search:
         quick: a tenth of the tries, at least 5, and not the ends of the variables; reach: a `Reach` that learns what was
         decided.
         """
-        began, out, refuting = time.perf_counter(), Searched(), None
+        began, tried, refuting, found = time.perf_counter(), SearchResult(claim), None, None
         tries = max(5, self.tries // 10) if quick else self.tries
         for family in (part for f in self.families for part in ([replace(f, corners=())] if quick else f.parts())):
-            seen = explore(claim, family, tries, reach=reach)
-            out.in_scope, out.tries, out.best = out.in_scope + seen.in_scope, out.tries + seen.tries, max(out.best, seen.best)
-            out.families[family.name] = out.families.get(family.name, 0) + seen.tries
-            refuting = seen.verdict
+            explored = explore(claim, family, tries, reach=reach)
+            tried.add(family, explored)
+            refuting = explored.verdict
             if refuting is not None:
                 refuting.instance = f"found by search ({family.name})"
-                out.found = {"family": family.name, "says": refuting.says,
-                             "comparisons": [c.record() for c in refuting.comparisons]}
+                found = {"family": family.name, "says": refuting.says, "comparisons": [c.record() for c in refuting.comparisons]}
                 break
-        out.seconds = round(time.perf_counter() - began, 3)
-        return out, refuting
+        seconds = round(time.perf_counter() - began, 3)
+        return Searched(tried.tries, tried.in_scope, tried.families, tried.best, found, seconds), refuting
 
 
 @contextlib.contextmanager
@@ -109,11 +107,11 @@ class _Deadline(BaseException):
 
 
 class SearchCrash(AssertionError):
-    """The claim itself failed on a drawn instance; carries what was seen until then."""
+    """The claim itself failed on a drawn instance; carries what was explored until then."""
 
-    def __init__(self, says, seen):
+    def __init__(self, says, explored):
         super().__init__(says)
-        self.seen = seen
+        self.explored = explored
 
 
 @dataclass
@@ -131,47 +129,17 @@ class Explored:
     crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
 
 
-def explore(claim, family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
+def explore(claim, family: Family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
     """At most `tries` draws of one family, stopped between two of them once `time.perf_counter()` reaches `until`.
 
     Shrinking a violation stops likewise at `end` (default `until`): what is kept is then the smallest seen so far.
     Raises AssertionError if the claim fails to run on a drawn instance (unless `counting`, which goes on), and whatever
     `build` raises.
     """
-    end = until if end is None else end
     hypothesis = need("hypothesis", "counter-example search")
     st = need("hypothesis.strategies", "counter-example search")
-    seen = Explored()
-
-    def violated(instance):
-        if until is not None and time.perf_counter() >= (end if last or (seen.crash and not counting) else until):
-            raise _Deadline
-        if instance is None:
-            return False
-        seen.tries += 1
-        verdict = check_instance(claim, instance)
-        if verdict.status == ERROR and counting:
-            seen.crashes[verdict.reason] += 1
-            if seen.crash is None or _size(instance) < _size(seen.crash):
-                seen.crash = instance
-            return False
-        if verdict.status == ERROR:
-            seen.crash = instance
-            raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
-        if verdict.status in (HOLDS, FALSIFIED):
-            seen.in_scope += 1
-        if reach is not None:
-            reach.add(instance, verdict, family.name)
-        if verdict.looseness:
-            seen.best = max(seen.best, 1 / verdict.looseness)
-        if verdict.status != FALSIFIED:
-            return False
-        last[:] = verdict, instance
-        if until is not None and (size := _size(instance)) <= seen.size:
-            seen.verdict, seen.instance, seen.size = verdict, instance, size
-        return True
-
-    last = []
+    trial = _Trial(claim, family, until, until if end is None else end, counting, reach)
+    explored = trial.explored
     _LOG.info("searching %s: up to %d tries over %s", claim.id, tries, family.name)
     phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
     most = min(tries, family.most or tries)
@@ -179,15 +147,67 @@ def explore(claim, family, tries, until=None, end=None, counting=False, reach=No
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
         with no_harvest():
-            hypothesis.find(st.composite(lambda draw: family.build(draw))(), violated, settings=settings)
-        seen.verdict, seen.instance = last  # the library replays its smallest example at the end
+            hypothesis.find(st.composite(lambda draw: family.build(draw))(), trial.violated, settings=settings)
+        explored.verdict, explored.instance = trial.last  # the library replays its smallest example at the end
     except hypothesis.errors.NoSuchExample:
         pass
     except _Deadline:
-        seen.late = True
-        if seen.verdict is None and seen.crash is not None and not counting:
-            raise SearchCrash(f"search of {claim.id}: {check_instance(claim, seen.crash).reason}", seen) from None
-    return seen
+        explored.late = True
+        if explored.verdict is None and explored.crash is not None and not counting:
+            raise SearchCrash(f"search of {claim.id}: {check_instance(claim, explored.crash).reason}", explored) from None
+    return explored
+
+
+@dataclass
+class _Trial:
+    """The draws of one family, decided one by one; `last` is the violation met last, with its instance."""
+
+    claim: object
+    family: Family
+    until: float | None
+    end: float | None
+    counting: bool
+    reach: object
+    explored: Explored = field(default_factory=Explored)
+    last: tuple = ()
+
+    def violated(self, instance) -> bool:
+        """Whether the claim is false on a draw; None is a draw that was discarded."""
+        self.in_time()
+        if instance is None:
+            return False
+        self.explored.tries += 1
+        verdict = check_instance(self.claim, instance)
+        if verdict.status == ERROR:
+            return self.crashed(instance, verdict)
+        if verdict.status in (HOLDS, FALSIFIED):
+            self.explored.in_scope += 1
+        if self.reach is not None:
+            self.reach.add(instance, verdict, self.family.name)
+        if verdict.looseness:
+            self.explored.best = max(self.explored.best, 1 / verdict.looseness)
+        if verdict.status != FALSIFIED:
+            return False
+        self.last = verdict, instance
+        if self.until is not None and (size := _size(instance)) <= self.explored.size:
+            self.explored.verdict, self.explored.instance, self.explored.size = verdict, instance, size
+        return True
+
+    def in_time(self):
+        """Leave where the time of a search, or of shrinking what it met, is over."""
+        shrinking = self.last or (self.explored.crash and not self.counting)
+        if self.until is not None and time.perf_counter() >= (self.end if shrinking else self.until):
+            raise _Deadline
+
+    def crashed(self, instance, verdict) -> bool:
+        """Count the failure of a claim to run and keep the smallest instance, or end with it."""
+        if not self.counting:
+            self.explored.crash = instance
+            raise SearchCrash(f"search of {self.claim.id} on {instance.name}: {verdict.reason}", self.explored)
+        self.explored.crashes[verdict.reason] += 1
+        if self.explored.crash is None or _size(instance) < _size(self.explored.crash):
+            self.explored.crash = instance
+        return False
 
 
 def _size(instance):
@@ -232,11 +252,11 @@ class SearchResult:
     def exact(self) -> bool:
         return self.found and accuses(self.verdict.evidence)
 
-    def add(self, family, seen: Explored):
+    def add(self, family, explored: Explored):
         """Count what one family showed."""
-        self.tries, self.in_scope = self.tries + seen.tries, self.in_scope + seen.in_scope
-        self.families[family.name] = self.families.get(family.name, 0) + seen.tries
-        self.best = max(self.best, seen.best)
+        self.tries, self.in_scope = self.tries + explored.tries, self.in_scope + explored.in_scope
+        self.families[family.name] = self.families.get(family.name, 0) + explored.tries
+        self.best = max(self.best, explored.best)
 
     def code(self) -> str:
         """A notebook cell that rebuilds the witness from fractions and checks the claim on it again.
@@ -275,45 +295,45 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
-        seen = Explored()
+        explored = Explored()
         try:
-            seen = explore(claim, family, budget, until, end, counting=True)
+            explored = explore(claim, family, budget, until, end, counting=True)
         except FLTheoryError:
             raise
         except Exception as error:
             out.error = f"family {family.name!r}: {type(error).__name__}: {error}"
-        out.add(family, seen)
-        _count_crashes(out, broken, family, seen, default and family.name.startswith(BENT))
-        if default and seen.verdict is not None and not seen.late:
-            seen = _fewer(out, seen, makers[k], min(budget, 100), end)
-        if out.error or seen.verdict is not None:
+        out.add(family, explored)
+        _count_crashes(out, broken, family, explored, default and family.name.startswith(BENT))
+        if default and explored.verdict is not None and not explored.late:
+            explored = _fewer(out, explored, makers[k], min(budget, 100), end)
+        if out.error or explored.verdict is not None:
             break
-    if broken and seen.verdict is None and not out.error:
+    if broken and explored.verdict is None and not out.error:
         out.error = _told(broken, f"of {out.tries} draws the claim failed to run on")
-    out.stopped = "error" if out.error else "deadline" if seen.late else "violation" if seen.verdict else "tries"
-    if seen.verdict is not None:
-        out.witness, out.verdict = seen.instance.but(name="witness"), seen.verdict
+    out.stopped = "error" if out.error else "deadline" if explored.late else "violation" if explored.verdict else "tries"
+    if explored.verdict is not None:
+        out.witness, out.verdict = explored.instance.but(name="witness"), explored.verdict
         out.verdict.instance = "witness"
     out.seconds = time.perf_counter() - began
     return out
 
 
-def _count_crashes(out, broken, family, seen, optional):
+def _count_crashes(out, broken, family, explored, optional):
     """Each way in which the claim failed to run, with how often: what it refuses itself is no failure, and a default
     family of other losses than its own may be left out."""
-    refused = Counter({why: n for why, n in seen.crashes.items() if _own(why)})
+    refused = Counter({why: n for why, n in explored.crashes.items() if _ours(why)})
     if optional:
-        if seen.crashes:
-            out.left_out[family.name] = _told(Counter({_in_words(why): n for why, n in seen.crashes.items()}),
-                                              f"of {seen.tries} draws")
+        if explored.crashes:
+            out.left_out[family.name] = _told(Counter({_in_words(why): n for why, n in explored.crashes.items()}),
+                                              f"of {explored.tries} draws")
         return
     out.refused.update(refused)
-    broken.update(seen.crashes - refused)
-    if seen.crashes - refused and out.witness is None:
-        out.witness = seen.crash
+    broken.update(explored.crashes - refused)
+    if explored.crashes - refused and out.witness is None:
+        out.witness = explored.crash
 
 
-def _own(reason) -> bool:
+def _ours(reason) -> bool:
     """Whether an error is one of the toolkit's own, which says what is wrong with the instance."""
     kind = getattr(errors, reason.split(":")[0], None)
     return isinstance(kind, type) and issubclass(kind, FLTheoryError)
@@ -358,10 +378,10 @@ def _in_words(reason) -> str:
     return reason if missing is None else f"it reads {missing[2]!r}, which a {missing[1]} does not have ({missing[3]})"
 
 
-def _fewer(out, seen, maker, tries, end) -> Explored:
+def _fewer(out, explored, maker, tries, end) -> Explored:
     """The violation in fewer clients or dimensions, if a short search of its own finds one; the library, which deletes
     one stretch of draws at a time, seldom gets there."""
-    n, d = seen.instance.problem.n, seen.instance.problem.d
+    n, d = explored.instance.problem.n, explored.instance.problem.d
     for clients, dimensions in [(a, b) for a in range(1, n + 1) for b in range(1, d + 1) if (a, b) < (n, d) and b <= d]:
         family = maker(out.claim, Family, (clients, clients), (dimensions, dimensions))
         smaller = explore(out.claim, family, tries, end, counting=True)
@@ -369,9 +389,9 @@ def _fewer(out, seen, maker, tries, end) -> Explored:
         if smaller.verdict is not None:
             return smaller
         if smaller.late:
-            seen.late = True
+            explored.late = True
             break
-    return seen
+    return explored
 
 
 def _check_budget(seconds, tries):
