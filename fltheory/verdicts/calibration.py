@@ -40,6 +40,7 @@ from fltheory.runs.streams import Stream
 from fltheory.runs.trace import write_atomically
 from fltheory.verdicts.claims.claim import Instance
 from fltheory.verdicts.claims.floors import ChiSquareFloor, chi_square_floor
+from fltheory.verdicts.records import Calibrated
 
 LEVELS = (0.05, 0.01, 1e-3, 1e-4)  # the last is the one the claims use
 SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
@@ -281,6 +282,8 @@ def read(folder) -> tuple[list, dict] | None:
         if not rows or {"check", "level", "repetitions", "alarms", "low", "high", "power"} - set(rows[0]):
             raise ValueError("columns are missing")
         rows = [{**row, **{k: int(row[k]) for k in ("repetitions", "alarms")}} for row in rows]
+        for row in rows:
+            Calibrated.of(row)  # refused before a run rests on it
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{NAME}.csv and .json in {str(folder)!r} cannot be read ({error}). "
                        "Make them again with `fltheory calibrate`.") from None

@@ -1,4 +1,4 @@
-"""Parts of records: what claims, instances and findings hold, typed."""
+"""Parts of records: what claims, instances and findings hold."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import ClassVar
 from fltheory.verdicts.typed import Count, Known, Name, Number, Record, Terms
 
 
-@dataclass
+@dataclass(frozen=True)
 class Comparison(Record):
     """Both sides of a relation as text and, where they have one, as a float."""
 
@@ -25,7 +25,7 @@ class Comparison(Record):
     detail: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Condition(Record):
     """A hypothesis on one instance, with both numbers."""
 
@@ -39,7 +39,7 @@ class Condition(Record):
     rare: ClassVar[tuple] = ("share",)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Mutant(Record):
     """A wrong statement or a wrong program, and what became of it. kind: "term", "bug" or "engine"."""
 
@@ -50,7 +50,7 @@ class Mutant(Record):
     detail: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class ProofStep(Record):
     """One step of a pencil proof. rule: hypothesis, definition, a standard inequality or how it follows; tested: coded rounds on
     which the fact was tried."""
@@ -66,7 +66,7 @@ class ProofStep(Record):
     concludes: Known = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class Step(Record):
     """One step of a finding's procedure: status "ok", "failed", "skipped" or "inconclusive"."""
 
@@ -75,7 +75,7 @@ class Step(Record):
     detail: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Outcome(Record):
     """How a test ended."""
 
@@ -83,7 +83,7 @@ class Outcome(Record):
     detail: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reached(Record):
     """One variable of a universal claim: the ends declared, the values tested, and why an end is out of reach."""
 
@@ -94,7 +94,7 @@ class Reached(Record):
     beyond: list = field(default_factory=list)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Tightest(Record):
     """Where left/right of a bound was largest. at: {variable: value}; data: the instance that a search drew."""
 
@@ -105,7 +105,7 @@ class Tightest(Record):
     data: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Searched(Record):
     """What a search tried inside and outside of the hypotheses, and what it found."""
 

@@ -67,10 +67,10 @@ def decide(task, options, tell=None) -> list[dict]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() in a claim is a crash of that claim, not the end of the run
-        made = (paper.claims if kind == "claim" else paper.findings)[name]
+        declaration = (paper.claims if kind == "claim" else paper.findings)[name]
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
-        return [declared(TYPES[kind], made, word=ERROR, expected=made.expect, as_expected=False, surprises=[reason],
+        return [declared(TYPES[kind], declaration, word=ERROR, expected=declaration.expect, as_expected=False, surprises=[reason],
                          reading=reason).to_json()]
 
 
@@ -273,7 +273,7 @@ def _records(plan, work, names, began) -> list[dict]:
     """The records of a run: of the run itself, of what was decided, of the papers, and of our own checks."""
     head = Run(version=__version__, date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
                libraries=_versions(), device=plan.options["device"], seconds=round(time.perf_counter() - began, 1),
-               paths=names, quick=plan.options["quick"], timeout=plan.timeout, mutant=plan.options["mutant"],
+               paths=names, quick=plan.options["quick"], timeout=plan.timeout, mutant=plan.options["mutant"] or "",
                lost=[f"{Path(folder).name}/{name}" for folder, _, name in work.lost],
                written={p.slug: p.written for p in plan.papers}).to_json()
     records = [head] + [{**r, "paper": plan.paper(t).slug} for t in plan.tasks for r in work.done.get(t, ())]

@@ -10,6 +10,7 @@ start a new part. A number in a sentence must stand in the records of what the s
 """
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,22 +165,21 @@ def _judged(sentence, paper, decided, own) -> records.Sentence:
 def _weighed(reference, paper, decided) -> tuple:
     """(one reference beside the verdict of this run, why it does not carry or "")."""
     name, relies = reference
-    out = records.Weighed(name, paper.ledger[name]["type"], relies, state=CARRIED)
-    found = decided.get(name)
+    weighed = functools.partial(records.Weighed, name, paper.ledger[name]["type"], relies)
+    verdict = decided.get(name)
     if not relies:
-        return out, ""
-    if found is None or found.word == SKIPPED:
-        written = name in paper.claims or name in paper.findings
-        out.state = NOT_RUN if written else WAITING
-        return out, f"{name} was not decided in this run" if written else f"{name} is not yet written"
-    out.word, out.label = found.word, found.label if found.limited else ""  # a sentence says what its proof does not reach
-    if found.word not in _CARRIES.get(relies, (relies,)):
-        out.state, reason = LOST, f"{name} is {found.word}, not {relies}"
-    elif found.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
-        out.state, reason = LOST, f"the check of {name} is powerless"
-    else:
-        reason = ""
-    return out, reason
+        return weighed(state=CARRIED), ""
+    if verdict is None or verdict.word == SKIPPED:
+        if name in paper.claims or name in paper.findings:
+            return weighed(state=NOT_RUN), f"{name} was not decided in this run"
+        return weighed(state=WAITING), f"{name} is not yet written"
+    reason = ""
+    if verdict.word not in _CARRIES.get(relies, (relies,)):
+        reason = f"{name} is {verdict.word}, not {relies}"
+    elif verdict.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
+        reason = f"the check of {name} is powerless"
+    label = verdict.label if verdict.limited else ""  # a sentence says what its proof does not reach
+    return weighed(verdict.word, LOST if reason else CARRIED, label), reason
 
 
 def _found(value):

@@ -4,8 +4,6 @@ import math
 import re
 from typing import NamedTuple
 
-from fltheory.verdicts.typed import as_float
-
 
 class Look(NamedTuple):
     """How a verdict word is shown: a tone (colour), a mark (so colour is never alone) and a gloss."""
@@ -104,9 +102,16 @@ def plural(count, noun) -> str:
     return f"{count} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
+def _reads_as_number(text) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
 def approximation(exact, number) -> str:
     """The decimal shown next to an exact value; empty when the printed value is already a short decimal."""
-    if number is None or (exact and as_float(exact) is not None and len(exact) <= 10):
+    if number is None or (exact and len(exact) <= 10 and _reads_as_number(exact)):
         return ""
     return show(number)
 
