@@ -8,21 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from urllib.parse import quote
 
 from fltheory import __version__
 from fltheory.core.errors import BadInput, shown
 from fltheory.verdicts.parts import Comparison, Condition, Mutant, Outcome, ProofStep, Reached, Searched, Step, Tightest
-from fltheory.verdicts.typed import Count, Known, Lists, Name, Number, Range, Record, Words
+from fltheory.verdicts.typed import Known, Name, Number, Range, Record, Words
 
 INDEX = "index.html"
 ENGINE = "engine"  # the folder of claims about the toolkit itself: no paper, and counted apart
 
 
 # ---- entries ----------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
 class Entry(Record):
     """What claims and findings have in common."""
 
@@ -34,7 +33,7 @@ class Entry(Record):
     expected: str = ""
     as_expected: Known = None
     says: str = ""
-    surprises: list = field(default_factory=list)
+    surprises: list[str] = field(default_factory=list)
     reading: str = ""
     survives: str = ""
     script: Name = ""
@@ -74,7 +73,6 @@ class Entry(Record):
         return "#" + quote(self.anchor, safe="/:")
 
 
-@dataclass(frozen=True)
 class Claim(Entry):
     """A claim's word with everything it rests on, but for its instances."""
 
@@ -85,7 +83,7 @@ class Claim(Entry):
     domain: str = ""
     covers: dict = field(default_factory=dict)
     restricted: Known = None
-    argued: list = field(default_factory=list)  # names of `covers` that rest on the claim's own words
+    argued: list[str] = field(default_factory=list)  # names of `covers` that rest on the claim's own words
     label: str = ""
     evidence: str = ""
     scope: str = ""
@@ -126,7 +124,6 @@ class Claim(Entry):
         return (sum(m.status == "killed" for m in self.mutants), sum(m.status != "inapplicable" for m in self.mutants))
 
 
-@dataclass(frozen=True)
 class Finding(Entry):
     """A finding's word and the steps of its procedure."""
 
@@ -153,7 +150,6 @@ class Finding(Entry):
         return sentence.removeprefix(f"{self.breaks}:").strip() if self.breaks else sentence
 
 
-@dataclass(frozen=True)
 class Instance(Record):
     """A claim on one instance. data: the instance's numbers in words, where the statement fails on it."""
 
@@ -172,7 +168,6 @@ class Instance(Record):
 
 
 # ---- the rest of a run ------------------------------------------------------------------------------------
-@dataclass(frozen=True)
 class Run(Record):
     """What made the other records. lost: what a dead worker left undecided; written: {paper: [claims and findings
     written, those in the ledger]}."""
@@ -185,16 +180,15 @@ class Run(Record):
     libraries: dict = field(default_factory=dict)
     device: str = ""
     seconds: Number = None
-    paths: list = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     quick: bool = False
     timeout: Number = None
     mutant: Name = ""
-    lost: list = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     written: dict = field(default_factory=dict)
-    skipped_features: list = field(default_factory=list)
+    skipped_features: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
 class Weighed(Record):
     """A claim or finding that a sentence rests on: the word relied on, and that of this run."""
 
@@ -210,7 +204,6 @@ class Weighed(Record):
         return self.label or self.word
 
 
-@dataclass(frozen=True)
 class Sentence(Record):
     """A sentence of an answer. state: "carried", "lost", "not yet written" or "not run"."""
 
@@ -221,7 +214,6 @@ class Sentence(Record):
     evidence: list[Weighed] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
 class Answer(Record):
     """What a paper comes to, in plain sentences."""
 
@@ -239,17 +231,15 @@ class Answer(Record):
         return list(parts.items()), sum(s.state == "not run" for s in self.sentences)
 
 
-@dataclass(frozen=True)
 class Part(Record):
     """A section of a paper: how places name what stands there, and its first and last equation."""
 
     may_lack: ClassVar[tuple] = ("places", "equations")
     title: str = ""
-    places: list = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     equations: Range = field(default_factory=list)
 
 
-@dataclass(frozen=True)
 class Symbol(Record):
     """A symbol of a paper."""
 
@@ -257,7 +247,6 @@ class Symbol(Record):
     meaning: str = ""
 
 
-@dataclass(frozen=True)
 class Assumption(Record):
     """An assumption of a paper."""
 
@@ -265,7 +254,6 @@ class Assumption(Record):
     says: str = ""
 
 
-@dataclass(frozen=True)
 class Paper(Record):
     """What a folder says about its paper. experiments: lists of texts."""
 
@@ -274,7 +262,7 @@ class Paper(Record):
                                  "assumptions", "experiments")
     paper: str = ""
     title: str = ""
-    authors: list = field(default_factory=list)
+    authors: list[str] = field(default_factory=list)
     year: Words = ""
     venue: str = ""
     identifier: str = ""
@@ -282,18 +270,17 @@ class Paper(Record):
     sections: list[Part] = field(default_factory=list)
     notation: list[Symbol] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
-    experiments: Lists = field(default_factory=dict)
+    experiments: dict[str, list] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Calibrated(Record):
     """One of our own checks, repeated where nothing is wrong; `low` and `high` enclose its true false-alarm rate."""
 
     may_lack: ClassVar[tuple] = ("shift", "note")
     check: str = ""
     level: Number = None
-    repetitions: Count = 0
-    alarms: Count = 0
+    repetitions: int = 0
+    alarms: int = 0
     low: Number = None
     high: Number = None
     power: Number = None
@@ -301,7 +288,6 @@ class Calibrated(Record):
     note: str = ""
 
 
-@dataclass(frozen=True)
 class Family(Record):
     """All statistical comparisons of a run together."""
 
@@ -310,7 +296,6 @@ class Family(Record):
     bound: Number = None
 
 
-@dataclass(frozen=True)
 class Calibration(Record):
     """The table of calibrated checks."""
 
@@ -321,7 +306,6 @@ class Calibration(Record):
     failed: bool = False
 
 
-@dataclass(frozen=True)
 class Framework(Record):
     """One algorithm of other people's code: what `identify` says of it, and the same rounds by hand in numpy.
 
@@ -355,7 +339,6 @@ class Framework(Record):
         return re.sub(r"[^a-z0-9]+", "-", f"{self.framework} {self.algorithm}".lower()).strip("-") or "row"
 
 
-@dataclass(frozen=True)
 class Gallery(Record):
     """Frameworks before `identify`. listing: the hand checks' numpy. put_in_place_by_the_adapters: by framework."""
 

@@ -7,81 +7,42 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from types import UnionType
+from typing import ClassVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from fltheory.core.errors import BadInput, shown
 
-# Annotations that say what a field holds.
-Name = str              # of something that may be absent: null in JSON where it is empty
-Words = object          # in words: whatever else stands there is read as its text
-Number = float | None   # NaN is read as null
-Known = bool | None     # whether something holds, where that is known
-Count = int
-Range = list            # of numbers; null where there is none
-Terms = dict            # {name: float}; null where there is none
-Lists = dict            # {name: list}
-
-_EMPTY = {"Name": str, "Words": str, "Range": list, "Terms": dict}  # what null stands for
-_RECORDS: dict = {}  # by their names
+Name = str                       # of something that may be absent: null in JSON where it is empty
+Range = list[float]              # null in JSON where there is none
+Terms = dict[str, float | None]  # by name; null in JSON where there is none
+Words = object                   # in words: whatever else stands in JSON is read as its text
+Number = float | None            # NaN in JSON is read as null
+Known = bool | None              # whether something holds, where that is known
 
 
-def _is_number(v) -> bool:
-    return v is None or (isinstance(v, float) and v == v) or (type(v) is int and v.bit_length() < 1024)
-
-
-def _a(*types):
-    return lambda v: isinstance(v, types)
-
-
-_KINDS = {  # in words, and whether a value is one
-    "str": ("a text", _a(str)),
-    "Name": ("a text", _a(str)),
-    "Words": ("anything", _a(object)),
-    "object": ("anything", _a(object)),
-    "bool": ("true or false", _a(bool)),
-    "Known": ("true, false or null", _a(bool, type(None))),
-    "Count": ("a whole number", lambda v: type(v) is int),
-    "Number": ("a number or null", _is_number),
-    "list": ("a list of texts", lambda v: isinstance(v, list) and all(map(_a(str), v))),
-    "dict": ("a dictionary", _a(dict)),
-    "Range": ("a list of numbers", lambda v: isinstance(v, list) and all(map(_is_number, v))),
-    "Terms": ("a dictionary of numbers", lambda v: isinstance(v, dict) and all(map(_is_number, v.values()))),
-    "Lists": ("a dictionary of lists", lambda v: isinstance(v, dict) and all(isinstance(listed, list) for listed in v.values())),
-}
-
-
-@functools.cache
-def kind_of(annotation) -> tuple:
-    """(what a field with this annotation holds in words, whether a value is that, the record inside or None)."""
-    if annotation in _KINDS:
-        return *_KINDS[annotation], None
-    many = annotation.startswith("list[")
-    inner = _RECORDS[annotation[5:-1] if many else annotation.removesuffix(" | None")]
-    if many:
-        return f"a list of {inner.__name__}", lambda v: isinstance(v, (list, tuple)) and all(map(_a(inner), v)), inner
-    return f"a {inner.__name__} or null", _a(inner, type(None)), inner
-
-
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True)
 class Record:
-    """A record that JSON can hold."""
+    """A record that JSON can hold; every subclass is a frozen dataclass."""
 
     type: ClassVar[str] = ""
     rare: ClassVar[tuple] = ()      # fields that are written only where they say something
     may_lack: ClassVar[tuple] = ()  # fields that somebody else's line need not have
 
     def __init_subclass__(cls):
-        _RECORDS[cls.__name__] = cls
-
-    def __post_init__(self):
-        for f in fields(self):
-            words, fits, _ = kind_of(f.type)
-            if not fits(getattr(self, f.name)):
-                self._refuse(f.name, f"holds {shown(getattr(self, f.name))}, not {words}")
+        dataclass(frozen=True)(cls)
 
     @classmethod
-    def _refuse(cls, name, why):
-        raise BadInput(f"field {name!r} of a {cls.type or cls.__name__} {why}.")
+    @functools.cache
+    def kinds(cls) -> dict:
+        """{field: (its annotation, what that means, the record that stands in it, alone or in a list, or None)}."""
+        meaning = get_type_hints(cls)
+        return {f.name: (f.type, meaning[f.name], _inside(meaning[f.name])) for f in fields(cls)}
+
+    def __post_init__(self):
+        for name, (annotation, kind, _) in self.kinds().items():
+            value = getattr(self, name)
+            if not _fits(kind, value):
+                raise BadInput(f"field {name!r} of a {type(self).__name__} holds {shown(value)}, which is no {annotation}.")
 
     @classmethod
     def of(cls, raw):
@@ -89,15 +50,12 @@ class Record:
         if isinstance(raw, cls):
             return raw
         if not isinstance(raw, dict) or raw.get("type", cls.type) != cls.type:
-            raise BadInput(f"{shown(raw)} is no {cls.type or cls.__name__}.")
-        kinds = {f.name: f.type for f in fields(cls)}
-        for name in raw:
-            if name not in kinds and (name != "type" or not cls.type):
-                cls._refuse(name, "is unknown")
-        for name in kinds:
-            if name not in raw and name not in (*cls.rare, *cls.may_lack):
-                cls._refuse(name, "is missing")
-        return cls(**{name: _read(kinds[name], value) for name, value in raw.items() if name != "type"})
+            raise BadInput(f"{shown(raw)} is no {cls.__name__}.")
+        kinds, line = cls.kinds(), {name: value for name, value in raw.items() if name != "type"}
+        for name in {**line, **kinds}:
+            if name not in kinds or name not in (*line, *cls.rare, *cls.may_lack):
+                raise BadInput(f"field {shown(name)} of a {cls.__name__} is {'unknown' if name in line else 'missing'}.")
+        return cls(**{name: _read(*kinds[name], value) for name, value in line.items()})
 
     def to_json(self) -> dict:
         """What `of` takes back: texts, numbers, lists and dictionaries."""
@@ -106,32 +64,51 @@ class Record:
                         if f.name not in self.rare or getattr(self, f.name)}
 
 
-def _read(annotation, value):
+def _fits(kind, value) -> bool:
+    if type(value) is kind:
+        return kind is not float or value == value
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return any(_fits(k, value) for k in inner)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_fits(*inner, v) for v in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(_fits(inner[1], v) for v in value.values())
+    if type(value) is int and kind is float:
+        return value.bit_length() < 1024
+    return isinstance(value, kind) and kind is not int
+
+
+def _inside(kind):
+    return next((k for k in (kind, *get_args(kind)) if isinstance(k, type) and issubclass(k, Record)), None)
+
+
+def _read(annotation, kind, record, value):
     """A value of a line of JSON as its field holds it; what does not fit is left for the record to refuse."""
-    inner = kind_of(annotation)[-1]
-    if value is None:
-        return _EMPTY[annotation]() if annotation in _EMPTY else None
-    if inner is not None and isinstance(value, dict):
-        return inner.of(value)
-    if inner is not None and isinstance(value, list):
-        return [inner.of(v) if isinstance(v, dict) else v for v in value]
+    if record and isinstance(value, (dict, list)):
+        return record.of(value) if isinstance(value, dict) else [record.of(v) if isinstance(v, dict) else v for v in value]
     if annotation == "Words":
-        return str(value)
+        return "" if value is None else str(value)
+    if value is None and annotation in _EMPTY_IS_NULL:
+        return (get_origin(kind) or kind)()
     if annotation == "Number":
         return _number(value)
     return {name: _number(v) for name, v in value.items()} if annotation == "Terms" and isinstance(value, dict) else value
 
 
 def _number(value):
-    return None if value != value else float(value) if type(value) is int and _is_number(value) else value
+    return None if value != value else float(value) if type(value) is int and _fits(float, value) else value
+
+
+_EMPTY_IS_NULL = ("Name", "Range", "Terms")
 
 
 def _json(annotation, value):
     if isinstance(value, Record):
         return value.to_json()
-    if annotation.startswith("list["):
+    if annotation.startswith("list[") and value and isinstance(value[0], Record):
         return [v.to_json() for v in value]
-    return None if annotation in ("Name", "Range", "Terms") and not value else value
+    return None if annotation in _EMPTY_IS_NULL and not value else value
 
 
-__all__ = ["Count", "Known", "Lists", "Name", "Number", "Range", "Record", "Terms", "Words", "kind_of"]
+__all__ = ["Known", "Name", "Number", "Range", "Record", "Terms", "Words"]

@@ -40,9 +40,10 @@ def test_a_damaged_one_is_refused_with_the_remedy(tmp_path, text):
 
 
 @pytest.mark.parametrize(("row", "field"), [
-    (4, "not a list of Framework"), (None, "not a list of Framework"), ({"framework": 3}, "'version'"),
+    (4, r"which is no list\[Framework\]"), (None, r"which is no list\[Framework\]"), ({"framework": 3}, "'version'"),
     (FIRST | {"framework": 3}, "'framework'"), (FIRST | {"by_hand": []}, "'by_hand'"),
-    (FIRST | {"reconstruction": 1}, "'reconstruction'"), (FIRST | {"calls": "many"}, "'calls'"), (FIRST | {"new": ""}, "'new' of a Framework is unknown")], ids=str)
+    (FIRST | {"reconstruction": 1}, "'reconstruction'"),
+    (FIRST | {"calls": "many"}, "'calls'"), (FIRST | {"new": ""}, "'new' of a Framework is unknown")], ids=str)
 def test_a_row_of_another_form_is_refused_by_its_field(tmp_path, row, field):
     (tmp_path / "frameworks").mkdir()
     (tmp_path / "frameworks" / "gallery.json").write_text(json.dumps(RAW | {"rows": row and [row]}))

@@ -44,11 +44,11 @@ LINES = pytest.mark.parametrize("line", [*ALL, ANSWER, CALIBRATION, PAPER],
 
 @LINES
 def test_a_field_more_or_less_is_refused_by_its_name(line):
-    with pytest.raises(BadInput, match=f"field 'new' of a {line['type']} is unknown"):
-        read(line | {"new": 1})
     kind = records.TYPES[line["type"]]
+    with pytest.raises(BadInput, match=f"field 'new' of a {kind.__name__} is unknown"):
+        read(line | {"new": 1})
     for name in {f.name for f in fields(kind)} - {*kind.rare, *kind.may_lack}:
-        with pytest.raises(BadInput, match=f"field '{name}' of a {line['type']} is missing"):
+        with pytest.raises(BadInput, match=f"field '{name}' of a {kind.__name__} is missing"):
             read({k: v for k, v in line.items() if k != name})
 
 
@@ -69,7 +69,7 @@ def test_a_field_of_another_kind_is_refused_or_read_back(line, odd):
 def test_what_does_not_fit_is_refused_where_a_record_is_made():
     for wrong in ({"word": 3}, {"as_expected": "yes"}, {"seconds": float("nan")}, {"mutants": [{}]}, {"search": 3}, {"proof": None},
                   {"surprises": [3]}, {"looseness": ["a"]}, {"powerless": 1}, {"seconds": 10**400}):
-        with pytest.raises(BadInput, match=f"field '{next(iter(wrong))}' of a claim holds"):
+        with pytest.raises(BadInput, match=f"field '{next(iter(wrong))}' of a Claim holds"):
             Claim(id="c", **wrong)
     with pytest.raises(FrozenInstanceError):
         Claim().word = "PROVED"
@@ -87,7 +87,7 @@ def test_a_line_of_no_known_type_is_refused():
     (lambda run, claim: f"{run}not JSON", "line 2 of .* cannot be read"),
     (lambda run, claim: run + "[" * 100_000, "line 2 of .* cannot be read"),
     (lambda run, claim: run + claim.replace('"scope"', '"range"'),
-     "verdicts.jsonl, line 2: field 'range' of a claim is unknown. fltheory '0.0.9' wrote it, this is "),
+     "verdicts.jsonl, line 2: field 'range' of a Claim is unknown. fltheory '0.0.9' wrote it, this is "),
     (lambda run, claim: run + claim.replace('"claim"', '"theorem"', 1), "line 2: .*of none of the types.*'0.0.9' wrote it"),
     (lambda run, claim: claim + "3", "verdicts.jsonl, line 2: 3 is a record of none of the types"),
 ], ids=["whole", "cut", "no JSON", "deep", "renamed field", "new type", "no header"])
