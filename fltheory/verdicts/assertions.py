@@ -44,19 +44,19 @@ def assert_claim(id, paths=None, word=None, quick=False):
                   hold, difference its margin. `fltheory show eq26-28` prints everything.
     """
     __tracebackhide__ = True
-    paper, kind, made = _find(id, paths)
+    paper, kind, declaration = _find(id, paths)
     words = CLAIM_WORDS if kind == "claim" else FINDING_WORDS
     if word is not None and not is_one_of(word, words):
         refuse("word", word, f"the words of a {kind} are {words}", "Leave it out for the declared word.")
     if not isinstance(quick, bool):
         refuse("quick", quick, "is True or False", "Say whether searches are shortened.")
     activate(paper.folder)
-    verdict = check(made, quick=quick) if kind == "claim" else confirm(made, paper.claims)
-    wanted = word or made.expect or evidence.SUPPORTED
+    verdict = check(declaration, quick=quick) if kind == "claim" else confirm(declaration, paper.claims)
+    wanted = word or declaration.expect or evidence.SUPPORTED
     contradictions = verdict.surprises() if kind == "claim" and word != evidence.FALSE else []
     if verdict.word == wanted and not contradictions:
         return verdict
-    raise AssertionError(str(_table(paper, kind, made, verdict, wanted, contradictions, quick)))
+    raise AssertionError(str(_table(paper, kind, declaration, verdict, wanted, contradictions, quick)))
 
 
 def _find(id, paths):
@@ -66,7 +66,7 @@ def _find(id, paths):
     return find(papers(folders, id), id)
 
 
-def _table(paper, kind, made, verdict, wanted, contradictions, quick):
+def _table(paper, kind, declaration, verdict, wanted, contradictions, quick):
     if kind == "claim":
         rows = [(v.instance, keep_ends(evidence.show(c.rhs), SHOWN), keep_ends(evidence.show(c.lhs), SHOWN),
                  "-" if c.margin is None else keep_ends(evidence.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
@@ -81,12 +81,12 @@ def _table(paper, kind, made, verdict, wanted, contradictions, quick):
         rows = [(s.step, "ok", s.status, "", s.detail) for s in verdict.steps if s.status != "ok"]
         strength, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
     return Evidence(
-        "assert_claim", f"{kind} {paper.slug}/{made.id}" + (f", {made.place}" if made.place else ""),
-        made.says or (made.statement if kind == "claim" else ""), strength,
+        "assert_claim", f"{kind} {paper.slug}/{declaration.id}" + (f", {declaration.place}" if declaration.place else ""),
+        declaration.says or (declaration.statement if kind == "claim" else ""), strength,
         f"the word {wanted}" + (", in a quick run" if quick else ""),
         (("word", wanted, verdict.word, "", ""), *rows),
         evidence.INCONCLUSIVE if verdict.word in (evidence.SKIPPED, evidence.OPEN) else evidence.FALSIFIED,
-        reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
+        reading + f" `fltheory show {declaration.id}` prints everything.", "; ".join(contradictions))
 
 
 __all__ = ["assert_claim"]

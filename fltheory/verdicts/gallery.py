@@ -31,8 +31,8 @@ def read(root) -> Gallery | None:
 
 def record(roots) -> list[dict]:
     """The galleries of a report: one per root folder that has one."""
-    found = map(read, dict.fromkeys(Path(r).resolve() for r in roots))
-    return [gallery.to_json() for gallery in found if gallery is not None]
+    galleries = map(read, dict.fromkeys(Path(r).resolve() for r in roots))
+    return [gallery.to_json() for gallery in galleries if gallery is not None]
 
 
 __all__ = ["read", "record"]

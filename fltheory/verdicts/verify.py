@@ -37,12 +37,12 @@ _LOG = logging.getLogger(__name__)
 LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
 
 
-def tasks_of(found: list[Paper], only=()) -> list[tuple]:
+def tasks_of(among: list[Paper], only=()) -> list[tuple]:
     """(folder, "claim" | "finding", id) for everything written, optionally only some: each an id, or paper/id."""
-    tasks = {(str(p.folder), kind, name): {name, f"{p.slug}/{name}"} for p in found
+    tasks = {(str(p.folder), kind, name): {name, f"{p.slug}/{name}"} for p in among
              for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table}
     for unknown in sorted(set(only).difference(*tasks.values())):
-        find(found, unknown)  # refuses it, with close ids
+        find(among, unknown)  # refuses it, with close ids
     return [task for task, names in tasks.items() if not only or names.intersection(only)]
 
 
@@ -78,31 +78,31 @@ def catalogue(paper: Paper) -> dict:
     """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py (or its `__all__`)
     beside its folder."""
     activate(paper.folder)
-    known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
+    bugs = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
     if (paper.folder.parent / "bugs.py").is_file():
         name = f"{paper.folder.parent.name}.bugs"
-        bugs = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
-        listed = getattr(bugs, "__all__", [k for k, v in vars(bugs).items() if getattr(v, "__module__", "") == name])
-        known |= {k: v for k, v in vars(bugs).items() if k in listed and callable(v) and not k.startswith("_")
-                  and not isinstance(v, type)}
-    return known
+        module = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
+        listed = getattr(module, "__all__", [k for k, v in vars(module).items() if getattr(v, "__module__", "") == name])
+        bugs |= {k: v for k, v in vars(module).items() if k in listed and callable(v) and not k.startswith("_")
+                 and not isinstance(v, type)}
+    return bugs
 
 
-def check_mutant(found, name):
+def check_mutant(among, name):
     """Refuse a bug that no paper of `found` knows."""
-    known = sorted({k for paper in found for k in catalogue(paper)})
+    known = sorted({k for paper in among for k in catalogue(paper)})
     if not known:
-        refuse("mutant", name, f"{found[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
+        refuse("mutant", name, f"{among[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
     if name not in known:
         refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
 
 
 def mutation(paper: Paper, name):
     """The instance mutant called `name`, or None where this paper has no such bug."""
-    known = {} if name is None else catalogue(paper)
-    if name not in known:
+    bugs = {} if name is None else catalogue(paper)
+    if name not in bugs:
         return None
-    bug = known[name]
+    bug = bugs[name]
 
     def mutant(instance):
         try:

@@ -134,14 +134,14 @@ class Claim:
         """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
         with remainders():
             result = self.body(instance)
-        found = list(result) if isinstance(result, (tuple, list)) else [result]
-        for c in found:
+        comparisons = list(result) if isinstance(result, (tuple, list)) else [result]
+        for c in comparisons:
             if not isinstance(c, Comparison):
                 code = getattr(self.body, "__code__", None)
                 where = "" if code is None else f" (declared at line {code.co_firstlineno})"
                 refuse("result", c, f"the body of claim {self.id!r}{where} returned no comparison",
                        "Return ft.equal(left, right), ft.at_most(left, right) or a list of such.")
-        return found
+        return comparisons
 
     def check(self, on=None, **options):
         """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`.
@@ -224,12 +224,12 @@ class Finding:
 REGISTRY: list = []
 
 
-def _register(made):
+def _register(declaration):
     """Remember a declaration. A cell that is run again replaces its own; files never may, their loader refuses it."""
-    if getattr(sys.modules.get(made.module), "__file__", None) is None or made.module == "__main__":
-        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (made.module, made.id, type(made))]
-    REGISTRY.append(made)
-    return made
+    if getattr(sys.modules.get(declaration.module), "__file__", None) is None or declaration.module == "__main__":
+        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (declaration.module, declaration.id, type(declaration))]
+    REGISTRY.append(declaration)
+    return declaration
 
 
 def _listed(id, what, values, good, rule, remedy):

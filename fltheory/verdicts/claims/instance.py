@@ -51,9 +51,9 @@ class Instance:
         """The same instance with some fields or extras replaced, and what it states with them."""
         new = {k: changes[k] for k in ("problem", "algorithm", "law", "noise") if k in changes}
         stated = changes.pop("stated", None) or replace(self.stated, **new)
-        own = {k: changes.pop(k, getattr(self, k)) for k in
-               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
-        return type(self)(**own, stated=stated, **(self.extra | changes))
+        values = {k: changes.pop(k, getattr(self, k)) for k in
+                  ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
+        return type(self)(**values, stated=stated, **(self.extra | changes))
 
     def afresh(self) -> Instance:
         """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
@@ -152,12 +152,12 @@ def instances_of(on) -> tuple:
     rule = "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)]."
     if isinstance(on, Instance) or not hasattr(on, "__iter__"):
         refuse("on", on, *rule)
-    found = tuple(listed(on, "on", *rule))
-    for i in found:
+    instances = tuple(listed(on, "on", *rule))
+    for i in instances:
         if not isinstance(i, Instance):
             refuse("on", i, f"holds a {type(i).__name__} that is no instance",
                    "Write on=[ft.Instance(name, problem, algorithm, law)].")
-    return found
+    return instances
 
 
 __all__ = ["Instance", "illustrate", "instances_of"]

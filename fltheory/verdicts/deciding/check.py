@@ -161,10 +161,10 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
             instances[-1].data = data(instance)
         reach.add(instance, instances[-1])
         decided(instances[-1])
-    found = None
+    tried = None
     if claim.search_plan is not None and search:
         try:
-            found, refuting = claim.search_plan.run(claim, quick, reach)
+            tried, refuting = claim.search_plan.run(claim, quick, reach)
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
             instances.append(InstanceVerdict("search", SKIPPED, reason=str(error)))
@@ -174,7 +174,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
     over = [check_instance(claim, setting, certify=True) for setting in settings]
     for setting, proved in zip(settings, over, strict=True):
         reach.add(setting, proved)
-    verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
+    verdict = ClaimVerdict(claim, "", "none", instances, search=tried, over=over)
     verdict.left_out = len(claim.on) - len(on) + (0 if mutant else len(claim.over) - len(over))
     if claim.proof and not mutant:
         held = [i for i, v in zip(on, instances, strict=False) if v.status == HOLDS]
@@ -184,7 +184,7 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word, verdict.evidence = word_of(Basis(claim, instances, found, over, proof_steps.holds(verdict.proof)))
+    verdict.word, verdict.evidence = word_of(Basis(claim, instances, tried, over, proof_steps.holds(verdict.proof)))
     verdict.seconds = time.perf_counter() - began
     return verdict
 
@@ -235,10 +235,10 @@ def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
 def _where(claim, error) -> str:
     """The line of the claim's own file that an error came through, and the place that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
-    mine = [f for f in frames if f.filename == own] or [f for f in frames if f.name != "check_instance"] or frames
-    last, told = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
-    return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
+    file = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
+    mine = [f for f in frames if f.filename == file] or [f for f in frames if f.name != "check_instance"] or frames
+    last, place = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
+    return place if last is mine[-1] else f"{place}; raised in {last.name}, line {last.lineno}"
 
 
 # ---- mutants ---------------------------------------------------------------------------------------------

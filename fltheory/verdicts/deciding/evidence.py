@@ -34,8 +34,8 @@ class InstanceVerdict:
     @property
     def looseness(self):
         """The smallest right/left side; None where there is none, or where it is beyond floats."""
-        found = [number(c.looseness) for c in self.comparisons]
-        return min((v for v in found if v is not None), default=None)
+        ratios = [number(c.looseness) for c in self.comparisons]
+        return min((v for v in ratios if v is not None), default=None)
 
 
 __all__ = ["CERTIFIED", "CONFIRMED", "ERROR", "FALSE", "FALSIFIED", "HOLDS", "INCONCLUSIVE", "NOT_CONFIRMED", "OPEN",

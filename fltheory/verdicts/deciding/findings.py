@@ -54,7 +54,7 @@ def confirm(finding: Finding, claims: dict[str, Claim], mutant=None) -> FindingV
     if needs_point or finding.at:
         out.steps += _points(finding, claims, mutant)
     if finding.check is not None:
-        out.steps += _own_check(finding)
+        out.steps += _steps_of_check(finding)
     elif finding.kind in ("asymptotic", "gap", "remark"):
         out.steps.append(Step("proof of its own", "failed", f"a finding of kind {finding.kind} needs check="))
     if finding.kind in ("counterexample", "wrong-formula"):
@@ -102,19 +102,19 @@ def _points(finding, claims, mutant):
     return steps
 
 
-def _own_check(finding):
+def _steps_of_check(finding):
     """What the check compared. What was seen in experiments may rest on runs and floats; everything else needs proof."""
     least = STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
     try:
         with Balls.apart():
-            found = finding.check()
+            result = finding.check()
     except ImportError as error:
         return [Step("proof", "skipped", str(error))]
     except Exception as error:
         return [Step("proof", "failed", f"{type(error).__name__}: {error}")]
-    found = found if isinstance(found, (list, tuple)) else [found]
+    result = result if isinstance(result, (list, tuple)) else [result]
     steps = []
-    for c in found:
+    for c in result:
         strong = c.status == HOLDS and STRENGTH.index(c.evidence) >= least
         steps.append(Step(f"{c.label or c.relation} ({c.evidence})", "ok" if strong else "failed",
                            f"{show(c.lhs)} {c.relation} {show(c.rhs)}. {c.detail}".strip()))
@@ -130,15 +130,15 @@ def run_witness(finding: Finding):
     if len(source.splitlines()) > SCRIPT_LINES:
         return Step("witness script", "failed", f"longer than {SCRIPT_LINES} lines"), source, ""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=SCRIPT_SECONDS
         )
     except subprocess.TimeoutExpired:
         return Step("witness script", "failed", f"ran past {SCRIPT_SECONDS} s"), source, ""
-    last = (done.stdout.strip().splitlines() or [""])[-1]
-    ok = done.returncode == 0 and last.startswith("VERDICT")
+    last = (process.stdout.strip().splitlines() or [""])[-1]
+    ok = process.returncode == 0 and last.startswith("VERDICT")
     return (
-        Step("witness script, second route", "ok" if ok else "failed", last or done.stderr[-300:]),
+        Step("witness script, second route", "ok" if ok else "failed", last or process.stderr[-300:]),
         source,
-        done.stdout,
+        process.stdout,
     )

@@ -141,22 +141,22 @@ def judge(paper, lines) -> list[dict]:
     """The record of the paper's answer under the verdicts of this run; [] without one or if nothing of it was decided."""
     if paper.answer is None:
         return []
-    own = [r for r in lines if r.get("paper") == paper.slug]
-    decided = {r.id: r for r in map(records.read, own) if isinstance(r, records.Entry)}
-    sentences = [_judged(s, paper, decided, own) for s in paper.answer.sentences]
+    of_paper = [r for r in lines if r.get("paper") == paper.slug]
+    decided = {r.id: r for r in map(records.read, of_paper) if isinstance(r, records.Entry)}
+    sentences = [_judged(s, paper, decided, of_paper) for s in paper.answer.sentences]
     if not any(on.word for s in sentences for on in s.evidence):
         return []
     return [records.Answer(paper.slug, paper.answer.title, sentences).to_json()]
 
 
-def _judged(sentence, paper, decided, own) -> records.Sentence:
+def _judged(sentence, paper, decided, of_paper) -> records.Sentence:
     weighed = [_weighed(reference, paper, decided) for reference in sentence.evidence]
     evidence, reasons = [on for on, _ in weighed], [reason for _, reason in weighed if reason]
     states = {on.state for on in evidence}
     state = next((s for s in (LOST, NOT_RUN, WAITING) if s in states), CARRIED)
     if state == CARRIED:
-        known = set(_found([r for r in own if (r.get("claim") or r.get("id")) in {on.id for on in evidence}]))
-        unknown = [n for n in numbers(sentence.text) if n not in known]
+        stated = set(_numbers_in([r for r in of_paper if (r.get("claim") or r.get("id")) in {on.id for on in evidence}]))
+        unknown = [n for n in numbers(sentence.text) if n not in stated]
         if unknown:
             state, reasons = LOST, [f"the number {', '.join(unknown)} does not stand in the evidence"]
     return records.Sentence(sentence.text, sentence.part, state, "; ".join(reasons), evidence)
@@ -182,15 +182,15 @@ def _weighed(reference, paper, decided) -> tuple:
     return weighed(verdict.word, LOST if reason else CARRIED, label), reason
 
 
-def _found(value):
+def _numbers_in(value):
     """The numbers that stand anywhere in some records, except in what was typed into the ledger."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in _TYPED:
-                yield from _found(inner)
+                yield from _numbers_in(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _found(inner)
+            yield from _numbers_in(inner)
     elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
         yield from (n.removeprefix("0") if n.startswith("0.") else n for n in _ANYWHERE.findall(str(value)))
 

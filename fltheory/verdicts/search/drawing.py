@@ -46,20 +46,20 @@ def _numbers(like):
 def _drawable(i) -> bool:
     """Whether instances can be drawn around this one: a quadratic problem and numbers."""
     numbers = i.domain in (RATIONAL, FLOAT) or isinstance(i.domain, Balls)
-    known = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
-    return numbers and known and i.algorithm is not None and isinstance(i.law, Law)
+    quadratic = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
+    return numbers and quadratic and i.algorithm is not None and isinstance(i.law, Law)
 
 
 def models(claim) -> dict:
     """{name: the claim's first instance with that algorithm and solver} for every kind of algorithm that the claim uses,
     as far as instances can be drawn around it. Raises BadInput if there is none."""
-    found, names = {}, {}
+    first, names = {}, {}
     for i in filter(_drawable, claim.on):
-        found.setdefault(_kind(i.algorithm), i)
-    if not found:
+        first.setdefault(_kind(i.algorithm), i)
+    if not first:
         refuse("families", None, f"claim {claim.id!r} has no instance with a Quadratic problem, an algorithm, a law and "
                "numbers, so no default family can be drawn around it", "Give families=[ft.Family(name, build)].")
-    for i in found.values():
+    for i in first.values():
         name = _named(i.algorithm)
         names[name if name not in names else f"{name} as in {i.name}"] = i
     return names
@@ -67,18 +67,18 @@ def models(claim) -> dict:
 
 def unsearched(claim) -> list:
     """The claim's algorithms that no default family draws: they stand in symbols, or on other problems, only."""
-    known = {_kind(i.algorithm) for i in claim.on if _drawable(i)}
-    left = {_kind(i.algorithm): _named(i.algorithm) for i in claim.on if i.algorithm is not None}
-    return list(dict.fromkeys(name for kind, name in left.items() if kind not in known))
+    drawable = {_kind(i.algorithm) for i in claim.on if _drawable(i)}
+    every = {_kind(i.algorithm): _named(i.algorithm) for i in claim.on if i.algorithm is not None}
+    return list(dict.fromkeys(name for kind, name in every.items() if kind not in drawable))
 
 
 def _kind(record) -> tuple:
     """The record without its numbers: which they are, and which words and switches go with them."""
     if not is_dataclass(record):
         return type(record)
-    own = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
+    values = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
     return type(record), *((f.name, _kind(v) if is_dataclass(v) else v is None if f.type in SINGLE + SEVERAL else str(v))
-                           for f, v in own)
+                           for f, v in values)
 
 
 def _named(algorithm) -> str:
@@ -291,14 +291,14 @@ def _record(pick, record, n, lr, graph, pinned=frozenset()):
     return replace(record, **changes)
 
 
-def _number(pick, record, name, own):
+def _number(pick, record, name, value):
     """Zero switches most numbers off and reads best; where the record refuses it (a server step), its own value does."""
-    drawn = pick.number(0, max(1, math.ceil(fraction(own))))
+    drawn = pick.number(0, max(1, math.ceil(fraction(value))))
     if drawn == 0:
         try:
             replace(record, **{name: drawn})
         except BadInput:
-            return own
+            return value
     return drawn
 
 
@@ -313,8 +313,8 @@ def _steps(pick, steps, n):
 
 def _clients(like):
     """The number of clients that a law is tied to, or None: schedules and laws from elsewhere are kept as they are."""
-    known = type(like.law) in (Full, Uniform, WithReplacement, Bernoulli, EventClock) or _in_turn(like.law)
-    return None if known else like.problem.n
+    of_any_size = type(like.law) in (Full, Uniform, WithReplacement, Bernoulli, EventClock) or _in_turn(like.law)
+    return None if of_any_size else like.problem.n
 
 
 def _in_turn(law):
@@ -337,7 +337,7 @@ def _law(pick, law, n):
         return replace(law, pace=tuple(pick.whole(1, 3) for _ in range(n)) if each else pick.whole(1, 3), steps=steps)
     if _in_turn(law):
         sets = tuple(tuple(i for i in range(n) if pick.whole(0, 1)) or (pick.whole(0, n - 1),) for _ in law.sets)
-        own = law.per_mode_steps
+        by_mode = law.per_mode_steps
         return replace(law, sets=sets, steps=steps,
-                       per_mode_steps=None if own is None else tuple(_steps(pick, s, n) for s in own))
+                       per_mode_steps=None if by_mode is None else tuple(_steps(pick, s, n) for s in by_mode))
     return replace(law, steps=steps) if type(law) is Full else law

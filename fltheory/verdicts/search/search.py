@@ -69,7 +69,7 @@ class Search:
         quick: a tenth of the tries, at least 5, and not the ends of the variables; reach: a `Reach` that learns what was
         decided.
         """
-        began, tried, refuting, found = time.perf_counter(), SearchResult(claim), None, None
+        began, tried, refuting, refutation = time.perf_counter(), SearchResult(claim), None, None
         tries = max(5, self.tries // 10) if quick else self.tries
         for family in (part for f in self.families for part in ([replace(f, corners=())] if quick else f.parts())):
             explored = explore(claim, family, tries, reach=reach)
@@ -77,10 +77,11 @@ class Search:
             refuting = explored.verdict
             if refuting is not None:
                 refuting.instance = f"found by search ({family.name})"
-                found = {"family": family.name, "says": refuting.says, "comparisons": [c.record() for c in refuting.comparisons]}
+                refutation = {"family": family.name, "says": refuting.says,
+                              "comparisons": [c.record() for c in refuting.comparisons]}
                 break
         seconds = round(time.perf_counter() - began, 3)
-        return Searched(tried.tries, tried.in_scope, tried.families, tried.best, found, seconds), refuting
+        return Searched(tried.tries, tried.in_scope, tried.families, tried.best, refutation, seconds), refuting
 
 
 @contextlib.contextmanager
@@ -309,7 +310,7 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
         if out.error or explored.verdict is not None:
             break
     if broken and explored.verdict is None and not out.error:
-        out.error = _told(broken, f"of {out.tries} draws the claim failed to run on")
+        out.error = _summary(broken, f"of {out.tries} draws the claim failed to run on")
     out.stopped = "error" if out.error else "deadline" if explored.late else "violation" if explored.verdict else "tries"
     if explored.verdict is not None:
         out.witness, out.verdict = explored.instance.but(name="witness"), explored.verdict
@@ -324,7 +325,7 @@ def _count_crashes(out, broken, family, explored, optional):
     refused = Counter({why: n for why, n in explored.crashes.items() if _ours(why)})
     if optional:
         if explored.crashes:
-            out.left_out[family.name] = _told(Counter({_in_words(why): n for why, n in explored.crashes.items()}),
+            out.left_out[family.name] = _summary(Counter({_in_words(why): n for why, n in explored.crashes.items()}),
                                               f"of {explored.tries} draws")
         return
     out.refused.update(refused)
@@ -339,7 +340,7 @@ def _ours(reason) -> bool:
     return isinstance(kind, type) and issubclass(kind, FLTheoryError)
 
 
-def _told(crashes, lead) -> str:
+def _summary(crashes, lead) -> str:
     """Each kind of error once, by the place that raised it, with an example."""
     ways = {}
     for reason, n in crashes.items():
