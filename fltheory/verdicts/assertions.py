@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from fltheory.core.errors import is_one_of, refuse
 from fltheory.core.tables import keep_ends
 from fltheory.proofs.assertion import Evidence
 from fltheory.verdicts.deciding import evidence
-from fltheory.verdicts.deciding.check import check
-from fltheory.verdicts.deciding.findings import confirm
+from fltheory.verdicts.deciding.check import ClaimVerdict, check
+from fltheory.verdicts.deciding.findings import FindingVerdict, confirm
 from fltheory.verdicts.folders import activate, default_paths
 from fltheory.verdicts.papers.discover import find, papers
 
@@ -17,7 +18,7 @@ FINDING_WORDS = (evidence.CONFIRMED, evidence.NOT_CONFIRMED, evidence.SKIPPED)
 SHOWN = 60  # characters of a number in a claim's table
 
 
-def assert_claim(id, paths=None, word=None, quick=False):
+def assert_claim(id: str, paths: Any = None, word: str | None = None, quick: bool = False) -> ClaimVerdict | FindingVerdict:
     """Decide a claim or a finding of a paper folder; it must have its expected word, or `word`. Returns the verdict.
 
     id: as in the ledger, "eq26-28", or with its paper, "fednova/eq26-28". paths: a paper folder, a folder of them, or a
@@ -53,7 +54,7 @@ def assert_claim(id, paths=None, word=None, quick=False):
     activate(paper.folder)
     verdict = check(declaration, quick=quick) if kind == "claim" else confirm(declaration, paper.claims)
     wanted = word or declaration.expect or evidence.SUPPORTED
-    contradictions = verdict.surprises() if kind == "claim" and word != evidence.FALSE else []
+    contradictions = verdict.surprises() if isinstance(verdict, ClaimVerdict) and word != evidence.FALSE else []
     if verdict.word == wanted and not contradictions:
         return verdict
     raise AssertionError(str(_table(paper, kind, declaration, verdict, wanted, contradictions, quick)))

@@ -202,24 +202,24 @@ def calibrate(repetitions=1000, seed=0, only=(), executor=None, on_rows=None) ->
     unknown = [name for name in only if name not in {c.name for c in every}]
     if unknown:
         refuse("check", unknown, f"is none of {[c.name for c in every]}", "Name one of them.")
-    by_run = {}
+    by_run: dict[tuple, list[Check]] = {}
     for check in every:
         if not only or check.name in only:
             by_run.setdefault((check.instance.name, check.rounds, check.replicates), []).append(check)
     code, groups = code_hash(), list(by_run.values())  # the code of what runs, should a file change meanwhile
     totals = [repetitions * group[0].more for group in groups]
     tasks = [(g, k // BATCH, min(BATCH, total - k)) for g, total in enumerate(totals) for k in range(0, total, BATCH)]
-    waiting, counts, rows = [sum(t[0] == g for t in tasks) for g in range(len(groups))], [0] * len(groups), {}
+    waiting, counts, tables = [sum(t[0] == g for t in tasks) for g in range(len(groups))], [0] * len(groups), {}
     work = functools.partial(_tally, [[c.name for c in group] for group in groups], seed)
     with closing(completed(work, tasks, executor)) as results:
         for (g, _, _), alarms in results:
             counts[g], waiting[g] = counts[g] + alarms, waiting[g] - 1
             if waiting[g]:
                 continue
-            rows[g] = [rows_of(check, c, totals[g]) for check, c in zip(groups[g], counts[g], strict=True)]
-            for new in rows[g] if on_rows is not None else ():
+            tables[g] = [rows_of(check, c, totals[g]) for check, c in zip(groups[g], counts[g], strict=True)]
+            for new in tables[g] if on_rows is not None else ():
                 on_rows(new)
-    rows = [row for g in sorted(rows) for new in rows[g] for row in new]
+    rows = [row for g in sorted(tables) for new in tables[g] for row in new]
     return rows, {"seed": seed, "date": f"{datetime.now(UTC):%Y-%m-%d}", "python": platform.python_version(),
                   **{k: metadata.version(k) for k in ("numpy", "scipy", "torch")}, "machine": platform.machine(),
                   "interval": f"Clopper-Pearson at {CONFIDENCE:.1%}", "code": code, "replay": share(seed)}
@@ -251,8 +251,8 @@ def _bare(source) -> str:
             lines[token.start[0] - 1] = lines[token.start[0] - 1][:token.start[1]]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
-            docstring = node.body[0]
-            lines[docstring.lineno - 1:docstring.end_lineno] = [""] * (docstring.end_lineno - docstring.lineno + 1)
+            said = node.body[0]
+            lines[said.lineno - 1:said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 

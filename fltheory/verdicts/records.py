@@ -113,7 +113,7 @@ class Claim(Entry):
     @property
     def fates(self) -> dict:
         """Names of the mutants by status."""
-        fates = {}
+        fates: dict[str, list[str]] = {}
         for mutant in self.mutants:
             fates.setdefault(mutant.status or "unknown", []).append(mutant.name or "(unnamed)")
         return fates
@@ -224,7 +224,7 @@ class Answer(Record):
 
     def told(self) -> tuple:
         """The sentences to show, as pairs (part, sentences), and how many the run did not decide."""
-        parts = {}
+        parts: dict[str, list[Sentence]] = {}
         for s in self.sentences:
             if s.state != "not run":
                 parts.setdefault(s.part, []).append(s)
@@ -366,7 +366,8 @@ def read(raw) -> Record:
     """The record of a line of JSON by its type; a record as it is. Raises BadInput for a line of another form."""
     if isinstance(raw, Record):
         return raw
-    kind = TYPES.get(raw.get("type")) if isinstance(raw, dict) and isinstance(raw.get("type"), str) else None
+    name = raw.get("type") if isinstance(raw, dict) else None
+    kind = TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
         raise BadInput(f"{shown(raw)} is a record of none of the types {', '.join(TYPES)}.")
     return kind.of(raw)

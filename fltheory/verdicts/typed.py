@@ -21,6 +21,7 @@ Known = bool | None              # whether something holds, where that is known
 
 
 @dataclass_transform(frozen_default=True)
+@dataclass(frozen=True)
 class Record:
     """A record that JSON can hold; every subclass is a frozen dataclass."""
 
@@ -71,7 +72,7 @@ def _fits(kind, value) -> bool:
     if get_origin(kind) is UnionType:
         return any(_fits(k, value) for k in inner)
     if get_origin(kind) is list:
-        return isinstance(value, list) and all(_fits(*inner, v) for v in value)
+        return isinstance(value, list) and all(_fits(inner[0], v) for v in value)
     if get_origin(kind) is dict:
         return isinstance(value, dict) and all(_fits(inner[1], v) for v in value.values())
     if type(value) is int and kind is float:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from fltheory.analysis.algebra import remainders
 from fltheory.core.errors import is_one_of, listed, refuse, shown
@@ -19,11 +20,11 @@ from fltheory.core.tables import plain
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.variables import check_ends
 from fltheory.verdicts.comparison_text import claim_html
-from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.check import ClaimVerdict, check
 from fltheory.verdicts.deciding.proved_domain import check_covers
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
-from fltheory.verdicts.search.search import look
+from fltheory.verdicts.search.search import SearchResult, look
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
 
@@ -42,7 +43,7 @@ class Hypothesis:
     strict: bool = False
     cap: int = 0
 
-    def check(self, instance) -> Condition:
+    def check(self, instance: Instance) -> Condition:
         sides, share = self.sides(instance), None
         if sides is ASSUMED:
             lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
@@ -125,12 +126,12 @@ class Claim:
     def statement(self) -> str:
         return inspect.cleandoc(self.body.__doc__ or "")
 
-    def own_finding(self, kind) -> Finding:
+    def own_finding(self, kind: str) -> Finding:
         """The finding that the fields at, step and script amount to. kind: as for `Finding`; the ledger says it."""
-        return Finding(self.finding, kind, self.id, self.at, self.step, script=self.script, reading=self.reading,
+        return Finding(self.finding or "", kind, self.id, self.at, self.step, script=self.script, reading=self.reading,
                        survives=self.survives, module=self.module)
 
-    def __call__(self, instance):
+    def __call__(self, instance: Instance) -> list[Comparison]:
         """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
         with remainders():
             result = self.body(instance)
@@ -143,7 +144,7 @@ class Claim:
                        "Return ft.equal(left, right), ft.at_most(left, right) or a list of such.")
         return comparisons
 
-    def check(self, on=None, **options):
+    def check(self, on: Iterable[Instance] | None = None, **options: Any) -> ClaimVerdict:
         """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`.
 
         on: other instances to check it on instead, then without a search. Further options as for `check`:
@@ -152,7 +153,7 @@ class Claim:
         claim = self if on is None else replace(self, on=instances_of(on), search_plan=None, ends={})
         return check(claim, **options)
 
-    def search(self, seconds=60, tries=None, families=None):
+    def search(self, seconds: float | None = 60, tries: int | None = None, families: Any = None) -> SearchResult:
         """Look for a counter-example inside the hypotheses and shrink it to small rationals; returns a `SearchResult`.
 
         seconds: deadline > 0, kept between tries and while shrinking, or None; tries: largest number per family, or
@@ -164,7 +165,7 @@ class Claim:
         """
         return look(self, seconds, tries, families)
 
-    def assert_holds(self):
+    def assert_holds(self) -> None:
         """For pytest and notebooks: fail with a table unless the claim has its expected word, or, where no word is
         declared, unless it is PROVED, CERTIFIED or SUPPORTED."""
         __tracebackhide__ = True
@@ -241,7 +242,7 @@ def _listed(id, what, values, good, rule, remedy):
     return values
 
 
-def claim(id, on=(), **options):
+def claim(id: str, on: Iterable[Instance] = (), **options: Any) -> Callable[[Callable], Claim]:
     """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger.
 
     Works in a paper folder, a script and a notebook cell. id: a non-empty string; on: instances; search: a `Search`
@@ -300,7 +301,7 @@ def _check_together(id, options):
                'Write finding="e1", with the id that the ledger lists.')
 
 
-def finding(id, **options) -> Finding:
+def finding(id: str, **options: Any) -> Finding:
     """Declare a finding; a record without logic. Options: the fields of `Finding`, of which `kind` is required."""
     known = {f.name for f in fields(Finding)} - {"id", "module"}
     unknown = sorted(set(options) - known)

@@ -31,7 +31,7 @@ def data(instance) -> dict[str, str]:
     out["noise"] = "" if is_rational(instance.noise) and not fraction(instance.noise) else described(instance.noise)
     out["start $x_0$"] = "" if instance.x0 is None else described(instance.x0)
     numbers = {name: show(value) for name, value in instance.extra.items() if is_rational(value)}
-    out |= {name: value for name, value in numbers.items() if out.get(_SAME.get(name)) != value}
+    out |= {name: value for name, value in numbers.items() if out.get(_SAME.get(name, "")) != value}
     return {name: value for name, value in out.items() if value}
 
 

@@ -6,6 +6,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ QUICK_ROUNDS = 5   # instances on whose coded rounds a quick run tries the facts
 class ClaimVerdict:
     """One claim's word with everything it rests on. Prints as a few lines, shows as a table in a notebook."""
 
-    claim: object
+    claim: Any
     word: str
     evidence: str
     instances: list
@@ -279,7 +280,8 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
     """
     out = []
     for bug in claim.rejects:
-        tried, killer, diverging, passed = 0, None, [], {}   # passed: why instances were not tried
+        tried, killer, diverging = 0, None, []
+        passed: dict[str, str] = {}   # why instances were not tried
         noticed = {HOLDS: FALSIFIED} | ({FALSIFIED: HOLDS} if _of_engine(bug) else {})
         for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
             try:
@@ -288,7 +290,7 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
                 passed.setdefault(f"raises {type(error).__name__}: {' '.join(str(error).split())}", instance.name)
                 continue
             wanted = None if mutated is None else noticed.get(right.status)
-            if wanted is None:
+            if mutated is None or wanted is None:
                 passed.setdefault("changes nothing" if mutated is None else f"not tried where the claim is {right.status}",
                                   instance.name)
                 continue

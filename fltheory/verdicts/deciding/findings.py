@@ -123,7 +123,7 @@ def _steps_of_check(finding):
 
 def run_witness(finding: Finding):
     """(step, source, output) of the witness script, run alone with the standard library."""
-    path = finding.folder / finding.script
+    path = finding.folder / finding.script  # type: ignore[operator]
     if not path.is_file():
         return Step("witness script", "failed", f"{finding.script} does not exist"), "", ""
     source = path.read_text()

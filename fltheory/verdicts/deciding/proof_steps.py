@@ -22,7 +22,7 @@ def decided(claim, instances) -> list[ProofStep]:
         if not proof.conclusions:
             refuse(f"proof of claim {claim.id!r}", proof.steps[-1].name if proof.steps else "", "concludes nothing",
                    "Return proof.conclude(fact).")
-    tries = [({}, {}) for _ in proofs]
+    tries: list[tuple[dict, dict]] = [({}, {}) for _ in proofs]
     for instance in instances if claim.meaning else ():
         for numbers, points in claim.meaning(instance):
             for proof, at in zip(proofs, tries, strict=True):

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.scalars import Field, fraction
 from fltheory.verdicts.deciding.at_instance import described
 from fltheory.verdicts.deciding.evidence import CERTIFIED, HOLDS, PROVED
@@ -118,7 +119,7 @@ def _certified(settings) -> dict:
 
 def _laws(laws) -> set:
     """The laws by name, with all values of each parameter: WithReplacement(draws=1 or 2, probabilities=1/2 each or 1/3 each)."""
-    kinds = {}
+    kinds: dict[str, dict] = {}
     for law in laws:
         parameters = kinds.setdefault(described(law).partition("(")[0], {})
         for field in fields(law):
@@ -130,7 +131,7 @@ def _laws(laws) -> set:
     return {kind + (f"({', '.join(texts)})" if texts else "") for kind, texts in listed.items()}
 
 
-def _steps(algorithm):
+def _steps(algorithm: Algorithm | None) -> list:
     steps = getattr(algorithm, "steps", None)
     if isinstance(steps, tuple) and len(steps) == 1:
         steps = steps[0]
@@ -142,7 +143,8 @@ def _words(values) -> str:
     texts as they are."""
     numbers = sorted(v for v in values if isinstance(v, (int, Fraction)))
     tuples, texts = sorted(v for v in values if isinstance(v, tuple)), sorted(v for v in values if isinstance(v, str))
-    if len(numbers) > 2 and all(isinstance(v, int) for v in numbers) and numbers == list(range(numbers[0], numbers[-1] + 1)):
+    whole = [v for v in numbers if isinstance(v, int)]
+    if len(numbers) > 2 and numbers == whole == list(range(whole[0], whole[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
     elif len(numbers) > SHOWN:
         listed = [f"{len(numbers)} values from {_short(numbers[0])} to {_short(numbers[-1])}"]

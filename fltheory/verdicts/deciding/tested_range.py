@@ -91,7 +91,7 @@ def _short(v) -> str:
         return "out of reach"
     if isinstance(v, float) and math.isinf(v):
         return "∞" if v > 0 else "-∞"
-    if isinstance(v, Fraction | int) and Fraction(v).denominator < 1000 and abs(v) < 10**6:
+    if isinstance(v, Fraction | int) and Fraction(v).denominator < 1000 and abs(Fraction(v)) < 10**6:
         return str(v)
     return f"{float(v):.4g}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, weakest
 from fltheory.core.numbers.scalars import Field
@@ -24,7 +24,7 @@ class Basis:
     """What a word rests on: the verdicts of a claim's instances, what its search tried (None without one), the verdicts of its
     certified settings, and whether its pencil proof holds."""
 
-    claim: object
+    claim: Any
     instances: list
     search: Searched | None = None
     over: list | tuple = ()

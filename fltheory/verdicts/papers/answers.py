@@ -93,7 +93,8 @@ def read(folder: Path, ledger: dict) -> Answer | None:
 
 def _lines(text) -> list[str]:
     """Headings and paragraphs, each as one line."""
-    out, open_paragraph = [], False
+    out: list[str] = []
+    open_paragraph = False
     for line in map(str.strip, text.splitlines()):
         if line and open_paragraph and not line.startswith("#"):
             out[-1] += " " + line

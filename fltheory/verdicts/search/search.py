@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, listed, refuse
@@ -48,7 +49,7 @@ class Family:
         return [*(Family(at, functools.partial(self.build, **c), most=AT_AN_END) for c in self.corners), replace(self, corners=())]
 
 
-def corners(**ends) -> tuple:
+def corners(**ends: Any) -> tuple:
     """Every combination of ends, as keywords: corners(n=(1, 64), steps=(1, 100)) are four. Raises BadInput on an end that is no
     list of values."""
     for name, values in ends.items():
@@ -63,7 +64,7 @@ class Search:
     families: tuple
     tries: int = 200
 
-    def run(self, claim, quick=False, reach=None) -> tuple:
+    def run(self, claim: Any, quick: bool = False, reach: Any = None) -> tuple[Searched, InstanceVerdict | None]:
         """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None).
 
         quick: a tenth of the tries, at least 5, and not the ends of the variables; reach: a `Reach` that learns what was
@@ -123,10 +124,10 @@ class Explored:
     in_scope: int = 0
     best: float = 0.0
     verdict: InstanceVerdict | None = None
-    instance: object = None
+    instance: Any = None
     size: tuple = (math.inf,)
     late: bool = False
-    crash: object = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
+    crash: Any = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
     crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
 
 
@@ -148,7 +149,7 @@ def explore(claim, family: Family, tries, until=None, end=None, counting=False, 
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
         with no_harvest():
-            hypothesis.find(st.composite(lambda draw: family.build(draw))(), trial.violated, settings=settings)
+            hypothesis.find(st.composite(lambda choose: family.build(choose))(), trial.violated, settings=settings)
         explored.verdict, explored.instance = trial.last  # the library replays its smallest example at the end
     except hypothesis.errors.NoSuchExample:
         pass
@@ -163,12 +164,12 @@ def explore(claim, family: Family, tries, until=None, end=None, counting=False, 
 class _Trial:
     """The draws of one family, decided one by one; `last` is the violation met last, with its instance."""
 
-    claim: object
+    claim: Any
     family: Family
     until: float | None
     end: float | None
     counting: bool
-    reach: object
+    reach: Any
     explored: Explored = field(default_factory=Explored)
     last: tuple = ()
 
@@ -230,14 +231,14 @@ class SearchResult:
     unsearched: algorithms of the claim that no default family draws.
     """
 
-    claim: object
+    claim: Any
     tries: int = 0
     in_scope: int = 0
     families: dict = field(default_factory=dict)
     best: float = 0.0
     seconds: float = 0.0
     stopped: str = "tries"
-    witness: object = None
+    witness: Any = None
     verdict: InstanceVerdict | None = None
     error: str = ""
     kept: dict = field(default_factory=dict)
@@ -251,7 +252,7 @@ class SearchResult:
 
     @property
     def exact(self) -> bool:
-        return self.found and accuses(self.verdict.evidence)
+        return self.verdict is not None and accuses(self.verdict.evidence)
 
     def add(self, family, explored: Explored):
         """Count what one family showed."""
@@ -292,7 +293,7 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     makers = _makers(out) if default else ()
     chosen = tuple(m(claim, Family) for m in makers) or _families(declared if families is None else families)
     chosen = tuple(part for f in chosen for part in f.parts())
-    broken = Counter()
+    broken: Counter = Counter()
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
@@ -342,7 +343,7 @@ def _ours(reason) -> bool:
 
 def _summary(crashes, lead) -> str:
     """Each kind of error once, by the place that raised it, with an example."""
-    ways = {}
+    ways: dict[tuple, list] = {}
     for reason, n in crashes.items():
         ways.setdefault((reason.split(":")[0], reason.rsplit("(", 1)[-1]), []).append((n, reason))
     return "; ".join(f"{lead} {sum(n for n, _ in way)}: {way[0][1]}" for way in ways.values())
