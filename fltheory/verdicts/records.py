@@ -258,7 +258,7 @@ class Paper(Record):
     """What a folder says about its paper. experiments: lists of texts."""
 
     type: ClassVar[str] = "paper"
-    may_lack: ClassVar[tuple] = ("title", "authors", "year", "venue", "identifier", "version", "sections", "notation",
+    may_lack: ClassVar[tuple] = ("title", "venue", "identifier", "version", "authors", "year", "sections", "notation",
                                  "assumptions", "experiments")
     paper: str = ""
     title: str = ""
@@ -270,7 +270,7 @@ class Paper(Record):
     sections: list[Part] = field(default_factory=list)
     notation: list[Symbol] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
-    experiments: dict[str, list] = field(default_factory=dict)
+    experiments: dict[str, list[str]] = field(default_factory=dict)
 
 
 class Calibrated(Record):

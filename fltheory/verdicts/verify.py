@@ -186,22 +186,15 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
 # ---- which claims ------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Plan:
-    """Which claims and findings are decided (`tasks`), under which options and time limit. keys: the fingerprint of each folder;
-    roots: the folders that hold those of the papers."""
+    """Which claims and findings are decided (`tasks`), under which options and time limit. papers, keys: the paper of each folder
+    and its fingerprint; roots: the folders that hold those of the papers."""
 
-    papers: list[Paper]
+    papers: dict[str, Paper]
     options: dict
     timeout: float | None
     roots: list[Path]
     keys: dict[str, str]
     tasks: list[tuple]
-
-    @functools.cached_property
-    def by_folder(self) -> dict[str, Paper]:
-        return {str(p.folder): p for p in self.papers}
-
-    def paper(self, task) -> Paper:
-        return self.by_folder[task[0]]
 
 
 def _plan(paths, only, options, timeout) -> _Plan:
@@ -214,7 +207,7 @@ def _plan(paths, only, options, timeout) -> _Plan:
         calibration.read(root)
         gallery.read(root)
     keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in read}
-    return _Plan(read, options, timeout, roots, keys, tasks_of(read, only))
+    return _Plan({str(p.folder): p for p in read}, options, timeout, roots, keys, tasks_of(read, only))
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------
@@ -245,7 +238,7 @@ class _Work:
             self.progress()
             return
         if isinstance(outcome, workers.Stopped):
-            records = self.late[task] = _stopped(self.plan.paper(task), task, outcome.told, self.plan.timeout)
+            records = self.late[task] = _stopped(self.plan.papers[task[0]], task, outcome.told, self.plan.timeout)
         else:
             records, key, changed = outcome
             if key:
@@ -260,7 +253,7 @@ class _Work:
         if begun is not None and begun not in self.now:  # one whose worker died begins twice
             self.now.append(begun)
         self.on_progress(len(self.done) + len(self.lost), len(self.plan.tasks),
-                         [f"{self.plan.paper(task).slug}/{task[2]}" for task in self.now])
+                         [f"{self.plan.papers[task[0]].slug}/{task[2]}" for task in self.now])
 
     def notes(self) -> list[str]:
         """What went wrong, in words."""
@@ -275,9 +268,9 @@ def _records(plan, work, names, began) -> list[dict]:
                libraries=_versions(), device=plan.options["device"], seconds=round(time.perf_counter() - began, 1),
                paths=names, quick=plan.options["quick"], timeout=plan.timeout, mutant=plan.options["mutant"] or "",
                lost=[f"{Path(folder).name}/{name}" for folder, _, name in work.lost],
-               written={p.slug: p.written for p in plan.papers}).to_json()
-    records = [head] + [{**r, "paper": plan.paper(t).slug} for t in plan.tasks for r in work.done.get(t, ())]
-    records += [r for p in plan.papers for r in (*paper_toml.record(p.about, p.slug), *answers.judge(p, records))]
+               written={p.slug: p.written for p in plan.papers.values()}).to_json()
+    records = [head] + [{**r, "paper": plan.papers[t[0]].slug} for t in plan.tasks for r in work.done.get(t, ())]
+    records += [r for p in plan.papers.values() for r in (*paper_toml.record(p.about, p.slug), *answers.judge(p, records))]
     return records + [_marked(r) for r in calibration.record(records, plan.roots)] + gallery.record(plan.roots)
 
 

@@ -118,17 +118,63 @@ class SearchCrash(AssertionError):
 
 @dataclass
 class Explored:
-    """What one family showed: counts, the largest lhs/rhs of a bound, and the smallest violation with its instance."""
+    """What the draws of one family showed, decided one by one: counts, the largest lhs/rhs of a bound, and the smallest violation
+    with its instance; `last` is the violation met last."""
 
+    claim: Any
+    family: Family
+    until: float | None = None
+    end: float | None = None
+    counting: bool = False
+    reach: Any = None
     tries: int = 0
     in_scope: int = 0
     best: float = 0.0
     verdict: InstanceVerdict | None = None
     instance: Any = None
     size: tuple = (math.inf,)
+    last: tuple = ()
     late: bool = False
     crash: Any = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
     crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
+
+    def violated(self, instance) -> bool:
+        """Whether the claim is false on a draw; None is a draw that was discarded."""
+        self.in_time()
+        if instance is None:
+            return False
+        self.tries += 1
+        verdict = check_instance(self.claim, instance)
+        if verdict.status == ERROR:
+            return self.crashed(instance, verdict)
+        if verdict.status in (HOLDS, FALSIFIED):
+            self.in_scope += 1
+        if self.reach is not None:
+            self.reach.add(instance, verdict, self.family.name)
+        if verdict.looseness:
+            self.best = max(self.best, 1 / verdict.looseness)
+        if verdict.status != FALSIFIED:
+            return False
+        self.last = verdict, instance
+        if self.until is not None and (size := _size(instance)) <= self.size:
+            self.verdict, self.instance, self.size = verdict, instance, size
+        return True
+
+    def in_time(self):
+        """Leave where the time of a search, or of shrinking what it met, is over."""
+        shrinking = self.last or (self.crash and not self.counting)
+        if self.until is not None and time.perf_counter() >= (self.end if shrinking else self.until):
+            raise _Deadline
+
+    def crashed(self, instance, verdict) -> bool:
+        """Count the failure of a claim to run and keep the smallest instance, or end with it."""
+        if not self.counting:
+            self.crash = instance
+            raise SearchCrash(f"search of {self.claim.id} on {instance.name}: {verdict.reason}", self)
+        self.crashes[verdict.reason] += 1
+        if self.crash is None or _size(instance) < _size(self.crash):
+            self.crash = instance
+        return False
 
 
 def explore(claim, family: Family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
@@ -140,8 +186,7 @@ def explore(claim, family: Family, tries, until=None, end=None, counting=False, 
     """
     hypothesis = need("hypothesis", "counter-example search")
     st = need("hypothesis.strategies", "counter-example search")
-    trial = _Trial(claim, family, until, until if end is None else end, counting, reach)
-    explored = trial.explored
+    explored = Explored(claim, family, until, until if end is None else end, counting, reach)
     _LOG.info("searching %s: up to %d tries over %s", claim.id, tries, family.name)
     phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
     most = min(tries, family.most or tries)
@@ -149,8 +194,8 @@ def explore(claim, family: Family, tries, until=None, end=None, counting=False, 
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
         with no_harvest():
-            hypothesis.find(st.composite(lambda choose: family.build(choose))(), trial.violated, settings=settings)
-        explored.verdict, explored.instance = trial.last  # the library replays its smallest example at the end
+            hypothesis.find(st.composite(lambda choose: family.build(choose))(), explored.violated, settings=settings)
+        explored.verdict, explored.instance = explored.last  # the library replays its smallest example at the end
     except hypothesis.errors.NoSuchExample:
         pass
     except _Deadline:
@@ -158,58 +203,6 @@ def explore(claim, family: Family, tries, until=None, end=None, counting=False, 
         if explored.verdict is None and explored.crash is not None and not counting:
             raise SearchCrash(f"search of {claim.id}: {check_instance(claim, explored.crash).reason}", explored) from None
     return explored
-
-
-@dataclass
-class _Trial:
-    """The draws of one family, decided one by one; `last` is the violation met last, with its instance."""
-
-    claim: Any
-    family: Family
-    until: float | None
-    end: float | None
-    counting: bool
-    reach: Any
-    explored: Explored = field(default_factory=Explored)
-    last: tuple = ()
-
-    def violated(self, instance) -> bool:
-        """Whether the claim is false on a draw; None is a draw that was discarded."""
-        self.in_time()
-        if instance is None:
-            return False
-        self.explored.tries += 1
-        verdict = check_instance(self.claim, instance)
-        if verdict.status == ERROR:
-            return self.crashed(instance, verdict)
-        if verdict.status in (HOLDS, FALSIFIED):
-            self.explored.in_scope += 1
-        if self.reach is not None:
-            self.reach.add(instance, verdict, self.family.name)
-        if verdict.looseness:
-            self.explored.best = max(self.explored.best, 1 / verdict.looseness)
-        if verdict.status != FALSIFIED:
-            return False
-        self.last = verdict, instance
-        if self.until is not None and (size := _size(instance)) <= self.explored.size:
-            self.explored.verdict, self.explored.instance, self.explored.size = verdict, instance, size
-        return True
-
-    def in_time(self):
-        """Leave where the time of a search, or of shrinking what it met, is over."""
-        shrinking = self.last or (self.explored.crash and not self.counting)
-        if self.until is not None and time.perf_counter() >= (self.end if shrinking else self.until):
-            raise _Deadline
-
-    def crashed(self, instance, verdict) -> bool:
-        """Count the failure of a claim to run and keep the smallest instance, or end with it."""
-        if not self.counting:
-            self.explored.crash = instance
-            raise SearchCrash(f"search of {self.claim.id} on {instance.name}: {verdict.reason}", self.explored)
-        self.explored.crashes[verdict.reason] += 1
-        if self.explored.crash is None or _size(instance) < _size(self.explored.crash):
-            self.explored.crash = instance
-        return False
 
 
 def _size(instance):
@@ -297,7 +290,7 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
-        explored = Explored()
+        explored = Explored(claim, family)
         try:
             explored = explore(claim, family, budget, until, end, counting=True)
         except FLTheoryError:
