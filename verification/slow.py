@@ -1,5 +1,4 @@
 """Write each paper's slow.csv from a full run: `python -m verification.slow reports/verdicts.jsonl`."""
-import json
 import sys
 from pathlib import Path
 
@@ -17,8 +16,7 @@ SPARED = (
 
 
 def main(report):
-    lines = [json.loads(line) for line in Path(report).read_text(encoding="utf-8").splitlines()]
-    instances = [r for r in map(records.read, lines) if isinstance(r, records.Instance)]
+    instances = [r for r in records.of_file(report) if isinstance(r, records.Instance)]
     for paper in sorted({i.paper for i in instances}):
         slow.write(Path(__file__).parent / paper, [i for i in instances if i.paper == paper], SECONDS, SPARED)
 

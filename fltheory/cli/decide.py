@@ -11,6 +11,7 @@ from fltheory.cli.arguments import papers_of, paths_of, positive, seconds, with_
 from fltheory.cli.progress import Progress, with_progress
 from fltheory.core.errors import refuse
 from fltheory.core.tables import plain
+from fltheory.verdicts.records import Run
 from fltheory.verdicts.report import cite, terminal
 
 
@@ -138,7 +139,7 @@ def _show(args):
     if args.json:
         print(*map(json.dumps, records), sep="\n")
     elif args.cite or args.bibtex:
-        run = {"version": __version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        run = Run(version=__version__, date=f"{datetime.now(UTC):%Y-%m-%d}")
         print((cite.bibtex if args.bibtex else cite.line)(records[0], run))
     else:
         print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, entry)))

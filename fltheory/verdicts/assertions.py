@@ -2,23 +2,24 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from fltheory.core.errors import refuse
 from fltheory.core.records import is_one_of
 from fltheory.core.tables import keep_ends
 from fltheory.proofs.assertion import Evidence
-from fltheory.verdicts.deciding import evidence as ev
-from fltheory.verdicts.deciding.check import check
-from fltheory.verdicts.deciding.findings import confirm
+from fltheory.verdicts.deciding import evidence
+from fltheory.verdicts.deciding.check import ClaimVerdict, check
+from fltheory.verdicts.deciding.findings import FindingVerdict, confirm
 from fltheory.verdicts.folders import activate, default_paths
 from fltheory.verdicts.papers.discover import find, papers
 
-CLAIM_WORDS = (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED, ev.FALSE, ev.VACUOUS, ev.OPEN, ev.SKIPPED)
-FINDING_WORDS = (ev.CONFIRMED, ev.NOT_CONFIRMED, ev.SKIPPED)
+CLAIM_WORDS = (*evidence.DECIDED, evidence.SKIPPED)
+FINDING_WORDS = (evidence.CONFIRMED, evidence.NOT_CONFIRMED, evidence.SKIPPED)
 SHOWN = 60  # characters of a number in a claim's table
 
 
-def assert_claim(id, paths=None, word=None, quick=False):
+def assert_claim(id: str, paths: Any = None, word: str | None = None, quick: bool = False) -> ClaimVerdict | FindingVerdict:
     """Decide a claim or a finding of a paper folder; it must have its expected word, or `word`. Returns the verdict.
 
     id: as in the ledger, "eq26-28", or with its paper, "fednova/eq26-28". paths: a paper folder, a folder of them, or a
@@ -45,19 +46,19 @@ def assert_claim(id, paths=None, word=None, quick=False):
                   hold, difference its margin. `fltheory show eq26-28` prints everything.
     """
     __tracebackhide__ = True
-    paper, kind, made = _find(id, paths)
+    paper, kind, declaration = _find(id, paths)
     words = CLAIM_WORDS if kind == "claim" else FINDING_WORDS
     if word is not None and not is_one_of(word, words):
         refuse("word", word, f"the words of a {kind} are {words}", "Leave it out for the declared word.")
     if not isinstance(quick, bool):
         refuse("quick", quick, "is True or False", "Say whether searches are shortened.")
     activate(paper.folder)
-    verdict = check(made, quick=quick) if kind == "claim" else confirm(made, paper.claims)
-    wanted = word or made.expect or ev.SUPPORTED
-    contradictions = verdict.surprises() if kind == "claim" and word != ev.FALSE else []
+    verdict = check(declaration, quick=quick) if kind == "claim" else confirm(declaration, paper.claims)
+    wanted = word or declaration.expect or evidence.SUPPORTED
+    contradictions = verdict.surprises() if isinstance(verdict, ClaimVerdict) and word != evidence.FALSE else []
     if verdict.word == wanted and not contradictions:
         return verdict
-    raise AssertionError(str(_table(paper, kind, made, verdict, wanted, contradictions, quick)))
+    raise AssertionError(str(_table(paper, kind, declaration, verdict, wanted, contradictions, quick)))
 
 
 def _find(id, paths):
@@ -67,27 +68,27 @@ def _find(id, paths):
     return find(papers(folders, id), id)
 
 
-def _table(paper, kind, made, verdict, wanted, contradictions, quick):
+def _table(paper, kind, declaration, verdict, wanted, contradictions, quick):
     if kind == "claim":
-        rows = [(v.instance, keep_ends(ev.show(c.rhs), SHOWN), keep_ends(ev.show(c.lhs), SHOWN),
-                 "-" if c.margin is None else keep_ends(ev.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
-                for v in verdict.instances for c in v.comparisons if c.status != ev.HOLDS]
-        idle = {ev.OUT_OF_SCOPE} if any(v.status != ev.OUT_OF_SCOPE for v in verdict.instances) else set()
+        rows = [(v.instance, keep_ends(evidence.show(c.rhs), SHOWN), keep_ends(evidence.show(c.lhs), SHOWN),
+                 "-" if c.margin is None else keep_ends(evidence.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
+                for v in verdict.instances for c in v.comparisons if c.status != evidence.HOLDS]
+        idle = {evidence.OUT_OF_SCOPE} if any(v.status != evidence.OUT_OF_SCOPE for v in verdict.instances) else set()
         rows += [(v.instance, "", "", "", f"{v.status}: {v.reason}") for v in verdict.instances
                  if v.reason and v.status not in idle]
-        evidence, reading = verdict.evidence, (
+        strength, reading = verdict.evidence, (
             "expected and found are the right and left side of each comparison that does not hold, difference its "
             "margin.")
     else:
         rows = [(s.step, "ok", s.status, "", s.detail) for s in verdict.steps if s.status != "ok"]
-        evidence, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
+        strength, reading = "the steps of its procedure", "each row is a step of the finding's procedure that failed."
     return Evidence(
-        "assert_claim", f"{kind} {paper.slug}/{made.id}" + (f", {made.place}" if made.place else ""),
-        made.says or (made.statement if kind == "claim" else ""), evidence,
+        "assert_claim", f"{kind} {paper.slug}/{declaration.id}" + (f", {declaration.place}" if declaration.place else ""),
+        declaration.says or (declaration.statement if kind == "claim" else ""), strength,
         f"the word {wanted}" + (", in a quick run" if quick else ""),
         (("word", wanted, verdict.word, "", ""), *rows),
-        ev.INCONCLUSIVE if verdict.word in (ev.SKIPPED, ev.OPEN) else ev.FALSIFIED,
-        reading + f" `fltheory show {made.id}` prints everything.", "; ".join(contradictions))
+        evidence.INCONCLUSIVE if verdict.word in (evidence.SKIPPED, evidence.OPEN) else evidence.FALSIFIED,
+        reading + f" `fltheory show {declaration.id}` prints everything.", "; ".join(contradictions))
 
 
 __all__ = ["assert_claim"]

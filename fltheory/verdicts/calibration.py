@@ -40,6 +40,7 @@ from fltheory.runs.streams import Stream
 from fltheory.runs.trace import write_atomically
 from fltheory.verdicts.claims.claim import Instance
 from fltheory.verdicts.claims.floors import ChiSquareFloor, chi_square_floor
+from fltheory.verdicts.records import Calibrated
 
 LEVELS = (0.05, 0.01, 1e-3, 1e-4)  # the last is the one the claims use
 SHIFT = Fraction(1, 10)             # relative error of the wrong predictions
@@ -96,7 +97,7 @@ def checks() -> list[Check]:
     noise = Instance("noise", pair, FedAvg("1/100", (9, 1)), Full(), noise=fraction("1/4"), x0=["4/5"])
     move = FedAvg("1/5", 2)
     rare = Instance("rare clients", plane, move, Bernoulli(["1/10", "1/2"]), x0=[1, -1])
-    said = "squared error after 4 rounds; its distribution is strongly skewed"
+    skewed_errors = "squared error after 4 rounds; its distribution is strongly skewed"
     return [
         Check("floor, random step counts", Instance("steps", line, FedAvg("1/20"), Full(steps=steps)), 120, 2048,
               note="2,048 replicates, 120 rounds, as the claims on random step counts"),
@@ -109,11 +110,11 @@ def checks() -> list[Check]:
         Check("error at a round, gradient noise", Instance("noise at a round", plane, move, Full(), noise=1, x0=[1, -1]),
               6, 256, at="round", more=10, note="256 replicates; squared error after 6 rounds, skewed"),
         Check("error at a round, one client of three", Instance("one of three", skewed, move, Uniform(1)), 4, 256,
-              at="round", more=10, note=f"256 replicates; {said}"),
+              at="round", more=10, note=f"256 replicates; {skewed_errors}"),
         Check("error at a round, rare clients", rare, 4, 256, at="round", more=10,
-              note=f"256 replicates, the fewest that may decide; {said}"),
+              note=f"256 replicates, the fewest that may decide; {skewed_errors}"),
         Check("error at a round, rare clients, more replicates", rare, 4, 8192, at="round",
-              note=f"8,192 replicates; {said}"),
+              note=f"8,192 replicates; {skewed_errors}"),
         Check("error at a round, 16 replicates", rare, 4, 16, at="round", more=10,
               note="too few replicates: the check says that it is inconclusive instead of deciding"),
     ]
@@ -128,22 +129,22 @@ def traces(check: Check, batch: int, seed=0) -> list:
     they must give the moments that the run itself recorded, or CertificateFailed is raised.
     """
     need("torch", "repeated runs")
-    i, kept = check.instance, []
+    i, snapshots = check.instance, []
     target = FLOAT.array(optimum(i.problem).x)
 
     def keep(x):
         values = ((x - x.new_tensor(target)) ** 2).sum(-1)
-        kept.append(values.cpu().numpy())
+        snapshots.append(values.cpu().numpy())
         return values
 
     start = int.from_bytes(Stream(seed, NAME, i.name, batch).key()[:6], "big")
     whole = i.but(simulate={"rounds": check.rounds, "replicates": BATCH * check.replicates, "seed": start,
                             "metrics": {"kept": keep}, "device": "cpu"}).run
-    chunks = [kept[k:k + check.rounds + 1] for k in range(0, len(kept), check.rounds + 1)]
+    chunks = [snapshots[k:k + check.rounds + 1] for k in range(0, len(snapshots), check.rounds + 1)]
     last = whole.tail_rounds if check.at == "floor" else 1
     values = np.concatenate([np.mean(c[-last:], axis=0) for c in chunks])
-    own = whole.tail["error"] if check.at == "floor" else {k: v[-1] for k, v in whole.metrics["error"].items()}
-    if not np.allclose(moments(values)[:2], (own["mean"], own["m2"]), rtol=1e-8, atol=0):
+    recorded = whole.tail["error"] if check.at == "floor" else {k: v[-1] for k, v in whole.metrics["error"].items()}
+    if not np.allclose(moments(values)[:2], (recorded["mean"], recorded["m2"]), rtol=1e-8, atol=0):
         raise CertificateFailed(f"{check.name}: the repetitions together are not the run that made them")
     out = []
     for group in values.reshape(BATCH, check.replicates):
@@ -197,28 +198,28 @@ def calibrate(repetitions=1000, seed=0, only=(), executor=None, on_rows=None) ->
         count(least)(value, what)
     check_executor(executor)
     need("torch", "repeated runs")
-    known = checks()
-    unknown = [name for name in only if name not in {c.name for c in known}]
+    every = checks()
+    unknown = [name for name in only if name not in {c.name for c in every}]
     if unknown:
-        refuse("check", unknown, f"is none of {[c.name for c in known]}", "Name one of them.")
-    by_run = {}
-    for check in known:
+        refuse("check", unknown, f"is none of {[c.name for c in every]}", "Name one of them.")
+    by_run: dict[tuple, list[Check]] = {}
+    for check in every:
         if not only or check.name in only:
             by_run.setdefault((check.instance.name, check.rounds, check.replicates), []).append(check)
     code, groups = code_hash(), list(by_run.values())  # the code of what runs, should a file change meanwhile
     totals = [repetitions * group[0].more for group in groups]
     tasks = [(g, k // BATCH, min(BATCH, total - k)) for g, total in enumerate(totals) for k in range(0, total, BATCH)]
-    left, counts, rows = [sum(t[0] == g for t in tasks) for g in range(len(groups))], [0] * len(groups), {}
+    waiting, counts, tables = [sum(t[0] == g for t in tasks) for g in range(len(groups))], [0] * len(groups), {}
     work = functools.partial(_tally, [[c.name for c in group] for group in groups], seed)
     with closing(completed(work, tasks, executor)) as results:
-        for (g, _, _), own in results:
-            counts[g], left[g] = counts[g] + own, left[g] - 1
-            if left[g]:
+        for (g, _, _), alarms in results:
+            counts[g], waiting[g] = counts[g] + alarms, waiting[g] - 1
+            if waiting[g]:
                 continue
-            rows[g] = [rows_of(check, c, totals[g]) for check, c in zip(groups[g], counts[g], strict=True)]
-            for new in rows[g] if on_rows is not None else ():
+            tables[g] = [rows_of(check, c, totals[g]) for check, c in zip(groups[g], counts[g], strict=True)]
+            for new in tables[g] if on_rows is not None else ():
                 on_rows(new)
-    rows = [row for g in sorted(rows) for new in rows[g] for row in new]
+    rows = [row for g in sorted(tables) for new in tables[g] for row in new]
     return rows, {"seed": seed, "date": f"{datetime.now(UTC):%Y-%m-%d}", "python": platform.python_version(),
                   **{k: metadata.version(k) for k in ("numpy", "scipy", "torch")}, "machine": platform.machine(),
                   "interval": f"Clopper-Pearson at {CONFIDENCE:.1%}", "code": code, "replay": share(seed)}
@@ -227,10 +228,10 @@ def calibrate(repetitions=1000, seed=0, only=(), executor=None, on_rows=None) ->
 def share(seed=0) -> dict:
     """The intervals of the first BATCH repetitions of one cheap check, to be recomputed by whoever reads the table."""
     check = next(c for c in checks() if c.name.endswith("one client of three"))
-    found = [check.measured(t, 1 - LEVELS[0]) for t in traces(check, 0, seed)]
+    intervals = [check.measured(t, 1 - LEVELS[0]) for t in traces(check, 0, seed)]
     truth = check.predicted()
-    return {"check": check.name, "alarms": sum(check.rejects(i, truth) for i in found),
-            "intervals": [[i.value, i.half_width] for i in found]}
+    return {"check": check.name, "alarms": sum(check.rejects(i, truth) for i in intervals),
+            "intervals": [[i.value, i.half_width] for i in intervals]}
 
 
 # ---- the committed table -----------------------------------------------------------------------------------------
@@ -279,6 +280,8 @@ def read(folder) -> tuple[list, dict] | None:
         if not rows or {"check", "level", "repetitions", "alarms", "low", "high", "power"} - set(rows[0]):
             raise ValueError("columns are missing")
         rows = [{**row, **{k: int(row[k]) for k in ("repetitions", "alarms")}} for row in rows]
+        for row in rows:
+            Calibrated.of(row)  # refused before a run rests on it
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{NAME}.csv and .json in {str(folder)!r} cannot be read ({error}). "
                        "Make them again with `fltheory calibrate`.") from None
@@ -291,9 +294,9 @@ def replayed(provenance) -> tuple[str, bool]:
         return "no: torch is not installed", False
     stored = provenance["replay"]
     try:
-        found = share(provenance["seed"])
-        same = found["alarms"] == stored["alarms"] and np.allclose(
-            found["intervals"], stored["intervals"], rtol=1e-9, atol=0)
+        again = share(provenance["seed"])
+        same = again["alarms"] == stored["alarms"] and np.allclose(
+            again["intervals"], stored["intervals"], rtol=1e-9, atol=0)
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         return f"no: the recorded share cannot be read ({error})", True
     if same:
@@ -313,8 +316,8 @@ def family(records) -> dict:
 
 def level_of(comparison: dict) -> float:
     """The false-alarm level that a recorded comparison's interval prints; 1 if it prints none."""
-    shown = re.search(r"\((\d+(?:\.\d+)?)%, n=\d+\)", f"{comparison.get('lhs')} {comparison.get('rhs')}")
-    return 1.0 if shown is None else max(round(1 - float(shown[1]) / 100, 7), 5e-6)  # printed to 1e-5
+    printed = re.search(r"\((\d+(?:\.\d+)?)%, n=\d+\)", f"{comparison.get('lhs')} {comparison.get('rhs')}")
+    return 1.0 if printed is None else max(round(1 - float(printed[1]) / 100, 7), 5e-6)  # printed to 1e-5
 
 
 def record(records, roots) -> list[dict]:
@@ -326,13 +329,13 @@ def record(records, roots) -> list[dict]:
         table = read(root)
         if table is None:
             continue
-        rows, made = table
-        again, failed = replayed(made)
-        current = made.get("code") == code_hash()
+        rows, provenance = table
+        again, failed = replayed(provenance)
+        current = provenance.get("code") == code_hash()
         state = "current" if current else "STALE: the code changed since; run `fltheory calibrate`"
-        shown = {k: v for k, v in made.items() if k != "replay"}
+        entries = {k: v for k, v in provenance.items() if k != "replay"}
         out.append({"type": "calibration", "rows": rows, "family": whole, "failed": failed,
-                    "provenance": {"state": state, "replayed": again, **shown}})
+                    "provenance": {"state": state, "replayed": again, **entries}})
     if not out and whole["comparisons"]:
         out = [{"type": "calibration", "rows": [], "family": whole, "failed": False, "provenance": {}}]
     return out

@@ -69,7 +69,7 @@ def activate(folder: Path) -> str:
     if name in sys.modules and places != [parent]:
         _ASIDE[places[0]] = {k: sys.modules.pop(k) for k in list(sys.modules) if k == name or k.startswith(name + ".")}
     if name not in sys.modules:
-        sys.modules.update(_ASIDE.pop(parent, None) or {name: _parent_module(parent)})
+        sys.modules.update(_ASIDE.pop(parent, {}) or {name: _parent_module(parent)})
     if str(parent.parent) not in sys.path:
         sys.path.append(str(parent.parent))
     return f"{name}.{folder.name}"

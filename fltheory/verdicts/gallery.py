@@ -21,8 +21,8 @@ def read(root) -> Gallery | None:
         return None
     try:
         raw, hand = json.loads(path.read_text(encoding="utf-8")), path.with_name(LISTING)
-        if not isinstance(raw, dict) or not isinstance(raw.get("rows"), list):
-            raise ValueError("it holds no list of rows")
+        if not isinstance(raw, dict):
+            raise ValueError("it holds no rows")
         return Gallery.of({**raw, "listing": hand.read_text(encoding="utf-8") if hand.is_file() else ""})
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{NAME} in {str(path.parent)!r} cannot be read ({error}). "
@@ -31,8 +31,8 @@ def read(root) -> Gallery | None:
 
 def record(roots) -> list[dict]:
     """The galleries of a report: one per root folder that has one."""
-    found = map(read, dict.fromkeys(Path(r).resolve() for r in roots))
-    return [gallery.to_json() for gallery in found if gallery is not None]
+    galleries = map(read, dict.fromkeys(Path(r).resolve() for r in roots))
+    return [gallery.to_json() for gallery in galleries if gallery is not None]
 
 
 __all__ = ["read", "record"]

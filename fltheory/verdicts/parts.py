@@ -1,13 +1,12 @@
-"""Parts of records: what claims, instances and findings hold, typed."""
+"""Parts of records: what claims, instances and findings hold."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
-from fltheory.verdicts.typed import Count, Known, Name, Number, Record, Terms
+from fltheory.verdicts.typed import Known, Name, Number, Record, Terms
 
 
-@dataclass
 class Comparison(Record):
     """Both sides of a relation as text and, where they have one, as a float."""
 
@@ -25,7 +24,6 @@ class Comparison(Record):
     detail: str = ""
 
 
-@dataclass
 class Condition(Record):
     """A hypothesis on one instance, with both numbers."""
 
@@ -39,7 +37,6 @@ class Condition(Record):
     rare: ClassVar[tuple] = ("share",)
 
 
-@dataclass
 class Mutant(Record):
     """A wrong statement or a wrong program, and what became of it. kind: "term", "bug" or "engine"."""
 
@@ -50,7 +47,6 @@ class Mutant(Record):
     detail: str = ""
 
 
-@dataclass
 class ProofStep(Record):
     """One step of a pencil proof. rule: hypothesis, definition, a standard inequality or how it follows; tested: coded rounds on
     which the fact was tried."""
@@ -60,13 +56,12 @@ class ProofStep(Record):
     says: str = ""
     shown: str = ""
     status: str = ""
-    uses: list = field(default_factory=list)
-    tested: Count = 0
+    uses: list[str] = field(default_factory=list)
+    tested: int = 0
     detail: str = ""
     concludes: Known = False
 
 
-@dataclass
 class Step(Record):
     """One step of a finding's procedure: status "ok", "failed", "skipped" or "inconclusive"."""
 
@@ -75,7 +70,6 @@ class Step(Record):
     detail: str = ""
 
 
-@dataclass
 class Outcome(Record):
     """How a test ended."""
 
@@ -83,7 +77,6 @@ class Outcome(Record):
     detail: str = ""
 
 
-@dataclass
 class Reached(Record):
     """One variable of a universal claim: the ends declared, the values tested, and why an end is out of reach."""
 
@@ -91,10 +84,9 @@ class Reached(Record):
     low: str = ""
     high: str = ""
     tested: str = ""
-    beyond: list = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
 
 
-@dataclass
 class Tightest(Record):
     """Where left/right of a bound was largest. at: {variable: value}; data: the instance that a search drew."""
 
@@ -105,12 +97,11 @@ class Tightest(Record):
     data: str = ""
 
 
-@dataclass
 class Searched(Record):
     """What a search tried inside and outside of the hypotheses, and what it found."""
 
-    tries: Count = 0
-    in_scope: Count = 0
+    tries: int = 0
+    in_scope: int = 0
     families: dict = field(default_factory=dict)
     best: Number = 0.0
     found: object = None

@@ -1,25 +1,27 @@
 """What a run says, typed: one record for each claim, instance, finding, answer, paper, calibration, gallery and run.
 
-`to_json` gives a line of verdicts.jsonl; `of` takes such a line back, whatever became of it (see `typed`), so that whoever
-reads a record need not ask again.
+`to_json` gives a line of verdicts.jsonl; `read` takes such a line back or refuses it (see `typed`), so that whoever has a record
+need not ask again.
 """
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from urllib.parse import quote
 
+from fltheory import __version__
+from fltheory.core.errors import BadInput, shown
 from fltheory.verdicts.parts import Comparison, Condition, Mutant, Outcome, ProofStep, Reached, Searched, Step, Tightest
-from fltheory.verdicts.typed import Known, Lists, Name, Number, Range, Record
+from fltheory.verdicts.typed import Known, Name, Number, Range, Record, Words
 
 INDEX = "index.html"
 ENGINE = "engine"  # the folder of claims about the toolkit itself: no paper, and counted apart
 
 
 # ---- entries ----------------------------------------------------------------------------------------------
-@dataclass
 class Entry(Record):
     """What claims and findings have in common."""
 
@@ -31,14 +33,14 @@ class Entry(Record):
     expected: str = ""
     as_expected: Known = None
     says: str = ""
-    surprises: list = field(default_factory=list)
+    surprises: list[str] = field(default_factory=list)
     reading: str = ""
     survives: str = ""
     script: Name = ""
     script_source: Name = ""
     script_output: Name = ""
     seconds: Number = 0.0
-    own: ClassVar[tuple] = ()  # what else is declared of it
+    declares: ClassVar[tuple] = ()  # what else is declared of it
     _middle: ClassVar[str] = ""
 
     @property
@@ -71,18 +73,17 @@ class Entry(Record):
         return "#" + quote(self.anchor, safe="/:")
 
 
-@dataclass
 class Claim(Entry):
     """A claim's word with everything it rests on, but for its instances."""
 
     type: ClassVar[str] = "claim"
     rare: ClassVar[tuple] = ("script", "script_source", "script_output", "reached", "tightest", "argued")
-    own: ClassVar[tuple] = ("statement", "instead", "finding")
+    declares: ClassVar[tuple] = ("statement", "instead", "finding")
     statement: str = ""
     domain: str = ""
     covers: dict = field(default_factory=dict)
     restricted: Known = None
-    argued: list = field(default_factory=list)  # names of `covers` that rest on the claim's own words
+    argued: list[str] = field(default_factory=list)  # names of `covers` that rest on the claim's own words
     label: str = ""
     evidence: str = ""
     scope: str = ""
@@ -112,10 +113,10 @@ class Claim(Entry):
     @property
     def fates(self) -> dict:
         """Names of the mutants by status."""
-        found = {}
+        fates: dict[str, list[str]] = {}
         for mutant in self.mutants:
-            found.setdefault(mutant.status or "unknown", []).append(mutant.name or "(unnamed)")
-        return found
+            fates.setdefault(mutant.status or "unknown", []).append(mutant.name or "(unnamed)")
+        return fates
 
     @property
     def score(self) -> tuple:
@@ -123,13 +124,12 @@ class Claim(Entry):
         return (sum(m.status == "killed" for m in self.mutants), sum(m.status != "inapplicable" for m in self.mutants))
 
 
-@dataclass
 class Finding(Entry):
     """A finding's word and the steps of its procedure."""
 
     type: ClassVar[str] = "finding"
     rare: ClassVar[tuple] = ("surprises",)
-    own: ClassVar[tuple] = ("breaks", "step", "corrected", "script")
+    declares: ClassVar[tuple] = ("breaks", "step", "corrected", "script")
     breaks: Name = ""
     step: str = ""
     corrected: Name = ""
@@ -150,7 +150,6 @@ class Finding(Entry):
         return sentence.removeprefix(f"{self.breaks}:").strip() if self.breaks else sentence
 
 
-@dataclass
 class Instance(Record):
     """A claim on one instance. data: the instance's numbers in words, where the statement fails on it."""
 
@@ -161,7 +160,7 @@ class Instance(Record):
     status: str = ""
     evidence: str = ""
     reason: str = ""
-    says: str = ""
+    says: Words = ""
     data: dict = field(default_factory=dict)
     hypotheses: list[Condition] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
@@ -169,7 +168,6 @@ class Instance(Record):
 
 
 # ---- the rest of a run ------------------------------------------------------------------------------------
-@dataclass
 class Run(Record):
     """What made the other records. lost: what a dead worker left undecided; written: {paper: [claims and findings
     written, those in the ledger]}."""
@@ -182,16 +180,15 @@ class Run(Record):
     libraries: dict = field(default_factory=dict)
     device: str = ""
     seconds: Number = None
-    paths: list = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     quick: bool = False
     timeout: Number = None
     mutant: Name = ""
-    lost: list = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     written: dict = field(default_factory=dict)
-    skipped_features: list = field(default_factory=list)
+    skipped_features: list[str] = field(default_factory=list)
 
 
-@dataclass
 class Weighed(Record):
     """A claim or finding that a sentence rests on: the word relied on, and that of this run."""
 
@@ -207,7 +204,6 @@ class Weighed(Record):
         return self.label or self.word
 
 
-@dataclass
 class Sentence(Record):
     """A sentence of an answer. state: "carried", "lost", "not yet written" or "not run"."""
 
@@ -218,7 +214,6 @@ class Sentence(Record):
     evidence: list[Weighed] = field(default_factory=list)
 
 
-@dataclass
 class Answer(Record):
     """What a paper comes to, in plain sentences."""
 
@@ -229,23 +224,22 @@ class Answer(Record):
 
     def told(self) -> tuple:
         """The sentences to show, as pairs (part, sentences), and how many the run did not decide."""
-        parts = {}
+        parts: dict[str, list[Sentence]] = {}
         for s in self.sentences:
             if s.state != "not run":
                 parts.setdefault(s.part, []).append(s)
         return list(parts.items()), sum(s.state == "not run" for s in self.sentences)
 
 
-@dataclass
 class Part(Record):
     """A section of a paper: how places name what stands there, and its first and last equation."""
 
+    may_lack: ClassVar[tuple] = ("places", "equations")
     title: str = ""
-    places: list = field(default_factory=list)
-    equations: list = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    equations: Range = field(default_factory=list)
 
 
-@dataclass
 class Symbol(Record):
     """A symbol of a paper."""
 
@@ -253,7 +247,6 @@ class Symbol(Record):
     meaning: str = ""
 
 
-@dataclass
 class Assumption(Record):
     """An assumption of a paper."""
 
@@ -261,32 +254,33 @@ class Assumption(Record):
     says: str = ""
 
 
-@dataclass
 class Paper(Record):
     """What a folder says about its paper. experiments: lists of texts."""
 
     type: ClassVar[str] = "paper"
+    may_lack: ClassVar[tuple] = ("title", "venue", "identifier", "version", "authors", "year", "sections", "notation",
+                                 "assumptions", "experiments")
     paper: str = ""
     title: str = ""
-    authors: list = field(default_factory=list)
-    year: str = ""
+    authors: list[str] = field(default_factory=list)
+    year: Words = ""
     venue: str = ""
     identifier: str = ""
     version: str = ""
     sections: list[Part] = field(default_factory=list)
     notation: list[Symbol] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
-    experiments: Lists = field(default_factory=dict)
+    experiments: dict[str, list[str]] = field(default_factory=dict)
 
 
-@dataclass
 class Calibrated(Record):
     """One of our own checks, repeated where nothing is wrong; `low` and `high` enclose its true false-alarm rate."""
 
+    may_lack: ClassVar[tuple] = ("shift", "note")
     check: str = ""
     level: Number = None
-    repetitions: object = None
-    alarms: object = None
+    repetitions: int = 0
+    alarms: int = 0
     low: Number = None
     high: Number = None
     power: Number = None
@@ -294,7 +288,6 @@ class Calibrated(Record):
     note: str = ""
 
 
-@dataclass
 class Family(Record):
     """All statistical comparisons of a run together."""
 
@@ -303,7 +296,6 @@ class Family(Record):
     bound: Number = None
 
 
-@dataclass
 class Calibration(Record):
     """The table of calibrated checks."""
 
@@ -314,7 +306,6 @@ class Calibration(Record):
     failed: bool = False
 
 
-@dataclass
 class Framework(Record):
     """One algorithm of other people's code: what `identify` says of it, and the same rounds by hand in numpy.
 
@@ -322,6 +313,7 @@ class Framework(Record):
     part in each round, the start, the calls of the listing, and the last models. Distances are the largest over these rounds.
     """
 
+    may_lack: ClassVar[tuple] = ("reason",)
     framework: str = ""
     version: str = ""
     reconstruction: bool = False
@@ -347,7 +339,6 @@ class Framework(Record):
         return re.sub(r"[^a-z0-9]+", "-", f"{self.framework} {self.algorithm}".lower()).strip("-") or "row"
 
 
-@dataclass
 class Gallery(Record):
     """Frameworks before `identify`. listing: the hand checks' numpy. put_in_place_by_the_adapters: by framework."""
 
@@ -365,18 +356,47 @@ class Gallery(Record):
 TYPES = {cls.type: cls for cls in (Run, Claim, Finding, Instance, Answer, Paper, Calibration, Gallery)}
 
 
-def declared(kind, made, **found):
+def declared(kind, declaration, **verdict):
     """The record of a claim or finding: what was declared of it, and what was found out."""
-    names = ("id", "paper", "place", "kind", "says", "reading", "survives", *kind.own)
-    return kind(**{name: getattr(made, name) or "" for name in names} | found)
+    names = ("id", "paper", "place", "kind", "says", "reading", "survives", *kind.declares)
+    return kind(**{name: getattr(declaration, name) or "" for name in names} | verdict)
 
 
-def read(raw):
-    """The record of a line of JSON by its type, None for an unknown one; a record as it is."""
+def read(raw) -> Record:
+    """The record of a line of JSON by its type; a record as it is. Raises BadInput for a line of another form."""
     if isinstance(raw, Record):
         return raw
-    kind = TYPES.get(raw.get("type")) if isinstance(raw, dict) and isinstance(raw.get("type"), str) else None
-    return kind and kind.of(raw)
+    name = raw.get("type") if isinstance(raw, dict) else None
+    kind = TYPES.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise BadInput(f"{shown(raw)} is a record of none of the types {', '.join(TYPES)}.")
+    return kind.of(raw)
+
+
+def read_all(lines, place="record") -> list[Record]:
+    """The records of lines of JSON, of which the first says which version wrote them. Raises BadInput with place, number and
+    field of the first that has another form."""
+    records, writer = [], ""
+    for number, raw in enumerate(lines, start=1):
+        if isinstance(raw, dict) and raw.get("type") == Run.type:
+            writer = f" fltheory {shown(raw.get('version'))} wrote it, this is {__version__}."
+        try:
+            records.append(read(raw))
+        except BadInput as error:
+            raise BadInput(f"{place} {number}: {error}{writer} Run `fltheory verify` again.") from None
+    return records
+
+
+def of_file(path) -> list[Record]:
+    """The records of a verdicts.jsonl. Raises BadInput for what cannot be read, with the line."""
+    lines = []
+    try:
+        with open(path, encoding="utf-8") as handle:
+            for text in handle:
+                lines.append(json.loads(text))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"line {len(lines) + 1} of {path} cannot be read ({error}). Run `fltheory verify` again.") from None
+    return read_all(lines, f"{path}, line")
 
 
 def page_of(paper) -> str:

@@ -9,6 +9,7 @@ import platform
 import sys
 import time
 import traceback
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -19,14 +20,13 @@ from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.runs import workers
 from fltheory.runs.trace import write_atomically
 from fltheory.verdicts import calibration, gallery
-from fltheory.verdicts.claims import instance as forms
+from fltheory.verdicts.claims import instance
 from fltheory.verdicts.deciding import stopped
 from fltheory.verdicts.deciding.check import apply_bug, check, instance_record
 from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED
 from fltheory.verdicts.deciding.findings import confirm
 from fltheory.verdicts.folders import activate, imported
-from fltheory.verdicts.papers import answers, inputs, journal
-from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers import answers, inputs, journal, paper_toml
 from fltheory.verdicts.papers.discover import Paper, find, load, papers
 from fltheory.verdicts.records import TYPES, Run, declared
 from fltheory.verdicts.report import html, markdown
@@ -37,12 +37,12 @@ _LOG = logging.getLogger(__name__)
 LIBRARIES = ("numpy", "scipy", "sympy", "cvxpy", "torch", "python-flint", "hypothesis")
 
 
-def tasks_of(found: list[Paper], only=()) -> list[tuple]:
+def tasks_of(among: list[Paper], only=()) -> list[tuple]:
     """(folder, "claim" | "finding", id) for everything written, optionally only some: each an id, or paper/id."""
-    tasks = {(str(p.folder), kind, name): {name, f"{p.slug}/{name}"} for p in found
+    tasks = {(str(p.folder), kind, name): {name, f"{p.slug}/{name}"} for p in among
              for kind, table in (("claim", p.claims), ("finding", p.findings)) for name in table}
     for unknown in sorted(set(only).difference(*tasks.values())):
-        find(found, unknown)  # refuses it, with close ids
+        find(among, unknown)  # refuses it, with close ids
     return [task for task, names in tasks.items() if not only or names.intersection(only)]
 
 
@@ -50,7 +50,7 @@ def decide(task, options, tell=None) -> list[dict]:
     """The records of one claim or finding; a crash becomes an ERROR record. tell: is given the record of each instance of
     a claim as soon as it stands. Runs in a worker process."""
     folder, kind, name = task
-    forms.DEVICE = options["device"]
+    instance.DEVICE = options["device"]
     paper = load(Path(folder))
     _LOG.info("deciding %s/%s", paper.slug, name)
     try:
@@ -67,10 +67,10 @@ def decide(task, options, tell=None) -> list[dict]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() in a claim is a crash of that claim, not the end of the run
-        made = (paper.claims if kind == "claim" else paper.findings)[name]
+        declaration = (paper.claims if kind == "claim" else paper.findings)[name]
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} (at {Path(where.filename).name}, line {where.lineno})"
-        return [declared(TYPES[kind], made, word=ERROR, expected=made.expect, as_expected=False, surprises=[reason],
+        return [declared(TYPES[kind], declaration, word=ERROR, expected=declaration.expect, as_expected=False, surprises=[reason],
                          reading=reason).to_json()]
 
 
@@ -78,31 +78,31 @@ def catalogue(paper: Paper) -> dict:
     """Catalogued bugs by name: those that the paper's claims reject, and the functions of bugs.py (or its `__all__`)
     beside its folder."""
     activate(paper.folder)
-    known = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
+    bugs = {bug.__name__: bug for claim in paper.claims.values() for bug in claim.rejects}
     if (paper.folder.parent / "bugs.py").is_file():
         name = f"{paper.folder.parent.name}.bugs"
-        bugs = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
-        listed = getattr(bugs, "__all__", [k for k, v in vars(bugs).items() if getattr(v, "__module__", "") == name])
-        known |= {k: v for k, v in vars(bugs).items() if k in listed and callable(v) and not k.startswith("_")
-                  and not isinstance(v, type)}
-    return known
+        module = imported(lambda: import_module(name), f"{paper.folder.parent.name}/bugs.py")
+        listed = getattr(module, "__all__", [k for k, v in vars(module).items() if getattr(v, "__module__", "") == name])
+        bugs |= {k: v for k, v in vars(module).items() if k in listed and callable(v) and not k.startswith("_")
+                 and not isinstance(v, type)}
+    return bugs
 
 
-def check_mutant(found, name):
+def check_mutant(among, name):
     """Refuse a bug that no paper of `found` knows."""
-    known = sorted({k for paper in found for k in catalogue(paper)})
+    known = sorted({k for paper in among for k in catalogue(paper)})
     if not known:
-        refuse("mutant", name, f"{found[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
+        refuse("mutant", name, f"{among[0].folder.parent.name} has no bugs.py", "Catalogue the bug there.")
     if name not in known:
         refuse("mutant", name, f"is none of the catalogued bugs {known}", "Name one of them.")
 
 
 def mutation(paper: Paper, name):
     """The instance mutant called `name`, or None where this paper has no such bug."""
-    known = {} if name is None else catalogue(paper)
-    if name not in known:
+    bugs = {} if name is None else catalogue(paper)
+    if name not in bugs:
         return None
-    bug = known[name]
+    bug = bugs[name]
 
     def mutant(instance):
         try:
@@ -169,68 +169,109 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     _check_device(device)
     if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout < float("inf")):
         refuse("timeout", timeout, "is a number of seconds > 0", "For example 60, or None for no limit.")
-    found = papers(paths)
-    options = {"quick": bool(quick), "device": device, "mutant": mutant}
-    if mutant is not None:
-        check_mutant(found, mutant)
-    roots = list(dict.fromkeys(p.folder.parent for p in found))
-    for root in roots:
-        calibration.read(root)  # a damaged table is refused before the work, not after it
-        gallery.read(root)
-    keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in found}
-    todo = tasks_of(found, only)
-    done, lost, written, late, now = {}, {}, {}, {}, []
-    of = {str(p.folder): p for p in found}
-
-    def progress(begun=None):
-        if begun is not None and begun not in now:  # one whose worker died begins twice
-            now.append(begun)
-        on_progress(len(done) + len(lost), len(todo), [f"{of[folder].slug}/{name}" for folder, _, name in now])
-
+    plan = _plan(paths, only, {"quick": bool(quick), "device": device, "mutant": mutant}, timeout)
+    work = _Work(plan, on_record, on_progress)
     with contextlib.closing(journal.Journal(report, resume)) as book:
         if book.damaged:
             on_note(book.complaint())
-        for task in todo:
-            old = book.finished.get(_key(keys[task[0]], task))
-            if old is not None:
-                done[task] = old
-                on_record(old)
-        rest = [t for t in todo if t not in done]
-        with contextlib.closing(_decide_all(rest, options, jobs, timeout, progress)) as results:
-            for task, outcome in results:
-                now[:] = [t for t in now if t != task]
-                if isinstance(outcome, workers.Lost):
-                    lost[task] = outcome.how
-                    progress()
-                    continue
-                if isinstance(outcome, workers.Stopped):
-                    records = late[task] = _stopped(of[task[0]], task, outcome.told, timeout)
-                else:
-                    records, key, changed = outcome
-                    if key:
-                        book.append(_key(key, task), records)
-                    if key != keys[task[0]]:
-                        written[task] = changed or task[0]
-                done[task] = records
-                progress()
-                on_record(records)
-    if written:
-        on_note(_mixed(written))
-    if late:
-        on_note(_unfinished(late, timeout))
-    if lost:
-        on_note(_missing(lost))
-    head = Run(version=__version__, date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
-               libraries=_versions(), device=device, seconds=round(time.perf_counter() - began, 1),
-               paths=[Path(p).name for p in paths], quick=options["quick"], timeout=timeout, mutant=mutant,
-               lost=[f"{Path(folder).name}/{name}" for folder, _, name in lost],
-               written={p.slug: p.written for p in found}).to_json()
-    records = [head] + [{**r, "paper": of[t[0]].slug} for t in todo for r in done.get(t, ())]
-    records += [r for p in found for r in (*about.record(p.about, p.slug), *answers.judge(p, records))]
-    records += [_marked(r) for r in calibration.record(records, roots)] + gallery.record(roots)
+        work.decide(book, jobs)
+    for text in work.notes():
+        on_note(text)
+    records = _records(plan, work, [Path(p).name for p in paths], began)
     if report is not None:
         write_report(records, Path(report))
     return records, exit_code(records)
+
+
+# ---- which claims ------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Plan:
+    """Which claims and findings are decided (`tasks`), under which options and time limit. papers, keys: the paper of each folder
+    and its fingerprint; roots: the folders that hold those of the papers."""
+
+    papers: dict[str, Paper]
+    options: dict
+    timeout: float | None
+    roots: list[Path]
+    keys: dict[str, str]
+    tasks: list[tuple]
+
+
+def _plan(paths, only, options, timeout) -> _Plan:
+    """What is to be decided. What is damaged or unknown is refused here, before the work."""
+    read = papers(paths)
+    if options["mutant"] is not None:
+        check_mutant(read, options["mutant"])
+    roots = list(dict.fromkeys(p.folder.parent for p in read))
+    for root in roots:
+        calibration.read(root)
+        gallery.read(root)
+    keys = {str(p.folder): fingerprint(p, options, inputs.stamp(p.folder)) for p in read}
+    return _Plan({str(p.folder): p for p in read}, options, timeout, roots, keys, tasks_of(read, only))
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------
+class _Work:
+    """The tasks of a plan as far as they are decided: `done` holds their records; `lost`, `late` and `mixed` what went wrong."""
+
+    def __init__(self, plan, on_record, on_progress):
+        self.plan, self.on_record, self.on_progress = plan, on_record, on_progress
+        self.done, self.lost, self.late, self.mixed, self.now = {}, {}, {}, {}, []
+
+    def decide(self, book, jobs):
+        """Take from the journal what it holds, decide the rest, and add that to the journal at once."""
+        for task in self.plan.tasks:
+            old = book.finished.get(_key(self.plan.keys[task[0]], task))
+            if old is not None:
+                self.done[task] = old
+                self.on_record(old)
+        rest = [t for t in self.plan.tasks if t not in self.done]
+        with contextlib.closing(_decide_all(rest, self.plan.options, jobs, self.plan.timeout, self.progress)) as results:
+            for task, outcome in results:
+                self.now = [t for t in self.now if t != task]
+                self.settle(task, outcome, book)
+
+    def settle(self, task, outcome, book):
+        """Note how a task ended."""
+        if isinstance(outcome, workers.Lost):
+            self.lost[task] = outcome.how
+            self.progress()
+            return
+        if isinstance(outcome, workers.Stopped):
+            records = self.late[task] = _stopped(self.plan.papers[task[0]], task, outcome.told, self.plan.timeout)
+        else:
+            records, key, changed = outcome
+            if key:
+                book.append(_key(key, task), records)
+            if key != self.plan.keys[task[0]]:
+                self.mixed[task] = changed or task[0]
+        self.done[task] = records
+        self.progress()
+        self.on_record(records)
+
+    def progress(self, begun=None):
+        if begun is not None and begun not in self.now:  # one whose worker died begins twice
+            self.now.append(begun)
+        self.on_progress(len(self.done) + len(self.lost), len(self.plan.tasks),
+                         [f"{self.plan.papers[task[0]].slug}/{task[2]}" for task in self.now])
+
+    def notes(self) -> list[str]:
+        """What went wrong, in words."""
+        return ([_mixed(self.mixed)] if self.mixed else []) + ([_unfinished(self.late, self.plan.timeout)] if self.late else []) + (
+            [_missing(self.lost)] if self.lost else [])
+
+
+# ---- write -------------------------------------------------------------------------------------------------------
+def _records(plan, work, names, began) -> list[dict]:
+    """The records of a run: of the run itself, of what was decided, of the papers, and of our own checks."""
+    head = Run(version=__version__, date=time.strftime("%Y-%m-%d", time.gmtime()), python=platform.python_version(),
+               libraries=_versions(), device=plan.options["device"], seconds=round(time.perf_counter() - began, 1),
+               paths=names, quick=plan.options["quick"], timeout=plan.timeout, mutant=plan.options["mutant"] or "",
+               lost=[f"{Path(folder).name}/{name}" for folder, _, name in work.lost],
+               written={p.slug: p.written for p in plan.papers.values()}).to_json()
+    records = [head] + [{**r, "paper": plan.papers[t[0]].slug} for t in plan.tasks for r in work.done.get(t, ())]
+    records += [r for p in plan.papers.values() for r in (*paper_toml.record(p.about, p.slug), *answers.judge(p, records))]
+    return records + [_marked(r) for r in calibration.record(records, plan.roots)] + gallery.record(plan.roots)
 
 
 def _key(fingerprint, task) -> tuple:

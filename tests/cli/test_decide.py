@@ -13,6 +13,7 @@ import pytest
 from fltheory.cli import decide, main
 from fltheory.core.errors import CertificateFailed
 from fltheory.verdicts import verify
+from tests.verdicts.lines import filled
 
 ROOT = Path(__file__).parents[2]
 FEDNOVA, FOCUS = (str(ROOT / "verification" / slug) for slug in ("fednova", "focus"))
@@ -397,7 +398,7 @@ def test_exit_codes_of_verify(monkeypatch, capsys):
         verify,
         "decide",
         lambda task, *rest: [
-            {"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True}
+            filled({"type": "claim", "id": "appb-momentum", "paper": "fednova", "word": "SKIPPED", "as_expected": True})
         ],
     )
     assert main(["verify", FEDNOVA, "--only", "appb-momentum"]) == 0

@@ -6,17 +6,18 @@ import pytest
 
 from fltheory.core.errors import BadInput
 from fltheory.verdicts import gallery
-from fltheory.verdicts.records import Gallery, read
+from fltheory.verdicts.records import read
 
 PAPERS = Path(__file__).parents[2] / "verification"
+RAW = json.loads((PAPERS / "frameworks" / "gallery.json").read_text())
+FIRST = RAW["rows"][0]
 
 
 def test_the_gallery_of_the_repository_is_read_with_its_listing():
     found = gallery.read(PAPERS)
-    raw = json.loads((PAPERS / "frameworks" / "gallery.json").read_text())
-    assert [r.algorithm for r in found.rows] == [r["algorithm"] for r in raw["rows"]]
-    for row, kept in zip(found.rows, raw["rows"], strict=True):
-        assert row.to_json().items() >= kept.items()  # nothing of a row is dropped
+    assert [r.algorithm for r in found.rows] == [r["algorithm"] for r in RAW["rows"]]
+    for row, written in zip(found.rows, RAW["rows"], strict=True):
+        assert row.to_json().items() >= written.items()  # nothing of a row is dropped
     assert found.listing == (PAPERS / "frameworks" / "hand.py").read_text()
 
 
@@ -38,6 +39,13 @@ def test_a_damaged_one_is_refused_with_the_remedy(tmp_path, text):
         gallery.read(tmp_path)
 
 
-def test_rows_of_any_content_are_records():
-    found = Gallery.of({"rows": [{"framework": 3, "by_hand": [], "reconstruction": 1, "calls": "many"}, 4, None]})
-    assert [r.framework for r in found.rows] == ["3"] and found.rows[0].by_hand == {}
+@pytest.mark.parametrize(("row", "field"), [
+    (4, r"which is no list\[Framework\]"), (None, r"which is no list\[Framework\]"), ({"framework": 3}, "'version'"),
+    (FIRST | {"framework": 3}, "'framework'"), (FIRST | {"by_hand": []}, "'by_hand'"),
+    (FIRST | {"reconstruction": 1}, "'reconstruction'"),
+    (FIRST | {"calls": "many"}, "'calls'"), (FIRST | {"new": ""}, "'new' of a Framework is unknown")], ids=str)
+def test_a_row_of_another_form_is_refused_by_its_field(tmp_path, row, field):
+    (tmp_path / "frameworks").mkdir()
+    (tmp_path / "frameworks" / "gallery.json").write_text(json.dumps(RAW | {"rows": row and [row]}))
+    with pytest.raises(BadInput, match=field):
+        gallery.read(tmp_path)

@@ -14,6 +14,7 @@ from fltheory.verdicts.papers import inputs
 from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.report import terminal
 from fltheory.verdicts.verify import exit_code, fingerprint, verify
+from tests.verdicts.lines import filled
 from tests.verifying import FEDNOVA, PYTHON, ROOT, environment, finished, quiet, read, untimed
 
 CHEAP = ["lem1", "appb-momentum", "r2-stability", "cor3-o-corrected", "e1", "e8b"]
@@ -199,7 +200,7 @@ def calibrations(parent, **options):
 
 
 def test_the_calibration_is_reported_and_replayed(monkeypatch):
-    known = {"type": "calibration", "rows": [], "family": {}, "failed": False, "provenance": {"state": "current"}}
+    known = {"type": "calibration", "rows": [], "family": None, "failed": False, "provenance": {"state": "current"}}
     asked = []
     monkeypatch.setattr(calibration, "record", lambda records, roots: asked.append((list(records), roots)) or [known])
     records, code = verify([FEDNOVA], only=["lem1"], quick=True, on_record=quiet)
@@ -265,4 +266,4 @@ def test_a_folder_without_a_table_has_no_record_unless_something_was_measured(ca
     ],
 )
 def test_exit_codes(records, strict, code):
-    assert exit_code(records, strict) == code
+    assert exit_code(list(map(filled, records)), strict) == code

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fltheory.verdicts.deciding.check import UNIVERSAL
+from fltheory.verdicts.deciding.word import UNIVERSAL
 from fltheory.verdicts.papers.discover import load
 
 ROOT = Path(__file__).parents[2] / "verification"

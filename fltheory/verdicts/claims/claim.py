@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from fltheory.analysis.algebra import remainders
 from fltheory.core.errors import listed, refuse, shown
@@ -19,11 +20,11 @@ from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
 from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
 from fltheory.verdicts.claims.variables import check_ends
-from fltheory.verdicts.deciding.check import check
+from fltheory.verdicts.deciding.check import ClaimVerdict, check
 from fltheory.verdicts.deciding.proved_domain import check_covers
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
-from fltheory.verdicts.search.search import look
+from fltheory.verdicts.search.search import SearchResult, look
 from fltheory.verdicts.verdict_text import claim_html
 
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
@@ -43,7 +44,7 @@ class Hypothesis:
     strict: bool = False
     cap: int = 0
 
-    def check(self, instance) -> Condition:
+    def check(self, instance: Instance) -> Condition:
         sides, share = self.sides(instance), None
         if sides is ASSUMED:
             lhs, rhs, holds, margin = ASSUMED, "symbols", True, ""
@@ -126,25 +127,25 @@ class Claim:
     def statement(self) -> str:
         return inspect.cleandoc(self.body.__doc__ or "")
 
-    def own_finding(self, kind) -> Finding:
+    def own_finding(self, kind: str) -> Finding:
         """The finding that the fields at, step and script amount to. kind: as for `Finding`; the ledger says it."""
-        return Finding(self.finding, kind, self.id, self.at, self.step, script=self.script, reading=self.reading,
+        return Finding(self.finding or "", kind, self.id, self.at, self.step, script=self.script, reading=self.reading,
                        survives=self.survives, module=self.module)
 
-    def __call__(self, instance):
+    def __call__(self, instance: Instance) -> list[Comparison]:
         """The comparisons of the body on one instance. Raises BadInput if it returned anything else."""
         with remainders():
             result = self.body(instance)
-        found = list(result) if isinstance(result, (tuple, list)) else [result]
-        for c in found:
+        comparisons = list(result) if isinstance(result, (tuple, list)) else [result]
+        for c in comparisons:
             if not isinstance(c, Comparison):
                 code = getattr(self.body, "__code__", None)
                 where = "" if code is None else f" (declared at line {code.co_firstlineno})"
                 refuse("result", c, f"the body of claim {self.id!r}{where} returned no comparison",
                        "Return ft.equal(left, right), ft.at_most(left, right) or a list of such.")
-        return found
+        return comparisons
 
-    def check(self, on=None, **options):
+    def check(self, on: Iterable[Instance] | None = None, **options: Any) -> ClaimVerdict:
         """Check the claim on its instances, its mutants and its search; returns a `ClaimVerdict`.
 
         on: other instances to check it on instead, then without a search. Further options as for `check`:
@@ -153,7 +154,7 @@ class Claim:
         claim = self if on is None else replace(self, on=instances_of(on), search_plan=None, ends={})
         return check(claim, **options)
 
-    def search(self, seconds=60, tries=None, families=None):
+    def search(self, seconds: float | None = 60, tries: int | None = None, families: Any = None) -> SearchResult:
         """Look for a counter-example inside the hypotheses and shrink it to small rationals; returns a `SearchResult`.
 
         seconds: deadline > 0, kept between tries and while shrinking, or None; tries: largest number per family, or
@@ -165,7 +166,7 @@ class Claim:
         """
         return look(self, seconds, tries, families)
 
-    def assert_holds(self):
+    def assert_holds(self) -> None:
         """For pytest and notebooks: fail with a table unless the claim has its expected word, or, where no word is
         declared, unless it is PROVED, CERTIFIED or SUPPORTED."""
         __tracebackhide__ = True
@@ -225,12 +226,12 @@ class Finding:
 REGISTRY: list = []
 
 
-def _register(made):
+def _register(declaration):
     """Remember a declaration. A cell that is run again replaces its own; files never may, their loader refuses it."""
-    if getattr(sys.modules.get(made.module), "__file__", None) is None or made.module == "__main__":
-        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (made.module, made.id, type(made))]
-    REGISTRY.append(made)
-    return made
+    if getattr(sys.modules.get(declaration.module), "__file__", None) is None or declaration.module == "__main__":
+        REGISTRY[:] = [m for m in REGISTRY if (m.module, m.id, type(m)) != (declaration.module, declaration.id, type(declaration))]
+    REGISTRY.append(declaration)
+    return declaration
 
 
 def _listed(id, what, values, good, rule, remedy):
@@ -242,7 +243,7 @@ def _listed(id, what, values, good, rule, remedy):
     return values
 
 
-def claim(id, on=(), **options):
+def claim(id: str, on: Iterable[Instance] = (), **options: Any) -> Callable[[Callable], Claim]:
     """Decorator: declare a claim. See `Claim` for the options; place, kind and expected word come from the ledger.
 
     Works in a paper folder, a script and a notebook cell. id: a non-empty string; on: instances; search: a `Search`
@@ -251,6 +252,20 @@ def claim(id, on=(), **options):
     if not isinstance(id, str) or not id.strip():
         refuse("id", id, "a claim is named by a string", 'Write @ft.claim("my-theorem", on=[...]) above the function.')
     on = instances_of(on)
+    _read_options(id, options)
+
+    def wrap(body):
+        if not callable(body) or isinstance(body, (type, Claim)):
+            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
+        strange = next((c for line in (body.__doc__ or "").split("\n") for c in line.lstrip("\t ") if ord(c) < 32), None)
+        if strange is not None:   # "\alpha" without r is BEL, lpha
+            refuse(f"statement of claim {id!r}", strange, "is a control character", 'Write r"""...""" for LaTeX.')
+        return _register(Claim(id, body, on, **options))
+    return wrap
+
+
+def _read_options(id, options):
+    """Check the options of a claim, and turn them into fields of `Claim`."""
     if "search" in options:
         options["search_plan"] = options.pop("search")
     known = {f.name for f in fields(Claim)} - {"id", "body", "on"}
@@ -267,6 +282,14 @@ def claim(id, on=(), **options):
     check_covers(options.get("covers", {}), id)
     check_ends(options.get("ends", {}), id)
     options["over"] = instances_of(options.get("over", ()))
+    _check_together(id, options)
+    plan = options.get("search_plan")
+    if plan is not None and not hasattr(plan, "run"):
+        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
+
+
+def _check_together(id, options):
+    """Refuse options that lack what they rest on, and functions that are none."""
     if bool(options["over"]) != callable(options.get("certify")):
         refuse(f"options of claim {id!r}", sorted(options), "over and certify come together",
                "Write over=[settings], certify=a function of one that returns ft.certified_over(...).")
@@ -277,21 +300,9 @@ def claim(id, on=(), **options):
     if stray and not isinstance(options.get("finding"), str):
         refuse(f"options of claim {id!r}", stray, "say why a claim is FALSE, but no finding is named",
                'Write finding="e1", with the id that the ledger lists.')
-    plan = options.get("search_plan")
-    if plan is not None and not hasattr(plan, "run"):
-        refuse(f"search of claim {id!r}", plan, "is no search", "Give ft.Search((ft.Family(name, build),), tries=200).")
-
-    def wrap(body):
-        if not callable(body) or isinstance(body, (type, Claim)):
-            refuse(f"body of claim {id!r}", body, "is no function", "Decorate a function of one instance.")
-        strange = next((c for line in (body.__doc__ or "").split("\n") for c in line.lstrip("\t ") if ord(c) < 32), None)
-        if strange is not None:   # "\alpha" without r is BEL, lpha
-            refuse(f"statement of claim {id!r}", strange, "is a control character", 'Write r"""...""" for LaTeX.')
-        return _register(Claim(id, body, on, **options))
-    return wrap
 
 
-def finding(id, **options) -> Finding:
+def finding(id: str, **options: Any) -> Finding:
     """Declare a finding; a record without logic. Options: the fields of `Finding`, of which `kind` is required."""
     known = {f.name for f in fields(Finding)} - {"id", "module"}
     unknown = sorted(set(options) - known)

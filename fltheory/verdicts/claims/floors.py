@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import Comparison, Terms
+from fltheory.core.kinds import Array
 from fltheory.core.numbers.scalars import fraction
 from fltheory.core.relations import at_most
 from fltheory.verdicts.claims.instance import Instance
@@ -16,15 +17,15 @@ class ChiSquareFloor:
     (beta2, kappa2): dissimilarity for these weights. `value` = chi^2 kappa^2."""
 
     w: tuple
-    chi2: object
-    beta2: object
-    kappa2: object
+    chi2: Array
+    beta2: Array
+    kappa2: Array
 
     @property
-    def value(self):
+    def value(self) -> Array:
         return self.chi2 * self.kappa2
 
-    def bound(self, error, c=1) -> Terms:
+    def bound(self, error: Array, c: Array = 1) -> Terms:
         """Bound of E|grad F|^2 where E|grad F~|^2 = error >= 0, for any split c > 0 (Young's inequality).
 
         Raises BadInput for other numbers.
@@ -38,7 +39,7 @@ class ChiSquareFloor:
         return Terms(floor=(1 + c) * self.value, **spread, error=(1 + 1 / c) * error)
 
 
-def floor_of(i, beta2=1) -> ChiSquareFloor:
+def floor_of(i: Instance, beta2: Array = 1) -> ChiSquareFloor:
     """The chi-square floor of an instance's algorithm, law and quadratic problem (exact for rational data).
 
     Raises BadInput if a client with p_i > 0 has w_i = 0 (chi^2 is infinite) or no kappa^2 exists at this beta^2.
@@ -58,7 +59,8 @@ def floor_of(i, beta2=1) -> ChiSquareFloor:
                           kappa2)
 
 
-def chi_square_floor(measured, floor: ChiSquareFloor, error=0, c=1, label="chi-square floor") -> Comparison:
+def chi_square_floor(measured: Array, floor: ChiSquareFloor, error: Array = 0, c: Array = 1,
+                     label: str = "chi-square floor") -> Comparison:
     """A measured floor E|grad F|^2 is at most (1+c) chi^2 [(beta^2-1) error + kappa^2] + (1+1/c) error.
 
     measured: a number, or the interval of a run, which must lie below as a whole; error: E|grad F~|^2 there.

@@ -4,14 +4,19 @@ from __future__ import annotations
 import copy
 import functools
 from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import listed, refuse
+from fltheory.core.kinds import Algorithm, Array, Law, Operator, Problem
 from fltheory.core.numbers.scalars import RATIONAL, Domain, Field, declare, fraction
+from fltheory.core.problems.base import Constants
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.derivation import derive
-from fltheory.large.exchangeable import exchangeable
-from fltheory.schedules.worst import worst_schedule
+from fltheory.large.exchangeable import Exchangeable, exchangeable
+from fltheory.large.structured import Structured
+from fltheory.runs.trace import Trace
+from fltheory.schedules.worst import WorstSchedule, worst_schedule
 from fltheory.verdicts.claims.stated_numbers import Stated
 
 DEVICE = "cpu"  # where the run legs of claims execute; set once per process by `verify`
@@ -31,8 +36,13 @@ class Instance:
     keywords become attributes (step counts, horizons, symbols).
     """
 
-    def __init__(self, name, problem=None, algorithm=None, law=None, noise=0, domain: Domain = RATIONAL, says="",
-                 x0=None, simulate=None, illustrates=False, stated=None, **extra):
+    problem: Any  # None, as the algorithm and the law, where a claim needs none
+    algorithm: Any
+    law: Any
+
+    def __init__(self, name: str, problem: Problem | None = None, algorithm: Algorithm | None = None, law: Law | None = None,
+                 noise: Array = 0, domain: Domain = RATIONAL, says: str = "", x0: Array = None, simulate: dict | None = None,
+                 illustrates: bool = False, stated: Stated | None = None, **extra: Any):
         self.name, self.problem, self.algorithm, self.law = name, problem, algorithm, law
         self.noise, self.domain, self.says, self.x0, self.simulate = noise, domain, says, x0, simulate
         self.illustrates, self.extra = illustrates, extra
@@ -47,13 +57,13 @@ class Instance:
             )
         return getattr(self.stated, name)
 
-    def but(self, **changes) -> Instance:
+    def but(self, **changes: Any) -> Instance:
         """The same instance with some fields or extras replaced, and what it states with them."""
         new = {k: changes[k] for k in ("problem", "algorithm", "law", "noise") if k in changes}
         stated = changes.pop("stated", None) or replace(self.stated, **new)
-        own = {k: changes.pop(k, getattr(self, k)) for k in
-               ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
-        return type(self)(**own, stated=stated, **(self.extra | changes))
+        values = {k: changes.pop(k, getattr(self, k)) for k in
+                  ("name", "problem", "algorithm", "law", "noise", "domain", "says", "x0", "simulate", "illustrates")}
+        return type(self)(**values, stated=stated, **(self.extra | changes))
 
     def afresh(self) -> Instance:
         """The same instance without anything that it, its problem, its algorithm or its law have computed so far."""
@@ -61,41 +71,41 @@ class Instance:
         return self.but(**parts, **{k: _afresh(v) for k, v in self.extra.items()})
 
     @functools.cached_property
-    def op(self):
+    def op(self) -> Operator | Structured:
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, domain=self.domain)
 
     @functools.cached_property
-    def op_anywhere(self):
+    def op_anywhere(self) -> Operator | Structured:
         """The operator on every state, not only those reachable from the start."""
         return derive(self.algorithm, self.problem, self.law, noise=self.noise, start="any", domain=self.domain)
 
     @functools.cached_property
-    def exchangeable(self):
+    def exchangeable(self) -> Exchangeable:
         """The moments of equal clients under a law that treats them alike, for any number of them: `ft.exchangeable`."""
         return exchangeable(self.algorithm, self.problem, self.law, self.noise)
 
     @functools.cached_property
-    def least_traffic(self):
+    def least_traffic(self) -> tuple[int, int]:
         """(up, down): vectors per participant and round that the coded round cannot do without."""
         return least_traffic(self.algorithm, self.problem)
 
     @functools.cached_property
-    def worst_schedule(self):
+    def worst_schedule(self) -> WorstSchedule:
         """The worst contraction over every schedule of the instance's `windows`; where it has a `target`, only whether that
         rate can be certified."""
         return worst_schedule(self.algorithm, self.problem, self.windows, rate=self.extra.get("target"))
 
     @functools.cached_property
-    def run(self):
+    def run(self) -> Trace:
         from fltheory.runs import run
         return run(self.algorithm, self.problem, self.law, noise=self.noise, x0=self.x0,
                    **({"device": DEVICE} | (self.simulate or {})))
 
     @property
-    def constants(self):
+    def constants(self) -> Constants:
         return self.problem.constants
 
-    def rescaled(self, loss, length) -> Instance:
+    def rescaled(self, loss: Array, length: Array) -> Instance:
         """The same situation in other units: f(x) -> loss f(x/length), x -> length x, steps adjusted so that every
         iterate is multiplied by `length`. Truth must not depend on units."""
         c, s = fraction(loss), fraction(length)
@@ -108,7 +118,7 @@ class Instance:
         return self.but(problem=problem, algorithm=algorithm, noise=fraction(self.noise) * c / s, x0=x0, **extra)
 
 
-def illustrate(instances, symbols=False):
+def illustrate(instances: list[Instance], symbols: bool = False) -> list[Instance]:
     """Say of instances in numbers (symbols=True: of all of them) that they only illustrate what others prove; returns the list.
 
     Raises BadInput if it holds anything but instances.
@@ -152,12 +162,12 @@ def instances_of(on) -> tuple:
     rule = "is a list of instances", "Write on=[ft.Instance(name, problem, algorithm, law)]."
     if isinstance(on, Instance) or not hasattr(on, "__iter__"):
         refuse("on", on, *rule)
-    found = tuple(listed(on, "on", *rule))
-    for i in found:
+    instances = tuple(listed(on, "on", *rule))
+    for i in instances:
         if not isinstance(i, Instance):
             refuse("on", i, f"holds a {type(i).__name__} that is no instance",
                    "Write on=[ft.Instance(name, problem, algorithm, law)].")
-    return found
+    return instances
 
 
 __all__ = ["Instance", "illustrate", "instances_of"]

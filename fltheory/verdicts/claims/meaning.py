@@ -9,13 +9,17 @@ what it computes to `fltheory.induction`.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import Comparison
+from fltheory.core.kinds import Array
 from fltheory.core.laws.draw import everyone
 from fltheory.core.relations import induction
+from fltheory.verdicts.claims.instance import Instance
 
 REMEDY = "Put one local step into a method that the round calls, and give (computed, stated) pairs to ft.induction."
 
@@ -43,7 +47,8 @@ def _each(change, z, shape):
     return out
 
 
-def local_run(i, x, change, z, factor, lr=None, label="local run") -> Comparison:
+def local_run(i: Instance, x: Array, change: Callable, z: Array, factor: Array, lr: Array = None,
+              label: str = "local run") -> Comparison:
     """Every client's displacement after k coded local steps from the server model x (d,) is change(z) (n, d).
 
     z (n,): symbols for the powers at k; factor: what one more step multiplies them by; at k = 0 all powers are 1.
@@ -63,7 +68,7 @@ def local_run(i, x, change, z, factor, lr=None, label="local run") -> Comparison
     return induction(base=[(start, 0 * start)], step=[(after - anchor, change(z * factor))], label=label)
 
 
-def local_mass(i, mass, k, label="mass lr |a|_1") -> Comparison:
+def local_mass(i: Instance, mass: Callable, k: Array, label: str = "mass lr |a|_1") -> Comparison:
     """The coded normaliser after k local steps is mass(k): the same solver fed with unit gradients. Raises BadInput as
     `local_run`."""
     algorithm = _solved(i)
@@ -72,12 +77,12 @@ def local_mass(i, mass, k, label="mass lr |a|_1") -> Comparison:
     return induction(base=[(mass(0 * k), 0 * k)], step=[(-after[0], mass(k + 1))], label=label)
 
 
-def server_step(i, x, change, mass=None):
+def server_step(i: Instance, x: Array, change: Array, mass: Array = None) -> Array:
     """The coded server step at x (d,), fed with displacements (n, d) and masses (n, 1), for all clients: -> (d,).
 
     Raises BadInput for an algorithm whose `server` takes other arguments than FedAvg's, and for other shapes.
     """
-    server = getattr(i.algorithm, "server", None)
+    server: Any = getattr(i.algorithm, "server", None)
     try:
         inspect.signature(server).bind(x, None, None, change, mass)
     except TypeError:

@@ -49,8 +49,8 @@ def _outcomes(steps):
 
 def _rounds(i):
     """Infinitely many where the instance says None."""
-    said = [i.extra[name] for name in ("rounds", "horizon", "T") if name in i.extra]
-    return None if not said else math.inf if said[0] is None else said[0]
+    horizons = [i.extra[name] for name in ("rounds", "horizon", "T") if name in i.extra]
+    return None if not horizons else math.inf if horizons[0] is None else horizons[0]
 
 
 def _probability(i):
@@ -131,14 +131,14 @@ def span(variable, instance, hypotheses=()) -> tuple | None:
     hypotheses: the conditions that were checked on the instance; those that are caps say how close the step came.
     """
     if variable == CAP:
-        found = [h.share for h in hypotheses if h.share is not None]
-        return (max(found),) * 2 if found else None
+        values = [h.share for h in hypotheses if h.share is not None]
+        return (max(values),) * 2 if values else None
     read = variable.read if isinstance(variable, Variable) else CATALOGUE[variable]
     try:
-        found = [v for v in map(_plain, _flat(read(instance))) if v is not None]
+        values = [v for v in map(_plain, _flat(read(instance))) if v is not None]
     except (AttributeError, KeyError, TypeError, FLTheoryError):  # the instance has no such part, or holds symbols
         return None
-    return (min(found), max(found)) if found else None
+    return (min(values), max(values)) if values else None
 
 
 def _flat(value):

@@ -30,8 +30,8 @@ def data(instance) -> dict[str, str]:
     out["participation"] = "" if instance.law is None else described(instance.law)
     out["noise"] = "" if is_rational(instance.noise) and not fraction(instance.noise) else described(instance.noise)
     out["start $x_0$"] = "" if instance.x0 is None else described(instance.x0)
-    own = {name: show(value) for name, value in instance.extra.items() if is_rational(value)}
-    out |= {name: value for name, value in own.items() if out.get(_SAME.get(name)) != value}
+    numbers = {name: show(value) for name, value in instance.extra.items() if is_rational(value)}
+    out |= {name: value for name, value in numbers.items() if out.get(_SAME.get(name, "")) != value}
     return {name: value for name, value in out.items() if value}
 
 
@@ -39,8 +39,8 @@ def _fields(what, record) -> dict:
     """The class of an algorithm, and its fields one by one."""
     if record is None:
         return {}
-    own = {f.name: getattr(record, f.name) for f in fields(record)} if is_dataclass(record) else {}
-    return {what: type(record).__name__} | {_NAMES.get(k, k): described(v) for k, v in own.items() if v is not None}
+    values = {f.name: getattr(record, f.name) for f in fields(record)} if is_dataclass(record) else {}
+    return {what: type(record).__name__} | {_NAMES.get(k, k): described(v) for k, v in values.items() if v is not None}
 
 
 def _clients(values) -> str:
@@ -48,8 +48,8 @@ def _clients(values) -> str:
     array = np.asarray(values, dtype=object)
     rows = [show(row.reshape(-1)[0] if row.size == 1 else row) for row in map(np.asarray, array)]
     groups = [(row, len(list(same))) for row, same in groupby(rows)]
-    said = [row if many == 1 else f"{row} ({many} clients)" for row, many in groups[:_MOST]]
-    return ", ".join(said) + (", ..." if len(groups) > _MOST else "")
+    texts = [row if many == 1 else f"{row} ({many} clients)" for row, many in groups[:_MOST]]
+    return ", ".join(texts) + (", ..." if len(groups) > _MOST else "")
 
 
 def described(value) -> str:
@@ -60,6 +60,6 @@ def described(value) -> str:
         return "(" + ", ".join(map(described, value)) + ")"
     if not is_dataclass(value):
         return str(value) if isinstance(value, Symbolic) else type(value).__name__
-    said = ((f.name, described(getattr(value, f.name))) for f in fields(value))
-    own = ", ".join(f"{name}={text}" for name, text in said if text not in ("", "0", "None", "False", "NoneType"))
-    return type(value).__name__.lstrip("_") + (f"({own})" if own else "")
+    texts = ((f.name, described(getattr(value, f.name))) for f in fields(value))
+    parts = ", ".join(f"{name}={text}" for name, text in texts if text not in ("", "0", "None", "False", "NoneType"))
+    return type(value).__name__.lstrip("_") + (f"({parts})" if parts else "")

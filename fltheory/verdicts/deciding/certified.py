@@ -18,13 +18,13 @@ FILE = "certificates.json"
 
 
 @functools.lru_cache(maxsize=8)
-def kept(folder: Path | None) -> dict:
+def certificates_in(folder: Path | None) -> dict:
     """{claim id: {setting: [Certificate]}} of a paper folder, empty without a file. Raises BadInput for one that is none."""
     if folder is None or not (path := folder / FILE).is_file():
         return {}
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return {id: {name: [Certificate.from_json(c) for c in found] for name, found in settings.items()}
+        return {id: {name: [Certificate.from_json(c) for c in certificates] for name, certificates in settings.items()}
                 for id, settings in data.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise BadInput(f"certificates {str(path)!r} cannot be read ({error}): make them again with `fltheory certify`") from None
@@ -32,31 +32,31 @@ def kept(folder: Path | None) -> dict:
 
 def comparisons(claim, setting, anew=False):
     """(comparisons of `certify` on a setting, certificates used). anew: ask the solver whatever is kept."""
-    shelf = Shelf(() if anew else kept(claim.folder).get(claim.id, {}).get(setting.name, ()))
+    shelf = Shelf(() if anew else certificates_in(claim.folder).get(claim.id, {}).get(setting.name, ()))
     with shelved(shelf):
-        found = claim.certify(setting)
-    return (list(found) if isinstance(found, (list, tuple)) else [found]), shelf.used
+        result = claim.certify(setting)
+    return (list(result) if isinstance(result, (list, tuple)) else [result]), shelf.used
 
 
 def make(paper, ids=(), said=lambda text: None) -> Path | None:
     """Find the certificates of a paper's claims (or some of them) anew and write them; returns the file, None without claims."""
-    found = {id: {name: [c.to_json() for c in these] for name, these in settings.items()}
-             for id, settings in kept(paper.folder).items() if id in paper.claims}
+    certificates = {id: {name: [c.to_json() for c in these] for name, these in settings.items()}
+             for id, settings in certificates_in(paper.folder).items() if id in paper.claims}
     for claim in paper.claims.values():
         if not claim.over:
-            found.pop(claim.id, None)
+            certificates.pop(claim.id, None)
         elif not ids or claim.id in ids:
-            found[claim.id] = {}
+            certificates[claim.id] = {}
             for setting in claim.over:
-                made, used = comparisons(claim, setting, anew=True)
-                found[claim.id][setting.name] = [c.to_json() for c in used]
-                said("\n".join(f"{claim.id}, {setting.name}: {c.status} {c.label} {c.detail}" for c in made))
-    if not found:
+                results, used = comparisons(claim, setting, anew=True)
+                certificates[claim.id][setting.name] = [c.to_json() for c in used]
+                said("\n".join(f"{claim.id}, {setting.name}: {c.status} {c.label} {c.detail}" for c in results))
+    if not certificates:
         return None
     path = paper.folder / FILE
-    path.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n", encoding="utf-8")
-    kept.cache_clear()
+    path.write_text(json.dumps(certificates, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    certificates_in.cache_clear()
     return path
 
 
-__all__ = ["FILE", "comparisons", "kept", "make"]
+__all__ = ["FILE", "certificates_in", "comparisons", "make"]

@@ -6,34 +6,33 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, FLTheoryError, MissingLibrary, NoFixedPoint, TooLarge
-from fltheory.core.evidence import Terms, weakest
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls, Field
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, Terms, show, weakest
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
 from fltheory.verdicts import records, verdict_text
 from fltheory.verdicts.claims.instance import Instance
-from fltheory.verdicts.deciding import certified, slow
-from fltheory.verdicts.deciding import evidence as ev
-from fltheory.verdicts.deciding import proof_steps as pencil
+from fltheory.verdicts.deciding import certified, proof_steps, slow
 from fltheory.verdicts.deciding.at_instance import data
-from fltheory.verdicts.deciding.evidence import InstanceVerdict
+from fltheory.verdicts.deciding.evidence import ERROR, FALSE, HOLDING, OUT_OF_SCOPE, SKIPPED, SUPPORTED, InstanceVerdict
 from fltheory.verdicts.deciding.proved_domain import argued, covered, domain, label, restricted
 from fltheory.verdicts.deciding.tested_range import Reach
+from fltheory.verdicts.deciding.word import UNIVERSAL, Basis, word_of
 
 BLOWN = 1e6   # times the squared error at the start, or 1: a run that ends beyond has diverged
 QUICK_ROUNDS = 5   # instances on whose coded rounds a quick run tries the facts of a pencil proof
-UNIVERSAL = ("bound", "rate", "inequality", "lower-bound", "qualitative")  # kinds that quantify over a whole class
 
 
 @dataclass(repr=False)
 class ClaimVerdict:
     """One claim's word with everything it rests on. Prints as a few lines, shows as a table in a notebook."""
 
-    claim: object
+    claim: Any
     word: str
     evidence: str
     instances: list
@@ -49,15 +48,15 @@ class ClaimVerdict:
 
     @property
     def as_expected(self) -> bool:
-        if self.word == ev.SKIPPED:
+        if self.word == SKIPPED:
             return True  # a missing library is no disagreement; the reason is in the report
-        return self.word == (self.claim.expect or ev.SUPPORTED) and not self.surprises()
+        return self.word == (self.claim.expect or SUPPORTED) and not self.surprises()
 
     @property
     def holds(self) -> bool:
         """Whether the statement was PROVED, CERTIFIED or SUPPORTED without a contradiction; for claims without a
         ledger, which owe no reason for rejecting no mutant."""
-        return self.word in (ev.PROVED, ev.CERTIFIED, ev.SUPPORTED) and all(
+        return self.word in HOLDING and all(
             s.startswith("POWERLESS") for s in self.surprises()
         )
 
@@ -71,13 +70,13 @@ class ClaimVerdict:
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
-        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.status == ev.ERROR]
-        out += pencil.missing(self.proof)
+        out = [f"instance {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.status == ERROR]
+        out += proof_steps.missing(self.proof)
         named = {self.claim.finding} - {None}
-        if self.word == ev.FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
+        if self.word == FALSE and self.claim.folder is not None and (not self.claim.findings or named - self.claim.findings):
             wanted = f"finding {self.claim.finding!r} stands nowhere" if named else "no finding says why"
             out.append(f"FALSE, and {wanted}: a statement is called false with a witness")
-        if self.reach and self.word not in (ev.FALSE, ev.SKIPPED, ev.ERROR):
+        if self.reach and self.word not in (FALSE, SKIPPED, ERROR):
             out += self.reach.missed()
         if self.dimensional and self.dimensional.status == "failed":
             out.append(f"dimensional test: {self.dimensional.detail}")
@@ -86,7 +85,7 @@ class ClaimVerdict:
         if not self.powerless:
             # a statement that is false fails under other bugs too; a fault of the engine must be seen to change that
             out += [f"mutant {m.name} survived" for m in self.mutants if m.status == "survived"
-                    and (self.word != ev.FALSE or m.kind == "engine")]
+                    and (self.word != FALSE or m.kind == "engine")]
         return out
 
     @property
@@ -94,13 +93,13 @@ class ClaimVerdict:
         # a statement that fails on the true algorithm has shown that its check can fail
         return (
             self.powers_tested
-            and self.word not in (ev.SKIPPED, ev.FALSE)
+            and self.word not in (SKIPPED, FALSE)
             and not any(m.status == "killed" for m in self.mutants)
         )
 
     def failures(self) -> list[str]:
-        lines = [f"  {v.instance}: {v.status} {c.label} {ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}"
-                 for v in (*self.instances, *self.over) for c in v.comparisons if c.status != ev.HOLDS]
+        lines = [f"  {v.instance}: {v.status} {c.label} {show(c.lhs)} {c.relation} {show(c.rhs)}"
+                 for v in (*self.instances, *self.over) for c in v.comparisons if c.status != HOLDS]
         return lines + [f"  {v.instance}: {v.status} {v.reason}" for v in (*self.instances, *self.over) if v.reason] + \
             [f"  {s}" for s in self.surprises()]
 
@@ -108,19 +107,19 @@ class ClaimVerdict:
     def scope(self) -> str:
         """How far the word was tried."""
         searched = self.search and f"; search of {self.search.tries} tries over {', '.join(self.search.families)}"
-        proved = sum(v.status == ev.HOLDS for v in self.over)
+        proved = sum(v.status == HOLDS for v in self.over)
         late = f" ({self.left_out} slow ones left out)" if self.left_out else ""
         return f"{len(self.instances)} instances{late}" + (searched or "") + (
             f"; {proved} settings certified for all functions of a class" if proved else "") + (
-            f"; a proof of {len(self.proof)} steps" if pencil.holds(self.proof) else "")
+            f"; a proof of {len(self.proof)} steps" if proof_steps.holds(self.proof) else "")
 
     def describe(self) -> records.Claim:
         """The claim's record."""
         c, covers = self.claim, covered(self.claim, self.word)
         claimed = argued(c, self.word, self.instances)
-        loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == ev.HOLDS]
+        loose = [v.looseness for v in self.instances if v.looseness is not None and v.status == HOLDS]
         return records.declared(
-            records.Claim, c, word=self.word, expected=c.expect or ev.SUPPORTED, as_expected=self.as_expected,
+            records.Claim, c, word=self.word, expected=c.expect or SUPPORTED, as_expected=self.as_expected,
             surprises=self.surprises(), domain=domain(c, self.word), covers=covers,
             restricted=restricted(covers), argued=claimed, label=label(self.word, covers, claimed),
             evidence=self.evidence, scope=self.scope,
@@ -159,35 +158,34 @@ def check(claim, mutant=None, search=True, quick=False, decided=lambda verdict: 
     instances = []
     for instance in on:
         instances.append(check_instance(claim, instance))
-        if instances[-1].status == ev.FALSIFIED:
+        if instances[-1].status == FALSIFIED:
             instances[-1].data = data(instance)
         reach.add(instance, instances[-1])
         decided(instances[-1])
-    found = None
+    tried = None
     if claim.search_plan is not None and search:
         try:
-            found, refuting = claim.search_plan.run(claim, quick, reach)
+            tried, refuting = claim.search_plan.run(claim, quick, reach)
             instances += [refuting] if refuting else []
         except MissingLibrary as error:
-            instances.append(InstanceVerdict("search", ev.SKIPPED, reason=str(error)))
+            instances.append(InstanceVerdict("search", SKIPPED, reason=str(error)))
         except Exception as error:
-            instances.append(InstanceVerdict("search", ev.ERROR, reason=f"{type(error).__name__}: {error}"))
+            instances.append(InstanceVerdict("search", ERROR, reason=f"{type(error).__name__}: {error}"))
     settings = [] if mutant else slow.without(claim.over, left_out)
     over = [check_instance(claim, setting, certify=True) for setting in settings]
     for setting, proved in zip(settings, over, strict=True):
         reach.add(setting, proved)
-    verdict = ClaimVerdict(claim, "", "none", instances, search=found, over=over)
+    verdict = ClaimVerdict(claim, "", "none", instances, search=tried, over=over)
     verdict.left_out = len(claim.on) - len(on) + (0 if mutant else len(claim.over) - len(over))
     if claim.proof and not mutant:
-        held = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS]
-        verdict.proof = pencil.decided(claim, held[:QUICK_ROUNDS] if quick else held)
+        held = [i for i, v in zip(on, instances, strict=False) if v.status == HOLDS]
+        verdict.proof = proof_steps.decided(claim, held[:QUICK_ROUNDS] if quick else held)
     verdict.reach = reach if search and not mutant and not quick else None
     if not mutant and not quick:
         verdict.mutants = _term_mutants(instances) + _code_mutants(claim, on, instances)
         verdict.dimensional = _dimensional(claim, on, instances)
     verdict.powers_tested = not mutant and not quick
-    verdict.word = word_of(claim, instances, found, over, pencil.holds(verdict.proof))
-    verdict.evidence = evidence_of_word(verdict.word, instances, over)
+    verdict.word, verdict.evidence = word_of(Basis(claim, instances, tried, over, proof_steps.holds(verdict.proof)))
     verdict.seconds = time.perf_counter() - began
     return verdict
 
@@ -200,13 +198,13 @@ def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
         with fault.planted():
             return check_instance(claim, instance.but(fault=None), certify)
     began = time.perf_counter()
-    out = InstanceVerdict(instance.name, ev.ERROR, says=instance.says)
+    out = InstanceVerdict(instance.name, ERROR, says=instance.says)
     try:
         with Balls.apart(getattr(instance.domain, "bits", 53)):
             out.hypotheses = [h.check(instance) for h in claim.needs]
             failed = [h for h in out.hypotheses if not h.holds]
             if failed:
-                out.status = ev.OUT_OF_SCOPE
+                out.status = OUT_OF_SCOPE
                 out.reason = "; ".join(f"{h.name} fails: {h.lhs} against {h.rhs}" for h in failed)
                 return out
             out.comparisons = certified.comparisons(claim, instance)[0] if certify else claim(instance)
@@ -214,22 +212,22 @@ def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
             out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
         out.status = next(
-            (s for s in (ev.FALSIFIED, ev.INCONCLUSIVE) if s in statuses), ev.HOLDS if statuses else ev.ERROR
+            (s for s in (FALSIFIED, INCONCLUSIVE) if s in statuses), HOLDS if statuses else ERROR
         )
         deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
         kinds = [c.evidence for c in deciding]
         # one failing leg refutes with its own strength; a conjunction holds only as strongly as its weakest leg
         # runs confirm what exact legs decide; alone they are statistical
         decisive = [k for k in kinds if k != "statistical"] or kinds
-        out.evidence = max(kinds, key=ev.STRENGTH.index) if out.status == ev.FALSIFIED else weakest(decisive)
+        out.evidence = max(kinds, key=STRENGTH.index) if out.status == FALSIFIED else weakest(decisive)
     except ImportError as error:  # `linalg` and `scalars` say which library is missing and what for
-        out.status, out.reason = ev.SKIPPED, str(error)
+        out.status, out.reason = SKIPPED, str(error)
     except (CertificateFailed, TooLarge) as error:
-        out.status, out.reason = ev.INCONCLUSIVE, str(error)
+        out.status, out.reason = INCONCLUSIVE, str(error)
     except NoFixedPoint as error:
-        out.status, out.reason, out.evidence = ev.INCONCLUSIVE, str(error), "none"
+        out.status, out.reason, out.evidence = INCONCLUSIVE, str(error), "none"
     except Exception as error:
-        out.status, out.reason = ev.ERROR, f"{type(error).__name__}: {error} ({_where(claim, error)})"
+        out.status, out.reason = ERROR, f"{type(error).__name__}: {error} ({_where(claim, error)})"
     finally:
         out.seconds = time.perf_counter() - began
     return out
@@ -238,80 +236,10 @@ def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
 def _where(claim, error) -> str:
     """The line of the claim's own file that an error came through, and the place that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
-    mine = [f for f in frames if f.filename == own] or [f for f in frames if f.name != "check_instance"] or frames
-    last, told = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
-    return told if last is mine[-1] else f"{told}; raised in {last.name}, line {last.lineno}"
-
-
-def word_of(claim, instances, found, over=(), proved=False) -> str:
-    """The word that a claim's instances, what its search found (None without one), certified settings and a pencil proof amount
-    to."""
-    word = _word(claim, instances, found)
-    statuses = {v.status for v in over}
-    settled = not statuses & {ev.ERROR, ev.SKIPPED, ev.FALSIFIED}   # a proof never hides that a certified setting failed
-    if proved and settled and word in (ev.SUPPORTED, ev.CERTIFIED):
-        return ev.PROVED
-    if not over or word not in (ev.SUPPORTED, ev.SKIPPED, ev.CERTIFIED, ev.PROVED):
-        return word
-    if ev.ERROR in statuses or ev.SKIPPED in statuses:
-        return ev.ERROR if ev.ERROR in statuses else ev.SKIPPED
-    if word == ev.SKIPPED:
-        return word
-    # a setting that is not certified has shown nothing: what was sampled and searched still supports the statement
-    return ev.CERTIFIED if statuses == {ev.HOLDS} else ev.SUPPORTED
-
-
-def _word(claim, instances, found) -> str:
-    scope = [v for v in instances if v.status not in (ev.OUT_OF_SCOPE, ev.SKIPPED)]
-    if any(v.status == ev.ERROR for v in instances):
-        return ev.ERROR
-    refuted = [v for v in scope if v.status == ev.FALSIFIED]
-    if any(ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball") for v in refuted):
-        return ev.FALSE
-    if refuted:
-        return ev.OPEN  # floats or statistics raise a suspicion; only exact numbers accuse
-    if claim.vacuous is not None and not scope:
-        proof = claim.vacuous()
-        proof = proof if isinstance(proof, (list, tuple)) else [proof]
-        strong = all(c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= ev.STRENGTH.index("ball") for c in proof)
-        return ev.VACUOUS if strong else ev.OPEN
-    if not scope:
-        return ev.SKIPPED if any(v.status == ev.SKIPPED for v in instances) else ev.OPEN
-    if any(v.status == ev.INCONCLUSIVE for v in scope):
-        return ev.OPEN
-    kinds = {c.evidence for v in scope for c in v.comparisons}
-    decisive = kinds - {"statistical"}  # runs confirm; they never decide what is proved without them
-    weak = weakest(decisive) if decisive else "statistical"
-    if claim.domain and weak in ("symbolic", "exact") and _proves(claim, scope):
-        return ev.PROVED
-    if claim.domain and weak in ("exact", "ball", "symbolic") and claim.kind not in UNIVERSAL:
-        return ev.CERTIFIED
-    if claim.kind in UNIVERSAL and (found is None or not found.in_scope):
-        if any(v.status == ev.SKIPPED for v in instances):
-            return ev.SKIPPED
-        return ev.OPEN  # a universal statement is supported only by instances and a search that met its hypotheses
-    return ev.SUPPORTED
-
-
-def _proves(claim, scope) -> bool:
-    """Whether every instance but the illustrations is decided in symbols; where all its numbers are symbols, exact facts may
-    stand beside: they are steps of the proof."""
-    shown = {i.name for i in claim.on if i.illustrates}
-    free = {i.name for i in claim.on if isinstance(i.domain, Field)}
-    kinds = {v.instance: {c.evidence for c in v.comparisons} - {"statistical"} for v in scope if v.instance not in shown}
-    return bool(kinds) and all("symbolic" in k and (k == {"symbolic"} or name in free) for name, k in kinds.items())
-
-
-def evidence_of_word(word, instances, over=()) -> str:
-    """The strength that carries the word: what refutes for FALSE, the weakest decisive leg otherwise."""
-    if word == ev.PROVED:
-        return "symbolic"
-    if word == ev.CERTIFIED and over:
-        return weakest([v.evidence for v in over])
-    if word == ev.FALSE:
-        return max((v.evidence for v in instances if v.status == ev.FALSIFIED), key=ev.STRENGTH.index)
-    return weakest([v.evidence for v in instances if v.status == ev.HOLDS])
+    file = getattr(getattr(claim.body, "__code__", None), "co_filename", None)
+    mine = [f for f in frames if f.filename == file] or [f for f in frames if f.name != "check_instance"] or frames
+    last, place = frames[-1], f"at {mine[-1].name}, line {mine[-1].lineno}"
+    return place if last is mine[-1] else f"{place}; raised in {last.name}, line {last.lineno}"
 
 
 # ---- mutants ---------------------------------------------------------------------------------------------
@@ -327,9 +255,9 @@ def _term_mutants(instances) -> list[records.Mutant]:
             (
                 v.instance
                 for v in instances
-                if v.status == ev.HOLDS
+                if v.status == HOLDS
                 for c in v.comparisons
-                if c.terms and name in c.terms and _without(c, name).status == ev.FALSIFIED
+                if c.terms and name in c.terms and _without(c, name).status == FALSIFIED
             ),
             None,
         )
@@ -352,8 +280,9 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
     """
     out = []
     for bug in claim.rejects:
-        tried, killer, diverging, passed = 0, None, [], {}   # passed: why instances were not tried
-        noticed = {ev.HOLDS: ev.FALSIFIED} | ({ev.FALSIFIED: ev.HOLDS} if _of_engine(bug) else {})
+        tried, killer, diverging = 0, None, []
+        passed: dict[str, str] = {}   # why instances were not tried
+        noticed = {HOLDS: FALSIFIED} | ({FALSIFIED: HOLDS} if _of_engine(bug) else {})
         for instance, right in zip(on, instances, strict=False):  # what a search found stands behind the instances
             try:
                 mutated = apply_bug(bug, instance)
@@ -361,7 +290,7 @@ def _code_mutants(claim, on, instances) -> list[records.Mutant]:
                 passed.setdefault(f"raises {type(error).__name__}: {' '.join(str(error).split())}", instance.name)
                 continue
             wanted = None if mutated is None else noticed.get(right.status)
-            if wanted is None:
+            if mutated is None or wanted is None:
                 passed.setdefault("changes nothing" if mutated is None else f"not tried where the claim is {right.status}",
                                   instance.name)
                 continue
@@ -423,7 +352,7 @@ def _dimensional(claim, on, instances) -> records.Outcome | None:
     """A bound's truth may not depend on units: both sides must scale alike under f -> c f and x -> s x."""
     if not claim.bound:
         return None
-    usable = [i for i, v in zip(on, instances, strict=False) if v.status == ev.HOLDS and i.problem is not None
+    usable = [i for i, v in zip(on, instances, strict=False) if v.status == HOLDS and i.problem is not None
               and hasattr(i.problem, "H") and getattr(i, "units", True) and i.algorithm is not None
               and any(c.terms for c in v.comparisons)]
     for instance in usable[:2]:
@@ -433,9 +362,9 @@ def _dimensional(claim, on, instances) -> records.Outcome | None:
                 if a.terms is None:
                     continue
                 ratio = equal(_ratio(a), _ratio(b))
-                if ratio.status != ev.HOLDS:
-                    return records.Outcome("failed", f"{instance.name}: rhs/lhs changes from {ev.show(ratio.lhs)} to "
-                                           f"{ev.show(ratio.rhs)} under f -> {loss} f, x -> {length} x")
+                if ratio.status != HOLDS:
+                    return records.Outcome("failed", f"{instance.name}: rhs/lhs changes from {show(ratio.lhs)} to "
+                                           f"{show(ratio.rhs)} under f -> {loss} f, x -> {length} x")
     if not usable:
         # said on the claim's line: who writes bound=True believes that units were tried
         summed = any(c.terms for v in instances for c in v.comparisons)

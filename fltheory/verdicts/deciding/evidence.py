@@ -8,6 +8,8 @@ from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, num
 OUT_OF_SCOPE, SKIPPED, ERROR = "OUT_OF_SCOPE", "SKIPPED", "ERROR"
 PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN = "PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN"
 CONFIRMED, NOT_CONFIRMED = "CONFIRMED", "NOT CONFIRMED"
+HOLDING = (PROVED, CERTIFIED, SUPPORTED)           # words in favour of a claim
+DECIDED = (*HOLDING, FALSE, VACUOUS, OPEN)         # words of claims that were decided
 
 
 @dataclass
@@ -25,10 +27,15 @@ class InstanceVerdict:
     seconds: float = 0.0
 
     @property
+    def counts(self) -> bool:
+        """Whether a word rests on the instance: its hypotheses hold, and nothing was missing."""
+        return self.status not in (OUT_OF_SCOPE, SKIPPED)
+
+    @property
     def looseness(self):
         """The smallest right/left side; None where there is none, or where it is beyond floats."""
-        found = [number(c.looseness) for c in self.comparisons]
-        return min((v for v in found if v is not None), default=None)
+        ratios = [number(c.looseness) for c in self.comparisons]
+        return min((v for v in ratios if v is not None), default=None)
 
 
 __all__ = ["CERTIFIED", "CONFIRMED", "ERROR", "FALSE", "FALSIFIED", "HOLDS", "INCONCLUSIVE", "NOT_CONFIRMED", "OPEN",

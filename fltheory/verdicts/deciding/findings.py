@@ -6,11 +6,13 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
+from fltheory.core.evidence import FALSIFIED, HOLDS, STRENGTH, show
 from fltheory.core.numbers.scalars import Balls
 from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Claim, Finding
-from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.evidence import CONFIRMED, NOT_CONFIRMED, OUT_OF_SCOPE, SKIPPED
+from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Step, declared
 
 SCRIPT_LINES = 40
@@ -30,12 +32,12 @@ class FindingVerdict:
     @property
     def word(self) -> str:
         states = {s.status for s in self.steps}
-        return ev.CONFIRMED if states == {"ok"} else ev.SKIPPED if "skipped" in states and "failed" not in states \
-            else ev.NOT_CONFIRMED
+        return CONFIRMED if states == {"ok"} else SKIPPED if "skipped" in states and "failed" not in states \
+            else NOT_CONFIRMED
 
     @property
     def as_expected(self) -> bool:
-        return self.word in (self.finding.expect, ev.SKIPPED)
+        return self.word in (self.finding.expect, SKIPPED)
 
     def record(self) -> dict:
         """The finding's record as JSON."""
@@ -52,7 +54,7 @@ def confirm(finding: Finding, claims: dict[str, Claim], mutant=None) -> FindingV
     if needs_point or finding.at:
         out.steps += _points(finding, claims, mutant)
     if finding.check is not None:
-        out.steps += _own_check(finding)
+        out.steps += _steps_of_check(finding)
     elif finding.kind in ("asymptotic", "gap", "remark"):
         out.steps.append(Step("proof of its own", "failed", f"a finding of kind {finding.kind} needs check="))
     if finding.kind in ("counterexample", "wrong-formula"):
@@ -87,56 +89,56 @@ def _points(finding, claims, mutant):
             continue
         instance = mutant(by_name[name]) if mutant else by_name[name]
         v = check_instance(broken, instance)
-        if finding.kind == "missing-hypothesis" and v.status == ev.OUT_OF_SCOPE:  # the statement without what it lacks
+        if finding.kind == "missing-hypothesis" and v.status == OUT_OF_SCOPE:  # the statement without what it lacks
             lacking = {h.name for h in v.hypotheses if not h.holds}
             v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
-        exact = v.status == ev.FALSIFIED and ev.STRENGTH.index(v.evidence) >= ev.STRENGTH.index("ball")
-        state = "skipped" if v.status == ev.SKIPPED else "ok" if exact else "failed"
+        exact = v.status == FALSIFIED and accuses(v.evidence)
+        state = "skipped" if v.status == SKIPPED else "ok" if exact else "failed"
         sides = "; ".join(
-            f"{ev.show(c.lhs)} against {ev.show(c.rhs)}" for c in v.comparisons if c.status == ev.FALSIFIED
+            f"{show(c.lhs)} against {show(c.rhs)}" for c in v.comparisons if c.status == FALSIFIED
         )
         steps.append(Step(f"instance {name}: hypotheses hold, statement fails ({v.evidence})", state,
                            sides or v.reason or v.status))
     return steps
 
 
-def _own_check(finding):
+def _steps_of_check(finding):
     """What the check compared. What was seen in experiments may rest on runs and floats; everything else needs proof."""
-    least = ev.STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
+    least = STRENGTH.index("statistical" if finding.kind == "empirical" else "ball")
     try:
         with Balls.apart():
-            found = finding.check()
+            result = finding.check()
     except ImportError as error:
         return [Step("proof", "skipped", str(error))]
     except Exception as error:
         return [Step("proof", "failed", f"{type(error).__name__}: {error}")]
-    found = found if isinstance(found, (list, tuple)) else [found]
+    result = result if isinstance(result, (list, tuple)) else [result]
     steps = []
-    for c in found:
-        strong = c.status == ev.HOLDS and ev.STRENGTH.index(c.evidence) >= least
+    for c in result:
+        strong = c.status == HOLDS and STRENGTH.index(c.evidence) >= least
         steps.append(Step(f"{c.label or c.relation} ({c.evidence})", "ok" if strong else "failed",
-                           f"{ev.show(c.lhs)} {c.relation} {ev.show(c.rhs)}. {c.detail}".strip()))
+                           f"{show(c.lhs)} {c.relation} {show(c.rhs)}. {c.detail}".strip()))
     return steps or [Step("proof", "failed", "the check compared nothing")]
 
 
 def run_witness(finding: Finding):
     """(step, source, output) of the witness script, run alone with the standard library."""
-    path = finding.folder / finding.script
+    path = finding.folder / finding.script  # type: ignore[operator]
     if not path.is_file():
         return Step("witness script", "failed", f"{finding.script} does not exist"), "", ""
     source = path.read_text()
     if len(source.splitlines()) > SCRIPT_LINES:
         return Step("witness script", "failed", f"longer than {SCRIPT_LINES} lines"), source, ""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=SCRIPT_SECONDS
         )
     except subprocess.TimeoutExpired:
         return Step("witness script", "failed", f"ran past {SCRIPT_SECONDS} s"), source, ""
-    last = (done.stdout.strip().splitlines() or [""])[-1]
-    ok = done.returncode == 0 and last.startswith("VERDICT")
+    last = (process.stdout.strip().splitlines() or [""])[-1]
+    ok = process.returncode == 0 and last.startswith("VERDICT")
     return (
-        Step("witness script, second route", "ok" if ok else "failed", last or done.stderr[-300:]),
+        Step("witness script, second route", "ok" if ok else "failed", last or process.stderr[-300:]),
         source,
-        done.stdout,
+        process.stdout,
     )

@@ -22,13 +22,13 @@ def decided(claim, instances) -> list[ProofStep]:
         if not proof.conclusions:
             refuse(f"proof of claim {claim.id!r}", proof.steps[-1].name if proof.steps else "", "concludes nothing",
                    "Return proof.conclude(fact).")
-    seen = [({}, {}) for _ in proofs]
+    tries: list[tuple[dict, dict]] = [({}, {}) for _ in proofs]
     for instance in instances if claim.meaning else ():
         for numbers, points in claim.meaning(instance):
-            for proof, at in zip(proofs, seen, strict=True):
+            for proof, at in zip(proofs, tries, strict=True):
                 _try(proof, numbers, points, instance.name, *at)
-    return [_told(s, *at, s.name in {c.name for c in proof.conclusions})
-            for proof, at in zip(proofs, seen, strict=True) for s in proof.steps]
+    return [_step(s, *at, s.name in {c.name for c in proof.conclusions})
+            for proof, at in zip(proofs, tries, strict=True) for s in proof.steps]
 
 
 def _try(proof, numbers, points, name, least, tried):
@@ -40,7 +40,7 @@ def _try(proof, numbers, points, name, least, tried):
             least[fact.name] = (worst, name)
 
 
-def _told(s, least, tried, concludes) -> ProofStep:
+def _step(s, least, tried, concludes) -> ProofStep:
     status, detail = s.status, s.detail
     if s.name in least and _negative(*least[s.name][:1]):
         status, detail = FALSIFIED, f"{show(least[s.name][0])} on {least[s.name][1]}"

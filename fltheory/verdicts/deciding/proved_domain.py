@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.scalars import Field, fraction
 from fltheory.verdicts.deciding.at_instance import described
 from fltheory.verdicts.deciding.evidence import CERTIFIED, HOLDS, PROVED
@@ -47,15 +48,15 @@ def covered(claim, word) -> dict:
     """{name: "all" or values in words}: n, d and tau first, without those that the statement does not have; {} for words that
     need no such list."""
     if word == CERTIFIED and claim.over:
-        found = _certified(claim.over) | claim.covers
-        return {k: found[k] for k in dict.fromkeys((*KNOWN, *found)) if found.get(k, NONE) != NONE}
+        values = _certified(claim.over) | claim.covers
+        return {k: values[k] for k in dict.fromkeys((*KNOWN, *values)) if values.get(k, NONE) != NONE}
     if word != PROVED:
         return {}
     if claim.proof:   # its symbols stand for any number of clients, dimensions and local steps, unless the claim says otherwise
-        found = dict.fromkeys(KNOWN, ALL) | claim.covers
-        return {k: v for k, v in found.items() if v != NONE}
-    found = {name: claim.covers.get(name) or _words(values) for name, values in _seen(claim).items()}
-    return {k: v for k, v in (found | claim.covers).items() if v and v != NONE}
+        values = dict.fromkeys(KNOWN, ALL) | claim.covers
+        return {k: v for k, v in values.items() if v != NONE}
+    words = {name: claim.covers.get(name) or _words(values) for name, values in _symbolic_values(claim).items()}
+    return {k: v for k, v in (words | claim.covers).items() if v and v != NONE}
 
 
 def argued(claim, word, verdicts) -> list:
@@ -69,11 +70,11 @@ def argued(claim, word, verdicts) -> list:
     decided = [c for v in verdicts for c in v.comparisons if c.status == HOLDS and c.evidence == "symbolic"]
     carried = {"d": any(SPECTRA in c.relation for c in decided),
                "tau": any(LOCAL_STEPS.intersection(re.findall(r"\w+", over)) for c in decided for over in c.every)}
-    return [name for name, values in _seen(claim).items()
+    return [name for name, values in _symbolic_values(claim).items()
             if not _within(claim.covers.get(name, NONE), values) and not carried.get(name, False)]
 
 
-def _seen(claim) -> dict:
+def _symbolic_values(claim) -> dict:
     """The values that the symbolic instances have."""
     symbolic = [i for i in claim.on if isinstance(i.domain, Field)]
     return {"n": {i.problem.n for i in symbolic if hasattr(i.problem, "n")},
@@ -96,41 +97,41 @@ def domain(claim, word) -> str:
     if word == PROVED or not claim.over:
         return claim.domain
     kinds = {described(kind) for i in claim.over for kind in (i.classes if isinstance(i.classes, (list, tuple)) else [i.classes])}
-    said = f"one round, for all functions of {', '.join(sorted(kinds))} in every dimension, at {len(claim.over)} listed settings"
-    return f"{said}; {claim.domain}" if claim.domain else said
+    words = f"one round, for all functions of {', '.join(sorted(kinds))} in every dimension, at {len(claim.over)} listed settings"
+    return f"{words}; {claim.domain}" if claim.domain else words
 
 
 def _certified(settings) -> dict:
     """What certified settings have: clients, local steps, solvers, laws, curvatures and steps in units of L, and every
     dimension."""
-    found = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
+    values = {"n": {i.extra.get("n") for i in settings} - {None}, "tau": {s for i in settings for s in _steps(i.algorithm)},
              "law": _laws([i.law for i in settings if i.law is not None]), "mu/L": set(), "eta L": set()}
     solvers = {described(i.algorithm.solver) for i in settings if hasattr(i.algorithm, "solver")}
-    found["solver"] = solvers if solvers - {"Vanilla"} else set()
+    values["solver"] = solvers if solvers - {"Vanilla"} else set()
     for i in settings:
         for kind in i.classes if isinstance(i.classes, (list, tuple)) else [i.classes]:
             if isinstance(kind, FunctionClass):
                 L = fraction(kind.high)
-                found["mu/L"].add(fraction(kind.low) / L)
-                found["eta L"].add(fraction(i.algorithm.lr) * L)
-    return {k: _words(v) for k, v in found.items() if v} | {"d": ALL}
+                values["mu/L"].add(fraction(kind.low) / L)
+                values["eta L"].add(fraction(i.algorithm.lr) * L)
+    return {k: _words(v) for k, v in values.items() if v} | {"d": ALL}
 
 
 def _laws(laws) -> set:
     """The laws by name, with all values of each parameter: WithReplacement(draws=1 or 2, probabilities=1/2 each or 1/3 each)."""
-    kinds = {}
+    kinds: dict[str, dict] = {}
     for law in laws:
-        own = kinds.setdefault(described(law).partition("(")[0], {})
+        parameters = kinds.setdefault(described(law).partition("(")[0], {})
         for field in fields(law):
             value = getattr(law, field.name)
             each = isinstance(value, (tuple, list)) and len(value) > 1 and len(set(map(described, value))) == 1
-            own.setdefault(field.name, {})[f"{described(value[0])} each" if each else described(value)] = None
-    said = {kind: [f"{name}={' or '.join(sorted(texts))}" for name, texts in own.items() if not set(texts) <= NOTHING]
-            for kind, own in kinds.items()}
-    return {kind + (f"({', '.join(own)})" if own else "") for kind, own in said.items()}
+            parameters.setdefault(field.name, {})[f"{described(value[0])} each" if each else described(value)] = None
+    listed = {kind: [f"{name}={' or '.join(sorted(texts))}" for name, texts in parameters.items() if not set(texts) <= NOTHING]
+              for kind, parameters in kinds.items()}
+    return {kind + (f"({', '.join(texts)})" if texts else "") for kind, texts in listed.items()}
 
 
-def _steps(algorithm):
+def _steps(algorithm: Algorithm | None) -> list:
     steps = getattr(algorithm, "steps", None)
     if isinstance(steps, tuple) and len(steps) == 1:
         steps = steps[0]
@@ -142,7 +143,8 @@ def _words(values) -> str:
     texts as they are."""
     numbers = sorted(v for v in values if isinstance(v, (int, Fraction)))
     tuples, texts = sorted(v for v in values if isinstance(v, tuple)), sorted(v for v in values if isinstance(v, str))
-    if len(numbers) > 2 and all(isinstance(v, int) for v in numbers) and numbers == list(range(numbers[0], numbers[-1] + 1)):
+    whole = [v for v in numbers if isinstance(v, int)]
+    if len(numbers) > 2 and numbers == whole == list(range(whole[0], whole[-1] + 1)):
         listed = [f"{numbers[0]} to {numbers[-1]}"]
     elif len(numbers) > SHOWN:
         listed = [f"{len(numbers)} values from {_short(numbers[0])} to {_short(numbers[-1])}"]
@@ -163,11 +165,11 @@ def label(word, covers, argued=()) -> str:
     whose values stand apart, as what the claim argues."""
     if not covers:
         return word if word == PROVED else ""
-    read, said = ([(k, v) for k, v in covers.items() if (k in argued) == apart] for apart in (False, True))
-    if not said:
-        return f"{word} for {_listed(read)}"
-    return f"{word} for {_listed(read)} and, as the claim argues, {_listed(said)}" if read else \
-        f"{word} for {_listed(said)}, as the claim argues"
+    proved, claimed = ([(k, v) for k, v in covers.items() if (k in argued) == apart] for apart in (False, True))
+    if not claimed:
+        return f"{word} for {_listed(proved)}"
+    return f"{word} for {_listed(proved)} and, as the claim argues, {_listed(claimed)}" if proved else \
+        f"{word} for {_listed(claimed)}, as the claim argues"
 
 
 def _listed(covers) -> str:

@@ -13,11 +13,12 @@ COLUMNS = ("claim", "instance", "seconds")
 
 def read(folder) -> dict:
     """{id of a claim: names of its slow instances} of a paper folder; {} without the file. Raises BadInput for other columns."""
-    path, out = folder / FILE, {}
+    path = folder / FILE
     if not path.is_file():
-        return out
+        return {}
     with open(path, newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
+    out: dict[str, set] = {}
     for row in rows:
         if set(row) != set(COLUMNS) or None in row.values():
             refuse(FILE, row, f"has the columns {COLUMNS}", "Restore the file.")

@@ -20,39 +20,41 @@ class Reach:
 
     def __init__(self, claim):
         self.ends = claim.ends
-        self.seen, self.worst = {}, None
+        self.tested, self.worst = {}, None
 
-    def add(self, instance, verdict, found=""):
-        """found: by which search; "" for an instance of the claim."""
+    def add(self, instance, verdict, family=""):
+        """family: of the search that drew it; "" for an instance of the claim."""
         if verdict.status not in (HOLDS, FALSIFIED) or isinstance(instance.domain, Field):
             return
         at = {v: s for v in self.ends if (s := span(v, instance, verdict.hypotheses)) is not None}
         for variable, (low, high) in at.items():
-            before = self.seen.get(variable, (low, high))
-            self.seen[variable] = min(low, before[0]), max(high, before[1])
+            before = self.tested.get(variable, (low, high))
+            self.tested[variable] = min(low, before[0]), max(high, before[1])
         ratio, label = _ratio(verdict)
         if ratio is not None and (self.worst is None or ratio > self.worst[0]):
-            self.worst = ratio, label, instance, at, found
+            self.worst = ratio, label, instance, at, family
 
     def missed(self) -> list[str]:
         """The declared ends that nothing reached, in words."""
         out = []
         for variable, ends in self.ends.items():
-            seen = self.seen.get(variable)
-            left = [end for end, low in zip(ends, (True, False), strict=True) if not _reached(seen, end, low)]
-            out += [f"{named(variable)} {_short(end)} was not reached: tested {_range(seen)}" for end in left]
+            tested = self.tested.get(variable)
+            missing = [end for end, low in zip(ends, (True, False), strict=True) if not _reached(tested, end, low)]
+            out += [f"{named(variable)} {_short(end)} was not reached: tested {_range(tested)}" for end in missing]
         return out
 
     def reached(self) -> list[records.Reached]:
-        return [records.Reached(named(v), *map(_short, ends), _range(self.seen.get(v)),
-                                [end for end in ends if isinstance(end, str)]) for v, ends in self.ends.items()]
+        return [records.Reached(named(v), _short(low), _short(high), _range(self.tested.get(v)),
+                                [end for end in (low, high) if isinstance(end, str)]) for v, (low, high) in self.ends.items()]
 
     def tightest(self) -> records.Tightest | None:
         """Where left/right was largest."""
         if self.worst is None:
             return None
-        ratio, label, instance, at, found = self.worst
-        where, data = (f"{instance.name}, drawn by the search ({found})", text(instance)[:TOLD]) if found else (instance.name, "")
+        ratio, label, instance, at, family = self.worst
+        where, data = instance.name, ""
+        if family:
+            where, data = f"{instance.name}, drawn by the search ({family})", text(instance)[:TOLD]
         return records.Tightest(ratio, where, label, {named(v): _range(s) for v, s in at.items()}, data)
 
 
@@ -66,21 +68,21 @@ def _ratio(verdict) -> tuple:
     return best
 
 
-def _reached(seen, end, low) -> bool:
+def _reached(tested, end, low) -> bool:
     if isinstance(end, str):  # out of reach, for the reason given
         return True
-    if seen is None:
+    if tested is None:
         return False
     if math.isinf(end):
-        return end in seen
+        return end in tested
     slack = NEAR * abs(end)
-    return seen[0] <= end + slack if low else seen[1] >= end - slack
+    return tested[0] <= end + slack if low else tested[1] >= end - slack
 
 
-def _range(seen) -> str:
-    if seen is None:
+def _range(tested) -> str:
+    if tested is None:
         return "nowhere"
-    low, high = map(_short, seen)
+    low, high = map(_short, tested)
     return low if low == high else f"{low} to {high}"
 
 
@@ -89,7 +91,7 @@ def _short(v) -> str:
         return "out of reach"
     if isinstance(v, float) and math.isinf(v):
         return "∞" if v > 0 else "-∞"
-    if isinstance(v, Fraction | int) and Fraction(v).denominator < 1000 and abs(v) < 10**6:
+    if isinstance(v, Fraction | int) and Fraction(v).denominator < 1000 and abs(Fraction(v)) < 10**6:
         return str(v)
     return f"{float(v):.4g}"
 

@@ -38,8 +38,8 @@ def _draw(rows):
     figure, axes = canvas(1, width=6.6, height=1.1 + 0.27 * len(names))
     ax = axes[0, 0]
     for y, name in enumerate(names):
-        for given, sign in (("False", RUN), ("True", CROSSING)):
-            shares = np.array([max(r["share"], LEAST) for r in rows if r["claim"] == name and r["as given"] == given])
+        for as_given, sign in (("False", RUN), ("True", CROSSING)):
+            shares = np.array([max(r["share"], LEAST) for r in rows if r["claim"] == name and r["as given"] == as_given])
             if len(shares):
                 ax.plot(shares, np.full(len(shares), y), **sign | {"linestyle": "none", "color": COLOURS[0], "alpha": 0.7})
     ax.axvline(1, **PRINTED | {"color": COLOURS[1]})

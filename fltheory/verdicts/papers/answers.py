@@ -10,6 +10,7 @@ start a new part. A number in a sentence must stand in the records of what the s
 """
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,10 @@ from typing import NamedTuple
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.verdicts import records
-from fltheory.verdicts.deciding.evidence import CERTIFIED, FALSE, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
+from fltheory.verdicts.deciding.evidence import CERTIFIED, CONFIRMED, DECIDED, OPEN, PROVED, SKIPPED, SUPPORTED, VACUOUS
 
 FILE = "answer.md"
-WORDS = (PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN, "CONFIRMED")
+WORDS = (*DECIDED, CONFIRMED)
 # A word that says more than the one relied on carries the sentence too.
 _CARRIES = {SUPPORTED: (SUPPORTED, CERTIFIED, PROVED), CERTIFIED: (CERTIFIED, PROVED)}
 CARRIED, LOST, WAITING, NOT_RUN = "carried", "lost", "not yet written", "not run"
@@ -92,7 +93,8 @@ def read(folder: Path, ledger: dict) -> Answer | None:
 
 def _lines(text) -> list[str]:
     """Headings and paragraphs, each as one line."""
-    out, open_paragraph = [], False
+    out: list[str] = []
+    open_paragraph = False
     for line in map(str.strip, text.splitlines()):
         if line and open_paragraph and not line.startswith("#"):
             out[-1] += " " + line
@@ -140,22 +142,22 @@ def judge(paper, lines) -> list[dict]:
     """The record of the paper's answer under the verdicts of this run; [] without one or if nothing of it was decided."""
     if paper.answer is None:
         return []
-    own = [r for r in lines if r.get("paper") == paper.slug]
-    decided = {r.id: r for r in map(records.read, own) if isinstance(r, records.Entry)}
-    sentences = [_judged(s, paper, decided, own) for s in paper.answer.sentences]
+    of_paper = [r for r in lines if r.get("paper") == paper.slug]
+    decided = {r.id: r for r in map(records.read, of_paper) if isinstance(r, records.Entry)}
+    sentences = [_judged(s, paper, decided, of_paper) for s in paper.answer.sentences]
     if not any(on.word for s in sentences for on in s.evidence):
         return []
     return [records.Answer(paper.slug, paper.answer.title, sentences).to_json()]
 
 
-def _judged(sentence, paper, decided, own) -> records.Sentence:
+def _judged(sentence, paper, decided, of_paper) -> records.Sentence:
     weighed = [_weighed(reference, paper, decided) for reference in sentence.evidence]
     evidence, reasons = [on for on, _ in weighed], [reason for _, reason in weighed if reason]
     states = {on.state for on in evidence}
     state = next((s for s in (LOST, NOT_RUN, WAITING) if s in states), CARRIED)
     if state == CARRIED:
-        known = set(_found([r for r in own if (r.get("claim") or r.get("id")) in {on.id for on in evidence}]))
-        unknown = [n for n in numbers(sentence.text) if n not in known]
+        stated = set(_numbers_in([r for r in of_paper if (r.get("claim") or r.get("id")) in {on.id for on in evidence}]))
+        unknown = [n for n in numbers(sentence.text) if n not in stated]
         if unknown:
             state, reasons = LOST, [f"the number {', '.join(unknown)} does not stand in the evidence"]
     return records.Sentence(sentence.text, sentence.part, state, "; ".join(reasons), evidence)
@@ -164,33 +166,32 @@ def _judged(sentence, paper, decided, own) -> records.Sentence:
 def _weighed(reference, paper, decided) -> tuple:
     """(one reference beside the verdict of this run, why it does not carry or "")."""
     name, relies = reference
-    out = records.Weighed(name, paper.ledger[name]["type"], relies, state=CARRIED)
-    found = decided.get(name)
+    weighed = functools.partial(records.Weighed, name, paper.ledger[name]["type"], relies)
+    verdict = decided.get(name)
     if not relies:
-        return out, ""
-    if found is None or found.word == SKIPPED:
-        written = name in paper.claims or name in paper.findings
-        out.state = NOT_RUN if written else WAITING
-        return out, f"{name} was not decided in this run" if written else f"{name} is not yet written"
-    out.word, out.label = found.word, found.label if found.limited else ""  # a sentence says what its proof does not reach
-    if found.word not in _CARRIES.get(relies, (relies,)):
-        out.state, reason = LOST, f"{name} is {found.word}, not {relies}"
-    elif found.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
-        out.state, reason = LOST, f"the check of {name} is powerless"
-    else:
-        reason = ""
-    return out, reason
+        return weighed(state=CARRIED), ""
+    if verdict is None or verdict.word == SKIPPED:
+        if name in paper.claims or name in paper.findings:
+            return weighed(state=NOT_RUN), f"{name} was not decided in this run"
+        return weighed(state=WAITING), f"{name} is not yet written"
+    reason = ""
+    if verdict.word not in _CARRIES.get(relies, (relies,)):
+        reason = f"{name} is {verdict.word}, not {relies}"
+    elif verdict.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
+        reason = f"the check of {name} is powerless"
+    label = verdict.label if verdict.limited else ""  # a sentence says what its proof does not reach
+    return weighed(verdict.word, LOST if reason else CARRIED, label), reason
 
 
-def _found(value):
+def _numbers_in(value):
     """The numbers that stand anywhere in some records, except in what was typed into the ledger."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in _TYPED:
-                yield from _found(inner)
+                yield from _numbers_in(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _found(inner)
+            yield from _numbers_in(inner)
     elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
         yield from (n.removeprefix("0") if n.startswith("0.") else n for n in _ANYWHERE.findall(str(value)))
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
-from fltheory.verdicts.claims import claim as forms
+from fltheory.verdicts.claims import claim
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.deciding import slow
 from fltheory.verdicts.folders import activate, elsewhere, imported
-from fltheory.verdicts.papers import answers, inputs
-from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers import answers, inputs, paper_toml
 
 WRITTEN = ("claim", "finding")   # types of rows that code stands behind; figures and tables are drawn
 COLUMNS = ("id", "place", "type", "kind", "expected", "evidence", "corrected_by", "says")
@@ -83,12 +82,12 @@ def papers(paths, id=None) -> list[Paper]:
     if isinstance(id, str):
         (prefix, _, name), ledgers = id.rpartition("/"), {f: read_ledger(f / "ledger.csv") for f in folders}
         holding = [f for f in folders if prefix in ("", slugs[f]) and ledgers[f].get(name, {}).get("type") in WRITTEN]
-        found = [load(f) for f in holding] or [Paper(f.name, f, ledger) for f, ledger in ledgers.items()]
+        among = [load(f) for f in holding] or [Paper(f.name, f, ledger) for f, ledger in ledgers.items()]
     else:
-        found = [load(f) for f in folders]
-    for paper in found:
+        among = [load(f) for f in folders]
+    for paper in among:
         paper.slug = slugs[paper.folder]
-    return found
+    return among
 
 
 def load(folder: Path) -> Paper:
@@ -96,68 +95,68 @@ def load(folder: Path) -> Paper:
     folder = Path(folder).resolve()
     inputs.stamp(folder)  # before anything of it is read
     paper = Paper(folder.name, folder, read_ledger(folder / "ledger.csv"))
-    paper.answer, paper.about = answers.read(folder, paper.ledger), about.read(folder)
+    paper.answer, paper.about = answers.read(folder, paper.ledger), paper_toml.read(folder)
     late, package = slow.read(folder), activate(folder)
     files = [f for part in ("claims", "findings") for f in sorted((folder / part).glob("[a-z]*.py"))]
     files += [f for f in (folder / "findings.py",) if f.is_file()]
     for file in files:
         name = ".".join([package, *file.relative_to(folder).with_suffix("").parts])
         imported(lambda name=name: importlib.import_module(name), file.relative_to(folder.parent))
-        for made in forms.REGISTRY:
-            if made.module == name and made.folder in (None, folder):
-                _add(paper, made)
-    for made in paper.claims.values():
-        if made.at or made.step or made.script:
-            _add(paper, made.own_finding(paper.ledger.get(made.finding, {}).get("kind", "counterexample")))
-    for made in paper.claims.values():
-        made.findings = frozenset(f.id for f in paper.findings.values() if made.id == f.breaks or made.finding == f.id)
-        made.slow = late.get(made.id, frozenset())
+        for declaration in claim.REGISTRY:
+            if declaration.module == name and declaration.folder in (None, folder):
+                _add(paper, declaration)
+    for declaration in paper.claims.values():
+        if declaration.at or declaration.step or declaration.script:
+            _add(paper, declaration.own_finding(paper.ledger.get(declaration.finding, {}).get("kind", "counterexample")))
+    for c in paper.claims.values():
+        c.findings = frozenset(f.id for f in paper.findings.values() if c.id == f.breaks or c.finding == f.id)
+        c.slow = late.get(c.id, frozenset())
     return paper
 
 
-def _add(paper: Paper, made):
-    row = paper.ledger.get(made.id)
-    wanted = "claim" if isinstance(made, Claim) else "finding"
+def _add(paper: Paper, declaration):
+    row = paper.ledger.get(declaration.id)
+    wanted = "claim" if isinstance(declaration, Claim) else "finding"
     if row is None or row["type"] != wanted:
         refuse(
             "id",
-            made.id,
+            declaration.id,
             f"is no {wanted} of {paper.slug}/ledger.csv",
             "Add it to the ledger with a reason, or correct the id.",
         )
-    table = paper.claims if isinstance(made, Claim) else paper.findings
-    if made.id in table:
-        refuse("id", made.id, f"is declared twice in {paper.slug}", "Ids are unique.")
-    made_fields = {"paper": paper.slug, "folder": paper.folder, "place": made.place or row["place"],
-                   "says": made.says or row["says"]}
-    if isinstance(made, Claim):
-        made_fields |= {"kind": made.kind or row["kind"], "expect": made.expect or row["expected"],
-                        "instead": made.instead or row["corrected_by"] or None}
+    table = paper.claims if isinstance(declaration, Claim) else paper.findings
+    if declaration.id in table:
+        refuse("id", declaration.id, f"is declared twice in {paper.slug}", "Ids are unique.")
+    fields = {"paper": paper.slug, "folder": paper.folder, "place": declaration.place or row["place"],
+              "says": declaration.says or row["says"]}
+    if isinstance(declaration, Claim):
+        fields |= {"kind": declaration.kind or row["kind"], "expect": declaration.expect or row["expected"],
+                   "instead": declaration.instead or row["corrected_by"] or None}
     else:
-        made_fields |= {"corrected": made.corrected or row["corrected_by"] or None}
-        if made.kind != row["kind"]:
-            refuse("kind", made.kind, f"the ledger says {row['kind']} for {made.id}", "Decide once, in the ledger.")
-    for name, value in made_fields.items():
-        object.__setattr__(made, name, value)
-    table[made.id] = made
+        fields |= {"corrected": declaration.corrected or row["corrected_by"] or None}
+        if declaration.kind != row["kind"]:
+            refuse("kind", declaration.kind, f"the ledger says {row['kind']} for {declaration.id}", "Decide once, in the ledger.")
+    for name, value in fields.items():
+        object.__setattr__(declaration, name, value)
+    table[declaration.id] = declaration
 
 
 def find(among, id) -> tuple:
     """(paper, kind, claim or finding) of an id, or of paper/id. Raises BadInput, with close ids where there is none."""
     if not isinstance(id, str) or not id:
         refuse("id", id, "a claim is named by a string", 'For example "eq26-28".')
-    found, known, waiting = [], [], []
+    matches, known, waiting = [], [], []
     for paper in among:
         for kind, table in (("claim", paper.claims), ("finding", paper.findings)):
-            found += [(paper, kind, made) for name, made in table.items() if id in (name, f"{paper.slug}/{name}")]
+            matches += [(paper, kind, table[name]) for name in table if id in (name, f"{paper.slug}/{name}")]
         names = {**paper.claims, **paper.findings} or [n for n, row in paper.ledger.items() if row["type"] in WRITTEN]
         known += [v for name in names for v in ((name, f"{paper.slug}/{name}") if "/" in id else (name,))]
         waiting += [paper.slug for name in paper.ledger if id in (name, f"{paper.slug}/{name}")]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = [f"{paper.slug}/{made.id}" for paper, _, made in found]
-        refuse("id", id, f"is used by {len(found)} papers", f"Write {' or '.join(names)}.")
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = [f"{paper.slug}/{declaration.id}" for paper, _, declaration in matches]
+        refuse("id", id, f"is used by {len(matches)} papers", f"Write {' or '.join(names)}.")
     if waiting:
         refuse("id", id, f"stands in the ledger of {' and '.join(dict.fromkeys(waiting))} but holds nothing to show",
                "`fltheory list` shows which ids are written.")

@@ -34,12 +34,10 @@ import tomllib
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
+from fltheory.verdicts.records import Paper
 
 FILE = "paper.toml"
-_TEXTS = ("title", "venue", "identifier", "version")
-_TABLES = {"sections": ("title",), "notation": ("symbol", "meaning"), "assumptions": ("name", "says")}
-_EXPERIMENTS = ("regenerated", "substituted", "failed", "left")
-_KEYS = (*_TEXTS, "authors", "year", *_TABLES, "experiments")
+_EXPERIMENTS = {"regenerated", "substituted", "failed", "left"}
 
 
 def read(folder: Path) -> dict | None:
@@ -55,8 +53,8 @@ def read(folder: Path) -> dict | None:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"paper {str(path)!r} cannot be read ({error}). Correct the file, or remove it.") from None
     for key, value in about.items():
-        if key not in _KEYS:
-            refuse("key", key, f"is none of {_KEYS}, the keys of {FILE}", "Correct the name, or remove it.")
+        if key not in Paper.may_lack:
+            refuse("key", key, f"is none of {Paper.may_lack}, the keys of {FILE}", "Correct the name, or remove it.")
         if not _fits(key, value):
             refuse(key, value, f"is not of the kind that {FILE} holds", "`fltheory new-paper` writes an example.")
     return about
@@ -68,26 +66,11 @@ def record(about, slug) -> list[dict]:
 
 
 def _fits(key, value) -> bool:
-    if key in _TEXTS:
-        return isinstance(value, str)
+    """Whether the record of the paper takes the value."""
+    try:
+        paper = Paper.of({"paper": "", key: value})
+    except BadInput:
+        return False
     if key == "year":
         return type(value) is int
-    if key == "authors":
-        return _texts(value)
-    if key == "experiments":
-        return isinstance(value, dict) and set(value) <= set(_EXPERIMENTS) and all(map(_texts, value.values()))
-    return isinstance(value, list) and all(isinstance(row, dict) and _row(_TABLES[key], row) for row in value)
-
-
-def _row(needed, row) -> bool:
-    rest = {k: v for k, v in row.items() if k not in needed}
-    if needed == _TABLES["sections"]:
-        first_last = rest.pop("equations", [0, 0])
-        if not _texts(rest.pop("places", [])) or not isinstance(first_last, list) or len(first_last) != 2 or not all(
-                type(n) is int for n in first_last):
-            return False
-    return not rest and _texts([row.get(k) for k in needed])
-
-
-def _texts(value) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return set(paper.experiments) <= _EXPERIMENTS and all(len(s.equations) in (0, 2) for s in paper.sections)

@@ -32,11 +32,8 @@ class Book:
         loose: list = []
         lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations,
                  "answer": book.answers, "paper": book.abouts, "gallery": book.galleries, "instance": loose}
-        for record in map(records.read, raw or []):
-            if record is None:
-                book.unknown += 1
-            else:
-                lists[record.type].append(record)
+        for record in records.read_all(raw or []):
+            lists[record.type].append(record)
         for group in (book.claims, book.findings):
             group.sort(key=lambda r: (natural(r.paper), natural(r.id)))
         book.answers.sort(key=lambda r: natural(r.paper))

@@ -7,7 +7,6 @@ the interval of its true false-alarm rate, `power` is how often it noticed the p
 from typing import NamedTuple
 
 from fltheory.verdicts.report.words import plural, show
-from fltheory.verdicts.typed import as_float
 
 HEAD = (
     *("Check", "Level", "Repetitions", "False alarms", "Rate", "Interval of the rate"),
@@ -37,8 +36,7 @@ def _percent(value) -> str:
 
 def _row(check) -> Row:
     level, low, high = check.level, check.low, check.high
-    alarms, repetitions = as_float(check.alarms), as_float(check.repetitions)
-    rate = alarms / repetitions if alarms is not None and repetitions and repetitions > 0 else None
+    rate = check.alarms / check.repetitions if check.repetitions > 0 else None
     excess = low is not None and level is not None and low > level
     judged = "alarms too often" if excess else "not judged" if None in (level, low, high) else "as announced"
     interval = f"{_rate(low)} to {_rate(high)}" if None not in (low, high) else ""

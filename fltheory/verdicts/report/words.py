@@ -5,7 +5,6 @@ import re
 from typing import NamedTuple
 
 from fltheory.core.numbers.text import digits
-from fltheory.verdicts.typed import as_float
 
 
 class Look(NamedTuple):
@@ -105,9 +104,16 @@ def plural(count, noun) -> str:
     return f"{count} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
+def _reads_as_number(text) -> bool:
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
+
+
 def approximation(exact, number) -> str:
     """The decimal shown next to an exact value; empty when the printed value is already a short decimal."""
-    if number is None or (exact and as_float(exact) is not None and len(exact) <= 10):
+    if number is None or (exact and len(exact) <= 10 and _reads_as_number(exact)):
         return ""
     return show(number)
 

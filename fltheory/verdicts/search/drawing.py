@@ -10,9 +10,11 @@ import itertools
 import math
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
+from typing import Any, TypeGuard
 
 from fltheory.asynchronous.event_clock import EventClock
 from fltheory.core.errors import BadInput, refuse
+from fltheory.core.kinds import Algorithm
 from fltheory.core.laws.base import Law, RandomSteps
 from fltheory.core.laws.memoryless import Bernoulli, Full, Uniform, WithReplacement
 from fltheory.core.laws.modes import Chain
@@ -20,7 +22,7 @@ from fltheory.core.numbers.scalars import FLOAT, RATIONAL, SEVERAL, SINGLE, Ball
 from fltheory.core.operators.setting import prepare
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.verdicts.claims.instance import STATED
+from fltheory.verdicts.claims.instance import STATED, Instance
 
 CLIENTS, DIMENSIONS, STEPS = 4, 3, 5
 CURVATURES = [Fraction(v) for v in ("1", "2", "3", "4", "1/2", "1/4", "3/2")]
@@ -46,20 +48,21 @@ def _numbers(like):
 def _drawable(i) -> bool:
     """Whether instances can be drawn around this one: a quadratic problem and numbers."""
     numbers = i.domain in (RATIONAL, FLOAT) or isinstance(i.domain, Balls)
-    known = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
-    return numbers and known and i.algorithm is not None and isinstance(i.law, Law)
+    quadratic = type(i.problem) is Quadratic and i.problem.native in (RATIONAL, FLOAT)
+    return numbers and quadratic and i.algorithm is not None and isinstance(i.law, Law)
 
 
 def models(claim) -> dict:
     """{name: the claim's first instance with that algorithm and solver} for every kind of algorithm that the claim uses,
     as far as instances can be drawn around it. Raises BadInput if there is none."""
-    found, names = {}, {}
+    first: dict[Any, Instance] = {}
+    names = {}
     for i in filter(_drawable, claim.on):
-        found.setdefault(_kind(i.algorithm), i)
-    if not found:
+        first.setdefault(_kind(i.algorithm), i)
+    if not first:
         refuse("families", None, f"claim {claim.id!r} has no instance with a Quadratic problem, an algorithm, a law and "
                "numbers, so no default family can be drawn around it", "Give families=[ft.Family(name, build)].")
-    for i in found.values():
+    for i in first.values():
         name = _named(i.algorithm)
         names[name if name not in names else f"{name} as in {i.name}"] = i
     return names
@@ -67,21 +70,21 @@ def models(claim) -> dict:
 
 def unsearched(claim) -> list:
     """The claim's algorithms that no default family draws: they stand in symbols, or on other problems, only."""
-    known = {_kind(i.algorithm) for i in claim.on if _drawable(i)}
-    left = {_kind(i.algorithm): _named(i.algorithm) for i in claim.on if i.algorithm is not None}
-    return list(dict.fromkeys(name for kind, name in left.items() if kind not in known))
+    drawable = {_kind(i.algorithm) for i in claim.on if _drawable(i)}
+    every = {_kind(i.algorithm): _named(i.algorithm) for i in claim.on if i.algorithm is not None}
+    return list(dict.fromkeys(name for kind, name in every.items() if kind not in drawable))
 
 
-def _kind(record) -> tuple:
+def _kind(record) -> tuple | type:
     """The record without its numbers: which they are, and which words and switches go with them."""
     if not is_dataclass(record):
         return type(record)
-    own = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
+    values = [(f, getattr(record, f.name)) for f in fields(record) if f.name not in ("lr", "steps", "graph")]
     return type(record), *((f.name, _kind(v) if is_dataclass(v) else v is None if f.type in SINGLE + SEVERAL else str(v))
-                           for f, v in own)
+                           for f, v in values)
 
 
-def _named(algorithm) -> str:
+def _named(algorithm: Algorithm) -> str:
     solver = getattr(algorithm, "solver", None)
     plain = solver is None or not fields(solver)
     return type(algorithm).__name__ + ("" if plain else f" with {type(solver).__name__}")
@@ -89,7 +92,8 @@ def _named(algorithm) -> str:
 
 def kept(claim) -> dict:
     """Extras of the model instances that every draw around them takes over unchanged."""
-    out, every = {}, models(claim)
+    out: dict[str, dict] = {}
+    every = models(claim)
     for name, like in every.items():
         followed = _followed(like, claim)
         for k, v in like.extra.items():
@@ -122,7 +126,7 @@ def _family(claim, family, clients, dimensions, like, name, losses):
     like = like or next(iter(models(claim).values()))
     follow = _followed(like, claim)
     st = need("hypothesis.strategies", "counter-example search")
-    return family(name, lambda draw: _build(_Drawer(draw, st), like, clients, dimensions, losses, follow))
+    return family(name, lambda choose: _build(_Drawer(choose, st), like, clients, dimensions, losses, follow))
 
 
 def plainest(claim, like=None):
@@ -134,14 +138,14 @@ def plainest(claim, like=None):
 class _Drawer:
     """Draws of numbers that shrink towards small integers."""
 
-    def __init__(self, draw, st):
-        self.draw, self.st = draw, st
+    def __init__(self, choose, st):
+        self.choose, self.st = choose, st
 
     def whole(self, low, high):
-        return self.draw(self.st.integers(low, high))
+        return self.choose(self.st.integers(low, high))
 
     def one(self, values):
-        return self.draw(self.st.sampled_from(values))
+        return self.choose(self.st.sampled_from(values))
 
     def number(self, low, high):
         """A rational in [low, high], mostly whole; low and high are integers."""
@@ -210,7 +214,8 @@ def _followed(like, claim) -> dict:
     Where two numbers of the extra's name happen to agree there, the one that agrees on more of the claim's instances is meant;
     a number of another name is meant only if other instances bear it out.
     """
-    out, peers = {}, [i for i in claim.on if _drawable(i)]
+    out: dict[str, Any] = {}
+    peers = [i for i in claim.on if _drawable(i)]
     for name, read, _ in _numbers(like):
         agree = sum(_repeats(i, name, read) for i in peers)
         if _repeats(like, name, read) and agree > out.get(name, (None, 0))[1]:
@@ -291,14 +296,14 @@ def _record(pick, record, n, lr, graph, pinned=frozenset()):
     return replace(record, **changes)
 
 
-def _number(pick, record, name, own):
+def _number(pick, record, name, value):
     """Zero switches most numbers off and reads best; where the record refuses it (a server step), its own value does."""
-    drawn = pick.number(0, max(1, math.ceil(fraction(own))))
+    drawn = pick.number(0, max(1, math.ceil(fraction(value))))
     if drawn == 0:
         try:
             replace(record, **{name: drawn})
         except BadInput:
-            return own
+            return value
     return drawn
 
 
@@ -313,15 +318,15 @@ def _steps(pick, steps, n):
 
 def _clients(like):
     """The number of clients that a law is tied to, or None: schedules and laws from elsewhere are kept as they are."""
-    known = type(like.law) in (Full, Uniform, WithReplacement, Bernoulli, EventClock) or _in_turn(like.law)
-    return None if known else like.problem.n
+    of_any_size = type(like.law) in (Full, Uniform, WithReplacement, Bernoulli, EventClock) or _in_turn(like.law)
+    return None if of_any_size else like.problem.n
 
 
-def _in_turn(law):
+def _in_turn(law: Law) -> TypeGuard[Chain]:
     return type(law) is Chain and (law.matrix is None or all(v in (0, 1) for row in law.matrix for v in row))
 
 
-def _law(pick, law, n):
+def _law(pick, law: Law, n) -> Law:
     """A law of the same kind for n clients; schedules and laws from elsewhere stay as they are."""
     steps = _steps(pick, law.steps, n)
     if type(law) is Uniform:
@@ -337,7 +342,7 @@ def _law(pick, law, n):
         return replace(law, pace=tuple(pick.whole(1, 3) for _ in range(n)) if each else pick.whole(1, 3), steps=steps)
     if _in_turn(law):
         sets = tuple(tuple(i for i in range(n) if pick.whole(0, 1)) or (pick.whole(0, n - 1),) for _ in law.sets)
-        own = law.per_mode_steps
+        by_mode = law.per_mode_steps
         return replace(law, sets=sets, steps=steps,
-                       per_mode_steps=None if own is None else tuple(_steps(pick, s, n) for s in own))
+                       per_mode_steps=None if by_mode is None else tuple(_steps(pick, s, n) for s in by_mode))
     return replace(law, steps=steps) if type(law) is Full else law

@@ -31,14 +31,8 @@ class _Writer:
         if is_rational(v):
             f = fraction(v)
             return str(f.numerator) if f.denominator == 1 else f"Q({f.numerator}, {f.denominator})"
-        if isinstance(v, np.ndarray):
-            return self.value(v.tolist())
-        if isinstance(v, list):
-            return "[" + ", ".join(map(self.value, v)) + "]"
-        if isinstance(v, tuple):
-            return "(" + ", ".join(map(self.value, v)) + ("," if len(v) == 1 else "") + ")"
-        if isinstance(v, dict):
-            return "{" + ", ".join(f"{self.value(a)}: {self.value(b)}" for a, b in v.items()) + "}"
+        if isinstance(v, (np.ndarray, list, tuple, dict)):
+            return self.container(v)
         if v is FLOAT or v is RATIONAL:
             return "ft.FLOAT" if v is FLOAT else "ft.RATIONAL"
         if isinstance(v, Balls):
@@ -50,6 +44,15 @@ class _Writer:
         if is_dataclass(v) and not isinstance(v, type):
             return self.record(v)
         refuse("value", v, f"a {type(v).__name__} cannot be written as code", "Rebuild this instance by hand.")
+
+    def container(self, v) -> str:
+        if isinstance(v, np.ndarray):
+            return self.value(v.tolist())
+        if isinstance(v, list):
+            return "[" + ", ".join(map(self.value, v)) + "]"
+        if isinstance(v, tuple):
+            return "(" + ", ".join(map(self.value, v)) + ("," if len(v) == 1 else "") + ")"
+        return "{" + ", ".join(f"{self.value(a)}: {self.value(b)}" for a, b in v.items()) + "}"
 
     def quadratic(self, p):
         rest = {} if (p.weights == check_weights(None, p.n)).all() else {"weights": p.weights}
@@ -64,15 +67,15 @@ class _Writer:
             refuse("value", "HuberLoss", "its clients are regularised in some coordinates only, which no constructor says",
                    "Use the problem with personal parameters itself.")
 
-        def own(columns):
+        def unpadded(columns):
             return [column[:size] for column, size in zip(columns, p.sizes, strict=True)]
-        given = {"U": own(p.rows), "offsets": own(p.targets[..., 0])}
-        for name, parts in (("deltas", own(p.targets[..., 1])), ("scales", own(p.scale))):
+        arguments = {"U": unpadded(p.rows), "offsets": unpadded(p.targets[..., 0])}
+        for name, parts in (("deltas", unpadded(p.targets[..., 1])), ("scales", unpadded(p.scale))):
             if not all(v == 1 for part in parts for v in part):
-                given[name] = parts
-        given |= {"reg": p.reg[()]} if p.reg[()] != 0 else {}
-        given |= {} if (p.weights == check_weights(None, p.n)).all() else {"weights": p.weights}
-        return self.call("ft.HuberLoss", given)
+                arguments[name] = parts
+        arguments |= {"reg": p.reg[()]} if p.reg[()] != 0 else {}
+        arguments |= {} if (p.weights == check_weights(None, p.n)).all() else {"weights": p.weights}
+        return self.call("ft.HuberLoss", arguments)
 
     def record(self, v):
         """An algorithm, a solver or a law: its fields, without those at the constructor's default."""
@@ -85,13 +88,13 @@ class _Writer:
         elif kind.__module__ != "__main__":
             self.imports.add(f"from {kind.__module__} import {name}")
         takes = inspect.signature(kind).parameters
-        given = {}
+        arguments = {}
         for f in fields(v):
             default = takes[f.name].default if f.name in takes else inspect.Parameter.empty
-            own = getattr(v, f.name)
-            if default is inspect.Parameter.empty or type(own) is not type(default) or own != default:
-                given[f.name] = own
-        return self.call(name, given)
+            value = getattr(v, f.name)
+            if default is inspect.Parameter.empty or type(value) is not type(default) or value != default:
+                arguments[f.name] = value
+        return self.call(name, arguments)
 
     def call(self, name, arguments):
         return f"{name}({', '.join(f'{k}={self.value(v)}' for k, v in arguments.items())})"
@@ -136,8 +139,8 @@ def cell(claim, instance, violated=True) -> str:
 
 def _name(claim):
     """The name under which the claim's module holds it; a notebook also holds its outputs, as _, __ and _7."""
-    held = vars(sys.modules[claim.body.__module__]) if claim.body.__module__ in sys.modules else {}
-    own = claim.body.__name__
-    if held.get(own) is not claim:
-        own = next((k for k, v in held.items() if v is claim and k.isidentifier() and not k.startswith("_")), own)
-    return own if own.isidentifier() else "claim"
+    names = vars(sys.modules[claim.body.__module__]) if claim.body.__module__ in sys.modules else {}
+    name = claim.body.__name__
+    if names.get(name) is not claim:
+        name = next((k for k, v in names.items() if v is claim and k.isidentifier() and not k.startswith("_")), name)
+    return name if name.isidentifier() else "claim"

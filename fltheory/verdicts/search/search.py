@@ -11,13 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, listed, refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.numbers.scalars import need
 from fltheory.verdicts import verdict_text
-from fltheory.verdicts.deciding import evidence as ev
 from fltheory.verdicts.deciding.check import check_instance
+from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED, InstanceVerdict
+from fltheory.verdicts.deciding.word import accuses
 from fltheory.verdicts.records import Searched
 from fltheory.verdicts.search.drawing import BENT, around, bent, kept, models, plainest, unsearched
 from fltheory.verdicts.search.rebuild import cell, text
@@ -46,7 +49,7 @@ class Family:
         return [*(Family(at, functools.partial(self.build, **c), most=AT_AN_END) for c in self.corners), replace(self, corners=())]
 
 
-def corners(**ends) -> tuple:
+def corners(**ends: Any) -> tuple:
     """Every combination of ends, as keywords: corners(n=(1, 64), steps=(1, 100)) are four. Raises BadInput on an end that is no
     list of values."""
     for name, values in ends.items():
@@ -61,26 +64,25 @@ class Search:
     families: tuple
     tries: int = 200
 
-    def run(self, claim, quick=False, reach=None) -> tuple:
+    def run(self, claim: Any, quick: bool = False, reach: Any = None) -> tuple[Searched, InstanceVerdict | None]:
         """Search for a violation of the claim inside its hypotheses: (what was tried, the verdict that refutes it or None).
 
         quick: a tenth of the tries, at least 5, and not the ends of the variables; reach: a `Reach` that learns what was
         decided.
         """
-        began, out, refuting = time.perf_counter(), Searched(), None
+        began, tried, refuting, refutation = time.perf_counter(), SearchResult(claim), None, None
         tries = max(5, self.tries // 10) if quick else self.tries
         for family in (part for f in self.families for part in ([replace(f, corners=())] if quick else f.parts())):
-            seen = explore(claim, family, tries, reach=reach)
-            out.in_scope, out.tries, out.best = out.in_scope + seen.in_scope, out.tries + seen.tries, max(out.best, seen.best)
-            out.families[family.name] = out.families.get(family.name, 0) + seen.tries
-            refuting = seen.verdict
+            explored = explore(claim, family, tries, reach=reach)
+            tried.add(family, explored)
+            refuting = explored.verdict
             if refuting is not None:
                 refuting.instance = f"found by search ({family.name})"
-                out.found = {"family": family.name, "says": refuting.says,
-                             "comparisons": [c.record() for c in refuting.comparisons]}
+                refutation = {"family": family.name, "says": refuting.says,
+                              "comparisons": [c.record() for c in refuting.comparisons]}
                 break
-        out.seconds = round(time.perf_counter() - began, 3)
-        return out, refuting
+        seconds = round(time.perf_counter() - began, 3)
+        return Searched(tried.tries, tried.in_scope, tried.families, tried.best, refutation, seconds), refuting
 
 
 @contextlib.contextmanager
@@ -107,69 +109,84 @@ class _Deadline(BaseException):
 
 
 class SearchCrash(AssertionError):
-    """The claim itself failed on a drawn instance; carries what was seen until then."""
+    """The claim itself failed on a drawn instance; carries what was explored until then."""
 
-    def __init__(self, says, seen):
+    def __init__(self, says, explored):
         super().__init__(says)
-        self.seen = seen
+        self.explored = explored
 
 
 @dataclass
 class Explored:
-    """What one family showed: counts, the largest lhs/rhs of a bound, and the smallest violation with its instance."""
+    """What the draws of one family showed, decided one by one: counts, the largest lhs/rhs of a bound, and the smallest violation
+    with its instance; `last` is the violation met last."""
 
+    claim: Any
+    family: Family
+    until: float | None = None
+    end: float | None = None
+    counting: bool = False
+    reach: Any = None
     tries: int = 0
     in_scope: int = 0
     best: float = 0.0
-    verdict: ev.InstanceVerdict | None = None
-    instance: object = None
+    verdict: InstanceVerdict | None = None
+    instance: Any = None
     size: tuple = (math.inf,)
+    last: tuple = ()
     late: bool = False
-    crash: object = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
+    crash: Any = None  # an instance on which the claim failed to run: the last one, or the smallest of those counted
     crashes: Counter = field(default_factory=Counter)  # of reasons, where they are counted
 
+    def violated(self, instance) -> bool:
+        """Whether the claim is false on a draw; None is a draw that was discarded."""
+        self.in_time()
+        if instance is None:
+            return False
+        self.tries += 1
+        verdict = check_instance(self.claim, instance)
+        if verdict.status == ERROR:
+            return self.crashed(instance, verdict)
+        if verdict.status in (HOLDS, FALSIFIED):
+            self.in_scope += 1
+        if self.reach is not None:
+            self.reach.add(instance, verdict, self.family.name)
+        if verdict.looseness:
+            self.best = max(self.best, 1 / verdict.looseness)
+        if verdict.status != FALSIFIED:
+            return False
+        self.last = verdict, instance
+        if self.until is not None and (size := _size(instance)) <= self.size:
+            self.verdict, self.instance, self.size = verdict, instance, size
+        return True
 
-def explore(claim, family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
+    def in_time(self):
+        """Leave where the time of a search, or of shrinking what it met, is over."""
+        shrinking = self.last or (self.crash and not self.counting)
+        if self.until is not None and time.perf_counter() >= (self.end if shrinking else self.until):
+            raise _Deadline
+
+    def crashed(self, instance, verdict) -> bool:
+        """Count the failure of a claim to run and keep the smallest instance, or end with it."""
+        if not self.counting:
+            self.crash = instance
+            raise SearchCrash(f"search of {self.claim.id} on {instance.name}: {verdict.reason}", self)
+        self.crashes[verdict.reason] += 1
+        if self.crash is None or _size(instance) < _size(self.crash):
+            self.crash = instance
+        return False
+
+
+def explore(claim, family: Family, tries, until=None, end=None, counting=False, reach=None) -> Explored:
     """At most `tries` draws of one family, stopped between two of them once `time.perf_counter()` reaches `until`.
 
     Shrinking a violation stops likewise at `end` (default `until`): what is kept is then the smallest seen so far.
     Raises AssertionError if the claim fails to run on a drawn instance (unless `counting`, which goes on), and whatever
     `build` raises.
     """
-    end = until if end is None else end
     hypothesis = need("hypothesis", "counter-example search")
     st = need("hypothesis.strategies", "counter-example search")
-    seen = Explored()
-
-    def violated(instance):
-        if until is not None and time.perf_counter() >= (end if last or (seen.crash and not counting) else until):
-            raise _Deadline
-        if instance is None:
-            return False
-        seen.tries += 1
-        verdict = check_instance(claim, instance)
-        if verdict.status == ev.ERROR and counting:
-            seen.crashes[verdict.reason] += 1
-            if seen.crash is None or _size(instance) < _size(seen.crash):
-                seen.crash = instance
-            return False
-        if verdict.status == ev.ERROR:
-            seen.crash = instance
-            raise SearchCrash(f"search of {claim.id} on {instance.name}: {verdict.reason}", seen)
-        if verdict.status in (ev.HOLDS, ev.FALSIFIED):
-            seen.in_scope += 1
-        if reach is not None:
-            reach.add(instance, verdict, family.name)
-        if verdict.looseness:
-            seen.best = max(seen.best, 1 / verdict.looseness)
-        if verdict.status != ev.FALSIFIED:
-            return False
-        last[:] = verdict, instance
-        if until is not None and (size := _size(instance)) <= seen.size:
-            seen.verdict, seen.instance, seen.size = verdict, instance, size
-        return True
-
-    last = []
+    explored = Explored(claim, family, until, until if end is None else end, counting, reach)
     _LOG.info("searching %s: up to %d tries over %s", claim.id, tries, family.name)
     phases = hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink
     most = min(tries, family.most or tries)
@@ -177,15 +194,15 @@ def explore(claim, family, tries, until=None, end=None, counting=False, reach=No
                                    suppress_health_check=list(hypothesis.HealthCheck), backend="hypothesis")
     try:
         with no_harvest():
-            hypothesis.find(st.composite(lambda draw: family.build(draw))(), violated, settings=settings)
-        seen.verdict, seen.instance = last  # the library replays its smallest example at the end
+            hypothesis.find(st.composite(lambda choose: family.build(choose))(), explored.violated, settings=settings)
+        explored.verdict, explored.instance = explored.last  # the library replays its smallest example at the end
     except hypothesis.errors.NoSuchExample:
         pass
     except _Deadline:
-        seen.late = True
-        if seen.verdict is None and seen.crash is not None and not counting:
-            raise SearchCrash(f"search of {claim.id}: {check_instance(claim, seen.crash).reason}", seen) from None
-    return seen
+        explored.late = True
+        if explored.verdict is None and explored.crash is not None and not counting:
+            raise SearchCrash(f"search of {claim.id}: {check_instance(claim, explored.crash).reason}", explored) from None
+    return explored
 
 
 def _size(instance):
@@ -207,15 +224,15 @@ class SearchResult:
     unsearched: algorithms of the claim that no default family draws.
     """
 
-    claim: object
+    claim: Any
     tries: int = 0
     in_scope: int = 0
     families: dict = field(default_factory=dict)
     best: float = 0.0
     seconds: float = 0.0
     stopped: str = "tries"
-    witness: object = None
-    verdict: ev.InstanceVerdict | None = None
+    witness: Any = None
+    verdict: InstanceVerdict | None = None
     error: str = ""
     kept: dict = field(default_factory=dict)
     left_out: dict = field(default_factory=dict)
@@ -228,13 +245,13 @@ class SearchResult:
 
     @property
     def exact(self) -> bool:
-        return self.found and ev.STRENGTH.index(self.verdict.evidence) >= ev.STRENGTH.index("ball")
+        return self.verdict is not None and accuses(self.verdict.evidence)
 
-    def add(self, family, seen: Explored):
+    def add(self, family, explored: Explored):
         """Count what one family showed."""
-        self.tries, self.in_scope = self.tries + seen.tries, self.in_scope + seen.in_scope
-        self.families[family.name] = self.families.get(family.name, 0) + seen.tries
-        self.best = max(self.best, seen.best)
+        self.tries, self.in_scope = self.tries + explored.tries, self.in_scope + explored.in_scope
+        self.families[family.name] = self.families.get(family.name, 0) + explored.tries
+        self.best = max(self.best, explored.best)
 
     def code(self) -> str:
         """A notebook cell that rebuilds the witness from fractions and checks the claim on it again.
@@ -269,57 +286,57 @@ def look(claim, seconds=60, tries=None, families=None) -> SearchResult:
     makers = _makers(out) if default else ()
     chosen = tuple(m(claim, Family) for m in makers) or _families(declared if families is None else families)
     chosen = tuple(part for f in chosen for part in f.parts())
-    broken = Counter()
+    broken: Counter = Counter()
     for k, family in enumerate(chosen):
         now = time.perf_counter()
         until = None if end is None else now + (end - now) / (len(chosen) - k)
-        seen = Explored()
+        explored = Explored(claim, family)
         try:
-            seen = explore(claim, family, budget, until, end, counting=True)
+            explored = explore(claim, family, budget, until, end, counting=True)
         except FLTheoryError:
             raise
         except Exception as error:
             out.error = f"family {family.name!r}: {type(error).__name__}: {error}"
-        out.add(family, seen)
-        _count_crashes(out, broken, family, seen, default and family.name.startswith(BENT))
-        if default and seen.verdict is not None and not seen.late:
-            seen = _fewer(out, seen, makers[k], min(budget, 100), end)
-        if out.error or seen.verdict is not None:
+        out.add(family, explored)
+        _count_crashes(out, broken, family, explored, default and family.name.startswith(BENT))
+        if default and explored.verdict is not None and not explored.late:
+            explored = _fewer(out, explored, makers[k], min(budget, 100), end)
+        if out.error or explored.verdict is not None:
             break
-    if broken and seen.verdict is None and not out.error:
-        out.error = _told(broken, f"of {out.tries} draws the claim failed to run on")
-    out.stopped = "error" if out.error else "deadline" if seen.late else "violation" if seen.verdict else "tries"
-    if seen.verdict is not None:
-        out.witness, out.verdict = seen.instance.but(name="witness"), seen.verdict
+    if broken and explored.verdict is None and not out.error:
+        out.error = _summary(broken, f"of {out.tries} draws the claim failed to run on")
+    out.stopped = "error" if out.error else "deadline" if explored.late else "violation" if explored.verdict else "tries"
+    if explored.verdict is not None:
+        out.witness, out.verdict = explored.instance.but(name="witness"), explored.verdict
         out.verdict.instance = "witness"
     out.seconds = time.perf_counter() - began
     return out
 
 
-def _count_crashes(out, broken, family, seen, optional):
+def _count_crashes(out, broken, family, explored, optional):
     """Each way in which the claim failed to run, with how often: what it refuses itself is no failure, and a default
     family of other losses than its own may be left out."""
-    refused = Counter({why: n for why, n in seen.crashes.items() if _own(why)})
+    refused = Counter({why: n for why, n in explored.crashes.items() if _ours(why)})
     if optional:
-        if seen.crashes:
-            out.left_out[family.name] = _told(Counter({_in_words(why): n for why, n in seen.crashes.items()}),
-                                              f"of {seen.tries} draws")
+        if explored.crashes:
+            out.left_out[family.name] = _summary(Counter({_in_words(why): n for why, n in explored.crashes.items()}),
+                                              f"of {explored.tries} draws")
         return
     out.refused.update(refused)
-    broken.update(seen.crashes - refused)
-    if seen.crashes - refused and out.witness is None:
-        out.witness = seen.crash
+    broken.update(explored.crashes - refused)
+    if explored.crashes - refused and out.witness is None:
+        out.witness = explored.crash
 
 
-def _own(reason) -> bool:
+def _ours(reason) -> bool:
     """Whether an error is one of the toolkit's own, which says what is wrong with the instance."""
     kind = getattr(errors, reason.split(":")[0], None)
     return isinstance(kind, type) and issubclass(kind, FLTheoryError)
 
 
-def _told(crashes, lead) -> str:
+def _summary(crashes, lead) -> str:
     """Each kind of error once, by the place that raised it, with an example."""
-    ways = {}
+    ways: dict[tuple, list] = {}
     for reason, n in crashes.items():
         ways.setdefault((reason.split(":")[0], reason.rsplit("(", 1)[-1]), []).append((n, reason))
     return "; ".join(f"{lead} {sum(n for n, _ in way)}: {way[0][1]}" for way in ways.values())
@@ -347,7 +364,7 @@ def _why_not_bent(claim, like) -> str:
     except FLTheoryError:  # what the plainest numbers make of the instance is refused; others may not be
         return ""
     verdict = None if simplest is None else check_instance(claim, simplest)
-    return _in_words(verdict.reason) if verdict and verdict.status in (ev.ERROR, ev.SKIPPED) else ""
+    return _in_words(verdict.reason) if verdict and verdict.status in (ERROR, SKIPPED) else ""
 
 
 def _in_words(reason) -> str:
@@ -356,10 +373,10 @@ def _in_words(reason) -> str:
     return reason if missing is None else f"it reads {missing[2]!r}, which a {missing[1]} does not have ({missing[3]})"
 
 
-def _fewer(out, seen, maker, tries, end) -> Explored:
+def _fewer(out, explored, maker, tries, end) -> Explored:
     """The violation in fewer clients or dimensions, if a short search of its own finds one; the library, which deletes
     one stretch of draws at a time, seldom gets there."""
-    n, d = seen.instance.problem.n, seen.instance.problem.d
+    n, d = explored.instance.problem.n, explored.instance.problem.d
     for clients, dimensions in [(a, b) for a in range(1, n + 1) for b in range(1, d + 1) if (a, b) < (n, d) and b <= d]:
         family = maker(out.claim, Family, (clients, clients), (dimensions, dimensions))
         smaller = explore(out.claim, family, tries, end, counting=True)
@@ -367,9 +384,9 @@ def _fewer(out, seen, maker, tries, end) -> Explored:
         if smaller.verdict is not None:
             return smaller
         if smaller.late:
-            seen.late = True
+            explored.late = True
             break
-    return seen
+    return explored
 
 
 def _check_budget(seconds, tries):

@@ -49,9 +49,9 @@ def written(folder, constant="ft.fraction('95/100')"):
 
 @pytest.fixture
 def paper(tmp_path):
-    certified.kept.cache_clear()
+    certified.certificates_in.cache_clear()
     yield written(tmp_path)
-    certified.kept.cache_clear()
+    certified.certificates_in.cache_clear()
 
 
 def verdict(claim):
@@ -102,7 +102,7 @@ def test_what_was_kept_is_not_believed(paper):
     data["half"]["tau=1"][0]["bound"] = "1/2"                       # better than true
     data["half"]["tau=2"][0]["multipliers"][0] = "1/3"
     path.write_text(json.dumps(data))
-    certified.kept.cache_clear()
+    certified.certificates_in.cache_clear()
     found = verdict(paper.claims["half"])
     assert found.word == "CERTIFIED" and found.over[0].comparisons[0].lhs >= TIGHT
     assert not any("kept" in c.detail for v in found.over for c in v.comparisons)
@@ -112,7 +112,7 @@ def test_what_was_kept_is_not_believed(paper):
 def test_an_unreadable_file_is_refused_with_the_remedy(paper, text):
     (paper.folder / certified.FILE).write_text(text)
     with pytest.raises(BadInput, match="fltheory certify"):
-        certified.kept(paper.folder)
+        certified.certificates_in(paper.folder)
 
 
 def test_claims_of_other_names_keep_their_certificates(paper):

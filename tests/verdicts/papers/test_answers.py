@@ -12,6 +12,7 @@ from fltheory.verdicts.papers import answers
 from fltheory.verdicts.papers.discover import papers
 from fltheory.verdicts.verify import exit_code, verify
 from tests.verdicts.claims.folders import paper
+from tests.verdicts.lines import filled
 
 VERIFICATION = Path(__file__).parents[3] / "verification"
 PAPERS = {p.slug: p for p in papers([VERIFICATION])}
@@ -139,7 +140,7 @@ def test_weaker_open_and_powerless_words_carry_nothing(folder):
     found = papers([folder])[0]
     def state(word, relies, **rest):
         found.answer = answers.Answer("T", (answers.Sentence("So.", "", (answers.Reference("half", relies),)),))
-        record = {"type": "claim", "id": "half", "paper": "own", "word": word, "as_expected": True, **rest}
+        record = filled({"type": "claim", "id": "half", "paper": "own", "word": word, "as_expected": True, **rest})
         (made,) = answers.judge(found, [record])
         return made["sentences"][0]["state"]
     assert state("PROVED", "SUPPORTED") == state("PROVED", "CERTIFIED") == "carried"
@@ -160,10 +161,12 @@ def test_what_somebody_typed_is_no_evidence_of_a_number(folder, typed):
     found = papers([folder])[0]
     found.answer = answers.Answer("T", (answers.Sentence("It is 41/43.", "", (answers.Reference("half", "CERTIFIED"),)),))
 
+    kind, field = ("finding", "step") if typed == "breaks" else ("claim", "scope")
+
     def state(**rest):
-        record = {"type": "claim", "id": "half", "paper": "own", "word": "CERTIFIED", "as_expected": True, **rest}
+        record = filled({"type": kind, "id": "half", "paper": "own", "word": "CERTIFIED", "as_expected": True, **rest})
         return answers.judge(found, [record])[0]["sentences"][0]["state"]
-    assert state(scope="41/43 of all") == "carried"
+    assert state(**{field: "41/43 of all"}) == "carried"
     assert state(**{typed: {"n": "41/43"} if typed == "covers" else "41/43"}) == "lost"
 
 
@@ -187,7 +190,7 @@ def test_what_was_not_run_judges_nothing(folder):
 
 def test_exit_code_of_an_answer():
     def code(state):
-        return exit_code([{"type": "answer", "paper": "p", "sentences": [{"state": state}]}], strict=True)
+        return exit_code([filled({"type": "answer", "paper": "p", "sentences": [{"state": state}]})], strict=True)
     assert [code(s) for s in ("carried", "not yet written", "not run", "lost")] == [0, 0, 0, 1]
 
 

@@ -3,9 +3,13 @@
 import re
 from copy import deepcopy
 
+import pytest
+
+from fltheory.core.errors import BadInput
 from fltheory.verdicts.records import page_of
 from fltheory.verdicts.report import html, markdown, terminal
 from fltheory.verdicts.verify import write_report
+from tests.verdicts.lines import filled
 from tests.verdicts.report.test_hostile import ANSWER
 from tests.verdicts.report.test_overview import part, words
 from tests.verdicts.report.test_report import ALL, Page
@@ -67,11 +71,12 @@ def test_markdown_shows_the_answer_first():
     assert "**Not yet checked:** later is not yet written." in page and "1 further sentence not shown" in page
 
 
-def test_an_answer_without_claims_or_with_odd_fields():
-    for odd in ({"type": "answer"}, {"type": "answer", "paper": "p", "sentences": "none"},
-                {"type": "answer", "paper": "fednova", "title": None, "sentences": [None, {"evidence": 3}]}):
-        for write in (html.pages, markdown.page, terminal.summary):
-            assert write([odd]) and write([*ALL, odd])
+def test_an_answer_without_claims_is_written_and_one_with_odd_fields_refused():
+    for write in (html.pages, markdown.page, terminal.summary):
+        assert write([ANSWER]) and write([*ALL, ANSWER])
+        for odd in ({"sentences": "none"}, {"title": None}, {"sentences": [None]}, {"sentences": [{"evidence": 3}]}):
+            with pytest.raises(BadInput, match=r"^record 1: "):
+                write([ANSWER | odd])
 
 
 # ---- pages ------------------------------------------------------------------------------------------------
@@ -84,7 +89,7 @@ def test_names_of_pages():
 
 
 def test_papers_that_share_a_page_are_both_on_it():
-    claims = [{"type": "claim", "paper": p, "id": "c", "word": "OPEN"} for p in ("one", "ONE")]
+    claims = [filled({"type": "claim", "paper": p, "id": "c", "word": "OPEN"}) for p in ("one", "ONE")]
     pages = html.pages(claims)
     assert set(pages) == {"index.html", "one.html"}
     assert {"one/c", "ONE/c"} <= set(Page(pages["one.html"]).ids)

@@ -3,6 +3,7 @@
 import pytest
 
 from fltheory.verdicts.report import html
+from tests.verdicts.lines import filled
 from tests.verdicts.report import browser
 from tests.verdicts.report.test_hostile import ANSWER, ATTACKS, CALIBRATION, RECORDS, poisoned
 from tests.verdicts.report.test_report import ALL, INSTANCES, PRINTED, RUN
@@ -13,8 +14,8 @@ pytestmark = [
 ]
 
 CLAIMS = [
-    {"type": "claim", "paper": paper, "id": f"thm{k}", "place": f"Sec {k}", "says": f"Sentence number {k}.",
-     "word": word, "expected": "PROVED" if k == 3 else word, "evidence": "exact", "looseness": loose}
+    filled({"type": "claim", "paper": paper, "id": f"thm{k}", "place": f"Sec {k}", "says": f"Sentence number {k}.",
+     "word": word, "expected": "PROVED" if k == 3 else word, "evidence": "exact", "looseness": loose})
     for paper in ("alpha", "beta")
     for k, (word, loose) in enumerate([("PROVED", 2.0), ("FALSE", 10.5), ("OPEN", None), ("SUPPORTED", 1.25)])
 ]

@@ -6,9 +6,10 @@ import pytest
 
 from fltheory.verdicts import gallery
 from fltheory.verdicts.report import frameworks, html, layout
+from tests.verdicts.lines import filled
 
 PAPERS = Path(__file__).parents[3] / "verification"
-CLAIM = {"type": "claim", "id": "a", "paper": "p", "word": "PROVED", "expected": "PROVED"}
+CLAIM = filled({"type": "claim", "id": "a", "paper": "p", "word": "PROVED", "expected": "PROVED"})
 HOSTILE = "<script>alert(1)</script>\"'&`</section>"
 
 
@@ -63,9 +64,9 @@ def test_no_record_puts_markup_into_the_page():
     row = dict.fromkeys(texts.split(), HOSTILE)
     row |= {"replaced_by_the_adapter": {HOSTILE: HOSTILE}, "by_hand": {"start": HOSTILE, "said": HOSTILE, "published": HOSTILE,
                                                                        "participants": HOSTILE, "last model of the code": HOSTILE}}
-    record = {"type": "gallery", "made_by": HOSTILE, "date": HOSTILE, "python": HOSTILE, "versions": {HOSTILE: HOSTILE},
+    record = filled({"type": "gallery", "made_by": HOSTILE, "date": HOSTILE, "python": HOSTILE, "versions": {HOSTILE: HOSTILE},
               "put_in_place_by_the_adapters": {HOSTILE: HOSTILE}, "rows": [row, row, {**row, "verdict": "skipped"}],
-              "two_scalar_quadratics": {"rounds": [HOSTILE], HOSTILE: {HOSTILE: [HOSTILE]}}, "listing": HOSTILE}
+              "two_scalar_quadratics": {"rounds": [HOSTILE], HOSTILE: {HOSTILE: [HOSTILE]}}, "listing": HOSTILE})
     page = html.pages([record])[frameworks.PAGE]
     assert "<script>alert" not in page and page.count("</section>") == 3
     odd = html.pages([{**record, "two_scalar_quadratics": {"rounds": 3, "o": {"p": 4}}}, record])[frameworks.PAGE]

@@ -6,11 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from fltheory.core.errors import BadInput
 from fltheory.verdicts.records import read
 from fltheory.verdicts.report import cite, html, markdown, terminal
+from tests.verdicts.lines import filled
 from tests.verdicts.report.test_report import BARE, CORRECTED, FINDING, INSTANCES, LOST, PRINTED, RUN, whole
 
-CALIBRATION = {
+CALIBRATION = filled({
     "type": "calibration",
     "rows": [
         {
@@ -27,8 +29,8 @@ CALIBRATION = {
     ],
     "family": {"comparisons": 120, "level": 1e-4, "bound": 0.012},
     "provenance": {"seed": 1, "version": "0.1.0"},
-}
-ANSWER = {
+})
+ANSWER = filled({
     "type": "answer",
     "paper": "fednova",
     "title": "What FedNova gains",
@@ -45,8 +47,8 @@ ANSWER = {
         {"text": "It is cheap.", "part": "", "state": "not run", "reason": "cost was not decided in this run", "evidence": [
             {"id": "cost", "kind": "claim", "relies": "PROVED", "word": "", "state": "not run"}]},
     ],
-}
-PAPER = {
+})
+PAPER = filled({
     "type": "paper",
     "paper": "fednova",
     "title": "On normalised averages",
@@ -60,7 +62,7 @@ PAPER = {
     "notation": [{"symbol": "$\\eta$", "meaning": "client step size"}],
     "assumptions": [{"name": "A1", "says": "Every $F_i$ is $L$-smooth."}],
     "experiments": {"regenerated": ["Figure 2"], "substituted": ["Table 1, on other data"], "failed": ["the gain"], "left": []},
-}
+})
 LABELLED = {**BARE[0], "label": "PROVED for n = 2, 3", "restricted": True}
 WITNESS = {**INSTANCES[2], "data": {"$H$": "(1, 2)", "step size": "1/7"}}
 RECORDS = [RUN, PAPER, PRINTED, CORRECTED, LABELLED, *INSTANCES[:2], WITNESS, INSTANCES[3], FINDING, LOST, CALIBRATION, ANSWER]
@@ -133,7 +135,7 @@ class Strict(HTMLParser):
         (self.scripts if self.open and self.open[-1] == "script" else self.text).append(data)
 
 
-def poisoned(value, attack, everything, free=False):
+def poisoned(value, attack, everything=False, free=False):
     """The record with the attack in every text field and free-form key; in every other leaf too if `everything`."""
     if isinstance(value, dict):
         free_form = ("libraries", "terms", "families", "counts", "found", "provenance")
@@ -144,14 +146,20 @@ def poisoned(value, attack, everything, free=False):
     return attack if everything or isinstance(value, str) else value
 
 
-@pytest.fixture(params=[False, True], ids=["texts", "every leaf"], scope="module")
-def everything(request):
-    return request.param
-
-
 @pytest.fixture(params=ATTACKS.values(), ids=ATTACKS.keys(), scope="module")
-def evil(request, everything):
-    return [poisoned(deepcopy(r), request.param, everything) for r in RECORDS]
+def evil(request):
+    return [poisoned(deepcopy(r), request.param) for r in RECORDS]
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_text_in_place_of_numbers_and_lists_is_refused_in_one_plain_line(attack):
+    for record in RECORDS:
+        wrong = poisoned(deepcopy(record), attack, True)
+        for write in (html.pages, markdown.page, terminal.summary):
+            if wrong != poisoned(deepcopy(record), attack):
+                with pytest.raises(BadInput, match=r"^record 1: field ") as refused:
+                    write([wrong])
+                assert str(refused.value).isprintable() and len(str(refused.value)) < 1000
 
 
 def test_nothing_executes_in_html(evil):
@@ -204,7 +212,7 @@ def test_tables_of_markdown_keep_their_columns(evil):
 
 def test_the_terminal_is_not_driven(evil):
     lines = [terminal.summary(evil), terminal.summary(evil, color=True), terminal.entry(evil)]
-    lines += [w(r) for w in (terminal.claim_line, terminal.finding_line) for r in evil]
+    lines += [terminal.line(r) for r in evil if r["type"] in ("claim", "finding")]
     claim = next(r for r in evil if r["type"] == "claim")
     instances = [r for r in evil if r["type"] == "instance"]
     lines.append(terminal.entry([claim, *instances], notes=[(claim["id"], claim["id"])]))
@@ -218,7 +226,7 @@ def test_the_terminal_is_not_driven(evil):
 def test_citations_are_one_line_and_one_entry(evil):
     run = evil[0]
     for record in (r for r in evil if r["type"] in ("claim", "finding")):
-        line, entry = cite.line(record, run), cite.bibtex(record, run)
+        line, entry = cite.line(record, read(run)), cite.bibtex(record, read(run))
         assert "\n" not in line
         assert entry.startswith("@misc{fltheory:") and entry.endswith("\n}")
         depth = 0
@@ -235,5 +243,5 @@ def test_citations_are_one_line_and_one_entry(evil):
 def test_anchors_are_safe_and_depend_on_type_paper_and_id_alone(evil):
     for record in (r for r in evil if r["type"] in ("claim", "finding")):
         assert re.fullmatch(r"[\w./:-]*", read(record).anchor)
-        bare = {k: record[k] for k in ("type", "paper", "id") if k in record}
-        assert read(bare).anchor == read(record).anchor
+        bare = {k: record[k] for k in ("type", "paper", "id")}
+        assert read(filled(bare)).anchor == read(record).anchor

@@ -5,16 +5,17 @@ from html.parser import HTMLParser
 
 import pytest
 
-from fltheory.verdicts.records import Calibration, read
+from fltheory.verdicts.records import Calibrated, Calibration, Claim, Family, Finding, Run, read
 from fltheory.verdicts.report import checks, cite, html, markdown, richtext, terminal
 from fltheory.verdicts.report.words import look
+from tests.verdicts.lines import filled
 from tests.verdicts.report.test_hostile import CALIBRATION
 from tests.verdicts.report.test_report import ALL, CORRECTED, FINDING, INSTANCES, PRINTED, RUN, section, whole
 
 FALSE = {**PRINTED, "says": "Every solver obeys the bound."}
 BETTER = {**CORRECTED, "place": "derived", "says": "The bound holds with prefix coefficients."}
 FOUND = {**FINDING, "says": "thm1-explicit-as-printed: at $\\alpha=1$ the bound is zero."}
-OPEN = {"type": "claim", "paper": "scaffold", "id": "susp-1", "word": "OPEN", "says": "Clipping is not needed."}
+OPEN = filled({"type": "claim", "paper": "scaffold", "id": "susp-1", "word": "OPEN", "says": "Clipping is not needed."})
 BOOK = [RUN, FALSE, BETTER, FOUND, OPEN]
 
 
@@ -121,7 +122,7 @@ def test_the_calibration_is_shown_by_every_writer():
 
 def test_a_check_that_alarms_too_often_is_called_out():
     row = {**CALIBRATION["rows"][0], "low": 2e-4}
-    record = {**CALIBRATION, "rows": [row, CALIBRATION["rows"][0], {"check": "no numbers"}]}
+    record = {**CALIBRATION, "rows": [row, CALIBRATION["rows"][0], filled({"check": "no numbers"}, Calibrated)]}
     assert [r.excess for r in checks.rows(read(record))] == [True, False, False]
     assert [r.cells[-1] for r in checks.rows(read(record))] == ["alarms too often", "as announced", "not judged"]
     assert "3 checks calibrated, 1 alarms more often than announced" in terminal.summary([record])
@@ -138,7 +139,7 @@ def test_a_table_that_cannot_be_relied_upon_says_so():
 
 
 def test_without_a_table_only_the_family_is_stated():
-    bare = {"type": "calibration", "rows": [], "family": {"comparisons": 3, "level": 1e-3, "bound": 3e-3}}
+    bare = filled({"type": "calibration", "rows": [], "family": {"comparisons": 3, "level": 1e-3, "bound": 3e-3}})
     own = words(part(whole([bare]), '<h2 id="calibration">', "</main>"))
     assert own == ("How sure are our own checks No check was calibrated. The 3 statistical comparisons, each at level "
                    "0.001 or lower, together raise a false alarm with probability at most 0.3 %.")
@@ -146,20 +147,20 @@ def test_without_a_table_only_the_family_is_stated():
     assert "No verdict of this report rests on a statistical comparison." in terminal.summary([none])
 
 
-@pytest.mark.parametrize("family", [None, {}, {"bound": None}, {"bound": "x"}, "none", []])
+@pytest.mark.parametrize("family", [None, Family()], ids=["none", "no bound"])
 def test_without_a_family_wise_bound_none_is_stated(family):
-    assert checks.family(Calibration.of({"family": family})) == ""
-    assert checks.rows(Calibration.of({"rows": None})) == []
-    assert whole([{"type": "calibration", "family": family}])
+    record = Calibration(family=family)
+    assert checks.family(record) == "" and checks.rows(record) == []
+    assert whole([record.to_json()])
 
 
 # ---- anchors and citations --------------------------------------------------------------------------------
 def test_different_ids_have_different_anchors():
     ids = ["a b", "a-b", "a+b", "a_b", "a/b", "a\u00a0b", "a.b", "A b"]
-    anchors = {read({"type": "claim", "paper": "p", "id": i}).anchor for i in ids}
+    anchors = {Claim(paper="p", id=i).anchor for i in ids}
     assert len(anchors) == len(ids)
-    assert read({"type": "claim", "paper": "fednova", "id": "thm1"}).anchor == "fednova/thm1"
-    assert read({"type": "finding", "paper": "fednova", "id": "e1"}).anchor == "fednova/finding/e1"
+    assert Claim(paper="fednova", id="thm1").anchor == "fednova/thm1"
+    assert Finding(paper="fednova", id="e1").anchor == "fednova/finding/e1"
 
 
 def test_every_entry_has_its_anchor_and_a_citation_computed_from_the_records():
@@ -172,8 +173,8 @@ def test_every_entry_has_its_anchor_and_a_citation_computed_from_the_records():
     undated = section(whole([RUN, FALSE]), read(FALSE).anchor)
     assert "fltheory 0.1.0, fednova.html#" in undated
     assert "verdicts of" not in undated
-    assert cite.line(FALSE, {}).startswith("fltheory project. fednova/thm1-explicit-as-printed: FALSE")
-    assert cite.date({"date": "yesterday"}) == "" == cite.date({"date": 7})
+    assert cite.line(FALSE, Run()).startswith("fltheory project. fednova/thm1-explicit-as-printed: FALSE")
+    assert cite.date(Run(date="yesterday")) == ""
 
 
 def test_the_markdown_page_carries_no_date():
@@ -181,13 +182,13 @@ def test_the_markdown_page_carries_no_date():
 
 
 def test_bibtex():
-    entry = cite.bibtex({**FALSE, "paper": "a_b"}, {"version": "0.1.0", "date": "2031-02-03"})
+    entry = cite.bibtex({**FALSE, "paper": "a_b"}, Run(version="0.1.0", date="2031-02-03"))
     assert entry.startswith("@misc{fltheory:a-b/thm1-explicit-as-printed,\n")
     for field in ("author  = {{fltheory project}}",
                   "title   = {{a\\_b/thm1-explicit-as-printed: FALSE}}", "version = {0.1.0}",
                   "year    = {2031}", "a\\_b.html\\#a\\_b/thm1-explicit-as-printed"):
         assert field in entry
-    assert "year" not in cite.bibtex(FALSE, {})
+    assert "year" not in cite.bibtex(FALSE, Run())
 
 
 # ---- formulas ---------------------------------------------------------------------------------------------

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from fltheory.core.errors import BadInput
 from fltheory.skeletons import TEMPLATES
 from fltheory.verdicts.papers import paper_toml
 from fltheory.verdicts.papers.discover import read_ledger
-from fltheory.verdicts.records import page_of, read
+from fltheory.verdicts.records import Claim, page_of, read
 from fltheory.verdicts.report import html, layout, markdown, richtext, sections
 from fltheory.verdicts.report.book import Book, tallies
+from tests.verdicts.lines import filled
 from tests.verdicts.report.test_answers import BOOK
 from tests.verdicts.report.test_hostile import ANSWER, PAPER
 from tests.verdicts.report.test_overview import part, words
@@ -52,15 +54,17 @@ def test_a_year_in_the_venue_is_said_once():
     assert "Venue 2020 · arXiv 2001.00001" in seen and "2020 · 2020" not in seen and "version read" not in seen
 
 
-@pytest.mark.parametrize("odd", [{}, {"title": None}, {"authors": "A"}, {"sections": [{"places": 3}, {"equations": [1]}]},
+@pytest.mark.parametrize("odd", [{"title": None}, {"authors": "A"}, {"sections": [{"title": "", "places": 3}]}, {"sections": [{}]},
                                  {"experiments": ["x"]}, {"notation": "none"}])
-def test_odd_data_about_a_paper(odd):
-    assert html.pages([*BOOK, {"type": "paper", "paper": "fednova", **odd}])
+def test_odd_data_about_a_paper_are_refused(odd):
+    assert html.pages([*BOOK, {"type": "paper", "paper": "fednova"}])
+    with pytest.raises(BadInput, match=rf"^record {len(BOOK) + 1}: "):
+        html.pages([*BOOK, {"type": "paper", "paper": "fednova", **odd}])
 
 
 # ---- sections ---------------------------------------------------------------------------------------------
 def titles(places, declared=()):
-    claims = [{"type": "claim", "paper": "p", "id": f"c{k}", "word": "OPEN", "place": place} for k, place in enumerate(places)]
+    claims = [Claim(paper="p", id=f"c{k}", word="OPEN", place=place) for k, place in enumerate(places)]
     book = Book.of([*claims, {"type": "paper", "paper": "p", "sections": list(declared)}])
     return {c.place: s.title for s in sections.of(book, "p") for c in s.claims}, [s.title for s in sections.of(book, "p")]
 
@@ -86,7 +90,7 @@ def test_sections_stand_in_the_order_of_the_paper_and_what_was_added_last():
 
 
 def test_marks_are_told_apart():
-    book = [{"type": "claim", "paper": "p", "id": str(k), "place": place} for k, place in enumerate(("Lemma: one", "Lemma: two"))]
+    book = [Claim(paper="p", id=str(k), place=place) for k, place in enumerate(("Lemma: one", "Lemma: two"))]
     assert [s.mark for s in sections.of(Book.of(book), "p")] == ["lemma", "lemma-2"]
 
 
@@ -122,7 +126,7 @@ def test_the_skeleton_of_a_paper_has_the_file(tmp_path):
 
 # ---- badges and counts ------------------------------------------------------------------------------------
 def proved(name, **rest):
-    return {"type": "claim", "paper": "own", "id": name, "word": "PROVED", "place": "Sec 1", **rest}
+    return filled({"type": "claim", "paper": "own", "id": name, "word": "PROVED", "place": "Sec 1", **rest})
 
 
 LABELLED = [proved("a"), proved("b", label="PROVED for all n", restricted=False), proved("c", label="PROVED for n = 2, 3")]
@@ -153,14 +157,14 @@ def test_restricted_proofs_are_counted_apart():
 
 
 def test_papers_stand_before_the_program():
-    those = [{"type": "claim", "paper": paper, "id": "a", "word": "FALSE"} for paper in ("engine", "alpha", "zeta")]
+    those = [Claim(paper=paper, id="a", word="FALSE") for paper in ("engine", "alpha", "zeta")]
     index = html.pages([RUN, *those])["index.html"]
     assert re.findall(r'class="share false" [^>]*data-paper="(\w+)"', index) == ["alpha", "zeta", "engine"]
     assert re.findall(r"<h3>(\w+)</h3>", index) == ["alpha", "zeta", "engine"]
 
 
 def test_exact_arithmetic_reaches_what_is_stated_and_not_all():
-    book = [read({"type": "claim", "paper": "own", "id": id, "word": "CERTIFIED", "label": label})
+    book = [Claim(paper="own", id=id, word="CERTIFIED", label=label)
             for id, label in (("a", ""), ("b", "CERTIFIED for n = 2 and all d"))]
     assert tallies(book) == [("CERTIFIED", "as stated", 1), ("CERTIFIED", "restricted", 1)]
 
@@ -283,8 +287,8 @@ def test_no_page_of_five_papers_is_too_large_and_every_address_stays_valid():
     book = [RUN]
     for paper in ("one", "two", "three", "four", "five"):
         book += paper_of(110, paper, instances=6)
-    book += [{**ANSWER, "paper": "one", "sentences": [{**ANSWER["sentences"][0], "evidence": [
-        {"id": "thm9", "kind": "claim", "relies": "FALSE", "word": "FALSE", "state": "carried"}]}]}]
+    book += [filled({**ANSWER, "paper": "one", "sentences": [{**ANSWER["sentences"][0], "evidence": [
+        {"id": "thm9", "kind": "claim", "relies": "FALSE", "word": "FALSE", "state": "carried"}]}]})]
     pages = html.pages(book)
     seen = {name: Counted(source) for name, source in pages.items()}
     for name, source in pages.items():

@@ -7,15 +7,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fltheory.verdicts.records import read
+from fltheory.core.errors import BadInput
+from fltheory.verdicts.records import Claim
 from fltheory.verdicts.report import html, markdown, richtext, terminal
 from fltheory.verdicts.report.book import Book
 from fltheory.verdicts.report.words import TRUE_WORDS, WORDS, look, shorten
+from tests.verdicts.lines import filled
 
 LONG = "7" * 100 + "/" + "3" * 100
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>|`*[a](javascript:b)\x1b[31m"
 
-RUN = {
+RUN = filled({
     "type": "run",
     "version": "0.1.0",
     "python": "3.11.7",
@@ -25,8 +27,8 @@ RUN = {
     "paths": ["verification"],
     "quick": True,
     "skipped_features": ["ball arithmetic"],
-}
-PRINTED = {
+})
+PRINTED = filled({
     "type": "claim",
     "id": "thm1-explicit-as-printed",
     "paper": "fednova",
@@ -78,14 +80,14 @@ PRINTED = {
     "script_source": "from fractions import Fraction\nassert Fraction(1, 49) <= 0, 'bound <fails>'\n",
     "script_output": "AssertionError: bound <fails>\n",
     "seconds": 1.2,
-}
+})
 CORRECTED = {
     **PRINTED,
     "id": "thm1-explicit-corrected",
     "word": "CERTIFIED",
     "expected": "PROVED",
     "as_expected": False,
-    "search": {"tries": 400, "families": {"quadratic": 400}, "found": None, "seconds": 2},
+    "search": {"tries": 400, "in_scope": 0, "families": {"quadratic": 400}, "best": 0.0, "found": None, "seconds": 2},
     "instead": None,
     "script": None,
     "script_source": None,
@@ -94,7 +96,7 @@ CORRECTED = {
     "survives": "",
     "mutants": PRINTED["mutants"][:1],
 }
-POWERLESS = {
+POWERLESS = filled({
     "type": "claim",
     "id": "thm10-rate",
     "paper": "fednova",
@@ -107,9 +109,9 @@ POWERLESS = {
     "evidence": "float",
     "powerless": True,
     "powerless_reason": "no mutant was killed",
-}
+})
 BARE = [
-    {"type": "claim", "paper": "scaffold", "id": f"c-{word.lower()}", "word": word}
+    filled({"type": "claim", "paper": "scaffold", "id": f"c-{word.lower()}", "word": word})
     for word in ("PROVED", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
 ]
 TERMS = {"start": 0.5, "noise": 0.3, "drift $\\kappa^2$": 0.004, "gain": -0.1, "void": None}
@@ -155,7 +157,7 @@ def instance(name, status="HOLDS", comparisons=(), claim="thm1-explicit-as-print
         "comparisons": list(comparisons),
         "seconds": 0.01,
     }
-    return {**base, **rest}
+    return filled({**base, **rest})
 
 
 INSTANCES = [
@@ -172,10 +174,10 @@ INSTANCES = [
         "big-step",
         "OUT_OF_SCOPE",
         reason="step cap (101) fails",
-        hypotheses=[{**HYPOTHESIS, "holds": False, "lhs": LONG, "margin": None}],
+        hypotheses=[{**HYPOTHESIS, "holds": False, "lhs": LONG, "margin": ""}],
     ),
 ]
-FINDING = {
+FINDING = filled({
     "type": "finding",
     "id": "e1",
     "paper": "fednova",
@@ -198,7 +200,7 @@ FINDING = {
     "script_source": "print(1 < 2)\n",
     "script_output": "True\n",
     "seconds": 0.2,
-}
+})
 LOST = {
     **FINDING,
     "id": "e2",
@@ -304,7 +306,7 @@ def test_hostile_text_in_markdown_and_terminal():
     page = re.sub(r"(?<!\\)`[^`]*`", "", re.sub(r'<a id="[\w./:-]*"></a>', "", page))
     assert "<" not in page
     assert "\x1b" not in page
-    for text in (terminal.summary(evil), *map(terminal.claim_line, evil), *map(terminal.finding_line, evil)):
+    for text in (terminal.summary(evil), *(terminal.line(r) for r in evil if r["type"] in ("claim", "finding"))):
         assert "\x1b" not in text
     assert "\n" not in terminal.claim_line({**PRINTED, "scope": "a\nb", "word": "X\nY"})
 
@@ -320,15 +322,18 @@ def test_markdown_tables_keep_their_columns():
 @pytest.mark.parametrize("write", WRITERS)
 def test_empty_and_sparse_input(write):
     assert write([])
-    sparse = [{"type": kind} for kind in ("run", "claim", "finding", "instance", "new")] + [None, 3, {}]
-    assert write(sparse)
-    nulls = [{**dict.fromkeys(record), "type": record["type"]} for record in ALL]
-    assert write(nulls)
-    odd = [
-        {**dict.fromkeys(record, 7), "type": record["type"]} for record in (PRINTED, INSTANCES[0], FINDING)
-    ]
-    assert write(odd)
+    assert write([filled({"type": kind}) for kind in ("run", "claim", "finding", "instance")])
     assert "no records" in whole([])
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_records_of_another_form_are_refused(write):
+    sparse = [{"type": kind} for kind in ("run", "claim", "finding", "instance", "new")] + [None, 3, {}]
+    nulls = [{**dict.fromkeys(record), "type": record["type"]} for record in ALL]
+    odd = [{**dict.fromkeys(record, 7), "type": record["type"]} for record in (PRINTED, INSTANCES[0], FINDING)]
+    for line in (*sparse, *nulls, *odd):
+        with pytest.raises(BadInput, match=r"^record 2: .*wrote it"):
+            write([RUN, line])
 
 
 def test_long_numbers_are_shortened_but_kept():
@@ -355,9 +360,10 @@ def test_front_counts_and_colours():
 
 def test_the_front_says_how_many_papers_are_decided_whole():
     def records(*words, listed=2):
-        return [{"type": "run", "written": {"a": [2, listed], "b": [1, 1], "engine": [1, 1]}},
-                *({"type": "claim", "id": f"c{k}", "paper": "a", "word": w} for k, w in enumerate(words)),
-                {"type": "finding", "id": "f", "paper": "b", "word": "CONFIRMED"}, {"type": "claim", "id": "e", "paper": "engine"}]
+        return list(map(filled, (
+            {"type": "run", "written": {"a": [2, listed], "b": [1, 1], "engine": [1, 1]}},
+            *({"type": "claim", "id": f"c{k}", "paper": "a", "word": w} for k, w in enumerate(words)),
+            {"type": "finding", "id": "f", "paper": "b", "word": "CONFIRMED"}, {"type": "claim", "id": "e", "paper": "engine"})))
     for made, said in ((records("PROVED", "FALSE"), "two of two papers"), (records("PROVED", "ERROR"), "one of two papers"),
                        (records("PROVED"), "one of two papers"), (records("PROVED", "OPEN", listed=3), "one of two papers")):
         assert said in markdown.page(made) and said in html.pages(made)["index.html"]
@@ -398,8 +404,8 @@ def test_mismatches_are_named_first():
     for page in (whole(ALL), markdown.page(ALL)):
         assert page.index("2 verdicts not as expected") < page.index("thm10-rate")
     assert "Every verdict is as expected" in whole([PRINTED])
-    assert not read({"type": "claim", "word": "FALSE"}).unexpected
-    assert read({"type": "claim", "word": "FALSE", "expected": "PROVED"}).unexpected
+    assert not Claim(word="FALSE").unexpected
+    assert Claim(word="FALSE", expected="PROVED").unexpected
 
 
 def test_terminal_lines():

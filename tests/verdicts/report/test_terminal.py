@@ -3,13 +3,14 @@
 import pytest
 
 from fltheory.verdicts.report.terminal import claim_line, entry, reason, summary
+from tests.verdicts.lines import filled
 
-CLAIM = {"type": "claim", "id": "c", "paper": "own", "word": "OPEN", "surprises": []}
-FINDING = {"type": "finding", "id": "f", "paper": "own", "word": "NOT CONFIRMED", "surprises": []}
+CLAIM = filled({"type": "claim", "id": "c", "paper": "own", "word": "OPEN", "surprises": []})
+FINDING = filled({"type": "finding", "id": "f", "paper": "own", "word": "NOT CONFIRMED", "surprises": []})
 
 
 def instance(name, status, **more):
-    return {"type": "instance", "claim": "c", "paper": "own", "instance": name, "status": status, **more}
+    return filled({"type": "instance", "claim": "c", "paper": "own", "instance": name, "status": status, **more})
 
 
 HOLDS = instance("plain", "HOLDS")
@@ -41,16 +42,16 @@ UNDECIDED = instance("tight", "INCONCLUSIVE", comparisons=[
      "procedure: stopped after 1 s"),
 ], ids=lambda v: v if isinstance(v, str) else "")
 def test_the_reason_is_one_indented_line(records, said):
-    assert reason(records) == f"    {said}"
+    assert reason(list(map(filled, records))) == f"    {said}"
 
 
 @pytest.mark.parametrize("records", [
     [CLAIM | {"word": "PROVED"}, HOLDS], [CLAIM | {"word": "SKIPPED"}, instance("x", "SKIPPED", reason="no torch")],
     [CLAIM | {"search": {"tries": 3, "in_scope": 3}}, HOLDS],
-    [FINDING | {"word": "CONFIRMED"}], [FINDING], [CLAIM | {"word": None}],
+    [FINDING | {"word": "CONFIRMED"}], [FINDING], [CLAIM | {"word": ""}],
 ], ids=str)
 def test_what_needs_no_reason_has_none(records):
-    assert reason(records) == ""
+    assert reason(list(map(filled, records))) == ""
 
 
 def test_a_long_or_hostile_reason_stays_one_short_plain_line():
@@ -91,4 +92,4 @@ def test_the_line_tells_what_the_claim_argues():
 def test_the_list_of_mutants_says_why_one_is_not_counted():
     listed = CLAIM | {"mutants": [{"name": "halved", "status": "inapplicable",
                                    "detail": "Half the step. Inapplicable: changes nothing (on two)."}]}
-    assert "    halved, not counted: changes nothing (on two)." in summary([listed]).splitlines()
+    assert "    halved, not counted: changes nothing (on two)." in summary([filled(listed)]).splitlines()

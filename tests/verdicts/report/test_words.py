@@ -6,23 +6,24 @@ import re
 import pytest
 
 import fltheory as ft
-from fltheory.verdicts.records import read
+from fltheory.verdicts.records import Run, read
 from fltheory.verdicts.report import cite, html, markdown, terminal
 from fltheory.verdicts.verify import write_report
 from tests.verdicts.claims.examples import always, equal
+from tests.verdicts.lines import filled
 
-RUN = {"type": "run", "version": "0.1.0", "quick": False}
+RUN = filled({"type": "run", "version": "0.1.0", "quick": False})
 REACHED = {"PROVED": "CERTIFIED", "SUPPORTED": "FALSE", "FALSE": "SUPPORTED", "CERTIFIED": "OPEN", "OPEN": "ERROR"}
 
 
 def claim(word, expected):
-    return {"type": "claim", "id": "c", "paper": "own", "place": "Sec 1", "kind": "identity", "statement": "A statement.",
-            "word": word, "expected": expected, "as_expected": False, "evidence": "none", "scope": "1 instances"}
+    return filled({"type": "claim", "id": "c", "paper": "own", "place": "Sec 1", "kind": "identity", "statement": "A statement.",
+                   "word": word, "expected": expected, "as_expected": False, "evidence": "none", "scope": "1 instances"})
 
 
 def finding(word="NOT CONFIRMED", expected="CONFIRMED"):
-    return {"type": "finding", "id": "f", "paper": "own", "place": "Sec 1", "kind": "remark", "says": "A remark.",
-            "word": word, "expected": expected, "as_expected": False, "procedure": []}
+    return filled({"type": "finding", "id": "f", "paper": "own", "place": "Sec 1", "kind": "remark", "says": "A remark.",
+                   "word": word, "expected": expected, "as_expected": False, "procedure": []})
 
 
 RECORDS = [*(claim(word, expected) for expected, word in REACHED.items()), finding()]
@@ -75,7 +76,7 @@ def test_in_what_is_written_for_machines(record, tmp_path):
 
 @named
 def test_in_a_citation(record):
-    run = {"version": "0.1.0", "date": "2026-01-31"}
+    run = Run(version="0.1.0", date="2026-01-31")
     for text in (cite.line(record, run), cite.bibtex(record, run)):
         assert f"own/{record['id']}: {record['word']}" in text
         assert re.findall(rf"\b{record['expected']}\b", text.replace(record["word"], "")) == []
@@ -83,7 +84,7 @@ def test_in_a_citation(record):
 
 def test_a_record_without_a_verdict_of_its_own_is_judged_by_its_word():
     record = claim("OPEN", "PROVED")
-    del record["as_expected"]
+    record["as_expected"] = None
     assert read(record).unexpected
     assert terminal.claim_line(record).endswith("!= expected PROVED")
 
