@@ -6,7 +6,7 @@ import pytest
 
 import fltheory as ft
 
-ROOT = Path(ft.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CHECKED = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
 
 
