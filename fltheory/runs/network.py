@@ -95,7 +95,7 @@ class Network(Problem):
     def identity(self) -> str:
         return f"Network {self.module} {self.loss if isinstance(self.loss, str) else self.loss.__qualname__}"
 
-    def to(self, domain: Domain) -> Problem:
+    def to(self, domain: Domain) -> Network:
         if not isinstance(domain, Torch):
             refuse("domain", domain, "a neural network has gradients in torch only", "Use Torch() or Torch('cuda').")
         return super().to(domain)
