@@ -27,6 +27,7 @@ from fltheory.verdicts.report.terminal import claim_line
 from fltheory.verdicts.search.search import SearchResult, look
 from fltheory.verdicts.verdict_text import claim_html
 
+KINDS = ("counterexample", "wrong-formula", "missing-hypothesis", "asymptotic", "gap", "remark", "misprint", "empirical")
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
 
 
@@ -205,22 +206,12 @@ class Finding:
     module: str = ""
 
     def __post_init__(self):
-        kinds = (
-            "counterexample",
-            "wrong-formula",
-            "missing-hypothesis",
-            "asymptotic",
-            "gap",
-            "remark",
-            "misprint",
-            "empirical",
-        )
         if not isinstance(self.id, str) or not self.id.strip():
             refuse("id", self.id, "a finding is named by a string", 'For example "eq7-missing-factor".')
         if not isinstance(self.at, (tuple, list)) or not all(isinstance(name, str) for name in self.at):
             refuse("at", self.at, "is a tuple of names of instances", 'For example at=("two clients",).')
-        if not is_one_of(self.kind, kinds):
-            refuse("kind", self.kind, f"is one of {kinds}", "Say how the finding is decided.")
+        if not is_one_of(self.kind, KINDS):
+            refuse("kind", self.kind, f"is one of {KINDS}", "Say how the finding is decided.")
 
 
 REGISTRY: list = []

@@ -105,15 +105,6 @@ def refuting(b) -> str:
     return max((v.evidence for v in b.instances if v.status == FALSIFIED), key=STRENGTH.index)
 
 
-def certificates(b) -> str:
-    """The weakest of the certified settings."""
-    return weakest([v.evidence for v in b.over])
-
-
-def symbols(b) -> str:
-    return "symbolic"
-
-
 WORDS = (
     Row(ERROR, held, lambda b: ERROR in b.statuses, "the check of an instance broke off"),
     Row(FALSE, refuting, lambda b: b.refuted, "an instance refutes it in exact numbers or balls"),
@@ -123,7 +114,8 @@ WORDS = (
     Row(SKIPPED, held, lambda b: not b.scope and SKIPPED in b.statuses, "no instance was decided, some for want of a library"),
     Row(OPEN, held, lambda b: not b.scope, "no instance meets its hypotheses"),
     Row(OPEN, held, lambda b: INCONCLUSIVE in b.statuses, "the sides of an instance could not be told apart"),
-    Row(PROVED, symbols, lambda b: b.claim.domain and b.weakest in ("symbolic", "exact") and b.symbolic, "symbols show its domain"),
+    Row(PROVED, lambda b: "symbolic", lambda b: b.claim.domain and b.weakest in ("symbolic", "exact") and b.symbolic,
+        "symbols show all of its domain"),
     Row(CERTIFIED, held, lambda b: b.claim.domain and accuses(b.weakest) and b.claim.kind not in UNIVERSAL,
         "exact numbers or balls show all that it states"),
     Row(SKIPPED, held, lambda b: b.unsearched and SKIPPED in b.statuses, "instances or the search were left out"),
@@ -131,12 +123,13 @@ WORDS = (
     Row(SUPPORTED, held, lambda b: True, "nothing that was tried contradicts it"),
 )
 SETTLED = (
-    Row(PROVED, symbols, lambda b: b.proof and b.settled and b.first.word in (SUPPORTED, CERTIFIED), "a pencil proof holds"),
+    Row(PROVED, lambda b: "symbolic", lambda b: b.proof and b.settled and b.first.word in (SUPPORTED, CERTIFIED),
+        "a pencil proof holds"),
     Row("", held, lambda b: not b.over or b.first.word not in (SUPPORTED, SKIPPED, CERTIFIED, PROVED),
         "settings change nothing: the word of the first table stays"),
     Row(ERROR, held, lambda b: ERROR in b.settings, "the check of a setting broke off"),
     Row(SKIPPED, held, lambda b: SKIPPED in b.settings or b.first.word == SKIPPED, "a library is missing"),
-    Row(CERTIFIED, certificates, lambda b: b.settings == {HOLDS}, "every setting is certified"),
+    Row(CERTIFIED, lambda b: weakest([v.evidence for v in b.over]), lambda b: b.settings == {HOLDS}, "every setting is certified"),
     Row(SUPPORTED, held, lambda b: True, "an uncertified setting shows nothing: what was sampled and searched still supports it"),
 )
 

@@ -10,11 +10,9 @@ start a new part. A number in a sentence must stand in the records of what the s
 """
 from __future__ import annotations
 
-import functools
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.verdicts import records
@@ -41,32 +39,8 @@ _TYPED = ("says", "reading", "survives", "seconds", "id", "claim", "paper", "pla
           "breaks", "covers", "label")
 
 
-class Reference(NamedTuple):
-    """An id of the ledger and the word relied on; the word is empty for a figure or table."""
-
-    id: str
-    word: str
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """One sentence of an answer, the part it stands in ("" before the first `##`), and what it rests on."""
-
-    text: str
-    part: str
-    evidence: tuple[Reference, ...]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The title of an `answer.md` and its sentences."""
-
-    title: str
-    sentences: tuple[Sentence, ...]
-
-
-def read(folder: Path, ledger: dict) -> Answer | None:
-    """The answer of a paper folder, None if it has none.
+def read(folder: Path, ledger: dict) -> records.Answer | None:
+    """The answer of a paper folder, before it is judged; None if it has none.
 
     Raises BadInput for a sentence without evidence, an id that the ledger does not have, or a word that no verdict is.
     """
@@ -85,10 +59,10 @@ def read(folder: Path, ledger: dict) -> Answer | None:
         if line.startswith("#"):
             part = line.lstrip("#").strip()
         else:
-            sentences += [Sentence(t, part, _references(ids, ledger)) for t, ids in _split(line)]
+            sentences += [records.Sentence(t, part, evidence=_references(ids, ledger)) for t, ids in _split(line)]
     if not sentences:
         refuse("answer", path.name, "has no sentence", "Write one, or remove the file.")
-    return Answer(title[2:].strip(), tuple(sentences))
+    return records.Answer("", title[2:].strip(), sentences)
 
 
 def _lines(text) -> list[str]:
@@ -116,7 +90,8 @@ def _split(paragraph) -> list[tuple[str, str]]:
     return out
 
 
-def _references(ids, ledger) -> tuple[Reference, ...]:
+def _references(ids, ledger) -> list[records.Weighed]:
+    """Ids of the ledger, each with the word relied on, which is empty for a figure or table."""
     out = []
     for item in (i.strip() for i in ids.split(",")):
         match = _REFERENCE.fullmatch(item)
@@ -127,10 +102,10 @@ def _references(ids, ledger) -> tuple[Reference, ...]:
         if word is not None and (not decided or word not in WORDS):
             refuse("evidence", item, f"names a word that {row['type']} {match['id']} cannot have",
                    f"Words are {', '.join(WORDS)}.")
-        out.append(Reference(match["id"], (word or row["expected"]) if decided else ""))
-    if not any(reference.word for reference in out):
+        out.append(records.Weighed(match["id"], row["type"], (word or row["expected"]) if decided else ""))
+    if not any(on.relies for on in out):
         refuse("evidence", ids, "of answer.md has no verdict", "Name a claim or a finding as well.")
-    return tuple(out)
+    return out
 
 
 def numbers(text) -> list[str]:
@@ -147,11 +122,11 @@ def judge(paper, lines) -> list[dict]:
     sentences = [_judged(s, paper, decided, of_paper) for s in paper.answer.sentences]
     if not any(on.word for s in sentences for on in s.evidence):
         return []
-    return [records.Answer(paper.slug, paper.answer.title, sentences).to_json()]
+    return [replace(paper.answer, paper=paper.slug, sentences=sentences).to_json()]
 
 
 def _judged(sentence, paper, decided, of_paper) -> records.Sentence:
-    weighed = [_weighed(reference, paper, decided) for reference in sentence.evidence]
+    weighed = [_weighed(on, paper, decided) for on in sentence.evidence]
     evidence, reasons = [on for on, _ in weighed], [reason for _, reason in weighed if reason]
     states = {on.state for on in evidence}
     state = next((s for s in (LOST, NOT_RUN, WAITING) if s in states), CARRIED)
@@ -160,27 +135,24 @@ def _judged(sentence, paper, decided, of_paper) -> records.Sentence:
         unknown = [n for n in numbers(sentence.text) if n not in stated]
         if unknown:
             state, reasons = LOST, [f"the number {', '.join(unknown)} does not stand in the evidence"]
-    return records.Sentence(sentence.text, sentence.part, state, "; ".join(reasons), evidence)
+    return replace(sentence, state=state, reason="; ".join(reasons), evidence=evidence)
 
 
-def _weighed(reference, paper, decided) -> tuple:
-    """(one reference beside the verdict of this run, why it does not carry or "")."""
-    name, relies = reference
-    weighed = functools.partial(records.Weighed, name, paper.ledger[name]["type"], relies)
-    verdict = decided.get(name)
+def _weighed(on, paper, decided) -> tuple:
+    """(a reference beside the verdict of this run, why it does not carry or "")."""
+    name, relies, verdict, reason = on.id, on.relies, decided.get(on.id), ""
     if not relies:
-        return weighed(state=CARRIED), ""
+        return replace(on, state=CARRIED), ""
     if verdict is None or verdict.word == SKIPPED:
         if name in paper.claims or name in paper.findings:
-            return weighed(state=NOT_RUN), f"{name} was not decided in this run"
-        return weighed(state=WAITING), f"{name} is not yet written"
-    reason = ""
+            return replace(on, state=NOT_RUN), f"{name} was not decided in this run"
+        return replace(on, state=WAITING), f"{name} is not yet written"
     if verdict.word not in _CARRIES.get(relies, (relies,)):
         reason = f"{name} is {verdict.word}, not {relies}"
     elif verdict.powerless and relies not in (OPEN, VACUOUS):  # these words rest on no instance
         reason = f"the check of {name} is powerless"
     label = verdict.label if verdict.limited else ""  # a sentence says what its proof does not reach
-    return weighed(verdict.word, LOST if reason else CARRIED, label), reason
+    return replace(on, word=verdict.word, state=LOST if reason else CARRIED, label=label), reason
 
 
 def _numbers_in(value):
@@ -197,4 +169,4 @@ def _numbers_in(value):
 
 
 __all__ = ["CARRIED", "FILE", "LOST", "NOT_RUN", "WAITING",
-           "Answer", "Reference", "Sentence", "judge", "numbers", "read"]
+           "judge", "numbers", "read"]

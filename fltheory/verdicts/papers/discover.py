@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
+from fltheory.verdicts import records
 from fltheory.verdicts.claims import claim
 from fltheory.verdicts.claims.claim import Claim, Finding
 from fltheory.verdicts.deciding import slow
@@ -33,7 +34,7 @@ class Paper:
     ledger: dict
     claims: dict = field(default_factory=dict)
     findings: dict = field(default_factory=dict)
-    answer: answers.Answer | None = None
+    answer: records.Answer | None = None
     about: dict | None = None
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fltheory.core.errors import BadInput
+from fltheory.verdicts import records
 from fltheory.verdicts.papers import answers
 from fltheory.verdicts.papers.discover import papers
 from fltheory.verdicts.verify import exit_code, verify
@@ -53,6 +54,11 @@ def read(tmp_path, text):
     return answers.read(tmp_path, LEDGER)
 
 
+def answer(text, relies):
+    """One sentence that rests on the claim `half`."""
+    return records.Answer("", "T", [records.Sentence(text, evidence=[records.Weighed("half", "claim", relies)])])
+
+
 def judged(folder, text, **options):
     """(records, exit code, the answer's record or None) of the folder with this answer."""
     (folder / "answer.md").write_text(text, encoding="utf-8")
@@ -67,14 +73,14 @@ def test_sentences_parts_and_words(tmp_path):
     assert found.title == "What it gains"
     assert [(s.part, s.text) for s in found.sentences] == [
         ("", "A half is a half."), ("Not", "Two are none!"), ("Not", "A $x. Y$.")]
-    assert found.sentences[0].evidence == (("half", "CERTIFIED"),)
-    assert found.sentences[1].evidence == (("third", "FALSE"), ("f1", "CONFIRMED"))
+    assert [[(on.id, on.relies) for on in s.evidence] for s in found.sentences[:2]] == [
+        [("half", "CERTIFIED")], [("third", "FALSE"), ("f1", "CONFIRMED")]]
     assert answers.read(tmp_path / "none", LEDGER) is None
 
 
 def test_a_figure_may_stand_beside_a_verdict(tmp_path):
     (sentence,) = read(tmp_path, "# T\n\nAs drawn. [half, fig1]").sentences
-    assert sentence.evidence[1] == ("fig1", "")
+    assert sentence.evidence[1] == records.Weighed("fig1", "figure")
 
 
 @pytest.mark.parametrize(("text", "match"), [
@@ -139,7 +145,7 @@ def test_a_verdict_that_this_run_changes(folder):
 def test_weaker_open_and_powerless_words_carry_nothing(folder):
     found = papers([folder])[0]
     def state(word, relies, **rest):
-        found.answer = answers.Answer("T", (answers.Sentence("So.", "", (answers.Reference("half", relies),)),))
+        found.answer = answer("So.", relies)
         record = filled({"type": "claim", "id": "half", "paper": "own", "word": word, "as_expected": True, **rest})
         (made,) = answers.judge(found, [record])
         return made["sentences"][0]["state"]
@@ -159,7 +165,7 @@ def test_a_number_must_stand_in_the_evidence(folder):
 @pytest.mark.parametrize("typed", ["says", "reading", "survives", "place", "instead", "finding", "breaks", "covers", "label"])
 def test_what_somebody_typed_is_no_evidence_of_a_number(folder, typed):
     found = papers([folder])[0]
-    found.answer = answers.Answer("T", (answers.Sentence("It is 41/43.", "", (answers.Reference("half", "CERTIFIED"),)),))
+    found.answer = answer("It is 41/43.", "CERTIFIED")
 
     kind, field = ("finding", "step") if typed == "breaks" else ("claim", "scope")
 
@@ -210,9 +216,9 @@ def test_the_words_relied_on_are_those_of_the_ledger(paper):
     if paper.answer is None:
         pytest.skip("no answer yet")
     for sentence in paper.answer.sentences:
-        for name, relies in sentence.evidence:
-            row = paper.ledger[name]
-            assert not relies or row["expected"] in answers._CARRIES.get(relies, (relies,)), (name, relies, sentence.text)
+        for on in sentence.evidence:
+            row = paper.ledger[on.id]
+            assert not on.relies or row["expected"] in answers._CARRIES.get(on.relies, (on.relies,)), (on, sentence.text)
 
 
 @pytest.mark.parametrize("slug", ["fednova", "focus"])
@@ -221,7 +227,7 @@ def test_numbers_of_the_answers_stand_in_computed_records(slug):
     for library in ("hypothesis", "flint"):
         pytest.importorskip(library)  # claims without them are SKIPPED, and carry nothing
     with_numbers = [s for s in PAPERS[slug].answer.sentences if answers.numbers(s.text)]
-    only = sorted({r.id for s in with_numbers for r in s.evidence if r.word})
+    only = sorted({r.id for s in with_numbers for r in s.evidence if r.relies})
     assert only
     records, code = verify([VERIFICATION / slug], only=only, quick=True, on_record=lambda r: None)
     (answer,) = [r for r in records if r["type"] == "answer"]
