@@ -250,7 +250,8 @@ def _bare(source) -> str:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
             said = node.body[0]
-            lines[said.lineno - 1:said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)
+            end = said.end_lineno or said.lineno
+            lines[said.lineno - 1:end] = [""] * (end - said.lineno + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
