@@ -76,6 +76,3 @@ def _listed(algorithm: Algorithm, problem: Problem, law: Law, start, domain: Dom
         if operator is None:
             raise
         return operator
-
-
-__all__ = ["derive"]

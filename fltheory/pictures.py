@@ -131,7 +131,3 @@ def save(figure, target, kind, description=None):
     said = {} if description is None or kind == "pdf" else {"Description": description}
     with matplotlib.rc_context(STYLE):
         figure.savefig(target, format=kind, metadata=METADATA[kind] | said)
-
-
-__all__ = ["APPROXIMATION", "COLOURS", "CROSSING", "FIXED_POINT", "FLOOR", "GREY", "MARKERS", "METADATA", "OPTIMUM", "PREDICTION",
-           "PRINTED", "RUN", "STYLE", "canvas", "caption", "finish", "key", "runs", "save"]

@@ -11,7 +11,8 @@ from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers.arrays import broadcast, concat
 from fltheory.core.numbers.scalars import is_count
 from fltheory.core.problems import plain
-from fltheory.core.problems.base import Problem, Rows
+from fltheory.core.problems.base import Problem
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import RowLoss
 
@@ -142,6 +143,3 @@ def _placed(rows, places, size):
     out = np.repeat(0 * rows[:, :1], size, axis=1)
     out[:, places] = rows
     return out
-
-
-__all__ = ["Personal"]

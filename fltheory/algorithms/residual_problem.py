@@ -154,6 +154,3 @@ def embedded(problem: Quadratic, places, size, coordinates):
         of_client = coordinates[i] if isinstance(coordinates, list) else coordinates
         H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(of_client, of_client)], problem.b[i][of_client]
     return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
-
-
-__all__ = ["Residual", "embedded"]

@@ -104,6 +104,3 @@ class ProxSkip(Algorithm):
         for k, on in draw.local_steps():
             y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) - h)
         return Iterates(s.x + coin * (mean - s.x), y, h)
-
-
-__all__ = ["LateState", "ProxSkip", "Scaffnew", "State"]

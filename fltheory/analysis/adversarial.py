@@ -120,6 +120,3 @@ def _counts(alg, problem: Problem, schedule):
         state = alg.round(problem, state, draw._replace(xi=slots))
         counts.append(slots.count)
     return counts
-
-
-__all__ = ["Supremum", "adversarial"]

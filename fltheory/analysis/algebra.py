@@ -160,6 +160,3 @@ def power_series(r: Number, K: Symbolic, order: int, rest: Symbolic) -> Symbolic
             chosen = chosen * (K - i)
         out = out + Fraction(1, math.factorial(j)) * chosen * r**j
     return out
-
-
-__all__ = ["eigenvalues_within", "expansion", "positive_semidefinite", "power_series"]

@@ -94,6 +94,3 @@ def _symmetric(d, dice):
     A = np.array([[Fraction(dice.randint(-9, 9), 64) for _ in range(d)] for _ in range(d)], dtype=object)
     diagonal = [[Fraction(int(i == j) * (64 + dice.randint(0, 30)), 64) for j in range(d)] for i in range(d)]
     return A + A.T + np.array(diagonal, dtype=object)
-
-
-__all__ = ["round_function"]

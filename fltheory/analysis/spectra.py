@@ -247,6 +247,3 @@ def _part(name, subject, g, low, high) -> Part:
         where = f"has a pole in the interval, at {name} = {float(sum(poles[0]) / 2):.6g}"
         refuse(subject[0], str(subject[1]), where, "Choose an interval without poles.")
     return Part(name, coefficients[0], coefficients[1], low, high)
-
-
-__all__ = ["Part", "Supremum", "for_all_spectra", "separated", "supremum"]

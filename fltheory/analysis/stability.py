@@ -226,6 +226,3 @@ class _Rates:
             return None
         low, high = sure.mean if self.measure == "mean" else sure.mean_square
         return True if high < 1 else False if low >= 1 else None
-
-
-__all__ = ["StableSteps", "stable_steps"]

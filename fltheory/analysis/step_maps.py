@@ -259,6 +259,3 @@ def _next(last, algorithm: Algorithm, problem: Problem, law: Law, noise):
     except TooLarge as error:
         raise TooLarge(f"a step map lists second moments of every round: {str(error).replace(STRUCTURED, '')}. Ask ft.derive(.., "
                        "method='structured') for one step size at a time: it has fixed point and rate") from None
-
-
-__all__ = ["StepMap", "step_map"]

@@ -131,6 +131,3 @@ def _mode_step(alg, prob, lay, law: Law, mode):
         one = draw if isinstance(draw.who, slice) else draw._replace(present=draw.present[None], steps=draw.steps[None])
         total = total + prob.domain.scalar(chance) * _from_zero(alg, prob, lay, one)[0]
     return total
-
-
-__all__ = ["step_weights", "surrogate_weights"]

@@ -45,6 +45,3 @@ def least_traffic(algorithm: Algorithm, problem: Problem, client=0):
 
 def _rank(A):
     return linalg.rank(A) if A.size else 0
-
-
-__all__ = ["least_traffic"]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.asynchronous.event_clock import WAITS
 from fltheory.core.algorithms.solvers import Vanilla
 from fltheory.core.kinds import Array, Draw, Problem, Who
-from fltheory.core.numbers.arrays import norm, placed, take, whole
+from fltheory.core.numbers.arrays import placed, take
 from fltheory.runs.client_tiles import descended, tiles, together
 
 NEVER = 2**62   # a client without local steps does not come again
@@ -168,7 +168,3 @@ def _entered(values, who: Who, new):
 def put(old, on, new):
     """`new` where `on` is 1, without rounding: a client that starts from x holds exactly x."""
     return old * (1 - on) + new * on
-
-
-__all__ = ["NEVER", "Arrival", "Arriving", "State", "arrived", "arrives", "begin", "brought", "lasts", "local_run", "norm", "of",
-           "put", "restarted", "whole"]

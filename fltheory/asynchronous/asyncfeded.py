@@ -4,11 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fltheory.asynchronous.arrivals import Arrival, Arriving, State, arrived, arrives, norm, of, put, restarted, whole
+from fltheory.asynchronous.arrivals import Arrival, Arriving, State, arrived, arrives, of, put, restarted
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
 from fltheory.core.kinds import Array, Draw, Problem
-from fltheory.core.numbers.arrays import finite, ratio
+from fltheory.core.numbers.arrays import finite, norm, ratio, whole
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared, flag, one_of, positive, within
 
@@ -71,6 +71,3 @@ class AsyncFedED(Arriving, Algorithm):
         x = s.x + counts * (self.lam / (gamma + self.eps)) * arrival.delta
         K = put(arrival.K, on, self.next_steps(arrival.K, gamma, never))
         return State(x, **restarted(self, problem, s, draw, arrival, x, K, counts, whole(K) if self.real else K))
-
-
-__all__ = ["AsyncFedED", "State"]

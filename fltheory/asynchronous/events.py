@@ -348,6 +348,3 @@ def _joined(setting, parts) -> Events:
 
 def _padded(values, points):
     return np.concatenate([values, np.full((points - len(values), values.shape[1]), np.nan)])
-
-
-__all__ = ["Events", "record", "replay"]

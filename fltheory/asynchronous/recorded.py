@@ -110,6 +110,3 @@ class Events(Record):
         inside = inside and self.measured.ndim == 1 and (np.diff(self.measured) > 0).all()
         if not inside or not numbers or self.start.shape != self.final.shape or len(self.start) != self.replicates:
             raise ValueError("measured, start or final are of another kind")
-
-
-__all__ = ["COLUMNS", "WHOLE", "Events"]

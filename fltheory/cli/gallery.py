@@ -72,6 +72,3 @@ def regenerated(drawn_only=False, only=()) -> int:
     if done.returncode not in (0, 1):
         refuse("gallery", " ".join(command), f"ended with status {done.returncode}", "What it printed above says why.")
     return done.returncode
-
-
-__all__ = ["checkout", "regenerated"]

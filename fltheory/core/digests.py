@@ -28,6 +28,3 @@ def digest_of(parts) -> str:
     for name, content in parts:
         h.add(name, content)
     return str(h)
-
-
-__all__ = ["Digest", "digest_of"]

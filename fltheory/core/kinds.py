@@ -27,5 +27,3 @@ Steps: TypeAlias = Any   # local steps: an int, one per client, or `RandomSteps`
 Slots: TypeAlias = Any   # the samples of a round's gradients, `draw.Slots`, or None
 Stream: TypeAlias = Any  # a round's random numbers, by name: see `runs.streams`
 Array: TypeAlias = Any   # numbers of any arithmetic that a round computes with: numpy, torch, or laid out
-
-__all__ = ["Algorithm", "Array", "Draw", "Law", "Open", "Operator", "Problem", "Slots", "Steps", "Stream", "Who"]

@@ -150,7 +150,3 @@ def flag(value, what):
     """True or False."""
     check_flag(value, what)
     return value
-
-
-__all__ = ["Record", "convert", "count", "declared", "flag", "is_one_of", "one_of", "one_or_each", "per_client",
-           "positive", "unread", "within"]

@@ -220,6 +220,3 @@ def at_status(left, right, strict=False):
     if "arb" in (type(left).__name__, type(right).__name__):
         left, right = _ball(left), _ball(right)
     return bool(left < right if strict else left <= right), _gap(right, left)
-
-
-__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "status_of"]

@@ -224,7 +224,3 @@ def chi_square(observed, probabilities):
         return float(min(1.0, 2 * min(binom.cdf(k, total, q), binom.sf(k - 1, total, q))))
     o, e = np.array(merged_o), np.array(merged_e)
     return float(chi2.sf(((o - e) ** 2 / e).sum(), len(e) - 1))
-
-
-__all__ = ["EXPECTED", "FEWEST", "Interval", "Stream2", "about_normal", "chance_below", "chi_square", "clopper_pearson",
-           "contraction", "level_of", "moments", "quantile", "reach", "skewed", "transient"]

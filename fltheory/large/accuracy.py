@@ -56,6 +56,3 @@ class Accuracy:
         rows = "".join(f"<tr><th>{f.name.replace('_', ' ')}</th><td>{f.value:.10g}</td><td>{html.escape(f.label)}</td></tr>"
                        for f in self.found)
         return f"<table>{rows}</table>"
-
-
-__all__ = ["Accuracy", "Value"]

@@ -289,6 +289,3 @@ def _mixture(algorithm: Algorithm, problem: Problem, lay, law: Law, steps):
         parts = [*parts, sparse.eye_array(*parts[0].shape, format="csr") - parts[0]]
     first, gram = features.first.astype(float), np.asarray(features.second(), dtype=float)
     return ReadbackMixture(tuple(parts), first, gram, readback, model, mean.v)
-
-
-__all__ = ["MeanMap", "ReadbackMixture", "after_average"]

@@ -119,6 +119,3 @@ def _assembled(n, a, s, e, terms, smooth, square):
     U = Q @ (V[:, large] * np.sqrt(np.abs(value[large])))
     low = [(np.sign(x), u[:n], u[n:2 * n], float(u[2 * n])) for x, u in zip(value[large], U.T, strict=True)]
     return Covariance(block, low, square)
-
-
-__all__ = ["Covariance", "covariance"]

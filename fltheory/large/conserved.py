@@ -190,6 +190,3 @@ def _number(value):
     from fractions import Fraction
     short = Fraction(float(value)).limit_denominator(10_000)
     return str(short) if abs(short - value) <= 1e-12 * max(1.0, abs(value)) else f"{value:.10g}"
-
-
-__all__ = ["ConservedQuantities"]

@@ -59,6 +59,3 @@ class WindingNumber:
         k = self.k if self.divide else 0
         slope = np.real(at * (np.trace(np.linalg.solve(S, dS)) - k / (at - 1)))
         return np.linalg.slogdet(S)[0] * np.exp(-1j * k * np.angle(at - 1)), slope
-
-
-__all__ = ["POINTS", "WORK", "WindingNumber"]

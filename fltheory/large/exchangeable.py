@@ -322,6 +322,3 @@ def _check_equal(problem: Problem):
                    "Give equal clients, or use ft.derive.")
         if not problem.p[i] == problem.p[0]:
             refuse("weights", f"client {i}", "its weight differs from that of client 0", "Give equal weights, or use ft.derive.")
-
-
-__all__ = ["Exchangeable", "exchangeable"]

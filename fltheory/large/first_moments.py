@@ -163,6 +163,3 @@ class FirstMoments:
         a, b = mode.value.real, mode.value.imag
         gap = self.product(v) - np.stack([a * v[0] - b * v[1], a * v[1] + b * v[0]])
         return float(np.linalg.norm(gap))
-
-
-__all__ = ["FirstMoments", "Point"]

@@ -202,6 +202,3 @@ def _largest(space, ghost, steps, vectors=False):
         vector = y.real @ space.V[:j] + 1j * (y.imag @ space.V[:j]) if vectors else None    # V is never made complex: gigabytes
         out.append(Ritz(theta[k], float(residual[k]), float(weight[k]), order.index(k), steps, vector))
     return out
-
-
-__all__ = ["GHOST", "Ritz", "SharedSpace", "Solution", "Space", "ritz", "solve"]

@@ -172,6 +172,3 @@ def _plan(kind, inclusion, shares, v, nobody):
     else:
         plan = [(2.0, inclusion), (-2.0, inclusion / 2), (-total, some), (2 * total, some / 2), (1 - total - nobody, none)]
     return [(w, a) for w, a in [*plan, (nobody, None)] if abs(w) > 1e-16]
-
-
-__all__ = ["MeanRound"]

@@ -155,6 +155,3 @@ class OrbitMoments:
     def _zero(self):
         size = self.whole + self.per_client
         return self.domain.array(np.zeros((size, size), dtype=np.int64))
-
-
-__all__ = ["OrbitMoments", "packed"]

@@ -243,6 +243,3 @@ def combined(domain, parts, weights):
     """The orbits of one size from those of its features."""
     return Orbits.from_arrays([sum((domain.scalar(w) * a for w, a in zip(weights, stack, strict=True) if w), 0 * stack[0])
                                for stack in zip(*(part.arrays() for part in parts), strict=True)])
-
-
-__all__ = ["Coordinates", "Orbits", "Probe", "combined", "fitted"]

@@ -354,6 +354,3 @@ def identity(star) -> Arrow:
     n, ds, dc = star.n, star.ds, star.dc
     return Arrow(np.eye(ds), np.zeros((ds, n * dc)), np.zeros((n, dc, ds)), np.broadcast_to(np.eye(dc), (n, dc, dc)), np.zeros(ds),
                  np.zeros((n, dc)))
-
-
-__all__ = ["LARGEST", "SecondMoments", "check", "identity"]

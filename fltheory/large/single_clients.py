@@ -94,6 +94,3 @@ class Clients:
         base, half, whole = (self.round(low, high, leaves, a, xi) for a in (0.0, 0.5, 1.0))
         return (base, [2 * (w - h) for w, h in zip(whole, half, strict=True)],
                 [2 * h - w - b for w, h, b in zip(whole, half, base, strict=True)])
-
-
-__all__ = ["ClientBatch", "Clients"]

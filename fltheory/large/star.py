@@ -166,6 +166,3 @@ def star_bytes(n, q) -> float:
 def _columns(rows):
     """(.., points, q) at 0 and the units as columns of the units, then the constant."""
     return np.concatenate([rows[:, 1:] - rows[:, :1], rows[:, :1]], 1)
-
-
-__all__ = ["Arrow", "Star", "star_bytes"]

@@ -424,6 +424,3 @@ def structured(algorithm: Algorithm, problem: Problem, law: Law) -> Structured:
     size.check(f"fixed point and rate of {type(algorithm).__name__} with a state of {D} numbers", size.first_bytes(D),
                "use a method without memories, fewer clients or coordinates, or ft.run")
     return Structured(algorithm, problem, law, law.noise)
-
-
-__all__ = ["Structured", "structured"]

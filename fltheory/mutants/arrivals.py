@@ -4,13 +4,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from fltheory.asynchronous.arrivals import arrives, norm, of, put, restarted, whole
+from fltheory.asynchronous.arrivals import arrives, of, put, restarted
 from fltheory.asynchronous.asyncfeded import AsyncFedED, State
 from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.solvers import Momentum
 from fltheory.core.kinds import Algorithm, Draw, Problem, Who
-from fltheory.core.numbers.arrays import arange, ratio, spread, take
+from fltheory.core.numbers.arrays import arange, norm, ratio, spread, take, whole
 from fltheory.core.numbers.arrays import put as put_rows
 from fltheory.core.numbers.scalars import fraction
 from fltheory.mutants.base import alike, changed, option

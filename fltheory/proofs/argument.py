@@ -372,6 +372,3 @@ class Proof(Symbols):
 
 def _value(terms, numbers):
     return sum((prod((numbers[n] for n in names), start=c) for c, names in terms), Fraction(0))
-
-
-__all__ = ["Fact", "Proof", "Step"]

@@ -55,6 +55,3 @@ def difference(value, target) -> str:
     if isinstance(value, str):
         return "-"
     return exact_if_short(value - target if is_rational(value) else float(value) - float(target))
-
-
-__all__ = ["Evidence", "difference"]

@@ -97,6 +97,3 @@ class Symbols:
         top = positive * sum((self._monomial(powers, c) for powers, c in positive.terms()[1]), self.field.scalar(0))
         if self._below(positive.terms()[1]) == {True} and self._used(top) and top not in self._cleared:
             self._cleared.append(top)
-
-
-__all__ = ["Expression", "Symbols"]

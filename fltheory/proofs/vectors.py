@@ -60,6 +60,3 @@ def readable(text, names) -> str:
         for v in names[k:]:
             text = re.sub(rf"\b{product(u, v)}\b", f"|{u}|^2" if u == v else f"<{u}, {v}>", text)
     return text.replace("**", "^").replace("*", " ")
-
-
-__all__ = ["Vector", "product", "products", "readable", "values"]

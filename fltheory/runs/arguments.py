@@ -86,5 +86,3 @@ def _checked(name, function, numpy):
 
 
 EXAMPLE = "For example lambda x: (x * x).sum(-1)."
-
-__all__ = ["check_numbers", "measures_of"]

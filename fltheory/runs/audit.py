@@ -158,6 +158,3 @@ def _one(a, replicate, trailing):
     if isinstance(a, Placed):  # samples, which are those of the present alone
         return a.of_replicate(replicate)
     return to_numpy(a[replicate] if a.ndim > trailing else a)
-
-
-__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "of_replicate", "replay", "start_of"]

@@ -172,6 +172,3 @@ class Checkpoint(Snapshots):
     def finish_chunk(self, chunk, totals):
         if self.path is not None:
             self.write({"chunk": chunk, "round": 0, **totals.arrays()})
-
-
-__all__ = ["PARTS", "Checkpoint", "Part", "Snapshots", "Totals", "run_key"]

@@ -314,6 +314,3 @@ class Placed(Deferred, Laid):
         raise Unplaced("arrays of a library")
 
     __array__ = __array_function__ = __bool__ = __iter__ = __len__ = __float__ = __int__ = __contains__ = _refuse
-
-
-__all__ = ["Placed", "Places", "Unplaced"]

@@ -152,6 +152,3 @@ def _rows(batch, n):
     while rows > 8 and 4 * rows * n > batch:
         rows //= 2
     return rows
-
-
-__all__ = ["Tiles", "descended", "tiles", "together"]

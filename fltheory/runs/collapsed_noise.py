@@ -161,6 +161,3 @@ def _look(alg, problem: Problem, law: Law, noise, seed):
         if not np.abs(one - other).max() <= CLOSE * max(np.abs(one - rest).max(), 1e-300):
             refuse("collapsed", True, f"in cohorts of {type(law).__name__} the noise of all steps does what one sample cannot",
                    _REMEDY)
-
-
-__all__ = ["Collapse", "collapse"]

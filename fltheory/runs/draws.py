@@ -13,7 +13,7 @@ from fltheory.core.laws.base import RandomSteps, minibatch_slots
 from fltheory.core.laws.draw import Alone, Draw, Slots, to_device
 from fltheory.core.numbers.arrays import matvec
 from fltheory.core.numbers.scalars import fraction
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.runs.audit import of_replicate
 from fltheory.runs.client_major import Placed, Places
 from fltheory.runs.streams import standard_normals
@@ -196,6 +196,3 @@ def _join(parts, sizes):
         extra = {k: (cat([p.extra[k] for p in parts], 0 if k == "happens" else 1) if hasattr(v, "shape") else v)
                  for k, v in first.extra.items()}
     return Draw(who, cat([p.present for p in parts], 1), cat([p.steps for p in parts], 1), None, extra)
-
-
-__all__ = ["BLOCK", "draw_round", "start_modes", "works_alone"]

@@ -135,6 +135,3 @@ def _evaluate(root):
     for node, (_, _, out, *_) in zip(nodes, steps, strict=True):
         if out is not None:
             node._rows, node.todo, node.depth = out, None, 0
-
-
-__all__ = ["Deferred"]

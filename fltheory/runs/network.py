@@ -11,7 +11,8 @@ from fltheory.core.errors import BadInput, refuse
 from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers.arrays import broadcast, to_numpy
 from fltheory.core.numbers.scalars import FLOAT, Domain, Numbers, Torch, entries, need
-from fltheory.core.problems.base import Problem, Rows, check_weights
+from fltheory.core.problems.base import Problem, check_weights
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.rows import client_major, pick
 from fltheory.core.problems.shapes import check_lengths, clients, pad, sequence
 from fltheory.core.records import one_of

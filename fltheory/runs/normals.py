@@ -165,6 +165,3 @@ class Filler:
     def finish(self):
         if self.pending:
             self._flush(self.at.words)
-
-
-__all__ = ["LARGEST", "TILE", "Filler", "half_logarithm", "transformed"]

@@ -38,6 +38,3 @@ class RunOptions(Record):
     progress: bool = declared(flag, False)
     audit: bool = declared(flag, True)
     collapsed: bool = declared(flag, False)
-
-
-__all__ = ["MOST_REPLICATES", "RunOptions", "a_seed", "in_seconds"]

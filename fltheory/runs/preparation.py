@@ -130,6 +130,3 @@ def progress_bar(progress, total, begin, unit="round"):
         return SimpleNamespace(update=lambda steps: None, close=lambda: None)
     from tqdm.auto import tqdm
     return tqdm(total=total, initial=begin, unit=unit)
-
-
-__all__ = ["Setting", "check_carried", "device_name", "phases_of", "progress_bar", "provenance", "schedule"]

@@ -197,6 +197,3 @@ def _of_library(name) -> bool:
         return True
     path = getattr(sys.modules.get(root), "__file__", None)
     return path is not None and str(Path(path).resolve()).startswith(_LIBRARIES)
-
-
-__all__ = ["digest", "engine"]

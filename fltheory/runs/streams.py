@@ -11,8 +11,6 @@ import numpy as np
 
 from fltheory.runs.normals import Filler
 
-__all__ = ["Stream", "standard_normals"]
-
 # Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
 _VERSION = b"fltheory.stream.1"
 _WORDS = 4   # of one counter of Philox

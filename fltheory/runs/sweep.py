@@ -382,6 +382,3 @@ class _Store:
     def write(self, key, content):
         if self.folder is not None:
             self._file(key).write({"chunk": 0, "round": 0, **content})
-
-
-__all__ = ["Point", "Sweep", "sweep"]

@@ -182,6 +182,3 @@ def upper_bound(programme: Programme, above: float, accuracy: float) -> Certific
         else:
             low, step = g, 2 * step
     return best
-
-
-__all__ = ["Certificate", "Programme", "dyadic", "holds", "upper_bound"]

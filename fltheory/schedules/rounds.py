@@ -92,6 +92,3 @@ def round_maps(algorithm: Algorithm, problem: Problem, windows, automaton, reach
     r = op.reachable
     parts = linalg.to_fractions(np.stack([mix.parts[0, :, :r + 1] for mix in op.moments.mixtures]))
     return Rounds(automaton, parts[:, :, :r], parts[:, :, r], op)
-
-
-__all__ = ["Rounds", "round_maps"]

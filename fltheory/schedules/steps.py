@@ -196,6 +196,3 @@ class _Scan:
         walk = None if unstable is None else self.walks[unstable][0]
         return ScheduleSteps(type(self.arguments[0]).__name__, self.arguments[2], stable, unstable, walk,
                              self.certificates.get(stable), tuple(sorted(self.tried.items())))
-
-
-__all__ = ["ScheduleSteps", "schedule_steps"]

@@ -161,6 +161,3 @@ def _norms(automaton, maps):
     values = np.sqrt(np.maximum(values, 1e-12))
     half = (vectors * values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return half, (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-
-
-__all__ = ["Walk", "averaged", "certified", "root", "search", "worst_walk"]

@@ -154,6 +154,3 @@ def _pruned(start, edges) -> Automaton:
     sets = sorted({s for _, s, _ in edges}, key=lambda s: (len(s), s))
     at, which = {a: k for k, a in enumerate(nodes)}, {s: k for k, s in enumerate(sets)}
     return Automaton(tuple(nodes), tuple(sets), tuple((at[a], which[s], at[b]) for a, s, b in edges), at[start])
-
-
-__all__ = ["Automaton", "Blocks", "Sliding", "Windows"]

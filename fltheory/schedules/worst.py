@@ -172,6 +172,3 @@ def longest_of(longest, windows) -> int:
     if not is_count(longest) or longest > LONGEST:
         refuse("longest", longest, f"a period has 1 to {LONGEST} rounds", "Leave it out, or give a smaller int.")
     return int(longest)
-
-
-__all__ = ["INCONCLUSIVE", "STABLE", "UNSTABLE", "WorstSchedule", "check_arguments", "longest_of", "rounds_of", "worst_schedule"]

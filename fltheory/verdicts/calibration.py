@@ -340,6 +340,3 @@ def record(records, roots) -> list[dict]:
     if not out and whole["comparisons"]:
         out = [{"type": "calibration", "rows": [], "family": whole, "failed": False, "provenance": {}}]
     return out
-
-
-__all__ = ["Check", "calibrate", "checks", "family", "read", "record", "save"]

@@ -65,6 +65,3 @@ def needs(h: records.Condition, hand: Hand = PLAIN) -> str:
     """The same as a line of a terminal."""
     name, left, right, margin, word = hypothesis_row(h, hand)
     return f"needs {name}: {left} against {right}{f', margin {margin}' if margin else ''}: {word}"
-
-
-__all__ = ["Hand", "comparison_row", "computed_row", "exactly", "hypothesis_row", "needs", "short"]

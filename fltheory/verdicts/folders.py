@@ -99,6 +99,3 @@ def _parent_module(parent):
     if start.is_file():
         imported(lambda: spec.loader.exec_module(module), start.relative_to(parent.parent))
     return module
-
-
-__all__ = ["activate", "beside", "carried", "default_paths", "elsewhere", "imported", "refuse_module_name"]

@@ -373,7 +373,3 @@ def short_scale(column):
     power = round(math.log10(deviation)) if deviation else 0
     scale = Fraction(10) ** power
     return round(100 * mean / scale) * scale / 100, scale
-
-
-__all__ = ["Cells", "Reading", "banded", "by_client", "by_rows", "numbers", "quantiles", "read_cells", "read_residual",
-           "read_ridge", "short_scale"]

@@ -116,6 +116,3 @@ def _multipliers(rows, target, less, directions):
         return None
     equation_rows = [Row([], e, number(0)) for e in terms]
     return repaired(equation_rows, goal, rounded(y.value, less), less, len(rows) - less)
-
-
-__all__ = ["certify_at"]

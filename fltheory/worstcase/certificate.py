@@ -163,6 +163,3 @@ def repaired(rows, target, y, less, same=0):
             return None
         y[order[column]] += fraction(reduced[r, len(y)])
     return y
-
-
-__all__ = ["Certificate", "certify", "holds", "interior", "matrices", "repaired", "rounded", "solved"]

@@ -259,6 +259,3 @@ def built(make, size=16):
                 raise TooLarge(f"the worst case needs more than {LARGEST} abstract vectors: take fewer clients, local steps or "
                                "rounds, or count identical clients (counts=)") from None
             size = min(2 * size, LARGEST)
-
-
-__all__ = ["Gram", "Point", "built"]

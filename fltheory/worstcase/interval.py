@@ -138,6 +138,3 @@ def _horner(flint, terms, ball):
     for k in range(max(coefficients, default=0), -1, -1):
         total = total * ball + coefficients.get(k, 0)
     return total
-
-
-__all__ = ["certified_between"]

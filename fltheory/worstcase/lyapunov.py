@@ -220,6 +220,3 @@ KNOWN = {  # what the state's fields are at the fixed point, and what every roun
                  lambda s: s.equate(_weighted(s, s.before.h), 0 * s.x)),
     "Focus": (lambda s: {"g": s.grads(s.star)}, lambda s: s.equate(s.before.y, s.before.g.sum(-2))),
 }
-
-
-__all__ = ["Lyapunov", "lyapunov"]

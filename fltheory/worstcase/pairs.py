@@ -79,6 +79,3 @@ class PairGram(Gram):
     def coordinates(self, u):
         rows = self.reduce(np.asarray(u))
         return [rows[block] for block in self.blocks()]
-
-
-__all__ = ["PERSONAL", "PairGram"]

@@ -103,5 +103,3 @@ def shelved(shelf):
 
 
 _SHELF = contextvars.ContextVar("certificates", default=None)
-
-__all__ = ["Shelf", "certified_over", "check_sides", "shelved"]

@@ -98,6 +98,3 @@ def advance(algorithm: Algorithm, problem: Problem, state, draw: Draw):
 def _over(flag, leaf):
     """A flag with the leading axes of a leaf (lead..., *shape), padded to the leaf's rank."""
     return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
-
-
-__all__ = ["ROOMS", "Algorithm", "advance", "ours"]

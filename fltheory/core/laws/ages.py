@@ -200,6 +200,3 @@ class Ages(Masks):
         used = ages * present
         mode = order[np.searchsorted(codes, self._code(moved, used, after))]
         return draw._replace(present=present, extra={**(draw.extra or {}), "age": used}), mode
-
-
-__all__ = ["Ages"]

@@ -18,10 +18,9 @@ import numpy as np
 from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.kinds import Array, Steps, Stream, Who
 from fltheory.core.laws.draw import Draw, Slots
-from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Number, declare, entries, fraction, is_count
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.records import Record, count, declared, flag
 
@@ -360,6 +359,3 @@ def probabilities(values, n, what):
         if not isinstance(v, Symbolic) and not 0 < v <= 1:
             refuse(what, str(v), "participation probabilities lie in (0, 1]", "Leave out a client that never appears.")
     return exact
-
-
-__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "distribution", "probabilities"]

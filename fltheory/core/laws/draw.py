@@ -10,7 +10,7 @@ from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.kinds import Array, Steps, Who
 from fltheory.core.numbers.arrays import EVERYONE, arange, is_torch, take, to_numpy
 from fltheory.core.numbers.scalars import entries, is_count
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 
 MOST = 10_000_000  # clients of one draw
 MASKS = 100_000  # entries of the masks of all local steps up to which they are made together

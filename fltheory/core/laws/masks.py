@@ -57,6 +57,3 @@ def without_repeats(law: Law):
     if law.repeats:
         refuse("law", type(law).__name__, "it may draw one client twice, and a mask cannot say so", "Use a law without repeats.")
     return law
-
-
-__all__ = ["Masks", "without_repeats"]

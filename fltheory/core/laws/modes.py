@@ -195,6 +195,3 @@ def Markov(p: Numbers, correlation: Numbers, n: int, **options: Any) -> Chain:
     initial = tuple(math.prod((p[i] if a[i] else 1 - p[i] for i in range(n)), start=Fraction(1)) for a in states)
     sets = tuple(tuple(i for i in range(n) if a[i]) for a in states)
     return Chain(sets=sets, matrix=matrix, initial=initial, **options)
-
-
-__all__ = ["Chain", "Cyclic", "Markov", "Replay"]

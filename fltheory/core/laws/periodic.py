@@ -86,6 +86,3 @@ def over_all(who: Who, present, n):
     out = np.zeros((*who.shape[:-1], n), dtype=np.int64)
     np.put_along_axis(out, who, present, axis=-1)
     return out
-
-
-__all__ = ["Periodic", "over_all"]

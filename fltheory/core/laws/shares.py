@@ -128,6 +128,3 @@ class FixedSize:
         out = scale * chance[:, None] * chance[None] * ((whole / factors) @ (1 / factors).T).real
         np.fill_diagonal(out, self.inside(q))
         return out
-
-
-__all__ = ["FixedSize", "Independent", "Shares"]

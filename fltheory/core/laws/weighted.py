@@ -76,6 +76,3 @@ def Weighted(m: int, w: Numbers, replace: bool = False, steps: Steps = None, noi
     law = _WithoutReplacement(steps=steps, noise=noise, batch=batch, m=COHORT(m, "m"), w=exact)
     law._size(len(exact))
     return law
-
-
-__all__ = ["Weighted"]

@@ -225,6 +225,3 @@ def _eliminated(rows, prime):
         rows[others] = (rows[others] - rows[others, column, None] * rows[at] % prime) % prime
         pivots.append(column)
     return pivots, rows[:len(pivots)]
-
-
-__all__ = ["Residues", "Span", "Words", "echelon", "inverse", "product", "rational_reconstruct", "word_prime"]

@@ -58,6 +58,3 @@ def four_digits(value: float, rounding: float = 0.0) -> str:
 def with_half_width(value: float, half: float) -> str:
     """A measured number and the half-width of its interval."""
     return f"{digits(value)} +/- {digits(half, 2)}"
-
-
-__all__ = ["digits", "exact_if_short", "four_digits", "number", "with_half_width"]

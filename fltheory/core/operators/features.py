@@ -122,6 +122,3 @@ def _of_moments(n, v, first, second, nobody):
             out[0, -1] = out[-1, 0] = out[-1, -1] = nobody
         return out
     return Features(n, v, np.array([*values, None], dtype=object)[:-1], gram, nobody)
-
-
-__all__ = ["Features", "features_of"]

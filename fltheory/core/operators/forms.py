@@ -133,6 +133,3 @@ def _exponent(value) -> int:
     """floor(log2) of a positive number, to one."""
     v = Fraction(value)
     return v.numerator.bit_length() - v.denominator.bit_length()
-
-
-__all__ = ["carried", "worst_ratio"]

@@ -180,6 +180,3 @@ def _after(later, earlier):
 
 def _times(A, v):
     return (A * v).sum(-1)
-
-
-__all__ = ["Rounds", "check_growth"]

@@ -402,6 +402,3 @@ def _built(algorithm: Algorithm, problem: Problem, law: Law, noise, start, domai
     variance = domain.scalar((noise if isinstance(noise, Symbolic) else fraction(noise)) ** 2 / Fraction(problem.drawn))
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
-
-
-__all__ = ["FixedPoint", "Operator", "Stationary", "listed"]

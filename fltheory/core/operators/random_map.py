@@ -226,6 +226,3 @@ def _divided(A, denominator, kind):
     out = np.empty(A.size, dtype=object)
     out[:] = [kind(v, denominator) for v in A.reshape(-1)]
     return out.reshape(A.shape)
-
-
-__all__ = ["Enumerated", "Featured", "Mixture", "along"]

@@ -300,6 +300,3 @@ class _Explorer:
         zero = Residues(np.zeros((count, self.problem.d)), self.prime)
         out = self.lay.flatten(self.algorithm.init(self.problem, zero, draw._replace(xi=self._linear_terms(draw))))
         return np.asarray(out).view(np.ndarray)
-
-
-__all__ = ["Reach", "everything", "reachable", "reduced"]

@@ -165,6 +165,3 @@ def _some_cohorts(law: Law, n):
     eye = np.eye(n, dtype=np.int64)[sure == 0]
     masks = np.concatenate([sure + eye, 1 - eye, np.ones((1, n), dtype=np.int64), sure[None]])
     return masks if law.empty == "move" else masks[masks.any(1)]
-
-
-__all__ = ["TooLarge", "cohorts", "mixture", "mixtures", "pieces", "spanning"]

@@ -133,7 +133,3 @@ def overflow(algorithm: Algorithm, domain=FLOAT):
     remedy = "work exactly (domain=ft.RATIONAL)" if domain is not RATIONAL else "ask op.certify(), which needs no floats"
     return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
                              f"size, rescale the problem, or {remedy}")
-
-
-__all__ = ["certain", "check_domain", "check_records", "confirm_affine", "end_of_scan", "overflow", "prepare",
-           "ranged", "slopes"]

@@ -95,6 +95,3 @@ def outgrown(algorithm: Algorithm, problem: Problem, law: Law) -> bool:
 def shown(bytes_) -> str:
     """Bytes in GiB or MiB."""
     return f"{bytes_ / GIB:.3g} GiB" if bytes_ >= GIB / 10 else f"{bytes_ / 2**20:.3g} MiB"
-
-
-__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "check_size", "first_bytes", "krylov_steps", "outgrown", "shown"]

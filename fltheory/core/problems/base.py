@@ -13,7 +13,6 @@ from fltheory.core.kinds import Array, Open, Who
 from fltheory.core.numbers.arrays import EVERYONE, LaidOut, is_torch
 from fltheory.core.numbers.scalars import FLOAT, Domain, Numbers, declare, domain_of, fraction
 from fltheory.core.problems import plain
-from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
 
 
@@ -190,6 +189,3 @@ class Cohort:
         on the first gradient alone, or (..., m, d + personal) on both.
         """
         return self._problem._gradient_pair(self._who, w, theta, sample)
-
-
-__all__ = ["Cohort", "Constants", "Problem", "Rows", "check_weights"]

@@ -127,6 +127,3 @@ def _dot(u, v):
 
 def _within(v, low, high):
     return (low is None or low <= v) and (high is None or v <= high)
-
-
-__all__ = ["PiecewiseQuadratic"]

@@ -130,6 +130,3 @@ def _indices(problem: Problem, who: Who):
 def _index(array, device):
     import torch
     return torch.as_tensor(np.asarray(array), device=device)
-
-
-__all__ = ["PlainCohort", "Rows", "arithmetic", "ask", "handed_out", "point"]

@@ -9,7 +9,7 @@ from fltheory.core.errors import TooLarge
 from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, Number, Numbers
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import pick
 from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad

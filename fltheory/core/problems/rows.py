@@ -11,7 +11,8 @@ from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, arange, broadcast, is_torch, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
-from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
+from fltheory.core.problems.base import Constants, Problem, check_weights
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import check_reg, pad, shaped
 
 
@@ -213,6 +214,3 @@ def _counts(sizes, like):
         import torch
         return torch.as_tensor(sizes, device=like.device)
     return sizes
-
-
-__all__ = ["RowLoss", "client_major", "pick"]

@@ -375,6 +375,3 @@ def _dimensional(claim, on, instances) -> records.Outcome | None:
 
 def _ratio(c):
     return c.looseness if c.looseness is not None else 0
-
-
-__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance", "instance_record"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.tables import to_csv
-from fltheory.pictures import COLOURS, canvas, caption, save
+from fltheory.pictures import caption, save
 from fltheory.runs.executors import completed
 from fltheory.runs.sources import engine
 from fltheory.runs.trace import write_atomically
@@ -133,6 +133,3 @@ def _drawn(folder, name, table, out, experiments) -> list[Path]:
         save(drawn, path, suffix, f"{figure.caption} Drawn from {table.name}.")
         written.append(path)
     return written
-
-
-__all__ = ["COLOURS", "Figure", "canvas", "figures_of", "from_csv", "regenerated", "to_csv"]

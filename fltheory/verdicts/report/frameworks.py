@@ -147,6 +147,3 @@ def body(book) -> str:
             listing = fold("verification/frameworks/hand.py", f"<pre><code>{escape(gallery.listing)}</code></pre>", True)
             out += f'<h2 id="listing-{at}">The hand checks</h2>\n{listing}'
     return out
-
-
-__all__ = ["PAGE", "TITLE", "body", "link"]

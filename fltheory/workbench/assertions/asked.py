@@ -123,6 +123,3 @@ def interval_rule(level, tolerance, scale) -> str:
     rule = (f"interval within {float(tolerance):.3g} of the expected" if tolerance is not None else
             f"interval contains the expected and is narrower than {TOO_WIDE * scale:.3g}, a tenth of the scale")
     return f"{level:.4%} interval; {rule}"
-
-
-__all__ = ["LEVEL", "Asked", "allowance", "by_interval", "declared_number", "interval_rule", "tolerance_of", "vector"]

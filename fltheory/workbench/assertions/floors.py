@@ -95,6 +95,3 @@ def _measured(trace, asked, level):
     status, why = by_interval(asked.target, interval.value, interval.half_width, asked.tolerance, float(asked.target), asked.bound)
     answer = with_half_width(interval.value, interval.half_width)
     return asked.answer(answer, status, "statistical", said, why, interval.value)
-
-
-__all__ = ["assert_floor"]

@@ -177,6 +177,3 @@ def _exact(*parts) -> bool:
 
 def _size(value) -> float:
     return max((abs(float(v)) for v in np.atleast_1d(np.asarray(value, dtype=object))), default=0.0)
-
-
-__all__ = ["assert_bias", "assert_fixed_point"]

@@ -224,6 +224,3 @@ def _factors(trace, values, a, b, level):
         return math.nan, math.nan, math.nan
     halves = ((between / start) ** (1 / (middle - a)), (end / between) ** (1 / (b - middle)))
     return factor[0], min(factor[1], *halves), max(factor[2], *halves)
-
-
-__all__ = ["assert_linear_rate"]

@@ -88,6 +88,3 @@ def mean_ball(trace, level):
         return x, math.sqrt(n * blur)
     each = 1 - (1 - level) / len(x)
     return x, quantile(each, n) * math.sqrt(total / (n - 1)) + math.sqrt(blur)
-
-
-__all__ = ["check_errors", "length", "mean_ball", "minimiser", "named"]

@@ -149,6 +149,3 @@ def _usable(methods, problem: Problem, law: Law, noise):
             failures.append(error)
     if len(failures) == len(methods):
         raise failures[0]
-
-
-__all__ = ["compare"]

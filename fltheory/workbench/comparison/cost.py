@@ -67,6 +67,3 @@ def _duration(seconds):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 1e3 * size else f"{seconds / size:.0e} {unit}"
     return f"{seconds:.2g} seconds"
-
-
-__all__ = ["MOST_SECONDS", "check_derivation", "check_scan", "derivation", "scan", "state_size"]

@@ -151,6 +151,3 @@ class _Outcome:
         second, flat = S[i, j], N[i, j]
         pairings = np.outer(flat, flat) + N[np.ix_(i, i)] * N[np.ix_(j, j)] + N[np.ix_(i, j)] * N[np.ix_(j, i)]
         return self.q * (new + cross + np.outer(second, flat) + np.outer(flat, second) + mass * pairings)
-
-
-__all__ = ["Spread", "spread"]

@@ -198,6 +198,3 @@ def _beside_local(trace, predicted, along, wild):
             distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late),
     }
     return Measurement(checks, trace, None)
-
-
-__all__ = ["LEVEL", "Check", "Measurement", "measure"]

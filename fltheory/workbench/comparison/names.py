@@ -52,6 +52,3 @@ def named(algorithms) -> dict:
             name, count = f"{base} #{count}", count + 1
         out[name] = algorithm
     return out
-
-
-__all__ = ["describe", "named"]

@@ -91,6 +91,3 @@ def same_departure(predicted, measured, spare) -> bool:
     if gone is None and lost is None:
         return True
     return all(k is None or not other[k] < near for k, other in ((gone, measured), (lost, predicted)))
-
-
-__all__ = ["LARGEST", "RANGE", "drift", "left_range", "length", "per_round", "same_departure", "settled"]

@@ -369,6 +369,3 @@ def _from_linearisation(out, algorithm: Algorithm, problem: Problem, prepared, b
     out.numbers["floor"] = distance * distance
     out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
     return None
-
-
-__all__ = ["Path", "Prediction", "participants", "predict", "reason"]

@@ -303,6 +303,3 @@ def _weights(weights, chi_square):
 def _style(mark):
     colours = {True: "#e3f3ea", False: "#f9d7c4"}
     return "" if mark is None else f' style="background:{colours[mark]}"'
-
-
-__all__ = ["Entry", "MethodTable"]

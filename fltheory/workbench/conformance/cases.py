@@ -319,7 +319,3 @@ def _rational(array):
     out = np.empty(array.shape, dtype=object)
     out.reshape(-1)[:] = [Q(float(v)).limit_denominator(10**9) for v in array.reshape(-1)]
     return out
-
-
-__all__ = ["Case", "NotChecked", "Violation", "checked", "combine", "described", "gap", "mask", "numbers", "places",
-           "random"]

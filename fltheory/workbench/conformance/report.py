@@ -184,6 +184,3 @@ def _place(error) -> str:
         return not path.is_relative_to(ENGINE) or path.parent.name in ("algorithms", "asynchronous")
     mine = [f for f in frames if theirs(f) and "site-packages" not in f.filename] or frames
     return f"{Path(mine[-1].filename).name}, line {mine[-1].lineno}, in {mine[-1].name}" if mine else ""
-
-
-__all__ = ["Conformance", "RuleResult", "assert_conforms", "conforms", "examine"]

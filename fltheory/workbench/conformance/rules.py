@@ -325,6 +325,3 @@ def sends_what_it_declares(case):
       "through `.p`, local steps through `draw.local_steps()`; test `den == 0` through `ratio`.")
 def reads_well(case):
     return read(case)
-
-
-__all__ = ["RULES", "rule", *(r.__name__ for r in RULES)]

@@ -209,6 +209,3 @@ def _wrong(node, problems, affine):
     if isinstance(node, ast.Name) and node.id in names:
         return f"`{node.id}` leaves the arithmetic"
     return ""
-
-
-__all__ = ["read", "sources"]

@@ -7,7 +7,8 @@ import pytest
 
 from fltheory.cli import main
 from fltheory.core.errors import BadInput
-from fltheory.verdicts.report.figures import Figure, canvas, figures_of, from_csv, regenerated, to_csv
+from fltheory.pictures import canvas
+from fltheory.verdicts.report.figures import Figure, figures_of, from_csv, regenerated, to_csv
 
 FEDNOVA = Path(__file__).parents[3] / "verification" / "fednova"
 
@@ -89,7 +90,8 @@ def test_drawing_needs_no_display():
 
 
 TINY = """
-from fltheory.verdicts.report.figures import Figure, canvas
+from fltheory.verdicts.report.figures import Figure
+from fltheory.pictures import canvas
 
 
 def draw(rows):

@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.skeletons import new_paper
 from fltheory.verdicts.deciding.check import check_instance
-from fltheory.verdicts.deciding.evidence import FALSIFIED, HOLDS
 from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.verify import verify
 

@@ -420,7 +420,3 @@ def _surd(x):
     surd = f"{'-' if b < 0 else ''}{'' if abs(b) == 1 else f'{abs(b)} '}sqrt({inside})"
     top = surd if a == 0 else f"{a} {'-' if b < 0 else '+'} {surd.lstrip('-')}"
     return top if c == 1 else f"{top}/{c}" if a == 0 else f"({top})/{c}"
-
-
-__all__ = ["Algebraic", "algebraic", "decimals", "exact", "factors", "image", "real_enclosures", "real_roots", "root",
-           "roots_of_factor"]

@@ -139,7 +139,3 @@ def written(coefficients):
             terms.append(("- " if c < 0 else "+ ") + size + ("" if k == 0 else "x" if k == 1 else f"x^{k}"))
     text = " ".join(terms)
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
-
-
-__all__ = ["between", "companion", "isolated", "kronecker_product", "kronecker_sum", "of_matrix", "polynomial", "primitive",
-           "product", "sign", "value_at", "written"]

@@ -123,6 +123,3 @@ def _products_of_two(part):
     C, pairs = companion(part), [(i, j) for i in range(n) for j in range(i + 1, n)]
     minors = [[C[i, k] * C[j, m] - C[i, m] * C[j, k] for k, m in pairs] for i, j in pairs]
     return [as_fraction(c) for c in flint.fmpq_mat(minors).charpoly().coeffs()]
-
-
-__all__ = ["Eigenvalue", "spectral_radius"]
