@@ -51,9 +51,9 @@ class Reading:
     local: tuple = ()
 
 
-def read_ridge(path: str | os.PathLike, client: str, target: str, features: Sequence[str] | None = None, reg: Array = "1/10",
-               standardise: str = "features", weights: Array = "rows", convention: str = "half-mean", intercept: bool = True,
-               bands: int | None = None, delimiter: str = ",") -> Ridge:
+def read_ridge(path: str | os.PathLike, client: str, target: str, features: Sequence[str] | None = None,
+               reg: Array = "1/10", standardise: str = "features", weights: Array = "rows", convention: str = "half-mean",
+               intercept: bool = True, bands: int | None = None, delimiter: str = ",") -> Ridge:
     """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
 
     client: the column that says whose row it is: texts or numbers, one client per value (numbers in ascending order);

@@ -33,7 +33,8 @@ MEASURED = ("found is the mean final model of the run; a difference is real up t
             "of the start if the run is short.")
 
 
-def assert_fixed_point(subject: Operator | Trace, expected: Array, tolerance: Array = None, level: float = LEVEL) -> Evidence:
+def assert_fixed_point(subject: Operator | Trace, expected: Array, tolerance: Array = None,
+                       level: float = LEVEL) -> Evidence:
     """The fixed point of the mean round (operator), or the mean model after the last round (trace), is `expected`.
 
     subject: an `Operator` (in floats: every coordinate to 1e-9 of the scale in the table; after `exact()`: equality of

@@ -31,9 +31,9 @@ def check_rounds(rounds):
           "Later ones cost nothing: ft.derive(...).after(x0, t) has the mean of any.")(rounds, "rounds")
 
 
-def compare(algorithms: Algorithm | Sequence[Algorithm] | dict[str, Algorithm], problem: Problem, law: Law, noise: Array = None,
-            rounds: int = ROUNDS, replicates: int = REPLICATES, seed: int = 0, measure: bool = True, x0: Array = None,
-            device: str = "cpu", stable: bool | dict[str, StableSteps] = True,
+def compare(algorithms: Algorithm | Sequence[Algorithm] | dict[str, Algorithm], problem: Problem, law: Law,
+            noise: Array = None, rounds: int = ROUNDS, replicates: int = REPLICATES, seed: int = 0, measure: bool = True,
+            x0: Array = None, device: str = "cpu", stable: bool | dict[str, StableSteps] = True,
             on_progress: Callable[[int, int, list], object] | None = None) -> MethodTable:
     """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
 

@@ -61,8 +61,8 @@ class Measurement:
     reason: str = ""
 
 
-def measure(algorithm: Algorithm, problem: Problem, law: Law, noise, predicted: Prediction, best, x0, rounds, replicates, seed,
-            device) -> Measurement:
+def measure(algorithm: Algorithm, problem: Problem, law: Law, noise, predicted: Prediction, best, x0, rounds,
+            replicates, seed, device) -> Measurement:
     """Run one method and compare; a method that cannot be run has a reason instead."""
     if best is None:
         return Measurement(reason="no minimiser is known for this problem, so there is no error to measure")

@@ -296,18 +296,6 @@ def test_a_check_decides_by_its_interval():
     assert isinstance(table([METHODS[0]], rounds=3, replicates=5).entries[0].measured.trace.interval(), Interval)
 
 
-def test_numbers_are_short():
-    assert [four_digits(v) for v in (0, 3, 0.1823456, 1e-9, float("inf"), 0.99999123)] == [
-        "0",
-        "3",
-        "0.1823",
-        "1e-09",
-        "overflow",
-        "0.99999123",
-    ]
-    assert four_digits(1e-20, rounding=1e-18) == "~0" and four_digits(0.0, rounding=1) == "0"
-
-
 # ---- traffic and refusals ----------------------------------------------------------------------------------
 def test_expected_participants():
     counts = {
