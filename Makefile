@@ -16,6 +16,7 @@ test: $(READY)
 
 lint: $(READY)
 	$(V)/bin/ruff check .
+	$(V)/bin/mypy
 
 docs: $(SITE)
 	$(ONE) $(V)/bin/python -m sphinx -q -W --keep-going -d reports/docs/.doctrees notebooks/docs reports/docs

@@ -3,23 +3,27 @@ from __future__ import annotations
 
 import logging
 
-from fltheory.core.errors import BadInput, NotAffine, TooLarge, is_one_of, refuse
+from fltheory.core.errors import BadInput, NotAffine, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT, Domain
 from fltheory.core.operators.operator import Operator, listed
-from fltheory.core.operators.setting import check_domain, check_size, prepare
-from fltheory.core.operators.size import check_dense
+from fltheory.core.operators.setting import check_domain, prepare
+from fltheory.core.operators.size import check_dense, check_size, outgrown
+from fltheory.core.records import is_one_of
+from fltheory.large.after_average import after_average
 from fltheory.large.structured import Structured, structured
 
 _LOG = logging.getLogger(__name__)
 
 
-def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = FLOAT, method="auto") -> Operator | Structured:
+def derive(algorithm: Algorithm, problem: Problem, law: Law, noise=None, start: str = "init", domain: Domain = FLOAT,
+           method: str = "auto") -> Operator | Structured:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 
     noise: sigma of additive gradient noise (E|noise|^2 = sigma^2), a symbol too. start: "init" (states reachable from
     init(x0), any x0) or "any" (every state). domain: arithmetic of the results.
     method: "dense" lists matrices; "structured" has functions instead, in floats, for thousands of clients or a thousand
-    coordinates, and says with `accuracy()` how each number was checked; "auto" takes dense where it fits, else structured.
+    coordinates, and says with `accuracy()` how each number was checked; "auto" takes what costs less of those that there are.
     Raises NotAffine, BadInput, TooLarge (before anything is allocated); CertificateFailed if the reachable subspace cannot be
     lifted.
     """
@@ -42,18 +46,33 @@ def derive(algorithm, problem, law, noise=None, start="init", domain: Domain = F
     _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
     if method == "structured":
         return structured(algorithm, problem, law)
-    try:
-        check_size(algorithm, problem, domain, start, None)
-        if domain is FLOAT:
-            check_dense(algorithm, problem, law)
-        return listed(algorithm, problem, law, law.noise, start, domain, None)
-    except TooLarge as dense:
-        if method == "dense" or domain is not FLOAT or start != "init":
-            raise
+    either, why = method == "auto" and domain is FLOAT and start == "init", None
+    if either and outgrown(algorithm, problem, law):
         try:
             return structured(algorithm, problem, law)
-        except (BadInput, NotAffine, TooLarge) as other:
-            raise TooLarge(f"{dense}. Nor has it a structured operator: {other}") from None
+        except (BadInput, NotAffine, TooLarge) as error:     # a round or a law of another form: its matrices are listed
+            why = error
+    try:
+        return _listed(algorithm, problem, law, start, domain)
+    except TooLarge as large:
+        if not either:
+            raise
+        try:
+            if why is None:
+                return structured(algorithm, problem, law)
+        except (BadInput, NotAffine, TooLarge) as error:
+            why = error
+        raise TooLarge(f"{large}. Nor has it a structured operator: {why}") from None
 
 
-__all__ = ["derive"]
+def _listed(algorithm: Algorithm, problem: Problem, law: Law, start, domain: Domain) -> Operator:
+    check_size(algorithm, problem, domain, start, None)
+    if domain is FLOAT:
+        check_dense(algorithm, problem, law)
+    try:
+        return listed(algorithm, problem, law, law.noise, start, domain)
+    except TooLarge:
+        operator = after_average(algorithm, problem, law, start) if domain is FLOAT else None
+        if operator is None:
+            raise
+        return operator

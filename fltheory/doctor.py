@@ -35,12 +35,12 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 def needs() -> dict:
     """{module: purposes}, read from the calls of `need` in the package, so that the list cannot go stale."""
-    out = {}
+    out: dict = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         for module, purpose in re.findall(r'\bneed\(\s*"([\w.]+)",\s*"([^"]+)"', file.read_text(encoding="utf-8")):
-            found = out.setdefault(module.split(".")[0], [])
-            if purpose not in found:
-                found.append(purpose)
+            purposes = out.setdefault(module.split(".")[0], [])
+            if purpose not in purposes:
+                purposes.append(purpose)
     return out
 
 
@@ -52,14 +52,14 @@ def version_of(distribution):
         return None
 
 
-def number(version) -> tuple:
+def release(version) -> tuple:
     """The leading numbers of a version, local part and pre-release marks left out: "2.13.0+cpu" -> (2, 13, 0)."""
-    return tuple(int(p) for p in re.match(r"\d*(?:\.\d+)*", version)[0].split(".") if p)
+    return tuple(int(p) for p in re.findall(r"\A\d*(?:\.\d+)*", version)[0].split(".") if p)
 
 
 def at_least(version, minimum) -> bool:
     """Whether a version is `minimum` or later; "2" and "2.0" are the same."""
-    a, b = number(version), number(minimum)
+    a, b = release(version), release(minimum)
     width = max(len(a), len(b))
     return a + (0,) * (width - len(a)) >= b + (0,) * (width - len(b))
 
@@ -74,8 +74,8 @@ def declared() -> dict:
     out = {}
     for line in lines:
         spec, _, marker = line.partition(";")
-        if "extra" not in marker or re.search(r"\bextra == ['\"](\w+)", marker)[1] in EXTRAS:
-            name = re.match(r"[\w.-]+", spec.strip())[0]
+        if "extra" not in marker or set(re.findall(r"\bextra == ['\"](\w+)", marker)) & {*EXTRAS}:
+            (name,) = re.findall(r"\A[\w.-]+", spec.strip())
             least = re.search(r">=\s*([\w.]+)", spec)
             out[name] = least[1] if least else None
     return out
@@ -110,10 +110,10 @@ def constraints(start: Path) -> dict:
     if file is None:
         return {"found": False, "violated": []}
     pins = re.findall(r"^([\w.-]+)==([\w.+-]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
-    seen = {name: (version_of(name), pin) for name, pin in pins}
+    versions = {name: (version_of(name), pin) for name, pin in pins}
     # A build of the pinned version, such as 2.13.0+cu126, satisfies the pin.
     return {"found": True, "violated": [
-        {"name": n, "version": v, "pin": pin} for n, (v, pin) in seen.items()
+        {"name": n, "version": v, "pin": pin} for n, (v, pin) in versions.items()
         if v is not None and v.partition("+")[0] != pin.partition("+")[0]
     ]}
 
@@ -134,8 +134,8 @@ def accelerator() -> dict:
 def papers_below(start: Path) -> list[str]:
     """The slugs of the paper folders in `start`/verification, else of those that the installed package carries."""
     here = start / "verification"
-    found = here if here.exists() else PACKAGE / "papers" / "verification"
-    return sorted(p.parent.name for p in found.glob("*/ledger.csv"))
+    papers = here if here.exists() else PACKAGE / "papers" / "verification"
+    return sorted(p.parent.name for p in papers.glob("*/ledger.csv"))
 
 
 def cores() -> int:
@@ -172,35 +172,35 @@ def _library(row) -> str:
     return f"  {name:<14}{state + old:<16} {row['purpose']}{lost}"
 
 
-def _torch(found) -> str:
-    if not found:
+def _torch(torch) -> str:
+    if not torch:
         return "torch      not installed"
-    if "broken" in found:
-        return f"torch      installed, but cannot be imported: {found['broken']}"
-    build = f"CUDA {found['cuda']}" if found["cuda"] else "without CUDA"
-    devices = ", ".join(["cpu", *found["gpus"]])
-    return f"torch      {found['build']} ({build}), devices: {devices}, {found['threads']} threads"
+    if "broken" in torch:
+        return f"torch      installed, but cannot be imported: {torch['broken']}"
+    build = f"CUDA {torch['cuda']}" if torch["cuda"] else "without CUDA"
+    devices = ", ".join(["cpu", *torch["gpus"]])
+    return f"torch      {torch['build']} ({build}), devices: {devices}, {torch['threads']} threads"
 
 
-def text(found) -> str:
+def text(state) -> str:
     """The diagnosis for a terminal."""
-    python, pins = found["python"], found["constraints"]
-    set_ = ", ".join(f"{k}={v}" for k, v in found["threads"].items() if v) or "no thread variable is set"
+    python, pins = state["python"], state["constraints"]
+    set_ = ", ".join(f"{k}={v}" for k, v in state["threads"].items() if v) or "no thread variable is set"
     lines = [
-        f"fltheory   {found['fltheory']}",
+        f"fltheory   {state['fltheory']}",
         f"Python     {python['version']} ({'as required' if python['ok'] else 'TOO OLD'}: {python['wanted']})",
-        f"system     {found['system']}, {found['cores']} cores; {set_}",
-        _torch(found["torch"]),
+        f"system     {state['system']}, {state['cores']} cores; {set_}",
+        _torch(state["torch"]),
         "libraries",
-        *map(_library, found["libraries"]),
+        *map(_library, state["libraries"]),
     ]
     off = ", ".join(f"{v['name']} {v['version']} instead of {v['pin']}" for v in pins["violated"])
     lines.append("constraints.txt  " + ("not found, nothing compared" if not pins["found"] else off or "satisfied"))
-    papers = ", ".join(found["papers"])
+    papers = ", ".join(state["papers"])
     lines.append(f"verification     {papers or f'not found here. {elsewhere()}'}")
-    for row in (r for r in found["libraries"] if r["name"] in {s["missing"] for s in found["skipped"]}):
+    for row in (r for r in state["libraries"] if r["name"] in {s["missing"] for s in state["skipped"]}):
         parts = [v for v in row["needed_for"] if v not in row["purpose"]]   # what the row of the library has not said
         lines.append(f"will be SKIPPED without {row['name']}: {'; '.join(parts) or 'that'}")
-    lines += [] if found["skipped"] else ["nothing will be SKIPPED for want of a library"]
-    bad = [r["name"] for r in found["libraries"] if r["required"] and not r["ok"]] + ["Python"] * (not python["ok"])
+    lines += [] if state["skipped"] else ["nothing will be SKIPPED for want of a library"]
+    bad = [r["name"] for r in state["libraries"] if r["required"] and not r["ok"]] + ["Python"] * (not python["ok"])
     return "\n".join([*lines, f"not ready: {', '.join(bad)}" if bad else "ready"])

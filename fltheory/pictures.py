@@ -46,17 +46,17 @@ def finish(ax, title=None, **settings):
         ax.set_title(title, fontsize=9.5)
 
 
-def runs(ax, x, seen, half=None, colour=None, **settings):
+def runs(ax, x, measured, half=None, colour=None, **settings):
     """Markers of runs with their intervals; cut above 0 where the value is positive, so that a logarithmic axis can hold them.
 
     x, seen, half: (k,) places, values and half-widths of the intervals, or None for single runs. Returns the artist.
     """
-    x, seen = np.asarray(x, dtype=float), np.asarray(seen, dtype=float)
+    x, measured = np.asarray(x, dtype=float), np.asarray(measured, dtype=float)
     sign = RUN | {"color": colour} | settings
     if half is None:
-        return ax.plot(x, seen, **sign)[0]
-    below = np.where(seen > 0, np.minimum(half, 0.999 * np.abs(seen)), half)
-    return ax.errorbar(x, seen, yerr=[below, half], elinewidth=0.9, capsize=1.5, **sign)
+        return ax.plot(x, measured, **sign)[0]
+    below = np.where(measured > 0, np.minimum(half, 0.999 * np.abs(measured)), half)
+    return ax.errorbar(x, measured, yerr=[below, half], elinewidth=0.9, capsize=1.5, **sign)
 
 
 NO_DISTANCE = {"facecolor": "#e8e8e8", "edgecolor": GREY, "linewidth": 0.5}        # signs of a map, as entries of a key
@@ -70,9 +70,9 @@ def distances(ax, across, up, values, title=None, nothing=0.0, **settings):
     x, y = (np.concatenate([[v[0] ** 1.5 / v[1] ** 0.5], np.sqrt(v[1:] * v[:-1]), [v[-1] ** 1.5 / v[-2] ** 0.5]])
             for v in (across, up))    # borders of the cells
     ax.patch.set(hatch=DIVERGES["hatch"], edgecolor=GREY, facecolor="white", linewidth=0)    # seen where no cell is drawn
-    seen = np.isfinite(values) & (np.nan_to_num(values) > nothing)
-    image = ax.pcolormesh(x, y, np.where(seen, values, np.nan), norm=LogNorm(1e-4, 1), cmap="viridis")
-    ax.pcolormesh(x, y, np.where(np.isfinite(values) & ~seen, 1, np.nan), cmap=ListedColormap([NO_DISTANCE["facecolor"]]))
+    told_apart = np.isfinite(values) & (np.nan_to_num(values) > nothing)
+    image = ax.pcolormesh(x, y, np.where(told_apart, values, np.nan), norm=LogNorm(1e-4, 1), cmap="viridis")
+    ax.pcolormesh(x, y, np.where(np.isfinite(values) & ~told_apart, 1, np.nan), cmap=ListedColormap([NO_DISTANCE["facecolor"]]))
     finish(ax, title, xscale="log", yscale="log", xlim=x[[0, -1]], ylim=y[[0, -1]], **settings)
     ax.grid(False)
     return image
@@ -131,7 +131,3 @@ def save(figure, target, kind, description=None):
     said = {} if description is None or kind == "pdf" else {"Description": description}
     with matplotlib.rc_context(STYLE):
         figure.savefig(target, format=kind, metadata=METADATA[kind] | said)
-
-
-__all__ = ["APPROXIMATION", "COLOURS", "CROSSING", "FIXED_POINT", "FLOOR", "GREY", "MARKERS", "METADATA", "OPTIMUM", "PREDICTION",
-           "PRINTED", "RUN", "STYLE", "canvas", "caption", "finish", "key", "runs", "save"]

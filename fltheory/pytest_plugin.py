@@ -161,15 +161,14 @@ def _skip_if_undecided(verdict):
 
 def table(claim, verdict) -> str:
     """One instance of a claim: hypotheses with both numbers, then both sides of each comparison with the margin."""
-    from fltheory.core.evidence import show
     from fltheory.core.tables import plain
-    from fltheory.verdicts.comparison_text import comparison_row, hypothesis_row
+    from fltheory.verdicts.comparison_text import computed_row, exactly, hypothesis_row
 
     lines = [plain(f"{claim.id} on {verdict.instance}: {verdict.status} {verdict.reason}".rstrip())]
     if verdict.hypotheses:
         lines += _align([("hypothesis", "left", "right", "margin", ""), *map(hypothesis_row, verdict.hypotheses)])
     if verdict.comparisons:
-        rows = [comparison_row(c, show) for c in verdict.comparisons]
+        rows = [computed_row(c, exactly) for c in verdict.comparisons]
         lines += _align([("comparison", "left", "relation", "right", "margin", ""), *rows])
     return "\n".join(lines)
 

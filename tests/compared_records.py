@@ -43,7 +43,7 @@ def differences(before, after, place=""):
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for k, (a, b) in enumerate(zip(before, after, strict=True)):
             yield from differences(a, b, f"{place}[{k}]")
-    elif type(before) is not type(after) or before != after and not (before != before and after != after):
+    elif type(before) is not type(after) or (before != after and not (before != before and after != after)):
         yield place, before, after
 
 
@@ -55,7 +55,8 @@ def rounding(before, after) -> bool:
 def compared(before, after):
     """(what differs, floats that differ in their last digits, number of rows of the first file)."""
     old, new, wrong, digits = rows(before), rows(after), [], []
-    wrong += [(key, "only before", "") for key in old if key not in new] + [(key, "only after", "") for key in new if key not in old]
+    wrong += [(key, "only before", "") for key in old if key not in new]
+    wrong += [(key, "only after", "") for key in new if key not in old]
     for key in old.keys() & new.keys():
         for place, a, b in differences(old[key], new[key]):
             (digits if rounding(a, b) else wrong).append((f"{' '.join(filter(None, key))}{place}", a, b))

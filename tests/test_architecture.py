@@ -23,8 +23,8 @@ ROOMS = ("verdicts", "blackbox", "workbench")   # which do not know each other
 
 # One direction: a part imports itself and those on earlier lines, also inside functions.
 LAYERS = [
-    {"core.kinds", "core.errors", "core.libraries", "core.numbers", "core.records", "core.tables", "core.statistics", "core.evidence",
-     "core.relations"},
+    {"core.kinds", "core.digests", "core.errors", "core.libraries", "core.numbers", "core.records", "core.tables",
+     "core.statistics", "core.evidence", "core.relations"},
     {"core.problems"},
     {"core.laws"},
     {"core.algorithms"},
@@ -32,10 +32,10 @@ LAYERS = [
     {"algorithms", "large", "runs", "worstcase", "proofs", "pictures"},
     {"derivation", "asynchronous"},
     {"analysis", "schedules", "mutants"},
-    {"verdicts.folders", "verdicts.gallery", "verdicts.parts", "verdicts.records", "verdicts.typed"},
+    {"verdicts.comparison_text", "verdicts.folders", "verdicts.gallery", "verdicts.parts", "verdicts.records", "verdicts.typed"},
     {"verdicts.report"},
-    {"verdicts.claims", "verdicts.search", "verdicts.deciding", "verdicts.papers", "verdicts.comparison_text"},
-    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.bench", "workbench.instances", "workbench.table"},
+    {"verdicts.claims", "verdicts.search", "verdicts.deciding", "verdicts.papers", "verdicts.verdict_text"},
+    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.instances", "workbench.table"},
     {"verdicts.verify", "verdicts.calibration", "verdicts.assertions", "workbench.assertions"},
     {"skeletons", "doctor"},
     {"cli", "pytest_plugin", "__main__"},

@@ -33,7 +33,8 @@ def test_last_digits_are_listed_and_further_ones_differ(before, tmp_path):
     assert main(before, written(tmp_path / "far.jsonl", RUN, far)) == 1
 
 
-@pytest.mark.parametrize("change", [{"comparisons": []}, {"word": "TRUE"}, {"comparisons": [ROW["comparisons"][0] | {"lhs": "1/2"}]},
+@pytest.mark.parametrize("change", [{"comparisons": []}, {"word": "TRUE"},
+                                    {"comparisons": [ROW["comparisons"][0] | {"lhs": "1/2"}]},
                                     {"comparisons": [ROW["comparisons"][0] | {"terms": {"noise": None}}]}])
 def test_any_other_field_counts(before, tmp_path, change):
     assert main(before, written(tmp_path / "after.jsonl", RUN, ROW | change)) == 1

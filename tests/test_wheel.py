@@ -100,6 +100,11 @@ def test_an_empty_folder(site, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"reports"}
 
 
+def test_bench_in_an_empty_folder(site, tmp_path):
+    status, out, err = python(site, tmp_path, "-m", "fltheory", "bench", "--only", "maps")
+    assert status == 0 and not err and "x stepping the coded round" in out, err
+
+
 def test_assert_claim_in_an_empty_folder(site, tmp_path):
     code = ("import sys, fltheory as ft; print(ft.assert_claim('eq26-28').word, ft.__file__, ft.__version__); "
             "print(sys.modules['verification'].__file__)")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.algorithms.reweighted import State, fits, weighed
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put
 from fltheory.core.numbers.scalars import Number, Numbers
 from fltheory.core.records import count, declared, per_client, positive
@@ -43,28 +44,28 @@ class FedAu(Algorithm):
             refuse("cutoff", self.cutoff, "constant weights count nothing", "Give weights or a cut-off.")
 
     @property
-    def affine(self):
+    def affine(self) -> bool:  # type: ignore[override]
         """With constant weights only: counted ones multiply the local changes."""
         return self.weights is not None
 
     @property
-    def stateful(self):
+    def stateful(self) -> bool:  # type: ignore[override]
         """Counters count a client's rounds, so it cannot stand at two places."""
         return self.weights is None
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State | Counting:
         if self.weights is not None:
             fits(self.weights, problem, "weights")
             return State(x0)
         zero = 0 * (x0[..., :1] + problem.p)
         return Counting(x0, zero + 1, zero, zero)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> State | Counting:
         weight = s.weight if self.weights is None else self.weights
         x = s.x + self.server_lr * weighed(self.lr, problem, s.x, draw, weight)
         return State(x) if self.weights is not None else self._count(Counting(x, *s[1:]), draw)
 
-    def _count(self, s, draw):
+    def _count(self, s: Counting, draw: Draw) -> Counting:
         """The counters after a round: the new weights serve later rounds."""
         waited, one = s.waited + 1, (0 * s.waited + 1)[..., None]
         ends = put(0 * one, draw.who, one[..., :1, :], draw.present)[..., 0]

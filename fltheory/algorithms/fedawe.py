@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Law, Problem
 from fltheory.core.laws.ages import Ages
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import Number
@@ -44,20 +45,20 @@ class FedAwe(Algorithm):
     counters: ClassVar[tuple] = ("age",)
 
     @property
-    def affine(self):
+    def affine(self) -> bool:  # type: ignore[override]
         """With ages from the law only: those in the state multiply the local changes."""
         return self.cap is not None
 
-    def law_for(self, law, n):
+    def law_for(self, law: Law, n: int) -> Law:
         if self.cap is None or (isinstance(law, Ages) and law.cap == self.cap):
             return law
         return Ages(law, self.cap, n)
 
-    def init(self, problem, x0, draw=None):
-        own = x0[..., None, :] + 0 * problem.p[..., None]
-        return State(x0, own) if self.cap is not None else Aged(x0, own, 0 * own[..., 0] + 1)
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State | Aged:
+        each = x0[..., None, :] + 0 * problem.p[..., None]
+        return State(x0, each) if self.cap is not None else Aged(x0, each, 0 * each[..., 0] + 1)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> State | Aged:
         cohort, own = problem.at(draw.who), take(s.w, draw.who)
         u = own
         for k, on in draw.local_steps():
@@ -67,7 +68,7 @@ class FedAwe(Algorithm):
         w = put(s.w, draw.who, spread(x) + 0 * own, draw.present)
         return State(x, w) if self.cap is not None else Aged(x, w, _later(s.age, draw))
 
-    def _age(self, s, draw):
+    def _age(self, s, draw: Draw):
         """Ages (..., m, 1) of the cohort."""
         if self.cap is None:
             return take(s.age[..., None], draw.who)
@@ -75,7 +76,7 @@ class FedAwe(Algorithm):
         return 1 if age is None else take(age[..., None], draw.who)
 
 
-def _later(age, draw):
+def _later(age, draw: Draw):
     """Ages (..., n) for the next round."""
     one = (0 * age + 1)[..., None]
     return put(age[..., None] + 1, draw.who, one[..., :1, :], draw.present)[..., 0]

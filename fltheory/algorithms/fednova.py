@@ -5,24 +5,25 @@ from dataclasses import dataclass
 
 from fltheory.core.algorithms.fedavg import FedAvg, shares
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Law
 from fltheory.core.numbers.arrays import ratio
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Number, Numbers, declare, fraction
-from fltheory.core.problems.base import check_weights
+from fltheory.core.problems.base import Cohort, check_weights
 from fltheory.core.records import declared, positive
 
 
 class _Normalised:
     """Rules that divide by |a_i|_1 as the sum of a_i, which are non-negative by assumption (FedNova Section 4)."""
 
-    def law_for(self, law, n):
+    def law_for(self, law: Law, n: int) -> Law:
         """Any law; refuses a proximal solver with lr mu > 1, whose coefficients alternate in sign."""
-        mu, lr = getattr(self.solver, "mu", None), self.lr
+        mu, lr = getattr(self.solver, "mu", None), self.lr  # type: ignore[attr-defined]
         symbolic = isinstance(mu, Symbolic) or isinstance(lr, Symbolic)
         if mu is not None and not symbolic and fraction(lr) * fraction(mu) > 1:
             refuse("lr * mu", float(fraction(lr) * fraction(mu)), "normalised averaging assumes coefficients a_i >= 0 (FedNova "
                    "eq 31), and beyond lr mu = 1 they alternate in sign", "Give lr * mu <= 1, or use FedProx.")
-        return super().law_for(law, n)
+        return super().law_for(law, n)  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class FedNova(_Normalised, FedAvg):
 
     tau_eff: Number = declared(positive, None)
 
-    def server(self, x, cohort, draw, change, mass):
+    def server(self, x: Array, cohort: Cohort, draw: Draw, change: Array, mass: Array) -> Array:
         """x + tau_eff sum_i s_i change_i / |a_i|_1, from changes (..., m, d) and masses lr |a_i|_1 (..., m, 1)."""
         share = shares(cohort, draw.present, self.averaging)[..., None]
         scale = (share * mass).sum(-2) if self.tau_eff is None else self.lr * self.tau_eff
@@ -59,7 +60,7 @@ class GeneralRule(_Normalised, FedAvg):
     tau_eff: Number = declared(positive, 1)
     w: Numbers = declared(_weights, None)
 
-    def server(self, x, cohort, draw, change, mass):
+    def server(self, x: Array, cohort: Cohort, draw: Draw, change: Array, mass: Array) -> Array:
         """x + lr tau_eff sum_i w_i change_i / (lr |a_i|_1)."""
         if self.w is not None and len(self.w) != cohort.n:
             refuse("w", len(self.w), f"one weight per client, so {cohort.n}", "Give n weights.")

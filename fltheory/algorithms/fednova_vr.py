@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm, only_full
 from fltheory.core.algorithms.solvers import Vanilla, descend, local_solver
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import spread
 from fltheory.core.records import declared, one_of
 
@@ -41,10 +42,10 @@ class FedNovaVR(Algorithm):
     partial: ClassVar[bool] = False
     downlink: ClassVar[int] = 2  # x and sum_j p_j d_j (Algorithm 2, line 1)
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         only_full(draw)
         cohort = problem.at(draw.who)
         p = cohort.p[..., None]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import EVERYONE, broadcast, put, spread, take
 from fltheory.core.numbers.scalars import Number, StepSize
 from fltheory.core.records import count, declared, one_of, positive
@@ -23,7 +24,7 @@ class State(NamedTuple):
     ci: Any
 
 
-def own_parameters(problem, x0):
+def own_parameters(problem: Problem, x0):
     """Personal parameters theta (..., n, k) at the start: 0. Refused where a problem has none."""
     if not problem.personal:
         refuse("problem", type(problem).__name__, "has no personal parameters", "Use Residual or Personal, or another algorithm.")
@@ -31,7 +32,7 @@ def own_parameters(problem, x0):
     return broadcast(theta, (*theta.shape[:-1], problem.personal))
 
 
-def personal_phase(cohort, x, theta, draw, lr):
+def personal_phase(cohort, x, theta, draw: Draw, lr):
     """theta_i after the local steps on it with w = x frozen, gradient slots 0, 1, ..."""
     for k, on in draw.local_steps():
         _, g = cohort.grad_pair(x, theta, draw.xi_at(k))
@@ -61,14 +62,14 @@ class FedResAvg(Algorithm):
     uplink: ClassVar[int] = 2    # w_i - w and c_i
     downlink: ClassVar[int] = 2  # w and c (the pseudo-code prints w alone, but its clients use c)
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         theta = own_parameters(problem, x0)
         ci = 0 * (x0[..., None, :] + problem.p[..., None])
         if self.start == "warm":
             ci, _ = problem.at(EVERYONE).grad_pair(x0[..., None, :] + ci, theta)
         return State(x0, theta, (problem.p[..., None] * ci).sum(-2), ci)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort = problem.at(draw.who)
         x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
         theta = personal_phase(cohort, x, take(s.theta, draw.who), draw, self.personal_lr)

@@ -8,6 +8,7 @@ from fltheory.algorithms.fedresavg import STEP_NEEDED, own_parameters
 from fltheory.algorithms.fedressgd import State
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import StepSize
 from fltheory.core.records import declared, one_of, positive
@@ -26,10 +27,10 @@ class FedResNaive(Algorithm):
     stateful: ClassVar[bool] = True
     personal: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, own_parameters(problem, x0))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort, x = problem.at(draw.who), spread(s.x, draw.who)
         w, theta = x, take(s.theta, draw.who)
         for k, on in draw.local_steps():

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.algorithms.fedresavg import STEP_NEEDED, own_parameters, personal_phase
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import StepSize
 from fltheory.core.records import declared, positive
@@ -32,10 +33,10 @@ class FedResSgd(Algorithm):
     stateful: ClassVar[bool] = True
     personal: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, own_parameters(problem, x0))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort, x = problem.at(draw.who), spread(s.x, draw.who)
         theta = personal_phase(cohort, x, take(s.theta, draw.who), draw, self.personal_lr)
         total, steps = 0 * x, list(draw.local_steps())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import State, shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import spread
 
 
@@ -15,10 +16,10 @@ class FedSgd(Algorithm):
     It is FedResSGD without personal parameters (Federated Residual Learning, Section 3.1).
     """
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort, x = problem.at(draw.who), spread(s.x, draw.who)
         total = 0 * x
         for k, on in draw.local_steps():

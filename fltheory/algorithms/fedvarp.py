@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.algorithms.solvers import Vanilla, descend
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared, positive
@@ -30,10 +31,10 @@ class FedVarp(Algorithm):
     server_lr: Number = declared(positive, 1)
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort = problem.at(draw.who)
         change, _ = descend(Vanilla(), self.lr, cohort, spread(s.x, draw.who), draw)
         update = 0 * change - change

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
+from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared, one_of
 
 
@@ -31,17 +33,17 @@ class Focus(Algorithm):
     start: str = declared(_START, "zero")
     stateful: ClassVar[bool] = True
 
-    def __init__(self, lr, steps=None, init="zero", start=None):
+    def __init__(self, lr: Number, steps: Any = None, init: str = "zero", start: str | None = None):
         self.give(lr=lr, steps=steps, start=_START(init if start is None else start, "init"))  # `replace` passes fields by name
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         at_x0 = x0[..., None, :] + 0 * problem.p[..., None]
         if self.start == "zero":
             return State(x0, 0 * x0, 0 * at_x0)
         g = problem.grad(at_x0, None if draw is None else draw.xi_at(0))
         return State(x0, g.sum(-2), g)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort = problem.at(draw.who)
         u = spread(s.x, draw.who)
         old = stored = take(s.g, draw.who)

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from fltheory.core.errors import is_one_of, refuse
-from fltheory.core.numbers.scalars import FLOAT, declare, distinct, fraction
+from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array
+from fltheory.core.numbers.scalars import FLOAT, Number, declare, distinct, fraction
 from fltheory.core.problems.shapes import clients, shaped, symmetric
+from fltheory.core.records import is_one_of
 
 KINDS = ("principal", "mean")
 SIGNS = ("positive-sum", "as-computed")
 _ISOLATED = "Drop isolated clients, or lower the threshold."
 
 
-def messages(data, kind="principal", sign="positive-sum"):
+def messages(data: Array, kind: str = "principal", sign: str = "positive-sum") -> np.ndarray:
     """The unit message (n, d) that each client sends of its rows (N_i, d), once.
 
     kind: "principal", the first right singular vector of the rows as they are, neither centred nor scaled (simfed,
@@ -30,11 +32,11 @@ def messages(data, kind="principal", sign="positive-sum"):
         if not is_one_of(value, words):
             refuse(what, value, f"is one of {', '.join(words)}", "Choose one of them.")
     read = clients(data, "data", 2)
-    found = np.array([_principal(FLOAT.array(part), f"data[{i}]") if kind == "principal" else _mean(part, f"data[{i}]")
+    vectors = np.array([_principal(FLOAT.array(part), f"data[{i}]") if kind == "principal" else _mean(part, f"data[{i}]")
                       for i, part in enumerate(read)])
     if sign == "positive-sum" and kind == "principal":
-        found = found * np.array([_sign(v) for v in found])[:, None]
-    return found
+        vectors = vectors * np.array([_sign(v) for v in vectors])[:, None]
+    return vectors
 
 
 def _principal(rows, what):
@@ -70,7 +72,7 @@ def _sign(vector):
     return np.sign(vector[np.abs(vector) > 1e-12 * size][0])
 
 
-def misalignment(messages):
+def misalignment(messages: Array) -> np.ndarray:
     """mis(i, n) = (1 - m_i'm_n)/2 in [0, 1] of unit messages (n, d): 0 alike, 1 antipodal (simfed, Definition 1).
 
     Exact for declared rationals; in floats a quarter of the squared distance, which is 0 for equal messages only. Refused: a
@@ -144,7 +146,7 @@ class SimilarityGraph:
         object.__setattr__(self, "adjacency", a)
 
     @classmethod
-    def of(cls, messages, clip=None):
+    def of(cls, messages: Array, clip: Number = None) -> SimilarityGraph:
         """A_in = -ln mis(i, n), A_ii = 0, of unit messages (n, d) (simfed, Definition 2), in floats.
 
         clip: in (0, 1/2), misalignments are first moved into [clip, 1 - clip]; without it identical messages (an infinite
@@ -167,13 +169,13 @@ class SimilarityGraph:
         return cls(np.where(near < 1, -np.log(near), -np.log1p(-far)) + 0.0)
 
     @classmethod
-    def mean(cls, weights):
+    def mean(cls, weights: Array) -> SimilarityGraph:
         """The rank-one graph p_in = p_i p_n, in which every client listens to the mean of all, itself too."""
         p = shaped(weights, "weights", "n")
         p = p / p.max() if p.dtype == np.float64 and p.max() > 0 else p   # tiny weights have products of 0
         return cls(p[:, None] * p[None, :])
 
-    def above(self, threshold):
+    def above(self, threshold: Number) -> SimilarityGraph:
         """The same graph with the entries below a threshold >= 0 left out, on both sides of an edge."""
         least = fraction(threshold, "threshold")
         if least < 0:
@@ -182,25 +184,25 @@ class SimilarityGraph:
                                         0 * self.adjacency, self.adjacency))
 
     @property
-    def n(self):
+    def n(self) -> int:
         return len(self.adjacency)
 
     @cached_property
-    def edges(self):
+    def edges(self) -> np.ndarray:
         """Edge weights p_in (n, n), summing to 1: what `NeighbourAveraging` takes."""
         a = self.adjacency
         total = a.sum() if a.dtype == np.float64 else _degrees(a).sum()
         return self._over(np.broadcast_to(total, a.shape))
 
     @cached_property
-    def weights(self):
+    def weights(self) -> np.ndarray:
         """p_i = sum_n p_in (n,): weights of the clients, normalised degrees."""
         weights = _degrees(self.edges)
         weights.setflags(write=False)
         return weights
 
     @cached_property
-    def neighbours(self):
+    def neighbours(self) -> np.ndarray:
         """P_in = p_in/p_i (n, n): rows sum to 1, p'P = p'."""
         return self._over(np.broadcast_to(_degrees(self.adjacency)[:, None], self.adjacency.shape))
 
@@ -212,15 +214,15 @@ class SimilarityGraph:
         return out
 
     @property
-    def laplacian(self):
+    def laplacian(self) -> np.ndarray:
         """diag(A 1) - A (n, n): positive semidefinite, ones in its kernel (simfed, App. C.6)."""
         return np.diag(_degrees(self.adjacency)) - self.adjacency
 
-    def spectrum(self):
+    def spectrum(self) -> np.ndarray:
         """Eigenvalues (n,) of the Laplacian, ascending, in floats."""
         return np.linalg.eigvalsh(FLOAT.array(self.laplacian))
 
-    def parts(self):
+    def parts(self) -> list:
         """The connected components, as lists of clients (by scipy.sparse.csgraph)."""
         from scipy.sparse.csgraph import connected_components
         links = np.array(self.adjacency != 0, dtype=float)

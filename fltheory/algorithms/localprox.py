@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread
 from fltheory.core.numbers.scalars import Curvature
 from fltheory.core.records import declared, within
@@ -29,10 +30,10 @@ class LocalProx(Algorithm):
     mu: Curvature = declared(within(0), 0)
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort, x = problem.at(draw.who), spread(s.x, draw.who)
         y = x
         for k, on in draw.local_steps():

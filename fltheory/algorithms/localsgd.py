@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Law, Problem
 from fltheory.core.laws.masks import Masks
 from fltheory.core.numbers.arrays import put, spread
 from fltheory.core.records import declared, one_of
@@ -34,16 +35,16 @@ class LocalSgd(Algorithm):
     stateful: ClassVar[bool] = True
     absent_act: ClassVar[bool] = True
 
-    def law_for(self, law, n):
+    def law_for(self, law: Law, n: int) -> Law:
         return law if isinstance(law, Masks) else Masks(law)
 
-    def model(self, state):
+    def model(self, state: State) -> Array:
         return state.x if self.report == "average" else state.w.sum(-2) / state.w.shape[-2]
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         if not isinstance(draw.who, slice):
             refuse("draw", "a list of participants", "absent clients step too, so cohorts are masks over all",
                    "Draw from Masks(law).")

@@ -10,6 +10,7 @@ import numpy as np
 from fltheory.core.algorithms.base import Algorithm, only_full
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import matvec_rows, put, spread, take, to_numpy
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import RATIONAL, Modular, Number, Numbers, declare, fraction
@@ -63,23 +64,23 @@ class NeighbourAveraging(Algorithm):
     absent: str = declared(one_of("stale", "reset"), "stale")
 
     @property
-    def partial(self):
+    def partial(self) -> bool:  # type: ignore[override]
         return self.average != "full"
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         rows, domain = self.graph.sum(-1), problem.domain
-        gaps = [] if rows.shape != problem.p.shape else to_numpy(rows - problem.p)
+        gaps: Array = [] if rows.shape != problem.p.shape else to_numpy(rows - problem.p)
         floats = problem.weights.dtype == float or _of_floats(self.graph, domain)
         if len(gaps) == 0 or not all(_small(g, domain, floats) for g in gaps):
             refuse("graph", [str(v) for v in to_numpy(rows)], "row sums must be the weights of the problem, "
                    f"{[str(v) for v in to_numpy(problem.p)]}", "Give the problem these row sums as weights.")
         return State(x0, x0[..., None, :] + 0 * problem.p[..., None])
 
-    def averages(self, problem, s):
+    def averages(self, problem: Problem, s: State) -> Array:
         """The neighbour averages u_i (..., n, d) of a round that starts from a state."""
         return matvec_rows(self.graph, s.w) / problem.p[..., None]
 
-    def local(self, problem, s, draw):
+    def local(self, problem: Problem, s: State, draw: Draw) -> Array:
         """The last local models (..., m, d) of a cohort."""
         cohort, start = problem.at(draw.who), spread(s.x, draw.who)
         w, u = start, take(self.averages(problem, s), draw.who)
@@ -87,7 +88,7 @@ class NeighbourAveraging(Algorithm):
             w = w - self.lr * on * cohort.grad(self.beta * w + (1 - self.beta) * u, draw.xi_at(k))
         return w
 
-    def server(self, problem, s, draw, w):
+    def server(self, problem: Problem, s: State, draw: Draw, w: Array) -> Array:
         """The next wbar from the cohort's last local models."""
         cohort = problem.at(draw.who)
         if self.average == "printed":
@@ -95,7 +96,7 @@ class NeighbourAveraging(Algorithm):
         share = shares(cohort, draw.present, "weighted")[..., None]
         return s.x + (share * (w - spread(s.x, draw.who))).sum(-2)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         if not self.partial:
             only_full(draw)
         w = self.local(problem, s, draw)

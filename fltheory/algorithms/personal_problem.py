@@ -7,10 +7,12 @@ import numpy as np
 
 from fltheory.algorithms.residual_problem import Residual, embedded
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers.arrays import broadcast, concat
 from fltheory.core.numbers.scalars import is_count
 from fltheory.core.problems import plain
-from fltheory.core.problems.base import Problem, Rows
+from fltheory.core.problems.base import Problem
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import RowLoss
 
@@ -26,7 +28,7 @@ class Personal(Problem):
     (Federated Residual Learning, Eqs 1 to 3.) Raises BadInput where nothing is shared or nothing is left to the clients.
     """
 
-    def __init__(self, problem, shared, name=""):
+    def __init__(self, problem: Quadratic | RowLoss, shared: int, name: str = ""):
         if not isinstance(problem, (Quadratic, RowLoss)):
             refuse("problem", type(problem).__name__, "has no coordinates that can be split",
                    "Give a Quadratic, Ridge, HuberLoss or Logistic problem.")
@@ -50,7 +52,7 @@ class Personal(Problem):
     def _prepare(self):
         self._base = self._base.to(self.domain)
 
-    def whole(self, w, theta):
+    def whole(self, w: Array, theta: Array) -> Array:
         """The clients' parameters (..., n, d + personal) from w (..., n or 1, d) and t (..., n, personal)."""
         lead = np.broadcast_shapes(tuple(w.shape[:-1]), tuple(theta.shape[:-1]))
         w, theta = broadcast(w, (*lead, self.d)), broadcast(theta, (*lead, self.personal))
@@ -59,14 +61,14 @@ class Personal(Problem):
         parts = [v.reshape((*v.shape[:-1], self.outputs, -1)) for v in (w, theta)]
         return concat(parts).reshape((*w.shape[:-1], -1))
 
-    def parts(self, x):
+    def parts(self, x: Array) -> tuple:
         """(w (..., d), t (..., personal)) of parameters x (..., d + personal)."""
         if self.outputs == 1:
             return x[..., :self.d], x[..., self.d:]
         x = x.reshape((*x.shape[:-1], self.outputs, -1))
         return tuple(v.reshape((*v.shape[:-2], -1)) for v in (x[..., :self.shared], x[..., self.shared:]))
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         rows = sample if isinstance(sample, Rows) else None
         gw, gtheta = self.parts(self._base._gradient(who, self.whole(w, theta), rows))
         if rows is not None or sample is None:
@@ -75,14 +77,14 @@ class Personal(Problem):
             return gw + sample, gtheta
         return gw + sample[..., :self.d], gtheta + sample[..., self.d:]
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         refuse("problem", "Personal", "has personal parameters, so its gradients come in pairs",
                "Use problem.alone() for an algorithm without personal parameters.")
 
     def _values(self, x):
         return self._gradient(None, x, None)
 
-    def joint_value(self, w, theta):
+    def joint_value(self, w: Array, theta: Array) -> Array:
         """sum p_i L_i(w, t_i) at w (..., d) and t (..., n, personal) -> (...,)."""
         if "p" not in self.__dict__:
             return plain.joint_value(self, w, theta)
@@ -100,9 +102,9 @@ class Personal(Problem):
         Coordinates: w, then t_1, t_2, ..; of losses of rows the same order of features in every class. A client is regularised
         in its own coordinates alone. Raises TooLarge.
         """
-        own = self.personal // self.outputs
-        return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * own:self.shared + (i + 1) * own],
-                           self.shared + self.n * own)
+        width = self.personal // self.outputs
+        return self._moved(lambda i, size: np.r_[:self.shared, self.shared + i * width:self.shared + (i + 1) * width],
+                           self.shared + self.n * width)
 
     def blocks(self) -> Residual:
         """Quadratic clients as block quadratics, without their constants."""
@@ -112,26 +114,26 @@ class Personal(Problem):
         H, b = base.H, base.b
         return Residual(H[:, :at, :at], H[:, :at, at:], H[:, at:, at:], b[:, :at], b[:, at:], self.weights, self.name)
 
-    def split(self, z):
+    def split(self, z: Array) -> tuple:
         """(w (d,), t (n, personal)) of a point z of `joint`."""
         z = plain.joint_point(z, self.d + self.n * self.personal).reshape(self.outputs, -1)
-        own = z[:, self.shared:].reshape(self.outputs, self.n, -1).swapaxes(0, 1)
-        return z[:, :self.shared].reshape(-1), own.reshape(self.n, -1)
+        parts = z[:, self.shared:].reshape(self.outputs, self.n, -1).swapaxes(0, 1)
+        return z[:, :self.shared].reshape(-1), parts.reshape(self.n, -1)
 
     def _moved(self, places, size):
         """The problem in `size` coordinates, client i's (the first of them, as many as places gives) at places(i)."""
         base = self._base.surrogate(self.weights)   # `surrogate` may have changed them here
         at = [places(i, size) for i in range(self.n)]
-        kept = np.arange(len(at[0]))
+        coordinates = np.arange(len(at[0]))
         if isinstance(base, Quadratic):
-            return embedded(base, at, size, kept)
+            return embedded(base, at, size, coordinates)
         if size * self.outputs > LARGEST_JOINT:
             raise TooLarge(f"the clients have {size * self.outputs} joint coordinates, above {LARGEST_JOINT}: take fewer clients")
         new = copy.copy(base)
         new.__dict__ = {k: v for k, v in base.__dict__.items() if k not in ("_converted", "p", "domain") and "_cached" not in k}
-        new.rows = np.stack([_placed(rows[:, kept], spots, size) for rows, spots in zip(base.rows, at, strict=True)])
+        new.rows = np.stack([_placed(rows[:, coordinates], spots, size) for rows, spots in zip(base.rows, at, strict=True)])
         new.d = size * self.outputs
-        if size > len(kept):   # nobody is regularised in coordinates of others
+        if size > len(coordinates):   # nobody is regularised in coordinates of others
             mine = np.array([np.tile(np.isin(np.arange(size), spots), self.outputs) for spots in at])
             new.ridge = np.where(mine, base.reg[()], 0 * base.reg[()])
         return new
@@ -141,6 +143,3 @@ def _placed(rows, places, size):
     out = np.repeat(0 * rows[:, :1], size, axis=1)
     out[:, places] = rows
     return out
-
-
-__all__ = ["Personal"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import NoMinimiser, TooLarge, refuse
+from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import matvec
+from fltheory.core.numbers.scalars import Domain
 from fltheory.core.problems import plain
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.core.problems.quadratic import Quadratic
@@ -26,7 +28,7 @@ class Residual(Problem):
 
     _data, quadratic = ("A", "B", "C", "bw", "btheta", "real"), True
 
-    def __init__(self, A, B, C, bw, btheta, weights=None, name=""):
+    def __init__(self, A: Array, B: Array, C: Array, bw: Array, btheta: Array, weights: Array = None, name: str = ""):
         A = shaped(A, "A", "n", "d", "d")
         self.n, self.d = n, d = A.shape[:2]
         bw = shaped(bw, "bw", "n", "d", n=n, d=d)
@@ -58,10 +60,10 @@ class Residual(Problem):
         whole = Quadratic.from_linear(H, np.concatenate([self.bw, self.btheta], axis=1), self.weights, name=self.name)
         ends = np.cumsum([self.d, *self.dims])
         at = [np.r_[:self.d, end - size:end] for end, size in zip(ends[1:], self.dims, strict=True)]
-        kept = [np.r_[:self.d, self.d:self.d + size] for size in self.dims]
-        return embedded(whole, at, int(ends[-1]), kept)
+        coordinates = [np.r_[:self.d, self.d:self.d + size] for size in self.dims]
+        return embedded(whole, at, int(ends[-1]), coordinates)
 
-    def split(self, z):
+    def split(self, z: Array) -> tuple:
         """(w (d,), t (n, personal), padded) of a point z of `joint`."""
         z = plain.joint_point(z, self.d + sum(self.dims))
         theta = np.stack([np.repeat(0 * z[:1], self.personal)] * self.n)
@@ -69,7 +71,7 @@ class Residual(Problem):
             row[:size] = z[end - size:end]
         return z[:self.d], theta
 
-    def joint_optimum(self):
+    def joint_optimum(self) -> tuple:
         """(w (d,), theta (n, personal) padded): stationary point of the weighted sum, in the declared arithmetic.
 
         It is the minimiser if every L_i is convex. Through the Schur complements A_i - B_i C_i^-1 B_i'; raises
@@ -78,19 +80,19 @@ class Residual(Problem):
         w, theta = self.stationary(self.native)
         return plain.handed_out(w, ()), plain.handed_out(theta, ())
 
-    def stationary(self, domain, convex=False):
+    def stationary(self, domain: Domain, convex: bool = False) -> tuple:
         """`joint_optimum` in an arithmetic, as its numbers. convex: raise NoMinimiser, too, where floats see that it is none."""
         A, B, C, bw, bt = (domain.array(v) for v in (self.A, self.B, self.C, self.bw, self.btheta))
         p = domain.array(self._weights_for(domain))
         S, s, inverted = 0 * A[0], 0 * bw[0], []
         try:
             for i, k in enumerate(self.dims):
-                own = B[i][:, :k]
+                Bi = B[i][:, :k]
                 _check_regular(C[i][:k, :k], C[i][:k, :k], convex)
-                solved = linalg.solve(C[i][:k, :k], np.concatenate([own.T, bt[i][:k, None]], axis=1))
+                solved = linalg.solve(C[i][:k, :k], np.concatenate([Bi.T, bt[i][:k, None]], axis=1))
                 inverted.append((solved[:, :-1], solved[:, -1]))     # C_i^-1 B_i', C_i^-1 btheta_i
-                S = S + p[i] * (A[i] - linalg.matmul(own, solved[:, :-1]))
-                s = s + p[i] * (bw[i] - linalg.matmul(own, solved[:, -1]))
+                S = S + p[i] * (A[i] - linalg.matmul(Bi, solved[:, :-1]))
+                s = s + p[i] * (bw[i] - linalg.matmul(Bi, solved[:, -1]))
             _check_regular(S, A, convex, p)
             w = linalg.solve(S, s)
         except np.linalg.LinAlgError as error:
@@ -101,14 +103,14 @@ class Residual(Problem):
             theta[i, :self.dims[i]] = start - linalg.matmul(slope, w)
         return w, theta
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         refuse("problem", "Residual", "has personal parameters, so its gradients come in pairs",
                "Use problem.shared() for an algorithm without personal parameters.")
 
     def _values(self, x):
         return self._gradient(None, x, None)
 
-    def joint_value(self, w, theta):
+    def joint_value(self, w: Array, theta: Array) -> Array:
         """The weighted sum of the L_i: w (..., d), theta (..., n, personal) -> (...,)."""
         if "p" not in self.__dict__:
             return plain.joint_value(self, w, theta)
@@ -116,7 +118,7 @@ class Residual(Problem):
         linear = (matvec(self._A, w) / 2 + matvec(self._B, theta) - self._bw) * w
         return (self.p * (linear.sum(-1) + ((matvec(self._C, theta) / 2 - self._btheta) * theta).sum(-1))).sum(-1)
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         B = self._B[who]
         gw = matvec(self._A[who], w) + matvec(B, theta) - self._bw[who]
         gtheta = matvec(B.swapaxes(-1, -2), w) + matvec(self._C[who], theta) - self._btheta[who]
@@ -140,7 +142,7 @@ def _check_regular(S, data, convex=False, p=None):
         raise np.linalg.LinAlgError("matrix is singular within rounding" + " or not positive definite" * convex)
 
 
-def embedded(problem, places, size, kept):
+def embedded(problem: Quadratic, places, size, coordinates):
     """Quadratic clients in `size` coordinates: of client i those kept[i] (or kept) of its own, at places[i]."""
     entries = problem.n * size**2
     if entries > LARGEST_JOINT:
@@ -149,9 +151,6 @@ def embedded(problem, places, size, kept):
     b = np.repeat(0 * problem.b[:, :1], size, axis=1)
     H = np.repeat(0 * problem.H[:, :1, :1] + 0 * b[:, None], size, axis=1)
     for i, at in enumerate(places):
-        own = kept[i] if isinstance(kept, list) else kept
-        H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(own, own)], problem.b[i][own]
+        of_client = coordinates[i] if isinstance(coordinates, list) else coordinates
+        H[i][np.ix_(at, at)], b[i][at] = problem.H[i][np.ix_(of_client, of_client)], problem.b[i][of_client]
     return Quadratic.from_linear(H, b, problem.weights, problem.offset, problem.name)
-
-
-__all__ = ["Residual", "embedded"]

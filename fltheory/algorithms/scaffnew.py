@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm, fixed_steps
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared, one_of, within
@@ -45,11 +46,11 @@ class Scaffnew(Algorithm):
     update: str = declared(one_of("immediate", "late", remedy="Say when a participant moves its shift."), "immediate")
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State | LateState:
         each = x0[..., None, :] + 0 * problem.p[..., None]
         return State(x0, 0 * each) if self.update == "immediate" else LateState(x0, 0 * each, each)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> State | LateState:
         cohort = problem.at(draw.who)
         x, h, length = spread(s.x, draw.who), take(s.h, draw.who), draw.steps[..., None] * self.lr
         if self.update == "late":
@@ -89,13 +90,13 @@ class ProxSkip(Algorithm):
     stateful: ClassVar[bool] = True
     partial: ClassVar[bool] = False
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Iterates:
         each = x0[..., None, :] + 0 * problem.p[..., None]
         return Iterates(x0, each, 0 * each)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Iterates, draw: Draw) -> Iterates:
         coin = 1 if draw.extra is None else draw.extra.get("coin", 1)
-        coins = coin[..., None] if hasattr(coin, "ndim") else coin
+        coins = coin[..., None] if hasattr(coin, "ndim") else coin  # type: ignore[index]
         mean = (problem.p[..., None] * s.y).sum(-2)
         move = coins * (spread(mean) - s.y)
         h = s.h + self.p * move / (draw.steps[..., None] * self.lr)
@@ -103,6 +104,3 @@ class ProxSkip(Algorithm):
         for k, on in draw.local_steps():
             y = y - self.lr * on * (cohort.grad(y, draw.xi_at(k)) - h)
         return Iterates(s.x + coin * (mean - s.x), y, h)
-
-
-__all__ = ["LateState", "ProxSkip", "Scaffnew", "State"]

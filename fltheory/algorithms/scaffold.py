@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import count, declared, positive
@@ -33,10 +34,10 @@ class Scaffold(Algorithm):
     uplink: ClassVar[int] = 2    # y_i - x and c_i's change, as published; the first alone would do
     downlink: ClassVar[int] = 2  # x and c
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, 0 * x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort = problem.at(draw.who)
         x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
         y = x

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.algorithms.fednova import FedNova
 from fltheory.core.algorithms.solvers import descend
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import spread
 from fltheory.core.numbers.scalars import Length, Number
 from fltheory.core.records import declared, positive, within
@@ -27,16 +28,16 @@ class ServerMomentum(FedNova):
 
     beta: Number = declared(within(0, 1, "[)", remedy="For example '9/10'."), 0)
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Any:
         return State(x0, 0 * x0)
 
-    def _aggregated(self, problem, x, draw):
+    def _aggregated(self, problem: Problem, x, draw: Draw):
         """FedNova's plain update of the server model x (..., d)."""
         cohort = problem.at(draw.who)
         change, mass = descend(self.solver, self.lr, cohort, spread(x, draw.who), draw)
         return self.server(x, cohort, draw, change, mass)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> Any:
         v = self.beta * s.v + (s.x - self._aggregated(problem, s.x, draw)) / self.lr
         return State(s.x - self.lr * v, v)
 
@@ -52,7 +53,7 @@ class AdaptiveServer(ServerMomentum):
     epsilon: Length = declared(positive, 1)
     affine: ClassVar[bool] = False
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> Any:
         step = self._aggregated(problem, s.x, draw) - s.x
         v = s.v + step * step
         return State(s.x + self.server_lr * step / (v**0.5 + self.epsilon), v)

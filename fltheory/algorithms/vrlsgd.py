@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.records import declared, one_of
 
@@ -28,10 +29,10 @@ class VRLSGD(Algorithm):
     divisor: str = declared(one_of("own", "mean", remedy="Choose which number of steps divides."), "own")
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> State:
         return State(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: State, draw: Draw) -> State:
         cohort = problem.at(draw.who)
         x, D = spread(s.x, draw.who), take(s.D, draw.who)
         y = x

@@ -6,6 +6,7 @@ gradients that all lie on one line.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,8 +16,9 @@ from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import NotAffine, TooLarge, listed, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, Comparison, evidence_of
+from fltheory.core.kinds import Problem
 from fltheory.core.laws.draw import Slots, everyone
-from fltheory.core.numbers.scalars import RATIONAL, fraction, is_count
+from fltheory.core.numbers.scalars import RATIONAL, Number, Numbers, fraction, is_count
 from fltheory.core.problems.quadratic import Quadratic
 
 LARGEST = 2_000  # numbers that are free
@@ -31,7 +33,7 @@ class Supremum:
     worst: dict
     reached: Fraction
 
-    def compared(self, stated, label="") -> Comparison:
+    def compared(self, stated: Number, label: str = "") -> Comparison:
         """Whether a stated supremum (per unit of G) is this one, attained."""
         stated = fraction(stated)
         holds = self.value == stated and self.reached == stated
@@ -40,7 +42,8 @@ class Supremum:
                           detail=f"attained by {len(self.worst)} gradients of norm G on one line: {self.reached}")
 
 
-def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Supremum:
+def adversarial(algorithm: Algorithm, n: int, rounds: Sequence[dict[int, int]], leaf: str = "x", client: int | None = None,
+                weights: Numbers | None = None) -> Supremum:
     """The largest |new - old| of a leaf of the state over the last round, for all gradients of norm at most 1 in all rounds.
 
     algorithm: with an affine round; n: clients; rounds: one {client: local steps} per round, in which a client alone shows its own
@@ -58,7 +61,7 @@ def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Su
     if not isinstance(leaf, str) or leaf not in start._fields:
         refuse("leaf", leaf, f"is a part of the state: {', '.join(start._fields)}", "Name one of them.")
     rows = getattr(getattr(start, leaf), "ndim", 0) > 1
-    if rows != (client is not None) or (rows and not (is_count(client, 0) and client < n)):
+    if rows != (client is not None) or (client is not None and not (is_count(client, 0) and client < n)):
         refuse("client", client, f"{leaf} has {'a row for each client, 0 to ' + str(n - 1) if rows else 'no rows of clients'}",
                "Give the number of a client for memories, and none for the server's vectors.")
     counts = _counts(alg, problem, schedule)
@@ -69,10 +72,10 @@ def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Su
 
     def change(gradients):
         """Of the leaf, for gradients (lanes, rounds, slots, n, parts)."""
-        given = RATIONAL.array(gradients)
+        samples = RATIONAL.array(gradients)
         state = alg.init(problem, RATIONAL.array(np.zeros((len(gradients), 1), dtype=int)))
         for r, draw in enumerate(schedule):
-            old, state = state, alg.round(problem, state, draw._replace(xi=lambda k, r=r: given[:, r, k]))
+            old, state = state, alg.round(problem, state, draw._replace(xi=lambda k, r=r: samples[:, r, k]))
         moved = getattr(state, leaf) - getattr(old, leaf)
         moved = moved[:, 0] if moved.ndim == 2 else moved[:, client, 0]
         return np.array([fraction(v) for v in moved], dtype=object)
@@ -84,7 +87,7 @@ def adversarial(algorithm, n, rounds, leaf="x", client=None, weights=None) -> Su
     return Supremum(sum((abs(v) for v in both.reshape(-1)), Fraction(0)), worst, abs(change(signs[None])[0]))
 
 
-def _schedule(algorithm, n, rounds):
+def _schedule(algorithm: Algorithm, n, rounds):
     if not isinstance(algorithm, Algorithm) or not algorithm.affine:
         refuse("algorithm", algorithm, "its rounds are not linear in gradients", "Give an affine algorithm, for example ft.FedAvg.")
     if not is_count(n):
@@ -98,7 +101,7 @@ def _schedule(algorithm, n, rounds):
     return draws or refuse("rounds", rounds, "has at least one round", "For example [{0: 5}].")
 
 
-def _refuse_warm(alg, problem, start):
+def _refuse_warm(alg, problem: Problem, start):
     """Refuse a start that takes gradients: they are the adversary's, too, and are not handed in before the first round."""
     sloped = problem.surrogate(problem.weights)
     linear = "_bw" if alg.personal else "_b"
@@ -109,7 +112,7 @@ def _refuse_warm(alg, problem, start):
                    'Give start="zero" and let a round of all clients come first.')
 
 
-def _counts(alg, problem, schedule):
+def _counts(alg, problem: Problem, schedule):
     """Gradient slots of each round."""
     state, counts = alg.init(problem, RATIONAL.array([0])), []
     for draw in schedule:
@@ -117,6 +120,3 @@ def _counts(alg, problem, schedule):
         state = alg.round(problem, state, draw._replace(xi=slots))
         counts.append(slots.count)
     return counts
-
-
-__all__ = ["Supremum", "adversarial"]

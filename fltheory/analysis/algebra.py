@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from fltheory.core.errors import check_flag, listed, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, POWERS, Comparison
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg.definite import is_positive_definite
-from fltheory.core.numbers.scalars import FLOAT, declare, fraction, is_count, is_rational
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers, declare, fraction, is_count, is_rational
 from fltheory.core.relations import FLOAT_TOLERANCE, _worded, equal
 
 
@@ -50,7 +51,7 @@ def _size(*parts):
 
 
 @_worded
-def positive_semidefinite(A, label="", strict=False) -> Comparison:
+def positive_semidefinite(A: Numbers, label: str = "", strict: bool = False) -> Comparison:
     """The symmetric A (d, d) has no negative eigenvalue (strict: only positive ones); exact for rationals, also at equality.
 
     Floats within rounding of 0 are INCONCLUSIVE. Raises BadInput for what is not square, not symmetric, or symbolic.
@@ -63,7 +64,7 @@ def positive_semidefinite(A, label="", strict=False) -> Comparison:
 
 
 @_worded
-def eigenvalues_within(A, low, high, label="") -> Comparison:
+def eigenvalues_within(A: Numbers, low: Number, high: Number, label: str = "") -> Comparison:
     """All eigenvalues of the symmetric A (d, d) lie in [low, high]: A - low I and high I - A are positive semidefinite."""
     if fraction(low, "low") > fraction(high, "high"):
         refuse("low", low, f"is at most high = {high}", "Exchange the ends.")
@@ -94,7 +95,7 @@ def _exact(value, what, like):
 
 
 @_worded
-def expansion(x, symbol, coefficients, label="") -> Comparison:
+def expansion(x: Symbolic, symbol: str, coefficients: Sequence[Number], label: str = "") -> Comparison:
     """The Taylor coefficients of a rational function x in one symbol at 0 are these, from degree 0 on (numbers or symbols)."""
     if not isinstance(x, Symbolic):
         refuse("expansion", x, "is no rational function in symbols", "Work in an ft.Field.")
@@ -105,9 +106,9 @@ def expansion(x, symbol, coefficients, label="") -> Comparison:
     coefficients = [_exact(v, f"coefficient {k}", x) for k, v in enumerate(coefficients)]
     if symbol not in x.names:
         refuse("symbol", symbol, f"the field has the symbols {x.names}", "Name one of them.")
-    found = x.series(symbol, len(coefficients) - 1)
-    wrong = [k for k, (a, b) in enumerate(zip(found, coefficients, strict=True)) if equal(a, b).status != HOLDS]
-    return Comparison("expansion", found, coefficients, FALSIFIED if wrong else HOLDS, "symbolic", label,
+    series = x.series(symbol, len(coefficients) - 1)
+    wrong = [k for k, (a, b) in enumerate(zip(series, coefficients, strict=True)) if equal(a, b).status != HOLDS]
+    return Comparison("expansion", series, coefficients, FALSIFIED if wrong else HOLDS, "symbolic", label,
                       detail=f"degrees {wrong} differ" if wrong else f"degrees 0 to {len(coefficients) - 1} in {symbol}")
 
 
@@ -127,7 +128,7 @@ def remainders():
 
 
 @_worded
-def power_series(r, K, order, rest):
+def power_series(r: Number, K: Symbolic, order: int, rest: Symbolic) -> Symbolic:
     """(1 + r)^K for every integer K >= 0 as sum_{j <= order} binomial(K, j) r^j + r^(order + 1) rest.
 
     r, K, rest: of one field of symbols (r may be a number), rest a symbol of its own that neither r nor K holds: the power is a
@@ -159,6 +160,3 @@ def power_series(r, K, order, rest):
             chosen = chosen * (K - i)
         out = out + Fraction(1, math.factorial(j)) * chosen * r**j
     return out
-
-
-__all__ = ["eigenvalues_within", "expansion", "positive_semidefinite", "power_series"]

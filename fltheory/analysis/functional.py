@@ -8,6 +8,7 @@ import numpy as np
 
 from fltheory.analysis.spectra import separated
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
@@ -24,7 +25,7 @@ MOST = 500           # local steps over all rounds: about the degree of the func
 SOMEWHERE = Fraction(1009, 977)   # where the parts of a sum are told apart: no pole of a round lies there by chance
 
 
-def round_function(algorithm, problem, law, rounds=1) -> Symbolic:
+def round_function(algorithm: Algorithm, problem: Quadratic, law: Law, rounds: int = 1) -> Symbolic:
     """r with E x_T - x* = r(H) (x_0 - x*) after T = rounds >= 1 coded rounds, as a rational function of the curvature symbols.
 
     problem: scalar clients (d = 1) whose Hessians are symbols of an `ft.Field` or rationals; every other number is rational. The
@@ -43,10 +44,9 @@ def round_function(algorithm, problem, law, rounds=1) -> Symbolic:
                        "are made. Take fewer rounds: contraction factors multiply")
     op = derive(algorithm, problem, law, domain=problem.native)
     r = op.round_matrix(rounds)[0][0, 0]
-    curvatures = [problem.native.scalar(v) for v in problem.H[:, 0, 0]]
-    drawn = random.Random(1)
+    dice = random.Random(1)
     for d in CONFIRMED:
-        _confirm(algorithm, problem, law, rounds, r, curvatures, d, drawn)
+        _confirm(algorithm, problem, law, rounds, r, problem.native, d, dice)
     return r
 
 
@@ -55,11 +55,11 @@ def _most(steps):
     return [k for _, k in steps.choices] if isinstance(steps, RandomSteps) else steps
 
 
-def _confirm(algorithm, problem, law, rounds, r, curvatures, d, drawn):
-    symbols = {v: _symmetric(d, drawn) for v in problem.native.symbols}
+def _confirm(algorithm: Algorithm, problem: Quadratic, law: Law, rounds, r, field, d, dice):
+    symbols = {v: _symmetric(d, dice) for v in field.symbols}
     eye = np.array([[Fraction(int(i == j)) for j in range(d)] for i in range(d)], dtype=object)
     matrices = []
-    for v in curvatures:
+    for v in (field.scalar(h) for h in problem.H[:, 0, 0]):
         plain = all(not any(powers) for part in v.terms() for powers, _ in part)
         if v not in symbols and not plain:
             refuse("problem.H", str(v), "a curvature is a symbol or a rational number", "Introduce a symbol for it.")
@@ -69,7 +69,7 @@ def _confirm(algorithm, problem, law, rounds, r, curvatures, d, drawn):
     except TypeError:
         refuse("problem.weights", str(problem.weights), "weights are rational numbers here", "Put numbers in.")
     coded = derive(algorithm, dense, law, domain=RATIONAL).round_matrix(rounds)[0]
-    stated = _of_matrices(r, dict(zip(problem.native.names, (symbols[v] for v in problem.native.symbols), strict=True)), eye)
+    stated = _of_matrices(r, dict(zip(field.names, symbols.values(), strict=True)), eye)
     if not (coded == stated).all():
         refuse("algorithm", type(algorithm).__name__, f"its coded round in dimension {d} is no function of the Hessians: r = {r}",
                "State what holds in one dimension only.")
@@ -81,8 +81,8 @@ def _of_matrices(r, matrices, eye):
     total = offset * eye
     for part in parts:
         H = linalg.to_fmpq_matrix(matrices[part.name])
-        found = of_matrix(polynomial(part.top), H) * of_matrix(polynomial(part.bottom), H).inv()
-        total = total + linalg.to_fractions(np.array(found.tolist(), dtype=object).reshape(eye.shape))
+        value = of_matrix(polynomial(part.top), H) * of_matrix(polynomial(part.bottom), H).inv()
+        total = total + linalg.to_fractions(np.array(value.tolist(), dtype=object).reshape(eye.shape))
     return total
 
 
@@ -90,10 +90,7 @@ def _plain(p):
     return p.terms()[0][0][1] / p.terms()[1][0][1] if isinstance(p, Symbolic) else p
 
 
-def _symmetric(d, drawn):
-    A = np.array([[Fraction(drawn.randint(-9, 9), 64) for _ in range(d)] for _ in range(d)], dtype=object)
-    diagonal = [[Fraction(int(i == j) * (64 + drawn.randint(0, 30)), 64) for j in range(d)] for i in range(d)]
+def _symmetric(d, dice):
+    A = np.array([[Fraction(dice.randint(-9, 9), 64) for _ in range(d)] for _ in range(d)], dtype=object)
+    diagonal = [[Fraction(int(i == j) * (64 + dice.randint(0, 30)), 64) for j in range(d)] for i in range(d)]
     return A + A.T + np.array(diagonal, dtype=object)
-
-
-__all__ = ["round_function"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, refuse, shortened
-from fltheory.core.numbers.scalars import FLOAT, Torch, declare, fraction, is_count, need
+from fltheory.core.kinds import Algorithm, Law, Problem
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers, Torch, declare, fraction, is_count, need
 from fltheory.core.operators.probe import Layout
 from fltheory.core.operators.setting import certain, prepare
 
@@ -23,7 +24,8 @@ class Linearisation:
     rate: float
 
 
-def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Linearisation:
+def linearise(algorithm: Algorithm, problem: Problem, law: Law, x0: Numbers | None = None, tolerance: Number = 1e-12,
+              limit: int = 50) -> Linearisation:
     """Fixed point and local rate of a deterministic round on a smooth problem, by `torch.func.jacrev` and Newton.
 
     law: full participation, or any law with one cohort (its only round is used). x0 (d,): where Newton starts,
@@ -70,8 +72,8 @@ def linearise(algorithm, problem, law, x0=None, tolerance=1e-12, limit=50) -> Li
         if not bool(torch.isfinite(J).all() and torch.isfinite(residual).all()):
             raise CertificateFailed("Newton on the round left the range of float64; start closer (x0) or reduce the step size")
         shift = J - torch.eye(len(z), dtype=z.dtype)
-        kept, _ = _conserved(shift)
-        system, rhs = torch.cat([shift, kept]), torch.cat([residual, residual.new_zeros(len(kept))])
+        invariants, _ = _conserved(shift)
+        system, rhs = torch.cat([shift, invariants]), torch.cat([residual, residual.new_zeros(len(invariants))])
         z = z - torch.linalg.lstsq(system, rhs[:, None], driver="gelsd").solution[:, 0]
     else:
         raise CertificateFailed(f"Newton on the round stopped at residual {size:.2e} after {limit} steps; "

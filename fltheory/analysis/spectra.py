@@ -23,7 +23,7 @@ from fltheory.core.numbers.linalg import Algebraic
 from fltheory.core.numbers.linalg.algebraic import algebraic, image, real_roots
 from fltheory.core.numbers.linalg.entries import as_fraction
 from fltheory.core.numbers.linalg.polynomials import isolated, polynomial, primitive, sign, value_at
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.scalars import Number, fraction
 from fltheory.core.relations import _gap, _worded
 
 MOST = 500   # degree of a function whose signs are decided: seconds at most
@@ -49,7 +49,7 @@ class Supremum:
     at: tuple
 
 
-def supremum(r, low, high, absolute=False) -> Supremum:
+def supremum(r: Symbolic | Number, low: Number, high: Number, absolute: bool = False) -> Supremum:
     """The largest value of r, or with `absolute` of |r|, exactly, over all values of its symbols in [low, high].
 
     r: a rational function with rational coefficients of one symbol, or a sum of such functions of one symbol each; so it is the
@@ -59,15 +59,16 @@ def supremum(r, low, high, absolute=False) -> Supremum:
     """
     check_flag(absolute, "absolute")
     parts, offset = separated(r, low, high)
-    found = [_largest(parts, offset)]
+    suprema = [_largest(parts, offset)]
     if absolute:
-        below = _largest([Part(p.name, tuple(-c for c in p.top), p.bottom, p.low, p.high) for p in parts], -offset)
-        found = [v for v in (*found, below) if v.value >= max(found[0].value, below.value)]
-    return Supremum(found[0].value, tuple(at for v in found for at in v.at)[:SHOWN])
+        lowest = _largest([Part(p.name, tuple(-c for c in p.top), p.bottom, p.low, p.high) for p in parts], -offset)
+        suprema = [v for v in (*suprema, lowest) if v.value >= max(suprema[0].value, lowest.value)]
+    return Supremum(suprema[0].value, tuple(at for v in suprema for at in v.at)[:SHOWN])
 
 
 @_worded
-def for_all_spectra(r, low, high, bound, label="", strict=False) -> Comparison:
+def for_all_spectra(r: Symbolic | Number, low: Number, high: Number, bound: Terms | Number | tuple[Number, Number],
+                    label: str = "", strict: bool = False) -> Comparison:
     """|r| <= bound (strict: <) for all values of the symbols in [low, high], touching decided: the norm of r(H) is at most bound
     for every symmetric H with low I <= H <= high I, in every dimension.
 
@@ -163,10 +164,10 @@ def _leading(coefficients):
 
 def _squarefree(coefficients):
     flint = need("flint", "squarefree parts")
-    given = flint.fmpz_poly(list(primitive(coefficients)))
-    if given == 0:
+    poly = flint.fmpz_poly(list(primitive(coefficients)))
+    if poly == 0:
         return (0,)
-    return tuple(int(c) for c in (given // given.gcd(given.derivative())).coeffs()) if given.degree() > 0 else (1,)
+    return tuple(int(c) for c in (poly // poly.gcd(poly.derivative())).coeffs()) if poly.degree() > 0 else (1,)
 
 
 def _extremes(part):
@@ -185,9 +186,9 @@ def _extremes(part):
 
 # ---- several symbols -------------------------------------------------------------------------------------------
 def _largest(parts, offset) -> Supremum:
-    found = [_extremes(p) for p in parts]
-    value = sum((v for v, _ in found), algebraic(offset))
-    points = itertools.product(*(x for _, x in found))
+    extremes = [_extremes(p) for p in parts]
+    value = sum((v for v, _ in extremes), algebraic(offset))
+    points = itertools.product(*(x for _, x in extremes))
     return Supremum(value, tuple(dict(zip([p.name for p in parts], at, strict=True)) for at in itertools.islice(points, SHOWN)))
 
 
@@ -215,7 +216,7 @@ def separated(r, low, high, what="r") -> tuple[list[Part], Fraction]:
     if len(names) > 1 and r != sum(alone.values()) - (len(names) - 1) * origin:
         refuse(what, str(r), f"is no sum of functions of one symbol each, in {', '.join(names)}",
                "Bound it by such a sum; or state it for one matrix, with numbers for the other symbols.")
-    parts = [_part(name, alone[name], *ends[name], (what, r)) for name in names]
+    parts = [_part(name, (what, r), alone[name], *ends[name]) for name in names]
     return parts, (1 - len(names)) * origin if names else _constant(r)
 
 
@@ -224,28 +225,25 @@ def _constant(x) -> Fraction:
 
 
 def _ends(name, low, high):
-    for what, given in (("low", low), ("high", high)):
-        if isinstance(given, dict) and name not in given:
-            refuse(what, given, f"names every symbol, {name} too", "Give {symbol: number} for all of them, or one number.")
+    for what, bound in (("low", low), ("high", high)):
+        if isinstance(bound, dict) and name not in bound:
+            refuse(what, bound, f"names every symbol, {name} too", "Give {symbol: number} for all of them, or one number.")
     a, b = (fraction(v[name] if isinstance(v, dict) else v, what) for what, v in (("low", low), ("high", high)))
     if a > b:
         refuse("low", a, f"is at most high = {b}", "Exchange the ends.")
     return a, b
 
 
-def _part(name, g, low, high, asked) -> Part:
+def _part(name, subject, g, low, high) -> Part:
     at = g.names.index(name)
     coefficients = []
     for terms in g.terms():
-        found = [Fraction(0)] * (1 + max((powers[at] for powers, _ in terms), default=0))
+        row = [Fraction(0)] * (1 + max((powers[at] for powers, _ in terms), default=0))
         for powers, c in terms:
-            found[powers[at]] += c
-        coefficients.append(tuple(found))
+            row[powers[at]] += c
+        coefficients.append(tuple(row))
     poles = isolated(_squarefree(coefficients[1]), low, high)
     if poles:
         where = f"has a pole in the interval, at {name} = {float(sum(poles[0]) / 2):.6g}"
-        refuse(asked[0], str(asked[1]), where, "Choose an interval without poles.")
-    return Part(name, *coefficients, low, high)
-
-
-__all__ = ["Part", "Supremum", "for_all_spectra", "separated", "supremum"]
+        refuse(subject[0], str(subject[1]), where, "Choose an interval without poles.")
+    return Part(name, coefficients[0], coefficients[1], low, high)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
-from fltheory.core.errors import CertificateFailed, NotKept, check_flag, is_one_of, refuse
-from fltheory.core.numbers.scalars import FLOAT, fraction, is_count
+from fltheory.core.errors import CertificateFailed, NotKept, check_flag, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
+from fltheory.core.numbers.scalars import FLOAT, Number, fraction, is_count
 from fltheory.core.operators.moments import DENSE
 from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.setting import end_of_scan
+from fltheory.core.records import is_one_of
 from fltheory.derivation import derive
 
 MEASURES = ("mean-square", "mean")
@@ -54,10 +57,10 @@ class StableSteps:
         """Whether the first interval ends before the scan does."""
         return self.first < self.up_to
 
-    def __contains__(self, lr):
+    def __contains__(self, lr: Number) -> bool:
         return any(low < float(fraction(lr)) < high for low, high in self.intervals)
 
-    def __str__(self):
+    def __str__(self) -> str:
         sets = (
             " and ".join(
                 f"({low:.6g}, {high:.6g}" + (" (end of scan)" if high == self.up_to else ")")
@@ -77,7 +80,8 @@ class StableSteps:
 
 
 def stable_steps(
-    algorithm, problem, law, noise=None, measure="mean-square", up_to=None, points=None, certify=False
+    algorithm: Algorithm, problem: Problem, law: Law, noise: Number | None = None, measure: str = "mean-square",
+    up_to: Number | None = None, points: int | None = None, certify: bool = False,
 ) -> StableSteps:
     """The client step sizes `lr` at which a method is stable on a quadratic problem.
 
@@ -109,8 +113,8 @@ def stable_steps(
     falling = np.geomspace(SMALLEST, 1 / number, PER_DECADE[rates.costly] * max(decades, 0) + 1)[:-1]
     grid = end * np.concatenate([falling, np.arange(1, number + 1) / number])
     intervals = _intervals(rates, grid)
-    found = StableSteps(type(algorithm).__name__, measure, end, intervals, end / number, len(grid))
-    return replace(found, bracket=rates.bracket(found)) if certify else found
+    result = StableSteps(type(algorithm).__name__, measure, end, intervals, end / number, len(grid))
+    return replace(result, bracket=rates.bracket(result)) if certify else result
 
 
 def _intervals(rates, grid):
@@ -137,21 +141,21 @@ class _Rates:
     """The rate as a function of lr. The reachable subspace of one lr is tried for the next: invariants are structural,
     and the reduction refuses a subspace that the new round does not keep, in which case it is decided afresh."""
 
-    def __init__(self, algorithm, problem, law, noise, measure):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, noise, measure):
         self.problem, self.measure = problem, measure
-        self.given = (algorithm, law, noise)
-        self.op = derive(algorithm, problem, law, noise, method="dense")
+        self.setting = (algorithm, law, noise)
+        self.op = cast(Operator, derive(algorithm, problem, law, noise, method="dense"))
         m = self.op.moments
         self.certain = m.modes == 1 and m.mixtures[0].single
         self.costly = measure == "mean-square" and not self.certain and m.unknowns > DENSE
 
     def at(self, lr) -> Operator:
-        algorithm, law, noise = self.given
+        algorithm, law, noise = self.setting
         algorithm = replace(algorithm, lr=lr)
         try:
             return listed(algorithm, self.problem, self.op.law, self.op.noise, "init", FLOAT, self.op.reach)
         except NotKept:
-            self.op = derive(algorithm, self.problem, law, noise, method="dense")
+            self.op = cast(Operator, derive(algorithm, self.problem, law, noise, method="dense"))
             return self.op
 
     def excess(self, lr) -> float:
@@ -164,7 +168,7 @@ class _Rates:
             rate = mean if decided else self._mean_square(op) ** 0.5
         return (rate if np.isfinite(rate) else 1e300) - (1 - NEUTRAL)
 
-    def _mean_square(self, op) -> float:
+    def _mean_square(self, op: Operator) -> float:
         """`mean_square_rate`, with a larger Krylov space where the map is large: near a crossing many eigenvalues are
         close to 1, and no eigenvector is asked for."""
         if not self.costly:
@@ -173,8 +177,8 @@ class _Rates:
 
         m = op.moments
         try:
-            found = m.dominant(tol=1e-11, ncv=min(80, m.unknowns - 1), return_eigenvectors=False)
-            return float(np.abs(found).max() ** (1 / m.period))
+            values = m.dominant(tol=1e-11, ncv=min(80, m.unknowns - 1), return_eigenvectors=False)
+            return float(np.abs(values).max() ** (1 / m.period))
         except ArpackNoConvergence:
             return op.mean_square_rate()
 
@@ -190,23 +194,23 @@ class _Rates:
             end *= 2
         return end
 
-    def bracket(self, found):
+    def bracket(self, steps):
         """(stable, unstable) rationals around the first crossing, each certified; the closest of a few that succeed."""
-        if not found.crosses or found.first == 0:
+        if not steps.crosses or steps.first == 0:
             raise CertificateFailed(
-                f"{found.algorithm}: there is no first crossing in (0, {found.up_to:.4g}] to bracket; "
+                f"{steps.algorithm}: there is no first crossing in (0, {steps.up_to:.4g}] to bracket; "
                 "give a larger up_to"
             )
         sides = []
         for sign in (-1, 1):
             for distance in (1e-6, 1e-4, 1e-3, 1e-2, 1e-1):
-                lr = Fraction(found.first * (1 + sign * distance)).limit_denominator(round(10 / distance / found.first))
+                lr = Fraction(steps.first * (1 + sign * distance)).limit_denominator(round(10 / distance / steps.first))
                 if lr > 0 and self._certified(lr) is (sign < 0):
                     sides.append(lr)
                     break
         if len(sides) < 2:
             raise CertificateFailed(
-                f"{found.algorithm}: no rational steps within 10 % of the crossing {found.first:.8g} "
+                f"{steps.algorithm}: no rational steps within 10 % of the crossing {steps.first:.8g} "
                 "could be certified on both sides (mean enclosures need python-flint)"
             )
         return tuple(sides)
@@ -222,6 +226,3 @@ class _Rates:
             return None
         low, high = sure.mean if self.measure == "mean" else sure.mean_square
         return True if high < 1 else False if low >= 1 else None
-
-
-__all__ = ["StableSteps", "stable_steps"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fltheory.core.errors import NotKept, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law, Who
 from fltheory.core.laws.draw import Draw, everyone
-from fltheory.core.numbers.arrays import EVERYONE
-from fltheory.core.numbers.scalars import FLOAT, fraction
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers, fraction
 from fltheory.core.operators.operator import listed
 from fltheory.core.operators.setting import certain, check_records, prepare
 from fltheory.core.optima import float_optimum
-from fltheory.core.problems.base import Cohort
+from fltheory.core.problems.base import Problem
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.shapes import shaped
 from fltheory.core.records import count
@@ -21,8 +21,8 @@ from fltheory.derivation import derive
 
 MOST_STEPS, MOST_ROUNDS = 10_000, 10**6
 MOST_NUMBERS = 2 * 10**7   # of the table
-SEEN = 2                   # random states beyond those that fit the weights
-KEPT = 1e-10               # of the largest number of a round: what floats may differ by
+CHECKS = 2                 # random states beyond those that fit the weights
+ROUNDING = 1e-10           # of the largest number of a round: what floats may differ by
 BYTES = 2**28              # of maps made at a time
 BLOCK = 256                # rounds that are taken at a time, by powers of the round up to
 LARGEST_POWER = 1e100      # entries of this size, so that nothing overflows that rounds one at a time keep
@@ -55,19 +55,20 @@ class StepMap:
         """R, the last round."""
         return self.distance.shape[1] - 1
 
-    def best(self, rounds=None):
+    def best(self, rounds: int | None = None) -> tuple[float, float]:
         """(lr, E|x_t - x*|^2) of the step size that is nearest to the optimum after t rounds, by default the last."""
         t = self.rounds if rounds is None else count(0, self.rounds)(rounds, "rounds")
         k = int(np.argmin(self.distance[:, t]))
         return float(self.steps[k]), float(self.distance[k, t])
 
-    def rounds_to(self, target):
+    def rounds_to(self, target: Number) -> np.ndarray:
         """(L,) the first round with E|x_t - x*|^2 <= target (a number >= 0), -1 where none of them is."""
         there = self.distance <= float(fraction(target))
         return np.where(there.any(1), there.argmax(1), -1)
 
 
-def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) -> StepMap:
+def step_map(algorithm: Algorithm, problem: Problem, law: Law, steps: Numbers, rounds: int = 100, noise: Number | None = None,
+             x0: Numbers | None = None) -> StepMap:
     """E|x_t - x*|^2 of the server model for every client step size of a grid and every round up to `rounds`.
 
     algorithm: its `lr` is replaced by each of `steps` (1 to 10,000 numbers > 0), everything else stays. problem: quadratic clients
@@ -87,7 +88,7 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
     start = FLOAT.array(shaped([0] * problem.d if x0 is None else x0, "x0", "d", d=problem.d))
     ready = prepare(replace(algorithm, lr=1), problem, law, noise)
     with np.errstate(all="ignore"):   # of steps that diverge
-        maps = _eigenbases(algorithm, problem, ready, lrs) if _alike(algorithm, problem, ready) else None
+        maps = _eigenbases(algorithm, problem, ready, lrs)
         if maps is None:
             distance, rate = _operators(algorithm, problem, law, noise, lrs, rounds, start, target, certain(ready, problem.n))
         else:
@@ -99,72 +100,72 @@ def step_map(algorithm, problem, law, steps, rounds=100, noise=None, x0=None) ->
 
 
 # ---- from eigenbases ------------------------------------------------------------------------------------------
-def _alike(algorithm, problem, law) -> bool:
+def _alike(algorithm: Algorithm, problem: Problem, law: Law) -> bool:
     """Whether rounds are all the same, clients keep no memory, and their losses are told by a Hessian each."""
-    return (type(problem) is Quadratic and certain(law, problem.n) and algorithm.affine and not algorithm.stateful
+    return (certain(law, problem.n) and algorithm.affine and not algorithm.stateful
             and not algorithm.personal and algorithm.init(problem.to(FLOAT), np.zeros(problem.d))._fields == ("x",))
 
 
-def _eigenbases(algorithm, problem, law, lrs):
-    """[(M (d, d), c (d,)) of the round] for each step, or None where the round is no weighted sum of its clients' own rounds.
+def _eigenbases(algorithm: Algorithm, problem: Problem, law: Law, lrs):
+    """[(M (d, d), c (d,)) of the round] for each step, or None where the round is no sure weighted sum of its clients' own
+    rounds.
 
     Client i alone goes from x to x + Q_i ((r - 1) Q_i'x + s Q_i'b_i), where r and s at each eigenvalue of H_i are what its coded
     round does on the line. The server's weights are fitted to coded rounds of all clients, and the sum is checked on others.
     """
+    if type(problem) is not Quadratic or not _alike(algorithm, problem, law):
+        return None
     prob = problem.to(FLOAT)
     n, d = problem.n, problem.d
-    values, Q = np.linalg.eigh(prob._H)
-    turned_b = np.matmul(prob._b[:, None], Q)[:, 0]
+    values, Q = np.linalg.eigh(FLOAT.array(problem.H))
+    turned_b = np.matmul(FLOAT.array(problem.b)[:, None], Q)[:, 0]
     line = _OnTheLine(values)
     work = np.asarray(law.steps_of(n))
     alone = Draw(np.arange(2 * n)[:, None], np.ones((2 * n, 1), dtype=np.int64), np.tile(np.broadcast_to(work, n), 2)[:, None])
     ones = np.repeat([[1.0], [0.0]], n, axis=0) * np.ones(d)
-    states = np.random.Generator(np.random.Philox(d)).standard_normal((-(-n // d) + SEEN, d))
+    states = np.random.Generator(np.random.Philox(d)).standard_normal((-(-n // d) + CHECKS, d))
     flat = np.ascontiguousarray(Q.swapaxes(0, 1)).reshape(d, n * d)
     columns = np.ascontiguousarray(Q.swapaxes(1, 2)).reshape(n * d, d)
     inside = np.matmul(states[None], Q)                                                     # (n, states, d)
-    found = []
+    maps = []
     for lr in lrs:
         method = replace(algorithm, lr=float(lr)).to(FLOAT)
         out = method.round(line, method.init(line, ones), alone).x
         r, s = out[:n] - 1, out[n:]
-        own = np.matmul(inside * r[:, None] + (s * turned_b)[:, None], Q.swapaxes(1, 2))    # (n, states, d): their changes
-        seen = method.round(prob, method.init(prob, states), everyone(n, work)).x - states
-        weights = _weights(own, seen, -(-n // d))
+        parts = np.matmul(inside * r[:, None] + (s * turned_b)[:, None], Q.swapaxes(1, 2))   # (n, states, d)
+        whole = method.round(prob, method.init(prob, states), everyone(n, work)).x - states
+        weights = _weights(parts, whole, -(-n // d))
         if weights is None:
             return None
         M = (flat * (weights[:, None] * r).reshape(-1)) @ columns
-        found.append((M + np.eye(d), flat @ (weights[:, None] * s * turned_b).reshape(-1)))
-    return found
+        maps.append((M + np.eye(d), flat @ (weights[:, None] * s * turned_b).reshape(-1)))
+    return maps
 
 
-def _weights(own, seen, fit):
-    """(n,) server weights with sum_i w_i own_i = seen on the first `fit` states, if that holds on all of them."""
-    size = max(np.abs(own).max(), np.abs(seen).max(), 1e-300)
+def _weights(parts, whole, states):
+    """(n,) server weights with sum_i w_i parts_i = whole on the first `states` states, if that holds on all of them."""
+    size = max(np.abs(parts).max(), np.abs(whole).max(), 1e-300)
     if not np.isfinite(size):
         return None
-    A = own.reshape(len(own), -1).T / size
-    part = fit * own.shape[-1]
-    w = np.linalg.lstsq(A[:part], seen[:fit].reshape(-1) / size, rcond=1e-12)[0]
-    return w if np.abs(A @ w - seen.reshape(-1) / size).max() <= KEPT else None
+    A = parts.reshape(len(parts), -1).T / size
+    rows = states * parts.shape[-1]
+    w = np.linalg.lstsq(A[:rows], whole[:states].reshape(-1) / size, rcond=1e-12)[0]
+    return w if np.abs(A @ w - whole.reshape(-1) / size).max() <= ROUNDING else None
 
 
-class _OnTheLine:
+class _OnTheLine(Problem):
     """2n clients whose Hessians are diagonal (n, d), the first n with b = 0 and the others with b = 1: what clients do alone in the
     basis of their own eigenvectors."""
 
-    quadratic, personal, domain = True, 0, FLOAT
+    quadratic = True
 
     def __init__(self, values):
         self.n, self.d = 2 * len(values), values.shape[1]
         self.p = np.full(self.n, 1 / self.n)
-        self._values, self._b = np.concatenate([values, values]), np.repeat([0.0, 1.0], len(values))
+        self._h, self._b = np.concatenate([values, values]), np.repeat([0.0, 1.0], len(values))
 
-    def at(self, who=EVERYONE):
-        return Cohort(self, who)
-
-    def _gradient(self, who, y, sample):
-        return self._values[who] * y - self._b[who][..., None]
+    def _gradient(self, who: Who, y, sample):
+        return self._h[who] * y - self._b[who][..., None]
 
 
 def _affordable(steps, rounds, seconds):
@@ -187,14 +188,14 @@ def _iterated(maps, rounds, start, target):
     parts = []
     for M, c in _batches(maps, BLOCK):
         out = np.empty((len(c), rounds + 1))
-        kept = np.zeros(len(c), dtype=bool)
+        bounded = np.zeros(len(c), dtype=bool)
         if rounds >= 2 * BLOCK:
             powers = _powers(M, c)
-            kept = np.abs(powers[-1][0]).max((1, 2)) < LARGEST_POWER
-            if kept.any():
-                out[kept] = _in_blocks([(P[kept], p[kept]) for P, p in powers], rounds, start, target)
-        if not kept.all():
-            out[~kept] = _one_by_one(M[~kept], c[~kept], rounds, start, target)
+            bounded = np.abs(powers[-1][0]).max((1, 2)) < LARGEST_POWER
+            if bounded.any():
+                out[bounded] = _in_blocks([(P[bounded], p[bounded]) for P, p in powers], rounds, start, target)
+        if not bounded.all():
+            out[~bounded] = _one_by_one(M[~bounded], c[~bounded], rounds, start, target)
         parts.append(out)
     return np.concatenate(parts)
 
@@ -231,7 +232,7 @@ def _one_by_one(M, c, rounds, start, target):
 
 
 # ---- from operators -------------------------------------------------------------------------------------------
-def _operators(algorithm, problem, law, noise, lrs, rounds, start, target, sure):
+def _operators(algorithm: Algorithm, problem: Problem, law: Law, noise, lrs, rounds, start, target, sure):
     distance, rate, last = np.empty((len(lrs), rounds + 1)), np.empty(len(lrs)), None
     for k, lr in enumerate(lrs):
         last = _next(last, replace(algorithm, lr=float(lr)), problem, law, noise)
@@ -246,7 +247,7 @@ def _operators(algorithm, problem, law, noise, lrs, rounds, start, target, sure)
     return distance, rate
 
 
-def _next(last, algorithm, problem, law, noise):
+def _next(last, algorithm: Algorithm, problem: Problem, law: Law, noise):
     """The operator of the next step size; invariants are structural, so that the subspace of the last one is tried first."""
     if last is not None:
         try:
@@ -258,6 +259,3 @@ def _next(last, algorithm, problem, law, noise):
     except TooLarge as error:
         raise TooLarge(f"a step map lists second moments of every round: {str(error).replace(STRUCTURED, '')}. Ask ft.derive(.., "
                        "method='structured') for one step size at a time: it has fixed point and rate") from None
-
-
-__all__ = ["StepMap", "step_map"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fltheory.asynchronous.arrivals import Arriving, State, arrived, arrives, norm, of, put, restarted, whole
+from fltheory.asynchronous.arrivals import Arrival, Arriving, State, arrived, arrives, of, put, restarted
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Vanilla, local_solver
-from fltheory.core.numbers.arrays import finite, ratio
+from fltheory.core.kinds import Array, Draw, Problem
+from fltheory.core.numbers.arrays import finite, norm, ratio, whole
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared, flag, one_of, positive, within
 
@@ -43,13 +44,13 @@ class AsyncFedED(Arriving, Algorithm):
     momentum: str = declared(one_of("reset", "kept"), "reset")
     decay: Number = declared(within(0, 1, "(]"), None)
 
-    def staleness(self, delta, moved):
+    def staleness(self, delta: Array, moved: Array) -> tuple[Array, Array]:
         """(gamma, 1 where it is infinite), each (..., 1)."""
         length, distance = norm(delta), norm(moved)
         gamma, lost = finite(ratio(distance, length))   # lengths leave the range of floats where a run diverges
         return gamma, ((length == 0) * (distance != 0) + lost != 0) * 1
 
-    def next_steps(self, K, gamma, never):
+    def next_steps(self, K: Array, gamma: Array, never: Array) -> Array:
         """K of the client's next run."""
         change = (self.gbar - gamma) * self.kappa
         if not self.real:
@@ -58,18 +59,15 @@ class AsyncFedED(Arriving, Algorithm):
         one = never * (self.kappa != 0)
         return put(new, ((new < 1) * self.clamp + one != 0) * 1, 1)
 
-    def arrival(self, problem, s, draw):
+    def arrival(self, problem: Problem, s: State, draw: Draw) -> Arrival:
         who = arrives(s)
         return arrived(self, problem, s, draw, who, whole(of(s.K, who)) if self.real else None)
 
-    def served(self, problem, s, draw, arrival):
+    def served(self, problem: Problem, s: State, draw: Draw, arrival: Arrival) -> State:
         gamma, never = self.staleness(arrival.delta, arrival.moved)
-        kept = here = (arrival.K >= 1) * 1   # who has gone has gone
+        on = counts = (arrival.K >= 1) * 1   # who has gone has gone
         if self.discard is not None:
-            kept = kept * (gamma <= self.discard) * (1 - never)
-        x = s.x + kept * (self.lam / (gamma + self.eps)) * arrival.delta
-        K = put(arrival.K, here, self.next_steps(arrival.K, gamma, never))
-        return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
-
-
-__all__ = ["AsyncFedED", "State"]
+            counts = counts * (gamma <= self.discard) * (1 - never)
+        x = s.x + counts * (self.lam / (gamma + self.eps)) * arrival.delta
+        K = put(arrival.K, on, self.next_steps(arrival.K, gamma, never))
+        return State(x, **restarted(self, problem, s, draw, arrival, x, K, counts, whole(K) if self.real else K))

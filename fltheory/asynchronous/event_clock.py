@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,31 +10,32 @@ from fltheory.core.errors import TooLarge, refuse, shown
 from fltheory.core.laws.base import LARGEST_SUPPORT, RandomSteps
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.memoryless import Full
-from fltheory.core.numbers.scalars import entries, fraction, is_count
+from fltheory.core.numbers.scalars import Number, Numbers, entries, fraction, is_count
 from fltheory.core.records import declared, one_of, positive, within
+from fltheory.runs.streams import Stream
 
 SPAN = 2**45      # of one run of a client: in 10^5 of them no time reaches that of those who never come
 LONGEST = 2**40   # a pace or a transmission: below, times of long runs are exact in floats
 WAITS = {"hang": "wait", "first": "first wait"}   # what is added to a run whatever its own length, by what multiplies it
 
 
-def _pace(pace, what):
-    given = entries(pace, what)
-    if given.ndim > 1 or given.size == 0:
-        refuse(what, pace, "one int for all clients, or one each", "Give an int or a flat list.")
-    for v in given.reshape(-1):
-        if not is_count(v) or v > LONGEST:
-            refuse(what, pace, f"paces are integers from 1 to {LONGEST}, so that equal times are equal and times exact",
-                   "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
+def _times(least, rule, flat=None):
+    """Reads one int from `least` to `LONGEST` for all clients, or one each; flat: rule and remedy for what is no flat list."""
+    remedy = "Rescale the time unit."
+
+    def read(value, what):
+        times = entries(value, what)
+        if times.ndim > 1 or times.size == 0:
+            refuse(what, value, *(flat or (rule, remedy)))
+        if not all(is_count(v, least) and v <= LONGEST for v in times.reshape(-1)):
+            refuse(what, value, rule, remedy)
+        return tuple(int(v) for v in times) if times.ndim else int(times.item())
+    return read
 
 
-def _transmission(times, what):
-    given = entries(times, what)
-    if given.ndim > 1 or given.size == 0 or not all(is_count(v, 0) and v <= LONGEST for v in given.reshape(-1)):
-        refuse(what, times, f"one int from 0 to {LONGEST} for all clients, or one each, in the unit of the paces",
-               "Rescale the time unit.")
-    return tuple(int(v) for v in given) if given.ndim else int(given.item())
+_pace = _times(1, f"paces are integers from 1 to {LONGEST}, so that equal times are equal and times exact",
+               ("one int for all clients, or one each", "Give an int or a flat list."))
+_transmission = _times(0, f"one int from 0 to {LONGEST} for all clients, or one each, in the unit of the paces")
 
 
 def _suspension(p, what):
@@ -69,8 +71,9 @@ class EventClock(Full):
     hang_of: str = declared(one_of("run", "slowest"), "run")
     spread_law: str = declared(one_of("uniform", "exponential", "lognormal"), "uniform")
 
-    def __init__(self, pace=1, steps=None, noise=0, batch=None, transmission=0, suspension=0, hang=3, spread=0,
-                 hang_law="uniform", hang_of="run", spread_law="uniform"):
+    def __init__(self, pace: Numbers = 1, steps: Any = None, noise: Number = 0, batch: int | None = None,
+                 transmission: Numbers = 0, suspension: Number = 0, hang: Number = 3, spread: Number = 0,
+                 hang_law: str = "uniform", hang_of: str = "run", spread_law: str = "uniform"):
         self.give(pace=pace, steps=steps, noise=noise, batch=batch, transmission=transmission, suspension=suspension, hang=hang,
                   spread=spread, hang_law=hang_law, hang_of=hang_of, spread_law=spread_law)
 
@@ -85,7 +88,7 @@ class EventClock(Full):
                    "Give steps that are not drawn, or hang_of='run'.")
 
     @classmethod
-    def proportional(cls, sizes, pace=1, base=0, **clock):
+    def proportional(cls, sizes: Numbers, pace: int = 1, base: int = 0, **clock: Any) -> EventClock:
         """The clock whose paces are base + pace times the clients' numbers of rows, `sizes`: ints >= 1 in the clock's unit.
 
         pace: an int >= 1, time per row and local step; base: an int >= 0, time of a local step whatever the rows; clock: the rest.
@@ -101,17 +104,17 @@ class EventClock(Full):
         """Whether times are drawn."""
         return bool(self.suspension) or fraction(self.spread) != 0
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> None:
         """None: the state decides who arrives."""
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         for what in ("pace", "transmission"):
-            given = getattr(self, what)
-            if isinstance(given, tuple) and len(given) != n:
-                refuse(what, given, f"one per client, so {n} of them", f"Give an int for a common {what}.")
+            times = getattr(self, what)
+            if isinstance(times, tuple) and len(times) != n:
+                refuse(what, times, f"one per client, so {n} of them", f"Give an int for a common {what}.")
         return 1
 
-    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+    def support(self, n: int, mode: int = 0, limit: int = LARGEST_SUPPORT) -> list:
         """[(1, Draw)]. Raises TooLarge where times are drawn: there are infinitely many."""
         if self.random:
             what = "hang times are drawn from an interval" if self.suspension else "compute times are drawn"
@@ -120,10 +123,10 @@ class EventClock(Full):
 
     def _extra(self, present):
         n = present.shape[-1]
-        return self._fixed(n) | ({k: np.zeros(n) for k in self._drawn} if self.random else {})
+        return self._fixed(n) | ({k: np.zeros(n) for k in self._names} if self.random else {})
 
     @property
-    def _drawn(self):
+    def _names(self):
         return [*WAITS, *(WAITS.values() if self.hang_of == "slowest" and self.suspension else ())]
 
     def _fixed(self, n):
@@ -142,22 +145,23 @@ class EventClock(Full):
             fixed["transmission"] = np.array(np.broadcast_to(np.array(self.transmission), (n,)))
         return fixed
 
-    def sample(self, stream, n, batch, mode=None, slots=None, first=True):
+    def sample(self, stream: Stream, n: int, batch: int, mode: np.ndarray | None = None, slots: Any = None,
+               first: bool = True) -> tuple[Draw, np.ndarray]:
         mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
         steps, (who, present) = self._sample_steps(stream, n, batch, mode), self.sample_cohort(None, n, mode)
         return Draw(who, present, steps, slots, self.times(stream, n, batch, first)), mode
 
-    def times(self, stream, n, batch, first=True):
+    def times(self, stream: Stream, n: int, batch: int, first: bool = True) -> dict:
         """What `draw.extra` carries in a round. stream: the round's; drawn numbers have shape (batch, n), others (n,).
 
         first: whether those of the first runs too, which only the first round asks for."""
         extra = self._fixed(n)
         if self.random:
             for name in [*WAITS][:1 + first]:   # two of them: the first runs start in the round that also sees the first arrival
-                own, hangs = self._spreads(stream, name, n, batch), self._hangs(stream, name, n, batch)
+                spreads, hangs = self._spreads(stream, name, n, batch), self._hangs(stream, name, n, batch)
                 if self.hang_of == "slowest" and self.suspension:
                     extra[WAITS[name]], hangs = hangs * self._slowest(n), 0 * hangs
-                extra[name] = own + hangs
+                extra[name] = spreads + hangs
         return extra
 
     def _hangs(self, stream, name, n, batch):
@@ -165,9 +169,9 @@ class EventClock(Full):
         if not self.suspension:
             return np.zeros((batch, n))
         chance, size = self._once("hangs", lambda: (float(self.suspension), float(fraction(self.hang))))
-        drawn = stream.child(name).random((batch, n, 2))
+        u = stream.child(name).random((batch, n, 2))
         length = {"uniform": lambda u: u, "exponential": lambda u: 0 - np.log1p(0 - u), "fixed": lambda u: 0 * u + 1}
-        return size * length[self.hang_law](drawn[..., 0]) * (drawn[..., 1] < chance)
+        return size * length[self.hang_law](u[..., 0]) * (u[..., 1] < chance)
 
     def _spreads(self, stream, name, n, batch):
         """By which multiples of c_i K compute times are longer than c_i K: (batch, n), or 0."""

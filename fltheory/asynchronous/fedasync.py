@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fltheory.asynchronous.arrivals import Arriving, State, begin, restarted
+from fltheory.asynchronous.arrivals import Arrival, Arriving, State, begin, restarted
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.algorithms.solvers import Vanilla, descend, local_solver
+from fltheory.core.kinds import Array, Draw, Problem
 from fltheory.core.numbers.arrays import put, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import count, declared, one_of, positive, within
@@ -32,7 +33,7 @@ class FedAsync(Arriving, Algorithm):
     momentum: str = declared(one_of("reset", "kept"), "reset")
     decay: Number = declared(within(0, 1, "(]"), None)
 
-    def weight(self, lag):
+    def weight(self, lag: Array) -> Array:
         """alpha s(lag), (..., 1)."""
         if self.staleness == "polynomial":
             return self.alpha * (1 + lag) ** (0 - self.a)
@@ -41,7 +42,7 @@ class FedAsync(Arriving, Algorithm):
             return self.alpha / (self.a * late + 1)
         return self.alpha + 0 * lag
 
-    def served(self, problem, s, draw, arrival):
+    def served(self, problem: Problem, s: State, draw: Draw, arrival: Arrival) -> State:
         lag = arrival.lag if self.unit == "arrivals" else arrival.elapsed
         x = s.x + self.weight(lag) * (arrival.delta - arrival.moved)
         return State(x, **restarted(self, problem, s, draw, arrival, x))
@@ -74,10 +75,10 @@ class FedBuff(Arriving, Algorithm):
     momentum: str = declared(one_of("reset", "kept"), "reset")
     decay: Number = declared(within(0, 1, "(]"), None)
 
-    def init(self, problem, x0, draw=None):
-        return Buffered(x0, *begin(self, problem, x0, draw), 0 * x0, 0 * x0[..., :1])
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Buffered:
+        return Buffered(x0, *begin(self, problem, x0, draw), 0 * x0, 0 * x0[..., :1])  # type: ignore[call-arg]
 
-    def served(self, problem, s, draw, arrival):
+    def served(self, problem: Problem, s: Buffered, draw: Draw, arrival: Arrival) -> Buffered:
         waiting, full = s.waiting + arrival.delta, s.full + 1
         now = (full >= self.buffer) * 1
         x = s.x + now * (self.server_lr * waiting / self.buffer)
@@ -111,10 +112,10 @@ class StaleSteps(Algorithm):
         if self.mixing == "model":
             within(0, 1, "(]", "A model is mixed with a weight of at most 1.")(self.server_lr, "server_lr")
 
-    def init(self, problem, x0, draw=None):
-        return Stale(x0, x0[..., None, :] + 0 * problem.p[..., None])
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Stale:
+        return Stale(x0, x0[..., None, :] + 0 * problem.p[..., None])  # type: ignore[attr-defined]
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Stale, draw: Draw) -> Stale:
         cohort, base = problem.at(draw.who), take(s.base, draw.who)
         change, _ = descend(self.solver, self.lr, cohort, base, draw)
         moves = change if self.mixing == "update" else change + base - spread(s.x, draw.who)

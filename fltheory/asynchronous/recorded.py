@@ -1,13 +1,16 @@
 """What a recorded run on the event clock knows of every arrival, saved and read without pickles."""
+# mypy: disable-error-code="misc"
+# mypy takes the fields that `declared` makes for fields with defaults
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fltheory.core.errors import refuse
-from fltheory.core.numbers.scalars import FLOAT, entries, to_float
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers, entries, to_float
 from fltheory.core.records import Record, count, declared
 from fltheory.runs.trace import load_arrays, save_arrays
 
@@ -50,19 +53,19 @@ class Events(Record):
     def arrivals(self) -> int:
         return len(self.time)
 
-    def metric_times(self):
+    def metric_times(self) -> np.ndarray:
         """When metrics were taken, (points, replicates)."""
         return np.concatenate([np.zeros((1, self.replicates)), self.time])[self.measured]
 
-    def value_at(self, times, metric):
+    def value_at(self, times: Numbers, metric: str) -> np.ndarray:
         """The last value of a metric that was measured by each time, (times, replicates). times: a flat list of numbers >= 0."""
-        times, seen, when = FLOAT.array(entries(times, "times")), self._metric(metric), self.metric_times()
+        times, values, when = FLOAT.array(entries(times, "times")), self._metric(metric), self.metric_times()
         if times.ndim != 1 or not times.size or not (times >= 0).all():
             refuse("times", times, "a flat list of times >= 0, the clock starts at 0", "For example [0, 10, 20].")
         last = np.stack([np.searchsorted(when[:, r], times, side="right") - 1 for r in range(self.replicates)], axis=1)
-        return np.take_along_axis(seen, last, 0)
+        return np.take_along_axis(values, last, 0)
 
-    def first_time(self, metric, level):
+    def first_time(self, metric: str, level: Number) -> np.ndarray:
         """When a metric was first measured to be at least `level`, (replicates,); nan where it never was."""
         reached = self._metric(metric) >= to_float(level)
         when = np.take_along_axis(self.metric_times(), reached.argmax(0)[None], 0)[0]
@@ -74,7 +77,7 @@ class Events(Record):
         return self.metrics[name]
 
     # ---- files -----------------------------------------------------------------------------------------
-    def save(self, path) -> Path:
+    def save(self, path: str | os.PathLike) -> Path:
         """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
 
         Raises BadInput for what is no path of a file that can be written."""
@@ -83,15 +86,15 @@ class Events(Record):
         return save_arrays(path, arrays, {k: getattr(self, k) for k in META}, compressed=True)
 
     @classmethod
-    def load(cls, path) -> Events:
+    def load(cls, path: str | os.PathLike) -> Events:
         """Read what `save` wrote. Raises BadInput if a file is missing, unreadable or does not match its digest."""
-        def made(meta, arrays):
+        def events_of(meta, arrays):
             metrics = {k.partition("/")[2]: arrays.pop(k) for k in list(arrays) if k.startswith("metric/")}
             events = cls(**arrays, metrics=metrics, **meta)
             events._check()
             return events
         return load_arrays(path, "events", "they are a .npz and a .json written by Events.save. Record them again or restore both "
-                           "files.", made)
+                           "files.", events_of)
 
     def _check(self):
         """Raise ValueError unless metadata and arrays are of the kind that `record` makes."""
@@ -107,6 +110,3 @@ class Events(Record):
         inside = inside and self.measured.ndim == 1 and (np.diff(self.measured) > 0).all()
         if not inside or not numbers or self.start.shape != self.final.shape or len(self.start) != self.replicates:
             raise ValueError("measured, start or final are of another kind")
-
-
-__all__ = ["COLUMNS", "WHOLE", "Events"]

@@ -5,9 +5,8 @@ near the minimiser of each client too, where its updates are short and its stale
 """
 from __future__ import annotations
 
-import functools
 import itertools
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,9 +15,11 @@ from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
 from fltheory.blackbox.hypotheses import fitted
-from fltheory.blackbox.result import Fault, Identification, first_line, number
+from fltheory.blackbox.result import Fault, Identification, first_line, wrong_of
 from fltheory.core.errors import FLTheoryError, refuse
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.numbers.scalars import FLOAT, fraction
+from fltheory.core.numbers.text import number
 from fltheory.mutants import arrivals, local
 from fltheory.mutants.base import clause
 
@@ -46,13 +47,9 @@ class Sequence:
 
     def measured(self, box):
         """Models (arrivals, d) of the black box; base models of a joint state begin at the start."""
-        box.fresh()
-        value = self.start
-        if box.template is not None:
-            value = {k: v.copy() for k, v in box.template.items()} | {"x": self.start}
-            if "base" in value:
-                value["base"] = value["base"] * 0 + self.start
-        out = []
+        value, out = box.begin(self.start), []
+        if isinstance(value, dict) and "base" in value:
+            value["base"] = value["base"] * 0 + self.start
         for i in self.order:
             value = box.call(value, self.instance, (i,))
             out.append(value["x"] if isinstance(value, dict) else value)
@@ -66,8 +63,8 @@ class Sequence:
         draw = reference.draw()
         state, out = algorithm.init(problem, np.array(self.start if start is None else start), draw), []
         for t, i in enumerate(self.order):
-            here = np.arange(n) == i
-            state = algorithm.round(problem, state._replace(finish=np.where(here, t, t + 1.0)), draw)
+            whose = np.arange(n) == i
+            state = algorithm.round(problem, state._replace(finish=np.where(whose, t, t + 1.0)), draw)
             out.append(algorithm.model(state))
         return np.stack(out)
 
@@ -85,15 +82,15 @@ def sequences(problems, height, reference):
     instance, n, d = problems.generic(height), problems.n, problems.d
     centres = [np.linalg.lstsq(c.X, c.y, rcond=None)[0] for c in instance.clients]
     orders = [[int(i) for i in rng.permutation(np.repeat(np.arange(n), turns))], list(range(n)) * turns]
-    made = [(np.zeros(d) + far * rng.uniform(-1, 1, d), order) for far, order in itertools.product((1, 3), orders)]
+    plans = [(np.zeros(d) + far * rng.uniform(-1, 1, d), order) for far, order in itertools.product((1, 3), orders)]
     for i, centre in enumerate(centres):
         late = [j for j in range(n) if j != i] + [i]
-        made += [(centre + 1e-2 * rng.uniform(-1, 1, d), late * 3), (centre + 1e-2 * rng.uniform(-1, 1, d), [i, *late, i, *late])]
-    found = []
-    for start, order in made:
+        plans += [(centre + 1e-2 * rng.uniform(-1, 1, d), late * 3), (centre + 1e-2 * rng.uniform(-1, 1, d), [i, *late, i, *late])]
+    calm = []
+    for start, order in plans:
         tries = (Sequence(instance, start + (k > 0) * 1e-2 * rng.uniform(-1, 1, d), order) for k in range(8))
-        found += list(itertools.islice((s for s in tries if s.calm(reference)), 1))
-    return found
+        calm += list(itertools.islice((s for s in tries if s.calm(reference)), 1))
+    return calm
 
 
 def _apart(models, sequence, other):
@@ -105,7 +102,7 @@ def _apart(models, sequence, other):
     return float(gap) if np.isfinite(gap) else np.inf
 
 
-def _turns(algorithm, n):
+def _turns(algorithm: Algorithm, n):
     """Arrivals of each client in a sequence: enough to fill a buffer twice."""
     return max(TURNS, min(MOST_TURNS, -(-2 * getattr(algorithm, "buffer", 1) // n)))
 
@@ -123,11 +120,11 @@ class Matching:
         self.models = [s.measured(box) for s in self.sequences]
         self.again = self.sequences[0].measured(box)
 
-    def misses(self, made, value):
+    def misses(self, make, value):
         """The models of two sequences less those of a reference with a number in it, one array; None where it has none."""
         try:
             with np.errstate(all="ignore"):
-                other = made(value)
+                other = make(value)
                 gaps = [(models - s.predicted(other)) / max(1.0, np.abs(models).max())
                         for models, s in itertools.islice(zip(self.models, self.sequences, strict=True), FEW)]
         except FLTheoryError:
@@ -144,19 +141,19 @@ class Matching:
                 return np.inf
         return worst
 
-    def told_apart(self, other):
+    def distinguishes(self, other):
         """Whether a reference differs from the right one, whose models the black box has, along these sequences."""
         return self.gap(other, SHAKE) > SHAKE
 
 
-def one_at_a_time(box, algorithm, law, n):
+def one_at_a_time(box, algorithm: Algorithm, law: Law | None, n):
     """Whether a method, told who takes part, gets one update a round: by a clock, or since its arrivals are the law's to choose."""
     if algorithm.arrivals:
         return True
     return isinstance(algorithm, StaleSteps) and box.takes_cohort and box.form != "round" and law is None and n > 1
 
 
-def identify_arrivals(box, problems, algorithm, law, bugs, tolerance):
+def identify_arrivals(box, problems, algorithm: Algorithm, law: Law | None, bugs, tolerance):
     """The result for an asynchronous algorithm.
 
     Raises BadInput where the code cannot be told who arrives, or keeps no base models."""
@@ -171,26 +168,26 @@ def identify_arrivals(box, problems, algorithm, law, bugs, tolerance):
     if getattr(algorithm, "unit", "") == "time":
         refuse("unit", "time", "a round is not told the time", 'Compare with unit="arrivals".')
     reference = Reference(algorithm, problems.n, problems.d)
-    here = Matching(box, problems, reference)
+    case = Matching(box, problems, reference)
     precision = box.precision
     allowed = tolerance or (1e-9 if precision < 1e-10 else 1e-3)
     result = Identification("inconclusive", "", repr(algorithm), tolerance=allowed)
-    repeated = float(np.abs(here.again - here.models[0]).max())
-    result.deviation = here.gap(reference)
-    count = sum(len(m) for m in here.models)
+    repeated = float(np.abs(case.again - case.models[0]).max())
+    result.deviation = case.gap(reference)
+    count = sum(len(m) for m in case.models)
     if repeated > allowed:
         result.verdict, result.reason = "not deterministic", f"one sequence of arrivals gave models {repeated:.2g} apart"
         return result.finish(box)
-    if all(np.ptp(s.predicted(reference), axis=0).max() == 0 for s in here.sequences):
+    if all(np.ptp(s.predicted(reference), axis=0).max() == 0 for s in case.sequences):
         result.reason = "the method itself does not move its model within the arrivals tried"
         return result.finish(box)
     if result.deviation <= allowed:
-        result.verdict, result.reason = "matches", f"the models agree after {count} arrivals in {len(here.models)} sequences"
-        unseen = [says for says, other in _wrong(reference, bugs) if not here.told_apart(other)]
-        result.notes += [f"not told apart by what was run: {says}" for says in unseen]
+        result.verdict, result.reason = "matches", f"the models agree after {count} arrivals in {len(case.models)} sequences"
+        alike = [says for says, other in _wrong(reference, bugs) if not case.distinguishes(other)]
+        result.notes += [f"not told apart by what was run: {says}" for says in alike]
         return result.finish(box)
     result.verdict, result.reason = "differs", f"the models after {count} arrivals are {result.deviation:.2g} apart"
-    result.faults = _faults(here, bugs, allowed) or [_where(here)]
+    result.faults = _faults(case, bugs, allowed) or [_where(case)]
     return result.finish(box)
 
 
@@ -198,7 +195,7 @@ def _wrong(reference, bugs):
     """Yield (clause, wrong reference)."""
     steady = replace(reference.algorithm, steps=reference.tau)
     for mutant in MUTANTS:
-        wrong = mutant(steady) if getattr(mutant, "of", "algorithm") == "algorithm" else None
+        wrong = wrong_of(mutant, steady)
         if wrong is not None and wrong.arrivals == steady.arrivals:
             yield clause(mutant), reference.like(wrong)
     for name, values in OPTIONS.items():
@@ -209,63 +206,60 @@ def _wrong(reference, bugs):
         yield "the numbers of local steps stay as they are: rule (8) is not used", reference.like(replace(steady, kappa=0))
 
 
-def _faults(here, bugs, allowed):
-    found = []
+def _faults(case, bugs, allowed):
+    faults = []
     for bug in bugs:
-        wrong = bug(here.reference.algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
-        gap = np.inf if wrong is None else here.gap(here.reference.like(wrong), allowed)
+        wrong = wrong_of(bug, case.reference.algorithm)
+        gap = np.inf if wrong is None else case.gap(case.reference.like(wrong), allowed)
         if gap <= allowed:
-            found.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its models agree", gap, bug.__name__))
-    near = [Fault(says, "its models agree", here.gap(other, allowed)) for says, other in _wrong(here.reference, bugs)]
-    found += sorted((f for f in near if f.residual <= allowed), key=lambda f: f.residual > 1e-3 * allowed)
-    if not found:
-        found = [*_fitted(here, allowed), *_others(here, allowed)]
-    return found
+            faults.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its models agree", gap, bug.__name__))
+    near = [Fault(says, "its models agree", case.gap(other, allowed)) for says, other in _wrong(case.reference, bugs)]
+    faults += sorted((f for f in near if f.residual <= allowed), key=lambda f: f.residual > 1e-3 * allowed)
+    if not faults:
+        faults = [*_fitted(case, allowed), *_others(case, allowed)]
+    return faults
 
 
-def _fitted(here, allowed):
+def _fitted(case, allowed):
     """One number of the algorithm that makes the models agree."""
-    algorithm = replace(here.reference.algorithm, steps=here.reference.tau)
+    algorithm = replace(case.reference.algorithm, steps=case.reference.tau)
     for name in NUMBERS:
         stated = getattr(algorithm, name, None)
         if stated is None or fraction(stated) == 0:
             continue
         stated = float(fraction(stated))
-        make = functools.partial(_with, here.reference, algorithm, name)
-        value = fitted(here.misses, make, (stated * 2, stated / 2, stated * 0.9), allowed)
-        if value is not None and here.gap(make(value)) <= allowed:
+        def make(value, name=name):
+            return case.reference.like(replace(algorithm, **{name: value}))
+        value, gap = fitted(case, make, (stated * 2, stated / 2, stated * 0.9), allowed)
+        if gap <= allowed:
             what = "the step size" if name == "lr" else name
             yield Fault(f"{what} is {number(value)} where {number(stated)} is stated ({number(value / stated)} times)",
-                        "fit of one number", here.gap(make(value)))
+                        "fit of one number", gap)
 
 
-def _with(reference, algorithm, name, value):
-    given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
-    return reference.like(type(algorithm)(**given | {name: value}))
-
-
-def _others(here, allowed):
+def _others(case, allowed):
     """Other asynchronous methods with one number fitted."""
-    right, like, tau = here.reference.algorithm, here.reference.like, here.reference.tau
-    made = {
+    right, like, tau = case.reference.algorithm, case.reference.like, case.reference.tau
+    methods = {
         FedAsync: ("FedAsync with the constant weight", lambda v: FedAsync(right.lr, tau, alpha=v), (0.5, 0.1)),
         FedBuff: ("an asynchronous server with the constant step", lambda v: FedBuff(right.lr, tau, server_lr=v), (0.5, 1.5)),
         AsyncFedED: ("AsyncFedED without rule (8), eps = 1, lam", lambda v: AsyncFedED(right.lr, tau, lam=v), (1.0, 3.0)),
     }
+    methods.pop(type(right), None)
     if isinstance(right, StaleSteps):   # which has FedBuff's constant step, and FedAsync's constant weight, as its own number
-        made.pop(FedBuff if right.mixing == "update" else FedAsync)
-    for kind, (says, make, starts) in made.items():
-        value = None if kind is type(right) else fitted(here.misses, lambda v, make=make: like(make(v)), starts, allowed)
-        if value is not None and here.gap(like(make(value))) <= allowed:
-            yield Fault(f"the code is {says} {number(value)}", "fit of one number", here.gap(like(make(value))))
+        methods.pop(FedBuff if right.mixing == "update" else FedAsync, None)
+    for says, make, starts in methods.values():
+        value, gap = fitted(case, lambda v, make=make: like(make(v)), starts, allowed)
+        if gap <= allowed:
+            yield Fault(f"the code is {says} {number(value)}", "fit of one number", gap)
 
 
-def _where(here):
+def _where(case):
     """At which arrivals models begin to differ, where nothing explains them."""
     first = []
-    for models, s in zip(here.models, here.sequences, strict=True):
+    for models, s in zip(case.models, case.sequences, strict=True):
         with np.errstate(all="ignore"):
-            gaps = np.abs(models - s.predicted(here.reference)).max(1) > 1e-6 * max(1.0, np.abs(models).max())
+            gaps = np.abs(models - s.predicted(case.reference)).max(1) > 1e-6 * max(1.0, np.abs(models).max())
         if gaps.any():
             at = int(gaps.argmax())
             first.append(at if s.order[at] not in s.order[:at] else -1)

@@ -1,6 +1,7 @@
 """Somebody else's round as a function of numbers: called, counted and checked, but never looked into."""
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 
@@ -9,6 +10,7 @@ import numpy as np
 from fltheory.blackbox.participants import caller
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import BadInput, refuse
+from fltheory.core.kinds import Algorithm
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE, is_torch
@@ -35,7 +37,7 @@ class BlackBox:
         self._reset, self.n, self.d, self.depth = reset, n, d, depth
         self._round, self.takes_cohort, note = caller(round_fn, call)
         self.template = None if state is None else self._check_template(state)
-        self.calls, self.dtypes, self.notes, self._seen = 0, set(), [note] if note else [], set()
+        self.calls, self.dtypes, self.notes, self._instances = 0, set(), [note] if note else [], set()
         self.scale, self.single = 1.0, True
 
     def _check_template(self, state):
@@ -61,15 +63,26 @@ class BlackBox:
         return self.d if self.template is None else sum(v.size for v in self.template.values())
 
     @property
+    def places(self) -> dict[str, slice]:
+        """Where the parts of a joint state stand in the flattened one."""
+        ends = itertools.accumulate(v.size for v in self.template.values())
+        return {k: slice(end - v.size, end) for (k, v), end in zip(self.template.items(), ends, strict=True)}
+
+    @property
     def precision(self) -> float:
         """Unit roundoff of the coarsest arithmetic seen."""
-        named = max((EPS.get(t, 2.2e-16) for t in self.dtypes), default=2.2e-16)
-        return max(named, EPS["float32"]) if self.single and self.calls else named
+        coarsest = max((EPS.get(t, 2.2e-16) for t in self.dtypes), default=2.2e-16)
+        return max(coarsest, EPS["float32"]) if self.single and self.calls else coarsest
 
     def fresh(self):
         """Forget all memories, where the code offers it."""
         if self._reset is not None:
             self._guard(self._reset, "reset()")
+
+    def begin(self, x):
+        """Forget all memories; what the first round is called with at the model x, the joint state where there is one."""
+        self.fresh()
+        return x if self.template is None else {k: v.copy() for k, v in self.template.items()} | {"x": x}
 
     def _guard(self, act, what):
         try:
@@ -83,14 +96,14 @@ class BlackBox:
     def call(self, value, instance, cohort=None):
         """One call of the user's code, checked: value is a model (d,) or a dict of arrays."""
         self.calls += 1
-        given = {k: v.copy() for k, v in value.items()} if isinstance(value, dict) else value.copy()
+        argument = {k: v.copy() for k, v in value.items()} if isinstance(value, dict) else value.copy()
         extra = () if not self.takes_cohort else (list(range(self.n)) if cohort is None else [int(i) for i in cohort],)
         clients, where = list(instance.clients), "round_fn(" + ("state" if isinstance(value, dict) else "x")
         where += ", clients" + (f", cohort={extra[0]})" if extra else ")")
-        out = self._guard(lambda: self._round(given, clients, *extra), where)
-        if id(instance) not in self._seen:
-            self._seen.add(id(instance))
-            instance.keep = self._seen   # an id is only unique among objects that live
+        out = self._guard(lambda: self._round(argument, clients, *extra), where)
+        if id(instance) not in self._instances:
+            self._instances.add(id(instance))
+            instance.keep = self._instances   # an id is only unique among objects that live
             if instance.spoilt():
                 self._note("the code writes into the clients' data")
         if isinstance(value, dict):
@@ -98,10 +111,10 @@ class BlackBox:
                 refuse("round_fn", type(out).__name__ if not isinstance(out, dict) else sorted(out),
                        f"must return a dict with {sorted(value)}", "Return the whole state after the round.")
             new = {k: self._number(out[k], v.shape, f"{where}[{k!r}]") for k, v in value.items()}
-            touched = any(not np.array_equal(given.get(k), v) for k, v in value.items())
+            touched = any(not np.array_equal(argument.get(k), v) for k, v in value.items())
         else:
             new = self._number(out, (self.d,), where)
-            touched = not np.array_equal(given, value)
+            touched = not np.array_equal(argument, value)
         if touched:
             self._note("the code writes into its argument: the caller's model changes under its hands")
         return new
@@ -131,11 +144,7 @@ class BlackBox:
 
         The instance must have minimisers of size `scale` too (or 0) to be scaled along.
         """
-        self.fresh()
-        value = self.scale * np.asarray(x, dtype=float)
-        if self.template is not None:
-            value = {k: v.copy() for k, v in self.template.items()} | {"x": value}
-        out = []
+        value, out = self.begin(self.scale * np.asarray(x, dtype=float)), []
         for cohort in schedule:
             value = self.call(value, instance, cohort)
             out.append((value["x"] if isinstance(value, dict) else value) / self.scale)
@@ -147,10 +156,7 @@ class BlackBox:
 
     def joint(self, instance, z, cohort=None):
         """One round of the flattened state (D,)."""
-        value, at = {}, 0
-        for k, v in self.template.items():
-            value[k] = self.scale * np.asarray(z[at:at + v.size]).reshape(v.shape)
-            at += v.size
+        value = {k: self.scale * z[place].reshape(self.template[k].shape) for k, place in self.places.items()}
         new = self.call(value, instance, cohort)
         return np.concatenate([new[k].reshape(-1) for k in self.template]) / self.scale
 
@@ -161,7 +167,7 @@ class Reference:
 
     scale = 1.0
 
-    def __init__(self, algorithm, n, d, steps=None, alike=False, ignoring=False):
+    def __init__(self, algorithm: Algorithm, n, d, steps=None, alike=False, ignoring=False):
         self.algorithm, self.n, self.d, self.alike, self.ignoring = algorithm, n, d, alike, ignoring
         self._float, self.steps_given = algorithm.to(FLOAT), steps
         steps = algorithm.steps if steps is None else steps
@@ -174,7 +180,7 @@ class Reference:
         self.steps = np.broadcast_to(np.array(steps), (n,))
         self.tau = tuple(int(k) for k in self.steps)
 
-    def like(self, algorithm):
+    def like(self, algorithm: Algorithm):
         """Another algorithm as a reference of the same size; its steps are its own."""
         return Reference(algorithm, self.n, self.d, alike=self.alike, ignoring=self.ignoring)
 
@@ -242,7 +248,7 @@ class seeded:
         self.seed = seed
 
     def __enter__(self):
-        self._kept = (random.getstate(), np.random.get_state())
+        self._before = (random.getstate(), np.random.get_state())
         torch = sys.modules.get("torch")
         self._torch = None if torch is None else torch.random.get_rng_state()
         random.seed(self.seed)
@@ -251,7 +257,7 @@ class seeded:
             torch.random.default_generator.manual_seed(self.seed)
 
     def __exit__(self, *error):
-        random.setstate(self._kept[0])
-        np.random.set_state(self._kept[1])
+        random.setstate(self._before[0])
+        np.random.set_state(self._before[1])
         if self._torch is not None:
             sys.modules["torch"].random.set_rng_state(self._torch)

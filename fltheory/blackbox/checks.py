@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fltheory.blackbox import bent_rounds as bends
+from fltheory.blackbox import bent_rounds
 from fltheory.blackbox.box import EPS, seeded
 
 
@@ -25,7 +25,7 @@ def find_height(box, problems, repeats=1, first=None):
     repeats: rounds of which the largest move counts, where the code draws its own cohorts. first: the model after a
     round on an instance from a start, where that is not `box.first`.
     """
-    height, ones, before, kept, first, factor = 1.0, np.ones(problems.d), None, box.scale, first or box.first, 1.0
+    height, ones, before, usual, first, factor = 1.0, np.ones(problems.d), None, box.scale, first or box.first, 1.0
     box.scale = 1e-3   # below most clipping thresholds
     for _ in range(12):
         moved = max(float(np.abs(ones - first(problems.generic(height, 0.0), ones)).max()) for _ in range(repeats))
@@ -37,7 +37,7 @@ def find_height(box, problems, repeats=1, first=None):
             break
         factor = float(np.clip(0.5 / moved, 1e-3, 1e3))
         height, before = height * factor, moved
-    box.scale = kept
+    box.scale = usual
     return height
 
 
@@ -46,15 +46,13 @@ def check(box, problems, height, tolerance, reference=None):
     rng = np.random.default_rng([problems.seed, 7])
     u, v = rng.uniform(-1, 1, (2, problems.d))
     instance = problems.generic(height)
-    with seeded(1):
-        first = box.first(instance, u)
-    with seeded(1):
-        again = box.first(instance, u)
-    with seeded(2):
-        other = box.first(instance, u)
+
+    def repeat(seed):
+        with seeded(seed):
+            return box.first(instance, u)
+    first, again, other = repeat(1), repeat(1), repeat(2)
     box.first(problems.generic(2 * height), v)
-    with seeded(1):
-        later = box.first(instance, u)
+    later = repeat(1)
     precision = box.precision
     near = 200 * precision * max(1.0, float(np.abs(first).max()))
     gaps = [float(np.abs(first - w).max()) for w in (again, later, other)]
@@ -67,13 +65,13 @@ def check(box, problems, height, tolerance, reference=None):
         return Checked("random", f"two calls with the same input differ by {gaps[2]:.2g} as the random seed changes. "
                        "Give law= to test the drawing of cohorts, or take the noise out.")
     coarse = max((EPS.get(t, 0) for t in box.dtypes), default=0)
-    a, b, kept = 0.75, -1.5, box.scale
+    a, b, usual = 0.75, -1.5, box.scale
 
     def corners(scale):
         """The model after a round (`depth` of them) from u, and the departure from affinity, with everything at this scale."""
         inst, box.scale = problems.generic(height, scale), scale
         f0, fu, fv, fw = (box.run(inst, p, (None,) * box.depth)[-1] for p in (0 * u, u, v, a * u + b * v))
-        box.scale = kept
+        box.scale = usual
         return fu, float(np.abs(fw - a * fu - b * fv - (1 - a - b) * f0).max())
 
     at_one, bent = corners(1.0)
@@ -104,15 +102,15 @@ def check(box, problems, height, tolerance, reference=None):
 
 def bending(box, problems, height, residuals, reference=None):
     """A sentence on what bends the round, else on how the change of the model grows with the gradient."""
-    known = bends.kind(box, problems, height, reference)
-    if known is not None:
-        return known[0]
-    ones, sizes, kept = np.ones(problems.d), [], box.scale
+    bend = bent_rounds.kind(box, problems, height, reference)
+    if bend is not None:
+        return bend[0]
+    ones, sizes, usual = np.ones(problems.d), [], box.scale
     for scale in (1e-2, 1.0, 1e2):
         box.scale = scale
         moved = ones - box.first(problems.single(0, np.full(problems.d, height)), ones)
         sizes.append(float(np.linalg.norm(moved)) * scale)
-    box.scale = kept
+    box.scale = usual
     _, one, large = sizes   # the smallest steps may overshoot, and so come out smaller than they are
     numbers = "changes of " + ", ".join(f"{v:.3g}" for v in sizes) + " for gradients 1 : 100 : 10000"
     if 0 < large < 3 * one:

@@ -27,17 +27,17 @@ class Client:
     def __init__(self, X, y, weight, Z=None):
         self.X, self.y, self.Z, self.weight, self.size = X, y, Z, float(weight), len(y)
 
-    def _parts(self, given):
+    def _parts(self, parameters):
         """(rows, residuals) of the parameters, w alone or w and theta."""
         parts = [self.X] if self.Z is None else [self.X, self.Z]
-        if len(given) != len(parts):
-            refuse("parameters", len(given), "a client's loss takes w, and theta where there are personal parameters",
+        if len(parameters) != len(parts):
+            refuse("parameters", len(parameters), "a client's loss takes w, and theta where there are personal parameters",
                    "Call loss(w), or loss(w, theta) with personal=.")
-        y, w = self.y, given[0]
+        y, w = self.y, parameters[0]
         if is_torch(w):
             import torch
             *parts, y = (torch.as_tensor(v, dtype=w.dtype, device=w.device) for v in (*parts, y))
-        return parts, sum(part @ v for part, v in zip(parts, given, strict=True)) - y
+        return parts, sum(part @ v for part, v in zip(parts, parameters, strict=True)) - y
 
     def loss(self, *parameters):
         """The loss at w (d,), or at w and theta (k,); differentiable where they are torch tensors."""

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fltheory.blackbox import bent_rounds as bends
-from fltheory.blackbox.result import number
+from fltheory.blackbox import bent_rounds
+from fltheory.core.numbers.text import number
 
 RULES = {
     ("gradient", "norm"): "every gradient is clipped to norm {}",
@@ -53,9 +53,9 @@ def clipping(box, problems, height, fit, reference=None):
         instance = problems.single(0, curvatures)
 
         def moved(scale):
-            kept, box.scale = box.scale, scale
+            usual, box.scale = box.scale, scale
             out = scale * (np.ones(d) - box.first(instance, np.ones(d)))
-            box.scale = kept
+            box.scale = usual
             return out
         return moved
 
@@ -68,12 +68,12 @@ def clipping(box, problems, height, fit, reference=None):
     points = [options[0][0] / size(curvatures) * k for k in (0.8, 1.05, 1.2, 1.5, 2.5)]
     points += [options[1][0] * fit.share / reach * k for k in (0.8, 1.0, 1.05, 1.3, 2.0)]
     between = moves(curvatures)
-    seen = [(at, between(at)) for at in points]
-    ranked = sorted(((max(size(change_of(fit, curvatures, at, what, kind, C) - v) / max(size(v), 1e-300) for at, v in seen), text)
+    pairs = [(at, between(at)) for at in points]
+    ranked = sorted(((max(size(change_of(fit, curvatures, at, what, kind, C) - v) / max(size(v), 1e-300) for at, v in pairs), text)
                      for C, what, kind, text in options), key=lambda pair: pair[0])
     best, text = ranked[0]
     if best > 1e-2:
-        other = bends.kind(box, problems, height, reference)
+        other = bent_rounds.kind(box, problems, height, reference)
         if other is not None:
             return other
         return "gradients or updates are clipped, in a way unknown here: " + text + " comes nearest", best

@@ -8,19 +8,21 @@ import numpy as np
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.explanations import explanations, structured, variant
 from fltheory.blackbox.local_maps import SINGLE, apart, arrangement, distance, measured, plan, predicted
-from fltheory.blackbox.result import Fault, first_line
+from fltheory.blackbox.result import Fault, first_line, wrong_of
 from fltheory.blackbox.unexplained import observed
 from fltheory.core.errors import FLTheoryError, refuse
+from fltheory.core.kinds import Law
 
 
 class Comparison:
     """A black box and a reference at one height. joint: whether rounds of the whole state are compared, else models."""
 
-    def __init__(self, box, problems, height, reference, law, rounds, tolerance, seed, found=False):
-        """found: whether the tolerance is the arithmetic's, not the user's."""
-        self.loose = max(tolerance, SINGLE) if found else tolerance
+    def __init__(self, box, problems, height, reference, law: Law | None, rounds, tolerance, strict):
+        """strict: whether the tolerance is the user's, not the arithmetic's."""
+        self.loose = tolerance if strict else max(tolerance, SINGLE)
         self.box, self.problems, self.height, self.reference = box, problems, height, reference
-        self.tolerance, self._plan, self._seen = tolerance, (law, rounds, seed), {}
+        self.tolerance, self._plan = tolerance, (law, rounds)
+        self._cache: dict = {}
         self.instance = problems.generic(height, box.scale)
         self.scaled = problems.generic(height)   # in units of the scale
         self.order = arrangement(box, reference, self.instance)   # of the state's coordinates
@@ -33,14 +35,13 @@ class Comparison:
         self.keys = self.keys_for(reference, self.joint)
 
     def keys_for(self, other, joint):
-        law, rounds, seed = self._plan
-        return plan(self.box, other, law, rounds, joint, seed, self.keeping)
+        return plan(self.box, other, *self._plan, joint, self.problems.seed, self.keeping)
 
     def measured(self, key, joint):
         """The map of the black box, measured once."""
-        if (key, joint) not in self._seen:
-            self._seen[key, joint] = measured(self.box, self.instance, key, joint)
-        return self._seen[key, joint]
+        if (key, joint) not in self._cache:
+            self._cache[key, joint] = measured(self.box, self.instance, key, joint)
+        return self._cache[key, joint]
 
     @cached_property
     def cohorts(self):
@@ -75,76 +76,76 @@ class Comparison:
     def _gap(self, other, keys, joint):
         worst = 0.0
         for key in keys:
-            found = self.predicted(other, [key], joint)
-            worst = np.inf if found is None else max(worst, apart(self.measured(key, joint), found[key]))
+            expected = self.predicted(other, [key], joint)
+            worst = np.inf if expected is None else max(worst, apart(self.measured(key, joint), expected[key]))
             if worst > self.loose:
                 break
         return worst
 
-    def misses(self, made, value):
+    def misses(self, make, value):
         """The entries of some maps less those of a reference with a number in it; None where it has none."""
         try:
-            maps = self.predicted(made(value), self.keys[:4], self.joint)
+            maps = self.predicted(make(value), self.keys[:4], self.joint)
         except FLTheoryError:
             return None
         return None if maps is None else np.concatenate([(self.maps[k] - maps[k]).ravel() for k in maps])
 
 
-def compare(result, here, bugs):
+def compare(result, case, bugs):
     """Fill in the result: the maps agree, or what the code does instead."""
-    if here.box.template is not None and not here.named:
+    if case.box.template is not None and not case.named:
         result.notes.append("the state's names or shapes are not the reference's: models over rounds are compared")
-    result.maps, wanted = here.maps, here.wanted(here.reference, here.keys, here.joint)
-    result.deviation, result.tolerance = distance(result.maps, wanted), here.tolerance
-    if result.deviation > here.tolerance:
-        result.variant = variant(here)
+    result.maps, wanted = case.maps, case.wanted(case.reference, case.keys, case.joint)
+    result.deviation, result.tolerance = distance(result.maps, wanted), case.tolerance
+    if result.deviation > case.tolerance:
+        result.variant = variant(case)
         if result.variant:
-            result.deviation = here.gap(here.reference.counting_alike())
+            result.deviation = case.gap(case.reference.counting_alike())
             result.notes.append("a variant: " + result.variant)
-    if here.tolerance < result.deviation <= here.loose and not structured(here):
-        result.verdict, result.tolerance = "matches", here.loose
+    if case.tolerance < result.deviation <= case.loose and not structured(case):
+        result.verdict, result.tolerance = "matches", case.loose
         result.reason = f"the maps agree to single precision ({result.deviation:.2g} apart): some numbers are float32 inside"
         return
-    start = _wrong_start(result, here, wanted)
+    start = _wrong_start(result, case, wanted)
     if start is not None:
         result.verdict, (result.reason, fault) = "differs", start
         result.faults = [fault]
         return
-    if result.deviation <= here.tolerance:
-        result.verdict, result.reason = "matches", f"the maps agree entry by entry ({len(here.keys)} maps)"
+    if result.deviation <= case.tolerance:
+        result.verdict, result.reason = "matches", f"the maps agree entry by entry ({len(case.keys)} maps)"
         return
     result.verdict, result.reason = "differs", f"the maps are {result.deviation:.2g} apart"
-    named, found = _catalogued(here, bugs), explanations(result, here)
-    result.faults = named + ([f for f in found if f.residual < 1] or found)   # what says little only where nothing else does
+    of_bugs, others = _catalogued(case, bugs), explanations(result, case)
+    result.faults = of_bugs + ([f for f in others if f.residual < 1] or others)   # what says little only where nothing else does
     if all(f.residual >= 1 for f in result.faults):
-        result.faults = observed(result, here, wanted) or result.faults
+        result.faults = observed(result, case, wanted) or result.faults
 
 
-def _wrong_start(result, here, wanted):
+def _wrong_start(result, case, wanted):
     """(reason, fault) where memories do not start at 0, or a constant is added; else None."""
-    nothing = np.zeros(here.box.d)
-    drift = float(np.abs(here.box.first(here.problems.single(0, nothing), nothing)).max())
-    memory = here.box.form != "round" or here.reference.algorithm.stateful
+    nothing = np.zeros(case.box.d)
+    drift = float(np.abs(case.box.first(case.problems.single(0, nothing), nothing)).max())
+    memory = case.box.form != "round" or case.reference.algorithm.stateful
     sentence = "the memories do not start at 0 (random or stale initial values?)" if memory else \
         "the model moves although every gradient vanishes: a constant is added"
-    if drift > here.loose:
+    if drift > case.loose:
         return "the first round moves the model although every gradient vanishes", \
             Fault(sentence, f"the model 0 moves by {drift:.3g} in a problem without gradients", drift)
     linear = [{k: v[:, :-1] for k, v in maps.items()} for maps in (result.maps, wanted)]
-    if result.deviation > here.tolerance and distance(*linear) <= here.tolerance:
+    if result.deviation > case.tolerance and distance(*linear) <= case.tolerance:
         return "the maps have the right linear parts, but not the right constants", \
             Fault(sentence, "only the constants of the maps differ", drift)
     return None
 
 
-def _catalogued(here, bugs):
+def _catalogued(case, bugs):
     """The faults among `bugs` whose maps agree."""
-    named, right = [], here.reference
+    faults, right = [], case.reference
     for bug in bugs:
-        wrong = bug(right.algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
+        wrong = wrong_of(bug, right.algorithm)
         if wrong is not None:
             steps = None if wrong.steps != right.algorithm.steps else right.steps
-            residual = here.gap(Reference(wrong, here.box.n, here.box.d, steps))
-            if residual <= here.tolerance:
-                named.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
-    return named
+            residual = case.gap(Reference(wrong, case.box.n, case.box.d, steps))
+            if residual <= case.tolerance:
+                faults.append(Fault(first_line(bug), f"catalogued bug {bug.__name__}: its maps agree", residual, bug.__name__))
+    return faults

@@ -1,6 +1,8 @@
 """`ft.identify`: is this training code the algorithm it says it is, and if not, what does it do instead?"""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from fltheory.blackbox import chains, sampling
 from fltheory.blackbox.arrivals import identify_arrivals, one_at_a_time
 from fltheory.blackbox.box import BlackBox, Reference
@@ -13,16 +15,19 @@ from fltheory.blackbox.result import Fault, Identification
 from fltheory.blackbox.search import search
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import listed, refuse
+from fltheory.core.kinds import Array
 from fltheory.core.laws.base import Law, RandomSteps
 from fltheory.core.laws.memoryless import Full
-from fltheory.core.numbers.scalars import is_count
+from fltheory.core.numbers.scalars import Numbers, is_count
 
 TRIALS = 3000
 MOST_ROUNDS, MOST_TRIALS = 1000, 10**7
 
 
-def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None, reset=None, rounds=3, bugs=(),
-             tolerance=None, seed=0, trials=TRIALS, personal=0, call=None) -> Identification:
+def identify(round_fn: Callable, n: int, d: int, algorithm: Algorithm | None = None, law: Law | None = None,
+             weights: Numbers | None = None, state: dict[str, Array] | None = None, reset: Callable | None = None,
+             rounds: int = 3, bugs: Iterable[Callable] = (), tolerance: float | None = None, seed: int = 0,
+             trials: int = TRIALS, personal: int = 0, call: Callable | None = None) -> Identification:
     """Probe a federated round as a black box on quadratics, compare it with an algorithm, and name its fault.
 
     round_fn(x, clients) -> x_new, or round_fn(x, clients, cohort) with the list of participants: a parameter named cohort,
@@ -55,11 +60,10 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
             refuse("bugs", bug, "is no function", "Give functions algorithm -> wrong algorithm.")
     if algorithm is not None and one_at_a_time(box, algorithm, law, problems.n):
         return identify_arrivals(box, problems, algorithm, law, bugs, tolerance)
-    steps = getattr(law, "steps", None)
-    reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, steps)
-    if law is not None and law.modes > 1 and not box.takes_cohort and not isinstance(steps, RandomSteps):
+    reference = None if algorithm is None else Reference(algorithm, problems.n, problems.d, getattr(law, "steps", None))
+    if law is not None and law.modes > 1 and not box.takes_cohort and not isinstance(law.steps, RandomSteps):
         return chains.identify_chain(box, problems, algorithm, law, bugs, tolerance, trials)
-    if isinstance(steps, RandomSteps) or (law is not None and not box.takes_cohort and not isinstance(law, Full)):
+    if law is not None and (isinstance(law.steps, RandomSteps) or not (box.takes_cohort or isinstance(law, Full))):
         return sampling.identify_draws(box, problems, algorithm, law, bugs, tolerance, trials)
     height = find_height(box, problems)
     checked = check(box, problems, height, tolerance, reference)
@@ -67,7 +71,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     result = Identification("inconclusive", checked.reason, name, tolerance=checked.tolerance)
     if checked.status in ("random", "memory", "nonlinear"):
         result.verdict = {"random": "not deterministic", "memory": "inconclusive", "nonlinear": "not affine"}[checked.status]
-        if checked.status == "memory" and box.form == "round" and reference is not None and not algorithm.stateful:
+        if checked.status == "memory" and box.form == "round" and reference is not None and not reference.algorithm.stateful:
             result.faults.append(Fault("the code keeps something between calls, the reference does not (an optimiser's "
                                        "buffer, a schedule that runs on, an alias of the model, or a random generator)",
                                        "two calls with one input differ", 1.0))
@@ -76,10 +80,10 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
                                        max(checked.residuals.values())))
         return result.finish(box)
     if algorithm is None:
-        search(result, box, problems, height, rounds, checked.tolerance, seed, tolerance is not None)
+        search(result, box, problems, height, rounds, checked.tolerance, tolerance is not None)
     else:
-        compare(result, Comparison(box, problems, height, reference, law, rounds, checked.tolerance, seed,
-                                   tolerance is None), bugs)
+        compare(result, Comparison(box, problems, height, reference, law, rounds, checked.tolerance,
+                                   tolerance is not None), bugs)
     if checked.status == "clipped":
         fits = observe(box, problems, height, checked.tolerance, reference).fits
         sentence, residual = clipping(box, problems, height, fits[0], reference)
@@ -90,7 +94,7 @@ def identify(round_fn, n, d, algorithm=None, law=None, weights=None, state=None,
     return result.finish(box)
 
 
-def _check_arguments(algorithm, law, rounds, tolerance, trials):
+def _check_arguments(algorithm: Algorithm | None, law: Law | None, rounds, tolerance, trials):
     if algorithm is not None and not isinstance(algorithm, Algorithm):
         refuse("algorithm", type(algorithm).__name__, "is an algorithm of fltheory or None", 'Give ft.FedAvg("1/20", 5).')
     # counters depend on who took part alone, so the models along a schedule are affine maps of the first one
@@ -105,7 +109,7 @@ def _check_arguments(algorithm, law, rounds, tolerance, trials):
         refuse("tolerance", tolerance, "lies between 0 and 1", "Leave it out: it follows the arithmetic met.")
 
 
-def _check_personal(algorithm, law, personal, box):
+def _check_personal(algorithm: Algorithm | None, law: Law | None, personal, box):
     """Personal parameters: where the reference has some, and nowhere else."""
     if algorithm is None and personal:
         refuse("algorithm", None, "codes with personal parameters are compared with a named algorithm: single clients do not show "

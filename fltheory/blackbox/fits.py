@@ -102,34 +102,34 @@ def fit(h, r, tolerance, prior=None, idle=False):
     weight = 1 / (0.02 * np.abs(r).max() / 30 + np.abs(r) + 1e-300)
     if idle:
         if prior is not None:     # models averaged with weights that do not sum to 1 move too, without any decay
-            found = _near(prior, h, r, weight, tolerance, False)
+            best = _near(prior, h, r, weight, tolerance, False)
             for share in (prior.share, None):
-                found = found or _one_number(prior.kind, "decay", np.logspace(-4, 0, 20) / prior.lr, prior, h, r, weight, tolerance,
-                                             share)
-            if found is not None:
-                return found
+                best = best or _one_number(prior.kind, "decay", np.logspace(-4, 0, 20) / prior.lr, prior, h, r, weight, tolerance,
+                                           share)
+            if best is not None:
+                return best
         return _fit_kind("plain", h, r, weight, tolerance, {"decay": np.logspace(-4, 0, 14) * 2 / h.max()})
-    found = None if prior is None else _near(prior, h, r, weight, tolerance)
-    for kind in KINDS if found is None else ():
-        found = found or _fit_kind(kind, h, r, weight, tolerance, KINDS[kind])
-    return None if found is None else canonical(found)
+    best = None if prior is None else _near(prior, h, r, weight, tolerance)
+    for kind in KINDS if best is None else ():
+        best = best or _fit_kind(kind, h, r, weight, tolerance, KINDS[kind])
+    return None if best is None else canonical(best)
 
 
-def canonical(found):
+def canonical(fit):
     """The catalogue's reading among equal ones: decay runs downwards, the proximal term stays out of the momentum."""
-    e = found.extra
-    if len(e) == 1 and abs(next(iter(e.values())) - (found.kind == "decay")) < 1e-9:
-        return replace(found, kind="plain", extra={})
-    if found.kind == "decay" and e["gamma"] > 1:
-        lr = found.lr * e["gamma"] ** (found.steps - 1)
-        return replace(found, lr=lr, mass=found.mass * found.lr / lr, extra={"gamma": 1 / e["gamma"]})
-    if found.kind == "proximal inside the momentum":
+    e = fit.extra
+    if len(e) == 1 and abs(next(iter(e.values())) - (fit.kind == "decay")) < 1e-9:
+        return replace(fit, kind="plain", extra={})
+    if fit.kind == "decay" and e["gamma"] > 1:
+        lr = fit.lr * e["gamma"] ** (fit.steps - 1)
+        return replace(fit, lr=lr, mass=fit.mass * fit.lr / lr, extra={"gamma": 1 / e["gamma"]})
+    if fit.kind == "proximal inside the momentum":
         gap = e["rho"] - e["alpha"]         # rho (1 - alpha) and alpha (1 - rho) are what shows
         root = (1 - gap) ** 2 - 4 * e["alpha"]
         if root >= 0:
             alpha = ((1 - gap) - root**0.5) / 2
-            return replace(found, kind="momentum and proximal", extra={"rho": alpha + gap, "alpha": alpha})
-    return found
+            return replace(fit, kind="momentum and proximal", extra={"rho": alpha + gap, "alpha": alpha})
+    return fit
 
 
 def mass(kind, steps, lr, extra, decay=0.0):
@@ -137,7 +137,7 @@ def mass(kind, steps, lr, extra, decay=0.0):
     return float(np.imag(response(kind, steps, np.array([1e-30j]), lr, extra, decay))[0] / 1e-30 / lr)
 
 
-def made(kind, steps, lr, extra, h, r, weight, share=None, decay=0.0):
+def fit_of(kind, steps, lr, extra, h, r, weight, share=None, decay=0.0):
     """The `Fit` with everything given but the aggregation weight (fitted unless given too)."""
     q = response(kind, steps, h, lr, extra, decay)
     s = (weight * weight * q * r).sum() / (weight * weight * q * q).sum() if share is None else share
@@ -152,12 +152,12 @@ def _near(prior, h, r, weight, tolerance, numbers=True):
         for share in (prior.share, None):
             for kind in kinds:
                 for steps in sorted(range(1, MOST_STEPS + 1), key=lambda k: abs(k - prior.steps)):
-                    found = made(kind, steps, prior.lr, prior.extra, h, r, weight, share)
-                    if found.residual <= tolerance and found.share > 0:
-                        return found
-        found = made(prior.kind, prior.steps, prior.lr, prior.extra, h, r, weight)   # its sign may be wrong
-        if found.residual <= tolerance:
-            return found
+                    candidate = fit_of(kind, steps, prior.lr, prior.extra, h, r, weight, share)
+                    if candidate.residual <= tolerance and candidate.share > 0:
+                        return candidate
+        candidate = fit_of(prior.kind, prior.steps, prior.lr, prior.extra, h, r, weight)   # its sign may be wrong
+        if candidate.residual <= tolerance:
+            return candidate
         if not numbers:
             return None
         coarse = prior.kind == "decay" and tolerance > 1e-6     # a factor of 1 +- 1e-7, which `canonical` does not take for 1
@@ -170,49 +170,54 @@ def _near(prior, h, r, weight, tolerance, numbers=True):
             for kind, name, start in options:
                 unknown = (share is None) + (name is not None)   # which the steps' coefficients must outnumber
                 if share is not None or prior.steps > unknown:
-                    found = _one_number(kind, name, start, prior, h, r, weight, tolerance, share)
-                    if found is not None:
-                        return found
+                    candidate = _one_number(kind, name, start, prior, h, r, weight, tolerance, share)
+                    if candidate is not None:
+                        return candidate
     return None
 
 
 def _one_number(kind, name, starts, prior, h, r, weight, tolerance, share):
     """Prior steps and numbers, except one: fitted from every start by Gauss-Newton. share None: fitted too."""
-    def terms(v):
-        extra = {} if name is None else dict(prior.extra) | ({} if name == "lr" else {name: v})
-        return (v if name == "lr" else prior.lr), extra
+    def numbers(v):
+        extra = {} if name is None else prior.extra | ({} if name == "lr" else {name: v})
+        decay = extra.pop("decay", 0.0)
+        return (v if name == "lr" else prior.lr), extra, decay
 
-    def shape(v):
-        if name == "decay":
-            return weight * response(kind, prior.steps, h, prior.lr, prior.extra, v)
-        return weight * response(kind, prior.steps, h, *terms(v))
+    def weighted(v):
+        """The weighted responses at a number, and the share with which they come nearest to those measured."""
+        q = weight * response(kind, prior.steps, h, *numbers(v))
+        return q, (q * weight * r).sum() / (q * q).sum() if share is None else share
 
     def miss(v):
-        q = shape(v)
-        return weight * r - (((q * weight * r).sum() / (q * q).sum()) if share is None else share) * q
+        q, s = weighted(v)
+        return weight * r - s * q
 
-    ranked = sorted(starts, key=lambda v: np.nan_to_num(np.abs(miss(v)).max(), nan=np.inf))
-    for v in ranked[:3]:
-        for _ in range(0 if name is None else 40):
-            e, slope = miss(v), np.imag(miss(v + 1e-30j)) / 1e-30
-            step = -(e * slope).sum() / (slope * slope).sum()
-            if not np.isfinite(step):
-                break
-            for _ in range(8):
-                if (miss(v + step) ** 2).sum() < (e**2).sum():
-                    break
-                step /= 4
-            v = v + step
-            if abs(step) <= 1e-15 * max(abs(v), 1e-3):
-                break
-        if np.abs(miss(v)).max() <= tolerance:
-            if name == "decay":
-                q = shape(v)
-                weighed = float((q * weight * r).sum() / (q * q).sum()) if share is None else share
-                return replace(prior, kind=kind, share=weighed, extra=prior.extra | {"decay": float(v)},
-                               residual=float(np.abs(miss(v)).max()))
-            return made(kind, prior.steps, *terms(v), h, r, weight, share)
+    for v in sorted(starts, key=lambda v: np.nan_to_num(np.abs(miss(v)).max(), nan=np.inf))[:3]:
+        v = v if name is None else _least(miss, v)
+        residual = float(np.abs(miss(v)).max())
+        if residual <= tolerance and name == "decay":
+            return replace(prior, kind=kind, share=float(weighted(v)[1]), extra=prior.extra | {name: float(v)}, residual=residual)
+        if residual <= tolerance:
+            lr, extra, _ = numbers(v)
+            return fit_of(kind, prior.steps, lr, extra, h, r, weight, share)
     return None
+
+
+def _least(miss, v):
+    """The number at which miss, an array, is least in squares, from a start v: Gauss-Newton with complex-step derivatives."""
+    for _ in range(40):
+        e, slope = miss(v), np.imag(miss(v + 1e-30j)) / 1e-30
+        step = -(e * slope).sum() / (slope * slope).sum()
+        if not np.isfinite(step):
+            break
+        for _ in range(8):
+            if (miss(v + step) ** 2).sum() < (e**2).sum():
+                break
+            step /= 4
+        v = v + step
+        if abs(step) <= 1e-15 * max(abs(v), 1e-3):
+            break
+    return v
 
 
 def _split(names, values):
@@ -247,9 +252,9 @@ def _fit_kind(kind, h, r, weight, tolerance, starts):
                 best.append((miss[at], k, grid[at]))
     best.sort(key=lambda v: v[0] if np.isfinite(v[0]) else np.inf)
     for _, k, start in best[:24 if len(names) < 2 else 30]:
-        found = _refine(kind, names, k, start, h, r, weight, small, tolerance)
-        if found is not None:
-            return found
+        candidate = _refine(kind, names, k, start, h, r, weight, small, tolerance)
+        if candidate is not None:
+            return candidate
     return None
 
 
@@ -330,9 +335,9 @@ def recover(box, problems, height, tolerance, priors=None):
         fits[i] = fits[i] or fit(h, r, tolerance, prior, moves)
         if fits[i] is not None and not fits[i].product and (longest is None or priors is None):
             longest = fits[i]
-    known = next((f for f in fits if f is not None and not f.product), None)
-    if known is not None:     # the step size that other clients show
-        fits = [replace(f, share=f.share / known.lr, lr=known.lr, product=False) if f and f.product else f for f in fits]
+    example = next((f for f in fits if f is not None and not f.product), None)
+    if example is not None:     # the step size that other clients show
+        fits = [replace(f, share=f.share / example.lr, lr=example.lr, product=False) if f and f.product else f for f in fits]
     return fits, idle
 
 
@@ -344,9 +349,9 @@ def _likewise(other, prior, h, r, tolerance, moves):
     extra = {k: v for k, v in other.extra.items() if k != "decay"}
     for share in (prior.share, None):
         with np.errstate(all="ignore"):
-            found = made(other.kind, prior.steps, other.lr, extra, h, r, weight, share, decay)
-        if found.residual <= tolerance:
-            return replace(found, extra=other.extra)
+            candidate = fit_of(other.kind, prior.steps, other.lr, extra, h, r, weight, share, decay)
+        if candidate.residual <= tolerance:
+            return replace(candidate, extra=other.extra)
     return None
 
 
@@ -357,13 +362,13 @@ def _steepest(size, ladder, start):
     """
     best = None, 0.0
     for h in ladder[start:]:
-        here = size(h)
-        if here > 20:
+        value = size(h)
+        if value > 20:
             break
-        if here > 1e-6 * best[1]:  # an even number of steps with lr h = 2 comes back to where it began
-            best = h, here
+        if value > 1e-6 * best[1]:  # an even number of steps with lr h = 2 comes back to where it began
+            best = h, value
     if best[1] <= 1e-6:
-        lower = [best] + [(h, here) for h in ladder[:start][::-1] if (here := size(h)) <= 20]
+        lower = [best] + [(h, value) for h in ladder[:start][::-1] if (value := size(h)) <= 20]
         best = next(v for v in lower if v[1] >= 1e-6 * max(size for _, size in lower))
     return best
 
@@ -374,6 +379,6 @@ def expected(reference, problems, kind, lr, extra):
     for i in range(problems.n):
         steps = int(reference.steps[i])
         r = np.array([1 - reference.first(problems.single(i, np.full(problems.d, v)), np.ones(problems.d))[0] for v in h])
-        own = {k: np.broadcast_to(v, problems.n)[i] for k, v in extra.items()}  # a decay may be one per client
-        out.append(made(kind, steps, lr, own, h, r, 1 / (np.abs(r) + 1e-300)))
+        numbers = {k: np.broadcast_to(v, problems.n)[i] for k, v in extra.items()}  # a decay may be one per client
+        out.append(fit_of(kind, steps, lr, numbers, h, r, 1 / (np.abs(r) + 1e-300)))
     return out

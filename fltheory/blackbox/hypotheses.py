@@ -18,12 +18,10 @@ from fltheory.algorithms.mifa import Mifa
 from fltheory.algorithms.scaffold import Scaffold
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.vrlsgd import VRLSGD
-from fltheory.blackbox.result import number
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.numbers.scalars import fraction
-from fltheory.mutants import local, memories
-from fltheory.mutants import neighbour_averages as neighbour
-from fltheory.mutants import residual_models as residual
+from fltheory.core.numbers.text import number
+from fltheory.mutants import local, memories, neighbour_averages, residual_models
 from fltheory.mutants.averages import WEIGHTS
 from fltheory.mutants.base import clause
 
@@ -53,13 +51,16 @@ MUTANTS = (   # of those that fit equally well the first is named first
     memories.mifa_ascent, memories.mifa_previous_local_model, *memories.INTERVALS.values(), *memories.VARIATES.values(),
     memories.pushes_averaged, memories.pushes_averaged_over_cohort, memories.tracking_reset, memories.server_moves_first,
     memories.stores_first_gradient, memories.gradients_forgotten, memories.tracker_kept, memories.models_averaged,
-    memories.momentum_missing, memories.momentum_on_clients, memories.nesterov_server, residual.sequential_for_simultaneous,
-    residual.simultaneous_for_sequential, residual.personal_step_with_lr, residual.personal_averaged, residual.personal_reset,
-    residual.personal_step_fewer, residual.old_theta_in_step_two, residual.large_step_not_multiplied,
-    residual.local_steps_for_large_step, residual.alpha_dropped, residual.variates_dropped, residual.variates_kept,
-    residual.mean_not_divided, residual.variates_not_averaged, residual.mean_is_late, residual.local_prox_missing,
-    residual.local_prox_halved, residual.local_prox_squared, residual.own_copy_is_anchor, residual.own_copy_goes_on,
-    *neighbour.NEIGHBOURS.values(), local.one_step_more, local.one_step_less,
+    memories.momentum_missing, memories.momentum_on_clients, memories.nesterov_server,
+    residual_models.sequential_for_simultaneous, residual_models.simultaneous_for_sequential,
+    residual_models.personal_step_with_lr, residual_models.personal_averaged, residual_models.personal_reset,
+    residual_models.personal_step_fewer, residual_models.old_theta_in_step_two,
+    residual_models.large_step_not_multiplied, residual_models.local_steps_for_large_step,
+    residual_models.alpha_dropped, residual_models.variates_dropped, residual_models.variates_kept,
+    residual_models.mean_not_divided, residual_models.variates_not_averaged, residual_models.mean_is_late,
+    residual_models.local_prox_missing, residual_models.local_prox_halved, residual_models.local_prox_squared,
+    residual_models.own_copy_is_anchor, residual_models.own_copy_goes_on, *neighbour_averages.NEIGHBOURS.values(),
+    local.one_step_more, local.one_step_less,
 )
 
 
@@ -104,25 +105,23 @@ def pairs(reference, factor=1):
     wrong = [(clause(mutant), mutant(algorithm)) for mutant in memories.VARIATES.values()]
     wrong = [(says, {k: getattr(a, k) for k, v in usual.items() if k in CONTROLS and getattr(a, k) != v})
              for says, a in wrong if a is not None]
-    given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    values = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
     for says, first in wrong if factor != 1 else ():
         if "factor" not in first:
-            yield says, reference.like(memories.Control(**given, **first, factor=factor))
+            yield says, reference.like(memories.Control(**values, **first, factor=factor))
     for (one, first), (two, second) in itertools.combinations(wrong, 2):
         if not set(first) & set(second):
-            yield f"{one}; and {two}", reference.like(memories.Control(**given, **first, **second))
+            yield f"{one}; and {two}", reference.like(memories.Control(**values, **first, **second))
 
 
 def numbers(reference, memory):
     """Yield (clause of a value, wrong `Reference` of a value, starting values): faults with one number to fit."""
     algorithm, like = replace(reference.algorithm, steps=reference.tau), reference.like
     kind, tau = type(algorithm), reference.tau
+    stated = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
 
     def with_field(wrong, name):
-        def made(value):
-            given = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
-            return like(wrong(**given | {name: value}))
-        return made
+        return lambda value: like(wrong(**stated | {name: value}))
 
     if kind is Scaffold:
         steps = f"the clients make {', '.join(str(k) for k in dict.fromkeys(tau))}"
@@ -143,8 +142,8 @@ def numbers(reference, memory):
     for name in ("lr", "personal_lr", "beta", "tau_eff", "alpha", "mu", "server_lr"):
         value = getattr(algorithm, name, None)
         if value is not None and fraction(value):
-            stated = float(fraction(value))
-            yield _stated(name, stated), with_field(kind, name), (stated / 2, stated * 2, stated * 0.9)
+            value = float(fraction(value))
+            yield _stated(name, value), with_field(kind, name), (value / 2, value * 2, value * 0.9)
 
 
 def _stated(name, value):
@@ -153,26 +152,26 @@ def _stated(name, value):
                                                                                  else "")
 
 
-def fitted(misses, made, starts, tolerance):
-    """One number such that misses(made, number), an array or None, vanishes; None if none is found.
+def fitted(case, make, starts, tolerance):
+    """(one number such that case.misses(make, number), an array or None, vanishes; the gap there); (None, inf) without one.
 
     Gauss-Newton with secants: only fits to `tolerance` count.
     """
     for start in starts:
         old, new = start, start * 1.01
-        before = misses(made, old)
+        before = case.misses(make, old)
         for _ in range(16):
-            now = misses(made, new)
-            if now is None or before is None or new == old:
+            gaps = case.misses(make, new)
+            if gaps is None or before is None or new == old:
                 break
-            if np.abs(now).max() <= tolerance / 100:
+            if np.abs(gaps).max() <= tolerance / 100:
                 break
-            slope = (now - before) / (new - old)
-            step = -(now * slope).sum() / max((slope * slope).sum(), 1e-300)
-            old, before, new = new, now, new + float(np.clip(step, -abs(new) * 2, abs(new) * 2))
-        if now is not None and np.abs(now).max() <= tolerance:
-            return new
-    return None
+            slope = (gaps - before) / (new - old)
+            step = -(gaps * slope).sum() / max((slope * slope).sum(), 1e-300)
+            old, before, new = new, gaps, new + float(np.clip(step, -abs(new) * 2, abs(new) * 2))
+        if gaps is not None and np.abs(gaps).max() <= tolerance:
+            return new, case.gap(make(new))
+    return None, np.inf
 
 
 def catalogue(lr, steps):

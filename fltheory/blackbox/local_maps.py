@@ -5,13 +5,14 @@ import itertools
 
 import numpy as np
 
+from fltheory.core.kinds import Law
 from fltheory.core.laws.memoryless import Full
 
 MOST_COHORTS = 10
 SINGLE = 1e-6   # what numbers in single precision inside code in double precision make of maps
 
 
-def plan(box, reference, law, rounds, joint, seed, keeping=False):
+def plan(box, reference, law: Law | None, rounds, joint, seed, keeping=False):
     """Keys of the maps to compare: cohorts (tuples, None for all) if `joint`, else schedules of cohorts.
 
     keeping: whether the reference is known to keep more than its model between rounds.
@@ -34,14 +35,13 @@ def plan(box, reference, law, rounds, joint, seed, keeping=False):
     return [(None,) * rounds, *dict.fromkeys(m for m in mixed if m)]
 
 
-def _cohorts(n, law, seed):
+def _cohorts(n, law: Law | None, seed):
     rng = np.random.default_rng([seed, 3])
     if law is not None and not isinstance(law, Full):
         listed = []
         for mode in range(law.modes):
             for prob, who, present in itertools.islice(law.cohorts(n, mode), 400):
-                members = np.arange(n)[who] if isinstance(who, slice) else np.asarray(who)
-                members = tuple(int(i) for i in members[np.asarray(present) > 0])
+                members = tuple(np.arange(n)[who][np.asarray(present) > 0].tolist())
                 if prob and members:
                     listed.append(members)
         listed = list(dict.fromkeys(listed))
@@ -57,21 +57,21 @@ def _cohorts(n, law, seed):
 
 def measured(box, instance, key, joint):
     """The extended map (rows, D + 1) of the black box under a key, in D + 1 calls per round."""
-    size = box.size if joint else box.d
-    points = np.concatenate([np.zeros((1, size)), np.eye(size)])
-    out = np.stack([(box.joint(instance, z, key) if joint else box.run(instance, z, key).reshape(-1)) for z in points])
-    return np.concatenate([(out[1:] - out[0]).T, out[0][:, None]], axis=1)
+    run = box.joint if joint else box.run
+    return _extended(box.size if joint else box.d, lambda points: [run(instance, z, key).reshape(-1) for z in points])
 
 
 def predicted(reference, instance, key, joint, order=None):
     """The same of a reference. order: rearranges its state's coordinates as the user's dict has them."""
-    size = len(order) if joint else reference.d
-    points = np.concatenate([np.zeros((1, size)), np.eye(size)])
     if joint:
         back = np.argsort(order)
-        out = reference.joint(instance, points[:, back], key)[:, order]
-    else:
-        out = np.swapaxes(reference.run(instance, points, key), 0, 1).reshape(len(points), -1)
+        return _extended(len(order), lambda points: reference.joint(instance, points[:, back], key)[:, order])
+    return _extended(reference.d, lambda points: np.concatenate(reference.run(instance, points, key), axis=1))
+
+
+def _extended(size, images):
+    """(rows, size + 1): the linear part of an affine map and its constant, from the images of 0 and the unit vectors."""
+    out = np.stack(images(np.concatenate([np.zeros((1, size)), np.eye(size)])))
     return np.concatenate([(out[1:] - out[0]).T, out[0][:, None]], axis=1)
 
 
@@ -80,15 +80,10 @@ def arrangement(box, reference, instance):
     if box.template is None:
         return None
     lay = reference.layout(instance)
-    names = lay.kind._fields
-    shapes = dict(zip(names, lay.shapes, strict=True))
-    if {k: v.shape for k, v in box.template.items()} != shapes:
+    places = lay.unflatten(np.arange(lay.size))._asdict()
+    if {k: v.shape for k, v in box.template.items()} != {k: v.shape for k, v in places.items()}:
         return None
-    start, at = {}, 0
-    for k in names:
-        start[k] = at
-        at += int(np.prod(shapes[k]))
-    return np.concatenate([start[k] + np.arange(v.size) for k, v in box.template.items()])
+    return np.concatenate([places[k].reshape(-1) for k in box.template])
 
 
 def apart(value, other):
@@ -104,16 +99,11 @@ def distance(maps, others):
 
 def blocks(maps, others, box, tolerance):
     """Which parts of the joint map differ, as text: 'new c from x, ci'."""
-    edges, at = {}, 0
-    for k, v in box.template.items():
-        edges[k] = (at, at + v.size)
-        at += v.size
-    edges["the data"] = (at, at + 1)
-    wrong = {}
+    columns, wrong = box.places | {"the data": slice(box.size, None)}, {}
     for key, value in maps.items():
         gap = np.abs(value - others[key]) > tolerance * max(1.0, np.abs(others[key]).max())
         for row in box.template:
-            for column, (a, b) in edges.items():
-                if gap[edges[row][0]:edges[row][1], a:b].any():
+            for column, place in columns.items():
+                if gap[columns[row], place].any():
                     wrong.setdefault(row, {})[column] = True
-    return "; ".join(f"the new {row} depends wrongly on {', '.join(columns)}" for row, columns in wrong.items())
+    return "; ".join(f"the new {row} depends wrongly on {', '.join(names)}" for row, names in wrong.items())

@@ -8,8 +8,10 @@ import numpy as np
 from fltheory.algorithms.focus import Focus
 from fltheory.algorithms.localprox import LocalProx
 from fltheory.blackbox.fits import SOLVERS, expected, recover
-from fltheory.blackbox.result import Fault, number
+from fltheory.blackbox.result import Fault
+from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.text import number
 
 CURVATURE = "fit of the responses to curvature"
 DEGREE = "degree of the response to curvature"
@@ -26,7 +28,7 @@ class Work(NamedTuple):
     rows: tuple = ()
 
 
-def declared(algorithm):
+def declared(algorithm: Algorithm):
     """(kind, lr, extra) of the local work of a reference as its record declares them."""
     record = algorithm.to(FLOAT)
     solver, lr = getattr(record, "solver", None), float(record.lr)
@@ -83,18 +85,18 @@ def faults_of_work(work, tolerance):
     return out + _steps(pairs, worst) + _kinds(pairs, worst, tolerance) + _rates(pairs, worst, tolerance, work.rows)
 
 
-def _idle(idle, known, tolerance):
+def _idle(idle, pairs, tolerance):
     """Models that move although every gradient vanishes."""
     if np.abs(idle).max() <= max(tolerance, 1e-6):   # less is single precision
         return []
-    decay = next((f.extra["decay"] for f, _ in sorted(known, key=lambda k: -k[0].steps) if "decay" in f.extra), None)
-    if decay is None and known and all(f.steps == 1 and abs(f.share / w.share - 1) <= 1e-6 for f, w in known):
-        decay = float(idle[0]) / sum(f.share * f.lr for f, _ in known)
+    decay = next((f.extra["decay"] for f, _ in sorted(pairs, key=lambda k: -k[0].steps) if "decay" in f.extra), None)
+    if decay is None and pairs and all(f.steps == 1 and abs(f.share / w.share - 1) <= 1e-6 for f, w in pairs):
+        decay = float(idle[0]) / sum(f.share * f.lr for f, _ in pairs)
     if decay is None and np.ptp(idle) <= 1e-6:
         return [Fault(f"the weights of the averaged models sum to {number(1 - float(idle[0]))}, not to 1",
                       "a model without any gradient is multiplied by it", tolerance)]
     size = "" if decay is None else f" {number(decay)}, each local step takes lr wd = " \
-        f"{number(decay * known[0][0].lr)} of the model away"
+        f"{number(decay * pairs[0][0].lr)} of the model away"
     does = "shrinks" if idle[0] > 0 else "grows"
     return [Fault(f"the model {does} although every gradient vanishes: hidden weight decay{size}",
                   f"model 1 becomes {1 - float(idle[0]):.6g}", tolerance)]
@@ -171,14 +173,14 @@ def _kind_sentence(f, w):
     alpha = f.extra.get("alpha")
     kind = "proximal after the step" if alpha is not None and alpha < 0 else f.kind
     text = SENTENCES.get((kind, w.kind)) or SENTENCES.get((kind, None))
-    shown = {k: number(v) for k, v in f.extra.items()}
+    numbers = {k: number(v) for k, v in f.extra.items()}
     if text is None:
-        return f"the local step is {f.kind} ({', '.join(f'{k} = {v}' for k, v in shown.items())}), the reference's {w.kind}"
+        return f"the local step is {f.kind} ({', '.join(f'{k} = {v}' for k, v in numbers.items())}), the reference's {w.kind}"
     if (kind, w.kind) == ("proximal", "proximal"):
-        was = w.extra["alpha"]
-        text += ": it enters squared" if abs(alpha - was**2) < 1e-6 else \
-            ": mu is not multiplied by the step size" if abs(alpha - was / w.lr) < 1e-6 else ""
-    return text.format(**shown, sign=", with the wrong sign (it repels)" if alpha is not None and alpha < 0 else "",
+        stated = w.extra["alpha"]
+        text += ": it enters squared" if abs(alpha - stated**2) < 1e-6 else \
+            ": mu is not multiplied by the step size" if abs(alpha - stated / w.lr) < 1e-6 else ""
+    return text.format(**numbers, sign=", with the wrong sign (it repels)" if alpha is not None and alpha < 0 else "",
                        mu=None if alpha is None else number(alpha / f.lr),
                        stated=next((number(w.extra[k]) for k in f.extra if k in w.extra), ""))
 

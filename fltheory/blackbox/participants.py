@@ -28,13 +28,13 @@ def caller(round_fn, call=None):
         return round_fn, False, None
     parameters = list(signature.parameters.values())
     third = [p for p in parameters if p.kind in POSITIONAL][2:3]
-    name = next((p for known in NAMES for p in parameters if p.name == known and p not in parameters[:2]), None)
+    name = next((p for usual in NAMES for p in parameters if p.name == usual and p not in parameters[:2]), None)
     if name is None and third and third[0].default is inspect.Parameter.empty:
         name = third[0]
-    given = {} if name is None else {name.name: []}
+    keywords = {} if name is None else {name.name: []}
     by_place = name is not None and name.kind is inspect.Parameter.POSITIONAL_ONLY
     try:
-        signature.bind("x", "clients", *([[]] if by_place else []), **({} if by_place else given))
+        signature.bind("x", "clients", *([[]] if by_place else []), **({} if by_place else keywords))
     except TypeError:
         refuse("round_fn", str(signature), "is called as round(x, clients), or as round(x, clients, cohort=[0, 2]) if it is told "
                "who takes part", HOW)
@@ -53,12 +53,12 @@ def _called(round_fn, call):
         signature = inspect.signature(call)
     except (TypeError, ValueError):
         signature = None
-    for told in (True, False):
+    for informed in (True, False):
         try:
             if signature is not None:
-                signature.bind(round_fn, "x", "clients", *([[]] if told else []))
+                signature.bind(round_fn, "x", "clients", *([[]] if informed else []))
         except TypeError:
             continue
-        return (lambda x, clients, *cohort: call(round_fn, x, clients, *cohort)), told, None
+        return (lambda x, clients, *cohort: call(round_fn, x, clients, *cohort)), informed, None
     return refuse("call", str(signature), "is called as call(round_fn, x, clients, cohort), or without the last where everybody "
                   "takes part", "For example call=lambda round_fn, x, clients, cohort: round_fn(x, clients, chosen=cohort).")

@@ -4,6 +4,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from fltheory.blackbox.box import BlackBox
+from fltheory.core.numbers.text import number
 from fltheory.core.tables import aligned, html_row
 
 ROUNDING = 1e-12   # less is 0 up to rounding, and its digits are the processor's
@@ -56,14 +58,14 @@ class Identification:
     def matches(self) -> bool:
         return self.verdict == "matches"
 
-    def finish(self, box):
+    def finish(self, box: BlackBox) -> Identification:
         """The result with what the black box has counted and noted."""
         self.calls, self.notes = box.calls, [*self.notes, *box.notes]
         inside = ", float32 inside" if box.single and box.calls and "float64" in box.dtypes else ""
         self.dtype = "/".join(sorted(box.dtypes)) + inside
         return self
 
-    def assert_matches(self):
+    def assert_matches(self) -> Identification:
         """Raise AssertionError with the whole table unless the code is what it was compared with."""
         if not self.matches:
             raise AssertionError(str(self))
@@ -76,8 +78,8 @@ class Identification:
             yield "deviation", f"{self.deviation:.2g} (tolerance {self.tolerance:.2g}, {self.dtype})"
         for k, fault in enumerate(self.faults):
             label = "likeliest fault" if k == 0 else f"explanation {k + 1}"
-            left = "~0" if fault.residual < ROUNDING else f"{fault.residual:.1g}"
-            yield label, f"{fault.sentence} [{fault.evidence}; residual {left}]"
+            residual = "~0" if fault.residual < ROUNDING else f"{fault.residual:.1g}"
+            yield label, f"{fault.sentence} [{fault.evidence}; residual {residual}]"
         if self.unexplained:
             yield "unexplained", self.unexplained
         for note in self.notes:
@@ -91,7 +93,7 @@ class Identification:
 
     HEAD = ("client", "p", "weight used", "steps", "step size", "local step")
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{label:<16} {text}" for label, text in self._lines()]
         rows = list(self._rows())
         if rows:
@@ -100,7 +102,7 @@ class Identification:
 
     __repr__ = __str__
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         out = ["<table>"]
         for label, text in self._lines():
             out.append(f"<tr><th style='text-align:left'>{html.escape(label)}</th>"
@@ -117,16 +119,9 @@ def first_line(bug) -> str:
     return (bug.__doc__ or bug.__name__).strip().split("\n")[0]
 
 
-def number(value) -> str:
-    """A float as people write it: a small fraction if it is one, else six digits."""
-    from fractions import Fraction
-    if value is None:
-        return "?"
-    near = Fraction(float(value)).limit_denominator(200)
-    if near and abs(float(near) - value) <= 1e-6 * abs(value):
-        short = f"{float(near):.6g}"
-        return short if near.denominator == 1 or (len(short) <= 5 and float(short) == float(near)) else str(near)
-    return f"{value:.6g}"
+def wrong_of(bug, record, of="algorithm"):
+    """What a function of `bugs=` makes of an algorithm or a law, None where it is for the other."""
+    return bug(record) if getattr(bug, "of", "algorithm") == of else None
 
 
 def _show(value):

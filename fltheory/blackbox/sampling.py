@@ -7,8 +7,9 @@ import numpy as np
 
 from fltheory.blackbox.box import Reference
 from fltheory.blackbox.checks import find_height
-from fltheory.blackbox.result import Fault, Identification, first_line
+from fltheory.blackbox.result import Fault, Identification, first_line, wrong_of
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.statistics import chi_square
 from fltheory.mutants.laws import rivals
@@ -32,7 +33,7 @@ def collect(box, problems, height, trials):
     return instance, Sampled(outputs, None if who is None else who[:, :problems.n])
 
 
-def dictionary(reference, instance, law, n):
+def dictionary(reference, instance, law: Law, n):
     """[(output (d,), probability)] of one round over all outcomes of a law."""
     if law.modes > 1:
         refuse("law", str(law), "has memory (modes); a black box is tested against laws that draw every round afresh",
@@ -46,8 +47,8 @@ def counts(sampled, table, tolerance):
     """(observed counts, probabilities, number of outputs that no outcome explains), outcomes with one output merged."""
     keys, probabilities = [], []
     for output, prob in table:
-        for k, known in enumerate(keys):
-            if np.abs(known - output).max() <= tolerance:
+        for k, key in enumerate(keys):
+            if np.abs(key - output).max() <= tolerance:
                 probabilities[k] += prob
                 break
         else:
@@ -55,11 +56,11 @@ def counts(sampled, table, tolerance):
             probabilities.append(prob)
     gaps = np.stack([np.abs(sampled.outputs - key).max(1) for key in keys], axis=1)
     nearest = gaps.argmin(1)
-    known = gaps.min(1) <= tolerance
-    return np.bincount(nearest[known], minlength=len(keys)), np.array(probabilities), int((~known).sum())
+    near = gaps.min(1) <= tolerance
+    return np.bincount(nearest[near], minlength=len(keys)), np.array(probabilities), int((~near).sum())
 
 
-def against(sampled, reference, instance, law, tolerance):
+def against(sampled, reference, instance, law: Law, tolerance):
     """(p-value of the whole distribution, share of unexplained outputs)."""
     observed, probabilities, lost = counts(sampled, dictionary(reference, instance, law, instance.n), tolerance)
     if lost == len(sampled.outputs):
@@ -67,7 +68,7 @@ def against(sampled, reference, instance, law, tolerance):
     return chi_square(observed, probabilities), lost / len(sampled.outputs)
 
 
-def participation(sampled, law, n, level):
+def participation(sampled, law: Law, n, level):
     """Faults of inclusion and pair frequencies, which need no reference: two-sided binomial tests at `level`."""
     if sampled.who is None:
         return []
@@ -76,7 +77,7 @@ def participation(sampled, law, n, level):
     single = [float(v) for v in law.inclusion(n, 0)]
     pairs = np.array(law.pairs(n, 0), dtype=float)
     together = sampled.who.T.astype(int) @ sampled.who.astype(int)
-    tests = [((i,), int(together[i, i]), single[i]) for i in range(n)]
+    tests: list = [((i,), int(together[i, i]), single[i]) for i in range(n)]
     tests += [((i, j), int(together[i, j]), pairs[i, j]) for i in range(n) for j in range(i)]
     for members, k, p in tests:
         value = binomtest(k, trials, min(max(p, 0.0), 1.0)).pvalue
@@ -87,10 +88,10 @@ def participation(sampled, law, n, level):
     return sorted(out, key=lambda f: f.residual)[:3]
 
 
-def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):
+def identify_draws(box, problems, algorithm: Algorithm | None, law: Law, bugs, tolerance, trials):
     """The `Identification` of code that draws its own cohorts or steps: `trials` rounds against the law's outcomes."""
     if algorithm is None:
-        refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
+        return refuse("algorithm", None, "testing the code's own draws needs the algorithm", 'Name it: ft.FedAvg("1/20", 5).')
     full = law if law.steps is not None else law.with_steps(algorithm.steps)
     plain = algorithm if law.steps is None else replace(algorithm, steps=None)
     if box.takes_cohort:
@@ -98,40 +99,53 @@ def identify_draws(box, problems, algorithm, law, bugs, tolerance, trials):
     instance, sampled = collect(box, problems, find_height(box, problems, 3), trials)
     allowed = tolerance or (1e-4 if box.precision > 1e-10 else 1e-8)
 
-    def test(algorithm, law):
+    def test(method, chances):
         """(p-value, share of unexplained outputs), or None where the law has too many outcomes."""
-        law = law if algorithm.steps is None else replace(law, steps=algorithm.steps)
+        if law.steps is None and method.steps is not None:
+            chances = replace(chances, steps=method.steps)
         try:
-            return against(sampled, Reference(algorithm, box.n, box.d, law.steps), instance, law, allowed)
+            return against(sampled, Reference(method, box.n, box.d, chances.steps), instance, chances, allowed)
         except TooLarge:
             return None
 
-    found = test(plain, full)
+    outcome = test(algorithm, full)
     result = Identification("matches", "the models are distributed as the law and the algorithm say",
                             f"{plain!r} under {full}", tolerance=allowed)
-    if found is not None:
-        result.notes.append(f"{trials} rounds against the law's distribution of outcomes: p = {found[0]:.2g}, level {LEVEL:g}")
-        if found[0] >= LEVEL / 2 and not found[1]:
+    if outcome is not None:
+        value, strange = outcome
+        result.notes.append(f"{trials} rounds against the law's distribution of outcomes: p = {value:.2g}, level {LEVEL:g}")
+        if value >= LEVEL / 2 and not strange:
             return result.finish(box)
     result.faults = participation(sampled, full, box.n, LEVEL / 2)
-    if found is None and not result.faults:
+    if outcome is None and not result.faults:
         result.verdict = "inconclusive"
         result.reason = "inclusion and pair frequencies agree; the law has too many outcomes for a test of the models"
         return result.finish(box)
     result.verdict, result.reason = "differs", "the rounds are not distributed as the law and the algorithm say"
-    rival = [(first_line(bug), plain, bug(full), bug.__name__) for bug in bugs if getattr(bug, "of", None) == "law"]
-    for bug in bugs:
-        wrong = bug(algorithm) if getattr(bug, "of", "algorithm") == "algorithm" else None
-        if wrong is not None:
-            rival.append((first_line(bug), wrong if law.steps is None else replace(wrong, steps=None), full, bug.__name__))
-    rival += [(sentence, plain, wrong, None) for sentence, wrong in rivals(full, box.n, [str(w) for w in problems.weights])]
-    named = []
-    for sentence, wrong, under, name in rival if found is not None else ():
-        seen = None if under is None else test(wrong, under)
-        if seen is not None and not seen[1] and seen[0] >= LEVEL:
-            named.append(Fault(sentence, f"it explains the outputs (p = {seen[0]:.2g}), what is stated does not", 0.0, name))
-    if found is not None and found[1]:
-        result.faults.append(Fault("the code returns models that no outcome of the law can give",
-                                   f"{found[1]:.1%} of the rounds", found[1]))
-    result.faults = named + result.faults
+    if outcome is not None:
+        named = list(_explaining(_suspects(algorithm, full, bugs, problems.weights), test))
+        outside = [Fault("the code returns models that no outcome of the law can give", f"{strange:.1%} of the rounds", strange)]
+        result.faults = named + result.faults + (outside if strange else [])
     return result.finish(box)
+
+
+def _suspects(algorithm: Algorithm, law: Law, bugs, weights):
+    """Yield (clause, algorithm, law, name of the bug or None): what may act instead of what is stated."""
+    for bug in bugs:
+        wrong = wrong_of(bug, law, "law")
+        if wrong is not None:
+            yield first_line(bug), algorithm, wrong, bug.__name__
+    for bug in bugs:
+        wrong = wrong_of(bug, algorithm)
+        if wrong is not None:
+            yield first_line(bug), wrong, law, bug.__name__
+    for sentence, wrong in rivals(law, len(weights), [str(w) for w in weights]):
+        yield sentence, algorithm, wrong, None
+
+
+def _explaining(suspects, test):
+    """Faults: the suspects whose distribution the outputs have."""
+    for sentence, algorithm, law, name in suspects:
+        outcome = None if law is None else test(algorithm, law)
+        if outcome is not None and not outcome[1] and outcome[0] >= LEVEL:
+            yield Fault(sentence, f"it explains the outputs (p = {outcome[0]:.2g}), what is stated does not", 0.0, name)

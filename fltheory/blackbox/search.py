@@ -17,10 +17,10 @@ from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import BadInput
 
 
-def search(result, box, problems, height, rounds, tolerance, seed, given=False):
+def search(result, box, problems, height, rounds, tolerance, strict):
     """Fill in the result: the algorithm of the catalogue that has these maps, or the nearest one.
 
-    given: whether the tolerance is the user's; else single precision inside the code is allowed for, as where one is named.
+    strict: whether the tolerance is the user's; else single precision inside the code is allowed for, as where one is named.
     """
     work = observe(box, problems, height, tolerance)
     fits, idle = work.fits, work.idle
@@ -32,10 +32,10 @@ def search(result, box, problems, height, rounds, tolerance, seed, given=False):
         return
     instance, scaled = problems.generic(height, box.scale), problems.generic(height)
     maps, best, result.tolerance = result.maps, (np.inf, None), max(tolerance, 3e-9)
-    loose = result.tolerance if given else max(result.tolerance, SINGLE)
+    loose = result.tolerance if strict else max(result.tolerance, SINGLE)
     for candidate in _candidates(fits, box.form != "round"):
         reference = Reference(candidate, box.n, box.d)
-        keys = plan(box, reference, None, rounds, False, seed)
+        keys = plan(box, reference, None, rounds, False, problems.seed)
         for key in keys:
             if key not in maps:
                 maps[key] = measured(box, instance, key, False)

@@ -6,7 +6,8 @@ import itertools
 import numpy as np
 
 from fltheory.blackbox.fits import mass
-from fltheory.blackbox.result import Fault, number
+from fltheory.blackbox.result import Fault
+from fltheory.core.numbers.text import number
 from fltheory.mutants.averages import FACTORS, WEIGHTS, Members, normalised
 
 
@@ -16,13 +17,13 @@ def shares(box, problems, height, full, cohorts, moves=False):
     out, ones = {None: np.array(full)}, np.ones(problems.d)
     instances = [problems.single(i, np.full(problems.d, height)) for i in range(problems.n)]
     still = problems.single(0, 0 * ones)
-    if cohorts:
-        rest = box.first(still, ones)[0] if moves else 1
-        whole = [rest - box.first(inst, ones)[0] for inst in instances]
-    for cohort in cohorts:
+
+    def changes(cohort=None):
         rest = box.first(still, ones, cohort)[0] if moves else 1
-        part = [rest - box.first(inst, ones, cohort)[0] for inst in instances]
-        out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, part, whole, strict=True)])
+        return [rest - box.first(inst, ones, cohort)[0] for inst in instances]
+    whole = changes() if cohorts else []
+    for cohort in cohorts:
+        out[cohort] = np.array([f * r / w if w else np.nan for f, r, w in zip(full, changes(cohort), whole, strict=True)])
     return out
 
 
@@ -71,41 +72,41 @@ def _swapped(weights, p, swap, cohort):
     return moved * weights.sum() / total if total else moved
 
 
-def furthest(seen, rule):
+def furthest(weights, rule):
     """The largest deviation of a rule's weights from those seen, infinite where the rule says nothing."""
-    gaps = [float(np.abs(seen[k] - rule(k)).max()) for k in seen]
+    gaps = [float(np.abs(weights[k] - rule(k)).max()) for k in weights]
     return max(gaps) if np.isfinite(gaps).all() else np.inf
 
 
-def faults_of_weights(seen, base, fits, problems, tolerance, wanted=None):
+def faults_of_weights(weights, base, fits, problems, tolerance, wanted=None):
     """Faults of the aggregation: weights per cohort, seen against the reference's. wanted: fits of the reference's local work,
     whose normalisers a code with other local work may still use."""
     slack = 30 * max(tolerance, 1e-8)
-    if all(np.abs(seen[c] - base[c]).max() <= slack for c in seen):
+    if all(np.abs(weights[c] - base[c]).max() <= slack for c in weights):
         return []
-    c = max(seen, key=lambda k: (not np.abs(seen[k] - base[k]).max() <= slack, k is None))
+    c = max(weights, key=lambda k: (not np.abs(weights[k] - base[k]).max() <= slack, k is None))
     where = "with all clients" if c is None else f"with cohort {list(c)}"
-    evidence = f"{where} the weights are {_numbers(seen[c])}, the reference's {_numbers(base[c])}"
-    seen = {k: v for k, v in seen.items() if np.isfinite(v).all()}
+    evidence = f"{where} the weights are {_numbers(weights[c])}, the reference's {_numbers(base[c])}"
+    weights = {k: v for k, v in weights.items() if np.isfinite(v).all()}
     out = []
     for work in (fits, wanted or ()):
-        gaps = [(clause, furthest(seen, rule)) for clause, rule in rules(problems, work, base)] if work and not out else ()
+        gaps = [(clause, furthest(weights, rule)) for clause, rule in rules(problems, work, base)] if work and not out else ()
         out += [Fault(clause, evidence, gap) for clause, gap in gaps if gap <= slack]
-    out = out or [Fault(clause, evidence, gap) for clause, gap in _factors(seen, base, problems) if gap <= slack][:1]
-    absent = [k for k in seen if k is not None and any(abs(seen[k][i]) > slack for i in range(problems.n) if i not in k)]
+    out = out or [Fault(clause, evidence, gap) for clause, gap in _factors(weights, base, problems) if gap <= slack][:1]
+    absent = [k for k in weights if k is not None and any(abs(weights[k][i]) > slack for i in range(problems.n) if i not in k)]
     if absent:
         out.insert(0, Fault(f"clients outside the cohort {list(absent[0])} change the model", evidence, tolerance))
     return out or [Fault("the aggregation weights are wrong", evidence, 1.0)]
 
 
-def _factors(seen, base, problems):
+def _factors(weights, base, problems):
     """Yield (clause, spread) of factors that every weight shares: over p_i, and over the reference's weights."""
     p = np.array([float(w) for w in problems.weights])
-    over = np.concatenate([(v / p)[list(k) if k else slice(None)] for k, v in seen.items()])
-    if len({len(k or p) for k in seen}) > 1:
+    over = np.concatenate([(v / p)[list(k) if k else slice(None)] for k, v in weights.items()])
+    if len({len(k or p) for k in weights}) > 1:
         yield (f"the sum over the participants is divided by a fixed cohort size, {number(problems.n / over[0])} of "
                f"{problems.n} clients, however many take part"), float(np.ptp(over))
-    ratio = np.concatenate([seen[k] / np.where(base[k] == 0, np.nan, base[k]) for k in seen])
+    ratio = np.concatenate([weights[k] / np.where(base[k] == 0, np.nan, base[k]) for k in weights])
     ratio = ratio[np.isfinite(ratio)]
     if len(ratio):
         sign = ": it has the wrong sign" if ratio[0] < 0 else ""

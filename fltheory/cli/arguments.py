@@ -21,11 +21,11 @@ def paths_of(args) -> list:
     """The paths of the command line, or where papers are looked for without any: said in one line where they are not here."""
     if args.paths:
         return args.paths
-    found = default_paths()
-    if carried(found[0]):  # on stderr: what is printed may be JSON or a script
-        print(f"fltheory: no folder verification here, so these are the papers of the installed package ({found[0]})",
+    paths = default_paths()
+    if carried(paths[0]):  # on stderr: what is printed may be JSON or a script
+        print(f"fltheory: no folder verification here, so these are the papers of the installed package ({paths[0]})",
               file=sys.stderr)
-    return found
+    return paths
 
 
 def positive(text):
@@ -94,7 +94,7 @@ def papers_of(args, id=None):
     """The paper folders named on the command line, narrowed by --paper, else to those that may hold an id."""
     from fltheory.verdicts.papers.discover import papers
     wanted = getattr(args, "paper", None)
-    found = papers(paths_of(args), id if wanted is None else None)
-    if wanted is not None and wanted not in {p.slug for p in found}:
-        refuse("paper", wanted, f"is none of {[p.slug for p in found]}", "Name one of them.")
-    return [p for p in found if wanted in (None, p.slug)]
+    folders = papers(paths_of(args), id if wanted is None else None)
+    if wanted is not None and wanted not in {p.slug for p in folders}:
+        refuse("paper", wanted, f"is none of {[p.slug for p in folders]}", "Name one of them.")
+    return [p for p in folders if wanted in (None, p.slug)]

@@ -90,8 +90,8 @@ def _verify(args):
                 on_progress=progress.update,
             )
     except KeyboardInterrupt:
-        kept = f"kept in {args.report}: continue with --resume" if args.report else "kept nowhere without --report"
-        print(f"fltheory: interrupted; {len(finished)} decided, {kept}", file=sys.stderr)
+        place = f"kept in {args.report}: continue with --resume" if args.report else "kept nowhere without --report"
+        print(f"fltheory: interrupted; {len(finished)} decided, {place}", file=sys.stderr)
         return 130
     print(terminal.summary(records, color=color))
     if args.report:
@@ -116,54 +116,54 @@ def _find(args):
     return find(papers_of(args, args.id), args.id)
 
 
-def _records(paper, kind, found) -> list:
+def _records(paper, kind, entry) -> list:
     """The records of one claim or finding, as `verify` would write them."""
     from fltheory.verdicts.deciding.findings import confirm
-    records = found.check().records() if kind == "claim" else [confirm(found, paper.claims).record()]
+    records = entry.check().records() if kind == "claim" else [confirm(entry, paper.claims).record()]
     return [{**r, "paper": paper.slug} for r in records]
 
 
-def _kept(paper, kind, found, report) -> list | None:
+def _kept(paper, kind, entry, report) -> list | None:
     from fltheory.verdicts.verify import kept
-    records = kept(paper, kind, found.id, report)
+    records = kept(paper, kind, entry.id, report)
     return records and [{**r, "paper": paper.slug} for r in records]
 
 
 def _show(args):
-    paper, kind, found = _find(args)
-    records = _kept(paper, kind, found, args.report)
+    paper, kind, entry = _find(args)
+    records = _kept(paper, kind, entry, args.report)
     if records is None:
         with Progress("deciding") as progress:
-            progress.update(0, 0, [f"{paper.slug}/{found.id}"])
-            records = _records(paper, kind, found)
+            progress.update(0, 0, [f"{paper.slug}/{entry.id}"])
+            records = _records(paper, kind, entry)
     if args.json:
         print(*map(json.dumps, records), sep="\n")
     elif args.cite or args.bibtex:
         run = Run(version=__version__, date=f"{datetime.now(UTC):%Y-%m-%d}")
         print((cite.bibtex if args.bibtex else cite.line)(records[0], run))
     else:
-        print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, found)))
+        print(terminal.entry(records, sys.stdout.isatty(), _notes(paper, kind, entry)))
     return 0
 
 
-def _notes(paper, kind, found) -> list:
+def _notes(paper, kind, entry) -> list:
     """The corrected statement, and where the witness is."""
-    name = found.instead if kind == "claim" else found.corrected
+    name = entry.instead if kind == "claim" else entry.corrected
     better = paper.claims.get(name)
     out = []
     if name:
         out.append(("corrected statement", f"{name}: {better.statement}" if better else name))
-    for finding in [found] if kind == "finding" else paper.findings.values():
-        if finding.script and (finding is found or finding.breaks == found.id):
+    for finding in [entry] if kind == "finding" else paper.findings.values():
+        if finding.script and (finding is entry or finding.breaks == entry.id):
             out.append(("witness", f"{finding.script} (`fltheory witness {paper.slug}/{finding.id}` prints it)"))
     return out
 
 
 def _witness(args):
-    _, kind, found = _find(args)
-    if kind != "finding" or found.script is None:
+    _, kind, entry = _find(args)
+    if kind != "finding" or entry.script is None:
         refuse("id", args.id, "has no witness script", "Witnesses belong to counterexamples and wrong formulas.")
-    source = (found.folder / found.script).read_text()
+    source = (entry.folder / entry.script).read_text()
     print(plain(source) if sys.stdout.isatty() else source, end="")  # into a file it goes as it is
     return 0
 

@@ -63,8 +63,8 @@ def regenerated(drawn_only=False, only=()) -> int:
         command, where = here, "here, where all of them are installed"
     else:
         missing = ", ".join(p for p in PACKAGES if not _installed(p))
-        made = "" if (root / ".venv-frameworks/.ready").is_file() else ", which is made first (some minutes, about 2 GB)"
-        command, where = [str(root / SCRIPT), "--gallery", *rows], f"in .venv-frameworks{made}: {missing} not installed here"
+        first = "" if (root / ".venv-frameworks/.ready").is_file() else ", which is made first (some minutes, about 2 GB)"
+        command, where = [str(root / SCRIPT), "--gallery", *rows], f"in .venv-frameworks{first}: {missing} not installed here"
     if where:
         writes = "nothing is written" if rows else f"what is found goes to {root / KEPT} and gallery.md beside it"
         print(f"fltheory: the frameworks run {where}; {writes}", file=sys.stderr, flush=True)
@@ -72,6 +72,3 @@ def regenerated(drawn_only=False, only=()) -> int:
     if done.returncode not in (0, 1):
         refuse("gallery", " ".join(command), f"ended with status {done.returncode}", "What it printed above says why.")
     return done.returncode
-
-
-__all__ = ["checkout", "regenerated"]

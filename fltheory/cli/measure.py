@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from fltheory.cli.arguments import positive
 from fltheory.core.errors import refuse
+from fltheory.verdicts.records import ENGINE
 
 PARTS = ("rounds", "replicates", "clock", "maps", "large", "certificates", "pepit", "verify")   # of bench
 
@@ -25,25 +28,21 @@ def _bench(args):
         refuse("--json", "without --peers", "the table of this package is text", "Add --peers.")
     if args.peers and args.only:
         refuse("--only", " ".join(args.only), "names parts of the table of this package", "Leave out --peers.")
+    from importlib import import_module
+
+    from fltheory.verdicts.folders import activate, beside
+    bench = f"{activate(beside() / ENGINE)}.bench"
     if args.peers:
-        from fltheory.cli.peers import peers, table
-        if args.json:
-            import json
-            print(json.dumps(peers(args.repeats)))
-            return 0
-        print(table(args.repeats))
+        peers = import_module(f"{bench}.peers")
+        print(json.dumps(peers.peers(args.repeats)) if args.json else peers.table(args.repeats))
         return 0
-    from fltheory.cli import deciding
-    from fltheory.workbench import bench
-    sections = bench.SECTIONS | {"verify": lambda repeats: deciding.lines()}
-    print(bench.table(args.repeats, {name: sections[name] for name in PARTS if name in (args.only or PARTS)}))
+    bench = import_module(bench)
+    print(bench.table(args.repeats, {name: bench.SECTIONS[name] for name in PARTS if name in (args.only or PARTS)}))
     return 0
 
 
 def _doctor(args):
-    import json
-
     from fltheory.doctor import diagnose, text
-    found = diagnose()
-    print(json.dumps(found, indent=1) if args.json else text(found))
-    return 0 if found["ok"] else 1
+    state = diagnose()
+    print(json.dumps(state, indent=1) if args.json else text(state))
+    return 0 if state["ok"] else 1

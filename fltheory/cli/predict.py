@@ -7,10 +7,12 @@ import contextlib
 import math
 import textwrap
 from fractions import Fraction
+from typing import Any
 
 from fltheory.cli.arguments import check_output, positive
 from fltheory.cli.progress import Progress, with_progress
 from fltheory.core.errors import BadInput, FLTheoryError, NoMinimiser, refuse, shown
+from fltheory.core.kinds import Law
 from fltheory.core.tables import plain
 
 METHODS = ("FedAvg", "FedProx", "FedNova", "FedNovaVR", "VRLSGD", "Scaffold", "Focus")
@@ -69,9 +71,9 @@ class Typed(Fraction):
     def __new__(cls, text):
         from fltheory.core.numbers.scalars import fraction
 
-        made = super().__new__(cls, fraction(text))
-        made.text = text
-        return made
+        number = super().__new__(cls, fraction(text))
+        number.text = text
+        return number
 
     def __repr__(self):
         return self.text
@@ -123,13 +125,13 @@ def _predict(args):
         about = [plain(line) for line in _description(problem, args, make)]
         with progress.aside():
             print(*about, sep="\n", flush=True)
-        found = _stable(make, problem, law, args, say) if args.local is None else False
-        lr, why = (args.lr, "given") if args.lr is not None else _step_size(found or {}, problem, args)
+        stable = _stable(make, problem, law, args, say) if args.local is None else False
+        lr, why = (args.lr, "given") if args.lr is not None else _step_size(stable or {}, problem, args)
         steps = f"{args.steps} local steps" if isinstance(args.steps, int) else f"local steps {', '.join(map(str, args.steps))}"
         with progress.aside():
             print(f"lr = {float(lr):g} ({why}); {steps}\n", flush=True)
         table = compare({name: build(lr) for name, build in make.items()}, problem, law, args.noise, rounds=args.rounds,
-                        replicates=args.replicates, seed=args.seed, measure=args.measure, stable=found,
+                        replicates=args.replicates, seed=args.seed, measure=args.measure, stable=stable,
                         on_progress=lambda done, total, now: say(before + done, total, now))
     print(plain(table))
     for path, write in ((args.csv, table.to_csv), (args.html, table.to_html), (args.picture, table.plot)):
@@ -159,12 +161,12 @@ def _makers(args):
         if known is None:
             refuse("--algorithms", name, f"is none of {', '.join(all_of)}", "Separate several by commas.")
         kind, extra = all_of[known]
-        own = {"FedProx": {"mu": args.mu}, "FedResAvg": {"alpha": 1 if args.alpha is None else args.alpha}}
-        extra = extra | own.get(kind, {})
+        options = {"FedProx": {"mu": args.mu}, "FedResAvg": {"alpha": 1 if args.alpha is None else args.alpha}}
+        extra = extra | options.get(kind, {})
 
         def build(lr, kind=kind, extra=extra):
-            own = {} if args.local is None else {"personal_lr": lr if args.personal_lr is None else args.personal_lr}
-            return getattr(ft, kind)(lr, args.steps, **own, **extra)
+            options = {} if args.local is None else {"personal_lr": lr if args.personal_lr is None else args.personal_lr}
+            return getattr(ft, kind)(lr, args.steps, **options, **extra)
         out[known] = build
     if not out:
         refuse("--algorithms", args.algorithms, "names at least one method", f"Of {', '.join(all_of)}.")
@@ -186,34 +188,34 @@ def _law(text):
     refuse("--participation", text, "is full, uniform:M or bernoulli:P", "For example uniform:2 or bernoulli:1/2.")
 
 
-def _stable(make, problem, law, args, say):
+def _stable(make, problem: Any, law: Law, args, say):
     """{name: StableSteps} of the methods that have them. say(done, total, names): that another one begins."""
     import fltheory as ft
     from fltheory.core.operators.setting import prepare
     from fltheory.workbench.comparison import cost
 
-    found, refused = {}, []
+    steps, refusals = {}, []
     for k, (name, build) in enumerate(make.items()):
         say(1 + k, None, [f"stable step sizes of {name}"])
         try:
             algorithm = build(1 / float(problem.constants.L))
             cost.check_scan(algorithm, problem, prepare(algorithm, problem, law, args.noise))
-            found[name] = ft.stable_steps(algorithm, problem, law, args.noise)
+            steps[name] = ft.stable_steps(algorithm, problem, law, args.noise)
         except FLTheoryError as error:  # the table says why
-            refused.append(error)
-    if len(refused) == len(make) and all(isinstance(error, BadInput) for error in refused):
-        raise refused[0]  # no method is to blame: an option has no meaning here
-    return found
+            refusals.append(error)
+    if len(refusals) == len(make) and all(isinstance(error, BadInput) for error in refusals):
+        raise refusals[0]  # no method is to blame: an option has no meaning here
+    return steps
 
 
-def _step_size(found, problem, args):
+def _step_size(stable, problem: Any, args):
     """A short decimal at most SAFE times the smallest first crossing, and where it comes from."""
-    crossings = {name: steps.first for name, steps in found.items() if steps.first > 0}
+    crossings = {name: steps.first for name, steps in stable.items() if steps.first > 0}
     if not crossings:
         longest = args.steps if isinstance(args.steps, int) else max(args.steps)
         unknown = "" if problem.personal else ": no first crossing"
         return _rounded_down(Fraction(1 / (2 * float(_joined(problem).constants.L) * longest))), f"1/(2 L tau){unknown}"
-    name = min(crossings, key=crossings.get)
+    name = min(crossings, key=crossings.__getitem__)
     why = f"{SAFE:g} of the smallest first crossing {crossings[name]:.4g}, of {name}, in two digits"
     return _rounded_down(Fraction(SAFE * crossings[name])), why
 
@@ -224,7 +226,7 @@ def _rounded_down(value):
     return value // unit * unit
 
 
-def _joined(problem):
+def _joined(problem: Any):
     """The clients as quadratics in all their coefficients, shared ones first; a ridge regression is one already."""
     import numpy as np
 
@@ -238,7 +240,7 @@ def _joined(problem):
     return Quadratic.from_linear(H, np.concatenate([bw, bt], 1), list(problem.weights))
 
 
-def _description(problem, args, make):
+def _description(problem: Any, args, make):
     """Lines about the data: clients, weights, constants, scales."""
     from fltheory.core.numbers.scalars import FLOAT
 
@@ -263,7 +265,7 @@ def _description(problem, args, make):
         yield "note: Focus weighs clients equally, whatever p is, so that its limit is not the minimiser of sum p_i f_i"
 
 
-def _joint(problem):
+def _joint(problem: Any):
     """What is shared at the joint optimum."""
     from fltheory.core.numbers.scalars import FLOAT
 
@@ -274,7 +276,7 @@ def _joint(problem):
     return f"joint optimum: shared {', '.join(f'{v:.4g}' for v in FLOAT.array(w))}"
 
 
-def _dissimilarity(problem, p):
+def _dissimilarity(problem: Any, p):
     """kappa^2 for the smallest power of two beta^2 for which it is finite (FedNova, Assumption 3)."""
     from fltheory.core.numbers.scalars import FLOAT
     from fltheory.core.problems.quadratic import Quadratic

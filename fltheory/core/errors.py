@@ -1,5 +1,6 @@
 """Every exception of fltheory. A message gives the value, the rule it breaks, and the remedy."""
 import re
+from typing import NoReturn
 
 
 class FLTheoryError(Exception):
@@ -46,7 +47,7 @@ class NotKept(CertificateFailed):
     """The rounds do not keep a subspace that was found for other numbers: decide it anew, or exactly."""
 
 
-def refuse(what, value, rule, remedy):
+def refuse(what, value, rule, remedy) -> NoReturn:
     """Raise `BadInput` in the project's one wording."""
     raise BadInput(f"{what} = {shown(value)}: {shortened(rule, 700)}. {remedy}")
 
@@ -65,11 +66,6 @@ def check_flag(value, what):
     """Refuse what is neither true nor false: an array has no truth value, and a text is always true."""
     if not (value is True or value is False or type(value).__name__ in ("bool_", "bool")):
         refuse(what, value, "is True or False", "Give one of them.")
-
-
-def is_one_of(value, choices) -> bool:
-    """Whether a value is one of some words; an array is none, and comparing one would raise."""
-    return isinstance(value, str) and value in choices
 
 
 def shown(value) -> str:

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg import Algebraic
-from fltheory.core.numbers.scalars import fraction, is_rational
+from fltheory.core.numbers.scalars import Number, fraction, is_rational
 from fltheory.core.statistics import Interval
 
 HOLDS, FALSIFIED, INCONCLUSIVE = "HOLDS", "FALSIFIED", "INCONCLUSIVE"  # of one comparison
@@ -49,34 +50,35 @@ class Terms:
 
     parts: dict
 
-    def __init__(self, **parts):
+    def __init__(self, **parts: Number):
         object.__setattr__(self, "parts", parts)
 
     @property
-    def total(self):
+    def total(self) -> Number:
         values = list(self.parts.values())
         return sum(values[1:], values[0])
 
-    def without(self, name) -> Terms:
+    def without(self, name: str) -> Terms:
         return Terms(**{k: (0 * v if k == name else v) for k, v in self.parts.items()})
 
-    def scaled(self, factor) -> Terms:
+    def scaled(self, factor: Number) -> Terms:
         return Terms(**{k: factor * v for k, v in self.parts.items()})
 
 
-POWERS = {}   # (symbols of a field, remainder) -> (r, K, order) of the (1 + r)^K whose remainder it is: see `algebra.power_series`
+# (symbols of a field, remainder) -> (r, K, order) of the (1 + r)^K whose remainder it is: see `algebra.power_series`
+POWERS: dict = {}
 
 
 def exponents(*values) -> tuple:
     """The symbols K of powers of every exponent (`power_series`) that stand in these sides."""
-    found = {}
+    symbols: dict = {}
     for value in values:
         for v in np.asarray(list(value.parts.values()) if isinstance(value, Terms) else value, dtype=object).reshape(-1):
             if isinstance(v, Symbolic):
-                own = _symbols(v)
-                found |= {name: None for (names, _), (_, K, _) in POWERS.items() if names == v.names
-                          for name in _symbols(K) if name in own}
-    return tuple(found)
+                present = _symbols(v)
+                symbols |= {name: None for (names, _), (_, K, _) in POWERS.items() if names == v.names
+                            for name in _symbols(K) if name in present}
+    return tuple(symbols)
 
 
 def _symbols(v) -> list:
@@ -90,13 +92,13 @@ class Comparison:
     """One relation between two computed sides on one instance. every: names of integers whose every value it decides at once."""
 
     relation: str
-    lhs: object
-    rhs: object
+    lhs: Any
+    rhs: Any
     status: str
     evidence: str
     label: str = ""
-    margin: object = None       # rhs - lhs of a bound, -|difference| of an equality
-    looseness: object = None    # rhs / lhs of a bound
+    margin: Any = None       # rhs - lhs of a bound, -|difference| of an equality
+    looseness: Any = None    # rhs / lhs of a bound
     terms: dict | None = None
     detail: str = ""
     every: tuple = ()

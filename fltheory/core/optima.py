@@ -4,12 +4,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, MissingLibrary, NoMinimiser, TooLarge, refuse
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction, have, need
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Numbers, fraction, have, need
 from fltheory.core.problems.base import Problem
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
@@ -34,11 +35,11 @@ class Optimum:
     """
 
     x: np.ndarray
-    value: object
+    value: Any
     certificate: dict = field(default_factory=dict)
 
 
-def optimum(problem) -> Optimum:
+def optimum(problem: Problem) -> Optimum:
     """The minimiser of F = sum p_i f_i, exact if the problem's data are.
 
     Raises NoMinimiser where F is unbounded below or its infimum is not attained, CertificateFailed where Newton
@@ -60,7 +61,7 @@ def optimum(problem) -> Optimum:
                               f"problems have one{', such as that of problem.joint()' if problem.personal else ''}")
 
 
-def float_optimum(problem):
+def float_optimum(problem: Problem):
     """The minimiser (d,) in floats, for what is measured in floats: without flint that of the rounded data. With personal
     parameters its shared part, at the joint optimum."""
     if problem.personal:
@@ -76,19 +77,19 @@ def float_optimum(problem):
     return FLOAT.array(optimum(problem).x)
 
 
-def surrogate_optimum(problem, w) -> Optimum:
+def surrogate_optimum(problem: Problem, w: Numbers) -> Optimum:
     """The minimiser of the surrogate objective sum w_i f_i; w (n,) weights summing to 1."""
     _check(problem)
     return optimum(problem.surrogate(w))
 
 
-def _check(problem):
+def _check(problem: Problem):
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
 
 
 # ---- quadratics ------------------------------------------------------------------------------------------
-def _quadratic(problem):
+def _quadratic(problem: Problem):
     domain = problem.native
     if domain is FLOAT:
         return _float_quadratic(problem)
@@ -107,7 +108,7 @@ def _quadratic(problem):
     return Optimum(x, value, _certificate("exact linear solve", zero, zero, unique, text))
 
 
-def _summed(problem, domain):
+def _summed(problem: Problem, domain):
     """(problem in this arithmetic, H (d, d), b (d,)) of F(x) = x'Hx/2 - b'x + ..."""
     p = problem.to(domain)
     return p, (p.p[:, None, None] * p._H).sum(0), (p.p[:, None] * p._b).sum(0)
@@ -142,12 +143,12 @@ def _minimum_norm(H, b):
     return linalg.solve(H + linalg.matmul(kernel, kernel.T), b)
 
 
-def _float_quadratic(problem):
+def _float_quadratic(problem: Problem):
     """Floats decide by what their entries can know: eigenvalues after scaling to unit diagonal, in which rounding of the
     entries counts alike. diag(1, 1e-20) is definite, (1, 1)(1, 1)' with rounding is singular."""
     p, H, b = _summed(problem, FLOAT)
-    own = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
-    size = np.sqrt(np.where(own <= 0, max(own.max(initial=0.0), 1e-300), own))
+    diagonal = np.diagonal((p.p[:, None, None] * np.abs(p._H)).sum(0))
+    size = np.sqrt(np.where(diagonal <= 0, max(diagonal.max(initial=0.0), 1e-300), diagonal))
     scaled, V = np.linalg.eigh((H + H.T) / 2 / size[:, None] / size)
     rounding = 4 * len(H) * np.finfo(float).eps * max(1.0, np.abs(scaled).max())
     if scaled[0] < -rounding:
@@ -162,7 +163,7 @@ def _float_quadratic(problem):
     else:
         x = _float_minimum_norm(b, size, scaled, V, scaled > rounding)
     terms = np.linalg.norm(p.p @ np.abs(p._b)) + np.linalg.norm((p.p[:, None, None] * np.abs(p._H)).sum(0) @ np.abs(x))
-    value, norm, lost = _seen_at(x, problem, p, hard, terms)
+    value, norm, lost = _measured_at(x, problem, p, hard, terms)
     if not unique and norm > 1e-9 * terms:
         raise NoMinimiser(f"F is unbounded below: H is singular to rounding and |Hx - b| >= {norm:.3g} for every x")
     # least curvature: of the scaled form where the plain one is rounding, but never above what either can say
@@ -182,7 +183,7 @@ def _float_minimum_norm(b, size, scaled, V, keep):
     return x - kernel @ (kernel.T @ x)
 
 
-def _seen_at(x, problem, p, hard, terms):
+def _measured_at(x, problem: Problem, p, hard, terms):
     """(F(x), |grad F(x)|, what rounding may hide of it) at a point of floats, exactly where that is cheap: floats lose what
     cancels."""
     if have("flint") and (hard or problem.n * problem.d**2 <= FEW_ENTRIES):
@@ -206,7 +207,7 @@ def _show(v):
 
 
 # ---- logistic and Huber ----------------------------------------------------------------------------------
-def _smooth(problem):
+def _smooth(problem: Problem):
     p = problem.to(FLOAT)
     penalty = (p.p[:, None] * p._ridge).sum(0)   # of each coordinate, or (1,) of them all: clients may lack coordinates
     mu = float(penalty.min())
@@ -317,7 +318,7 @@ def _refuse_separable(p, free):
 
 
 # ---- second route ----------------------------------------------------------------------------------------
-def second_route(problem):
+def second_route(problem: Problem) -> tuple[np.ndarray, str]:
     """(x, status) of the same minimiser by cvxpy (clarabel), for problems of up to about 1,000 rows.
 
     Built from the rows where a problem has them, so it shares no formula with `optimum`. Accuracy is that of an

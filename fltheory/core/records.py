@@ -12,7 +12,8 @@ import inspect
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from fractions import Fraction
 
-from fltheory.core.errors import check_flag, is_one_of, refuse
+from fltheory.core.errors import check_flag, refuse
+from fltheory.core.kinds import Open
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, SEVERAL, SINGLE, Number, declare, fraction, is_count
@@ -24,24 +25,24 @@ WRITTEN = dict(zip(EVALUATED, ("Number", "tuple[Number, ...]"), strict=True))
 def declared(read, default=MISSING, needed=None):
     """A field of a `Record` that is read by `read`. A default of None stands for nothing given, and stays; but where it
     only follows from the order of the fields, `needed` is the rule and the remedy with which it is refused."""
-    def own(value, what):
+    def reader(value, what):
         if value is not None or default is not None:
             return read(value, what)
         return refuse(what, None, *needed) if needed else None
-    return field(default=default, metadata={"read": own})
+    return field(default=default, metadata={"read": reader})
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Open):
     """Base of frozen records; made, every declared field has been read. What several fields say together is checked by
     a `__post_init__` that calls this one first."""
 
     def __init_subclass__(cls, **options):
         """Annotations mean the same in a module that does not postpone their evaluation."""
         super().__init_subclass__(**options)
-        given = inspect.get_annotations(cls)
-        if any(kind in EVALUATED for kind in given.values()):
-            cls.__annotations__ = {name: WRITTEN.get(kind, kind) if kind in EVALUATED else kind for name, kind in given.items()}
+        kinds = inspect.get_annotations(cls)
+        if any(kind in EVALUATED for kind in kinds.values()):
+            cls.__annotations__ = {name: WRITTEN.get(kind, kind) if kind in EVALUATED else kind for name, kind in kinds.items()}
 
     def __post_init__(self):
         for f in fields(self):
@@ -131,6 +132,11 @@ def count(least=1, most=None, rule=None, remedy=None):
     return read
 
 
+def is_one_of(value, choices) -> bool:
+    """Whether a value is one of some words; an array is none, and comparing one would raise."""
+    return isinstance(value, str) and value in choices
+
+
 def one_of(*words, rule=None, remedy="Choose one of them."):
     """One of some words."""
     def read(value, what):
@@ -144,7 +150,3 @@ def flag(value, what):
     """True or False."""
     check_flag(value, what)
     return value
-
-
-__all__ = ["Record", "convert", "count", "declared", "flag", "one_of", "one_or_each", "per_client",
-           "positive", "unread", "within"]

@@ -5,6 +5,7 @@ import functools
 import math
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from fltheory.core.evidence import (
 )
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg import Algebraic
-from fltheory.core.numbers.scalars import fraction, is_rational
+from fltheory.core.numbers.scalars import Number, fraction, is_rational
 from fltheory.core.statistics import Interval
 
 FLOAT_TOLERANCE = 1e-9   # relative, for sides that are floats
@@ -59,7 +60,7 @@ def _worded(relation):
 
 
 @_worded
-def equal(lhs, rhs, label="") -> Comparison:
+def equal(lhs: Any, rhs: Any, label: str = "") -> Comparison:
     """Both sides (numbers, arrays of one shape, or `Terms`) are equal: identically, exactly, as overlapping balls, or
     to 1e-9."""
     terms = rhs.parts if isinstance(rhs, Terms) else None
@@ -87,19 +88,19 @@ def equal(lhs, rhs, label="") -> Comparison:
 
 
 @_worded
-def at_most(lhs, rhs, label="", strict=False) -> Comparison:
+def at_most(lhs: Any, rhs: Any, label: str = "", strict: bool = False) -> Comparison:
     """lhs <= rhs (or <). rhs may be `Terms`; lhs may be `Bounds`, or the `Interval` of a run, which must lie below as a whole.
     Symbols have no order and are refused: `nonnegative` proves a sign where all of them are >= 0."""
     check_flag(strict, "strict")
     terms, total = (rhs.parts, rhs.total) if isinstance(rhs, Terms) else (None, rhs)
     kind, detail = evidence_of(lhs, rhs), ""
     low, high = (lhs.low, lhs.high) if isinstance(lhs, Bounds | Interval) else (lhs, lhs)
-    found = lhs.value if isinstance(lhs, Interval) else high
+    value = lhs.value if isinstance(lhs, Interval) else high
     if kind == "symbolic":
         refuse("at_most", show(lhs), "symbols have no order", "Prove the sign with `nonnegative`.")
-    low, high, total, found = (_read(v) for v in (low, high, total, found))
+    low, high, total, value = (_read(v) for v in (low, high, total, value))
     if kind == "ball":
-        low, high, total, found = (_ball(v) for v in (low, high, total, found))
+        low, high, total, value = (_ball(v) for v in (low, high, total, value))
         inside = bool(high < total) or (not strict and bool(high <= total))
         status = HOLDS if inside else FALSIFIED if bool(low > total) else INCONCLUSIVE
     elif kind == "float":
@@ -111,17 +112,17 @@ def at_most(lhs, rhs, label="", strict=False) -> Comparison:
             low >= total if strict else low > total) else INCONCLUSIVE
     if isinstance(lhs, Interval) and lhs.undecided:
         status, detail = INCONCLUSIVE, lhs.undecided
-    margin = _gap(total, found)
-    if Algebraic in (type(total), type(found)):
-        total, found = float(total), float(found)
-    looseness = None if kind == "ball" or found == 0 else total / found
+    margin = _gap(total, value)
+    if Algebraic in (type(total), type(value)):
+        total, value = float(total), float(value)
+    looseness = None if kind == "ball" or value == 0 else total / value
     return Comparison("less than" if strict else "at most", lhs, rhs, status, kind, label, margin, looseness, terms, detail)
 
 
-def status_of(found, expected, allowed=0, bound=False) -> str:
-    """The status of |found - expected| <= allowed, of found <= expected + allowed for a `bound`: found is a number, or
+def status_of(value, expected, allowed=0, bound=False) -> str:
+    """The status of |value - expected| <= allowed, of value <= expected + allowed for a `bound`: value is a number, or
     `Bounds` or an `Interval`, which must lie there as a whole."""
-    low, high = (found.low, found.high) if isinstance(found, Bounds | Interval) else (found, found)
+    low, high = (value.low, value.high) if isinstance(value, Bounds | Interval) else (value, value)
     low, high, most = _read(low), _read(high), _read(expected) + allowed
     least = -math.inf if bound else _read(expected) - allowed
     if least <= low and high <= most:
@@ -130,16 +131,16 @@ def status_of(found, expected, allowed=0, bound=False) -> str:
 
 
 @_worded
-def equivalent(first, second, label="", detail="") -> Comparison:
+def equivalent(first: tuple, second: tuple, label: str = "", detail: str = "") -> Comparison:
     """Two statements, each given as (truth, (left, right)) with exact numbers, are both true or both false."""
     (a, left), (b, right) = first, second
-    said = [f"{show(low)} < {show(high)}: {truth}" for truth, (low, high) in (first, second)]
-    return Comparison("equivalent", *said, HOLDS if bool(a) == bool(b) else FALSIFIED, evidence_of(*left, *right), label,
+    one, other = (f"{show(low)} < {show(high)}: {truth}" for truth, (low, high) in (first, second))
+    return Comparison("equivalent", one, other, HOLDS if bool(a) == bool(b) else FALSIFIED, evidence_of(*left, *right), label,
                       detail=detail)
 
 
 @_worded
-def agrees(measured: Interval, predicted, label="") -> Comparison:
+def agrees(measured: Interval, predicted: Number, label: str = "") -> Comparison:
     """A finite measured interval contains the predicted value. The level travels with the interval; one of too few
     replicates decides nothing (`Interval.undecided`)."""
     status = INCONCLUSIVE if measured.undecided else HOLDS if measured.contains(predicted) else FALSIFIED
@@ -148,7 +149,7 @@ def agrees(measured: Interval, predicted, label="") -> Comparison:
 
 
 @_worded
-def nonnegative(polynomial, label="") -> Comparison:
+def nonnegative(polynomial: Any, label: str = "") -> Comparison:
     """A polynomial (or quotient) in symbols that are all >= 0 has only coefficients of one sign: proved >= 0, or < 0 where all
     symbols are > 0, which is FALSIFIED. Mixed signs decide nothing."""
     if not isinstance(polynomial, Symbolic):
@@ -163,7 +164,7 @@ def nonnegative(polynomial, label="") -> Comparison:
 
 
 @_worded
-def induction(base, step, label="", over="tau") -> Comparison:
+def induction(base: list | tuple, step: list | tuple, label: str = "", over: Any = "tau") -> Comparison:
     """A closed form for every integer, from its value at the start and one coded step.
 
     base, step: sequences of (computed, stated) pairs in a field of rational functions where a power with the
@@ -177,8 +178,8 @@ def induction(base, step, label="", over="tau") -> Comparison:
     failed = [(where, c) for where, c in checks if c.status != HOLDS]
     kind = weakest(c.evidence for _, c in checks)
     general = any(c.evidence == "symbolic" for where, c in checks if where == "step")
-    shown = failed[0][1] if failed else checks[-1][1]
-    return Comparison("induction", shown.lhs, shown.rhs, FALSIFIED if failed else HOLDS,
+    example = failed[0][1] if failed else checks[-1][1]
+    return Comparison("induction", example.lhs, example.rhs, FALSIFIED if failed else HOLDS,
                       "symbolic" if kind == "exact" and general else kind, label,
                       detail=f"{failed[0][0]} fails" if failed else
                       f"{len(base)} base and {len(step)} step identities, " +
@@ -187,7 +188,7 @@ def induction(base, step, label="", over="tau") -> Comparison:
 
 
 @_worded
-def limit(expression, symbol: str, at=0):
+def limit(expression: Any, symbol: str, at: Any = 0) -> Any:
     """Limit of rational functions (Symbolic, scalar or array) as one symbol tends to a rational value.
 
     Elements are in lowest terms, so substituting is the limit wherever the denominator does not vanish.
@@ -219,6 +220,3 @@ def at_status(left, right, strict=False):
     if "arb" in (type(left).__name__, type(right).__name__):
         left, right = _ball(left), _ball(right)
     return bool(left < right if strict else left <= right), _gap(right, left)
-
-
-__all__ = ["agrees", "at_most", "at_status", "equal", "equivalent", "induction", "limit", "nonnegative", "status_of"]

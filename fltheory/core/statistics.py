@@ -8,6 +8,7 @@ import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.numbers.scalars import to_float
+from fltheory.core.numbers.text import with_half_width
 
 FEWEST = 256  # replicates from which an interval may decide: with fewer, rare outcomes may be missed altogether
 EXPECTED = 5.0  # counts below which a class is merged with others before it is tested
@@ -24,7 +25,7 @@ class Interval:
     count: int
 
     @classmethod
-    def of_mean(cls, count, mean, m2, m3, level) -> Interval:
+    def of_mean(cls, count: int, mean: float, m2: float, m3: float, level: float) -> Interval:
         """Interval of an expectation from the moments of `count` independent values (see `moments`): Student's, widened
         for skewness. The half width is infinite where there is a single value, or where moments leave float64."""
         level = level_of(level)
@@ -57,7 +58,7 @@ class Interval:
         return "" if self.count >= FEWEST else f"{self.count} replicates decide nothing; needs at least {FEWEST}"
 
     def __str__(self):
-        return f"{self.value:.6g} +/- {self.half_width:.2g} ({self.level:.3%}, n={self.count})"
+        return f"{with_half_width(self.value, self.half_width)} ({self.level:.3%}, n={self.count})"
 
 
 def level_of(value) -> float:
@@ -223,7 +224,3 @@ def chi_square(observed, probabilities):
         return float(min(1.0, 2 * min(binom.cdf(k, total, q), binom.sf(k - 1, total, q))))
     o, e = np.array(merged_o), np.array(merged_e)
     return float(chi2.sf(((o - e) ** 2 / e).sum(), len(e) - 1))
-
-
-__all__ = ["EXPECTED", "FEWEST", "Interval", "Stream2", "about_normal", "chance_below", "chi_square", "clopper_pearson",
-           "contraction", "level_of", "moments", "quantile", "reach", "skewed", "transient"]

@@ -45,6 +45,3 @@ def to_csv(rows) -> str:
     for row in rows:
         writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
     return out.getvalue()
-
-
-__all__ = ["aligned", "html_row", "keep_ends", "plain", "to_csv"]

@@ -3,11 +3,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = ("bound", "checked", "estimate")
-
 
 @dataclass(frozen=True)
-class Found:
+class Value:
     """One number and its accuracy.
 
     name, value; check: what was done; residual: what it left over (relative); bound: on the relative error (a distance for fixed
@@ -25,9 +23,9 @@ class Found:
     @property
     def label(self) -> str:
         """One phrase, estimates called so."""
-        left = f", residual {self.residual:.1e}"
+        rest = f", residual {self.residual:.1e}"
         most = "" if self.bound is None else f", error {'<=' if self.kind == 'bound' else 'about'} {self.bound:.1e}"
-        return f"{self.check}{left}{most}"
+        return f"{self.check}{rest}{most}"
 
 
 @dataclass(frozen=True)
@@ -36,28 +34,25 @@ class Accuracy:
 
     found: tuple
 
-    def __getitem__(self, name) -> Found:
+    def __getitem__(self, name: str) -> Value:
         for f in self.found:
             if f.name == name:
                 return f
         raise KeyError(name)
 
-    def __contains__(self, name) -> bool:
+    def __contains__(self, name: object) -> bool:
         return any(f.name == name for f in self.found)
 
     def __iter__(self):
         return iter(self.found)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(f"{f.name} = {f.value:.10g}: {f.label}" for f in self.found)
 
     __repr__ = __str__
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         import html
         rows = "".join(f"<tr><th>{f.name.replace('_', ' ')}</th><td>{f.value:.10g}</td><td>{html.escape(f.label)}</td></tr>"
                        for f in self.found)
         return f"<table>{rows}</table>"
-
-
-__all__ = ["Accuracy", "Found"]

@@ -36,7 +36,7 @@ def covariance(mean, has_B, has_C) -> Covariance:
             return _sets(n, model.m)
         terms, smooth_block = _pairs(mean, model)
         square = Shares(model, mean.v).seconds()[2].diagonal() if n <= LISTED else None
-        return _made(n, a, s, e, terms, smooth_block, square)
+        return _assembled(n, a, s, e, terms, smooth_block, square)
     return _independent(mean, model, a, s, e, has_B, has_C)
 
 
@@ -79,7 +79,7 @@ def _independent(mean, model, a, s, e, has_B, has_C):
                 terms += [(1.0, c * u, c * v * u), (-1.0, c * u, -c * v * u)]
                 block[:, 0, 1] += chance * v * u * u
     block[:, 1, 0] = block[:, 0, 1]
-    return _made(n, a, s, e, terms, block, square)
+    return _assembled(n, a, s, e, terms, block, square)
 
 
 def _pairs(mean, model):
@@ -100,12 +100,12 @@ def _pairs(mean, model):
     np.fill_diagonal(both, 0.0)
     full = np.block([[both, mixed * v], [(mixed * v).T, squares * v * v[:, None]]])
     value, U = np.linalg.eigh(full)
-    kept = np.abs(value) > RANK * np.abs(value).max()
-    terms = [(np.sign(x), np.sqrt(abs(x)) * u[:n], np.sqrt(abs(x)) * u[n:]) for x, u in zip(value[kept], U.T[kept], strict=True)]
+    large = np.abs(value) > RANK * np.abs(value).max()
+    terms = [(np.sign(x), np.sqrt(abs(x)) * u[:n], np.sqrt(abs(x)) * u[n:]) for x, u in zip(value[large], U.T[large], strict=True)]
     return terms, np.zeros((n, 2, 2))
 
 
-def _made(n, a, s, e, terms, smooth, square):
+def _assembled(n, a, s, e, terms, smooth, square):
     """The covariance from terms of E[(a, s)(a, s)'] that are right off the diagonal, where they are `smooth`."""
     block = np.empty((n, 2, 2))
     block[:, 0, 0], block[:, 0, 1], block[:, 1, 0], block[:, 1, 1] = a, s, s, square
@@ -115,10 +115,7 @@ def _made(n, a, s, e, terms, smooth, square):
                  + [np.append(np.zeros(2 * n), np.sqrt(e)), np.concatenate([a, s, [e]])], 1)
     Q, R = np.linalg.qr(U)
     value, V = np.linalg.eigh((R * signs) @ R.T)
-    kept = np.abs(value) > RANK * max(np.abs(value).max(), 1e-300) * 10
-    U = Q @ (V[:, kept] * np.sqrt(np.abs(value[kept])))
-    low = [(np.sign(x), u[:n], u[n:2 * n], float(u[2 * n])) for x, u in zip(value[kept], U.T, strict=True)]
+    large = np.abs(value) > RANK * max(np.abs(value).max(), 1e-300) * 10
+    U = Q @ (V[:, large] * np.sqrt(np.abs(value[large])))
+    low = [(np.sign(x), u[:n], u[n:2 * n], float(u[2 * n])) for x, u in zip(value[large], U.T, strict=True)]
     return Covariance(block, low, square)
-
-
-__all__ = ["Covariance", "covariance"]

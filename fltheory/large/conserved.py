@@ -13,17 +13,17 @@ from fltheory.core.errors import CertificateFailed
 
 TRIALS = 3        # random states of a one-client round
 NULL = 1e-9       # of the largest singular value: combinations that are kept
-KEPT = 1e-10      # of what a round changes, at random cohorts
+DRIFT = 1e-10     # of what a round changes, at random cohorts
 
 
-class Conserved:
+class ConservedQuantities:
     """alpha (r, server leaves), beta (r, n, client leaves): r quantities, each of d coordinates; orthonormal rows.
 
     `project` removes them from states (.., D), `values` gives them (.., r, d). r = 0 where there are none.
     """
 
     def __init__(self, clients, seed=7):
-        self.clients, self.mean, self.error = clients, clients.mean, 0.0
+        self.clients, self.mean = clients, clients.mean
         self.layout, d = self.mean.layout, self.mean.d
         self.alpha, self.beta = np.zeros((0, len(clients.server))), np.zeros((0, self.mean.n, len(clients.client)))
         if clients.separable and clients.client and all(s[-1] == d for s in self.layout.shapes):
@@ -31,7 +31,7 @@ class Conserved:
             self._find(rng) if self.mean.model is not None else self._weigh(rng)
             if self.count:
                 self._normalise()
-                self.error = self._confirmed(rng)
+                self._confirm(rng)
 
     @property
     def count(self) -> int:
@@ -59,18 +59,18 @@ class Conserved:
 
     def _find(self, rng):
         clients, d = self.clients, self.mean.d
-        S, own = len(clients.server), len(clients.client)
+        S, per_client = len(clients.server), len(clients.client)
         marks = rng.standard_normal((TRIALS, len(self.layout.shapes), d))
         leaves = [marks[None, :, j] if j in clients.server else marks[None, :, None, j] for j in range(len(self.layout.shapes))]
         R, X, unit = np.zeros((0, S)), [], np.zeros(S)
-        for low, high in clients.batches(TRIALS, d * (S + own)):
+        for low, high in clients.batches(TRIALS, d * (S + per_client)):
             _, B, C = clients.parts(low, high, leaves)
-            def moved(which, B=B, C=C, count=high - low):
+            def moves(which, B=B, C=C, count=high - low):
                 return np.stack([np.concatenate([B[j], C[j]], 1).reshape(count, -1) for j in which], 1)
-            at_server, at_client = moved(clients.server), moved(clients.client)
-            x = at_server @ np.linalg.pinv(at_client, rcond=1e-10)           # (clients, S, own)
-            left = (at_server - x @ at_client).swapaxes(0, 1).reshape(S, -1)
-            R = np.linalg.qr(np.concatenate([R, left.T]), mode="r")
+            at_server, at_client = moves(clients.server), moves(clients.client)
+            x = at_server @ np.linalg.pinv(at_client, rcond=1e-10)           # (clients, S, per_client)
+            rest = (at_server - x @ at_client).swapaxes(0, 1).reshape(S, -1)
+            R = np.linalg.qr(np.concatenate([R, rest.T]), mode="r")
             unit = np.maximum(unit, np.abs(at_server).max((0, 2)))
             X.append(x)
         X = np.concatenate(X)
@@ -86,7 +86,7 @@ class Conserved:
 
     def _weigh(self, rng):
         """Of full rounds, whose clients may meet in any way: sums over clients by 1, p_i, and these times the local steps."""
-        mean, clients, own = self.mean, self.clients, len(self.clients.client)
+        mean, clients, per_client = self.mean, self.clients, len(self.clients.client)
         p, steps = mean.problem.p, np.asarray(mean.steps, dtype=float)
         kinds = np.stack([np.ones(mean.n), p, steps, p * steps])
         U, size, _ = np.linalg.svd(kinds.T / np.linalg.norm(kinds, axis=1), full_matrices=False)
@@ -99,14 +99,14 @@ class Conserved:
         for _ in range(2 * TRIALS):
             z = rng.standard_normal(mean.D)
             rounds.append(mean(z) - z)
-        seen = np.concatenate([features(v) for v in rounds], 1)                   # (features, ..)
+        changes = np.concatenate([features(v) for v in rounds], 1)                   # (features, ..)
         unit = np.max([features(np.abs(v), np.abs(sums)).max(1) for v in rounds], 0)   # what cancels counts in full
         unit[unit == 0] = 1.0
-        _, size, V = np.linalg.svd(seen.T / unit)
+        _, size, V = np.linalg.svd(changes.T / unit)
         size = np.concatenate([size, np.zeros(len(unit) - len(size))])
-        kept = V[size <= NULL * max(size.max(initial=0.0), 1.0)] / unit
-        self.alpha = kept[:, :len(clients.server)]
-        self.beta = np.einsum("rck,kn->rnc", kept[:, len(clients.server):].reshape(len(kept), own, len(sums)), sums)
+        rows = V[size <= NULL * max(size.max(initial=0.0), 1.0)] / unit
+        self.alpha = rows[:, :len(clients.server)]
+        self.beta = np.einsum("rck,kn->rnc", rows[:, len(clients.server):].reshape(len(rows), per_client, len(sums)), sums)
 
     def _normalise(self):
         gram = self.alpha @ self.alpha.T + np.einsum("rnc,qnc->rq", self.beta, self.beta)
@@ -129,37 +129,37 @@ class Conserved:
         server = np.stack([leaves[j] for j in self.clients.server])
         return server - sum(X[:, :, k].T @ leaves[j] for k, j in enumerate(self.clients.client))
 
-    def _confirmed(self, rng):
+    def _confirm(self, rng):
         worst = 0.0
         for _ in range(TRIALS):
             z = rng.standard_normal(self.mean.D)
             move = self.mean.at(z, self.mean.cohort(rng)) - z
             gap, size = np.abs(self.values(move)).max(), np.abs(move).max() + 1e-3
             worst = max(worst, gap / size)
-        if not worst <= KEPT * max(1.0, np.abs(self.alpha).max() * len(self.clients.server)):
+        if not worst <= DRIFT * max(1.0, np.abs(self.alpha).max() * len(self.clients.server)):
             raise CertificateFailed(f"{type(self.mean.algorithm).__name__}: a combination of memories that one-client rounds keep "
                                     f"changes by {worst:.1e} of a round: no structured operator. Use method='dense' or ft.run")
-        return worst
 
     # ---- in words --------------------------------------------------------------------------------------
     def equations(self, z0) -> list[str]:
         """One readable equation for each quantity and coordinate, clients beyond a dozen left out in the middle."""
         clients, n, fields = self.clients, self.mean.n, self.layout.kind._fields
-        S, own = len(clients.server), len(clients.client)
-        rows = np.concatenate([self.alpha, self.beta.reshape(self.count, n * own)], 1)
+        S, per_client = len(clients.server), len(clients.client)
+        rows = np.concatenate([self.alpha, self.beta.reshape(self.count, n * per_client)], 1)
         leaves = self.layout.unflatten(z0)
-        parts = [leaves[j][None] for j in clients.server] + ([np.stack([leaves[j] for j in clients.client], 1).reshape(n * own, -1)]
-                                                             if own else [])
+        parts = [leaves[j][None] for j in clients.server]
+        if per_client:
+            parts.append(np.stack([leaves[j] for j in clients.client], 1).reshape(n * per_client, -1))
         rows, pivots = _reduced(rows, S)
         start = rows @ np.concatenate(parts)
         names = [(fields[j], "") for j in clients.server] + [(fields[j], f"[{i}]") for i in range(n) for j in clients.client]
-        shown = [k for k in range(len(names)) if n <= 12 or k < S + 2 * own or k >= len(names) - own]
+        columns = [k for k in range(len(names)) if n <= 12 or k < S + 2 * per_client or k >= len(names) - per_client]
         out = []
         for row, pivot, value in zip(rows, pivots, start, strict=True):
             for k in range(self.mean.d):
                 terms = []
-                for c in shown:
-                    if n > 12 and c == len(names) - own:
+                for c in columns:
+                    if n > 12 and c == len(names) - per_client:
                         terms.append("..")
                     if c != pivot and abs(row[c]) > 1e-12:
                         text = _number(-row[c])
@@ -190,6 +190,3 @@ def _number(value):
     from fractions import Fraction
     short = Fraction(float(value)).limit_denominator(10_000)
     return str(short) if abs(short - value) <= 1e-12 * max(1.0, abs(value)) else f"{value:.10g}"
-
-
-__all__ = ["Conserved"]

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from fltheory.core.errors import BadInput, NotAffine, TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.spectrum import CHARPOLY
 from fltheory.core.problems.quadratic import Quadratic
-from fltheory.large.accuracy import Found
+from fltheory.large.accuracy import Value
 from fltheory.large.exchangeable import exchangeable
 
 FEW = 500            # coordinates up to which the matrix of second moments is quick
@@ -21,7 +22,7 @@ ROUNDING = 2.0**-52
 HOW = "exact moments of equal clients"
 
 
-def equal(problem) -> bool:
+def equal(problem: Problem) -> bool:
     """Whether all clients have the same gradient at 0 and at every unit vector, and the same weight, bit by bit in floats;
     `exchangeable` then checks it exactly. One client has nobody to be like."""
     p = problem.to(FLOAT)
@@ -32,11 +33,11 @@ def equal(problem) -> bool:
     return all((g == g[:1]).all() for g in slopes)
 
 
-def alike(algorithm, problem, law, size, server, own):
-    """The moments of equal clients as `Alike`, or why there are none, in words. law: prepared; size: coordinates of the state,
-    of which `server` are the server's and `own` each client's."""
-    whole = 1 + server + own
-    unknowns = whole * (whole + 1) // 2 + own * (own + 1) // 2
+def equal_moments(algorithm: Algorithm, problem: Problem, law: Law, size, server, per_client):
+    """The moments of equal clients as `EqualMoments`, or why there are none, in words. law: prepared; size: coordinates of the
+    state, of which `server` are the server's and `per_client` each client's."""
+    whole = 1 + server + per_client
+    unknowns = whole * (whole + 1) // 2 + per_client * (per_client + 1) // 2
     if size > MOST:
         return f"a state of {size} numbers is above {MOST}, up to which the moments of equal clients are read off exact rounds"
     if unknowns > CHARPOLY:
@@ -45,30 +46,27 @@ def alike(algorithm, problem, law, size, server, own):
         return "the clients are not equal"
     law = replace(law, steps=None) if algorithm.steps is not None else law     # prepared again, from the algorithm
     try:
-        return Alike(exchangeable(algorithm, problem.exact() if isinstance(problem, Quadratic) else problem, law))
+        return EqualMoments(exchangeable(algorithm, problem.exact() if isinstance(problem, Quadratic) else problem, law))
     except (BadInput, NotAffine, TooLarge) as error:
         return str(error)
 
 
-class Alike:
+class EqualMoments:
     """`Exchangeable` moments with the questions that `SecondMoments` answers."""
 
     def __init__(self, moments):
         self.moments = moments
 
-    def rate(self) -> Found:
+    def rate(self) -> Value:
         """Of E|z - z*|^2 per round, enclosed by rationals."""
         low, high = self.moments.certify().mean_square
-        left = max(float((high - low) / high), ROUNDING) if high > 0 else 0.0
-        return Found("mean_square_rate", float(high), f"{HOW}, their characteristic polynomial enclosed", left, left, "bound")
+        width = max(float((high - low) / high), ROUNDING) if high > 0 else 0.0
+        return Value("mean_square_rate", float(high), f"{HOW}, their characteristic polynomial enclosed", width, width, "bound")
 
     def covariance(self, z):
         """(stationary covariance (d, d) of the server model, what rounding it to floats leaves). Raises NoFixedPoint."""
         return FLOAT.array(self.moments.stationary().covariance), ROUNDING
 
-    def seen(self, X):
+    def of_model(self, X):
         """Of what `covariance` returns, itself."""
         return X
-
-
-__all__ = ["FEW", "HOW", "Alike", "alike", "equal"]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.errors import NoFixedPoint, TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Array, Law, Problem
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import RATIONAL, declare, fraction
@@ -51,48 +52,48 @@ class Exchangeable:
         """Coordinates of u."""
         return self.at.whole
 
-    def moments(self, state) -> np.ndarray:
+    def moments(self, state: tuple) -> np.ndarray:
         """X of one state of the algorithm (its record, rational leaves), whose clients need not be equal."""
         z = self.at.lay.flatten(type(state)(*(RATIONAL.array(np.asarray(leaf, dtype=object)) for leaf in state)))
-        u, own = self.at.u(z), z[self.at.clients]
-        apart = own - own.sum(0) / len(own)
+        u, memories = self.at.u(z), z[self.at.clients]
+        apart = memories - memories.sum(0) / len(memories)
         X = self._zero()
         X[:self.whole, :self.whole] = u[:, None] * u[None, :]
-        X[self.whole:, self.whole:] = (apart[:, :, None] * apart[:, None, :]).sum(0) / len(own)
+        X[self.whole:, self.whole:] = (apart[:, :, None] * apart[:, None, :]).sum(0) / len(memories)
         return linalg.to_fractions(X)
 
-    def begin(self, x0) -> np.ndarray:
+    def begin(self, x0: Array) -> np.ndarray:
         """X before the first round from the server model x0 (d,)."""
         x0 = declare(x0, "x0")
         if x0.shape != (self.problem.d,):
             refuse("x0.shape", x0.shape, f"one server model of shape ({self.problem.d},)", "Give d numbers.")
         return self.moments(self._rational[0].init(self._rational[1], RATIONAL.array(x0)))
 
-    def second(self, X) -> np.ndarray:
+    def second(self, X: Array) -> np.ndarray:
         """X after one round: linear in X; noise and constants enter through the entry of 1."""
         return self._unpack(linalg.matmul(self.step, self._pack(X)))
 
-    def second_adjoint(self, V) -> np.ndarray:
+    def second_adjoint(self, V: Array) -> np.ndarray:
         """The form whose value before a round is the expectation of the form V after it: <V, second(X)> = <., X>."""
         row = linalg.matmul(self._functional(V)[None], self.step)[0]
         return self._unpack(row, half=True)
 
-    def after(self, X, rounds) -> np.ndarray:
+    def after(self, X: Array, rounds: int) -> np.ndarray:
         """X after so many rounds (>= 0)."""
         return self._unpack(_stepped(self.step, self._pack(X), rounds))
 
-    def summed(self, V, X, rounds) -> Fraction:
+    def summed(self, V: Array, X: Array, rounds: int) -> Fraction:
         """sum over the first `rounds` rounds of the form V of the state before each, from X."""
         q = len(self.step)
         wide = np.full((q + 1, q + 1), Fraction(0))
         wide[:q, :q], wide[q, :q], wide[q, q] = self.step, self._functional(V), Fraction(1)
-        return _stepped(wide, np.append(self._pack(X), Fraction(0)), rounds)[q]
+        return _stepped(wide, [*self._pack(X), Fraction(0)], rounds)[q]
 
-    def value(self, V, X) -> Fraction:
+    def value(self, V: Array, X: Array) -> Fraction:
         """<V, X>: the expectation of the form V, both symmetric of the shape of X."""
         return fraction((self._functional(V) * self._pack(X)).sum())
 
-    def error_form(self, reference=None) -> np.ndarray:
+    def error_form(self, reference: Array = None) -> np.ndarray:
         """V with <V, X> = E|x - reference|^2 of the server model; reference (d,), default the minimiser."""
         best = self._best if reference is None else linalg.to_fractions(declare(reference, "reference"))
         if best.shape != (self.problem.d,):
@@ -103,11 +104,11 @@ class Exchangeable:
         V[:self.whole, :self.whole] = linalg.matmul(rows.T, rows)
         return linalg.to_fractions(V)
 
-    def error(self, x0, rounds, reference=None) -> Fraction:
+    def error(self, x0: Array, rounds: int, reference: Array = None) -> Fraction:
         """E|x - reference|^2 of the server model after so many rounds from x0, exactly."""
         return self.value(self.error_form(reference), self.after(self.begin(x0), rounds))
 
-    def errors(self, x0, rounds, reference=None) -> np.ndarray:
+    def errors(self, x0: Array, rounds: int, reference: Array = None) -> np.ndarray:
         """E|x - reference|^2 of the server model (rounds + 1,) before rounds 0, 1, .., rounds from x0: the exact map, stepped in
         floats."""
         form, v = (u.astype(float) for u in (self._functional(self.error_form(reference)), self._pack(self.begin(x0))))
@@ -118,17 +119,18 @@ class Exchangeable:
         return out
 
     # ---- rates and floors ------------------------------------------------------------------------------
-    def certify(self, width=None) -> Certificate:
+    def certify(self, width: float | None = None) -> Certificate:
         """Rigorous enclosures of both rates on the states reachable from the start, by exact characteristic polynomials:
         as sharp as 128 bits allow, whatever the width."""
         M, T = self._homogeneous
         zero = (Fraction(0), Fraction(0))
-        return Certificate(*(linalg.charpoly_radius(A) if len(A) else zero for A in (M, T)),
-                           "exact characteristic polynomials of both maps on moments of equal clients")
+        mean, square = (linalg.charpoly_radius(A) if len(A) else zero for A in (M, T))
+        return Certificate(mean, square, "exact characteristic polynomials of both maps on moments of equal clients")
 
     def rate(self) -> float:
         """Contraction factor of the mean per round."""
-        return float(self.certify().mean[1])
+        M, _ = self._homogeneous
+        return float(linalg.charpoly_radius(M)[1]) if len(M) else 0.0
 
     def mean_square_rate(self) -> float:
         """Contraction factor of E|z - z*|^2 per round."""
@@ -142,7 +144,7 @@ class Exchangeable:
         second = linalg.matmul(linalg.matmul(rows, X[:self.whole, :self.whole]), rows.T)
         return Stationary(mean, linalg.to_fractions(second - mean[:, None] * mean[None, :]))
 
-    def floor(self, reference=None):
+    def floor(self, reference: Array = None) -> Fraction | float:
         """Stationary E|x - reference|^2 of the server model, default the minimiser; inf where second moments grow."""
         try:
             return self.value(self.error_form(reference), self._stationary)
@@ -164,19 +166,19 @@ class Exchangeable:
         at, size = self.at, self.whole
         marks = np.zeros((size, at.lay.size), dtype=np.int64)
         marks[range(1, 1 + len(at.server)), at.server] = 1
-        for k in range(at.own):
+        for k in range(at.per_client):
             marks[1 + len(at.server) + k, at.clients[:, k]] = 1
-        seen = self._rational[0].model(at.lay.unflatten(RATIONAL.array(marks)))
-        return linalg.to_fractions(np.concatenate([seen[:1], seen[1:] - seen[:1]]).T)
+        models = self._rational[0].model(at.lay.unflatten(RATIONAL.array(marks)))
+        return linalg.to_fractions(np.concatenate([models[:1], models[1:] - models[:1]]).T)
 
     def _zero(self):
-        size = self.whole + self.at.own
+        size = self.whole + self.at.per_client
         return np.full((size, size), Fraction(0))
 
     @functools.cached_property
     def _entries(self):
         """(i, j) of the packed entries."""
-        return packed(self.whole, self.at.own)
+        return packed(self.whole, self.at.per_client)
 
     def _pack(self, X):
         return np.asarray(X, dtype=object)[self._entries]
@@ -194,7 +196,7 @@ class Exchangeable:
 
     @functools.cached_property
     def _reach(self):
-        """(B, rows): columns of B (whole + own, r) span the states reachable from any start, block by block; the first has
+        """(B, rows): columns of B (whole + per_client, r) span the states reachable from any start, block by block; the first has
         the entry 1 of u; B is an identity on `rows`."""
         starts = [self.begin([int(k == j) for k in range(self.problem.d)]) for j in range(-1, self.problem.d)]
         first = X = sum(starts)
@@ -202,7 +204,7 @@ class Exchangeable:
         while rank < (rank := linalg.rank(X)):
             X = first + self.second(X)
         blocks, rows, at = [], [], 0
-        for size in (self.whole, self.at.own):
+        for size in (self.whole, self.at.per_client):
             R, pivots = linalg.rref(X[at:at + size, at:at + size])
             block = np.full((len(X), len(pivots)), Fraction(0))
             if pivots:
@@ -267,7 +269,7 @@ class Exchangeable:
         return linalg.is_positive_definite(X)
 
 
-def exchangeable(algorithm, problem, law, noise=None) -> Exchangeable:
+def exchangeable(algorithm: Algorithm, problem: Problem, law: Law, noise: Any = None) -> Exchangeable:
     """The exact moments of equal clients under a law that treats them alike, for any number of clients and rounds.
 
     problem: quadratic, every client the same (curvature, linear term, weight), d small; law: uniform sets, Bernoulli with one
@@ -300,15 +302,15 @@ def exchangeable(algorithm, problem, law, noise=None) -> Exchangeable:
 
 def _stepped(A, v, rounds):
     """A^rounds v over one common denominator: exact numbers of long horizons are too long to be reduced in every round."""
-    (integers, below), (vector, own) = linalg.cleared(A), linalg.cleared(np.array(v, dtype=object))
+    (integers, below), (vector, scale) = linalg.cleared(A), linalg.cleared(np.array(v, dtype=object))
     M, now = linalg.integer_matrix(integers), linalg.integer_matrix(vector[:, None])
     for _ in range(rounds):
         now = M * now
-    below = int(own) * int(below)**rounds
+    below = int(scale) * int(below)**rounds
     return np.array([Fraction(int(x), below) for x in now.entries()] + [None], dtype=object)[:-1]
 
 
-def _check_equal(problem):
+def _check_equal(problem: Problem):
     """Refuse clients with different gradients or weights, exactly."""
     zero = np.zeros((1 + problem.d, problem.n, problem.d), dtype=np.int64)
     for k in range(problem.d):
@@ -320,6 +322,3 @@ def _check_equal(problem):
                    "Give equal clients, or use ft.derive.")
         if not problem.p[i] == problem.p[0]:
             refuse("weights", f"client {i}", "its weight differs from that of client 0", "Give equal weights, or use ft.derive.")
-
-
-__all__ = ["Exchangeable", "exchangeable"]

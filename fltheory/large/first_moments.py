@@ -8,7 +8,7 @@ import numpy as np
 from fltheory.core.errors import CertificateFailed, NoFixedPoint
 from fltheory.core.operators import size
 from fltheory.large import krylov
-from fltheory.large.accuracy import Found
+from fltheory.large.accuracy import Value
 
 LISTED = 1200          # coordinates of a memoryless state up to which the mean map is listed
 COLUMNS = 16           # of it in one batch of rounds
@@ -23,7 +23,7 @@ CONVERGED = 0.1        # of a rate: residual, and difference of two starts, abov
 
 @dataclass(frozen=True)
 class Point:
-    """state (D,), residual of a round at it, bound on the distance from the fixed point (an estimate), how it was found."""
+    """state (D,), residual of a round at it, bound on the distance from the fixed point (an estimate), how it was solved for."""
 
     state: np.ndarray
     residual: float
@@ -31,13 +31,13 @@ class Point:
     how: str
 
 
-def _unseen(residual, z):
+def _above_rounding(residual, z):
     """At least what rounding of the states hides: a round is the sum of its parts."""
     return max(residual, ROUNDING * np.abs(z).max())
 
 
 class FirstMoments:
-    """Of a `MeanRound` with its `Conserved` quantities."""
+    """Of a `MeanRound` with its `ConservedQuantities`."""
 
     def __init__(self, mean, conserved, seed=0):
         self.mean, self.conserved, self.seed = mean, conserved, seed
@@ -59,9 +59,9 @@ class FirstMoments:
         return np.concatenate([self.product(eye[k:k + COLUMNS]) for k in range(0, len(eye), COLUMNS)]).T
 
     def none(self, why):
-        kept = "; ".join(self.conserved.equations(self.zero)[:4]) or "nothing"
+        equations = "; ".join(self.conserved.equations(self.zero)[:4]) or "nothing"
         return NoFixedPoint(f"{type(self.mean.algorithm).__name__}: {why}, so its fixed point is not unique or does not exist. "
-                            f"Conserved: {kept}. Check steps with lr * curvature = 0 or 1 and absent clients.")
+                            f"Conserved: {equations}. Check steps with lr * curvature = 0 or 1 and absent clients.")
 
     # ---- fixed point -----------------------------------------------------------------------------------
     def fixed_point(self) -> Point:
@@ -72,19 +72,19 @@ class FirstMoments:
         far = max(1.0, np.abs(self.constant).max()) * rng.standard_normal(mean.d)
         z = np.stack([self.zero, mean.start(far)])
         moves = self.conserved.project(mean(z) - z)
-        found = krylov.solve(self.product, moves, size.krylov_steps(mean.D))
-        ends = self._refined(z + np.stack([f.x for f in found]))
-        least, left = min(f.least for f in found), max(f.residual for f in found)
+        solutions = krylov.solve(self.product, moves, size.krylov_steps(mean.D))
+        ends = self._refined(z + np.stack([f.x for f in solutions]))
+        least, worst = min(f.least for f in solutions), max(f.residual for f in solutions)
         top = max(np.abs(ends).max(), 1e-300)
         apart = np.abs(ends[0] - ends[1]).max() / max(top, np.abs(z).max())
-        if least < ONE or (left <= SOLVED and apart > APART):
+        if least < ONE or (worst <= SOLVED and apart > APART):
             raise self.none(f"the mean round has an eigenvalue 1 on reachable states (two starts end {apart:.1e} apart)")
-        if left > SOLVED:
-            raise CertificateFailed(f"GMRES left {left:.1e} of the first move after {found[0].steps} products, of a mean round "
-                                    f"with a singular value of 1 - M near {least:.1e}. Use method='dense', or fewer clients")
+        if worst > SOLVED:
+            raise CertificateFailed(f"GMRES left {worst:.1e} of the first move after {solutions[0].steps} products, of a mean "
+                                    f"round with a singular value of 1 - M near {least:.1e}. Use method='dense', or fewer clients")
         residual = np.abs(mean(ends[0]) - ends[0]).max()
-        bound = max(_unseen(residual, ends[0]) * np.sqrt(mean.D) / least, np.abs(ends[0] - ends[1]).max())
-        how = f"GMRES from two starts, {max(f.steps for f in found)} products each; residual on the coded mean round"
+        bound = max(_above_rounding(residual, ends[0]) * np.sqrt(mean.D) / least, np.abs(ends[0] - ends[1]).max())
+        how = f"GMRES from two starts, {max(f.steps for f in solutions)} products each; residual on the coded mean round"
         return Point(ends[0], residual, float(bound), how)
 
     def _refined(self, ends):
@@ -106,13 +106,13 @@ class FirstMoments:
         again = np.abs(self.mean(better) - better).max()
         z, residual = (better, again) if again <= np.abs(move).max() else (z, np.abs(move).max())
         least = np.linalg.svd(system, compute_uv=False)[-1]
-        bound = _unseen(residual, z) * np.sqrt(D) / least
+        bound = _above_rounding(residual, z) * np.sqrt(D) / least
         return Point(z, residual, float(bound), "linear solve; residual on the coded mean round")
 
-    def known_point(self, point) -> Found:
+    def known_point(self, point) -> Value:
         top = max(np.abs(point.state).max(), 1e-300)
         x = self.mean.algorithm.model(self.mean.layout.unflatten(point.state))
-        return Found("fixed_point", float(np.linalg.norm(x)), point.how, float(point.residual / top), point.bound, "checked")
+        return Value("fixed_point", float(np.linalg.norm(x)), point.how, float(point.residual / top), point.bound, "checked")
 
     # ---- rate ------------------------------------------------------------------------------------------
     def starts(self, count=2):
@@ -134,35 +134,32 @@ class FirstMoments:
         """The cohorts that a start passes through."""
         return [self.mean.cohort(rng) for _ in range(COHORTS)]
 
-    def rate(self) -> Found:
+    def rate(self) -> Value:
         """Of the mean round on reachable states."""
         if self.listed is not None:
             value, V = np.linalg.eig(self.listed)
             top = int(np.argmax(np.abs(value))) if len(value) else 0
-            left = np.linalg.norm(self.listed @ V[:, top] - value[top] * V[:, top])
-            return Found("rate", float(np.abs(value[top])), f"eigenvalues of the listed mean map ({len(value)} coordinates)",
-                         float(left / max(np.abs(value[top]), 1e-300)), None, "checked")
-        found = krylov.ritz(self.product, self.starts(), size.krylov_steps(self.mean.D))
-        rates = [f.rate for f in found]
-        best = found[int(np.argmax(rates))]
+            residual = np.linalg.norm(self.listed @ V[:, top] - value[top] * V[:, top])
+            return Value("rate", float(np.abs(value[top])), f"eigenvalues of the listed mean map ({len(value)} coordinates)",
+                         float(residual / max(np.abs(value[top]), 1e-300)), None, "checked")
+        modes = krylov.ritz(self.product, self.starts(), size.krylov_steps(self.mean.D))
+        rates = [f.rate for f in modes]
+        best = modes[int(np.argmax(rates))]
         top = max(best.rate, 1e-300)
-        left = np.max([*(f.residual for f in found), self._left(best)]) / top      # one that is no number stays seen
+        residual = np.max([*(f.residual for f in modes), self._residual(best)]) / top      # one that is no number stays seen
         apart = abs(rates[0] - rates[1]) / top
-        if not max(left, apart) <= CONVERGED:
+        if not max(residual, apart) <= CONVERGED:
             raise CertificateFailed(f"Arnoldi's method has not converged after {best.steps} products (rates {rates[0]:.6g} and "
                                     f"{rates[1]:.6g} from two starts). Use fewer clients, or ft.run")
         differ = f" that differ by {apart:.1e}" if apart else ""
-        return Found("rate", best.rate, f"Arnoldi estimate from two starts{differ} in one space, {best.steps} products; residual "
-                     "on the coded mean round", float(left), None, "estimate")
+        return Value("rate", best.rate, f"Arnoldi estimate from two starts{differ} in one space, {best.steps} products; residual "
+                     "on the coded mean round", float(residual), None, "estimate")
 
-    def _left(self, found):
+    def _residual(self, mode):
         """|A v - value v| of a Ritz vector of norm 1, by one more product."""
-        if found.vector is None:
+        if mode.vector is None:
             return 0.0
-        v = np.stack([found.vector.real, found.vector.imag])
-        a, b = found.value.real, found.value.imag
-        moved = self.product(v) - np.stack([a * v[0] - b * v[1], a * v[1] + b * v[0]])
-        return float(np.linalg.norm(moved))
-
-
-__all__ = ["FirstMoments", "Point"]
+        v = np.stack([mode.vector.real, mode.vector.imag])
+        a, b = mode.value.real, mode.value.imag
+        gap = self.product(v) - np.stack([a * v[0] - b * v[1], a * v[1] + b * v[0]])
+        return float(np.linalg.norm(gap))

@@ -43,13 +43,13 @@ class Space:
             h = self.V[:j + 1] @ w
             w = w - h @ self.V[:j + 1]
             self.H[:j + 1, j] += h
-        left = np.linalg.norm(w)
+        rest = np.linalg.norm(w)
         self.j += 1
-        if left <= BREAKDOWN * max(size, 1e-300):
+        if rest <= BREAKDOWN * max(size, 1e-300):
             self.closed = True
         else:
-            self.H[self.j, j] = left
-            self.V[self.j] = w / left
+            self.H[self.j, j] = rest
+            self.V[self.j] = w / rest
 
 
 def grow(spaces, product, most, done):
@@ -77,44 +77,44 @@ def solve(product, rights, most, tolerance=SETTLED):
     """[Solution] of (1 - A) x = r for every right side r (k, D). One pass, never refined: a residual of rounding leads away."""
     spaces = [Space(r, min(most, len(r))) for r in rights]
 
-    def seen(s):
+    def least_squares(s):
         E = np.eye(s.j + 1, s.j) - s.H[:s.j + 1, :s.j]
         right = np.zeros(s.j + 1)
         right[0] = s.beta
         y = np.linalg.lstsq(E, right, rcond=None)[0]
         return y, np.linalg.norm(E @ y - right) / max(s.beta, 1e-300), np.linalg.svd(E, compute_uv=False)[-1]
-    grow(spaces, product, min(most, rights.shape[1]), lambda s: seen(s)[1] <= tolerance)
+    grow(spaces, product, min(most, rights.shape[1]), lambda s: least_squares(s)[1] <= tolerance)
     out = []
     for s in spaces:
         if s.beta == 0:
             out.append(Solution(0 * s.V[0], 0.0, 1.0, 0))
             continue
-        y, residual, least = seen(s)
+        y, residual, least = least_squares(s)
         out.append(Solution(y @ s.V[:s.j], residual, least, s.j))
     return out
 
 
-class Shared:
+class SharedSpace:
     """Orthonormal vectors V of one space for several starts, and the projected map H (vectors, products) of A V[k] = V' H[:, k]."""
 
     def __init__(self, starts, most):
         k, D = starts.shape
         self.V, self.H = np.empty((min(most + 1, D) * k, D)), np.zeros((min(most + 1, D) * k, most * k))
-        self.count = self.seen = 0            # vectors; those whose product is known
+        self.count = self.products = 0            # vectors; those whose product is known
         self.sizes = np.linalg.norm(starts, axis=1)
         self.parts = self._added(starts / np.maximum(self.sizes, 1e-300)[:, None])      # of the starts (vectors, k)
 
     @property
     def closed(self):
-        return self.seen == self.count
+        return self.products == self.count
 
     def grow(self, product, width):
         """The products of the next `width` vectors at once."""
-        low, high = self.seen, min(self.seen + width, self.count)
+        low, high = self.products, min(self.products + width, self.count)
         W = product(self.V[low:high])
         if not np.isfinite(W).all():
             raise FloatingPointError("a product left the range of floats")
-        self.seen = high
+        self.products = high
         h = self._added(W)
         self.H[:len(h), low:high] = h
 
@@ -127,21 +127,21 @@ class Shared:
             W = W - inner @ self.V[:old]
             h[:old] += inner.T
         for k, w in enumerate(W):
-            left, first = np.linalg.norm(w), old
+            rest, first = np.linalg.norm(w), old
             while self.count > first:
-                before, V = left, self.V[first:self.count]
+                before, V = rest, self.V[first:self.count]
                 inner = V @ w
                 w = w - inner @ V
                 h[first:self.count, k] += inner
-                left = np.linalg.norm(w)
-                if left > before / 2:
+                rest = np.linalg.norm(w)
+                if rest > before / 2:
                     break
                 first = 0           # what is left is small, and so no longer orthogonal to the old ones
-                if left <= BREAKDOWN * size[k]:
+                if rest <= BREAKDOWN * size[k]:
                     break
-            if left > BREAKDOWN * max(size[k], 1e-300) and self.count < len(self.V):
-                h[self.count, k] = left
-                self.V[self.count] = w / left
+            if rest > BREAKDOWN * max(size[k], 1e-300) and self.count < len(self.V):
+                h[self.count, k] = rest
+                self.V[self.count] = w / rest
                 self.count += 1
         return h[:self.count]
 
@@ -166,19 +166,19 @@ class Ritz:
 def ritz(product, starts, most, tolerance=CONVERGED, ghost=GHOST):
     """[Ritz] of A for every start (k, D), all of them in one space: it holds what each sees, and grows k vectors a product."""
     width, most = len(starts), min(most, starts.shape[1])
-    space, steps = Shared(starts, most), 0
+    space, steps = SharedSpace(starts, most), 0
     while not space.closed and steps < most:
         space.grow(product, width)
         steps += 1
-        if space.seen >= LOOKED and steps % EVERY == 0:
-            found = _largest(space, ghost, steps)
-            if all(r.residual <= tolerance * max(r.rate, 1e-300) for r in found):
+        if space.products >= LOOKED and steps % EVERY == 0:
+            modes = _largest(space, ghost, steps)
+            if all(r.residual <= tolerance * max(r.rate, 1e-300) for r in modes):
                 break
     return _largest(space, ghost, steps, vectors=True)
 
 
 def _largest(space, ghost, steps, vectors=False):
-    j = space.seen
+    j = space.products
     theta, S = np.linalg.eig(space.H[:j, :j])
     size = np.linalg.norm(S, axis=0)
     residual = np.linalg.norm(space.H[j:space.count, :j] @ S, axis=0) / size
@@ -194,14 +194,11 @@ def _largest(space, ghost, steps, vectors=False):
         if start == 0:
             out.append(Ritz(0.0, 0.0, 0.0, 0, 0))
             continue
-        kept = [k for k in order if weight[k] > ghost]
-        if not kept:
+        candidates = [k for k in order if weight[k] > ghost]
+        if not candidates:
             raise CertificateFailed("no Ritz value has weight in its start: rounding alone is seen")
-        k = kept[0]
+        k = candidates[0]
         y = S[:, k] / size[k]
         vector = y.real @ space.V[:j] + 1j * (y.imag @ space.V[:j]) if vectors else None    # V is never made complex: gigabytes
         out.append(Ritz(theta[k], float(residual[k]), float(weight[k]), order.index(k), steps, vector))
     return out
-
-
-__all__ = ["GHOST", "Ritz", "Shared", "Solution", "Space", "ritz", "solve"]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import NotAffine, refuse
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, noisy
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.laws.shares import Shares
@@ -29,22 +30,22 @@ ROUNDING = 1e-13           # of the largest number of a state
 class MeanRound:
     """z (.., D) -> E of one coded round from z, exact up to rounding and quadrature.
 
-    law: prepared. v: weights of the shares (n,); error: largest relative gap seen at random cohorts; calls: rounds run so far.
+    law: prepared. v: weights of the shares (n,), confirmed at random cohorts.
     Raises BadInput for laws and NotAffine for rounds that are not of the form.
     """
 
-    def __init__(self, algorithm, problem, law):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law):
         self.law, self.n, self.d = law, problem.n, problem.d
         self.algorithm, self.problem = algorithm.to(FLOAT), problem.to(FLOAT)
         self.model = _cohorts_of(law, self.n)
         self.steps = law.steps_of(self.n)
         self.layout = layout(self.algorithm, self.problem)
-        self.D, self.calls = self.layout.size, 0
+        self.D = self.layout.size
         check_affine(self.algorithm, self.problem, self.layout, Draw(EVERYONE, np.ones(self.n, dtype=np.int64), self.steps))
         p = self.problem.p
         choices = [np.ones(self.n)] + ([p] if np.ptp(p) > 1e-14 * p.max() else [])
         self._samples = None
-        self.kind, self.v, self.error = self._form(choices)
+        self.kind, self.v = self._form(choices)
         self._samples = None
         self.inclusion, self.shares, nobody = self._chances()
         self.nobody = nobody if law.empty == "skip" else 0.0
@@ -52,7 +53,6 @@ class MeanRound:
 
     def at(self, z, present, samples=None):
         """The coded round from states z (.., D) at presence (n,), with exact gradients or `Slots` of samples."""
-        self.calls += 1
         draw = Draw(EVERYONE, present, self.steps, self._samples if samples is None else samples)
         with np.errstate(all="ignore"):
             return self.layout.flatten(self.algorithm.round(self.problem, self.layout.unflatten(z), draw))
@@ -78,8 +78,8 @@ class MeanRound:
             return np.ones(n, dtype=np.int64)
         if hasattr(self.model, "m"):
             return (rng.permutation(n) < self.model.m).astype(np.int64)
-        drawn = (rng.random(n) < self.model.p).astype(np.int64)
-        return drawn if drawn.any() else (np.arange(n) == rng.choice(n, p=self.model.p / self.model.p.sum())) * 1
+        members = (rng.random(n) < self.model.p).astype(np.int64)
+        return members if members.any() else (np.arange(n) == rng.choice(n, p=self.model.p / self.model.p.sum())) * 1
 
     def _chances(self):
         if self.model is None:
@@ -89,7 +89,7 @@ class MeanRound:
         return Shares(self.model, self.v).means()
 
     def _form(self, choices):
-        """(which parts a round has, weights of its shares, gap)."""
+        """(which parts a round has, weights of its shares)."""
         rng = np.random.Generator(np.random.Philox(self.n))
         if noisy(self.law.noise):      # noise may go where quiet rounds show nothing, as shares of equal clients
             self._samples = Slots(lambda k: rng.standard_normal((self.n, self.problem.drawn)))
@@ -100,37 +100,37 @@ class MeanRound:
                if not np.abs(part).max() <= 1e-13 * size]
         kind = "".join(has)
         if self.model is None:
-            return kind, choices[-1], 0.0
-        tried = []
+            return kind, choices[-1]
+        gaps = []
         for v in choices if "C" in kind else choices[:1]:
-            tried.append((max(self._gap(kind, v, rng) for _ in range(MIXTURES)), v))
-            if tried[-1][0] <= 1:
-                return kind, v, tried[-1][0] * FORM
-        gap = min(t[0] for t in tried) * FORM
+            gaps.append(max(self._gap(kind, v, rng) for _ in range(MIXTURES)))
+            if gaps[-1] <= 1:
+                return kind, v
+        gap = min(gaps) * FORM
         raise NotAffine(f"{type(self.algorithm).__name__}: rounds of random cohorts differ by {gap:.1e} of what a round changes "
                         "from a sum over clients of presence and shares, so their mean has no short form. "
                         "Use fewer clients (method='dense'), full participation, equal local steps, or ft.run")
 
     def _gap(self, kind, v, rng):
         """The mean of rounds of some random cohorts against the round at their mean presence and shares, 1 at the limit."""
-        masks = np.array([self.tested(rng, k) for k in range(COHORTS)])
+        masks = np.array([self.trial_cohort(rng, k) for k in range(COHORTS)])
         shares = masks * v / np.maximum((masks * v).sum(1, keepdims=True), 1e-300)
         z = rng.standard_normal(self.D)
-        seen, moved = 0.0, 0.0
+        average, change = 0.0, 0.0
         for mask in masks:
             now = self.at(z, mask)
-            seen, moved = seen + now / COHORTS, max(moved, np.abs(now - z).max())
+            average, change = average + now / COHORTS, max(change, np.abs(now - z).max())
         guess = self.combined(_plan(kind, masks.mean(0), shares.mean(0), v, 0.0), z)
-        gap = np.abs(guess - seen).max()
-        return gap / (FORM * moved + ROUNDING * np.abs(seen).max()) if np.isfinite(gap) else np.inf
+        gap = np.abs(guess - average).max()
+        return gap / (FORM * change + ROUNDING * np.abs(average).max()) if np.isfinite(gap) else np.inf
 
-    def tested(self, rng, k):
+    def trial_cohort(self, rng, k):
         """(n,) cohorts of the law's size, or of all sizes from 1 where sizes vary."""
         size = getattr(self.model, "m", None) or 1 + (k * (self.n - 1)) // (COHORTS - 1)
         return (rng.permutation(self.n) < size).astype(np.int64)
 
 
-def _cohorts_of(law, n):
+def _cohorts_of(law: Law, n):
     """The law's cohorts as `laws.shares` integrates over them, None where everybody always takes part."""
     what = None
     if law.modes > 1:
@@ -148,7 +148,7 @@ def _cohorts_of(law, n):
         if model is not None:
             return model
         what = "it holds symbols"
-    elif law.sizes(n) and law.sizes(n)[0][0] == n:
+    elif (sizes := law.sizes(n)) and sizes[0][0] == n:
         return None
     if what is None:
         what = "moments of its cohorts are known in lists only"
@@ -172,6 +172,3 @@ def _plan(kind, inclusion, shares, v, nobody):
     else:
         plan = [(2.0, inclusion), (-2.0, inclusion / 2), (-total, some), (2 * total, some / 2), (1 - total - nobody, none)]
     return [(w, a) for w, a in [*plan, (nobody, None)] if abs(w) > 1e-16]
-
-
-__all__ = ["MeanRound"]

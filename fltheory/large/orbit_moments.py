@@ -13,9 +13,9 @@ import numpy as np
 from fltheory.core.numbers import linalg
 
 
-def packed(whole, own):
+def packed(whole, per_client):
     """(i, j) of the entries that are kept of a block-diagonal symmetric matrix: the upper halves of both blocks."""
-    i, j = np.triu_indices(whole + own)
+    i, j = np.triu_indices(whole + per_client)
     keep = (i < whole) == (j < whole)
     return i[keep], j[keep]
 
@@ -56,11 +56,11 @@ class OrbitMoments:
 
     def __init__(self, probe, sizes, parts):
         self.n, self.domain, self.sizes, self.parts = probe.n, probe.domain, sizes, parts
-        self.whole, self.own = probe.at.whole, probe.at.own
+        self.whole, self.per_client = probe.at.whole, probe.at.per_client
         self.sides = [Side(self.n, True), Side(self.n, False)]
         chances, below = linalg.cleared(np.array([q for _, q, _ in sizes], dtype=object))
         self._chances = [int(q) for q in chances], int(below)
-        self.blocks = {"u": slice(0, self.whole), "e": slice(self.whole, self.whole + self.own)}
+        self.blocks = {"u": slice(0, self.whole), "e": slice(self.whole, self.whole + self.per_client)}
 
     def total(self, k):
         """The covariance of a cohort's sum of deviations, in units of D."""
@@ -78,7 +78,7 @@ class OrbitMoments:
     def second(self, variance):
         """(q, q): packed second moments after a round from those before it; variance: of one coordinate of one sample."""
         terms = [(target, source, list(self._products(left, right, weigh))) for target, source, left, right, weigh in self._terms()]
-        entries = list(zip(*packed(self.whole, self.own), strict=True))
+        entries = list(zip(*packed(self.whole, self.per_client), strict=True))
         columns = []
         for a, b in entries:
             X = self._zero()
@@ -108,31 +108,32 @@ class OrbitMoments:
             return o.Q
 
         def means(select):
-            return lambda o: select(o)[self.whole - self.own:]
+            return lambda o: select(o)[self.whole - self.per_client:]
         yield "u", "u", P, P, lambda k: Fraction(1)
         yield "u", "e", Q, Q, self.total
         # deviations after the round: mean square over the clients less the square of their mean
         yield "e", "u", means(P), means(P), lambda k: Fraction(-1)
         yield "e", "e", means(Q), means(Q), lambda k: -self.total(k)
         for side in self.sides:
-            R, a, b, told = *(side.moves(j) for j in range(3)), side.struck(0)
+            R, a, b = (side.moves(j) for j in range(3))
+            of_u = side.struck(0)
             yield "e", "u", R, R, side.share
             yield "e", "e", a, a, side.share
             yield "e", "e", a, b, side.along
             yield "e", "e", b, a, side.along
             yield "e", "e", b, b, lambda k, side=side: side.share(k) * self.total(k)
-            yield "u", "noise", told, told, side.count
-            yield "e", "noise", means(told), means(told), lambda k, side=side: -side.count(k)
+            yield "u", "noise", of_u, of_u, side.count
+            yield "e", "noise", means(of_u), means(of_u), lambda k, side=side: -side.count(k)
             for j, weigh in ((1, side.share), (2, side.peers), (3, side.strangers)):
                 yield "e", "noise", side.struck(j), side.struck(j), weigh
 
     # ---- weights of features ---------------------------------------------------------------------------
     def _products(self, left, right, weigh):
         """(E[weigh(k) phi_f phi_g], left_f, right_g) of the parts that are not 0."""
-        def found(select):
+        def nonzero(select):
             every = [(f, select(part)) for f, part in enumerate(self.parts)]
             return [(f, A) for f, A in every if any(v != 0 for v in A.flat)]
-        lefts, rights = found(left), found(right)
+        lefts, rights = nonzero(left), nonzero(right)
         for f, L in lefts:
             for g, R in rights:
                 w = self._expect(lambda k, phi, f=f, g=g: weigh(k) * phi[f] * phi[g])
@@ -152,8 +153,5 @@ class OrbitMoments:
         return Fraction(total, below * self._chances[1])
 
     def _zero(self):
-        size = self.whole + self.own
+        size = self.whole + self.per_client
         return self.domain.array(np.zeros((size, size), dtype=np.int64))
-
-
-__all__ = ["OrbitMoments", "packed"]

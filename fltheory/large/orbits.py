@@ -14,10 +14,12 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Algorithm, Draw, Law, Problem, Who
 from fltheory.core.laws.base import mask
 from fltheory.core.laws.draw import Slots
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.operators.probe import Layout
 
 FEW = 10    # sizes of a cohort that are probed one by one
 MOST = 70   # sizes up to which they are where the round has no other form
@@ -27,31 +29,31 @@ MOST = 70   # sizes up to which they are where the round has no other form
 class Coordinates:
     """Where the server's coordinates (s,) and those of the clients (n, b) stand in a flat state of `lay`."""
 
-    lay: object
+    lay: Layout
     server: np.ndarray
     clients: np.ndarray
 
     @classmethod
     def of(cls, lay, n):
         owners = lay.owners(n)
-        own = np.flatnonzero(owners >= 0)
-        return cls(lay, np.flatnonzero(owners < 0), own[np.argsort(owners[own], kind="stable")].reshape(n, -1))
+        memories = np.flatnonzero(owners >= 0)
+        return cls(lay, np.flatnonzero(owners < 0), memories[np.argsort(owners[memories], kind="stable")].reshape(n, -1))
 
     @property
     def whole(self) -> int:
         """Length of u."""
-        return 1 + len(self.server) + self.own
+        return 1 + len(self.server) + self.per_client
 
     @property
-    def own(self) -> int:
+    def per_client(self) -> int:
         """Coordinates of one client."""
         return self.clients.shape[1]
 
     def names(self):
         """Names of u, then of a client's deviation."""
-        known = self.lay.names()
-        first = [known[k] for k in self.clients[0]]
-        return ["1", *(known[k] for k in self.server), *(f"mean {v}" for v in first), *(f"deviation {v}" for v in first)]
+        names = self.lay.names()
+        first = [names[k] for k in self.clients[0]]
+        return ["1", *(names[k] for k in self.server), *(f"mean {v}" for v in first), *(f"deviation {v}" for v in first)]
 
     def u(self, z):
         """u (.., whole) of flat states z (.., D)."""
@@ -62,7 +64,7 @@ class Coordinates:
 @dataclass(frozen=True)
 class Orbits:
     """The round of one cohort size, as in the header; noise: the responses (.., k) to the noise of one client, by who has
-    it: `told` of u', and of w' for oneself, for another participant, for another absent client."""
+    it: that of u', and of w' for oneself, for another participant, for another absent client."""
 
     P: np.ndarray
     Q: np.ndarray
@@ -81,41 +83,41 @@ class Orbits:
 class Probe:
     """Rounds of cohorts of a law on a problem with equal clients, in one exact arithmetic."""
 
-    def __init__(self, algorithm, problem, law, lay, noisy):
+    def __init__(self, algorithm: Algorithm, problem: Problem, law: Law, lay, noisy):
         self.algorithm, self.problem, self.law, self.n, self.noisy = algorithm, problem, law, problem.n, noisy
         self.at, self.domain = Coordinates.of(lay, problem.n), problem.domain
 
     def orbits(self, k) -> Orbits:
         """What a round of the first k clients does."""
-        at, n, b = self.at, self.n, self.at.own
+        at, n, b = self.at, self.n, self.at.per_client
         out = self._round(self._marks(), self.draw(range(k)))
         zero, server, one, other = out[0], *np.split(out[1:], [len(at.server), len(at.server) + b])
         inside, outside = self._orbit(k, zero, server, one, other, 0), self._orbit(n - k, zero, server, other, one, n - 1)
-        told = [self._columns(part - zero, at.server) for part in (server, one, other)]
-        first = np.concatenate([zero[at.server][:, None], told[0], k * told[1] + (n - k) * told[2]], axis=1)
+        responses = [self._columns(part - zero, at.server) for part in (server, one, other)]
+        first = np.concatenate([zero[at.server][:, None], responses[0], k * responses[1] + (n - k) * responses[2]], axis=1)
         means = (k * inside[0] + (n - k) * outside[0]) / n
         P = np.concatenate([self.domain.array(np.eye(1, at.whole, dtype=np.int64)), first, means])
         # the sum of the cohort's deviations is E, that of the others is -E
         spread = (inside[1] - outside[1] + k * inside[2] + (n - k) * outside[2]) / n
-        Q = np.concatenate([self._zeros(1, b), told[1] - told[2], spread])
+        Q = np.concatenate([self._zeros(1, b), responses[1] - responses[2], spread])
         return Orbits(P, Q, inside, outside, self._noise(k))
 
-    def _orbit(self, size, zero, server, own, across, who):
-        """(R, a, b) of the orbit of `size` clients that holds `who`, the first or the last client; own, across: responses to
-        a mark of that client and to one of the other orbit."""
+    def _orbit(self, size, zero, server, direct, across, who: Who):
+        """(R, a, b) of the orbit of `size` clients that holds `who`, the first or the last client; direct, across: responses
+        to a mark of that client and to one of the other orbit."""
         at, n = self.at, self.n
         mine, peer = at.clients[who], at.clients[min(1, n - 1) if who == 0 else n - 2]
-        F = self._columns(own - zero, mine)
+        F = self._columns(direct - zero, mine)
         if size == 0:
-            return self._zeros(at.own, at.whole), 0 * F, 0 * F
-        G = self._columns(own - zero, peer) if size > 1 else 0 * F
+            return self._zeros(at.per_client, at.whole), 0 * F, 0 * F
+        G = self._columns(direct - zero, peer) if size > 1 else 0 * F
         H = self._columns(across - zero, mine) if size < n else 0 * F
         R = np.concatenate([zero[mine][:, None], self._columns(server - zero, mine), F + (size - 1) * G + (n - size) * H], axis=1)
         return R, F - G, (G - H if who == 0 else H - G)
 
     def _noise(self, k):
         """Per orbit (participants, absent): responses of u', of oneself, of another of the own orbit, of one of the other."""
-        at, n, b = self.at, self.n, self.at.own
+        at, n, b = self.at, self.n, self.at.per_client
         if not self.noisy:
             empty = tuple(self._zeros(rows, 0) for rows in (at.whole, b, b, b))
             return empty, empty
@@ -124,15 +126,15 @@ class Probe:
         rest = self._round(zero, draw._replace(xi=counter))[0]
         out = []
         for who, peer, stranger, size in ((0, 1, n - 1, k), (n - 1, n - 2, 0, n - k)):
-            seen = self._struck(zero, draw, who, counter.count) - rest
-            told, own = self._columns(seen, at.server), self._columns(seen, at.clients[who])
-            other = self._columns(seen, at.clients[peer]) if size > 1 else 0 * own
-            far = self._columns(seen, at.clients[stranger]) if size < n else 0 * own
-            mean = (own + (size - 1) * other + (n - size) * far) / n
-            out.append((np.concatenate([self._zeros(1, told.shape[1]), told, mean]), own, other, far))
+            response = self._struck(zero, draw, who, counter.count) - rest
+            server, itself = self._columns(response, at.server), self._columns(response, at.clients[who])
+            other = self._columns(response, at.clients[peer]) if size > 1 else 0 * itself
+            far = self._columns(response, at.clients[stranger]) if size < n else 0 * itself
+            mean = (itself + (size - 1) * other + (n - size) * far) / n
+            out.append((np.concatenate([self._zeros(1, server.shape[1]), server, mean]), itself, other, far))
         return tuple(out)
 
-    def _struck(self, zero, draw, who, slots):
+    def _struck(self, zero, draw: Draw, who: Who, slots):
         """(slots d, D) after rounds from 0 in which one gradient sample of one client has a unit of noise."""
         d = self.problem.d
         unit = np.zeros((slots, d, slots, self.n, d), dtype=np.int64)
@@ -149,18 +151,18 @@ class Probe:
         at, n = self.at, self.n
         members = [(i + n // 2) % n for i in range(k)]
         z = self.domain.array(np.array([[(7 * j * j + 3 * j) % 23 - 11 for j in range(at.lay.size)]]))
-        seen = self._round(z, self.draw(members))[0]
-        u, own = at.u(z)[0], z[0][at.clients]
-        mean = own.sum(0) / n
-        total = (own[members] - mean).sum(0) if k else 0 * mean
-        if not _same(at.u(seen[None])[0], (orbits.P * u).sum(-1) + (orbits.Q * total).sum(-1)):
+        out = self._round(z, self.draw(members))[0]
+        u, memories = at.u(z)[0], z[0][at.clients]
+        mean = memories.sum(0) / n
+        total = (memories[members] - mean).sum(0) if k else 0 * mean
+        if not _same(at.u(out[None])[0], (orbits.P * u).sum(-1) + (orbits.Q * total).sum(-1)):
             return False
         common = {inside: (R * u).sum(-1) + (b * total).sum(-1)
                   for inside, (R, _, b) in ((True, orbits.inside), (False, orbits.outside))}
         for i in range(n):
             inside = i in members
             a = (orbits.inside if inside else orbits.outside)[1]
-            if not _same(seen[at.clients[i]], common[inside] + (a * (own[i] - mean)).sum(-1)):
+            if not _same(out[at.clients[i]], common[inside] + (a * (memories[i] - mean)).sum(-1)):
                 return False
         return True
 
@@ -168,14 +170,14 @@ class Probe:
         """Raise BadInput unless `holds`."""
         if not self.holds(k, orbits):
             refuse("algorithm", type(self.algorithm).__name__, f"its round of {k} of {self.n} clients does not treat equal clients "
-                   "alike", "Give every client the same numbers (steps, weights), or use ft.derive.")
+                   "equal_moments", "Give every client the same numbers (steps, weights), or use ft.derive.")
 
     # ---- rounds ----------------------------------------------------------------------------------------
     def draw(self, members):
         """The round of one cohort, whether the law draws it or not."""
         return self.law._draw(EVERYONE, mask(list(members), self.n), self.law.steps_of(self.n))
 
-    def _round(self, z, draw):
+    def _round(self, z, draw: Draw):
         return self.at.lay.flatten(advance(self.algorithm, self.problem, self.at.lay.unflatten(z), draw))
 
     def _marks(self):
@@ -206,26 +208,26 @@ def fitted(probe, sizes):
     """
     probe.confirm(probe.n, probe.orbits(probe.n))  # a round in which no client could hide
     if len(sizes) > FEW:
-        found = _in_powers(probe, sizes)
-        if found is not None:
-            return found
+        form = _in_powers(probe, sizes)
+        if form is not None:
+            return form
         if len(sizes) > MOST:
             raise TooLarge(f"{type(probe.algorithm).__name__}: its round is not affine in (k, 1/k), k the number of participants, "
                            f"and {len(sizes)} sizes exceed {MOST}. Use fewer clients, or a law of one size")
-    found = {k: probe.orbits(k) for k in sizes}
-    for k, orbits in found.items():
+    parts = {k: probe.orbits(k) for k in sizes}
+    for k, orbits in parts.items():
         probe.confirm(k, orbits)
-    return (lambda k: [Fraction(int(k == s)) for s in sizes]), list(found.values())
+    return (lambda k: [Fraction(int(k == s)) for s in sizes]), list(parts.values())
 
 
 def _in_powers(probe, sizes):
     n, domain = probe.n, probe.domain
     nodes = (2, 3, n - 2)
     weights = linalg.inverse(np.array([[Fraction(1), Fraction(k), Fraction(1, k)] for k in nodes], dtype=object))
-    seen = [probe.orbits(k) for k in nodes]
-    for k, orbits in zip(nodes[:1], seen, strict=False):
+    probes = [probe.orbits(k) for k in nodes]
+    for k, orbits in zip(nodes[:1], probes, strict=False):
         probe.confirm(k, orbits)
-    features = [probe.orbits(0), *(combined(domain, seen, row) for row in weights)]
+    features = [probe.orbits(0), *(combined(domain, probes, row) for row in weights)]
 
     def phi(k):
         return [Fraction(1), *[Fraction(0)] * 3] if k == 0 else [Fraction(0), Fraction(1), Fraction(k), Fraction(1, k)]
@@ -233,14 +235,11 @@ def _in_powers(probe, sizes):
     if not all(_same(a.reshape(-1), b.reshape(-1))
                for a, b in zip(combined(domain, features, phi(n // 2)).arrays(), middle, strict=True)):
         return None
-    seen = {0, 1, n - 1, n} & set(sizes)
-    return (phi, features) if all(probe.holds(k, combined(domain, features, phi(k))) for k in seen) else None
+    others = {0, 1, n - 1, n} & set(sizes)
+    return (phi, features) if all(probe.holds(k, combined(domain, features, phi(k))) for k in others) else None
 
 
 def combined(domain, parts, weights):
     """The orbits of one size from those of its features."""
     return Orbits.from_arrays([sum((domain.scalar(w) * a for w, a in zip(weights, stack, strict=True) if w), 0 * stack[0])
                                for stack in zip(*(part.arrays() for part in parts), strict=True)])
-
-
-__all__ = ["Coordinates", "Orbits", "Probe", "combined", "fitted"]

@@ -1,7 +1,8 @@
 """Ridge regression by its rows: thousands of clients in a thousand coordinates, whose Hessians nobody could hold."""
 from __future__ import annotations
 
-from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.kinds import Array
+from fltheory.core.numbers.scalars import FLOAT, Domain
 from fltheory.core.problems.base import Problem
 from fltheory.core.problems.ridge import CONVENTIONS
 from fltheory.core.problems.rows import RowLoss
@@ -20,7 +21,7 @@ class RidgeRows(RowLoss):
 
     curvature, quadratic = 1, True
 
-    def __init__(self, A, y, reg, weights=None, convention="half-mean", name=""):
+    def __init__(self, A: Array, y: Array, reg: Array, weights: Array = None, convention: str = "half-mean", name: str = ""):
         one_of(*CONVENTIONS, remedy="They differ by factors.")(convention, "convention")
         A, y = ([FLOAT.array(v) for v in clients(values, what, ndim)] for values, what, ndim in ((A, "A", 2), (y, "y", 1)))
         check_lengths(A, y, "y")
@@ -29,7 +30,7 @@ class RidgeRows(RowLoss):
         self._finish(A, [v[:, None] for v in y], scales, twice * FLOAT.array(check_reg(reg)), weights, name)
         self.convention = convention
 
-    def to(self, domain):
+    def to(self, domain: Domain) -> RidgeRows:
         return Problem.to(self, domain)   # its gradients are rational at its data's binary values
 
     def _loss(self, u, t):

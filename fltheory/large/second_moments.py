@@ -15,14 +15,14 @@ from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import fraction
 from fltheory.core.operators.size import BASIS, LEAST_STEPS, MOST_STEPS, shown
 from fltheory.large import krylov
-from fltheory.large.accuracy import Found
+from fltheory.large.accuracy import Value
 from fltheory.large.cohort_covariance import covariance
 from fltheory.large.first_moments import ROUNDING
 from fltheory.large.star import Arrow
 
 LARGEST = 2500        # coordinates of a state: matrices of 50 MB, of which a few dozen are held
 SAME = 1e-14          # of its largest entry: gap of a term and a multiple of the mean move
-KEPT = 1e-9           # of what noise moves: that of conserved quantities which is rounding
+LEAK = 1e-9           # of what noise moves: that of conserved quantities which is rounding
 NEAR = 1e-3           # relative gap of bound and rate at which the bound is near; distance of the resolvent
 WIDE = 500            # coordinates beyond which Arnoldi's vectors, half a million numbers or more, cost more than the map
 TIGHT = 3e-3          # relative gap of bound and rate beyond which the bound is of other, unreachable states
@@ -40,7 +40,7 @@ def check(D, what):
 
 
 class SecondMoments:
-    """Of a `Star` with `Conserved` quantities; sigma: standard deviation of gradient noise; drawn: coordinates of a gradient."""
+    """Of a `Star` with `ConservedQuantities`; sigma: standard deviation of gradient noise; drawn: coordinates of a gradient."""
 
     def __init__(self, star, conserved, sigma, first):
         self.star, self.mean, self.first, self.D = star, star.mean, first, star.D
@@ -104,10 +104,10 @@ class SecondMoments:
         Y += X                                                      # X + N X + X N' + (1 + along) N X N'
         for sign, low in self.apart:
             Y += sign * low.sandwich(X)
-        self._scatter(Y, self._own(X))
+        self._scatter(Y, self._client_terms(X))
         return self.project(Y)
 
-    def _own(self, X):
+    def _client_terms(self, X):
         """(n, q, q): what single clients add beyond the rest."""
         star, c = self.star, self.cov.block
         if not c.any():
@@ -133,7 +133,7 @@ class SecondMoments:
         if dc:
             across = X[:ds, ds:].reshape(ds, n, dc).transpose(1, 0, 2)
             out[:, :ds, ds:], out[:, ds:, :ds] = across, across.swapaxes(1, 2)
-            out[:, ds:, ds:] = _own_blocks(X[ds:, ds:], n, dc)
+            out[:, ds:, ds:] = _diagonal_blocks(X[ds:, ds:], n, dc)
         return out
 
     def _scatter(self, Y, G):
@@ -146,8 +146,8 @@ class SecondMoments:
         if dc:
             Y[:ds, ds:] += G[:, :ds, ds:].transpose(1, 0, 2).reshape(ds, n * dc)
             Y[ds:, :ds] += G[:, ds:, :ds].reshape(n * dc, ds)
-            own = _own_blocks(Y[ds:, ds:], n, dc)
-            own += G[:, ds:, ds:]
+            diagonal = _diagonal_blocks(Y[ds:, ds:], n, dc)
+            diagonal += G[:, ds:, ds:]
 
     # ---- what is added every round ---------------------------------------------------------------------
     def pushed(self, z):
@@ -157,9 +157,9 @@ class SecondMoments:
         for sign, A in self.low:
             g = A.moved(z)
             Y += sign * np.outer(g, g)
-        own = np.concatenate([np.broadcast_to(z[:star.ds], (star.n, star.ds)), z[star.ds:].reshape(star.n, star.dc),
+        states = np.concatenate([np.broadcast_to(z[:star.ds], (star.n, star.ds)), z[star.ds:].reshape(star.n, star.dc),
                               np.ones((star.n, 1))], 1)[..., None]
-        r = np.stack([np.zeros((star.n, star.q)) if F is None else (F @ own)[..., 0] for F in (star.B, star.C)], 1)
+        r = np.stack([np.zeros((star.n, star.q)) if F is None else (F @ states)[..., 0] for F in (star.B, star.C)], 1)
         self._scatter(Y, np.einsum("nkq,nkl,nlr->nqr", r, c, r, optimize=True))
         self._scatter(Y, self.noise)
         return self.project((Y + Y.T) / 2)
@@ -172,7 +172,7 @@ class SecondMoments:
         samples = Slots(lambda k: rng.standard_normal((mean.n, mean.problem.drawn)))
         zero, present = np.zeros(mean.D), mean.cohort(rng)
         moved = self.star.order(mean.at(zero, present, samples) - mean.at(zero, present))
-        if np.abs(self.W.T @ moved).max() > KEPT * np.abs(moved).max():
+        if np.abs(self.W.T @ moved).max() > LEAK * np.abs(moved).max():
             raise NotAffine(f"{type(mean.algorithm).__name__}: gradient noise moves a combination of memories that rounds without "
                             "noise keep, so that its variance grows. Use method='dense', or ft.run")
 
@@ -224,7 +224,7 @@ class SecondMoments:
         size = self.D * (self.D + 1) // 2
         return LinearOperator((size, size), matvec=lambda v: self._vector(self.again(self._matrix(v))), dtype=float)
 
-    def rate(self) -> Found:
+    def rate(self) -> Value:
         """Of E|z - z*|^2 per round: Arnoldi from inside the cone of reachable states, bounded from above."""
         start = self.star.order(self.first.starts(DIRECTIONS))
         X = start.T @ start / len(start)
@@ -234,34 +234,34 @@ class SecondMoments:
             X = X / max(np.abs(X).max(), 1e-300) + far / np.abs(far).max()
         X = self.project(X)
         if not np.abs(X).max() > 0:
-            return Found("mean_square_rate", 0.0, "no reachable direction", 0.0, 0.0, "bound")
+            return Value("mean_square_rate", 0.0, "no reachable direction", 0.0, 0.0, "bound")
         X = X / np.abs(X).max()
         value, top = self._ritz(X) if self.D <= WIDE else self._arnoldi(X)
         if not value > 0:
-            return Found("mean_square_rate", 0.0, "Arnoldi: nothing reachable stays", 0.0, 0.0, "checked")
+            return Value("mean_square_rate", 0.0, "Arnoldi: nothing reachable stays", 0.0, 0.0, "checked")
         bound = self.bound(value, top)
         loose = bound / value - 1
-        left = max(loose, 0.0)
+        gap = max(loose, 0.0)
         if loose > TIGHT:
             off = np.linalg.norm(self.again(top) - value * top) / (value * np.linalg.norm(top))
             other = f"the Collatz-Wielandt bound {bound:.8g} holds for" if bound < np.inf else "Collatz and Wielandt bound no"
-            return Found("mean_square_rate", value, f"Arnoldi estimate from reachable states; {other} states that cannot be "
+            return Value("mean_square_rate", value, f"Arnoldi estimate from reachable states; {other} states that cannot be "
                          "reached, too", float(off), None, "estimate")
-        return Found("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
-                     left, max(left, ROUNDING), "bound")
+        return Value("mean_square_rate", value, f"Arnoldi, and at most {bound:.8g} by Collatz and Wielandt (Cholesky checked)",
+                     gap, max(gap, ROUNDING), "bound")
 
     def _ritz(self, X):
         """(rate, its eigenvector (D, D)), of modes in which X has weight: rounding feeds those that cannot be reached, too."""
         size = self.D * (self.D + 1) // 2
         most = int(min(MOST_STEPS, max(LEAST_STEPS, BASIS // (8 * size))))
         act = self._operator()
-        found, = krylov.ritz(lambda V: np.stack([act @ v for v in V]), self._vector(X)[None], most)
-        if found.residual > APART * found.rate:
+        mode, = krylov.ritz(lambda V: np.stack([act @ v for v in V]), self._vector(X)[None], most)
+        if mode.residual > APART * mode.rate:
             raise CertificateFailed(f"the second-moment map of {self.D} coordinates: Arnoldi's method has not converged after "
-                                    f"{found.steps} products. Use method='dense', or fewer clients")
-        if found.vector is None:
+                                    f"{mode.steps} products. Use method='dense', or fewer clients")
+        if mode.vector is None:
             return 0.0, None
-        return float(found.rate), self.project(self._matrix(found.vector.real))
+        return float(mode.rate), self.project(self._matrix(mode.vector.real))
 
     def _arnoldi(self, X):
         """The same with few vectors at a time. Restarts lose sight of the weight of X: where rounds from X decay faster than what
@@ -286,13 +286,13 @@ class SecondMoments:
     def bound(self, value, top=None):
         """Largest eigenvalue of (T(Y), Y): no eigenvalue of T exceeds it. Y is top (D, D), the eigenvector that was found, where it
         is near enough, else (1.001 value - T)^-1 1."""
-        if top is not None and (found := self._pencil(np.sign(np.trace(top)) * top)) / value - 1 <= NEAR:
-            return found
+        if top is not None and (bound := self._pencil(np.sign(np.trace(top)) * top)) / value - 1 <= NEAR:
+            return bound
         for tolerance in (1e-3, 1e-7):      # any positive Y gives a bound: a rough one is nearly as good, where it is positive
-            found = self._pencil(self._solved(self.project(np.eye(self.D)), value * (1 + NEAR), tolerance)[0])
-            if found / value - 1 <= TIGHT:
+            bound = self._pencil(self._solved(self.project(np.eye(self.D)), value * (1 + NEAR), tolerance)[0])
+            if bound / value - 1 <= TIGHT:
                 break
-        return found
+        return bound
 
     def _pencil(self, Y):
         """Largest eigenvalue of (T(Y), Y) for Y (D, D) projected; inf where Y is not positive there."""
@@ -327,13 +327,14 @@ class SecondMoments:
         R = self.pushed(self.star.order(z))
         if not np.abs(R).max() > 0:
             return R, 0.0
-        X, left = self._solved(R, 1.0, 1e-13)
-        if not left <= CLOSED * max(1.0, np.abs(X).max() / np.abs(R).max()):
-            raise CertificateFailed(f"the equation of a covariance of {self.D} coordinates is left open by {left:.1e} of its right "
-                                    "side: the mean-square rate is too close to 1. Reduce the step size, or use method='dense'")
-        return X, float(left)
+        X, residual = self._solved(R, 1.0, 1e-13)
+        if not residual <= CLOSED * max(1.0, np.abs(X).max() / np.abs(R).max()):
+            raise CertificateFailed(f"the equation of a covariance of {self.D} coordinates is left open by {residual:.1e} of "
+                                    "its right side: the mean-square rate is too close to 1. Reduce the step size, or use "
+                                    "method='dense'")
+        return X, float(residual)
 
-    def seen(self, X):
+    def of_model(self, X):
         """Covariance (d, d) of the server model from that of the state."""
         def model(rows):
             z = self.star.flat(rows)
@@ -342,7 +343,7 @@ class SecondMoments:
         return model(np.ascontiguousarray(model(X).T))
 
 
-def _own_blocks(X, n, dc):
+def _diagonal_blocks(X, n, dc):
     """The n blocks (dc, dc) on the diagonal of X (n dc, n dc): a view."""
     a, b = X.strides
     return np.lib.stride_tricks.as_strided(X, (n, dc, dc), (dc * (a + b), a, b))
@@ -353,6 +354,3 @@ def identity(star) -> Arrow:
     n, ds, dc = star.n, star.ds, star.dc
     return Arrow(np.eye(ds), np.zeros((ds, n * dc)), np.zeros((n, dc, ds)), np.broadcast_to(np.eye(dc), (n, dc, dc)), np.zeros(ds),
                  np.zeros((n, dc)))
-
-
-__all__ = ["LARGEST", "SecondMoments", "check", "identity"]

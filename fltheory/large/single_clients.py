@@ -10,21 +10,22 @@ from dataclasses import fields
 
 import numpy as np
 
+from fltheory.core.kinds import Algorithm, Problem, Who
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
 
 CHUNK = 4e7   # bytes of one array of a batch
 
 
-class Alone:
+class ClientBatch:
     """Clients low..high of a problem in floats, each alone: gradients at y (clients, points, 1, d). `n` stays the number of all."""
 
-    def __init__(self, problem, low, high):
+    def __init__(self, problem: Problem, low, high):
         self.n, self.d, self.domain, self.personal = problem.n, problem.d, problem.domain, 0
         self.p = problem.p[low:high, None, None]
-        self._part = _part(problem, low, high)
+        self._part = _problem_part(problem, low, high)
 
-    def at(self, who=EVERYONE):
+    def at(self, who: Who = EVERYONE):
         """All of them: a batch knows no cohorts."""
         return self
 
@@ -36,7 +37,7 @@ class Alone:
         return g if sample is None else g + sample
 
 
-def _part(problem, low, high):
+def _problem_part(problem: Problem, low, high):
     """The clients low..high as a problem of their own, sharing memory with the whole one."""
     part = copy.copy(problem)
     part.__dict__ = {k: v for k, v in problem.__dict__.items() if not k.startswith("_cached") and k != "_converted"}
@@ -45,11 +46,11 @@ def _part(problem, low, high):
         value = getattr(problem, "_" + name)
         setattr(part, "_" + name, None if value is None else value[low:high])
     if hasattr(problem, "sizes"):
-        part.sizes = problem.sizes[low:high]
+        part.__dict__["sizes"] = problem.sizes[low:high]
     return part
 
 
-def _own(algorithm, n, low, high):
+def _algorithm_part(algorithm: Algorithm, n, low, high):
     """The algorithm with its numbers of each client (n,) cut to a batch."""
     part = copy.copy(algorithm)
     for f in fields(algorithm):
@@ -60,13 +61,15 @@ def _own(algorithm, n, low, high):
 
 
 class Clients:
-    """One-client rounds of a method in floats. Leaves of a state are vectors (w,) of the server or (n, w) of the clients."""
+    """One-client rounds of a method in floats. Leaves of a state are vectors (w,) of the server or (n, w) of the clients: ds
+    numbers of the server and dc of each client in all."""
 
     def __init__(self, mean):
         self.mean, self.n = mean, mean.n
         shapes = mean.layout.shapes
         self.server = [k for k, s in enumerate(shapes) if len(s) == 1]
         self.client = [k for k, s in enumerate(shapes) if len(s) == 2 and s[0] == mean.n]
+        self.ds, self.dc = (sum(shapes[k][-1] for k in leaves) for leaves in (self.server, self.client))
         self.separable = len(self.server) + len(self.client) == len(shapes) and not mean.problem.personal
 
     def batches(self, points, width):
@@ -79,9 +82,9 @@ class Clients:
         out come all as (clients, points, w), in the order of the layout."""
         mean, count = self.mean, high - low
         steps = np.asarray(mean.steps)[low:high, None, None]
-        draw = Draw(EVERYONE, np.full(1, present), steps, xi)
+        draw, algorithm = Draw(EVERYONE, np.full(1, present), steps, xi), _algorithm_part(mean.algorithm, self.n, low, high)
         with np.errstate(all="ignore"):
-            out = _own(mean.algorithm, self.n, low, high).round(Alone(mean.problem, low, high), mean.layout.kind(*leaves), draw)
+            out = algorithm.round(ClientBatch(mean.problem, low, high), mean.layout.kind(*leaves), draw)
         flat = [leaf[..., 0, :] if k in self.client else leaf for k, leaf in enumerate(out)]
         points = max(leaf.shape[1] for leaf in flat)
         return [np.broadcast_to(leaf, (count, points, leaf.shape[-1])) for leaf in flat]
@@ -91,6 +94,3 @@ class Clients:
         base, half, whole = (self.round(low, high, leaves, a, xi) for a in (0.0, 0.5, 1.0))
         return (base, [2 * (w - h) for w, h in zip(whole, half, strict=True)],
                 [2 * h - w - b for w, h, b in zip(whole, half, base, strict=True)])
-
-
-__all__ = ["Alone", "Clients"]

@@ -55,11 +55,11 @@ class Arrow:
         Y = np.empty(X.shape)
         if not dc:
             return np.matmul(self.ss, X, out=Y)
-        server, own = X[:ds], Y[ds:]
+        server, memories = X[:ds], Y[ds:]
         np.matmul(self.sc, X[ds:], out=Y[:ds])
         Y[:ds] += self.ss @ server
-        np.matmul(self.cc, X[ds:].reshape(n, dc, -1), out=own.reshape(n, dc, -1))
-        dgemm(1.0, server.T, self.cs.reshape(n * dc, ds).T, beta=1.0, c=own.T, overwrite_c=True)     # added in place
+        np.matmul(self.cc, X[ds:].reshape(n, dc, -1), out=memories.reshape(n, dc, -1))
+        dgemm(1.0, server.T, self.cs.reshape(n * dc, ds).T, beta=1.0, c=memories.T, overwrite_c=True)     # added in place
         return Y
 
     def sandwich(self, X):
@@ -72,21 +72,19 @@ class Arrow:
 
 
 class Star:
-    """base: Arrow of an empty round; B, C (n, q, q + 1), or None where there is none; error: gap at random cohorts."""
+    """base: Arrow of an empty round; B, C (n, q, q + 1), or None where there is none; confirmed at random cohorts."""
 
     def __init__(self, mean, clients):
         self.mean, self.clients, self.n = mean, clients, mean.n
         if not clients.separable:
             raise TooLarge(f"{type(mean.algorithm).__name__}: its state is not made of vectors of the server and of single "
                            "clients, so it has no star form. Use method='dense', or ft.run")
-        shapes = mean.layout.shapes
-        self.ds = sum(shapes[k][0] for k in clients.server)
-        self.dc = sum(shapes[k][1] for k in clients.client)
+        self.ds, self.dc = clients.ds, clients.dc
         self.q, self.D = self.ds + self.dc, self.ds + mean.n * self.dc
         size.check(f"the maps of {mean.n} clients on {self.q} coordinates each", star_bytes(mean.n, self.q),
                    "fixed point and rate need none of them; for the rest use fewer clients or coordinates, or ft.run")
         self._probe()
-        self.error = self._confirm()
+        self._confirm()
 
     # ---- orders ----------------------------------------------------------------------------------------
     def order(self, z):
@@ -94,19 +92,19 @@ class Star:
         leaves, clients = self.mean.layout.unflatten(z), self.clients
         parts = [leaves[k] for k in clients.server]
         if clients.client:
-            own = np.concatenate([leaves[k] for k in clients.client], -1)
-            parts.append(own.reshape(*z.shape[:-1], -1))
+            memories = np.concatenate([leaves[k] for k in clients.client], -1)
+            parts.append(memories.reshape(*z.shape[:-1], -1))
         return np.concatenate(parts, -1)
 
     def flat(self, u):
         """States (.., D) in the star's order as flat ones."""
         lead, clients, shapes = u.shape[:-1], self.clients, self.mean.layout.shapes
-        own = u[..., self.ds:].reshape(*lead, self.n, self.dc)
+        memories = u[..., self.ds:].reshape(*lead, self.n, self.dc)
         leaves, at, mine = [None] * len(shapes), 0, 0
         for k in clients.server:
             leaves[k], at = u[..., at:at + shapes[k][0]], at + shapes[k][0]
         for k in clients.client:
-            leaves[k], mine = own[..., mine:mine + shapes[k][1]], mine + shapes[k][1]
+            leaves[k], mine = memories[..., mine:mine + shapes[k][1]], mine + shapes[k][1]
         return self.mean.layout.flatten(self.mean.layout.kind(*leaves))
 
     def leaves(self, Z):
@@ -127,17 +125,17 @@ class Star:
     def _probe(self):
         q, ds, mean = self.q, self.ds, self.mean
         Z = np.concatenate([np.zeros((1, q)), np.eye(q)])
-        own, B, C = (np.empty((self.n, *s)) for s in ((self.dc, q + 1), (q, q + 1), (q, q + 1)))
+        memories, B, C = (np.empty((self.n, *s)) for s in ((self.dc, q + 1), (q, q + 1), (q, q + 1)))
         across = np.empty((self.n, ds, self.dc))
         for low, high in self.clients.batches(q + 1, 4 * self.q):
             base, b, c = (np.swapaxes(_columns(self.rows(leaves)), 1, 2) for leaves in
                           self.clients.parts(low, high, self.leaves(Z)))
-            own[low:high], across[low:high], B[low:high], C[low:high] = base[:, ds:], base[:, :ds, ds:-1], b, c
+            memories[low:high], across[low:high], B[low:high], C[low:high] = base[:, ds:], base[:, :ds, ds:-1], b, c
         U = np.zeros((ds + 1, self.D))
         U[1:, :ds] = np.eye(ds)
-        seen = self.order(mean.at(self.flat(U), np.zeros(self.n)))[:, :ds]
+        images = self.order(mean.at(self.flat(U), np.zeros(self.n)))[:, :ds]
         sc = np.ascontiguousarray(across.transpose(1, 0, 2)).reshape(ds, -1)
-        self.base = Arrow((seen[1:] - seen[0]).T, sc, own[:, :, :ds], own[:, :, ds:-1], seen[0], own[:, :, -1])
+        self.base = Arrow((images[1:] - images[0]).T, sc, memories[:, :, :ds], memories[:, :, ds:-1], images[0], memories[:, :, -1])
         top = max(np.abs(B).max(), np.abs(C).max())
         self.B, self.C = (None if np.abs(F).max() <= NOTHING * top else F for F in (B, C))
 
@@ -149,16 +147,15 @@ class Star:
     def _confirm(self):
         mean, rng, worst = self.mean, np.random.Generator(np.random.Philox(11)), 0.0
         for k in range(COHORTS):
-            mask = mean.tested(rng, k) if mean.model is not None else np.ones(self.n, dtype=np.int64)
+            mask = mean.trial_cohort(rng, k) if mean.model is not None else np.ones(self.n, dtype=np.int64)
             z = rng.standard_normal(mean.D)
             share = mask * mean.v / max((mask * mean.v).sum(), 1e-300)
-            seen = self.order(mean.at(z, mask))
+            coded = self.order(mean.at(z, mask))
             guess = (self.base + self.arrow(mask, share)).moved(self.order(z))
-            worst = max(worst, np.abs(seen - guess).max() / max(np.abs(seen).max(), 1e-300))
+            worst = max(worst, np.abs(coded - guess).max() / max(np.abs(coded).max(), 1e-300))
         if not worst <= FORM:
             raise NotAffine(f"{type(mean.algorithm).__name__}: rounds of random cohorts differ by {worst:.1e} from what its "
                             "clients do one at a time: they do not meet at the server only. Use method='dense', or ft.run")
-        return worst
 
 
 def star_bytes(n, q) -> float:
@@ -169,6 +166,3 @@ def star_bytes(n, q) -> float:
 def _columns(rows):
     """(.., points, q) at 0 and the units as columns of the units, then the constant."""
     return np.concatenate([rows[:, 1:] - rows[:, :1], rows[:, :1]], 1)
-
-
-__all__ = ["Arrow", "Star", "star_bytes"]

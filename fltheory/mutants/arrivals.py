@@ -2,17 +2,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import wraps
+from functools import partial
 
-from fltheory.asynchronous.arrivals import arrives, norm, of, put, restarted, whole
+from fltheory.asynchronous.arrivals import arrives, of, put, restarted
 from fltheory.asynchronous.asyncfeded import AsyncFedED, State
 from fltheory.asynchronous.fedasync import FedAsync, FedBuff, StaleSteps
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.solvers import Momentum
-from fltheory.core.numbers.arrays import arange, ratio, spread, take
+from fltheory.core.kinds import Algorithm, Draw, Problem, Who
+from fltheory.core.numbers.arrays import arange, norm, ratio, spread, take, whole
 from fltheory.core.numbers.arrays import put as put_rows
 from fltheory.core.numbers.scalars import fraction
-from fltheory.mutants.base import alike, altered, changed, option
+from fltheory.mutants.base import alike, changed, option
 
 CLOCKED = (AsyncFedED, FedAsync, FedBuff)   # a round is one arrival, the state holds base models
 
@@ -20,7 +21,7 @@ CLOCKED = (AsyncFedED, FedAsync, FedBuff)   # a round is one arrival, the state 
 class Opened(AsyncFedED):
     """AsyncFedED with the pieces of its round as methods of their own."""
 
-    def noticed(self, s, who, delta, moved):
+    def noticed(self, s, who: Who, delta, moved):
         """(gamma, 1 where it is infinite)."""
         return self.staleness(delta, moved)
 
@@ -34,45 +35,35 @@ class Opened(AsyncFedED):
         """The same for the K rule; moved: how far the server is from the base after its step."""
         return gamma, never
 
-    def served(self, problem, s, draw, arrival):
+    def served(self, problem: Problem, s, draw: Draw, arrival):
         delta, moved, old = arrival.delta, arrival.moved, arrival.K
         gamma, never = self.noticed(s, arrival.who, delta, moved)
-        kept = here = (old >= 1) * 1
+        enters = serves = (old >= 1) * 1
         if self.discard is not None:
-            kept = kept * (gamma <= self.discard) * (1 - never)
-        x = s.x + kept * self.change(self.rate(gamma), delta, moved)
-        K = put(old, here, self.next_steps(old, *self.noticed_for_steps(gamma, never, delta, moved + x - s.x)))
-        return State(x, **restarted(self, problem, s, draw, arrival, x, K, kept, whole(K) if self.real else K))
+            enters = enters * (gamma <= self.discard) * (1 - never)
+        x = s.x + enters * self.change(self.rate(gamma), delta, moved)
+        K = put(old, serves, self.next_steps(old, *self.noticed_for_steps(gamma, never, delta, moved + x - s.x)))
+        return State(x, **restarted(self, problem, s, draw, arrival, x, K, enters, whole(K) if self.real else K))
 
 
-def opened(part, when=None):
-    """Decorator: a function change(self, right, ...) as the mutant of AsyncFedED that replaces one piece of its round."""
-    def mutant_of(change):
-        @wraps(change)
-        def mutant(algorithm):
-            if type(algorithm) is not AsyncFedED or (when is not None and not when(algorithm)):
-                return None
-            return altered(alike(Opened, algorithm), change, part)
-        mutant.of, mutant.change, mutant.more = "algorithm", change, {}
-        return mutant
-    return mutant_of
+opened = partial(changed, AsyncFedED, whole=Opened)   # the mutants of AsyncFedED that replace one piece of its round
 
 
-def _adapts(algorithm):
+def _adapts(algorithm: AsyncFedED):
     return algorithm.kappa != 0
 
 
-def _rounds(algorithm):
+def _rounds(algorithm: AsyncFedED):
     return _adapts(algorithm) and not algorithm.real
 
 
-def _scaled(algorithm):
+def _scaled(algorithm: AsyncFedED):
     return _rounds(algorithm) and fraction(algorithm.kappa).numerator != 1   # rounded down twice is once where kappa = 1/n
 
 
 # ---- the staleness (6) ------------------------------------------------------------------------------------
 @opened("noticed")
-def lag_for_distance(self, right, s, who, delta, moved):
+def lag_for_distance(self, right, s, who: Who, delta, moved):
     """The staleness is the lag, the number of changes of the server since the client started, instead of the distance."""
     lag = of(s.lag, who)
     return lag, 0 * lag
@@ -162,10 +153,10 @@ def rounded_before_kappa(self, right, K, gamma, never):
     return put(new, ((new < 1) * self.clamp + never != 0) * 1, 1)
 
 
-def clamp_missing(algorithm):
+def clamp_missing(algorithm: Algorithm):
     """K is not kept at 1 or more: a client whose K falls below does not come again."""
-    fits = type(algorithm) is AsyncFedED and algorithm.clamp and _adapts(algorithm)
-    return replace(algorithm, clamp=False) if fits else None
+    return (replace(algorithm, clamp=False) if type(algorithm) is AsyncFedED and algorithm.clamp and _adapts(algorithm)
+            else None)
 
 
 discard_missing = option("discard", None, "discard_missing", "no update is discarded, however stale", AsyncFedED)
@@ -173,23 +164,24 @@ discard_missing = option("discard", None, "discard_missing", "no update is disca
 
 # ---- what is sent back ------------------------------------------------------------------------------------
 @changed(CLOCKED, "round")
-def model_before_update_sent(self, right, problem, s, draw):
+def model_before_update_sent(self, right, problem: Problem, s, draw: Draw):
     """The client starts again from the model before its own update instead of the new one."""
     new, who = right(problem, s, draw), arrives(s)
-    here = (arange(problem.n, who) == who) * 1
-    return new._replace(base=put(new.base, here[..., None], s.x[..., None, :]))
+    mask = (arange(problem.n, who) == who) * 1
+    return new._replace(base=put(new.base, mask[..., None], s.x[..., None, :]))
 
 
 @changed(CLOCKED, "round")
-def base_not_refreshed(self, right, problem, s, draw):
+def base_not_refreshed(self, right, problem: Problem, s, draw: Draw):
     """The client starts every run from the first model: what the server sends back is not stored."""
     return right(problem, s, draw)._replace(base=s.base)
 
 
-def buffers_kept_on_arrival(algorithm):
+def buffers_kept_on_arrival(algorithm: Algorithm):
     """The local momentum buffers are kept between the runs of a client (one optimiser for the whole training)."""
-    fits = type(algorithm) is AsyncFedED and algorithm.momentum == "reset" and type(algorithm.solver) is Momentum
-    return replace(algorithm, momentum="kept") if fits and algorithm.solver.rho != 0 else None
+    if type(algorithm) is not AsyncFedED or type(algorithm.solver) is not Momentum or algorithm.solver.rho == 0:
+        return None
+    return replace(algorithm, momentum="kept") if algorithm.momentum == "reset" else None
 
 
 # ---- FedAsync, FedBuff, stale steps, FedAvg as printed ----------------------------------------------------
@@ -208,17 +200,17 @@ def hinge_not_shifted(self, right, lag):
 
 
 @changed(FedAsync, "round")
-def update_added(self, right, problem, s, draw):
+def update_added(self, right, problem: Problem, s, draw: Draw):
     """The weighted change is added to the server's model, which is not mixed: x <- x + a Delta."""
     new, who = right(problem, s, draw), arrives(s)
     lag = of(s.lag if self.unit == "arrivals" else s.finish - s.began, who)
     x = new.x + self.weight(lag) * (s.x - take(s.base, who)[..., 0, :])
-    here = (arange(problem.n, who) == who) * 1
-    return new._replace(x=x, base=put(new.base, here[..., None], x[..., None, :]))
+    mask = (arange(problem.n, who) == who) * 1
+    return new._replace(x=x, base=put(new.base, mask[..., None], x[..., None, :]))
 
 
 @changed(FedBuff, "round", lambda a: a.buffer > 1)
-def buffer_summed(self, right, problem, s, draw):
+def buffer_summed(self, right, problem: Problem, s, draw: Draw):
     """The changes in the buffer are summed instead of averaged."""
     wider = alike(FedBuff, self)
     object.__setattr__(wider, "server_lr", self.server_lr * self.buffer)
@@ -232,20 +224,20 @@ stale_updates_added = option("mixing", "update", "stale_updates_added", "the ser
 
 
 @changed(StaleSteps, "round")
-def stale_model_sent(self, right, problem, s, draw):
+def stale_model_sent(self, right, problem: Problem, s, draw: Draw):
     """A client starts again from the server's model before its own update."""
     base = take(s.base, draw.who)
     return right(problem, s, draw)._replace(base=put_rows(s.base, draw.who, spread(s.x, draw.who) + 0 * base, draw.present))
 
 
 @changed(StaleSteps, "round")
-def never_stale(self, right, problem, s, draw):
+def never_stale(self, right, problem: Problem, s, draw: Draw):
     """Clients train on the server's present model: staleness is not simulated at all."""
     return right(problem, s._replace(base=spread(s.x) + 0 * s.base), draw)
 
 
 @changed(FedAvg, "server")
-def mean_divided_again(self, right, x, cohort, draw, change, mass):
+def mean_divided_again(self, right, x, cohort, draw: Draw, change, mass):
     """The weighted mean of the models is divided by the number of clients once more, as (38) of asyncfeded is printed."""
     return right(x, cohort, draw, change, mass) / cohort.n
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fltheory.algorithms.fednova import FedNova
 from fltheory.core.algorithms.fedavg import FedAvg, shares
+from fltheory.core.kinds import Algorithm, Draw
 from fltheory.core.numbers.arrays import ratio
 from fltheory.core.numbers.scalars import fraction
 from fltheory.mutants.base import changed, option
@@ -78,32 +79,32 @@ FACTORS = {   # of the change that the algorithm makes
 }
 
 
-def _members(cohort, draw):
+def _members(cohort, draw: Draw):
     return Members(cohort.p, draw.present + 0 * cohort.p, cohort.n)
 
 
-def _averaged(rule, x, cohort, draw, change):
+def _averaged(rule, x, cohort, draw: Draw, change):
     return x + (WEIGHTS[rule][1](_members(cohort, draw))[..., None] * change).sum(-2)
 
 
-def _scaled(rule, x, cohort, draw, new):
+def _scaled(rule, x, cohort, draw: Draw, new):
     return x + FACTORS[rule][1](_members(cohort, draw)) * (new - x)
 
 
 @changed(FedAvg, "server", lambda a: a.averaging != "plain")
-def uniform_weights(self, right, x, cohort, draw, change, mass):
+def uniform_weights(self, right, x, cohort, draw: Draw, change, mass):
     """The data weights p_i are dropped: every participant counts alike."""
     return _averaged("plain", x, cohort, draw, change)
 
 
 @changed(FedAvg, "server")
-def divides_by_all(self, right, x, cohort, draw, change, mass):
+def divides_by_all(self, right, x, cohort, draw: Draw, change, mass):
     """The sum over the participants is divided by the number of all clients."""
     return _averaged("over all", x, cohort, draw, change)
 
 
 @changed((FedAvg, FedNova), "server", lambda a: a.averaging != "plain")
-def weights_not_renormalised(self, right, x, cohort, draw, change, mass):
+def weights_not_renormalised(self, right, x, cohort, draw: Draw, change, mass):
     """The participants' p_i are used as they are, although under sampling they do not sum to 1."""
     if not isinstance(self, FedNova):
         return _averaged("raw", x, cohort, draw, change)
@@ -113,25 +114,25 @@ def weights_not_renormalised(self, right, x, cohort, draw, change, mass):
 
 
 @changed(FedAvg, "server")
-def server_step_two(self, right, x, cohort, draw, change, mass):
+def server_step_two(self, right, x, cohort, draw: Draw, change, mass):
     """The server applies the averaged change twice."""
     return x + 2 * (right(x, cohort, draw, change, mass) - x)
 
 
 @changed(FedAvg, "server")
-def first_client_twice(self, right, x, cohort, draw, change, mass):
+def first_client_twice(self, right, x, cohort, draw: Draw, change, mass):
     """The server adds the first participant's change twice (OpenMined/PySyft #3828)."""
     share = shares(cohort, draw.present, self.averaging) * _members(cohort, draw).first
     return right(x, cohort, draw, change, mass) + (share[..., None] * change).sum(-2)
 
 
 @changed(FedNova, "server")
-def normaliser_counts_steps(self, right, x, cohort, draw, change, mass):
+def normaliser_counts_steps(self, right, x, cohort, draw: Draw, change, mass):
     """FedNova divides by the number of steps whatever the solver."""
     return right(x, cohort, draw, change, 0 * mass + self.lr * draw.steps[..., None])
 
 
-def normaliser_missing(algorithm):
+def normaliser_missing(algorithm: Algorithm):
     """FedNova's normalisation is lost: plain averaging."""
     if not isinstance(algorithm, FedNova):
         return None
@@ -139,18 +140,18 @@ def normaliser_missing(algorithm):
 
 
 @changed(FedNova, "server")
-def fednova_scaled_up(self, right, x, cohort, draw, change, mass):
+def fednova_scaled_up(self, right, x, cohort, draw: Draw, change, mass):
     """FedNova's displacement is multiplied by n/|S| (FedLab's default `weighted_scale`)."""
     return _scaled("n/|S|", x, cohort, draw, right(x, cohort, draw, change, mass))
 
 
 @changed(FedNova, "server", lambda a: a.tau_eff is None)
-def shares_not_renormalised(self, right, x, cohort, draw, change, mass):
+def shares_not_renormalised(self, right, x, cohort, draw: Draw, change, mass):
     """Algorithm 1's tau_eff is not divided by the weight of the sample (the text of FedNova's Appendix H)."""
     return _scaled("p_S", x, cohort, draw, right(x, cohort, draw, change, mass))
 
 
-def tau_eff_halved(algorithm):
+def tau_eff_halved(algorithm: Algorithm):
     """The server's effective step is half of what is stated."""
     if not isinstance(algorithm, FedNova) or algorithm.tau_eff is None:
         return None

@@ -10,6 +10,7 @@ from fltheory.algorithms.mifa import Mifa
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.fedavg import FedAvg, shares
 from fltheory.core.algorithms.solvers import Decay, Momentum, MomentumProximal, Proximal, Vanilla, descend
+from fltheory.core.kinds import Draw, Problem
 from fltheory.core.numbers.arrays import arange, put, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import unread
@@ -17,7 +18,7 @@ from fltheory.mutants.base import altered, changed
 
 
 # ---- numbers of local steps -------------------------------------------------------------------------------
-def with_steps(algorithm, more):
+def with_steps(algorithm: Algorithm, more):
     """The algorithm whose clients make `more` further local steps each; None where one would make none, or none is declared."""
     if algorithm.steps is None:
         return None
@@ -26,38 +27,38 @@ def with_steps(algorithm, more):
     return replace(algorithm, steps=new if isinstance(algorithm.steps, tuple) else new[0]) if min(new) >= 1 else None
 
 
-def one_step_more(algorithm):
+def one_step_more(algorithm: Algorithm):
     """Every client makes one local step too many."""
     return with_steps(algorithm, 1)
 
 
-def one_step_less(algorithm):
+def one_step_less(algorithm: Algorithm):
     """Every client makes one local step too few."""
     return with_steps(algorithm, -1)
 
 
-def one_step_only(algorithm):
+def one_step_only(algorithm: Algorithm):
     """Clients make a single local step whatever is asked for."""
     return None if algorithm.steps == 1 else replace(algorithm, steps=1)
 
 
 # ---- solvers ----------------------------------------------------------------------------------------------
-def hidden_proximal(algorithm):
+def hidden_proximal(algorithm: FedAvg):
     """Plain local SGD carries an undeclared proximal term (weight decay towards the server model)."""
     return replace(algorithm, solver=Proximal(mu="1/5")) if algorithm.solver == Vanilla() else None
 
 
-def proximal_missing(algorithm):
+def proximal_missing(algorithm: FedAvg):
     """The proximal term is overwritten and never applied (FedLab #280)."""
     return replace(algorithm, solver=Vanilla()) if isinstance(algorithm.solver, Proximal) else None
 
 
-def unscaled_proximal(algorithm):
+def unscaled_proximal(algorithm: Algorithm):
     """The proximal term is not multiplied by the local step size."""
     solver = getattr(algorithm, "solver", None)
     if type(solver) is not Proximal or solver.mu is None:
         return None
-    return replace(algorithm, solver=Proximal(alpha=solver.mu))
+    return replace(algorithm, solver=Proximal(alpha=solver.mu))  # type: ignore[call-arg]
 
 
 def _alpha(solver, lr):
@@ -121,7 +122,7 @@ def proximal_in_buffer(self, right, y, anchor, buffer, g, lr, on):
     return y - on * buffer, buffer
 
 
-def _public_normaliser(self, right, x, cohort, draw, change, mass):
+def _public_normaliser(self, right, x, cohort, draw: Draw, change, mass):
     counter = norm = 0 * mass
     for _, on in draw.local_steps():
         counter = self.solver.rho * counter + 1
@@ -129,7 +130,7 @@ def _public_normaliser(self, right, x, cohort, draw, change, mass):
     return right(x, cohort, draw, change, self.lr * norm)
 
 
-def normaliser_of_public_code(algorithm):
+def normaliser_of_public_code(algorithm: Algorithm):
     """FedNova's public code: the proximal term leaks into the momentum buffer, and the normaliser adds 1 per step."""
     leaking = proximal_in_buffer(algorithm) if type(algorithm) is FedNova else None
     return None if leaking is None else altered(leaking, _public_normaliser, "server")
@@ -155,18 +156,18 @@ def gradients_not_reset(self, right, y, anchor, buffer, g, lr, on):
 
 
 # ---- clients that hold the server's storage ---------------------------------------------------------------
-def _one_by_one(algorithm, problem, x, draw, onward):
+def _one_by_one(algorithm: Algorithm, problem: Problem, x, draw: Draw, onward):
     """Yield (present there, its model) of each place of the draw; onward: it starts where the one before it ended, not at x."""
     cohort, places = problem.at(draw.who), arange(draw.present.shape[-1], draw.present)
     for k in range(draw.present.shape[-1]):
-        here = draw.present * ((places == k) * 1)
+        place = draw.present * ((places == k) * 1)
         change, _ = descend(getattr(algorithm, "solver", Vanilla()), algorithm.lr, cohort, spread(x, draw.who), draw)
-        y = x + (here[..., None] * change).sum(-2)
+        y = x + (place[..., None] * change).sum(-2)
         x = y if onward else x
-        yield here, y
+        yield place, y
 
 
-def _own_scale(algorithm):
+def _own_scale(algorithm: Algorithm):
     return getattr(algorithm, "tau_eff", None) is None
 
 
@@ -174,34 +175,34 @@ _IN_TURN = "the clients train one after the other on one model object, each star
 
 
 @changed((FedAvg, FedNova), "round", _own_scale, f"{_IN_TURN}; the models seen on the way are averaged")
-def sequential_pass(self, right, problem, s, draw):
+def sequential_pass(self, right, problem: Problem, s, draw: Draw):
     cohort = problem.at(draw.who)
     share = shares(cohort, draw.present, "weighted" if self.averaging == "weighted" else "plain")
-    return s._replace(x=s.x + sum((share * here).sum(-1)[..., None] * (y - s.x)
-                                  for here, y in _one_by_one(self, problem, s.x, draw, True)))
+    return s._replace(x=s.x + sum((share * place).sum(-1)[..., None] * (y - s.x)
+                                  for place, y in _one_by_one(self, problem, s.x, draw, True)))
 
 
 @changed(FedNova, "round", _own_scale, f"{_IN_TURN}; the changes from the round's start are normalised and averaged")
-def sequential_normalised(self, right, problem, s, draw):
+def sequential_normalised(self, right, problem: Problem, s, draw: Draw):
     cohort = problem.at(draw.who)
     _, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
-    changes = sum(here[..., None] * spread(y - s.x, draw.who) for here, y in _one_by_one(self, problem, s.x, draw, True))
+    changes = sum(place[..., None] * spread(y - s.x, draw.who) for place, y in _one_by_one(self, problem, s.x, draw, True))
     return s._replace(x=self.server(s.x, cohort, draw, changes, mass))
 
 
 @changed((FedAvg, FedNova, FedAu, Mifa), "round", _own_scale, f"{_IN_TURN}, and the average is of that one object")
-def shared_storage(self, right, problem, s, draw):
+def shared_storage(self, right, problem: Problem, s, draw: Draw):
     *_, (_, x) = _one_by_one(self, problem, s.x, draw, True)
     new = s._replace(x=x)   # what a client of MIFA reports is the difference of a model to itself
     return self._count(new, draw) if isinstance(s, Counting) else new
 
 
 @changed((FedAvg, FedNova), "round", _own_scale)
-def last_model_alone(self, right, problem, s, draw):
+def last_model_alone(self, right, problem: Problem, s, draw: Draw):
     """Only the last participant's model counts: all entries of the average are one object."""
     x = s.x
-    for here, y in _one_by_one(self, problem, s.x, draw, False):
-        x = x + here.sum(-1)[..., None] * (y - x)
+    for place, y in _one_by_one(self, problem, s.x, draw, False):
+        x = x + place.sum(-1)[..., None] * (y - x)
     return s._replace(x=x)
 
 
@@ -220,10 +221,10 @@ class Kept(Algorithm):
     base: Any = None
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0, draw: Draw | None = None):
         return Buffers(x0, 0 * (x0[..., None, :] + problem.p[..., None]))
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         cohort, solver = problem.at(draw.who), self.base.solver
         x, u = spread(s.x, draw.who), take(s.u, draw.who)
         y = x
@@ -234,7 +235,7 @@ class Kept(Algorithm):
         return Buffers(self.base.server(s.x, cohort, draw, y - x, mass), put(s.u, draw.who, u, draw.present))
 
 
-def buffers_kept(algorithm):
+def buffers_kept(algorithm: FedAvg):
     """The local momentum buffers are kept between rounds (one optimiser for the whole training)."""
     fits = type(algorithm) in (FedAvg, FedNova) and _own_scale(algorithm) and hasattr(algorithm.solver, "rho")
     return Kept(algorithm.lr, algorithm.steps, algorithm) if fits else None
@@ -258,10 +259,10 @@ class Decaying(Algorithm):
     gamma: Number = None
     stateful: ClassVar[bool] = True
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0, draw: Draw | None = None):
         return Pace(x0, (0 * problem.p + 1)[:, None] if self.gamma is None else (0 * problem.p + 1)[:1])
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         here = s.pace if self.gamma is not None else take(s.pace, draw.who)
         paced = unread(self.base, lr=self.lr * here)   # one per client is no record's step size
         if self.gamma is not None:
@@ -272,7 +273,7 @@ class Decaying(Algorithm):
         return Pace(paced.round(problem, self.base.init(problem, s.x), draw).x, pace)
 
 
-def decay_runs_on(algorithm):
+def decay_runs_on(algorithm: FedAvg):
     """The step size goes on decaying in later rounds (one schedule for the whole training)."""
     fits = type(algorithm) in (FedAvg, FedNova) and _own_scale(algorithm) and type(algorithm.solver) is Decay
     return Decaying(algorithm.lr, algorithm.steps, algorithm) if fits else None

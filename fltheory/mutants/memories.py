@@ -12,6 +12,7 @@ from fltheory.algorithms.scaffold import Scaffold, State
 from fltheory.algorithms.server_momentum import ServerMomentum
 from fltheory.algorithms.vrlsgd import VRLSGD
 from fltheory.core.algorithms.solvers import Momentum, Vanilla, descend
+from fltheory.core.kinds import Algorithm, Draw, Problem
 from fltheory.core.numbers.arrays import arange, put, ratio, spread, take
 from fltheory.core.numbers.scalars import Number
 from fltheory.mutants.base import altered, changed, option, variant, variants
@@ -38,7 +39,7 @@ class Control(Scaffold):
     early: Any = False
     mean: str = "weighted"
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         if not self.early:
             return self._together(problem, s, draw)
         x, c, ci = s
@@ -52,7 +53,7 @@ class Control(Scaffold):
             x, c, ci = x + share[..., k:k + 1] * (one.x - s.x), one.c, one.ci
         return State(x, c, ci)
 
-    def _together(self, problem, s, draw, sent=None):
+    def _together(self, problem: Problem, s, draw: Draw, sent=None):
         """One round; sent: the server variate that the local steps use, if it is another than the state's."""
         cohort = problem.at(draw.who)
         x, c, ci = spread(s.x, draw.who), spread(s.c, draw.who), take(s.ci, draw.who)
@@ -71,17 +72,17 @@ class Control(Scaffold):
         alike = there * (1 + 0 * share)
         moves = {"weighted": share, "plain": alike / problem.n, "frozen": 0 * share, "participants": weights,
                  "mean": ratio(alike, alike.sum(-2, keepdims=True)), "sum": alike}[self.server]
-        told = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
+        change = new - {"whole": 0 * c, "from c": c}.get(self.order, ci)
         model = {"plain": ratio(alike, alike.sum(-2, keepdims=True)), "raw": share}.get(self.mean, weights)
-        return State(s.x + self.server_lr * (model * (y - x)).sum(-2), s.c + self.pace * (moves * told).sum(-2),
+        return State(s.x + self.server_lr * (model * (y - x)).sum(-2), s.c + self.pace * (moves * change).sum(-2),
                      put(s.ci, draw.who, new, 0 * draw.present if self.order == "lost" else draw.present))
 
 
-def _divides(algorithm):
+def _divides(algorithm: Scaffold):
     return algorithm.option == 2
 
 
-def _divides_by_more(algorithm):
+def _divides_by_more(algorithm: Scaffold):
     steps = algorithm.steps
     return _divides(algorithm) and (min(steps) if isinstance(steps, tuple) else steps) > 1
 
@@ -123,17 +124,17 @@ VARIATES = variants(Control, Scaffold, {
 
 
 @changed(Scaffold, "round")
-def variates_never_updated(self, right, problem, s, draw):
+def variates_never_updated(self, right, problem: Problem, s, draw: Draw):
     """SCAFFOLD's control variates stay at zero: plain FedAvg."""
     return s._replace(x=right(problem, s, draw).x)
 
 
 @changed(Scaffold, "round")
-def fixed_divisor(self, right, problem, s, draw):
+def fixed_divisor(self, right, problem: Problem, s, draw: Draw):
     """The changes are divided by a fixed cohort size, half of all clients, however many take part."""
     new, cohort = right(problem, s, draw), problem.at(draw.who)
-    taken = (cohort.p * draw.present).sum(-1, keepdims=True)    # p_S
-    return new._replace(x=s.x + 2 * taken * (new.x - s.x))      # sum p_i (y_i - x) over half of all weight
+    mass = (cohort.p * draw.present).sum(-1, keepdims=True)    # p_S
+    return new._replace(x=s.x + 2 * mass * (new.x - s.x))      # sum p_i (y_i - x) over half of all weight
 
 
 fresh_variates = option("option", 1, "fresh_variates",
@@ -147,14 +148,14 @@ corrections_kept = option("variant", "printed", "corrections_kept", "variance re
 
 
 @changed(VRLSGD, "round")
-def correction_reversed(self, right, problem, s, draw):
+def correction_reversed(self, right, problem: Problem, s, draw: Draw):
     """The correction D_i enters the local step with the wrong sign."""
     new = right(problem, s._replace(D=-s.D), draw)
     return new._replace(D=s.D + put(0 * s.D, draw.who, take(new.D + s.D, draw.who), draw.present))
 
 
 @changed(VRLSGD, "round")
-def divisor_without_lr(self, right, problem, s, draw):
+def divisor_without_lr(self, right, problem: Problem, s, draw: Draw):
     """VRL-SGD's corrections are not divided by the step size."""
     new = right(problem, s, draw)
     return new._replace(D=s.D + self.lr * (new.D - s.D))
@@ -167,47 +168,47 @@ def _pushed(self, s, new, y):
 
 
 @changed(Focus, "round")
-def pushes_averaged(self, right, problem, s, draw):
+def pushes_averaged(self, right, problem: Problem, s, draw: Draw):
     """The server averages the pushed changes instead of summing them (over n)."""
     new = right(problem, s, draw)
     return _pushed(self, s, new, s.y + (new.y - s.y) / problem.n)
 
 
 @changed(Focus, "round")
-def pushes_averaged_over_cohort(self, right, problem, s, draw):
+def pushes_averaged_over_cohort(self, right, problem: Problem, s, draw: Draw):
     """The server averages the pushed changes instead of summing them (over |S|)."""
     new = right(problem, s, draw)
     return _pushed(self, s, new, s.y + ratio(new.y - s.y, (draw.present + 0 * problem.at(draw.who).p).sum(-1, keepdims=True)))
 
 
 @changed(Focus, "round")
-def tracking_reset(self, right, problem, s, draw):
+def tracking_reset(self, right, problem: Problem, s, draw: Draw):
     """Nothing is tracked: the server's sum starts from 0 every round."""
     new = right(problem, s, draw)
     return _pushed(self, s, new, (draw.present[..., None] * take(new.g, draw.who)).sum(-2))
 
 
 @changed(Focus, "round")
-def server_moves_first(self, right, problem, s, draw):
+def server_moves_first(self, right, problem: Problem, s, draw: Draw):
     """The server moves by the sum y it had before the pushes arrived."""
     return right(problem, s, draw)._replace(x=s.x - self.lr * s.y)
 
 
 @changed(Focus, "round", lambda a: a.steps != 1)
-def stores_first_gradient(self, right, problem, s, draw):
+def stores_first_gradient(self, right, problem: Problem, s, draw: Draw):
     """A client stores its first gradient of the round instead of its last."""
     first = problem.at(draw.who).grad(spread(s.x, draw.who), draw.xi_at(0))
     return right(problem, s, draw)._replace(g=put(s.g, draw.who, first, draw.present))
 
 
 @changed(Focus, "round")
-def gradients_forgotten(self, right, problem, s, draw):
+def gradients_forgotten(self, right, problem: Problem, s, draw: Draw):
     """The clients forget their stored gradient between rounds."""
     new = right(problem, s._replace(g=0 * s.g), draw)
     return new._replace(g=put(s.g, draw.who, take(new.g, draw.who), draw.present))
 
 
-def _tracked(self, problem, s, draw, v):
+def _tracked(self, problem: Problem, s, draw: Draw, v):
     """(local models, trackers, stored gradients) after the local steps of FOCUS, from these trackers."""
     u, stored = spread(s.x, draw.who), take(s.g, draw.who)
     for k, on in draw.local_steps():
@@ -226,13 +227,13 @@ class Tracked(NamedTuple):
     v: Any
 
 
-def _with_trackers(self, problem, x0, draw=None):
+def _with_trackers(self, problem: Problem, x0, draw: Draw | None = None):
     s = Focus.init(self, problem, x0, draw)
     return Tracked(*s, 0 * s.g)
 
 
 @changed(Focus, "round", init=_with_trackers)
-def tracker_kept(self, right, problem, s, draw):
+def tracker_kept(self, right, problem: Problem, s, draw: Draw):
     """A client's tracker is not reset to 0 after it was pushed."""
     _, v, g = _tracked(self, problem, s, draw, take(s.v, draw.who))
     y = s.y + (draw.present[..., None] * v).sum(-2)
@@ -240,7 +241,7 @@ def tracker_kept(self, right, problem, s, draw):
 
 
 @changed(Focus, "round")
-def models_averaged(self, right, problem, s, draw):
+def models_averaged(self, right, problem: Problem, s, draw: Draw):
     """The server takes the mean of the clients' models instead of its own step."""
     u = _tracked(self, problem, s, draw, 0 * take(s.g, draw.who))[0]
     there = draw.present[..., None] * (1 + 0 * u)
@@ -249,14 +250,14 @@ def models_averaged(self, right, problem, s, draw):
 
 # ---- MIFA -------------------------------------------------------------------------------------------------
 @changed(Mifa, "round")
-def mifa_ascent(self, right, problem, s, draw):
+def mifa_ascent(self, right, problem: Problem, s, draw: Draw):
     """The server's step has the wrong sign: it adds the mean of the updates x - y_i (ascent)."""
     new = right(problem, s, draw)
     return new._replace(x=2 * s.x - new.x)
 
 
 @changed(Mifa, "round")
-def updates_forgotten(self, right, problem, s, draw):
+def updates_forgotten(self, right, problem: Problem, s, draw: Draw):
     """The updates of absent clients are not stored: their memory stays 0."""
     return right(problem, s._replace(G=0 * s.G), draw)
 
@@ -273,11 +274,11 @@ class Referenced(NamedTuple):
 class PreviousModelMifa(Mifa):
     """MIFA whose participants report (last_i - y_i)/lr, last_i being their own previous local model (x0 at first)."""
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0, draw: Draw | None = None):
         s = super().init(problem, x0, draw)
         return Referenced(*s, x0[..., None, :] + s.G)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         cohort, x = problem.at(draw.who), spread(s.x, draw.who)
         y = x + descend(Vanilla(), self.lr, cohort, x, draw)[0]
         G = put(s.G, draw.who, (take(s.last, draw.who) - y) / self.lr, draw.present)
@@ -299,8 +300,9 @@ class Weighing(FedAu):
     weight: str = "past"
     divisor: str = "all"
 
-    def round(self, problem, s, draw):
-        used, later = (s.weight, self._count(s, draw)) if self.weights is None else (self.weights, None)
+    def round(self, problem: Problem, s, draw: Draw):
+        used = s.weight if self.weights is None else self.weights
+        later: Any = self._count(s, draw) if self.weights is None else None
         if self.weight in ("stuck", "last"):
             later = self._count(s._replace(seen=0 * s.seen), draw)._replace(seen=s.seen, waited=s.waited + 1)
         if self.weight in ("stuck", "current"):
@@ -315,7 +317,7 @@ class Weighing(FedAu):
         return s._replace(x=x) if later is None else later._replace(x=x)
 
 
-def _counts(algorithm):
+def _counts(algorithm: FedAu):
     return algorithm.weights is None
 
 
@@ -336,7 +338,7 @@ INTERVALS = variants(Weighing, FedAu, {
 
 
 @changed(FedAu, "_count", lambda a: a.weights is None and a.cutoff is None)
-def counts_one_round_more(self, right, s, draw):
+def counts_one_round_more(self, right, s, draw: Draw):
     """After an interval has ended, the counter starts at 1 instead of 0: intervals seem one round longer."""
     new = right(s, draw)
     return new._replace(waited=new.waited + (new.seen - s.seen))
@@ -358,10 +360,10 @@ class ServerBuffer(ServerMomentum):
     dampening: Number = 0
     nesterov: bool = False
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0, draw: Draw | None = None):
         return Dampened(x0, 0 * x0)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s, draw: Draw):
         D = (s.x - self._aggregated(problem, s.x, draw)) / self.lr
         v = self.beta * s.v + (1 - self.dampening * s.late) * D
         return Dampened(s.x - self.lr * (D + self.beta * v if self.nesterov else v), v, 1)
@@ -371,22 +373,22 @@ nesterov_server = variant(ServerBuffer, ServerMomentum, "nesterov_server", "the 
                           nesterov=True)
 
 
-def momentum_missing(algorithm):
+def momentum_missing(algorithm: Algorithm):
     """The server's momentum is missing (beta = 0, or a buffer made anew each round)."""
     return replace(algorithm, beta=0) if type(algorithm) is ServerMomentum else None
 
 
-def momentum_on_clients(algorithm):
+def momentum_on_clients(algorithm: Algorithm):
     """The momentum is in the clients' local steps instead of at the server."""
-    fits = type(algorithm) is ServerMomentum and type(algorithm.solver) is Vanilla
-    return replace(algorithm, beta=0, solver=Momentum(algorithm.beta)) if fits else None
+    return (replace(algorithm, beta=0, solver=Momentum(algorithm.beta))
+            if type(algorithm) is ServerMomentum and type(algorithm.solver) is Vanilla else None)
 
 
 # ---- any algorithm ----------------------------------------------------------------------------------------
-def _unweighted(self, right, problem, *given):
-    return right(problem.surrogate(None), *given)
+def _unweighted(self, right, problem: Problem, *arguments):
+    return right(problem.surrogate(None), *arguments)
 
 
-def data_weights_dropped(algorithm):
+def data_weights_dropped(algorithm: Algorithm):
     """The data weights p_i are dropped: every client counts alike, in the model and in the memories."""
     return altered(altered(algorithm, _unweighted, "init"), _unweighted, "round")

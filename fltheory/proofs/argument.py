@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, show
 from fltheory.core.numbers.elements import Symbolic, _evaluate
 from fltheory.proofs.standard import STANDARD
-from fltheory.proofs.symbols import Symbols
-from fltheory.proofs.vectors import Vector, values, written
+from fltheory.proofs.symbols import Expression, Symbols
+from fltheory.proofs.vectors import Vector, readable, values
 
 GIVEN, DEFINITION, INFORMAL = "hypothesis", "definition", "informal"
 
@@ -61,32 +62,30 @@ class Proof(Symbols):
 
     def __post_init__(self):
         self._declare()
-        self._sparse, self._own = {}, {}   # facts read for numbers; {lemma: hypotheses that it brings along}
+        self._sparse, self._brings = {}, {}   # facts read for numbers; {lemma: hypotheses that it brings along}
         self._within, self._counts = {}, {}   # index of a fact, number of terms of a sum
 
     # ---- what it speaks of --------------------------------------------------------------------------------
-    def symbol(self, name):
+    def symbol(self, name: str) -> Symbolic:
         if name not in self._symbols:
             refuse("symbol", name, f"is none of {list(self._symbols)}", "Declare it when the proof is made.")
         return self._symbols[name]
 
-    def __call__(self, names):
+    def __call__(self, names: str) -> Any:
         """The symbols and free vectors of these names, in order; one alone where one is named."""
-        found = [Vector(self, {n: 1}) if n in self._vectors else self.symbol(n) for n in names.split()]
-        return found if len(found) > 1 else found[0]
-
-    def _read(self, value):
-        return value if isinstance(value, Symbolic) else self.field.scalar(value)
+        objects = [Vector(self, {n: 1}) if n in self._vectors else self.symbol(n) for n in names.split()]
+        return objects if len(objects) > 1 else objects[0]
 
     # ---- what it rests on ---------------------------------------------------------------------------------
-    def given(self, name, expression, says="", equality=False, within=None) -> Fact:
+    def given(self, name: str, expression: Expression, says: str = "", equality: bool = False,
+              within: str | None = None) -> Fact:
         """A hypothesis of the theorem: expression >= 0. within: an index, for what holds only while an induction over it lasts,
         such as end - index - 1 >= 0; no conclusion may rest on it beyond."""
         if within is not None:
             self._within[name] = within
         return self._add(name, expression, GIVEN, says, equality=equality, opened=frozenset({name} if within else ()))
 
-    def define(self, name, expression, says="") -> Fact:
+    def define(self, name: str, expression: Expression, says: str = "") -> Fact:
         """What a symbol stands for, or an update of the algorithm: expression = 0, which gives one symbol in terms of others.
 
         A symbol is defined once and not through itself, so that definitions are no hypotheses."""
@@ -94,7 +93,7 @@ class Proof(Symbols):
         return self._add(name, expression, DEFINITION, says, equality=True, status=HOLDS if target else INCONCLUSIVE,
                          detail="" if target else "it defines no symbol that is not defined yet")
 
-    def standard(self, name, expression, cites, says="", equality=False) -> Fact:
+    def standard(self, name: str, expression: Expression, cites: str, says: str = "", equality: bool = False) -> Fact:
         """A standard inequality or identity, written for this case: expression >= 0 (or = 0). cites: a name of
         `standard.STANDARD`."""
         if cites not in STANDARD:
@@ -102,16 +101,16 @@ class Proof(Symbols):
                    "Prove the step, or state it with `informal`.")
         return self._add(name, expression, cites, says, equality=equality)
 
-    def informal(self, name, expression, says) -> Fact:
+    def informal(self, name: str, expression: Expression, says: str) -> Fact:
         """A step that nothing checks: named in the report, it keeps the claim from being PROVED."""
         return self._add(name, expression, INFORMAL, says, status=INCONCLUSIVE)
 
-    def suppose(self, name, expression, says="") -> Fact:
+    def suppose(self, name: str, expression: Expression, says: str = "") -> Fact:
         """An induction hypothesis, which `induct` discharges."""
         fact = self._add(name, expression, "induction hypothesis", says)
         return self._keep(Fact(name, fact.expression, False, frozenset({name})))
 
-    def lemma(self, name, other, which=0, **at) -> Fact:
+    def lemma(self, name: str, other: Proof, which: int = 0, **at: Expression) -> Fact:
         """The conclusion of another proof, its symbols replaced (default: the same name here).
 
         Its hypotheses and definitions must be facts here, word for word, but for those of objects that this proof does not name
@@ -120,68 +119,70 @@ class Proof(Symbols):
         strange = sorted(set(at) - set(other.field.names))
         if strange:
             refuse("lemma", strange, f"are none of the symbols {list(other.field.names)} of the other proof", "Correct the names.")
-        known = {n: self._read(at[n]) if n in at else self._symbols.get(n) for n in other.field.names}
+        meanings = {n: self._read(at[n]) if n in at else self._symbols.get(n) for n in other.field.names}
         target = other.conclusions[which]
-        missing = sorted(n for n in other._used(target.expression) if known[n] is None)
+        missing = sorted(n for n in other._used(target.expression) if meanings[n] is None)
         if missing:
             refuse("lemma", missing, f"stand in {name!r} and have no meaning here", "Give them as name=expression.")
         have = {(f.expression, f.equality) for f in self.facts.values() if not f.open}
         ancestors = other.ancestors(target.name)
         needed = [other.facts[s.name] for s in other.steps
                   if s.rule in (GIVEN, DEFINITION) and s.name in ancestors & set(other.facts) and s.name not in other._within]
-        shared = [f for f in needed if all(known[n] is not None for n in other._used(f.expression))]
-        unmet = [f.name for f in shared if (self._from(f, known), f.equality) not in have
-                 and not (not f.equality and self.sign(self._from(f, known)))]
+        shared = [f for f in needed if all(meanings[n] is not None for n in other._used(f.expression))]
+        unmet = [f.name for f in shared if (self._from(f, meanings), f.equality) not in have
+                 and not (not f.equality and self.sign(self._from(f, meanings)))]
         signed = set().union(*(other._used(f.expression) for f in [target, *shared])) - other._signless
-        unmet += [f"sign of {n}" for n in sorted(signed) if not self.sign(known[n], strict=n in other._positive)]
+        unmet += [f"sign of {n}" for n in sorted(signed) if not self.sign(meanings[n], strict=n in other._positive)]
         cited = set().union(*(other._used(other.facts[s.name].expression) for s in other.steps
                               if s.rule in STANDARD and s.name in ancestors)) & set(at)
-        unmet += [f"{n}, which a cited inequality speaks of" for n in sorted(cited) if known[n] not in self.field.symbols]
+        unmet += [f"{n}, which a cited inequality speaks of" for n in sorted(cited) if meanings[n] not in self.field.symbols]
         aside = {f.name for f in needed if f not in shared}
-        own = {s.name: s for s in other.steps if s.rule == GIVEN and s.name in aside}
-        self._own[name] = own | {h: s for at in other._own if at in ancestors for h, s in other._own[at].items()}
-        brought = [replace(s, name=f"{name}: {h}") for h, s in self._own[name].items()]   # hypotheses on what is not named here
+        hypotheses = {s.name: s for s in other.steps if s.rule == GIVEN and s.name in aside}
+        self._brings[name] = hypotheses | {h: s for at in other._brings if at in ancestors for h, s in other._brings[at].items()}
+        brought = [replace(s, name=f"{name}: {h}") for h, s in self._brings[name].items()]   # hypotheses on what is not named here
         self.steps += brought
         for factor in other._cleared:   # a lemma that does not hold here is INCONCLUSIVE, whatever it divides by
-            if all(known[n] is not None for n in other._used(factor)):
-                self._clear(self._in(factor, known))
+            if all(meanings[n] is not None for n in other._used(factor)):
+                self._clear(self._in(factor, meanings))
         used = tuple(f.name for f in self.facts.values() if not f.open
-                     and (f.expression, f.equality) in {(self._from(g, known), g.equality) for g in shared})
-        return self._add(name, self._from(target, known), "lemma",
-                         f"{target.name}; it supposes: {', '.join(self._own[name]) or 'no more'}",
+                     and (f.expression, f.equality) in {(self._from(g, meanings), g.equality) for g in shared})
+        return self._add(name, self._from(target, meanings), "lemma",
+                         f"{target.name}; it supposes: {', '.join(self._brings[name]) or 'no more'}",
                          (*used, *(s.name for s in brought)), INCONCLUSIVE if unmet else other.status,
                          f"not among the facts here: {', '.join(unmet)}" if unmet else "", target.equality)
 
-    def _from(self, fact, known):
+    def _from(self, fact, meanings):
         """The expression of another proof's fact in the symbols of this one."""
-        return self._in(fact.expression, known)
+        return self._in(fact.expression, meanings)
 
-    def _in(self, expression, known):
-        values = [self._read(0) if v is None else v for v in known.values()]
+    def _in(self, expression, meanings):
+        values = [self._read(0) if v is None else v for v in meanings.values()]
         top, bottom = (_evaluate(part, values) for part in expression.terms())
         return self._read(top) / self._read(bottom)
 
     # ---- what follows ------------------------------------------------------------------------------------
-    def square(self, name, what, says="") -> Fact:
+    def square(self, name: str, what: Vector | Expression, says: str = "") -> Fact:
         """|vector|^2 >= 0, or the square of a number."""
         return self._add(name, what.square if isinstance(what, Vector) else self._read(what) ** 2, "a square", says)
 
-    def follows(self, name, expression, *products, says="", equality=False) -> Fact:
+    def follows(self, name: str, expression: Expression, *products: Fact | tuple, says: str = "",
+                equality: bool = False) -> Fact:
         """expression >= 0 (or = 0), as a sum of products of facts and multipliers plus what shows its sign itself.
 
         products: a fact, or a tuple of facts and of multipliers, each >= 0 by its coefficients (any without pole, by equalities).
         """
-        total, uses, faults = self._read(0), [], []
+        total, uses, faults = self._read(0), list[Fact](), list[str]()
         for product in products:
             total = total + self._product(product, uses, faults)
-        left = self._read(expression) - total
+        rest = self._read(expression) - total
         if equality and any(not f.equality for f in uses):
             faults.append("an equality rests on an inequality")
-        if left != 0 and (equality or not self.sign(left)):
-            faults.append(f"the remainder {show(left)} does not show its sign")
+        if rest != 0 and (equality or not self.sign(rest)):
+            faults.append(f"the remainder {show(rest)} does not show its sign")
         return self._derived(name, expression, "follows", says, uses, faults, equality)
 
-    def cancel(self, name, expression, whole, factor, least, says="") -> Fact:
+    def cancel(self, name: str, expression: Expression, whole: Fact, factor: Fact, least: Expression,
+               says: str = "") -> Fact:
         """expression >= 0, since factor * expression >= 0 and factor >= least > 0. whole, factor: facts, the second one
         `factor - least >= 0`; least: a number > 0 or a product of positive symbols."""
         least, faults = self._read(least), []
@@ -193,14 +194,15 @@ class Proof(Symbols):
             faults.append("the product is another one")
         return self._derived(name, expression, "division by a positive factor", says, [whole, factor], faults)
 
-    def expect(self, name, fact, becomes, fixed="", says="") -> Fact:
+    def expect(self, name: str, fact: Fact, becomes: dict, fixed: str = "", says: str = "") -> Fact:
         """The expectation of a fact that is affine in random numbers. becomes: {random symbol: symbol of its expectation}; every
         other symbol is a parameter > 0 or listed as fixed."""
         faults = self._affine(fact, set(becomes), fixed.split()) + self._renamed(becomes)
         moved = fact.expression.substitute(**{k: self._named(v) for k, v in becomes.items()})
         return self._derived(name, moved, "expectation", says, [fact], faults, fact.equality)
 
-    def total(self, name, fact, becomes, count, fixed="", says="", over="clients") -> Fact:
+    def total(self, name: str, fact: Fact, becomes: dict, count: str | Expression, fixed: str = "", says: str = "",
+              over: str = "clients") -> Fact:
         """The sum over clients, local steps or rounds (`over`) of a fact that is affine in numbers of each. becomes: {symbol:
         symbol of the sum}; count: their number, or in a weighted sum the sum of the weights >= 0, which multiplies what is common.
         """
@@ -215,7 +217,8 @@ class Proof(Symbols):
         return self._derived(name, moved + (self._named(count) - 1) * common, f"sum over {over}", says, [fact], faults,
                              fact.equality)
 
-    def induct(self, name, hypothesis, step, start, advance, end, says="", keeps=None) -> Fact:
+    def induct(self, name: str, hypothesis: Fact, step: Fact, start: dict, advance: dict, end: dict, says: str = "",
+               keeps: dict | None = None) -> Fact:
         """The hypothesis at its end values. start, advance, end: {symbol: value at the first, next and last index}, with the same
         symbols; the hypothesis at the start shows its sign, and `step` is the hypothesis advanced.
 
@@ -228,13 +231,13 @@ class Proof(Symbols):
         if not set(start) == set(advance) == set(end) or not start:
             refuse("induction", [sorted(v) for v in (start, advance, end)], "start, advance and end speak of the same symbols",
                    "Leave out of all three what does not change.")
-        seen = set().union(*(self._used(f.expression) for f in self.facts.values()))
+        used = set().union(*(self._used(f.expression) for f in self.facts.values()))
         for k in start:
             index = at[1][k] - self.symbol(k) == 1
-            if not index and (not isinstance(end[k], str) or end[k] in seen):
+            if not index and (not isinstance(end[k], str) or end[k] in used):
                 faults.append(f"{k} ends at {end[k]}, which is no new symbol")
-            kept = self._product(keeps[k], uses, faults) if k in (keeps or {}) else None
-            signed = (k in self._signless or v[k] == kept or self.sign(v[k], strict=k in self._positive) for v in at)
+            product = self._product(keeps[k], uses, faults) if keeps and k in keeps else None
+            signed = (k in self._signless or v[k] == product or self.sign(v[k], strict=k in self._positive) for v in at)
             if not all(signed):
                 faults.append(f"a value of {k} does not show the sign that {k} has")
         if not self.sign(hypothesis.expression.substitute(**at[0])):
@@ -247,7 +250,7 @@ class Proof(Symbols):
         return self._derived(name, hypothesis.expression.substitute(**at[2]), "induction",
                              says or "from " + ", ".join(f"{k} = {v}" for k, v in start.items()), uses, faults, opened=others)
 
-    def conclude(self, *facts) -> Proof:
+    def conclude(self, *facts: Fact) -> Proof:
         """What was to be shown. Raises BadInput where an induction hypothesis was never discharged or a step is of no use."""
         self._mine(facts)
         for fact in facts:
@@ -266,30 +269,30 @@ class Proof(Symbols):
         """HOLDS where something is concluded and every step is checked or cited."""
         return HOLDS if self.conclusions and all(s.status == HOLDS for s in self.steps) else INCONCLUSIVE
 
-    def ancestors(self, name) -> set:
+    def ancestors(self, name: str) -> set:
         """The names of all steps that one rests on, its own included."""
-        uses, found, left = {s.name: s.uses for s in self.steps}, set(), [name]
-        while left:
-            now = left.pop()
-            if now not in found:
-                found.add(now)
-                left += uses[now]
-        return found
+        uses, reached, waiting = {s.name: s.uses for s in self.steps}, set(), [name]
+        while waiting:
+            now = waiting.pop()
+            if now not in reached:
+                reached.add(now)
+                waiting += uses[now]
+        return reached
 
-    def tested(self, numbers, points=()) -> list:
+    def tested(self, numbers: dict, points: dict | tuple = ()) -> list:
         """[(step, value, equality)] of the facts whose symbols all have a value: numbers {symbol: number}, points {free vector:
         coordinates}. Facts >= 0 that come out negative are wrong, whatever their steps say."""
-        known = {**numbers, **values({k: v for k, v in dict(points).items() if k in self._vectors})}
+        numbers = {**numbers, **values({k: v for k, v in dict(points).items() if k in self._vectors})}
         out = []
         for fact in self.facts.values():
             if fact.open:
                 continue
-            used, top, bottom = self._sparse.get(fact.name) or self._written(fact)
-            if used <= known.keys() and (below := _value(bottom, known)) != 0:
-                out.append((fact, _value(top, known) / below))
+            used, top, bottom = self._sparse.get(fact.name) or self._in_terms(fact)
+            if used <= numbers.keys() and (below := _value(bottom, numbers)) != 0:
+                out.append((fact, _value(top, numbers) / below))
         return out
 
-    def _written(self, fact):
+    def _in_terms(self, fact):
         """(symbols, numerator, denominator) of a fact, terms as (coefficient, names with their powers); kept for the next round."""
         parts = [[(c, self._at(powers, repeated=True)) for powers, c in part] for part in fact.expression.terms()]
         self._sparse[fact.name] = ({n for part in parts for _, names in part for n in names}, *parts)
@@ -353,8 +356,8 @@ class Proof(Symbols):
         expression = self._read(expression)
         if not self._below(expression.terms()[1]):
             refuse("step", name, "divides by what may be 0 or negative", "Divide by products of positive symbols, or use `cancel`.")
-        shown = f"{written(show(expression), self._vectors)} {'=' if equality else '>='} 0"
-        self.steps.append(Step(name, rule, says, status, uses, detail, shown))
+        text = f"{readable(show(expression), self._vectors)} {'=' if equality else '>='} 0"
+        self.steps.append(Step(name, rule, says, status, uses, detail, text))
         return self._keep(Fact(name, expression, equality, opened))
 
     def _mine(self, facts):
@@ -367,8 +370,5 @@ class Proof(Symbols):
         return fact
 
 
-def _value(terms, known):
-    return sum((prod((known[n] for n in names), start=c) for c, names in terms), Fraction(0))
-
-
-__all__ = ["Fact", "Proof", "Step"]
+def _value(terms, numbers):
+    return sum((prod((numbers[n] for n in names), start=c) for c, names in terms), Fraction(0))

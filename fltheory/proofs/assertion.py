@@ -1,18 +1,16 @@
 """What an assertion of a test file compared, and the table it fails with."""
 from __future__ import annotations
 
-import math
 import textwrap
 from dataclasses import dataclass
-from fractions import Fraction
 
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE
-from fltheory.core.numbers.scalars import fraction, is_rational
+from fltheory.core.numbers.scalars import is_rational
+from fltheory.core.numbers.text import exact_if_short
 from fltheory.core.tables import aligned
 
 WIDTH = 96
 SAYS = {HOLDS: "holds", FALSIFIED: "does not hold", INCONCLUSIVE: "inconclusive"}
-LONGEST = 24  # characters of a fraction that is written out
 
 
 @dataclass(frozen=True)
@@ -52,29 +50,8 @@ def _wrapped(label, text):
                          break_on_hyphens=False)
 
 
-def shown(value) -> str:
-    """A number with what a reader needs: short fractions in full, long ones and floats to nine digits."""
-    if isinstance(value, str):
-        return value
-    if is_rational(value):
-        value = fraction(value)
-        return str(value) if len(str(value)) <= LONGEST else f"~{_decimal(value)}"
-    value = float(value)
-    return f"{value:.9g}" if math.isfinite(value) else str(value)
-
-
 def difference(value, target) -> str:
     """found - expected as text, "-" where nothing was found."""
     if isinstance(value, str):
         return "-"
-    return shown(value - target if is_rational(value) else float(value) - float(target))
-
-
-def _decimal(value: Fraction) -> str:
-    try:
-        return f"{float(value):.9g}"
-    except OverflowError:
-        return "a huge number"
-
-
-__all__ = ["Evidence", "difference", "shown"]
+    return exact_if_short(value - target if is_rational(value) else float(value) - float(target))

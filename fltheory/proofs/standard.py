@@ -17,5 +17,3 @@ STANDARD = {
                           "differences vanish", ""),
     "tower property": ("the expectation of a conditional expectation is the expectation", ""),
 }
-
-__all__ = ["STANDARD"]

@@ -54,12 +54,9 @@ def values(points) -> dict:
             for k, u in enumerate(names) for v in names[k:]}
 
 
-def written(text, names) -> str:
+def readable(text, names) -> str:
     """An expression as a reader writes it: <u, v> and |u|^2 for the symbols of inner products, powers with ^, no asterisks."""
     for k, u in enumerate(names):
         for v in names[k:]:
             text = re.sub(rf"\b{product(u, v)}\b", f"|{u}|^2" if u == v else f"<{u}, {v}>", text)
     return text.replace("**", "^").replace("*", " ")
-
-
-__all__ = ["Vector", "product", "products", "values", "written"]

@@ -13,9 +13,9 @@ from fltheory.core.optima import float_optimum
 from fltheory.core.problems.base import Problem
 
 
-def check_numbers(**given):
+def check_numbers(**values):
     """Refuse symbols in what a run is made of: records of algorithms and laws, problems, arrays and lists of them."""
-    for what, value in given.items():
+    for what, value in values.items():
         _numbers(value, what)
 
 
@@ -38,7 +38,7 @@ def _numbers(value, what):
             _numbers(getattr(value, f.name, None), f.name)
 
 
-def measures_of(problem, domain, metrics, needed=True) -> dict:
+def measures_of(problem: Problem, domain, metrics, needed=True) -> dict:
     """{name: function of the models (batch, d)}: the user's, each of whose values is checked, and "error", |x - x*|^2, where there
     is a minimiser and the user has not left it out (None). Without any a run is refused if they are `needed`."""
     metrics = {} if metrics is None else metrics
@@ -86,5 +86,3 @@ def _checked(name, function, numpy):
 
 
 EXAMPLE = "For example lambda x: (x * x).sum(-1)."
-
-__all__ = ["check_numbers", "measures_of"]

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
+from fltheory.core.kinds import Law, Problem, Who
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.numbers.scalars import FLOAT
@@ -34,7 +35,7 @@ def audit_rounds(seed, total, chunks):
     return {(c, t): r for c, t, r in picks}
 
 
-def start_of(alg, problem, law, state, replicate):
+def start_of(alg, problem: Problem, law: Law, state, replicate):
     """What `replay` needs of the state before a round: a copy of one replicate's, since the round may write over memories."""
     if not _auditable(alg, problem, law):
         return state
@@ -44,7 +45,7 @@ def start_of(alg, problem, law, state, replicate):
     return type(state)(*(np.array(_one(leaf, replicate, len(s))) for leaf, s in zip(state, shapes, strict=True)))
 
 
-def _auditable(alg, problem, law):
+def _auditable(alg, problem: Problem, law: Law):
     return getattr(problem, "quadratic", False) and alg.affine and law.batch is None
 
 
@@ -58,7 +59,7 @@ def _in_numpy(alg, make):
         return None
 
 
-def replay(alg, problem, law, before, after, draw, replicate):
+def replay(alg, problem: Problem, law: Law, before, after, draw: Draw, replicate):
     """Deviation of one recorded round from superposition in numpy, relative to the largest entry of the states involved.
 
     None if it was not audited: for problems or rounds that have no operator, rounds of users that know torch alone, beyond
@@ -71,12 +72,12 @@ def replay(alg, problem, law, before, after, draw, replicate):
         return _in_numpy(alg, lambda: _replay(alg, problem, before, after, draw, replicate))
 
 
-def _replay(alg, problem, before, after, draw, replicate):
+def _replay(alg, problem: Problem, before, after, draw: Draw, replicate):
     size, places = sum(math.prod(leaf.shape[1:]) for leaf in after), draw.present.shape[-1]
-    own, at_once = own_bytes(problem, places, draw.who), 3
-    if own + split_bytes(size, places, problem.drawn) > AUDIT_BYTES:   # one after the other holds less at a time
+    data, at_once = data_bytes(problem, places, draw.who), 3
+    if data + split_bytes(size, places, problem.drawn) > AUDIT_BYTES:   # one after the other holds less at a time
         at_once = 1
-        if own + split_bytes(size, places, problem.drawn, 1) > AUDIT_BYTES:
+        if data + split_bytes(size, places, problem.drawn, 1) > AUDIT_BYTES:
             return None
     alg, problem = alg.to(FLOAT), problem.to(FLOAT)
     lay = Layout.of(alg.init(problem, np.zeros(problem.d)))
@@ -84,11 +85,11 @@ def _replay(alg, problem, before, after, draw, replicate):
               for state in (before, after))
     if _beyond(z0):
         return None
-    made = {} if draw.xi is None else draw.xi.made()
-    samples = {k: None if v is None else _one(v, replicate, 2) for k, v in made.items()}
-    one, count = of_replicate(draw, replicate), int(draw.steps.max())
-    own_count = int(one.steps.max())   # slots behind the last local step follow that of the longest in the batch
-    samples = {k if k < count else k - count + own_count: v for k, v in samples.items() if k < own_count or k >= count}
+    slots = {} if draw.xi is None else draw.xi.made()
+    samples = {k: None if v is None else _one(v, replicate, 2) for k, v in slots.items()}
+    one, longest = of_replicate(draw, replicate), int(draw.steps.max())
+    count = int(one.steps.max())   # slots behind the last local step follow that of the longest in the batch
+    samples = {k if k < longest else k - longest + count: v for k, v in samples.items() if k < count or k >= longest}
     predicted = _split(alg, problem, lay, one, z0, samples, draw.xi is not None, at_once)
     if _beyond(predicted) and _beyond(z1):
         return None
@@ -96,7 +97,7 @@ def _replay(alg, problem, before, after, draw, replicate):
     return gap if gap < math.inf else math.inf
 
 
-def _split(alg, problem, lay, one, z0, samples, noisy, at_once):
+def _split(alg, problem: Problem, lay, one, z0, samples, noisy, at_once):
     """The round at the state and samples written as a sum of two: R(w, v) + R(z - w, xi - v) - R(0, 0)."""
     def thirds(values, shift):
         part = _shares(values.size, shift).reshape(values.shape) * values
@@ -131,7 +132,7 @@ def split_bytes(size, places, d, points=3) -> int:
     return 8 * (10 * points * size + points * (_BUFFERS + 4) * places * d)
 
 
-def own_bytes(problem, places, who) -> int:
+def data_bytes(problem: Problem, places, who: Who) -> int:
     """About what is needed of the problem: its data as floats, if they are none, and copies for a cohort."""
     data = [np.asarray(getattr(problem, k)) for k in problem._data if getattr(problem, k) is not None]
     gathered = 0 if isinstance(who, slice) else 2 * places * sum(v.size for v in data) // problem.n
@@ -142,7 +143,7 @@ def _beyond(z):
     return not bool((np.abs(z) <= LARGEST_STATE).all())
 
 
-def of_replicate(draw, replicate):
+def of_replicate(draw: Draw, replicate):
     """One replicate's draw, in numpy, without samples."""
     if isinstance(draw.present, Placed):
         whole = draw.who.draw
@@ -157,6 +158,3 @@ def _one(a, replicate, trailing):
     if isinstance(a, Placed):  # samples, which are those of the present alone
         return a.of_replicate(replicate)
     return to_numpy(a[replicate] if a.ndim > trailing else a)
-
-
-__all__ = ["AUDITED", "AUDIT_BYTES", "audit_rounds", "of_replicate", "replay", "start_of"]

@@ -10,19 +10,21 @@ import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse, shortened, shown
+from fltheory.core.kinds import Problem
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.statistics import Stream2
 from fltheory.runs.sources import digest, engine
-from fltheory.runs.trace import write_atomically
+from fltheory.runs.trace import flat, write_atomically
 
 PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 
 
-def run_key(phases, problem, laws, metrics, *rest) -> str:
+def run_key(phases, problem: Problem, laws, metrics, *rest) -> str:
     """What a snapshot belongs to, by parts: a JSON object {what: digest}."""
     return json.dumps({
         "arguments": digest(phases, problem, laws, rest, code=False),
@@ -33,26 +35,53 @@ def run_key(phases, problem, laws, metrics, *rest) -> str:
 
 
 @dataclass
-class _Resumed:
-    chunk: int
+class Part:
+    """A chunk of a run on its way, after `round` rounds: the state of its replicates and the modes of their laws; {metric: its
+    moments in every round (rounds + 1,)}, and {metric: each replicate's average over the tail} so far."""
+
+    state: Any
+    modes: Any
     round: int
-    data: dict
+    moments: dict
+    sums: dict
 
-    def finished(self, stats, tails):
-        d = self.data
-        for group, table in (("stats", stats), ("tails", tails)):
-            for name in table:
-                count, *parts = (d[f"{group}/{name}/{part}"] for part in ("count", *PARTS))
-                table[name] = Stream2(int(count), *parts)
-        audits = [None if np.isnan(v) else float(v) for v in d["audits"]]
-        return self.chunk, stats, tails, d["final"], audits
+    def arrays(self) -> dict:
+        return {"leaves": len(self.state), "mode": self.modes, **{f"state/{k}": to_numpy(v) for k, v in enumerate(self.state)},
+                **{f"sums/{k}": to_numpy(v) for k, v in self.sums.items()},
+                **{f"partial/{k}/{part}": v[i] for k, v in self.moments.items() for i, part in enumerate(PARTS)}}
 
-    def middle(self, kind, domain, measures):
-        d = self.data
-        leaves = [domain.array(d[f"state/{k}"]) for k in range(int(d["leaves"]))]
-        partial = {name: tuple(d[f"partial/{name}/{part}"] for part in PARTS) for name in measures}
-        sums = {name: domain.array(d[f"sums/{name}"]) for name in measures}
-        return kind(*leaves), d["mode"], self.round, partial, sums
+    @classmethod
+    def read(cls, content, kind, domain, measures) -> Part:
+        """The part of a snapshot, in the arithmetic `domain`; kind: of its state."""
+        leaves = [domain.array(content[f"state/{k}"]) for k in range(int(content["leaves"]))]
+        moments = {name: tuple(content[f"partial/{name}/{part}"] for part in PARTS) for name in measures}
+        sums = {name: domain.array(content[f"sums/{name}"]) for name in measures}
+        return cls(kind(*leaves), content["mode"], content["round"], moments, sums)
+
+
+@dataclass
+class Totals:
+    """What the finished chunks of a run come to: `Stream2` of every metric in every round, and of its averages over the tail; the
+    sum of the final models; the deviations that audits of rounds found, None where one could not be made."""
+
+    metrics: dict
+    tails: dict
+    final: np.ndarray
+    audits: list
+
+    def arrays(self) -> dict:
+        stats, tails = ({name: vars(s) for name, s in table.items()} for table in (self.metrics, self.tails))
+        return {"final": self.final, "audits": np.array([np.nan if a is None else a for a in self.audits]),
+                **flat({"stats": stats, "tails": tails})}
+
+    @classmethod
+    def read(cls, content, measures) -> Totals:
+        """The totals of a snapshot."""
+        def table(group):
+            return {name: Stream2(int(content[f"{group}/{name}/count"]), *(content[f"{group}/{name}/{part}"] for part in PARTS))
+                    for name in measures}
+        audits = [None if np.isnan(v) else float(v) for v in content["audits"]]
+        return cls(table("stats"), table("tails"), content["final"], audits)
 
 
 def _file(path):
@@ -77,12 +106,12 @@ def _file(path):
     return path
 
 
-def _difference(stored, own) -> str:
+def _difference(stored, key) -> str:
     """The first thing that two keys disagree on, in words."""
-    own = json.loads(own)
+    expected = json.loads(key)
     try:
         stored = json.loads(stored)
-        return next(what for what in own if stored[what] != own[what])
+        return next(what for what in expected if stored[what] != expected[what])
     except (ValueError, KeyError, TypeError, StopIteration):
         return "version of fltheory"
 
@@ -119,9 +148,9 @@ class Snapshots:
         return self.path is not None and time.monotonic() - self.last >= self.every
 
     def write(self, content):
-        made = io.BytesIO()
-        np.savez(made, key=self.key, **content)
-        stored = made.getvalue()
+        buffer = io.BytesIO()
+        np.savez(buffer, key=self.key, **content)
+        stored = buffer.getvalue()
         try:
             write_atomically(self.path, lambda f: f.write(stored + hashlib.sha256(stored).digest()))
         except (OSError, UnicodeError) as error:
@@ -136,29 +165,10 @@ class Snapshots:
 class Checkpoint(Snapshots):
     """Snapshots of what `run` streams."""
 
-    def read(self):
-        content = self.content()
-        return None if content is None else _Resumed(content["chunk"], content["round"], content)
+    def maybe(self, chunk, part, totals):
+        if self.due():
+            self.write({"chunk": chunk, "round": part.round, **totals.arrays(), **part.arrays()})
 
-    def maybe(self, chunk, t, state, mode, partial, sums, stats, tails, final, audits):
-        if not self.due():
-            return
-        middle = {"leaves": len(state), "mode": mode, **{f"state/{k}": to_numpy(v) for k, v in enumerate(state)},
-                  **{f"sums/{k}": to_numpy(v) for k, v in sums.items()},
-                  **{f"partial/{k}/{part}": v[i] for k, v in partial.items() for i, part in enumerate(PARTS)}}
-        self._write(chunk, t, stats, tails, final, audits, middle)
-
-    def finish_chunk(self, chunk, stats, tails, final, audits):
+    def finish_chunk(self, chunk, totals):
         if self.path is not None:
-            self._write(chunk, 0, stats, tails, final, audits, {})
-
-    def _write(self, chunk, t, stats, tails, final, audits, middle):
-        content = {"chunk": chunk, "round": t, "final": final,
-                   "audits": np.array([np.nan if a is None else a for a in audits]), **middle}
-        for group, table in (("stats", stats), ("tails", tails)):
-            for name, s in table.items():
-                content |= {f"{group}/{name}/{part}": getattr(s, part) for part in ("count", *PARTS)}
-        self.write(content)
-
-
-__all__ = ["PARTS", "Checkpoint", "Snapshots", "run_key"]
+            self.write({"chunk": chunk, "round": 0, **totals.arrays()})

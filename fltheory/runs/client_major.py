@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import bisect
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
+from fltheory.core.kinds import Draw
 from fltheory.core.numbers.arrays import Laid, LaidOut
 from fltheory.runs import lazy_rows as deferred
 from fltheory.runs.lazy_rows import Deferred
@@ -27,12 +29,13 @@ class Places(LaidOut):
     draw: who (batch, m) is the client at each place, with `present` (batch, m) 0/1; or everyone, and present (batch, n) a mask.
     blocks: numbers of replicates that share a random stream, in order. repeats: whether a client may stand twice in a cohort.
     `rep` and `client` (N,) say whose each stored row is; `groups` are (client, first row, one past the last).
-    own: memories that `put` may write over, `made`: those that it returned; `overwritten`: whether it wrote over one.
+    writable: memories that `put` may write over, `memories`: those that it returned; `overwritten`: whether it wrote over one.
     """
 
-    own, overwritten = (), False
+    writable: Sequence = ()
+    overwritten = False
 
-    def __init__(self, draw, n, blocks, repeats=False):
+    def __init__(self, draw: Draw, n, blocks, repeats=False):
         who, present = draw.who, draw.present
         self.draw, self.n, self.repeats, self.masked = draw, n, repeats, isinstance(who, slice)
         self.batch, self.places = present.shape
@@ -63,7 +66,8 @@ class Places(LaidOut):
         self.present.absent = self.masked
         self._all = self.masked or bool((self.present.rows == 1).all())
         self.present.same = 1 if self._all else None
-        self._rows, self.made = {}, []
+        self._rows: dict = {}
+        self.memories: list = []
 
     def __array__(self, dtype=None, copy=None):
         """The index that a table of the clients (n, ...) is looked up with."""
@@ -115,10 +119,10 @@ class Places(LaidOut):
 
     def table(self, values):
         """Numbers (n, ...) that every replicate shares, each place its client's; kept for the round."""
-        known = self._rows.get(id(values))
-        if known is None:
-            self._rows[id(values)] = known = (values, values.take(self.client, 0))
-        return known[1]
+        entry = self._rows.get(id(values))
+        if entry is None:
+            self._rows[id(values)] = entry = (values, values.take(self.client, 0))
+        return entry[1]
 
     def numbers(self, values):
         """`table` as numbers that a round computes with."""
@@ -132,13 +136,13 @@ class Places(LaidOut):
         return Placed(a.reshape(-1, a.shape[-1]).take(self._flat, 0), self)
 
     def put(self, a, new, present):
-        """Client memories with the rows of those present replaced by new: a copy, or the array itself if it is in `own`."""
+        """Client memories with the rows of those present replaced by new: a copy, or the array itself if it is in `writable`."""
         if self.repeats or not isinstance(present, Placed) or (self.masked and not present.absent):
             raise Unplaced("a memory of more than those present, or of a client at two places")
         new = new if isinstance(new, Placed) else self.of(new)
-        out = a if any(a is v for v in self.own) else np.array(self._memories(a), order="C")   # so that its rows are a view
+        out = a if any(a is v for v in self.writable) else np.array(self._memories(a), order="C")   # so that its rows are a view
         self.overwritten = self.overwritten or out is a
-        self.made.append(out)
+        self.memories.append(out)
         rows = out.reshape(-1, out.shape[-1])
         if present is self.present and self._all:
             rows[self._flat] = new.rows
@@ -166,8 +170,8 @@ class Places(LaidOut):
 
         def fill(low, high, out, points, more=None):
             for i, begin, end in self._within(low, high):
-                here = slice(max(begin, low) - low, min(end, high) - low)
-                gradient(i, points[here], out[here])
+                part = slice(max(begin, low) - low, min(end, high) - low)
+                gradient(i, points[part], out[part])
             if more is not None:
                 out += more
         more = () if sample is None else (sample if isinstance(sample, Placed) else Placed(self.rows(sample), self),)
@@ -232,7 +236,7 @@ class Placed(Deferred, Laid):
 
     __slots__ = ("absent", "same")
     __array_ufunc__ = None
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, rows, at, absent=False, same=None):
         super().__init__(rows, at)
@@ -310,6 +314,3 @@ class Placed(Deferred, Laid):
         raise Unplaced("arrays of a library")
 
     __array__ = __array_function__ = __bool__ = __iter__ = __len__ = __float__ = __int__ = __contains__ = _refuse
-
-
-__all__ = ["Placed", "Places", "Unplaced"]

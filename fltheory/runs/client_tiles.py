@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from fltheory.core.kinds import Problem, Who
 from fltheory.core.numbers.arrays import arange
 from fltheory.core.problems.quadratic import Quadratic
 
@@ -15,12 +16,12 @@ TOGETHER = 200  # replicates that make their local steps together on a CPU: prod
 ENTRIES = 400  # of each client's models in all replicates together, from which a client at a time pays
 
 
-def tiles(problem, who):
+def tiles(problem: Problem, who: Who):
     """The `Tiles` of a cohort who (batch, 1) of floats, or None where it is better asked as it is."""
     return Tiles(problem, who[:, 0]) if tiles_pay(problem, who) else None
 
 
-def tiles_pay(problem, who):
+def tiles_pay(problem: Problem, who: Who):
     """Whether a cohort who (batch, 1) has enough replicates of each client, of a quadratic in torch."""
     if type(problem) is not Quadratic or who.ndim != 2 or who.shape[-1] != 1 or len(who) < FEWEST * problem.n:
         return False
@@ -33,22 +34,22 @@ class Tiles:
     grad(y) of y (rows, tiles, d); `into` lays numbers (batch, 1, w) out so, `back` takes them from there.
     """
 
-    def __init__(self, problem, client):
+    def __init__(self, problem: Problem, client):
         import torch
         counts = torch.bincount(client, minlength=problem.n)
         self.n, self.rows = problem.n, _rows(len(client), problem.n)
         each = (counts + self.rows - 1) // self.rows            # tiles of each client
         order = torch.argsort(client, stable=True)
-        own = client[order]
-        place = arange(len(client), client) - (counts.cumsum(0) - counts)[own]   # among its client's replicates
-        tile = (each.cumsum(0) - each)[own] + place // self.rows
+        ordered = client[order]
+        place = arange(len(client), client) - (counts.cumsum(0) - counts)[ordered]   # among its client's replicates
+        tile = (each.cumsum(0) - each)[ordered] + place // self.rows
         self.who = torch.repeat_interleave(each)
         slot = tile * self.rows + place % self.rows
         self.source = torch.zeros(len(self.who) * self.rows, dtype=client.dtype, device=client.device)
         self.source[slot] = order
         self.target = torch.empty_like(order)
         self.target[order] = slot
-        self._turned, self._b = _turned(problem)[self.who], problem._b[self.who][:, None]
+        self._turned, self._b = _turned(problem)[self.who], problem._b[self.who][:, None]  # type: ignore[attr-defined]
         self._host = self._turned.numpy() if self._turned.device.type == "cpu" else None
 
     def into(self, values):
@@ -68,12 +69,12 @@ class Tiles:
         return g if sample is None else g + sample
 
 
-def together(problem, who):
+def together(problem: Problem, who: Who):
     """Whether `descended` answers for a cohort who (batch, 1) of floats on a CPU, and pays."""
     return tiles_pay(problem, who) and who.device.type == "cpu" and len(who) * problem.d >= ENTRIES * problem.n
 
 
-def descended(problem, who, base, steps, lr, sample=None):
+def descended(problem: Problem, who: Who, base, steps, lr, sample=None):
     """y - base (batch, 1, d) after steps (batch, 1) of y <- y - lr (H y - b + sample), from base (batch, 1, d), of the clients who.
 
     sample(k): (batch, 1, d). Rows are ordered by client, and among its own by their steps: those that still work stand in front,
@@ -92,14 +93,14 @@ def descended(problem, who, base, steps, lr, sample=None):
             for run in runs:
                 for k in range(run.longest):
                     run.step(k)
-                run.done(out)
+                run.write(out)
         else:                # a step's samples are made for all of them
             for k in range(max(run.longest for run in runs)):
-                drawn = sample(k).numpy()[:, 0]
+                noise = sample(k).numpy()[:, 0]
                 for run in runs:
-                    run.step(k, drawn)
+                    run.step(k, noise)
             for run in runs:
-                run.done(out)
+                run.write(out)
     return torch.from_numpy(out)[:, None]
 
 
@@ -107,7 +108,7 @@ class _Runs:
     """Local runs of client i in the replicates `rows`, of falling length, from their rows of `start`. room (>= rows, d): for
     gradients, which all runs may share."""
 
-    def __init__(self, problem, i, rows, start, steps, room, lr):
+    def __init__(self, problem: Problem, i, rows, start, steps, room, lr):
         self.rows, self.start, self.room, self.lr = rows, start[rows], room, lr
         self.turned, self.b = _turned(problem)[i].numpy(), _repeated(problem)[i]
         self.models, self.steps = self.start.copy(), steps[rows]
@@ -128,21 +129,21 @@ class _Runs:
         np.multiply(g, self.lr, out=g)
         np.subtract(y, g, out=y)
 
-    def done(self, out):
+    def write(self, out):
         out[self.rows] = np.subtract(self.models, self.start, out=self.models)
 
 
-def _repeated(problem):
+def _repeated(problem: Problem):
     """The b of each client `TOGETHER` times, (n, TOGETHER, d): arrays of one shape are subtracted faster than a row is."""
     if "_cached_repeated" not in problem.__dict__:
-        problem.__dict__["_cached_repeated"] = np.repeat(problem._b.numpy()[:, None], TOGETHER, axis=1)
+        problem.__dict__["_cached_repeated"] = np.repeat(problem._b.numpy()[:, None], TOGETHER, axis=1)  # type: ignore[attr-defined]
     return problem.__dict__["_cached_repeated"]
 
 
-def _turned(problem):
+def _turned(problem: Problem):
     """The transposed Hessians, made once for a problem."""
     if "_cached_turned" not in problem.__dict__:
-        problem.__dict__["_cached_turned"] = problem._H.swapaxes(-1, -2).contiguous()
+        problem.__dict__["_cached_turned"] = problem._H.swapaxes(-1, -2).contiguous()  # type: ignore[attr-defined]
     return problem.__dict__["_cached_turned"]
 
 
@@ -151,6 +152,3 @@ def _rows(batch, n):
     while rows > 8 and 4 * rows * n > batch:
         rows //= 2
     return rows
-
-
-__all__ = ["Tiles", "descended", "tiles", "together"]

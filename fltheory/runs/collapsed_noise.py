@@ -13,6 +13,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import FLTheoryError, TooLarge, refuse, shortened
+from fltheory.core.kinds import Algorithm, Law, Problem, Who
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import to_numpy
@@ -47,7 +48,7 @@ class Collapse:
         np.matmul(samples, self.factor[i].T, out=out)
 
 
-def collapse(algorithm, problem, law, seed=0) -> Collapse:
+def collapse(algorithm: Algorithm, problem: Problem, law: Law, seed=0) -> Collapse:
     """The collapsed noise of a run, or a refusal in words where it would not be exact.
 
     law: prepared, see `prepare`. Raises BadInput for rounds that are not affine, problems without constant Hessians, local steps
@@ -66,13 +67,13 @@ def collapse(algorithm, problem, law, seed=0) -> Collapse:
     steps = [law.steps_of(problem.n, mode) for mode in range(law.modes)]
     if any(isinstance(s, RandomSteps) for s in steps) or any((s != steps[0]).any() for s in steps):
         refuse("collapsed", True, "local steps that are drawn or change leave no fixed covariance", _REMEDY)
-    alg, prob, steps = algorithm.to(FLOAT), _centred(problem.to(FLOAT)), np.asarray(steps[0])
-    key = digest(algorithm, steps)
-    known = problem.__dict__.setdefault("_cached_collapse", {})
+    alg, prob, counts = algorithm.to(FLOAT), _centred(problem.to(FLOAT)), np.asarray(steps[0])
+    key = digest(algorithm, counts)
+    collapses = problem.__dict__.setdefault("_cached_collapse", {})
     try:
-        if key not in known:
-            known[key] = Collapse(steps, _weights(alg, prob, steps))
-        _look(alg, prob, law, known[key], seed)
+        if key not in collapses:
+            collapses[key] = Collapse(counts, _weights(alg, prob, counts))
+        _look(alg, prob, law, collapses[key], seed)
     except FLTheoryError:
         raise
     except Exception as error:
@@ -80,18 +81,18 @@ def collapse(algorithm, problem, law, seed=0) -> Collapse:
             raise
         refuse("collapsed", True, f"the round of {name} fails in numpy, in which the noise is derived from it "
                f"({shortened(str(error), 120)})", _REMEDY)
-    return known[key]
+    return collapses[key]
 
 
-def _centred(problem):
+def _centred(problem: Problem):
     """The problem with all minimisers at 0: what an affine round answers to noise is the same, and no digit of it is lost beside
     far ones. A user's own problem stays what it is: its gradients may be others."""
     if not type(problem).__module__.startswith("fltheory."):
         return problem
-    return Quadratic.from_linear(problem._H, 0 * problem._b, problem.p).to(FLOAT)
+    return Quadratic.from_linear(problem._H, 0 * problem._b, problem.p).to(FLOAT)  # type: ignore[attr-defined]
 
 
-def _weights(alg, problem, steps):
+def _weights(alg, problem: Problem, steps):
     """W (n, steps, d, d) of every client, 0 behind its last local step."""
     d, out = problem.d, np.zeros((problem.n, int(steps.max()), problem.d, problem.d))
     for i, tau in enumerate(steps.tolist()):
@@ -104,9 +105,9 @@ def _weights(alg, problem, steps):
         unit[:, :, place] = np.eye(tau * d).reshape(-1, tau, d)
         points = np.zeros((tau * d, lay.size))
 
-        def ends(xi, points=points, one=one, lay=lay, draw=draw):
-            made = lay.flatten(alg.round(one, lay.unflatten(points), draw._replace(xi=xi)))
-            return np.broadcast_to(made, points.shape)
+        def ends(xi, points=points, one=one, lay=lay, draw: Draw = draw):
+            state = lay.flatten(alg.round(one, lay.unflatten(points), draw._replace(xi=xi)))
+            return np.broadcast_to(state, points.shape)
         zero = np.zeros((1, places, d))
         answers = ends(lambda k, unit=unit, tau=tau, zero=zero: unit[:, k] if k < tau else zero) - ends(lambda k, zero=zero: zero)
         last = answers[-d:]
@@ -119,14 +120,14 @@ def _weights(alg, problem, steps):
     return out
 
 
-def _client(alg, problem, i, steps):
+def _client(alg, problem: Problem, i, steps):
     """(problem, draw, place) of client i at work: in a problem of its own where the state holds something of each client and it
     may, else alone, or among all where cohorts may not be partial."""
-    def at_work(who, *clients):
+    def at_work(who: Who, *clients):
         return Draw(who, np.ones(len(clients), dtype=np.int64), steps[list(clients)])
     state = alg.init(problem, np.zeros(problem.d))
     if any(leaf.ndim > 1 for leaf in state):
-        one = Quadratic.from_linear(problem._H[i:i + 1], problem._b[i:i + 1]).to(FLOAT)
+        one = Quadratic.from_linear(problem._H[i:i + 1], problem._b[i:i + 1]).to(FLOAT)  # type: ignore[attr-defined]
         try:
             alg.round(one, alg.init(one, np.zeros(problem.d)), at_work(slice(None), i))
             return one, at_work(slice(None), i), 0
@@ -135,7 +136,7 @@ def _client(alg, problem, i, steps):
     return (problem, at_work(np.array([i]), i), 0) if alg.partial else (problem, at_work(slice(None), *range(problem.n)), i)
 
 
-def _look(alg, problem, law, made, seed):
+def _look(alg, problem: Problem, law: Law, noise, seed):
     """Refuse where rounds of cohorts drawn from the law do not end at the same states, noise literal or collapsed."""
     lay = Layout.of(alg.init(problem, np.zeros(problem.d)))
     for mode in sorted({k * law.modes // MODES for k in range(MODES)}):
@@ -144,22 +145,19 @@ def _look(alg, problem, law, made, seed):
         draw = draw.map(to_numpy)
         rng, members = stream.child("noise").generator(), np.arange(problem.n)[draw.who]
         places = draw.present.shape[-1]
-        literal = rng.standard_normal((made.longest, TRIED, places, problem.d)) * math.sqrt(1 / problem.d)
-        literal *= (np.broadcast_to(draw.steps, (TRIED, places)) > np.arange(made.longest)[:, None, None])[..., None]
-        total = sum((made.weights[members, k] @ literal[k][..., None])[..., 0] for k in range(made.longest))
+        literal = rng.standard_normal((noise.longest, TRIED, places, problem.d)) * math.sqrt(1 / problem.d)
+        literal *= (np.broadcast_to(draw.steps, (TRIED, places)) > np.arange(noise.longest)[:, None, None])[..., None]
+        total = sum((noise.weights[members, k] @ literal[k][..., None])[..., 0] for k in range(noise.longest))
         more = rng.standard_normal((TRIED, places, problem.d))
 
-        def round_(xi, draw=draw):
+        def round_(xi, draw: Draw = draw):
             start = np.zeros((TRIED, lay.size))
             return lay.flatten(advance(alg, problem, lay.unflatten(start), draw._replace(xi=xi)))
 
-        def collapsed(k, draw=draw, total=total, more=more):
-            return total * (np.broadcast_to(draw.steps, total.shape[:-1]) == k + 1)[..., None] if k < made.longest else more
-        one = round_(lambda k, literal=literal, more=more: literal[k] if k < made.longest else more)
+        def collapsed(k, draw: Draw = draw, total=total, more=more):
+            return total * (np.broadcast_to(draw.steps, total.shape[:-1]) == k + 1)[..., None] if k < noise.longest else more
+        one = round_(lambda k, literal=literal, more=more: literal[k] if k < noise.longest else more)
         other, rest = round_(collapsed), round_(None)
         if not np.abs(one - other).max() <= CLOSE * max(np.abs(one - rest).max(), 1e-300):
             refuse("collapsed", True, f"in cohorts of {type(law).__name__} the noise of all steps does what one sample cannot",
                    _REMEDY)
-
-
-__all__ = ["Collapse", "collapse"]

@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
+from fltheory.core.kinds import Algorithm, Law, Problem, Who
 from fltheory.core.laws.base import RandomSteps, minibatch_slots
 from fltheory.core.laws.draw import Alone, Draw, Slots, to_device
 from fltheory.core.numbers.arrays import matvec
 from fltheory.core.numbers.scalars import fraction
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.runs.audit import of_replicate
 from fltheory.runs.client_major import Placed, Places
 from fltheory.runs.streams import standard_normals
@@ -20,7 +21,7 @@ from fltheory.runs.streams import standard_normals
 BLOCK = 1024         # replicates that share one random stream: results do not depend on how blocks are batched
 
 
-def start_modes(law, stream, size):
+def start_modes(law: Law, stream, size):
     if law.modes == 1:
         return np.zeros(size, dtype=np.int64)
     edges = np.cumsum([float(v) for v in law.start()])
@@ -28,18 +29,18 @@ def start_modes(law, stream, size):
     return np.minimum((u[:, None] >= edges).sum(1), law.modes - 1)
 
 
-def alone(algorithm) -> bool:
+def works_alone(algorithm: Algorithm) -> bool:
     """Whether one client works in a round, which the state chooses: nobody else's samples are drawn."""
     return bool(getattr(algorithm, "arrivals", False))
 
 
-def draw_round(law, problem, streams, sizes, t, mode, domain, alone=False, placed=False, collapse=None):
+def draw_round(law: Law, problem: Problem, streams, sizes, t, mode, domain, alone=False, placed=False, collapse=None):
     """(Draw, modes) of one round of all blocks of a chunk, each from its own stream, in the arithmetic `domain`.
 
     placed: in client order where a draw has one (numpy alone). collapse: see `Collapse`.
     """
     n, parts, modes, at = problem.n, [], [], 0
-    later = {"first": False} if t and law.clocked else {}
+    later: dict = {"first": False} if t and law.clocked else {}
     rounds = [s.child("round", t) for s in streams]
     for stream, size in zip(rounds, sizes, strict=True):
         draw, new = law.sample(stream, n, size, mode[at:at + size], **later)
@@ -57,9 +58,9 @@ def draw_round(law, problem, streams, sizes, t, mode, domain, alone=False, place
     if alone:
         slots = _of_one(law, problem, rounds, sizes, convert, domain)
     elif law.batch is not None:
-        made = [minibatch_slots(r, problem.sizes, d.who, (k, joined.present.shape[-1]), law.batch, lambda a: a)
+        rows = [minibatch_slots(r, problem.sizes, d.who, (k, joined.present.shape[-1]), law.batch, lambda a: a)  # type: ignore[attr-defined]
                 for r, k, d in zip(rounds, sizes, parts, strict=True)]
-        slots = _keyed(lambda k: Rows(convert(_stacked([m(k).index for m in made]))), law, n, joined.steps)
+        slots = _keyed(lambda k: Rows(convert(_stacked([of_block(k).index for of_block in rows]))), law, n, joined.steps)
     else:
         places = _places(law, joined, n, sizes) if placed or fraction(law.noise) else None
         if placed and places is not None and places.size:
@@ -73,14 +74,14 @@ def draw_round(law, problem, streams, sizes, t, mode, domain, alone=False, place
     return (joined if domain.library == "numpy" else to_device(joined, domain.device))._replace(xi=slots), mode
 
 
-def _places(law, draw, n, sizes):
+def _places(law: Law, draw: Draw, n, sizes):
     """The `Places` of a draw whose cohorts differ between replicates, else None."""
     if draw.present.ndim != 2 or (not isinstance(draw.who, slice) and draw.who.ndim != 2):
         return None
     return Places(draw, n, sizes, law.repeats)
 
 
-def _placed(law, problem, draw, at, rounds, collapse):
+def _placed(law: Law, problem: Problem, draw: Draw, at, rounds, collapse):
     steps, slots = at.of(draw.steps), None
     steps.same = int(steps.rows[0]) if (steps.rows == steps.rows[0]).all() else None
     if fraction(law.noise):
@@ -89,21 +90,21 @@ def _placed(law, problem, draw, at, rounds, collapse):
     return Draw(at, at.present, steps, slots, draw.extra)
 
 
-def _keyed(make, law, n, steps):
+def _keyed(make, law: Law, n, steps):
     """Slots whose numbers do not depend on who is batched: those after the last local step of this batch are keyed as if after the
     law's longest."""
     count, most = int(steps.max()), _longest(law, n)
     return Slots(lambda k: make(k if k < count else k - count + most))
 
 
-def _longest(law, n):
+def _longest(law: Law, n):
     def find():
         steps = [law.steps_of(n, mode) for mode in range(law.modes)]
         return max(int(np.max(v)) for s in steps for v in ([c for _, c in s.choices] if isinstance(s, RandomSteps) else [s]))
     return law._once(("longest", n), find) if hasattr(law, "_once") else find()
 
 
-def _rows(law, d, rounds, at, steps, collapse):
+def _rows(law: Law, d, rounds, at, steps, collapse):
     """A function of the slot that gives the noise of the stored rows, made when it is asked for."""
     scale = float(fraction(law.noise)) / math.sqrt(d)
 
@@ -122,11 +123,11 @@ def _rows(law, d, rounds, at, steps, collapse):
     return make
 
 
-def _noise(law, d, rounds, sizes, draw, at, collapse):
+def _noise(law: Law, d, rounds, sizes, draw: Draw, at, collapse):
     """A function of the slot that gives the noise (batch, places, d) in plain arrays."""
     if at is not None:
         stored = _rows(law, d, rounds, at, at.of(draw.steps).rows, collapse)
-        return lambda k: None if (made := stored(k)) is None else _with_absent(law, d, rounds, sizes, draw, at, made.rows, k)
+        return lambda k: None if (noise := stored(k)) is None else _with_absent(law, d, rounds, sizes, draw, at, noise.rows, k)
     scale, places = float(fraction(law.noise)) / math.sqrt(d), draw.present.shape[-1]
 
     def make(k):
@@ -140,25 +141,25 @@ def _noise(law, d, rounds, sizes, draw, at, collapse):
     return make
 
 
-def _with_absent(law, d, rounds, sizes, draw, at, rows, k):
+def _with_absent(law: Law, d, rounds, sizes, draw: Draw, at, rows, k):
     """The stored rows as plain arrays, with samples from streams of their own for those who are absent."""
     out = at.plain(rows)
     if at.masked:
         away, begin, scale = draw.present == 0, 0, float(fraction(law.noise)) / math.sqrt(d)
         for r, size in zip(rounds, sizes, strict=True):
-            here = slice(begin, begin + size)
-            out[here][away[here]] = r.child("absent", k).standard_normal((int(away[here].sum()), d), scale)
+            block = slice(begin, begin + size)
+            out[block][away[block]] = r.child("absent", k).standard_normal((int(away[block].sum()), d), scale)
             begin += size
     return out
 
 
-def _of_one(law, problem, rounds, sizes, convert, domain):
+def _of_one(law: Law, problem: Problem, rounds, sizes, convert, domain):
     """Samples of the one client that the state chooses, in torch."""
     import torch
     if law.batch is not None:
-        bound = torch.as_tensor(np.asarray(problem.sizes), device=domain.device)
+        bound = torch.as_tensor(np.asarray(problem.sizes), device=domain.device)  # type: ignore[attr-defined]
 
-        def rows(k, who):
+        def rows(k, who: Who):
             u = _stacked([r.child("rows", k).random((size, 1, law.batch)) for r, size in zip(rounds, sizes, strict=True)])
             return Rows((convert(u) * bound[who][..., None]).to(torch.int64))
         return Alone(rows)
@@ -166,7 +167,7 @@ def _of_one(law, problem, rounds, sizes, convert, domain):
         return None
     scale = float(fraction(law.noise)) / math.sqrt(problem.drawn)
 
-    def noise(k, who):
+    def noise(k, who: Who):
         return convert(_normals(rounds, k, sizes, (1, problem.drawn), scale))
     return Alone(noise)
 
@@ -195,6 +196,3 @@ def _join(parts, sizes):
         extra = {k: (cat([p.extra[k] for p in parts], 0 if k == "happens" else 1) if hasattr(v, "shape") else v)
                  for k, v in first.extra.items()}
     return Draw(who, cat([p.present for p in parts], 1), cat([p.steps for p in parts], 1), None, extra)
-
-
-__all__ = ["BLOCK", "alone", "draw_round", "start_modes"]

@@ -132,12 +132,9 @@ def _same(whole):
 
 
 def _apply(whole, task):
-    return _made(whole)(task)
+    return _opened(whole)(task)
 
 
 @functools.lru_cache(2)  # the last two sweeps: a worker outlives them
-def _made(whole):
+def _opened(whole):
     return need("distributed", "work on the machines of a Dask cluster").protocol.pickle.loads(whole)  # from our own driver
-
-
-__all__ = ["check_executor", "check_sendable", "completed"]

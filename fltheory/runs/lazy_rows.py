@@ -30,12 +30,12 @@ class Deferred:
     @classmethod
     def deferred(cls, at, width, function, *operands, spare=False, **options):
         """Rows (N, width) of a ufunc of operands, or of function(low, high, out, *tiles of operands), which writes into out."""
-        made = cls(None, at, **options)
-        made.form, made.todo, made.spare = (at.size, width), (function, *operands), spare
-        made.depth = 1 + max((v.depth for v in operands if isinstance(v, Deferred)), default=0)
+        node = cls(None, at, **options)
+        node.form, node.todo, node.spare = (at.size, width), (function, *operands), spare
+        node.depth = 1 + max((v.depth for v in operands if isinstance(v, Deferred)), default=0)
         if width * at.size < FEWEST:
-            _evaluate(made)
-        return made
+            _evaluate(node)
+        return node
 
     @property
     def rows(self):
@@ -66,16 +66,16 @@ _ALONE = _holders([object()])[0]     # of what nothing else holds
 
 def _order(root):
     """(nodes, inside): what a deferred result is made of, each after its operands, and how often each is an operand of these."""
-    nodes, known, inside, stack = [], set(), {}, [root]
+    nodes, visited, inside, stack = [], set(), {}, [root]
     while stack:
         node = stack[-1]
-        ahead = [] if id(node) in known else [
-            v for v in node.todo[1:] if isinstance(v, Deferred) and v._rows is None and id(v) not in known]
+        ahead = [] if id(node) in visited else [
+            v for v in node.todo[1:] if isinstance(v, Deferred) and v._rows is None and id(v) not in visited]
         stack.extend(ahead)
         if not ahead:
             stack.pop()
-            if id(node) not in known:
-                known.add(id(node))
+            if id(node) not in visited:
+                visited.add(id(node))
                 nodes.append(node)
                 for v in node.todo[1:]:
                     inside[id(v)] = inside.get(id(v), 0) + 1
@@ -102,26 +102,26 @@ def _planned(root, keep=True):
             else:
                 v = v._rows if isinstance(v, Deferred) else v
                 sources.append((1 if getattr(v, "ndim", 0) == 2 and len(v) == node.form[0] else 2, v))
-        kept = keep and (node is root or (not node.spare and held[k] > _ALONE + inside.get(id(node), 0)))
-        steps.append((function, sources, np.empty(node.form) if kept else None, node.form[1], []))
-    for made, k in last.items():
-        steps[k][-1].append(made)
+        lasting = keep and (node is root or (not node.spare and held[k] > _ALONE + inside.get(id(node), 0)))
+        steps.append((function, sources, np.empty(node.form) if lasting else None, node.form[1], []))
+    for operand, k in last.items():
+        steps[k][-1].append(operand)
     return nodes, steps
 
 
 def _tile(steps, low, high):
     """Rows low to high of the last step; what keeps rows is written there."""
-    here, made = slice(low, high), []
+    part, tiles = slice(low, high), []
     for function, sources, out, width, over in steps:
-        operands = [made[a] if how == 0 else a[here] if how == 1 else a for how, a in sources]
+        operands = [tiles[a] if how == 0 else a[part] if how == 1 else a for how, a in sources]
         if isinstance(function, np.ufunc):
-            made.append(function(*operands) if out is None else function(*operands, out=out[here]))
+            tiles.append(function(*operands) if out is None else function(*operands, out=out[part]))
         else:
-            made.append(np.empty((high - low, width)) if out is None else out[here])
-            function(low, high, made[-1], *operands)
+            tiles.append(np.empty((high - low, width)) if out is None else out[part])
+            function(low, high, tiles[-1], *operands)
         for k in over:
-            made[k] = None
-    return made[-1]
+            tiles[k] = None
+    return tiles[-1]
 
 
 def _evaluate(root):
@@ -135,6 +135,3 @@ def _evaluate(root):
     for node, (_, _, out, *_) in zip(nodes, steps, strict=True):
         if out is not None:
             node._rows, node.todo, node.depth = out, None, 0
-
-
-__all__ = ["Deferred"]

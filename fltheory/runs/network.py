@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import BadInput, refuse
+from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers.arrays import broadcast, to_numpy
-from fltheory.core.numbers.scalars import FLOAT, Torch, entries, need
-from fltheory.core.problems.base import Problem, Rows, check_weights
+from fltheory.core.numbers.scalars import FLOAT, Domain, Numbers, Torch, entries, need
+from fltheory.core.problems.base import Problem, check_weights
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.rows import client_major, pick
 from fltheory.core.problems.shapes import check_lengths, clients, pad, sequence
 from fltheory.core.records import one_of
@@ -29,8 +33,12 @@ class Network(Problem):
     """
 
     _data = ("inputs", "targets", "scale")
+    _inputs: Array
+    _targets: Array
+    _scale: Array
 
-    def __init__(self, module_factory, inputs, targets, loss="cross-entropy", weights=None, name=""):
+    def __init__(self, module_factory: Callable, inputs: list, targets: list, loss: str | Callable = "cross-entropy",
+                 weights: Numbers = None, name: str = ""):
         need("torch", "neural networks")
         if not callable(loss):
             one_of(*LOSSES, rule=f"is one of {', '.join(LOSSES)}, or a function", remedy="Choose one.")(loss, "loss")
@@ -85,18 +93,18 @@ class Network(Problem):
         return module
 
     @property
-    def identity(self):
+    def identity(self) -> str:
         return f"Network {self.module} {self.loss if isinstance(self.loss, str) else self.loss.__qualname__}"
 
-    def to(self, domain):
+    def to(self, domain: Domain) -> Network:
         if not isinstance(domain, Torch):
             refuse("domain", domain, "a neural network has gradients in torch only", "Use Torch() or Torch('cuda').")
         return super().to(domain)
 
-    def settled(self, domain):
+    def settled(self, domain: Domain) -> Domain:
         return domain if isinstance(domain, Torch) else Torch()
 
-    def initial(self, seed=0):
+    def initial(self, seed: int = 0) -> np.ndarray:
         """Parameters (d,) as numpy float64, as the module initialises itself under this seed."""
         import torch
         with torch.random.fork_rng(devices=[]):
@@ -104,7 +112,7 @@ class Network(Problem):
             module = self._build(self.factory)
         return np.concatenate([to_numpy(p).reshape(-1) for p in module.parameters()])
 
-    def outputs(self, x, inputs):
+    def outputs(self, x: Array, inputs: Array) -> Array:
         """Outputs (k, ...) of the module with parameters x (d,) on inputs (k, ...)."""
         from torch.func import functional_call
         parameters, at = {}, 0
@@ -126,16 +134,17 @@ class Network(Problem):
         """sum_j scale_j loss_j of one client at x (d,)."""
         return (scale * self._row_losses(self.outputs(x, inputs), targets)).sum()
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         from torch.func import grad, vmap
         slope = grad(self._objective)
         if isinstance(sample, Rows):
+            index: Array = sample.index
             a, t = (pick(v, who, sample, self.sizes) for v in (self._inputs, self._targets))
-            m, b = sample.index.shape[-2:]
-            lead = np.broadcast_shapes(tuple(y.shape[:-2]), tuple(sample.index.shape[:-2]))
+            m, b = index.shape[-2:]
+            lead = np.broadcast_shapes(tuple(y.shape[:-2]), tuple(index.shape[:-2]))
             y = broadcast(y, (*lead, m, self.d)).reshape(-1, self.d)
             a, t = (broadcast(v, (*lead, m, b, *rest)).reshape(-1, b, *rest)
-                    for v, rest in ((a, a.shape[sample.index.ndim:]), (t, t.shape[sample.index.ndim:])))
+                    for v, rest in ((a, a.shape[index.ndim:]), (t, t.shape[index.ndim:])))
             even = y.new_full((b,), 1 / b)
             return vmap(slope, in_dims=(0, 0, 0, None))(y, a, t, even).reshape(*lead, m, self.d)
 
@@ -164,13 +173,13 @@ class Network(Problem):
     def _values(self, x):
         return self._each(self._objective, x)
 
-    def evaluate(self, x):
+    def evaluate(self, x: Array) -> dict:
         """{"loss": F(x), "accuracy": weighted accuracy or None} at x (d,) or (..., d), numpy arrays of shape (...).
 
         Accuracy (largest output equals the class number) exists for "cross-entropy"; clients count by p.
         """
         import torch
-        problem = self if "p" in self.__dict__ else self.to(Torch())
+        problem: Any = self if "p" in self.__dict__ else self.to(Torch())
         x = torch.as_tensor(x, dtype=torch.float64, device=problem.p.device)
         with torch.no_grad():
             result = {"loss": to_numpy(problem.value(x)), "accuracy": None}

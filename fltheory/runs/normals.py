@@ -1,4 +1,4 @@
-"""Normal numbers from raw 64-bit words by Box and Muller's transform (1958), with the same bits from numpy and from torch.
+"""Normal numbers from raw 64-bit words by Box and Muller's transform (1958), with the same bits wherever they are made.
 
 Every operation is an integer one, or IEEE + - * / and square root, each rounded once: the logarithm and the sine are made of
 these (a table of exactly rounded logarithms and two terms of the series of atanh; a polynomial), so that no library's own enter.
@@ -46,115 +46,89 @@ def _table():
     return np.concatenate([np.zeros(_FIRST), [v / (1 << (bits + 1)) for v in exact]])
 
 
-class _Numpy:
-    """What the transform needs: the operations, the constants as arrays (a Python number costs more than an operation on few
-    numbers), the table, and room for one tile."""
+class _Room:
+    """What the transform needs: the constants as arrays (a Python number costs more than an operation on few numbers), the table,
+    and room for one tile."""
 
     def __init__(self):
-        self.op, self.table = np, _table()
+        self.table = _table()
         self.c = {k: np.array(v) for k, v in _NUMBERS.items()}
-        self.room = [np.empty(TILE) for _ in range(5)]
+        self.floats = [np.empty(TILE) for _ in range(5)]
         self.words, self.angle = np.empty(TILE, dtype=np.int64), np.empty(TILE, dtype=np.int32)
-        self.int64, self.int32 = np.int64, np.int32
-
-    def root(self, x):
-        np.sqrt(x, out=x)
-
-    def look_up(self, index, out):
-        np.take(self.table, index, out=out, mode="clip")   # what is inside needs no check: that would copy
-
-
-class _Torch:
-    """As `_Numpy`, for tensors on a device: room for `size` words, made afresh."""
-
-    def __init__(self, device, size):
-        import torch
-        self.op, self.int64, self.int32 = torch, torch.int64, torch.int32
-        self.c = {k: torch.tensor(v, dtype=torch.float64 if isinstance(v, float) else torch.int64) for k, v in _NUMBERS.items()}
-        self.table = torch.from_numpy(_table()).to(device)
-        self.room = [torch.empty(size, dtype=torch.float64, device=device) for _ in range(5)]
-        self.angle = torch.empty(size, dtype=torch.int32, device=device)
-
-    def root(self, x):
-        x = x.numpy() if x.device.type == "cpu" else x   # torch's root is not correctly rounded where it asks Intel's library
-        (np if isinstance(x, np.ndarray) else self.op).sqrt(x, out=x)
-
-    def look_up(self, index, out):
-        self.op.take(self.table, index, out=out)
 
 
 class _Local(threading.local):
     """The room of each thread, made when first asked for."""
 
     @functools.cached_property
-    def numpy(self):
-        return _Numpy()
+    def room(self):
+        return _Room()
 
 
 _LOCAL = _Local()
 
 
 def half_logarithm(x, at=None):
-    """-log(x / 2^63) / 2 within 2 ulp, written over x (k,), floats from 1 to 2^63 (k <= `TILE` where at is None)."""
-    at = _LOCAL.numpy if at is None else at
-    op, c = at.op, at.c
-    s, t, z, near = (v[:len(x)] for v in at.room[1:])
-    b, k = x.view(at.int64), near.view(at.int64)
-    op.add(b, c["nearest"], out=k)
-    op.bitwise_right_shift(k, c["shift"], out=s.view(at.int64))
-    at.look_up(s.view(at.int64), t)
-    op.bitwise_and(k, c["cells"], out=k)    # near: x rounded to the table's grid, which holds the powers of 2
-    op.subtract(x, near, out=s)
-    op.add(x, near, out=x)
-    op.divide(s, x, out=s)                  # log(x / near) = 2 (s + s^3/3 + s^5/5 + ..), |s| <= 2^-8
-    op.multiply(s, s, out=z)
-    op.multiply(z, c["fifth"], out=x)
-    op.add(x, c["third"], out=x)
-    op.multiply(x, z, out=x)
-    op.multiply(x, s, out=x)
-    op.add(x, s, out=x)
-    op.subtract(t, x, out=x)
+    """-log(x / 2^63) / 2 within 2 ulp, written over x (k,), floats from 1 to 2^63, in the room `at` (k <= `TILE`)."""
+    at = _LOCAL.room if at is None else at
+    c = at.c
+    s, t, z, near = (v[:len(x)] for v in at.floats[1:])
+    b, k = x.view(np.int64), near.view(np.int64)
+    np.add(b, c["nearest"], out=k)
+    np.bitwise_right_shift(k, c["shift"], out=s.view(np.int64))
+    np.take(at.table, s.view(np.int64), out=t, mode="clip")   # what is inside needs no check: that would copy
+    np.bitwise_and(k, c["cells"], out=k)    # near: x rounded to the table's grid, which holds the powers of 2
+    np.subtract(x, near, out=s)
+    np.add(x, near, out=x)
+    np.divide(s, x, out=s)                  # log(x / near) = 2 (s + s^3/3 + s^5/5 + ..), |s| <= 2^-8
+    np.multiply(s, s, out=z)
+    np.multiply(z, c["fifth"], out=x)
+    np.add(x, c["third"], out=x)
+    np.multiply(x, z, out=x)
+    np.multiply(x, s, out=x)
+    np.add(x, s, out=x)
+    np.subtract(t, x, out=x)
 
 
 def transformed(words, out, scale, at):
-    """out (2 k,) becomes scale times the normal numbers of k words, int64 tensors or arrays, which are overwritten."""
-    op, c, n = at.op, at.c, len(words)
-    r, s, e, z, _ = (v[:n] for v in at.room)
+    """out (2 k,) becomes scale times the normal numbers of k words, int64, which are overwritten."""
+    c, n = at.c, len(words)
+    r, s, e, z, _ = (v[:n] for v in at.floats)
     angle = at.angle[:n]
-    op.bitwise_or(words, c["one"], out=words)     # odd: never 0, and as many of each sign
+    np.bitwise_or(words, c["one"], out=words)     # odd: never 0, and as many of each sign
     r[...] = words
-    op.absolute(r, out=r)
+    np.absolute(r, out=r)
     half_logarithm(r, at)
-    at.root(r)                                    # half the radius
+    np.sqrt(r, out=r)                             # half the radius
     if scale != 1:
-        op.multiply(r, scale, out=r)
-    op.multiply(words, c["odd"], out=e.view(at.int64))
-    angle[...] = e.view(at.int64)                 # its lower 32 bits
+        np.multiply(r, scale, out=r)
+    np.multiply(words, c["odd"], out=e.view(np.int64))
+    angle[...] = e.view(np.int64)                 # its lower 32 bits
     e[...] = angle
-    op.multiply(e, e, out=z)
-    op.multiply(z, c["sine0"], out=s)
-    op.add(s, c["sine1"], out=s)
+    np.multiply(e, e, out=z)
+    np.multiply(z, c["sine0"], out=s)
+    np.add(s, c["sine1"], out=s)
     for k in range(2, len(_SINE)):
-        op.multiply(s, z, out=s)
-        op.add(s, c[f"sine{k}"], out=s)
-    op.multiply(s, e, out=s)                      # 2 sin(a), |a| <= pi/4, and of 2a: sine 2 sin cos, cosine 1 - 2 sin^2
-    op.multiply(s, s, out=z)
-    op.subtract(c["four"], z, out=e)
-    at.root(e)
-    op.multiply(s, e, out=s)
-    op.subtract(c["two"], z, out=z)
-    op.multiply(s, r, out=out[1::2])
-    op.bitwise_and(words, c["sign"], out=words)
-    op.bitwise_or(r.view(at.int64), words, out=r.view(at.int64))
-    op.multiply(z, r, out=out[::2])
+        np.multiply(s, z, out=s)
+        np.add(s, c[f"sine{k}"], out=s)
+    np.multiply(s, e, out=s)                      # 2 sin(a), |a| <= pi/4, and of 2a: sine 2 sin cos, cosine 1 - 2 sin^2
+    np.multiply(s, s, out=z)
+    np.subtract(c["four"], z, out=e)
+    np.sqrt(e, out=e)
+    np.multiply(s, e, out=s)
+    np.subtract(c["two"], z, out=z)
+    np.multiply(s, r, out=out[1::2])
+    np.bitwise_and(words, c["sign"], out=words)
+    np.bitwise_or(r.view(np.int64), words, out=r.view(np.int64))
+    np.multiply(z, r, out=out[::2])
 
 
 class Filler:
     """Fills an array `out` (size,), in order, with scale times normal numbers of one generator of words after the other: `add` is
-    asked for each, `done` at the end. Words of several generators go through one tile; what comes out does not depend on that."""
+    asked for each, `finish` at the end. Words of several generators go through one tile; what comes out does not depend on that."""
 
     def __init__(self, out, scale=1.0):
-        self.out, self.scale, self.at, self.begin, self.pending = out, float(scale), _LOCAL.numpy, 0, 0
+        self.out, self.scale, self.at, self.begin, self.pending = out, float(scale), _LOCAL.room, 0, 0
 
     def add(self, bits, size):
         """The next `size` numbers of a bit generator."""
@@ -173,7 +147,7 @@ class Filler:
 
     def second(self, bits):
         """The second number of a bit generator's next word."""
-        self.done()
+        self.finish()
         pair = np.empty(2)
         transformed(bits.random_raw(1).view(np.int64), pair, self.scale, self.at)
         self.out[self.begin] = pair[1]
@@ -188,51 +162,6 @@ class Filler:
             to[:] = room[:-1]
         self.begin, self.pending = self.begin + len(to), 0
 
-    def done(self):
+    def finish(self):
         if self.pending:
             self._flush(self.at.words)
-
-
-def on_device(keys, size, scale=1.0, device="cpu"):
-    """A tensor (len(keys), size) on a device whose row k has, bit for bit, what `Filler` makes of `np.random.Philox(key=keys[k])`.
-
-    keys: pairs of ints from 0 to 2^64 - 1, the lower one first. The words are made on the device too, in int64 arithmetic.
-    """
-    import torch
-    count = (size + 1) // 2
-    words = _philox(keys, (count + 3) // 4, device)[:, :count].contiguous().view(-1)
-    out = torch.empty(2 * len(words), dtype=torch.float64, device=device)
-    transformed(words, out, float(scale), _Torch(device, len(words)))
-    return out.reshape(len(keys), -1)[:, :size]
-
-
-def _philox(keys, blocks, device):
-    """Philox4x64-10 (Salmon et al. 2011) in numpy's order: int64 words (len(keys), 4 blocks)."""
-    import torch
-    counter = torch.arange(1, blocks + 1, device=device).expand(len(keys), -1)
-    zero = torch.zeros_like(counter)
-    a, b, c, d = counter, zero, zero, zero
-    first, second = (torch.tensor([[_signed(k[j])] for k in keys], dtype=torch.int64, device=device) for j in (0, 1))
-    for _ in range(10):
-        (high, low), (top, bottom) = _product(a, 0xD2E7470EE14C6C93), _product(c, 0xCA5A826395121157)
-        a, b, c, d = top ^ b ^ first, bottom, high ^ d ^ second, low
-        first, second = first + _signed(0x9E3779B97F4A7C15), second + _signed(0xBB67AE8584CAA73B)
-    return torch.stack([a, b, c, d], -1).reshape(len(keys), -1)
-
-
-def _signed(word):
-    """The int64 with the bits of an unsigned one."""
-    word = int(word) % 2**64
-    return word - 2**64 if word >> 63 else word
-
-
-def _product(a, factor):
-    """The upper and the lower 64 bits of the unsigned product of int64 a with a factor, by halves of 32 bits."""
-    mask, x, y = 2**32 - 1, factor >> 32, factor & (2**32 - 1)
-    high, low = (a >> 32) & mask, a & mask
-    carried = ((low * y >> 32) & mask) + (low * x & mask) + (high * y & mask)
-    upper = high * x + ((low * x >> 32) & mask) + ((high * y >> 32) & mask) + (carried >> 32)
-    return upper, a * _signed(factor)
-
-
-__all__ = ["LARGEST", "TILE", "Filler", "half_logarithm", "on_device", "transformed"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
-import hashlib
+import itertools
 import numbers
 import os
 import sys
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fltheory.core.digests import Digest, digest_of
 from fltheory.core.libraries import have
 from fltheory.core.numbers.arrays import is_torch, to_numpy
 from fltheory.core.numbers.scalars import is_rational
@@ -37,78 +38,70 @@ def digest(*values, code=True) -> str:
     walk = _Walk(code)
     for v in values:
         walk.value(v)
-    return walk.hash.hexdigest()
+    return str(walk.hash)
 
 
 @functools.cache
 def engine() -> str:
     """A digest of fltheory's own text and of the versions of what computes for it."""
-    here, h = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(here.rglob("*.py")):
-        h.update(str(path.relative_to(here)).encode() + b"\0" + path.read_bytes() + b"\0")
-    for name in ("torch", "numpy"):
-        h.update((metadata.version(name) if have(name) else "-").encode() + b"\0")  # imported by now or not
-    return h.hexdigest()
+    root = Path(__file__).parents[1]
+    texts = ((path.relative_to(root), path.read_bytes()) for path in sorted(root.rglob("*.py")))
+    versions = ((name, metadata.version(name) if have(name) else "-") for name in ("torch", "numpy"))   # imported by now or not
+    return digest_of(itertools.chain(texts, versions))
 
 
 class _Walk:
     """Feeds a hash with everything that values consist of; each object once, so that cycles end."""
 
     def __init__(self, code):
-        self.hash, self.seen, self.alive, self.deep = hashlib.sha256(), {}, [], code
-
-    def say(self, *words):
-        for word in words:
-            word = word if isinstance(word, bytes) else str(word).encode("utf-8", "backslashreplace")
-            self.hash.update(len(word).to_bytes(8, "big") + word)
+        self.hash, self.visited, self.alive, self.deep = Digest(), {}, [], code
+        self.say = self.hash.add
 
     def value(self, v):
         if v is None or isinstance(v, (numbers.Number, str, bytes, range, slice, np.generic)) or is_rational(v):
             self.say(type(v).__name__, v if isinstance(v, (bytes, str)) else repr(v))
-            return
-        if id(v) in self.seen:
-            self.say("again", self.seen[id(v)])
-            return
-        self.seen[id(v)] = len(self.seen)
-        self.alive.append(v)  # an id stays its own
-        if isinstance(v, np.ndarray) or (is_torch(v) and hasattr(v, "detach")):
-            self.array(to_numpy(v))
-        elif isinstance(v, dict):
-            self.say("dict", len(v))
-            for key, item in v.items():
-                self.value(key)
-                self.value(item)
-        elif isinstance(v, (list, tuple)):
-            self.say(type(v).__name__, len(v))
-            for item in v:
-                self.value(item)
-        elif isinstance(v, (set, frozenset)):
-            self.say("set", *sorted(digest(item, code=self.deep) for item in v))
-        elif isinstance(v, types.CodeType):
-            self.code(v)
-        elif isinstance(v, types.FunctionType):
-            self.function(v)
-        elif isinstance(v, types.MethodType):
-            self.say("method")
-            self.value(v.__func__)
-            self.value(v.__self__)
-        elif isinstance(v, (staticmethod, classmethod, functools.cached_property, property, functools.partial)):
-            self.say(type(v).__name__)
-            for name in ("__func__", "func", "fget", "fset", "args", "keywords"):
-                self.value(getattr(v, name, None))
-        elif isinstance(v, type):
-            self.kind(v)
-        elif isinstance(v, types.ModuleType):
-            self.module(v)
-        elif isinstance(v, types.CellType):
-            try:
-                self.value(v.cell_contents)
-            except ValueError:
-                self.say("empty cell")
+        elif id(v) in self.visited:
+            self.say("again", self.visited[id(v)])
         else:
-            self.instance(v)
+            self.visited[id(v)] = len(self.visited)
+            self.alive.append(v)  # an id stays its own
+            if is_torch(v) and hasattr(v, "detach"):
+                self.array(v)
+            else:
+                next(feed for kinds, feed in _FEEDS if isinstance(v, kinds))(self, v)
 
-    def array(self, a):
+    def mapping(self, v):
+        self.say("dict", len(v))
+        for key, item in v.items():
+            self.value(key)
+            self.value(item)
+
+    def sequence(self, v):
+        self.say(type(v).__name__, len(v))
+        for item in v:
+            self.value(item)
+
+    def members(self, v):
+        self.say("set", *sorted(digest(item, code=self.deep) for item in v))
+
+    def method(self, v):
+        self.say("method")
+        self.value(v.__func__)
+        self.value(v.__self__)
+
+    def wrapper(self, v):
+        self.say(type(v).__name__)
+        for name in ("__func__", "func", "fget", "fset", "args", "keywords"):
+            self.value(getattr(v, name, None))
+
+    def cell(self, v):
+        try:
+            self.value(v.cell_contents)
+        except ValueError:
+            self.say("empty cell")
+
+    def array(self, v):
+        a = to_numpy(v)
         self.say("array", a.dtype, a.shape)
         if a.dtype == object:
             for v in a.reshape(-1):
@@ -156,14 +149,14 @@ class _Walk:
         self.value(kind)
         if isinstance(v, Problem):
             self.say(v.identity)
-            own = {k: getattr(v, k) for k in (*v._data, "weights")}
-            own |= {k: item for k, item in vars(v).items() if callable(item) and k not in _CACHES}
-            own |= {} if _of_library(kind.__module__) else _state(v)
+            parts = {k: getattr(v, k) for k in (*v._data, "weights")}
+            parts |= {k: item for k, item in vars(v).items() if callable(item) and k not in _CACHES}
+            parts |= {} if _of_library(kind.__module__) else _state(v)
         elif is_dataclass(v):
-            own = {f.name: getattr(v, f.name, None) for f in fields(v)}
+            parts = {f.name: getattr(v, f.name, None) for f in fields(v)}
         else:
-            own = _state(v)
-        for name, item in sorted(own.items()):
+            parts = _state(v)
+        for name, item in sorted(parts.items()):
             self.say(name)
             self.value(item)
 
@@ -172,11 +165,18 @@ class _Walk:
         self.say(what, v.__module__, v.__qualname__, getattr(root, "__version__", ""))
 
 
+_FEEDS = (
+    (np.ndarray, _Walk.array), (dict, _Walk.mapping), ((list, tuple), _Walk.sequence), ((set, frozenset), _Walk.members),
+    (types.CodeType, _Walk.code), (types.FunctionType, _Walk.function), (types.MethodType, _Walk.method),
+    ((staticmethod, classmethod, functools.cached_property, property, functools.partial), _Walk.wrapper), (type, _Walk.kind),
+    (types.ModuleType, _Walk.module), (types.CellType, _Walk.cell), (object, _Walk.instance))
+
+
 def _state(v) -> dict:
     """The attributes of an object, without what it only remembers."""
     slots = {k for kind in type(v).__mro__ for k in getattr(kind, "__slots__", ()) if hasattr(v, k)}
-    own = {**getattr(v, "__dict__", {}), **{k: getattr(v, k) for k in slots if isinstance(k, str) and k != "__dict__"}}
-    return {k: item for k, item in own.items()
+    attributes = {**getattr(v, "__dict__", {}), **{k: getattr(v, k) for k in slots if isinstance(k, str) and k != "__dict__"}}
+    return {k: item for k, item in attributes.items()
             if k not in _CACHES and "_cached" not in str(k) and isinstance(k, str)
             and not isinstance(getattr(type(v), k, None), functools.cached_property)}
 
@@ -196,7 +196,4 @@ def _of_library(name) -> bool:
     if root == "fltheory" or root in sys.stdlib_module_names:
         return True
     path = getattr(sys.modules.get(root), "__file__", None)
-    return bool(path) and str(Path(path).resolve()).startswith(_LIBRARIES)
-
-
-__all__ = ["digest", "engine"]
+    return path is not None and str(Path(path).resolve()).startswith(_LIBRARIES)

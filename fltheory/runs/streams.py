@@ -11,8 +11,6 @@ import numpy as np
 
 from fltheory.runs.normals import Filler
 
-__all__ = ["Stream", "standard_normals"]
-
 # Part of every key: raise it when the encoding below changes, so that no old stream is silently another.
 _VERSION = b"fltheory.stream.1"
 _WORDS = 4   # of one counter of Philox
@@ -116,7 +114,7 @@ def standard_normals(streams, sizes, out, scale=1.0, begin=0):
                 filler.second(bits)
             filler.add(bits, last - first - second)
         begin, end = begin - size, end - size
-    filler.done()
+    filler.finish()
 
 
 class _Shared(threading.local):

@@ -11,16 +11,20 @@ import itertools
 import json
 import logging
 import math
+import os
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, TooLarge, WorkersLost, check_flag, listed, refuse, shortened, shown
+from fltheory.core.kinds import Algorithm, Array, Law, Problem
 from fltheory.core.libraries import have
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.scalars import Number, fraction
 from fltheory.core.operators.setting import prepare
 from fltheory.core.records import count
 from fltheory.core.statistics import Stream2
@@ -28,9 +32,11 @@ from fltheory.core.tables import aligned, html_row, to_csv
 from fltheory.runs.arguments import check_numbers
 from fltheory.runs.checkpoint import PARTS, Snapshots
 from fltheory.runs.executors import check_executor, check_sendable, completed
+from fltheory.runs.options import RunOptions, a_seed
+from fltheory.runs.preparation import progress_bar
 from fltheory.runs.sources import digest, engine
 from fltheory.runs.streams import Stream
-from fltheory.runs.trace import Trace, write_atomically
+from fltheory.runs.trace import Trace, flat, write_atomically
 
 MOST_CHUNKS = 10**6
 MOST_ROUNDS, MOST_REPLICATES = 10**7, 10**10
@@ -58,18 +64,18 @@ class Sweep:
     computed: int
     reused: int
 
-    def trace(self, problem=None, algorithm=None, law=None, **settings) -> Trace:
+    def trace(self, problem: str | None = None, algorithm: str | None = None, law: str | None = None, **settings: Any) -> Trace:
         """The merged run of the one point that these names and settings pick, numbers by their value: lr="1/20" and lr=0.05 are the
         same. Raises BadInput unless it is exactly one."""
         named = {"problem": problem, "algorithm": algorithm, "law": law}
-        found = [p for p in self.points if all(v is None or v == getattr(p, k) for k, v in named.items())
-                 and all(k in p.settings and _value(p.settings[k]) == _value(v) for k, v in settings.items())]
-        if len(found) != 1:
+        matches = [p for p in self.points if all(v is None or v == getattr(p, k) for k, v in named.items())
+                   and all(k in p.settings and _value(p.settings[k]) == _value(v) for k, v in settings.items())]
+        if len(matches) != 1:
             refuse("point", {**{k: v for k, v in named.items() if v is not None}, **settings},
-                   f"names {len(found)} of {len(self.points)} points", "Name problem, algorithm, law and settings of one.")
-        return found[0].trace
+                   f"names {len(matches)} of {len(self.points)} points", "Name problem, algorithm, law and settings of one.")
+        return matches[0].trace
 
-    def rows(self, metric=None, level=0.999) -> list:
+    def rows(self, metric: str | None = None, level: float = 0.999) -> list:
         """A dict for each point: its names and settings, replicates, the metric's expectation after the last round and its average
         over the tail (`Trace.interval`, `Trace.floor`), each with the half width at this level. metric: default "error", or the
         first that was recorded."""
@@ -83,7 +89,7 @@ class Sweep:
                         f"{name}, tail": float(floor.value), "+/- tail": float(floor.half_width)})
         return out
 
-    def save(self, path) -> Path:
+    def save(self, path: str | os.PathLike) -> Path:
         """Write the rows as CSV; returns the path. Raises BadInput if it cannot be written."""
         try:
             write_atomically(Path(path), lambda f: f.write(to_csv(self.rows()).encode()))
@@ -95,20 +101,22 @@ class Sweep:
         rows = self.rows()
         return [list(rows[0]), *([f"{v:.4g}" if isinstance(v, float) else str(v) for v in r.values()] for r in rows)]
 
-    def _said(self):
+    def _summary(self):
         return (f"{len(self.points)} points, {self.computed} chunks computed, {self.reused} from the store; "
                 f"digest {self.digest[:16]}")
 
     def __str__(self):
-        return "\n".join([self._said(), *aligned(self._cells())])
+        return "\n".join([self._summary(), *aligned(self._cells())])
 
     def _repr_html_(self):
         head, *rows = self._cells()
-        return f"<p>{self._said()}</p><table>{html_row(head, 'th')}{''.join(map(html_row, rows))}</table>"
+        return f"<p>{self._summary()}</p><table>{html_row(head, 'th')}{''.join(map(html_row, rows))}</table>"
 
 
-def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, chunk=4096, noise=None, x0=None, metrics=None,
-          tail=0.25, device="cpu", store=None, executor=None, progress=False) -> Sweep:
+def sweep(problems: Problem | list | dict, algorithms: Algorithm | list | dict, laws: Law | list | dict, rounds: int,
+          replicates: int = 1, seeds: int | list = 0, grid: dict | None = None, chunk: int = 4096, noise: Number = None,
+          x0: Array = None, metrics: dict | None = None, tail: Number = 0.25, device: str = "cpu",
+          store: str | os.PathLike | None = None, executor: Any = None, progress: bool = False) -> Sweep:
     """Run every algorithm with every setting on every problem under every law, in chunks of replicates that run anywhere.
 
     problems, algorithms, laws: one record, a list, or {name: record}. grid: {field of the algorithms: values}, each combination of
@@ -125,14 +133,14 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     """
     executor = check_executor(executor)
     check_flag(progress, "progress")
-    plan = _Plan.of(problems, algorithms, laws, grid, {"noise": noise, "x0": x0, "metrics": metrics, "tail": tail, "device": device,
-                                                       "rounds": count(1, MOST_ROUNDS)(rounds, "rounds")})
+    plan = _Plan.of(problems, algorithms, laws, grid, RunOptions(
+        count(1, MOST_ROUNDS)(rounds, "rounds"), device=device, noise=noise, x0=x0, metrics=metrics, tail=tail))
     if isinstance(executor, (int, np.integer, ProcessPoolExecutor)):
         plan.check_sendable()
     replicates = count(1, MOST_REPLICATES)(replicates, "replicates")
     chunk = count(1, MOST_REPLICATES)(chunk, "chunk")
     seeds = [seeds] if np.ndim(seeds) == 0 else listed(seeds, "seeds", "is an int or a list of ints", "For example [0, 1].")
-    seeds = [count(0, 2**128 - 1, "a seed is an int from 0 to 2^128 - 1", "Choose one, for example 0.")(s, "seeds") for s in seeds]
+    seeds = [a_seed(s, "seeds") for s in seeds]
     if len(set(seeds)) < max(len(seeds), 1):
         refuse("seeds", seeds, "are different ints, at least one: equal seeds are equal runs", "Leave out what is repeated.")
     each = math.ceil(replicates / chunk)
@@ -143,19 +151,19 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
     pieces = [(s if k == 0 else int.from_bytes(Stream(s, "sweep", k).key(), "big"), min(chunk, replicates - k * chunk))
               for s in seeds for k in range(each)]
     tasks = {(p, *piece): plan.key(p, *piece) for p in range(len(plan.points)) for piece in pieces}
-    kept = _Store(store)
-    found = {task: have for task, key in tasks.items() if (have := kept.read(key)) is not None}
-    rest, reused = [t for t in tasks if t not in found], len(found)
-    with _bar(progress, total, reused) as bar, closing(completed(plan, rest, executor)) as results:
+    folder = _Store(store)
+    contents = {task: content for task, key in tasks.items() if (content := folder.read(key)) is not None}
+    rest, reused = [t for t in tasks if t not in contents], len(contents)
+    with closing(progress_bar(progress, total, reused, "chunk")) as bar, closing(completed(plan, rest, executor)) as results:
         try:
             for task, content in results:
-                kept.write(tasks[task], content)
-                found[task] = content
+                folder.write(tasks[task], content)
+                contents[task] = content
                 bar.update(1)
         except WorkersLost as error:
-            where = "" if store is None else f" {len(found)} of {total} chunks are in {str(store)!r}: run it again to go on."
+            where = "" if store is None else f" {len(contents)} of {total} chunks are in {str(store)!r}: run it again to go on."
             raise WorkersLost(f"{error}{where}") from error
-    points = tuple(plan.point(p, [found[p, *piece] for piece in pieces], [n for _, n in pieces], seeds[0])
+    points = tuple(plan.point(p, [contents[p, *piece] for piece in pieces], [n for _, n in pieces], seeds[0])
                    for p in range(len(plan.points)))
     return Sweep(points, _numbers(points), len(rest), reused)
 
@@ -163,8 +171,8 @@ def sweep(problems, algorithms, laws, rounds, replicates=1, seeds=0, grid=None, 
 def _numbers(points) -> str:
     h = hashlib.sha256()
     for p in points:
-        said = [p.problem, p.algorithm, p.law, {k: str(v) for k, v in p.settings.items()}, p.trace.replicates]
-        h.update(json.dumps(said).encode())
+        names = [p.problem, p.algorithm, p.law, {k: str(v) for k, v in p.settings.items()}, p.trace.replicates]
+        h.update(json.dumps(names).encode())
         for table in (p.trace.metrics, p.trace.tail):
             for name in sorted(table):
                 h.update(name.encode() + b"".join(np.ascontiguousarray(table[name][part], float).tobytes() for part in PARTS))
@@ -180,7 +188,7 @@ class _Plan:
     problems: dict
     algorithms: dict   # {(name, settings as a tuple of pairs): record}
     laws: dict
-    options: dict
+    options: RunOptions
     points: tuple      # keys of the three
     code: str          # of the engine that made the plan
     parts: dict = field(repr=False)
@@ -190,15 +198,15 @@ class _Plan:
         problems, laws = _named(problems, "problems"), _named(laws, "laws")
         algorithms = {(name, s): _with(a, name, s) for name, a in _named(algorithms, "algorithms").items() for s in _settings(grid)}
         check_numbers(problem=list(problems.values()), algorithm=list(algorithms.values()), law=list(laws.values()), **{
-            k: options[k] for k in ("noise", "x0")})
+            k: getattr(options, k) for k in ("noise", "x0")})
         for (_, problem), (_, algorithm), (_, law) in itertools.product(problems.items(), algorithms.items(), laws.items()):
-            prepare(algorithm, problem, law, options["noise"])  # what has no meaning is refused before anything is run
+            prepare(algorithm, problem, law, options.noise)  # what has no meaning is refused before anything is run
         parts = {kind: {name: digest(value) for name, value in records.items()}
                  for kind, records in (("problem", problems), ("algorithm", algorithms), ("law", laws))}
-        metrics = options["metrics"]
-        told = {k: digest(sorted(v.items()) if k == "metrics" and isinstance(metrics, dict) else v) for k, v in options.items()}
+        values = {k: getattr(options, k) for k in ("rounds", "device", "noise", "x0", "metrics", "tail")}
+        digests = {k: digest(sorted(v.items()) if k == "metrics" and isinstance(v, dict) else v) for k, v in values.items()}
         return cls(problems, algorithms, laws, options, tuple(itertools.product(problems, algorithms, laws)), engine(),
-                   {**parts, "options": told})
+                   {**parts, "options": digests})
 
     def check_sendable(self):
         """Refuse what no other process could make again, by its name."""
@@ -206,7 +214,7 @@ class _Plan:
             check_sendable(self, "sweep")
         except BadInput:
             records = {"problems": self.problems, "algorithms": {name: a for (name, _), a in self.algorithms.items()},
-                       "laws": self.laws, "metrics": self.options["metrics"]}
+                       "laws": self.laws, "metrics": self.options.metrics}
             for what, values in records.items():
                 for name, value in values.items() if isinstance(values, dict) else ():
                     check_sendable(value, f"{what}[{name!r}]")
@@ -215,30 +223,29 @@ class _Plan:
     def key(self, point, seed, replicates) -> str:
         """The digest of everything that a chunk's numbers depend on."""
         problem, algorithm, law = self.points[point]
-        said = [self.parts["problem"][problem], self.parts["algorithm"][algorithm], self.parts["law"][law], self.parts["options"],
-                self.code, seed, replicates]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        parts = {"problem": self.parts["problem"][problem], "algorithm": self.parts["algorithm"][algorithm],
+                 "law": self.parts["law"][law], **self.parts["options"], "code": self.code, "seed": seed, "replicates": replicates}
+        return digest_of(parts.items())
 
     def __call__(self, task) -> dict:
-        from fltheory.runs import run
+        from fltheory.runs.batched import run_with
         if engine() != self.code:
             raise BadInput("this worker has another fltheory, numpy or torch than the sweep that asks it. Install the same on all "
                            "machines, and edit nothing while it runs.")
         point, seed, replicates = task
         a, b, c = self.points[point]
         with _one_thread():
-            trace = run(self.algorithms[b], self.problems[a], self.laws[c], replicates=replicates, seed=seed, **self.options)
-        out = {"final": trace.final, "audit": np.array(np.nan if trace.audit is None else trace.audit),
+            trace = run_with(self.algorithms[b], self.problems[a], self.laws[c],
+                             replace(self.options, replicates=replicates, seed=seed))
+        return {"final": trace.final, "audit": np.array(np.nan if trace.audit is None else trace.audit),
                "audited": np.array(trace.audited), "tail_rounds": np.array(trace.tail_rounds),
-               "provenance": np.array(json.dumps(trace.provenance))}
-        for group, table in (("metric", trace.metrics), ("tail", trace.tail)):
-            out |= {f"{group}/{name}/{part}": np.asarray(parts[part]) for name, parts in table.items() for part in PARTS}
-        return out
+               "provenance": np.array(json.dumps(trace.provenance)), **flat({"metric": trace.metrics, "tail": trace.tail})}
 
     def point(self, p, contents, counts, seed) -> Point:
         """The chunks of a point, merged in the order of their numbers."""
         problem, (algorithm, settings), law = self.points[p]
-        tables, first = {"metric": {}, "tail": {}}, contents[0]
+        tables: dict = {"metric": {}, "tail": {}}
+        first = contents[0]
         for group, name in dict.fromkeys(tuple(k.split("/")[:2]) for k in first if "/" in k):
             moments = [[c[f"{group}/{name}/{part}"] for part in PARTS] for c in contents]
             whole = Stream2(counts[0], *moments[0])
@@ -246,12 +253,12 @@ class _Plan:
                 whole.merge(n, *parts)
             tables[group][name] = {part: getattr(whole, part) for part in PARTS}
         audits = [float(c["audit"]) for c in contents if int(c["audited"])]
-        made = list(dict.fromkeys(str(c["provenance"]) for c in contents))
+        machine, *others = [json.loads(v) for v in dict.fromkeys(str(c["provenance"]) for c in contents)]
         final = sum(n * c["final"] for n, c in zip(counts, contents, strict=True)) / sum(counts)
-        trace = Trace(rounds=self.options["rounds"], replicates=sum(counts), seed=seed, device=str(self.options["device"]),
+        trace = Trace(rounds=self.options.rounds, replicates=sum(counts), seed=seed, device=str(self.options.device),
                       tail_rounds=int(first["tail_rounds"]), metrics=tables["metric"], tail=tables["tail"], final=final,
                       audit=max(audits) if audits else None, audited=sum(int(c["audited"]) for c in contents),
-                      provenance={**json.loads(made[0]), **({"also": [json.loads(m) for m in made[1:]]} if made[1:] else {})},
+                      provenance={**machine, **({"also": others} if others else {})},
                       algorithm=self.algorithms[algorithm, settings], problem=self.problems[problem], law=self.laws[law])
         return Point(problem, algorithm, law, dict(settings), trace)
 
@@ -281,13 +288,13 @@ def _settings(grid) -> list:
             for name, values in grid.items()]
     for name, axis in zip(grid, axes, strict=True):
         check_numbers(**{f"grid[{name!r}]": [v for _, v in axis]})
-        seen = {}
+        values: dict = {}
         for _, v in axis:
-            if (key := _value(v)) in seen:
-                one = f"{shown(seen[key])} and {shown(v)}"
+            if (key := _value(v)) in values:
+                one = f"{shown(values[key])} and {shown(v)}"
                 refuse(f"grid[{name!r}]", [v for _, v in axis], f"gives different values, and {one} are one in float64",
                        "Leave out what is repeated.")
-            seen[key] = v
+            values[key] = v
         if not axis:
             refuse(f"grid[{name!r}]", [], "gives different values, at least one", "Name one, or leave the field out.")
     if math.prod(map(len, axes)) > MOST_CHUNKS:
@@ -313,13 +320,13 @@ def _value(value):
         return repr(value)
 
 
-def _with(algorithm, name, settings):
+def _with(algorithm: Algorithm, name, settings):
     if not settings:
         return algorithm
-    own = [f.name for f in fields(algorithm) if f.init] if is_dataclass(algorithm) and not isinstance(algorithm, type) else []
-    unknown = [k for k, _ in settings if k not in own]
+    names = [f.name for f in fields(algorithm) if f.init] if is_dataclass(algorithm) and not isinstance(algorithm, type) else []
+    unknown = [k for k, _ in settings if k not in names]
     if unknown:
-        refuse("grid", unknown, f"are no fields of {name}, which has {own}", "Name fields of every algorithm.")
+        refuse("grid", unknown, f"are no fields of {name}, which has {names}", "Name fields of every algorithm.")
     return replace(algorithm, **dict(settings))
 
 
@@ -375,14 +382,3 @@ class _Store:
     def write(self, key, content):
         if self.folder is not None:
             self._file(key).write({"chunk": 0, "round": 0, **content})
-
-
-def _bar(progress, total, done):
-    if not progress:
-        from fltheory.runs.batched import _Silent
-        return closing(_Silent())
-    from tqdm.auto import tqdm
-    return tqdm(total=total, initial=done, unit="chunk")
-
-
-__all__ = ["Point", "Sweep", "sweep"]

@@ -1,4 +1,6 @@
 """Recorded runs: streamed statistics with intervals, the objects that made them, and their audit."""
+# mypy: disable-error-code="misc"
+# mypy takes the fields that `declared` makes for fields with defaults
 from __future__ import annotations
 
 import hashlib
@@ -15,6 +17,8 @@ from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
 from fltheory.core.numbers.scalars import is_count
 from fltheory.core.records import Record, count, declared
 from fltheory.core.statistics import Interval
+
+META = ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,11 @@ class Trace(Record):
     problem: object = None
     law: object = None
 
-    def mean(self, metric="error") -> np.ndarray:
+    def mean(self, metric: str = "error") -> np.ndarray:
         """Mean over replicates before rounds 0..rounds (rounds + 1,)."""
         return self._metric(metric)["mean"]
 
-    def interval(self, round=-1, metric="error", level=0.999) -> Interval:
+    def interval(self, round: int = -1, metric: str = "error", level: float = 0.999) -> Interval:
         """Confidence interval of a metric's expectation before one round: Student's over replicates, see `skewed`."""
         parts = self._metric(metric)
         recorded = len(parts["mean"])
@@ -51,11 +55,11 @@ class Trace(Record):
                    "Choose a round inside the run.")
         return self._interval({k: float(v[round]) for k, v in parts.items()}, level)
 
-    def floor(self, metric="error", level=0.999) -> Interval:
+    def floor(self, metric: str = "error", level: float = 0.999) -> Interval:
         """Error floor: the replicates' tail averages are independent, so their mean has an honest interval."""
         return self._interval({k: float(v) for k, v in self._metric(metric, self.tail).items()}, level)
 
-    def rate(self, metric="error", window=None) -> float:
+    def rate(self, metric: str = "error", window: tuple | None = None) -> float:
         """Geometric mean contraction factor per round of a metric over rounds (start, stop), default the part of
         the run above 100 times its last value or rounding level. For squared errors this is a squared rate.
 
@@ -74,7 +78,7 @@ class Trace(Record):
                        "Choose rounds between which it keeps its sign and is not 0.")
             return float(ratio ** (1 / (b - a)))
 
-    def window(self, rounds) -> tuple:
+    def window(self, rounds: tuple) -> tuple:
         """A pair (start, stop) of rounds inside the run. Raises BadInput for anything else."""
         pair = listed(rounds, "window", "is a pair of rounds (start, stop)", "For example (10, 20).")
         if len(pair) != 2 or not all(is_count(k, 0) for k in pair) or not pair[0] < pair[1] <= self.rounds:
@@ -92,35 +96,24 @@ class Trace(Record):
         return Interval.of_mean(self.replicates, part["mean"], part["m2"], part.get("m3", 0.0), level)
 
     # ---- files -----------------------------------------------------------------------------------------
-    def save(self, path) -> Path:
+    def save(self, path: str | os.PathLike) -> Path:
         """Write path.npz (arrays) and path.json (metadata); no pickles. Returns `path` without these suffixes.
 
         Raises BadInput for what is no path of a file that can be written."""
-        arrays = {"final": self.final}
-        for group, table in (("metric", self.metrics), ("tail", self.tail)):
-            for name, parts in table.items():
-                for part, values in parts.items():
-                    arrays[f"{group}/{name}/{part}"] = np.asarray(values)
-        meta = {
-            k: getattr(self, k)
-            for k in ("rounds", "replicates", "seed", "device", "tail_rounds", "audit", "audited", "provenance")
-        }
-        return save_arrays(path, arrays, meta)
+        arrays = {"final": self.final, **flat({"metric": self.metrics, "tail": self.tail})}
+        return save_arrays(path, arrays, {k: getattr(self, k) for k in META})
 
     @classmethod
-    def load(cls, path) -> Trace:
+    def load(cls, path: str | os.PathLike) -> Trace:
         """Read a saved trace. Raises BadInput if a file is missing, unreadable or does not match its digest."""
-        def made(meta, arrays):
-            tables = {"metric": {}, "tail": {}}
+        def trace_of(meta, arrays):
             final = arrays.pop("final")
-            for key, values in arrays.items():
-                group, name, part = key.split("/")
-                tables[group].setdefault(name, {})[part] = values
+            tables = nested(arrays)
             trace = cls(metrics=tables["metric"], tail=tables["tail"], final=final, **meta)
             trace._check()
             return trace
         return load_arrays(path, "trace", "a trace is a .npz and a .json written by Trace.save. Run it again or restore both "
-                           "files.", made)
+                           "files.", trace_of)
 
     def _check(self):
         """Raise ValueError unless metadata and arrays are of the kind that a run makes."""
@@ -137,13 +130,28 @@ class Trace(Record):
         return f"<table><tr><th>rounds</th><td>{self.rounds}</td></tr>{rows}</table>"
 
 
+def flat(tables) -> dict:
+    """{"group/name/part": array} of {group: {name: {part: numbers}}}: the names that numbers have in a file."""
+    return {f"{group}/{name}/{part}": np.asarray(numbers) for group, table in tables.items()
+            for name, parts in table.items() for part, numbers in parts.items()}
+
+
+def nested(arrays) -> dict:
+    """{group: {name: {part: array}}} of {"group/name/part": array}."""
+    tables: dict = {}
+    for key, values in arrays.items():
+        group, name, part = key.split("/")
+        tables.setdefault(group, {}).setdefault(name, {})[part] = values
+    return tables
+
+
 def save_arrays(path, arrays, meta, compressed=False) -> Path:
     """Write path.npz (arrays by name) and path.json (metadata and a digest of the arrays); the path without these suffixes."""
-    stem, made = _stem(path), io.BytesIO()
-    (np.savez_compressed if compressed else np.savez)(made, **arrays)
-    meta = {**meta, "sha256": hashlib.sha256(made.getvalue()).hexdigest()}
+    stem, buffer = _stem(path), io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(buffer, **arrays)
+    meta = {**meta, "sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}
     try:
-        write_atomically(f"{stem}.npz", lambda f: f.write(made.getvalue()))
+        write_atomically(f"{stem}.npz", lambda f: f.write(buffer.getvalue()))
         write_atomically(f"{stem}.json", lambda f: f.write(json.dumps(meta, indent=1).encode()))
     except (OSError, ValueError) as error:
         refuse("path", str(path), f"cannot be written ({error})", "Make its folder, or choose another.")
@@ -177,17 +185,17 @@ def _stem(path) -> Path:
     return path.with_suffix("") if path.suffix in (".npz", ".json") else path
 
 
-def write_atomically(path: Path, write):
+def write_atomically(path: str | os.PathLike, write):
     """Write through a temporary file and rename: a killed process leaves the old file or the new one.
 
     Links are followed. Raises OSError for a device or a pipe, which renaming would replace by a file, for everybody.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(f"{shown(str(path))} is no regular file")
-    path = Path(os.path.realpath(path))
-    temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
+    whole = Path(os.path.realpath(path))
+    temporary = whole.with_name(whole.name + f".{os.getpid()}.tmp")
     with open(temporary, "wb") as handle:
         write(handle)
         handle.flush()
         os.fsync(handle.fileno())
-    os.replace(temporary, path)
+    os.replace(temporary, whole)

@@ -29,8 +29,8 @@ class Lost:
 class Stopped:
     """What a task comes to that ran past its limit. told: what it had told until then."""
 
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, messages):
+        self.told = messages
 
 
 def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None, retries=1):
@@ -42,55 +42,75 @@ def decided(work, tasks, jobs, limit=None, prepare=None, on_begun=None, retries=
     `work` gives to `tell` is kept for `Stopped`. An exception of `work` is raised here. Whatever ends this generator ends
     the workers; an interruption first hands out what had been finished.
     """
-    waiting, deaths, workers, stillborn = list(reversed(tasks)), {}, [], 0
+    pool = _Pool((work, prepare), tasks, jobs, retries)
     try:
-        while waiting or any(w.task is not None for w in workers):
-            for worker in workers:
-                if worker.task is None and waiting:
-                    worker.give(waiting.pop())
-            while waiting and len(workers) < jobs:
-                workers.append(_Worker((work, prepare)))
-                workers[-1].give(waiting.pop())
+        while pool.waiting or pool.busy():
+            pool.hand_out()
             try:
-                ready = connection.wait([w.pipe for w in workers if w.task is not None], _next_limit(workers, limit))
+                ready = connection.wait([w.pipe for w in pool.busy()], _next_limit(pool.workers, limit))
             except KeyboardInterrupt:
-                yield from _finished(workers)
+                yield from _finished(pool.workers)
                 raise
-            for worker in list(workers):
-                late = worker.left(limit) <= 0
+            for worker in list(pool.workers):
+                late = worker.remaining(limit) <= 0
                 if worker.pipe not in ready and not late:
                     continue
                 task = worker.task
                 kind, outcome = worker.stop() if late else worker.take()
                 if late or kind == "lost":
-                    workers.remove(worker)
+                    pool.workers.remove(worker)
                     worker.end()
                 if kind == "ready":
-                    stillborn = 0
+                    pool.stillborn = 0
                 elif kind == "begun" and on_begun is not None:
                     on_begun(task)
                 elif kind in ("done", "stopped"):
                     yield task, outcome
-                if kind != "lost":
-                    continue
-                stillborn += not worker.ready
-                if stillborn == STILLBORN:
-                    yield from ((t, outcome) for t in [task, *(w.task for w in workers if w.task is not None), *waiting])
-                    return
-                deaths[task] = deaths.get(task, 0) + worker.ready
-                if deaths[task] > retries:
-                    yield task, outcome
-                    continue
-                waiting.append(task)
+                elif kind == "lost":
+                    yield from pool.without(worker, task, outcome)
+                    if pool.stillborn == STILLBORN:
+                        return
     finally:
-        for worker in workers:
+        for worker in pool.workers:
             worker.end()
+
+
+class _Pool:
+    """Workers, the tasks that wait for one, how often a task's worker died, and how many in a row died before they were ready."""
+
+    def __init__(self, work, tasks, jobs, retries):
+        self.work, self.waiting, self.jobs, self.retries = work, list(reversed(tasks)), jobs, retries
+        self.workers, self.deaths, self.stillborn = [], {}, 0
+
+    def busy(self) -> list:
+        return [w for w in self.workers if w.task is not None]
+
+    def hand_out(self):
+        """A task for every worker that has none, and for new ones."""
+        for worker in self.workers:
+            if worker.task is None and self.waiting:
+                worker.give(self.waiting.pop())
+        while self.waiting and len(self.workers) < self.jobs:
+            self.workers.append(_Worker(self.work))
+            self.workers[-1].give(self.waiting.pop())
+
+    def without(self, worker, task, outcome) -> list:
+        """The task of a worker that was killed waits again; or pairs (task, outcome) of what is lost with it: the task itself, or
+        all tasks where no worker lives."""
+        self.stillborn += not worker.ready
+        if self.stillborn == STILLBORN:
+            return [(t, outcome) for t in [task, *(w.task for w in self.busy()), *self.waiting]]
+        self.deaths[task] = self.deaths.get(task, 0) + worker.ready
+        if self.deaths[task] > self.retries:
+            return [(task, outcome)]
+        self.waiting.append(task)
+        return []
 
 
 def _next_limit(workers, limit):
     """Seconds until the first task runs past its limit, None if none can."""
-    left = [w.left(limit) for w in workers if w.begun is not None]
-    return None if limit is None or not left else max(min(left), 0.0)
+    seconds = [w.remaining(limit) for w in workers if w.begun is not None]
+    return None if limit is None or not seconds else max(min(seconds), 0.0)
 
 
 def _finished(workers):
@@ -115,7 +135,7 @@ class _Worker:
     """One process with one task at a time."""
 
     def __init__(self, work):
-        self.task, self.ready, self.begun, self.told = None, False, None, []
+        self.task, self.ready, self.begun, self.messages = None, False, None, []
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, os.getpid(), _LOG.getEffectiveLevel()))
@@ -125,14 +145,14 @@ class _Worker:
         self._send(work)
 
     def give(self, task):
-        self.task, self.begun, self.told = task, None, []
+        self.task, self.begun, self.messages = task, None, []
         self._send(task)
 
     def _send(self, value):
         with suppress(OSError):  # it is dead already, which `take` will find
             self.pipe.send(value)
 
-    def left(self, limit) -> float:
+    def remaining(self, limit) -> float:
         """Seconds that its task has left."""
         return float("inf") if limit is None or self.begun is None else self.begun + limit - time.monotonic()
 
@@ -149,7 +169,7 @@ class _Worker:
         elif kind == "begun":
             self.begun = time.monotonic()
         elif kind == "told":
-            self.told.append(value)
+            self.messages.append(value)
         elif kind == "log":
             logging.getLogger(value.name).handle(value)
         else:
@@ -165,7 +185,7 @@ class _Worker:
         kind, value = "", None
         while self.task is not None and self.pipe.poll():
             kind, value = self.take()
-        return (kind, value) if kind == "done" else ("stopped", Stopped(self.told))
+        return (kind, value) if kind == "done" else ("stopped", Stopped(self.messages))
 
     def end(self):
         self.process.kill()

@@ -71,7 +71,7 @@ class Programme:
     """
 
     def __init__(self, rounds: Rounds, degree=2):
-        self.given, self.degree, self.status = rounds, degree, []
+        self.plain, self.degree, self.status = rounds, degree, list[tuple]()
         self.size = r = rounds.size if degree == 2 else rounds.size * (rounds.size + 1) // 2
         self.width = r * (r + 1) // 2
         count = len(rounds.automaton.edges) * self.width
@@ -110,12 +110,12 @@ class Programme:
         shape = ((E + nodes) * width, nodes * width)
         places = np.repeat(row, width, axis=1).reshape(-1), np.repeat(after, width, axis=0).reshape(-1)
         moved = sparse.csc_matrix((pull[edges[:, 1]].reshape(-1), places), shape)
-        kept = sparse.csc_matrix((np.tile(-weight, E), (row.reshape(-1), before.reshape(-1))), shape)
+        sources = sparse.csc_matrix((np.tile(-weight, E), (row.reshape(-1), before.reshape(-1))), shape)
         below = np.arange(nodes * width)
         bounded = sparse.csc_matrix((np.tile(-weight, nodes), (E * width + below, below)), shape)
         unit = np.where(i == j, -1.0, 0.0)
         b = np.concatenate([np.zeros(E * width), np.tile(unit, nodes)])
-        return moved + bounded, kept, b, np.tile(-unit, nodes), (i, j), np.linalg.inv(half)
+        return moved + bounded, sources, b, np.tile(-unit, nodes), (i, j), np.linalg.inv(half)
 
     def _scale(self):
         """Columns of a coordinate change (r, r) that balances the rounds: an average Lyapunov matrix is mapped to 1."""
@@ -129,13 +129,13 @@ class Programme:
         "Solved" counts, an inaccurate one is no answer."""
         from scipy import sparse
 
-        moved, kept, b, cost, (i, j), back = self._data
+        moved, sources, b, cost, (i, j), back = self._data
         settings = self.clarabel.DefaultSettings()
         settings.verbose, settings.max_threads = False, 1
         cones = [self.clarabel.PSDTriangleConeT(self.rounds.size)] * (len(b) // self.width)
         zero = sparse.csc_matrix((len(cost), len(cost)))
         b = b + margin * np.tile(b[-self.width:], len(b) // self.width) * (np.arange(len(b)) < len(b) - len(cost))
-        solver = self.clarabel.DefaultSolver(zero, cost, sparse.csc_matrix(moved + g**self.degree * kept), b, cones, settings)
+        solver = self.clarabel.DefaultSolver(zero, cost, sparse.csc_matrix(moved + g**self.degree * sources), b, cones, settings)
         solution = solver.solve()
         self.status.append((g, margin, str(solution.status)))
         if str(solution.status) != SOLVED:
@@ -150,9 +150,9 @@ class Programme:
         for margin in MARGINS:
             P = self.matrices(g, margin)
             if P is not None and np.isfinite(P).all() and np.abs(P).max() > 0:
-                found = Certificate(rate, dyadic(P / np.abs(P).max()), self.degree)
-                if holds(self.given, found):
-                    return found
+                certificate = Certificate(rate, dyadic(P / np.abs(P).max()), self.degree)
+                if holds(self.plain, certificate):
+                    return certificate
             elif self.status[-1][-1] in INFEASIBLE:
                 break
         return None
@@ -174,14 +174,11 @@ def upper_bound(programme: Programme, above: float, accuracy: float) -> Certific
     low, high, step, best = above, None, 0.02, None
     while high is None or high - low > accuracy * high:
         g = min(max(above, 1e-3) * (1 + step), 4 * max(above, 1.0)) if high is None else (low + high) / 2
-        found = programme.certify(g)
-        if found is not None:
-            best, high = found, g
+        certificate = programme.certify(g)
+        if certificate is not None:
+            best, high = certificate, g
         elif high is None and g >= 4 * max(above, 1.0):
             return None
         else:
             low, step = g, 2 * step
     return best
-
-
-__all__ = ["Certificate", "Programme", "dyadic", "holds", "upper_bound"]

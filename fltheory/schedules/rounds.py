@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm, Problem
 from fltheory.core.laws.modes import Chain
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import RATIONAL
 from fltheory.core.operators.operator import listed
 from fltheory.core.operators.setting import prepare
-from fltheory.derivation import derive
 from fltheory.schedules.windows import Automaton
 
 
@@ -75,7 +75,7 @@ class Rounds:
         return linalg.to_fractions((E * op._lift(op.domain.array(u))).sum(-1) + e)
 
 
-def round_maps(algorithm, problem, windows, automaton, reach=None) -> Rounds:
+def round_maps(algorithm: Algorithm, problem: Problem, windows, automaton, reach=None) -> Rounds:
     """The rounds of an algorithm on a quadratic problem, by probing its coded `round` in rationals.
 
     reach: a `Reach` to use instead of this algorithm's own (at special steps a client may stop to move, which makes one more
@@ -85,16 +85,10 @@ def round_maps(algorithm, problem, windows, automaton, reach=None) -> Rounds:
     k = len(sets)
     # every set may follow every other one: only what all of them keep is conserved
     law = Chain(sets=sets, matrix=((Fraction(1, k),) * k,) * k, empty="skip" if windows.empty == "skip" else "move")
-    if reach is None:
-        op = derive(algorithm, problem, law, domain=RATIONAL)
-    else:
-        op = listed(algorithm, problem, prepare(algorithm, problem, law, None), 0, "init", RATIONAL, reach)
+    op = listed(algorithm, problem, prepare(algorithm, problem, law, None), domain=RATIONAL, reach=reach)
     if type(op.law) is not Chain or op.moments.modes != k or not all(m.single for m in op.moments.mixtures):
         refuse("algorithm", type(algorithm).__name__, "its round depends on more than who takes part (ages, coins, waiting "
                "clients), so a schedule of sets does not determine it", "Use a method whose round needs the participants only.")
     r = op.reachable
     parts = linalg.to_fractions(np.stack([mix.parts[0, :, :r + 1] for mix in op.moments.mixtures]))
     return Rounds(automaton, parts[:, :, :r], parts[:, :, r], op)
-
-
-__all__ = ["Rounds", "round_maps"]

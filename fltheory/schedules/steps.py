@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NotKept, refuse
-from fltheory.core.numbers.scalars import fraction, need
+from fltheory.core.kinds import Algorithm, Problem
+from fltheory.core.numbers.scalars import Number, fraction, need
 from fltheory.core.operators.setting import end_of_scan
 from fltheory.schedules.lyapunov_nodes import Certificate, Programme
 from fltheory.schedules.walks import Walk, certified, search
 from fltheory.schedules.windows import Windows
-from fltheory.schedules.worst import INCONCLUSIVE, STABLE, UNSTABLE, check_given, longest_of, rounds_of
+from fltheory.schedules.worst import INCONCLUSIVE, STABLE, UNSTABLE, check_arguments, longest_of, rounds_of
 
 HALVINGS = 16
 GENERIC = (0.00417, 0.00291)  # of the first step: where the reachable subspace is looked for, away from lr * curvature = 1
@@ -50,7 +51,8 @@ class ScheduleSteps:
     __repr__ = __str__
 
 
-def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longest=None) -> ScheduleSteps:
+def schedule_steps(algorithm: Algorithm, problem: Problem, windows: Windows, accuracy: Number = 1e-3,
+                   up_to: Number = None, longest: int | None = None) -> ScheduleSteps:
     """The client step sizes `lr` at which a method contracts on every schedule of a class, as far as that can be certified.
 
     Only `lr` changes. The scan goes down from up_to (default 4/L, L the largest curvature of a client) by halves until three
@@ -65,7 +67,7 @@ def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longe
     if not 1e-5 <= accuracy <= 0.5:
         refuse("accuracy", accuracy, "lies between 1e-5 and 1/2: it is relative", "Leave it out, or give for example 1e-3.")
     need("cvxpy", "certificates over all schedules, which are semidefinite programmes")
-    check_given(algorithm, problem, windows)
+    check_arguments(algorithm, problem, windows)
     longest = longest_of(longest, windows)
     scan = _Scan(algorithm, problem, windows, longest, accuracy)
     end = end_of_scan(problem) if up_to is None else float(fraction(up_to))
@@ -83,26 +85,26 @@ def schedule_steps(algorithm, problem, windows, accuracy=1e-3, up_to=None, longe
 
 
 class _Scan:
-    def __init__(self, algorithm, problem, windows, longest, accuracy):
-        self.given, self.longest = (algorithm, problem, windows), longest
+    def __init__(self, algorithm: Algorithm, problem: Problem, windows, longest, accuracy):
+        self.arguments, self.longest = (algorithm, problem, windows), longest
         self.accuracy, self.places = accuracy, 3 + math.ceil(-math.log10(accuracy))
-        self.tried, self.walks, self.certificates = {}, {}, {}
+        self.tried, self.walks, self.certificates = dict[Fraction, str](), dict[Fraction, tuple](), dict[Fraction, Certificate]()
         self.reach = None
 
     def rounds(self, lr):
         """The rounds at one step, on the largest subspace that any step reaches: where lr * curvature = 1 a client may
         never change its memory again, and its staying where it is must not pass for contraction."""
-        algorithm, problem, windows = self.given
+        algorithm, problem, windows = self.arguments
         algorithm = replace(algorithm, lr=lr)
         if self.reach is not None:
             try:
                 return rounds_of(algorithm, problem, windows, self.reach)
             except NotKept:
                 pass
-        own = rounds_of(algorithm, problem, windows)
-        if self.reach is None or self.reach.dimension < own.size:
-            self.reach = own.operator.reach
-        return own
+        rounds = rounds_of(algorithm, problem, windows)
+        if self.reach is None or self.reach.dimension < rounds.size:
+            self.reach = rounds.operator.reach
+        return rounds
 
     def short(self, lr, to=round) -> Fraction:
         """A decimal of a few digits."""
@@ -129,10 +131,10 @@ class _Scan:
                     return INCONCLUSIVE
                 self.walks[lr] = walk, indices
                 return UNSTABLE
-            found = Programme(rounds).certify(RATE)
-            if found is None:
+            certificate = Programme(rounds).certify(RATE)
+            if certificate is None:
                 return INCONCLUSIVE
-            self.certificates[lr] = found
+            self.certificates[lr] = certificate
         return STABLE
 
     def limits(self):
@@ -192,8 +194,5 @@ class _Scan:
     def result(self) -> ScheduleSteps:
         stable, unstable = self.limits()
         walk = None if unstable is None else self.walks[unstable][0]
-        return ScheduleSteps(type(self.given[0]).__name__, self.given[2], stable, unstable, walk,
+        return ScheduleSteps(type(self.arguments[0]).__name__, self.arguments[2], stable, unstable, walk,
                              self.certificates.get(stable), tuple(sorted(self.tried.items())))
-
-
-__all__ = ["ScheduleSteps", "schedule_steps"]

@@ -15,7 +15,7 @@ from fltheory.core.numbers import linalg
 from fltheory.schedules.rounds import Rounds
 
 ALL = 20_000  # walks of one length up to which none is dropped
-KEPT = 3_000  # beyond: the walks of largest growth are followed further
+FOLLOWED = 3_000  # beyond: the walks of largest growth are followed further
 BITS = 40
 
 
@@ -48,13 +48,14 @@ class Walk:
 
 def worst_walk(rounds: Rounds, longest) -> Walk:
     """The slowest closed walk that the search found, its rate certified. longest: rounds of a period at most."""
-    found, _ = search(rounds.automaton, rounds.floats, longest)
-    return certified(rounds, found)
+    indices, _ = search(rounds.automaton, rounds.floats, longest)
+    return certified(rounds, indices)
 
 
 def certified(rounds: Rounds, indices) -> Walk:
     """The walk of these sets with an enclosure of its rate, from the exact product of its rounds."""
     product, k = rounds.product(indices), len(indices)
+    high: Fraction | None
     if rounds.size == 0:
         low, high, how = Fraction(0), Fraction(0), "the reachable subspace is a point"
     else:
@@ -103,15 +104,15 @@ def search(automaton, maps, longest):
     at, product, history = start, np.broadcast_to(np.eye(r), (nodes, r, r)), np.zeros((nodes, 0), dtype=np.int64)
     for length in range(1, longest + 1):
         which = np.repeat(np.arange(len(at)), count[at])
-        taken = out[at[which], np.arange(len(which)) - np.repeat(np.cumsum(count[at]) - count[at], count[at])]
+        moves = out[at[which], np.arange(len(which)) - np.repeat(np.cumsum(count[at]) - count[at], count[at])]
         # a closed walk is met once, from the node on it that comes first
-        fits = edges[taken, 2] >= start[which]
-        which, taken = which[fits], taken[fits]
+        fits = edges[moves, 2] >= start[which]
+        which, moves = which[fits], moves[fits]
         if not len(which):
             break
-        product = maps[edges[taken, 1]] @ product[which]
-        start, at = start[which], edges[taken, 2]
-        history = np.concatenate([history[which], taken[:, None]], axis=1)
+        product = maps[edges[moves, 1]] @ product[which]
+        start, at = start[which], edges[moves, 2]
+        history = np.concatenate([history[which], moves[:, None]], axis=1)
         closed = np.flatnonzero(at == start)
         if len(closed):
             radii = np.abs(np.linalg.eigvals(product[closed])).max(-1, initial=0.0) ** (1 / length)
@@ -120,7 +121,7 @@ def search(automaton, maps, longest):
                 best, rate = edges[history[closed[top]], 1], float(radii[top])
         if len(at) > ALL:
             grown = np.linalg.norm(norms[0][at] @ product @ norms[1][start], axis=(1, 2))
-            keep = np.sort(np.argpartition(-grown, KEPT)[:KEPT])
+            keep = np.sort(np.argpartition(-grown, FOLLOWED)[:FOLLOWED])
             start, at, product, history = start[keep], at[keep], product[keep], history[keep]
     if best is None:
         raise CertificateFailed(f"no closed walk of at most {longest} rounds was found; allow a larger longest=")
@@ -160,6 +161,3 @@ def _norms(automaton, maps):
     values = np.sqrt(np.maximum(values, 1e-12))
     half = (vectors * values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return half, (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-
-
-__all__ = ["Walk", "averaged", "certified", "root", "search", "worst_walk"]

@@ -6,10 +6,13 @@ disjoint blocks of rounds kD, ..., kD + D - 1, so that up to 2D - 2 rounds may l
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
-from fltheory.core.errors import TooLarge, is_one_of, refuse
+from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.numbers.scalars import is_count
+from fltheory.core.records import is_one_of
 
 MOST_EDGES = 1_500  # one matrix inequality each: a minute of semidefinite programming in dimension 4
 LONGEST = 1_000  # rounds of a window: one client alone has 2 D - 1 edges
@@ -30,14 +33,14 @@ class Automaton:
     edges: tuple
     start: int
 
-    def leaving(self):
+    def leaving(self) -> list[list[int]]:
         """Per node the list of its edges out, as indices into `edges`."""
-        out = [[] for _ in self.nodes]
+        out = [list[int]() for _ in self.nodes]
         for k, (a, _, _) in enumerate(self.edges):
             out[a].append(k)
         return out
 
-    def walk(self, schedule, start=None):
+    def walk(self, schedule: list, start: int | None = None) -> list[int] | None:
         """Nodes visited by a schedule (a list of sets), None where it leaves the class. start: index of a node."""
         step = {(a, self.sets[s]): b for a, s, b in self.edges}
         at = [self.start if start is None else start]
@@ -48,7 +51,7 @@ class Automaton:
             at.append(after)
         return at
 
-    def closes(self, schedule) -> bool:
+    def closes(self, schedule: list) -> bool:
         """Whether the schedule, repeated for ever, belongs to the class (from some node of the automaton)."""
         return any((at := self.walk(schedule, k)) is not None and at[-1] == k for k in range(len(self.nodes)))
 
@@ -61,6 +64,10 @@ class Windows:
 
     length: int
     empty: str = "move"
+    _count: ClassVar[Callable]   # (n) -> how many edges there are before any is pruned
+    _start: ClassVar[Callable]   # (n) -> the node before the first round
+    _nodes: ClassVar[Callable]   # (n) -> all nodes
+    _after: ClassVar[Callable]   # (node, set of clients, n) -> the node after a round of theirs, None where there is none
 
     def __post_init__(self):
         if not is_count(self.length) or self.length > LONGEST:
@@ -69,15 +76,15 @@ class Windows:
             refuse("empty", self.empty, f"is one of {', '.join(EMPTY)}",
                    'Say whether rounds may be empty: "move" or "skip" if they may, "never" if not.')
 
-    def automaton(self, n) -> Automaton:
+    def automaton(self, n: int) -> Automaton:
         """The automaton for n clients, pruned to nodes with an edge in and an edge out. Raises TooLarge beyond
         1,500 edges."""
         if not is_count(n):
             refuse("n", n, "there is at least one client", "Give an int >= 1.")
         count = self._count(int(n))
         if count > MOST_EDGES:
-            shown = str(count) if count < 10**30 else f"more than 2^{count.bit_length() - 1}"
-            raise TooLarge(f"{self} with {n} clients: {shown} edges exceed {MOST_EDGES}; take fewer clients or a shorter window")
+            size = str(count) if count < 10**30 else f"more than 2^{count.bit_length() - 1}"
+            raise TooLarge(f"{self} with {n} clients: {size} edges exceed {MOST_EDGES}; take fewer clients or a shorter window")
         least = n if self.length == 1 else int(self.empty == "never")  # windows of one round: everybody always, however many
         subsets = [s for k in range(least, n + 1) for s in itertools.combinations(range(n), k)]
         return _pruned(self._start(n), [(a, s, b) for a in self._nodes(n) for s in subsets
@@ -105,8 +112,8 @@ class Sliding(Windows):
     def _nodes(self, n):
         return itertools.product(range(self.length), repeat=n)
 
-    def _after(self, ages, seen, n):
-        new = tuple(0 if i in seen else age + 1 for i, age in enumerate(ages))
+    def _after(self, ages, present, n):
+        new = tuple(0 if i in present else age + 1 for i, age in enumerate(ages))
         return new if max(new) < self.length else None
 
 
@@ -128,9 +135,9 @@ class Blocks(Windows):
         inside = ((k, s) for k in range(1, self.length) for m in range(n + 1) for s in itertools.combinations(range(n), m))
         return [(0, ()), *inside]
 
-    def _after(self, node, now, n):
-        k, seen = node
-        both = tuple(sorted(now | set(seen)))
+    def _after(self, node, present, n):
+        k, visited = node
+        both = tuple(sorted(present | set(visited)))
         if k == self.length - 1:
             return (0, ()) if len(both) == n else None
         return k + 1, both
@@ -139,14 +146,11 @@ class Blocks(Windows):
 def _pruned(start, edges) -> Automaton:
     while True:
         inside = {a for a, _, _ in edges} & {b for _, _, b in edges}
-        kept = [e for e in edges if e[0] in inside and e[2] in inside]
-        if len(kept) == len(edges):
+        survivors = [e for e in edges if e[0] in inside and e[2] in inside]
+        if len(survivors) == len(edges):
             break
-        edges = kept
+        edges = survivors
     nodes = sorted(inside)
     sets = sorted({s for _, s, _ in edges}, key=lambda s: (len(s), s))
     at, which = {a: k for k, a in enumerate(nodes)}, {s: k for k, s in enumerate(sets)}
     return Automaton(tuple(nodes), tuple(sets), tuple((at[a], which[s], at[b]) for a, s, b in edges), at[start])
-
-
-__all__ = ["Automaton", "Blocks", "Sliding", "Windows"]

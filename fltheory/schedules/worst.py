@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, TooLarge, check_flag, refuse
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, fraction, is_count, need
+from fltheory.core.kinds import Algorithm, Problem
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Number, fraction, is_count, need
 from fltheory.core.operators.probe import layout
 from fltheory.core.operators.setting import check_records
 from fltheory.schedules.lyapunov_nodes import DEGREES, RAISED, Certificate, Programme, upper_bound
@@ -80,8 +81,9 @@ def _digits(value: Fraction, to, places=5) -> str:
     return f"{to(value * 10**places) / 10**places:.{places}f}"
 
 
-def worst_schedule(algorithm, problem, windows, certify=True, accuracy=ACCURACY, longest=None, degree=2,
-                   rate=None) -> WorstSchedule:
+def worst_schedule(algorithm: Algorithm, problem: Problem, windows: Windows, certify: bool = True,
+                   accuracy: Number = ACCURACY, longest: int | None = None, degree: int = 2,
+                   rate: Number = None) -> WorstSchedule:
     """The worst contraction factor per round of a method over every schedule of a class, on a quadratic problem.
 
     windows: `Sliding(D)` or `Blocks(D)`, which also say whether rounds may be empty. certify: also look for the upper bound,
@@ -117,24 +119,24 @@ def worst_schedule(algorithm, problem, windows, certify=True, accuracy=ACCURACY,
     at = rounds.fixed_point()
     exact = at is not None and _stationary(problem, at)
     automaton = rounds.automaton
-    found = WorstSchedule(type(algorithm).__name__, windows, problem.n, walk.low, None, walk, None, at, exact,
+    result = WorstSchedule(type(algorithm).__name__, windows, problem.n, walk.low, None, walk, None, at, exact,
                           len(automaton.nodes), len(automaton.edges), rounds.size)
     if not certify or (target is not None and walk.low > target):
-        return found
+        return result
     if rounds.size == 0:
-        return replace(found, upper=Fraction(0))
+        return replace(result, upper=Fraction(0))
     programme = Programme(rounds, degree)
     if target is None:
         best = upper_bound(programme, float(walk.low), float(accuracy))
     else:
         best = programme.certify(float(target / (1 + RAISED) ** 2))
-    return replace(found, upper=None if best is None else best.rate, certificate=best, tried=tuple(programme.status))
+    return replace(result, upper=None if best is None else best.rate, certificate=best, tried=tuple(programme.status))
 
 
-def rounds_of(algorithm, problem, windows, reach=None):
+def rounds_of(algorithm: Algorithm, problem: Problem, windows, reach=None):
     """The exact rounds of a method for every set of a class; refuses what has none, and what is too large. reach: as of
     `round_maps`."""
-    check_given(algorithm, problem, windows)
+    check_arguments(algorithm, problem, windows)
     automaton = windows.automaton(problem.n)
     size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
     if size > LARGEST:
@@ -147,7 +149,7 @@ def rounds_of(algorithm, problem, windows, reach=None):
     return rounds
 
 
-def check_given(algorithm, problem, windows):
+def check_arguments(algorithm: Algorithm, problem: Problem, windows):
     """Refuse what is no method, no problem, no class of schedules, or a method that the class does not fit."""
     if not isinstance(windows, Windows):
         refuse("windows", windows, "is no class of schedules", "Give ft.Sliding(3) or ft.Blocks(3).")
@@ -156,7 +158,7 @@ def check_given(algorithm, problem, windows):
         refuse("algorithm", type(algorithm).__name__, "it is defined for full participation only", "Give windows of one round.")
 
 
-def _stationary(problem, x) -> bool:
+def _stationary(problem: Problem, x) -> bool:
     """Whether the gradient of the objective vanishes at x (d,), in rationals (data in floats at their dyadic values)."""
     exact = problem.to(RATIONAL)
     gradients = exact.grad(RATIONAL.array(x)[None, :] + 0 * exact.p[:, None])
@@ -170,6 +172,3 @@ def longest_of(longest, windows) -> int:
     if not is_count(longest) or longest > LONGEST:
         refuse("longest", longest, f"a period has 1 to {LONGEST} rounds", "Leave it out, or give a smaller int.")
     return int(longest)
-
-
-__all__ = ["INCONCLUSIVE", "STABLE", "UNSTABLE", "WorstSchedule", "check_given", "longest_of", "rounds_of", "worst_schedule"]

@@ -89,7 +89,7 @@ def _write(kind, folder, words, names=None) -> list[Path]:
     """Every template of a kind, with @words@ put in, into a folder; nothing is overwritten."""
     if any(p.exists() and not p.is_dir() for p in (folder, *folder.parents)):
         refuse("into", str(folder), "is no folder", "Choose another folder with --into.")
-    written = []
+    written: list = []
     for template in sorted((TEMPLATES / kind).rglob("*.in")):
         place = str(template.relative_to(TEMPLATES / kind)).removesuffix(".in")
         if names is not None:

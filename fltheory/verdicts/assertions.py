@@ -4,7 +4,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fltheory.core.errors import is_one_of, refuse
+from fltheory.core.errors import refuse
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, show
+from fltheory.core.records import is_one_of
 from fltheory.core.tables import keep_ends
 from fltheory.proofs.assertion import Evidence
 from fltheory.verdicts.deciding import evidence
@@ -69,9 +71,9 @@ def _find(id, paths):
 
 def _table(paper, kind, declaration, verdict, wanted, contradictions, quick):
     if kind == "claim":
-        rows = [(v.instance, keep_ends(evidence.show(c.rhs), SHOWN), keep_ends(evidence.show(c.lhs), SHOWN),
-                 "-" if c.margin is None else keep_ends(evidence.show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
-                for v in verdict.instances for c in v.comparisons if c.status != evidence.HOLDS]
+        rows = [(v.instance, keep_ends(show(c.rhs), SHOWN), keep_ends(show(c.lhs), SHOWN),
+                 "-" if c.margin is None else keep_ends(show(c.margin), SHOWN), f"{c.status} ({c.evidence})")
+                for v in verdict.instances for c in v.comparisons if c.status != HOLDS]
         idle = {evidence.OUT_OF_SCOPE} if any(v.status != evidence.OUT_OF_SCOPE for v in verdict.instances) else set()
         rows += [(v.instance, "", "", "", f"{v.status}: {v.reason}") for v in verdict.instances
                  if v.reason and v.status not in idle]
@@ -86,8 +88,5 @@ def _table(paper, kind, declaration, verdict, wanted, contradictions, quick):
         declaration.says or (declaration.statement if kind == "claim" else ""), strength,
         f"the word {wanted}" + (", in a quick run" if quick else ""),
         (("word", wanted, verdict.word, "", ""), *rows),
-        evidence.INCONCLUSIVE if verdict.word in (evidence.SKIPPED, evidence.OPEN) else evidence.FALSIFIED,
+        INCONCLUSIVE if verdict.word in (evidence.SKIPPED, evidence.OPEN) else FALSIFIED,
         reading + f" `fltheory show {declaration.id}` prints everything.", "; ".join(contradictions))
-
-
-__all__ = ["assert_claim"]

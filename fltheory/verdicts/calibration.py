@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import io
 import json
 import platform
@@ -25,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from fltheory.core.algorithms.fedavg import FedAvg
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import BadInput, CertificateFailed, refuse
 from fltheory.core.evidence import FALSIFIED
 from fltheory.core.laws.base import RandomSteps
@@ -48,8 +48,8 @@ CONFIDENCE = 0.999                 # of the intervals of the rates: a page shows
 BATCH = 20                         # repetitions in one run
 NAME = "calibration"               # of the committed .csv and .json
 CODE = ("verdicts/calibration.py", "core/statistics.py", "runs/streams.py", "runs/normals.py", "runs/trace.py",
-        "runs/batched.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py", "core/relations.py",
-        "verdicts/claims/floors.py")
+        "runs/batched.py", "runs/preparation.py", "runs/options.py", "runs/draws.py", "runs/arguments.py", "runs/client_major.py",
+        "core/relations.py", "verdicts/claims/floors.py")
 
 
 @dataclass(frozen=True)
@@ -237,10 +237,8 @@ def share(seed=0) -> dict:
 # ---- the committed table -----------------------------------------------------------------------------------------
 def code_hash() -> str:
     """Hash of the code that the table depends on; its comments and docstrings do not count."""
-    here, h = Path(__file__).parents[1], hashlib.sha256()
-    for name in CODE:
-        h.update(name.encode() + b"\0" + _bare((here / name).read_text(encoding="utf-8")).encode() + b"\0")
-    return h.hexdigest()[:16]
+    here = Path(__file__).parents[1]
+    return digest_of((name, _bare((here / name).read_text(encoding="utf-8"))) for name in CODE)[:16]
 
 
 def _bare(source) -> str:
@@ -252,7 +250,8 @@ def _bare(source) -> str:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False) is not None:
             said = node.body[0]
-            lines[said.lineno - 1:said.end_lineno] = [""] * (said.end_lineno - said.lineno + 1)
+            end = said.end_lineno or said.lineno
+            lines[said.lineno - 1:end] = [""] * (end - said.lineno + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
@@ -341,6 +340,3 @@ def record(records, roots) -> list[dict]:
     if not out and whole["comparisons"]:
         out = [{"type": "calibration", "rows": [], "family": whole, "failed": False, "provenance": {}}]
     return out
-
-
-__all__ = ["Check", "calibrate", "checks", "family", "read", "record", "save"]

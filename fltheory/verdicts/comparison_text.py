@@ -1,166 +1,67 @@
-"""How claims, verdicts and searches read on a terminal and in a notebook: plain lines, and escaped tables.
+"""A comparison and a hypothesis as text, once for all who print them: terminal, notebook, pytest, HTML pages and Markdown.
 
-A notebook typesets the LaTeX of the escaped statement itself.
+What is printed, and in which order, stands here; a `Hand` says how one of them sets it.
 """
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
-from fltheory.core.errors import BadInput
-from fltheory.core.problems.huber import HuberLoss
-from fltheory.core.tables import html_row, keep_ends, plain
-from fltheory.verdicts.deciding import evidence as ev
-from fltheory.verdicts.deciding.proved_domain import argued, covered, label
-from fltheory.verdicts.search.rebuild import text
+from fltheory.core.evidence import Comparison, show
+from fltheory.core.tables import keep_ends
+from fltheory.verdicts import records
 
 WIDTH = 160  # characters of one number
+HOLDS = {True: "holds", False: "fails", None: "fails"}
 
 
-def _short(value) -> str:
+def short(value: object) -> str:
     return keep_ends(" ".join(str(value).split()), WIDTH)
 
 
-def _side(value) -> str:
+def exactly(exact: str, decimal: float | None) -> str:
+    return exact
+
+
+def exactly_and_about(exact: str, decimal: float | None) -> str:
     """A side exactly, and as a float where that says more."""
-    shown, about = _short(ev.show(value)), ev.number(value)
-    return shown if about is None or shown == f"{about:.12g}" else f"{shown} (about {about:.6g})"
+    exact = short(exact)
+    return exact if decimal is None or exact == f"{decimal:.12g}" else f"{exact} (about {decimal:.6g})"
 
 
-def comparison_row(c, side=_side) -> tuple:
-    return (c.label or "statement", side(c.lhs), c.relation, side(c.rhs),
-            "" if c.margin is None else _short(ev.show(c.margin)), f"{c.status} ({c.evidence})")
+class Hand(NamedTuple):
+    """How a writer sets texts, sides (the exact text, and the float or None), margins, and whether a hypothesis holds."""
+
+    text: Callable = str
+    side: Callable = exactly
+    margin: Callable = str
+    holds: dict = HOLDS
 
 
-def hypothesis_row(h) -> tuple:
-    return h.name, h.lhs, h.rhs, h.margin, "holds" if h.holds else "fails"
+PLAIN = Hand()
 
 
-def _lines(verdict) -> list[str]:
-    """One instance verdict: hypotheses with both numbers, then both sides."""
-    out = [f"  {verdict.instance}: {verdict.status} {verdict.reason}".rstrip()]
-    out += [f"    needs {name}: {left} against {right}, margin {margin}: {word}"
-            for name, left, right, margin, word in map(hypothesis_row, verdict.hypotheses)]
-    return out + [f"    {label}: {left} {relation} {right}: {status}"
-                  for label, left, relation, right, _, status in map(comparison_row, verdict.comparisons)]
+def comparison_row(c: records.Comparison, hand: Hand) -> list:
+    """[label, left side, relation, right side, margin, evidence, status]."""
+    return [hand.text(c.label), hand.side(c.lhs, c.lhs_float), hand.text(c.relation), hand.side(c.rhs, c.rhs_float),
+            hand.margin(c.margin), hand.text(c.evidence), hand.text(c.status)]
 
 
-def table(head, rows) -> str:
-    """An HTML table; every cell is escaped."""
-    left = ' style="text-align:left"'
-    return f"<table>{html_row(head, 'th', cell=left)}{''.join(html_row(r, cell=left) for r in rows)}</table>"
+def computed_row(c: Comparison, side: Callable = exactly_and_about) -> tuple:
+    """(label, left side, relation, right side, margin, status and evidence) of a comparison with its numbers, margins exactly."""
+    record = replace(records.Comparison.of(c.record()), margin=c.margin)
+    hand = Hand(side=side, margin=lambda margin: "" if margin is None else short(show(margin)))
+    label, *middle, evidence, status = comparison_row(record, hand)
+    return (label or "statement", *middle, f"{status} ({evidence})")
 
 
-def _instances_html(verdicts) -> str:
-    rows = []
-    for v in verdicts:
-        needs = "; ".join(f"{h.name}: {h.lhs} against {h.rhs} {'holds' if h.holds else 'fails'}"
-                          for h in v.hypotheses)
-        sides = [comparison_row(c) for c in v.comparisons] or [("", "", "", "", "", v.status)]
-        rows += [(v.instance, needs, *side, v.reason) for side in sides]
-    return table(("instance", "hypotheses", "comparison", "left", "relation", "right", "margin", "status", "reason"),
-                 rows)
+def hypothesis_row(h: records.Condition, hand: Hand = PLAIN) -> list:
+    """[name, left side, right side, margin, whether it holds]."""
+    return [hand.text(h.name), hand.side(h.lhs, None), hand.side(h.rhs, None), hand.margin(h.margin), hand.holds[h.holds]]
 
 
-# ---- claims and verdicts ----------------------------------------------------------------------------------
-def claim_html(claim) -> str:
-    """The statement of a claim, its hypotheses and its instances."""
-    rows = [(h.name, h.statement) for h in claim.needs]
-    needs = table(("hypothesis", "statement"), rows) if rows else ""
-    return (f"<p><b>{escape(claim.id)}</b></p><p>{escape(claim.statement)}</p>{needs}"
-            f"<p>{len(claim.on)} instances: {escape(', '.join(str(i.name) for i in claim.on))}</p>")
-
-
-def _head(verdict) -> str:
-    covers = covered(verdict.claim, verdict.word)
-    said = label(verdict.word, covers, argued(verdict.claim, verdict.word, verdict.instances)) or verdict.word
-    evidence = "" if verdict.evidence == "none" else f" ({verdict.evidence})"
-    return f"{verdict.claim.id}: {said}{evidence}, {verdict.scope}"
-
-
-def verdict_text(verdict) -> str:
-    """A claim's word, its instances with both sides, and what contradicts its declaration."""
-    lines = [_head(verdict), *(line for v in verdict.instances for line in _lines(v))]
-    return plain("\n".join(lines + [f"  note: {s}" for s in verdict.surprises()]))
-
-
-def verdict_html(verdict) -> str:
-    """The same for a notebook."""
-    notes = "".join(f"<p>note: {escape(s)}</p>" for s in verdict.surprises())
-    mutants = table(("mutant", "status", "noticed on"), [(m.name, m.status, m.by)
-                                                         for m in verdict.mutants]) if verdict.mutants else ""
-    return (f"<p><b>{escape(_head(verdict))}</b></p><p>{escape(verdict.claim.statement)}</p>"
-            f"{_instances_html(verdict.instances)}{mutants}{notes}")
-
-
-# ---- searches ---------------------------------------------------------------------------------------------
-def _searched(result) -> str:
-    return (f"{result.tries} tries ({result.in_scope} inside the hypotheses and decided) in {result.seconds:.1f} s over "
-            f"{', '.join(result.families) or 'no family'}")
-
-
-def _outcome(result) -> str:
-    name = result.claim.id
-    if result.error:
-        return f"ERROR: the search excludes nothing, after {_searched(result)}: {_short(result.error)}"
-    if not result.found:
-        nothing = "" if result.in_scope else " No try met the hypotheses and was decided: nothing was tested."
-        return f"no counter-example to {name} in {_searched(result)}: not a proof.{nothing}"
-    shrunk = "smallest so far, the deadline cut the shrinking" if result.stopped == "deadline" else "shrunk"
-    if result.exact:
-        return f"counter-example to {name}, {shrunk}, after {_searched(result)}"
-    return (f"suspicion against {name}, {shrunk}, after {_searched(result)}: the numbers compared are not exact "
-            f"({result.verdict.evidence}), and only exact numbers refute")
-
-
-def _losses(result) -> str:
-    """Which losses the default families reached, where that matters for what was found or not found."""
-    if result.found:
-        bent = type(result.witness.problem) is HuberLoss
-        return "these losses are no quadratics: a statement about quadratics alone says so in needs= or families=" if bent else ""
-    ways = {}
-    for family, why in result.left_out.items():
-        ways.setdefault(why, []).append(family)
-    return "; ".join(f"{' and '.join(families)} left out, the claim does not run there: {_short(why.split('. ')[0])}"
-                     for why, families in ways.items())
-
-
-def _untested(result) -> str:
-    """Draws that the claim refused, each reason once, and algorithms of the claim that were not drawn at all."""
-    ways = {}
-    for why, n in result.refused.items():
-        ways.setdefault(why.split(":")[0], []).append((n, why))
-    parts = [f"{sum(n for n, _ in way)} draws refused by the claim ({_short(way[0][1])})" for way in ways.values()]
-    if result.unsearched:
-        parts.append(f"not drawn: {', '.join(result.unsearched)}, which the claim has in symbols or on other problems only")
-    return "; ".join(parts)
-
-
-def _kept(result) -> str:
-    if not result.kept:
-        return ""
-    names = ", ".join(f"{k}={_short(v)}" for k, v in result.kept.items())
-    return f"kept from the claim's instance: {names}; if one of these depends on the problem, give families= that say how"
-
-
-def search_text(result) -> str:
-    """What was found, with both sides, or honestly nothing."""
-    lines = [_outcome(result)]
-    if result.witness is not None:
-        lines += ["  " + text(result.witness)] + (_lines(result.verdict) if result.found else [])
-    if result.best and not result.found:
-        lines.append(f"  largest left/right side seen: {result.best:.6g}")
-    return plain("\n".join(lines + [f"  {note}" for note in (_kept(result), _losses(result), _untested(result)) if note]))
-
-
-def search_html(result) -> str:
-    """The same for a notebook, with the cell that rebuilds the witness."""
-    out = (f"<p><b>{escape(_outcome(result))}</b></p><p>{escape(_kept(result))}</p><p>{escape(_losses(result))}</p>"
-           f"<p>{escape(_untested(result))}</p>")
-    if result.found:
-        out += _instances_html([result.verdict])
-    if result.witness is not None:
-        try:
-            out += f"<pre>{escape(result.code())}</pre>"
-        except BadInput as error:
-            out += f"<p>{escape(text(result.witness))} ({escape(str(error))})</p>"
-    return out
+def needs(h: records.Condition, hand: Hand = PLAIN) -> str:
+    """The same as a line of a terminal."""
+    name, left, right, margin, word = hypothesis_row(h, hand)
+    return f"needs {name}: {left} against {right}{f', margin {margin}' if margin else ''}: {word}"

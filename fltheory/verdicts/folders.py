@@ -19,9 +19,14 @@ def default_paths() -> list[str]:
     return [str(CARRIED) if CARRIED.is_dir() and not Path(here).exists() else here]
 
 
+def beside() -> Path:
+    """The papers that belong to this package: those it carries, else those of the checkout that it runs from."""
+    return CARRIED if CARRIED.is_dir() else Path(__file__).resolve().parents[2] / "verification"
+
+
 def elsewhere() -> str:
     """A remedy that works where no papers are: the papers of the checkout that this package runs from, or a paper of one's own."""
-    checkout = Path(__file__).resolve().parents[2] / "verification"
+    checkout = beside()
     if any(checkout.glob("*/ledger.csv")):
         return f"The papers of the checkout that this package runs from lie in {checkout}: `fltheory list {checkout}`."
     return "`fltheory new-paper SLUG` writes one: `fltheory list papers`."
@@ -94,6 +99,3 @@ def _parent_module(parent):
     if start.is_file():
         imported(lambda: spec.loader.exec_module(module), start.relative_to(parent.parent))
     return module
-
-
-__all__ = ["activate", "carried", "default_paths", "elsewhere", "imported", "refuse_module_name"]

@@ -33,6 +33,3 @@ def record(roots) -> list[dict]:
     """The galleries of a report: one per root folder that has one."""
     galleries = map(read, dict.fromkeys(Path(r).resolve() for r in roots))
     return [gallery.to_json() for gallery in galleries if gallery is not None]
-
-
-__all__ = ["read", "record"]

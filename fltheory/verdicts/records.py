@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from dataclasses import field
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from fltheory import __version__
@@ -362,7 +362,7 @@ def declared(kind, declaration, **verdict):
     return kind(**{name: getattr(declaration, name) or "" for name in names} | verdict)
 
 
-def read(raw) -> Record:
+def read(raw) -> Any:
     """The record of a line of JSON by its type; a record as it is. Raises BadInput for a line of another form."""
     if isinstance(raw, Record):
         return raw

@@ -110,6 +110,3 @@ def _json(annotation, value):
     if annotation.startswith("list[") and value and isinstance(value[0], Record):
         return [v.to_json() for v in value]
     return None if annotation in _EMPTY_IS_NULL and not value else value
-
-
-__all__ = ["Known", "Name", "Number", "Range", "Record", "Terms", "Words"]

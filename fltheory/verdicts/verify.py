@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import json
 import logging
 import platform
@@ -15,6 +14,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from fltheory import __version__
+from fltheory.core.digests import digest_of
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import INCONCLUSIVE
 from fltheory.runs import workers
@@ -116,8 +116,8 @@ def fingerprint(paper: Paper, options, stamp=None) -> str:
     """Hash of everything a verdict depends on: the files of the engine and the paper (as they are, or as they were at a
     stamp), library versions, options."""
     digest = (stamp or inputs.Stamp(paper.folder)).digest
-    made = [digest, options, _versions(), platform.python_version()]
-    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+    parts = {"files": digest, "options": options, "versions": _versions(), "python": platform.python_version()}
+    return digest_of((name, json.dumps(part, sort_keys=True)) for name, part in parts.items())
 
 
 def decide_and_sign(task, options, tell=None) -> tuple:

@@ -7,16 +7,19 @@ import math
 import os
 import shlex
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.errors import BadInput, listed, refuse, shortened, shown
+from fltheory.core.kinds import Array
 from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.text import digits
 from fltheory.core.problems.ridge import Ridge
 from fltheory.core.records import count, flag, one_of
 
@@ -48,8 +51,9 @@ class Reading:
     local: tuple = ()
 
 
-def read_ridge(path, client, target, features=None, reg="1/10", standardise="features", weights="rows", convention="half-mean",
-               intercept=True, bands=None, delimiter=",") -> Ridge:
+def read_ridge(path: str | os.PathLike, client: str, target: str, features: Sequence[str] | None = None, reg: Array = "1/10",
+               standardise: str = "features", weights: Array = "rows", convention: str = "half-mean", intercept: bool = True,
+               bands: int | None = None, delimiter: str = ",") -> Ridge:
     """Ridge regression clients from a CSV file with a header row; lines that start with # are comments.
 
     client: the column that says whose row it is: texts or numbers, one client per value (numbers in ascending order);
@@ -74,8 +78,9 @@ def read_ridge(path, client, target, features=None, reg="1/10", standardise="fea
     return table.ridge(columns, names, reg, weights, convention)
 
 
-def read_residual(path, client, target, shared, local, reg="1/10", standardise="features", weights="rows", bands=None,
-                  delimiter=",") -> Residual:
+def read_residual(path: str | os.PathLike, client: str, target: str, shared: Sequence[str], local: Sequence[str],
+                  reg: Array = "1/10", standardise: str = "features", weights: Array = "rows", bands: int | None = None,
+                  delimiter: str = ",") -> Residual:
     """Clients with shared and personal coefficients from a CSV file: Federated Residual Learning of least squares.
 
     The loss of a client with m rows is |A w + Z theta - y|^2/(2 m) + reg/2 (|w|^2 + |theta|^2), less what is constant: A holds
@@ -85,22 +90,22 @@ def read_residual(path, client, target, shared, local, reg="1/10", standardise="
     Raises BadInput as `read_ridge` does, and for a list without a column: without a shared one nothing is federated, without
     a local one it is a ridge regression.
     """
-    said = {"shared": "Without a shared column each client learns alone: name one.",
+    remedies = {"shared": "Without a shared column each client learns alone: name one.",
             "local": "Without a local column nothing is personal: use read_ridge."}
-    lists = {what: listed(given, what, "is a list of column names", 'For example ["age", "dose"].')
-             for what, given in (("shared", shared), ("local", local))}
-    for what, given in lists.items():
-        if not given:
-            refuse(what, given, "has at least one column", said[what])
-        for name in given:
-            if not isinstance(name, str) or given.count(name) > 1:
+    lists = {what: listed(names, what, "is a list of column names", 'For example ["age", "dose"].')
+             for what, names in (("shared", shared), ("local", local))}
+    for what, names in lists.items():
+        if not names:
+            refuse(what, names, "has at least one column", remedies[what])
+        for name in names:
+            if not isinstance(name, str) or names.count(name) > 1:
                 refuse(what, name, "a column is named by a text, and once", "Name columns of the file.")
     both = [*lists["shared"], *lists["local"]]
     table = _table(path, client, target, [name for name in dict.fromkeys(both) if name != CONSTANT], standardise, bands, delimiter)
     ones = {CONSTANT: [Fraction(1)] * len(table.group)}
     joint = table.ridge([(ones | table.columns)[name] for name in both], both, reg, weights, "half-mean")
     d, H, b = len(lists["shared"]), joint.H, joint.b
-    problem = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], joint.weights, joint.name)
+    problem: Any = Residual(H[:, :d, :d], H[:, :d, d:], H[:, d:, d:], b[:, :d], b[:, d:], joint.weights, joint.name)
     problem.reading = replace(joint.reading, features=tuple(lists["shared"]), local=tuple(lists["local"]))
     return problem
 
@@ -162,9 +167,9 @@ class Cells:
 
     def refuse(self, faults, remedy, what=None):
         """Refuse the file for these faults, of which the first ten are listed where they are of some sort `what`."""
-        said = faults if what is None else "; ".join(faults[:LISTED]) + (
+        text = faults if what is None else "; ".join(faults[:LISTED]) + (
             f"; .. {len(faults)} such {what} in all" if len(faults) > LISTED else "")
-        raise BadInput(f"data file {str(self.path)!r}, {said}. {remedy}")
+        raise BadInput(f"data file {str(self.path)!r}, {text}. {remedy}")
 
 
 def read_cells(path, delimiter=",") -> Cells:
@@ -207,9 +212,9 @@ def _check_delimiter(path, names, delimiter):
     """Say which other delimiter a header that holds a single name is separated by."""
     other = [d for d in DELIMITERS if d != delimiter and len(names) == 1 and d in names[0].strip("\"'")]
     if other:
-        found = max(other, key=names[0].count)
+        mark = max(other, key=names[0].count)
         raise BadInput(f"data file {str(path)!r}: its header {names[0]!r} is one column, and the file looks separated by "
-                       f"{found!r}. Give delimiter={found!r} (on the command line --delimiter {shlex.quote(DELIMITERS[found])}).")
+                       f"{mark!r}. Give delimiter={mark!r} (on the command line --delimiter {shlex.quote(DELIMITERS[mark])}).")
 
 
 def _decimal(cell):
@@ -261,20 +266,20 @@ def _chosen(file, client, target, features):
     for what, name in (("client", client), ("target", target)):
         if not isinstance(name, str):
             refuse(what, name, "a column is named by a text", f"Of {shortened(', '.join(names))}.")
-    given = [n for n in names if n not in (client, target)] if features is None else listed(
+    chosen = [n for n in names if n not in (client, target)] if features is None else listed(
         features, "features", "is a list of column names", 'For example ["age", "dose"].')
     known = one_of(*names, rule=f"is no column of {Path(file.path).name}, which has {', '.join(names)}",
                    remedy="Name one of these.")
-    for what, name in (("client", client), ("target", target), *(("features", f) for f in given)):
+    for what, name in (("client", client), ("target", target), *(("features", f) for f in chosen)):
         known(name, what)
     if client == target:
         refuse("target", target, "is the client column as well", "Predict another column.")
     for name, says in ((client, "says who owns a row"), (target, "is what is predicted")):
-        if name in given:
+        if name in chosen:
             refuse("features", name, f"this column {says}", "Leave it out of the features.")
-    if len(set(given)) < len(given):
-        refuse("features", given, "each feature is named once", "Remove the repetition.")
-    return given
+    if len(set(chosen)) < len(chosen):
+        refuse("features", chosen, "each feature is named once", "Remove the repetition.")
+    return chosen
 
 
 # ---- clients ---------------------------------------------------------------------------------------------
@@ -305,10 +310,10 @@ def _groups(file, client, bands, values):
         file.refuse(ownerless, "Name the client or remove the row.", "rows")
     if bands is not None:
         group = banded(values, bands)
-        owned = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
-        ends = [(min(own), max(own)) for own in owned]
-        return [f"{_short(low)}..{_short(high)}" if low < high else _short(low) for low, high in ends], group
-    keys, text = [_decimal(cell) for _, cell in cells], _short
+        by_band = [[v for v, h in zip(values, group, strict=True) if h == g] for g in range(max(group) + 1)]
+        ends = [(min(members), max(members)) for members in by_band]
+        return [f"{digits(low)}..{digits(high)}" if low < high else digits(low) for low, high in ends], group
+    keys, text = [_decimal(cell) for _, cell in cells], digits
     if any(v is None for v in keys):
         keys, text = [cell for _, cell in cells], str
     order = sorted(set(keys))
@@ -327,10 +332,6 @@ def by_client(columns, answers, group):
         members[g].append(j)
     A = [[[column[j] for column in columns] for j in m] for m in members]
     return A, [[answers[j] for j in m] for m in members], [len(m) for m in members]
-
-
-def _short(value):
-    return f"{float(value):g}"
 
 
 def _some(texts):
@@ -352,7 +353,7 @@ def _scaling(file, table, features, target, standardise):
     scaled = () if standardise == "none" else (*features, target) if standardise == "all" else features
     for name in scaled:
         if min(table[name]) == max(table[name]):
-            file.refuse(f"column {name!r}: it is constant ({_short(table[name][0])}), so it cannot be standardised",
+            file.refuse(f"column {name!r}: it is constant ({digits(table[name][0])}), so it cannot be standardised",
                         'Leave it out of the features (--features), or use standardise="none".')
     return {name: (short_scale if standardise == "short" else _moments)(table[name]) for name in scaled}
 
@@ -372,7 +373,3 @@ def short_scale(column):
     power = round(math.log10(deviation)) if deviation else 0
     scale = Fraction(10) ** power
     return round(100 * mean / scale) * scale / 100, scale
-
-
-__all__ = ["Cells", "Reading", "banded", "by_client", "by_rows", "numbers", "quantiles", "read_cells", "read_residual",
-           "read_ridge", "short_scale"]

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.numbers.scalars import need
-from fltheory.worstcase.certificate import Certificate, holds, repaired, rounded, solved
+from fltheory.worstcase.certificate import Certificate, cancelling, holds, repaired, rounded, solved
 from fltheory.worstcase.programme import Programme, Row
 from fltheory.worstcase.quadratic_forms import floats, number
 
@@ -27,10 +27,10 @@ def certify_at(programme: Programme, bound: Fraction) -> Certificate | None:
     target = _scaled(programme.objective, programme.objective.constant - number(bound))
     rows = [_scaled(row, row.constant) for row in programme.rows]
     less = len(programme.less)
-    found = _growth(rows, target, less)
-    if found is None:
+    growth = _growth(rows, target, less)
+    if growth is None:
         return None
-    directions, used = found
+    directions, used = growth
     y = _multipliers([rows[k] for k in used], target, sum(k < less for k in used), directions)
     if y is None:
         return None
@@ -54,12 +54,12 @@ def _growth(rows, target, less):
     values = cp.Variable(len(target.values)) if len(target.values) else None
     units = [1 / max(_largest(row), 1e-300) for row in rows]
 
-    def seen(row):
+    def level(row):
         parts = [cp.sum(cp.multiply(floats(b), v)) for b, v in zip(row.blocks, V, strict=True)]
         return sum(parts) + (floats(row.values) @ values if values is not None else 0)
-    sides = [seen(row) * unit for row, unit in zip(rows, units, strict=True)]
+    sides = [level(row) * unit for row, unit in zip(rows, units, strict=True)]
     inside = [side <= 0 if k < less else side == 0 for k, side in enumerate(sides)]
-    if not solved(cp, seen(target), [*inside, sum(cp.trace(v) for v in V) == 1]):
+    if not solved(cp, level(target), [*inside, sum(cp.trace(v) for v in V) == 1]):
         return None
     largest = max(np.linalg.eigvalsh(v.value)[-1] for v in V)
     directions = [*(_range(v.value, largest) for v in V[:-1]), np.array([[Fraction(1)]], dtype=object)]  # the bound is met exactly
@@ -77,11 +77,11 @@ def _range(V, largest):
     sizes = np.maximum(sizes, 1e-12 * largest)
     cuts = [k for k in range(len(sizes)) if sizes[k] <= SMALL * largest]
     first = 1 + max(cuts, key=lambda k: (sizes[k + 1] if k + 1 < len(sizes) else largest) / sizes[k]) if cuts else 0
-    kept = vectors[:, first:]
-    if not kept.shape[1]:
+    span = vectors[:, first:]
+    if not span.shape[1]:
         return np.zeros((len(V), 0), dtype=object)
-    *_, order = qr(kept.T, pivoting=True, mode="economic")
-    basis = kept @ np.linalg.inv(kept[order[:kept.shape[1]]])
+    *_, order = qr(span.T, pivoting=True, mode="economic")
+    basis = span @ np.linalg.inv(span[order[:span.shape[1]]])
     return np.vectorize(_simplest, otypes=[object])(basis)
 
 
@@ -102,12 +102,10 @@ def _multipliers(rows, target, less, directions):
             for column in basis.T:
                 out += list((block * np.array([number(v) for v in column], dtype=object)).sum(1))
         return np.array(out, dtype=object)
-    given, wanted = [equations(row) for row in rows], equations(target)
-    A, b = np.array([floats(e) for e in given]).T, floats(wanted)
-    basis, sizes, _ = np.linalg.svd(A, full_matrices=False)
-    keep = basis[:, sizes > 1e-10 * max(sizes[0], 1e-300)].T
+    terms, goal = [equations(row) for row in rows], equations(target)
+    A, b = np.array([floats(e) for e in terms]).T, floats(goal)
     y, t = cp.Variable(len(rows)), cp.Variable()
-    inside = [t <= 1, (keep @ A) @ y == keep @ b, *([y[:less] >= 1e-3 * t] if less else [])]
+    inside = [t <= 1, *cancelling(A, y, b), *([y[:less] >= 1e-3 * t] if less else [])]
     for j, directed in enumerate(directions):
         rest = np.linalg.svd(directed.astype(float))[0][:, directed.shape[1]:] if directed.shape[1] else np.eye(len(directed))
         k = rest.shape[1]
@@ -116,8 +114,5 @@ def _multipliers(rows, target, less, directions):
             inside.append(cp.reshape(stack @ y, (k, k), order="C") - rest.T @ floats(target.blocks[j]) @ rest >> t * np.eye(k))
     if not solved(cp, t, inside) or t.value <= 0:
         return None
-    made = [Row([], e, number(0)) for e in given]
-    return repaired(made, wanted, rounded(y.value, less), less, len(rows) - less)
-
-
-__all__ = ["certify_at"]
+    equation_rows = [Row([], e, number(0)) for e in terms]
+    return repaired(equation_rows, goal, rounded(y.value, less), less, len(rows) - less)

@@ -74,11 +74,11 @@ def matrices(programme, y):
 def certify(programme: Programme, value: float) -> Certificate | None:
     """A certificate with a bound a little above `value`; None where none was found (no interior, no solver's word)."""
     for slack in SLACKS:
-        found = interior(programme, value + slack * max(1.0, abs(value)))
-        if found is None:
+        multipliers = interior(programme, value + slack * max(1.0, abs(value)))
+        if multipliers is None:
             continue
         less, same = len(programme.less), len(programme.same)
-        y = repaired(programme.rows, programme.objective.values, rounded(found, less), less, same)
+        y = repaired(programme.rows, programme.objective.values, rounded(multipliers, less), less, same)
         if y is None:
             continue
         bound = sum((number(-v) * r.constant for v, r in zip(y, programme.rows, strict=True)), programme.objective.constant)
@@ -98,8 +98,8 @@ def interior(programme, bound):
     inside += cancelling(np.array([floats(r.values) for r in rows]).reshape(len(rows), -1).T, y, floats(target.values))
     for b, k in enumerate(map(len, programme.faces)):
         if k:
-            stack = np.array([programme.seen(r, b) for r in rows]).reshape(len(rows), -1).T
-            inside.append(cp.reshape(stack @ y, (k, k), order="C") - programme.seen(target, b) >> t * np.eye(k))
+            stack = np.array([programme.on_face(r, b) for r in rows]).reshape(len(rows), -1).T
+            inside.append(cp.reshape(stack @ y, (k, k), order="C") - programme.on_face(target, b) >> t * np.eye(k))
     at = less + len(programme.same)
     for matrix in programme.matrices:
         i, j = triangle(len(matrix))
@@ -163,6 +163,3 @@ def repaired(rows, target, y, less, same=0):
             return None
         y[order[column]] += fraction(reduced[r, len(y)])
     return y
-
-
-__all__ = ["Certificate", "certify", "holds", "interior", "matrices", "repaired", "rounded", "solved"]

@@ -6,11 +6,14 @@ values upper bounds.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fltheory.core.errors import refuse
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.kinds import Array
+from fltheory.core.numbers.scalars import Number, fraction
+from fltheory.worstcase.gram import Gram
 from fltheory.worstcase.quadratic_forms import Condition, dot, number, square
 
 ROOT_TWO = Fraction(99, 70)   # just above it
@@ -23,12 +26,12 @@ class FunctionClass:
         return f"{type(self).__name__}(L={fraction(self.L)}, mu={fraction(self.mu)})"
 
     @property
-    def low(self):
-        return number(fraction(self.mu))
+    def low(self) -> Number:
+        return number(fraction(self.mu))  # type: ignore[attr-defined]
 
     @property
-    def high(self):
-        return number(fraction(self.L))
+    def high(self) -> Number:
+        return number(fraction(self.L))  # type: ignore[attr-defined]
 
     def _check(self, least):
         if fraction(self.L) <= 0:
@@ -36,7 +39,7 @@ class FunctionClass:
         if not least <= fraction(self.mu) < fraction(self.L):
             refuse("mu", self.mu, f"lies in [{least}, L), and L is {self.L}", "Give the smallest curvature, below L.")
 
-    def conditions(self, points):
+    def conditions(self, points: list) -> Iterator[Condition]:
         """Conditions for points [(x, gradient, value)] to belong to one function of the class."""
         for i, a in enumerate(points):
             for j, b in enumerate(points):
@@ -95,20 +98,20 @@ class SmoothBlocks(FunctionClass):
         return f"SmoothBlocks(gamma={fraction(self.gamma)}, convex={self.convex})"
 
     @property
-    def L(self):
+    def L(self) -> Fraction:
         """gamma."""
         return fraction(self.gamma)
 
     @property
-    def mu(self):
+    def mu(self) -> Fraction:
         """The least curvature of one part: 0 or -gamma."""
         return fraction(0 if self.convex else -self.L)
 
-    def conditions(self, points):
+    def conditions(self, points: list) -> Iterator[Condition]:
         refuse("classes", str(self), "speaks of shared and personal parameters",
                "Take an algorithm that has both, ft.FedResSgd say.")
 
-    def in_blocks(self, points, split):
+    def in_blocks(self, points: list, split: Callable) -> Iterator[Condition]:
         """Conditions on points [(w + theta, gradient, value)], whose parts split gives."""
         joint = Smooth(self.L * ROOT_TWO) if not self.convex else SmoothConvex(self.L * ROOT_TWO)
         for i, a in enumerate(points):
@@ -135,7 +138,7 @@ class QuadraticClass(FunctionClass):
     def __post_init__(self):
         self._check(-fraction(self.L))
 
-    def conditions(self, points):
+    def conditions(self, points: list) -> Iterator[Condition]:
         """One H for all: gradients differ by H dx, values by the mean gradient times dx, and (g - mu x)'(L x - g) is psd."""
         x0, g0, f0 = points[0]
         moved = [(x - x0, g - g0) for x, g, _ in points[1:]]
@@ -166,7 +169,7 @@ class Dissimilar:
         if fraction(self.kappa2) < 0:
             refuse("kappa2", self.kappa2, "must not be negative", "Give kappa^2 >= 0.")
 
-    def condition(self, problem, x) -> Condition:
+    def condition(self, problem: Gram, x: Array) -> Condition:
         """The condition at one point."""
         mean = problem.gradient(x)
         return problem.mean_square(x) <= square(mean) * number(fraction(self.beta2)) + number(fraction(self.kappa2))

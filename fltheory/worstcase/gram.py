@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import RATIONAL
 from fltheory.core.problems.base import Problem, check_weights
 from fltheory.worstcase.quadratic_forms import Condition, Form, dot, floats, number, square
@@ -51,7 +52,7 @@ class Gram(Problem):
         self.n = sum(counts) if counts else len(self.classes)
         self.weights = [1 / (Fraction(1) * self.n)] * len(self.classes) if counts else check_weights(weights, self.n)
         self.p = domain.array(np.array([*self.weights, None], dtype=object)[:-1])
-        self.pairs, self.gone = [], []          # (own leaf, mean leaf); eliminated (leaf, row)
+        self.pairs, self.gone = [], []          # (a client's leaf, its mean); eliminated (leaf, row)
         self.leaves, self.values, self._free = [], 0, {}
         self.points = [{} for _ in self.classes]
         self._view = _summed(self) if counts else None
@@ -73,7 +74,7 @@ class Gram(Problem):
         self.leaves.append(name)
         return v
 
-    def own_leaf(self, i, name):
+    def client_leaf(self, i, name):
         """A new vector of client i, with its mean over the class where clients are counted."""
         v = self.leaf((i, name))
         if self.counts:
@@ -84,9 +85,9 @@ class Gram(Problem):
     def to_mean(self, rows):
         """Rows (..., d) with own leaves replaced by the means over their classes."""
         rows = np.array(rows, dtype=object)
-        for own, mean in self.pairs:
-            rows[..., mean] = rows[..., mean] + rows[..., own]
-            rows[..., own] = rows[..., own] * 0
+        for single, mean in self.pairs:
+            rows[..., mean] = rows[..., mean] + rows[..., single]
+            rows[..., single] = rows[..., single] * 0
         return rows
 
     # ---- the interface of a problem
@@ -99,33 +100,37 @@ class Gram(Problem):
         key = tuple((k, str(v)) for k, v in enumerate(x) if v != 0)
         if key not in self.points[i]:
             near, unit = self._nearest(i, x)
-            first, index, made = len(self.leaves), None, gradient is None
-            if made:  # the leaf is (gradient - nearest one) / unit: small steps stay well scaled
-                gradient = self.own_leaf(i, "gradient")
+            first, index, fresh = len(self.leaves), None, gradient is None
+            if fresh:  # the leaf is (gradient - nearest one) / unit: small steps stay well scaled
+                gradient = self._gradient_leaf(i)
                 if near is not None:
                     gradient = near.gradient + gradient * unit
             value = Form()  # of the first point of a client: values count from there
             if near is not None:
                 index, self.values = self.values, self.values + 1
                 value = Form(values={index: 1})
-                if made:
+                if fresh:
                     value = value * (unit * unit) + near.value + dot(near.gradient, x - near.x)
             self.points[i][key] = Point(x, np.asarray(gradient), value, set(range(first, len(self.leaves))), index)
         return self.points[i][key]
 
+    def _gradient_leaf(self, i):
+        """A new gradient of client i."""
+        return self.client_leaf(i, "gradient")
+
     def _nearest(self, i, x):
         """The recorded point nearest in coefficients, and the power of two above its distance."""
-        known = list(self.points[i].values())
-        if self.domain is not RATIONAL or not known:  # symbols have no size: leaves stay as they are
-            return (known[0] if known else None), number(1)
-        far = np.abs(floats(x) - [p.floats for p in known]).max(axis=1)  # decides nothing but the scale of a leaf
+        points = list(self.points[i].values())
+        if self.domain is not RATIONAL or not points:  # symbols have no size: leaves stay as they are
+            return (points[0] if points else None), number(1)
+        far = np.abs(floats(x) - [p.floats for p in points]).max(axis=1)  # decides nothing but the scale of a leaf
         k = int(far.argmin())
-        return known[k], number(Fraction(2) ** math.ceil(math.log2(far[k]))) if far[k] > 0 else number(1)
+        return points[k], number(Fraction(2) ** math.ceil(math.log2(far[k]))) if far[k] > 0 else number(1)
 
-    def _clients(self, who):
+    def _clients(self, who: Who):
         return np.arange(len(self.classes)) if isinstance(who, slice) else np.asarray(who)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         rows = [self.point(int(i), y[k if y.shape[-2] > 1 else 0]).gradient for k, i in enumerate(self._clients(who))]
         out = np.array(rows, dtype=object)
         out = out.view(self._view) if self.counts else out
@@ -157,7 +162,7 @@ class Gram(Problem):
     def free(self, name):
         """Free vectors (n, d), one per client, made when the name is first asked for."""
         if name not in self._free:
-            rows = np.array([self.own_leaf(i, name) for i in range(len(self.classes))], dtype=object)
+            rows = np.array([self.client_leaf(i, name) for i in range(len(self.classes))], dtype=object)
             self._free[name] = rows.view(self._view) if self.counts else rows
         return self._free[name]
 
@@ -165,10 +170,10 @@ class Gram(Problem):
         """The recorded points (n, d) of gradients (n, d). Raises BadInput for a vector that is nobody's gradient."""
         rows = []
         for i, g in enumerate(np.asarray(gradients)):
-            found = [p.x for p in self.points[i].values() if (p.gradient == g).all()]
-            if not found:
+            matches = [p.x for p in self.points[i].values() if (p.gradient == g).all()]
+            if not matches:
                 refuse("gradients", f"row {i}", "is no gradient that this client was asked for", "Give stored gradients.")
-            rows.append(found[0])
+            rows.append(matches[0])
         rows = np.array(rows, dtype=object)
         return rows.view(self._view) if self.counts else rows
 
@@ -189,32 +194,23 @@ class Gram(Problem):
     # ---- what the programme needs
     def live(self, forms) -> list[list[Point]]:
         """Per client the points that the forms can feel: what no other quantity touches can always be interpolated."""
-        leaves, values = set(), set()
-        for form in forms:
-            for _, u, v in form.terms:
+        rest, leaves, values = {id(p): p for points in self.points for p in points.values()}, set(), set()
+        while True:
+            for _, u, v in (term for form in forms for term in form.terms):
                 leaves |= self._support(u) | self._support(v)
-            values |= set(form.values)
-        waiting = [list(found.values()) for found in self.points]
-        kept, grew = [[] for _ in waiting], True
-        while grew:
-            grew = False
-            for i, found in enumerate(waiting):
-                for point in list(found):
-                    if not point.leaves or point.leaves & leaves or point.index in values:
-                        found.remove(point)
-                        kept[i].append(point)
-                        leaves |= self._support(point.x) | self._support(point.gradient)
-                        for _, u, v in point.value.terms:
-                            leaves |= self._support(u) | self._support(v)
-                        values |= set(point.value.values)
-                        grew = True
-        order = [{id(p): k for k, p in enumerate(found.values())} for found in self.points]
-        return [sorted(found, key=lambda p, place=place: place[id(p)]) for found, place in zip(kept, order, strict=True)]
+            values |= {k for form in forms for k in form.values}
+            felt = [p for p in rest.values() if not p.leaves or p.leaves & leaves or p.index in values]
+            if not felt:
+                return [[p for p in points.values() if id(p) not in rest] for points in self.points]
+            for p in felt:
+                del rest[id(p)]
+                leaves |= self._support(p.x) | self._support(p.gradient)
+            forms = [p.value for p in felt]
 
     def _support(self, u):
         means = dict(self.pairs)
-        found = {k for k, c in enumerate(np.asarray(u)) if c != 0}
-        return found | {means[k] for k in found if k in means} | {o for o, m in self.pairs if m in found}
+        support = {k for k, c in enumerate(np.asarray(u)) if c != 0}
+        return support | {means[k] for k in support if k in means} | {o for o, m in self.pairs if m in support}
 
     def conditions(self, forms) -> list[Condition]:
         """Interpolation conditions of all clients at the points that the forms feel."""
@@ -224,9 +220,9 @@ class Gram(Problem):
     def blocks(self):
         """Leaves of each block of the Gram matrix: the common one, and per counted class (more than one client) its own."""
         gone = {leaf for leaf, _ in self.gone}
-        owns = {own for own, _ in self.pairs}
-        common = [k for k in range(len(self.leaves)) if k not in owns and k not in gone]
-        apart = [[own for own, _ in self.pairs if self.leaves[own][0] == i] for i in range(len(self.classes))]
+        singles = {single for single, _ in self.pairs}
+        common = [k for k in range(len(self.leaves)) if k not in singles and k not in gone]
+        apart = [[single for single, _ in self.pairs if self.leaves[single][0] == i] for i in range(len(self.classes))]
         return [common, *(a for a, c in zip(apart, self.counts or (), strict=False) if c != 1 and a)]
 
     def coordinates(self, u):
@@ -234,10 +230,10 @@ class Gram(Problem):
         u = np.asarray(u)
         common, *apart = self.blocks()
         mean = self.reduce(self.to_mean(u) if self.counts else u)
-        return [mean[common], *(u[own] for own in apart)]
+        return [mean[common], *(u[block] for block in apart)]
 
 
-def _summed(problem):
+def _summed(problem: Gram):
     """Arrays over client classes: a sum over that axis counts each class as often as it has clients, own leaves as means."""
     class Summed(np.ndarray):
         def sum(self, axis=None, keepdims=False):
@@ -263,6 +259,3 @@ def built(make, size=16):
                 raise TooLarge(f"the worst case needs more than {LARGEST} abstract vectors: take fewer clients, local steps or "
                                "rounds, or count identical clients (counts=)") from None
             size = min(2 * size, LARGEST)
-
-
-__all__ = ["Gram", "Point", "built"]

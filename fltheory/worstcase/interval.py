@@ -6,28 +6,33 @@ multipliers are found at its middle, and the matrix that must be positive defini
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
+from fltheory.core.kinds import Algorithm, Law
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Field, fraction, need
 from fltheory.worstcase.certificate import interior, matrices, repaired, rounded
+from fltheory.worstcase.classes import FunctionClass
 from fltheory.worstcase.programme import Row
 from fltheory.worstcase.quadratic_forms import Form, number
 from fltheory.worstcase.relation import check_sides
-from fltheory.worstcase.worst import asked
+from fltheory.worstcase.worst import question
 
 DEPTH = 10  # halvings of a piece before it is given up
 BITS = 256
 
 
-def certified_between(algorithm, classes, law=None, *, symbol, between, left, terms, label="", initial=(), **given) -> Comparison:
+def certified_between(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, symbol: str,
+                      between: tuple, left: Callable, terms: dict, label: str = "",
+                      initial: Callable | list | tuple = (), **options) -> Comparison:
     """left(s) <= sum_k coefficient_k term_k(s) for every function of the classes and every value of a symbol in [a, b].
 
     symbol: the name of a symbol of `ft.Field`, in which the algorithm (its step), the coefficients or `counts` may be written;
-    between: (a, b), rationals. left, terms, initial, given: as in `certified_over`, homogeneous, without a free constant: the
+    between: (a, b), rationals. left, terms, initial, options: as in `certified_over`, homogeneous, without a free constant: the
     conditions of `initial` must hold for all multiples of a situation. HOLDS if pieces that cover [a, b] are all proved;
     INCONCLUSIVE otherwise, naming the first piece that is not.
     """
@@ -44,7 +49,7 @@ def certified_between(algorithm, classes, law=None, *, symbol, between, left, te
 
     def measure(s):
         return left(s) - sum((term(s) * c for c, term in terms.values()), Form())
-    setting = asked(algorithm, classes, law, measure, initial, domain=field, **given)
+    setting = question(algorithm, classes, law, measure, initial, domain=field, **options)
     programme = setting.programme()
     if any(row.constant != 0 for row in (*programme.rows, programme.objective)):
         refuse("terms", "a constant", "an inequality over an interval is homogeneous", "Write every term as a multiple of a form.")
@@ -54,15 +59,14 @@ def certified_between(algorithm, classes, law=None, *, symbol, between, left, te
         if _piece(programme, symbol, low, high):
             proved.append((low, high))
         elif depth >= DEPTH:
-            return _said(INCONCLUSIVE, classes, symbol, a, b, terms, label,
-                         f"not proved on [{low}, {high}]")
+            return _comparison(INCONCLUSIVE, classes, symbol, a, b, terms, label, f"not proved on [{low}, {high}]")
         else:
             middle = (low + high) / 2
             pieces += [(middle, high, depth + 1), (low, middle, depth + 1)]
-    return _said(HOLDS, classes, symbol, a, b, terms, label, f"proved on {len(proved)} pieces that cover the interval")
+    return _comparison(HOLDS, classes, symbol, a, b, terms, label, f"proved on {len(proved)} pieces that cover the interval")
 
 
-def _said(status, classes, symbol, a, b, terms, label, detail):
+def _comparison(status, classes, symbol, a, b, terms, label, detail):
     right = " + ".join(f"({c}) {name}" for name, (c, _) in terms.items())
     return Comparison(f"certified over {classes} for {symbol} in [{a}, {b}]", "left side", right, status, "exact", label,
                       detail=detail)
@@ -70,12 +74,12 @@ def _said(status, classes, symbol, a, b, terms, label, detail):
 
 def _piece(programme, symbol, low, high) -> bool:
     """Whether multipliers found at the middle of a piece prove the inequality on all of it."""
-    here = _at(programme, symbol, (low + high) / 2)
-    found = interior(here, 0.0)
-    if found is None:
+    middle = _at(programme, symbol, (low + high) / 2)
+    multipliers = interior(middle, 0.0)
+    if multipliers is None:
         return False
     less = len(programme.less)
-    y = repaired(here.rows, here.objective.values, rounded(found, less), less, len(programme.same))
+    y = repaired(middle.rows, middle.objective.values, rounded(multipliers, less), less, len(programme.same))
     if y is None or any(v < 0 for v in y[:less]):
         return False
     used = [(number(v), row) for v, row in zip(y, programme.rows, strict=True) if v != 0]
@@ -129,11 +133,8 @@ def _enclosed(flint, value, ball):
 
 
 def _horner(flint, terms, ball):
-    found = {powers[0]: _arb(flint, fraction(coefficient)) for powers, coefficient in terms}
+    coefficients = {powers[0]: _arb(flint, fraction(coefficient)) for powers, coefficient in terms}
     total = flint.arb(0)
-    for k in range(max(found, default=0), -1, -1):
-        total = total * ball + found.get(k, 0)
+    for k in range(max(coefficients, default=0), -1, -1):
+        total = total * ball + coefficients.get(k, 0)
     return total
-
-
-__all__ = ["certified_between"]

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm, Array, Law
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.scalars import RATIONAL, fraction, need
+from fltheory.core.numbers.scalars import RATIONAL, Number, fraction, need
 from fltheory.worstcase.certificate import cancelling, pair, repaired, rounded, solved
-from fltheory.worstcase.classes import SmoothConvex
+from fltheory.worstcase.classes import FunctionClass, SmoothConvex
 from fltheory.worstcase.gram import Gram, built
 from fltheory.worstcase.programme import Programme, triangle
 from fltheory.worstcase.quadratic_forms import Form, dot, floats, number
-from fltheory.worstcase.relaxation import Setting, of
+from fltheory.worstcase.relaxation import Setting, setting_of
 from fltheory.worstcase.view import View
 
 WIDTH = Fraction(1, 10**4)
@@ -93,10 +95,10 @@ class _Search:
 
     def find(self, rate):
         """(P, q, multipliers) in rationals with the exact decrease at a rate, or None."""
-        found = self._floats(rate)
-        if found is None:
+        solution = self._floats(rate)
+        if solution is None:
             return None
-        P, q, y = found
+        P, q, y = solution
         P = np.array(rounded(((P + P.T) / 2).reshape(-1), 0), dtype=object).reshape(self.k, self.k)
         (q,) = rounded([q], 1)
         _, target = self.parts(rate, self.weights(P, q))
@@ -120,8 +122,8 @@ class _Search:
             inside += cancelling(both, cp.hstack([weights, y]), np.zeros(len(both)))
         for j, s in enumerate(map(len, self.programme.faces)):
             if s:
-                V = shrinking(lambda row, j=j: self.programme.seen(row, j)).reshape(len(self.before), -1).T
-                conditions = np.array([self.programme.seen(r, j) for r in self.conditions]).reshape(len(self.conditions), -1).T
+                V = shrinking(lambda row, j=j: self.programme.on_face(row, j)).reshape(len(self.before), -1).T
+                conditions = np.array([self.programme.on_face(r, j) for r in self.conditions]).reshape(len(self.conditions), -1).T
                 inside.append(cp.reshape(conditions @ y - V @ weights, (s, s), order="C") >> t * np.eye(s))
         return (P.value, float(q.value), y.value) if solved(cp, t, inside) and t.value > 1e-9 else None
 
@@ -142,9 +144,9 @@ def _rows(setting, centre, size):
     forms = [*(dot(old[a], old[b]) for a, b in zip(i, j, strict=True)), value]
     later = [Form() for _ in forms]
     for q, after, _ in setting.outcomes(gram, algorithm, before, {}):
-        here = View(gram, algorithm, before, after, star)
-        _, new = _parts(here, after, algorithm, centre)
-        now = [*(dot(new[a], new[b]) for a, b in zip(i, j, strict=True)), here.F(here.next) - here.F(here.star)]
+        final = View(gram, algorithm, before, after, star)
+        _, new = _parts(final, after, algorithm, centre)
+        now = [*(dot(new[a], new[b]) for a, b in zip(i, j, strict=True)), final.F(final.next) - final.F(final.star)]
         later = [total + form * number(q) for total, form in zip(later, now, strict=True)]
     every = [*forms, *later]
     conditions = gram.conditions(every)
@@ -152,7 +154,7 @@ def _rows(setting, centre, size):
     return programme, names
 
 
-def _parts(view, state, algorithm, centre):
+def _parts(view, state, algorithm: Algorithm, centre):
     """Names and vectors of the centred parts of a state: the model first, then every other field without its value at x*."""
     fixed = {} if centre is None else centre(view)
     names, rows = ["x"], [algorithm.model(state) - view.star]
@@ -166,8 +168,9 @@ def _parts(view, state, algorithm, centre):
     return tuple(names), [np.asarray(r) for r in rows]
 
 
-def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre=None, invariants=None, low=0, high=1,
-             width=WIDTH) -> Lyapunov | None:
+def lyapunov(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, clients: int | None = None,
+             weights: Array = None, centre: Callable | None = None, invariants: Callable | None = None, low: Number = 0,
+             high: Number = 1, width: Number = WIDTH) -> Lyapunov | None:
     """The smallest rate in [low, high], up to `width`, at which the programme finds V; None if it finds none at `high`.
 
     algorithm, classes, law, clients, weights: as in `worst_case`. centre: a function of the situation giving {field: value at the
@@ -175,34 +178,35 @@ def lyapunov(algorithm, classes, law=None, *, clients=None, weights=None, centre
     Both are known for SCAFFOLD, Scaffnew, ProxSkip and FOCUS; other fields stay out of V. Raises BadInput for classes that
     are not convex and rates out of order, TooLarge, MissingLibrary.
     """
-    for what, given in (("centre", centre), ("invariants", invariants)):
-        if given is not None and not callable(given):
-            refuse(what, given, "is a function of the situation", "For example lambda s: {\"ci\": s.grads(s.star)}.")
-    known = KNOWN.get(type(algorithm).__name__, (None, None))
-    centre, invariants = centre or known[0], invariants or known[1]
+    for what, value in (("centre", centre), ("invariants", invariants)):
+        if value is not None and not callable(value):
+            refuse(what, value, "is a function of the situation", "For example lambda s: {\"ci\": s.grads(s.star)}.")
+    defaults = KNOWN.get(type(algorithm).__name__, (None, None))
+    centre, invariants = centre or defaults[0], invariants or defaults[1]
     low, high, width = fraction(low), fraction(high), fraction(width)
     if not 0 <= low < high or width <= 0:
         refuse("low, high, width", (str(low), str(high), str(width)), "0 <= low < high, width > 0", "Give an interval of rates.")
-    setting = of(algorithm, classes, law, None, [invariants] if invariants else [], clients=clients, weights=weights, start="free")
+    raw = Setting(algorithm, classes, law, None, (invariants,) if invariants else (), weights=weights, start="free")
+    setting = setting_of(raw, clients)
     for kind in (*setting.classes, *setting.joint):
         if not isinstance(kind, SmoothConvex):
             refuse("classes", kind, "is no class of smooth convex functions, over which V is sought", "Use ft.worst_case, or for "
                    "quadratics the exact rate of ft.derive.")
-    search, best, tried = _Search(setting, centre), None, []
-    while True:
-        rate = high if not tried else (low + high) / 2
-        found = search.find(rate)
-        tried.append((rate, found is not None))
-        if found is not None:
-            high, best = rate, (rate, *found)
-        elif len(tried) == 1:
-            return None
-        else:
+    search = _Search(setting, centre)
+    best = search.find(high)
+    tried = [(high, best is not None)]
+    if best is None:
+        return None
+    while high - low > width:
+        rate = (low + high) / 2
+        function = search.find(rate)
+        tried.append((rate, function is not None))
+        if function is None:
             low = rate
-        if high - low <= width:
-            break
-    rate, P, q, y = best
-    return Lyapunov(rate, search.names, P, q, y, tuple(tried), setting, centre)
+        else:
+            high, best = rate, function
+    P, q, y = best
+    return Lyapunov(high, search.names, P, q, y, tuple(tried), setting, centre)
 
 
 def _weighted(s, rows):
@@ -216,6 +220,3 @@ KNOWN = {  # what the state's fields are at the fixed point, and what every roun
                  lambda s: s.equate(_weighted(s, s.before.h), 0 * s.x)),
     "Focus": (lambda s: {"g": s.grads(s.star)}, lambda s: s.equate(s.before.y, s.before.g.sum(-2))),
 }
-
-
-__all__ = ["Lyapunov", "lyapunov"]

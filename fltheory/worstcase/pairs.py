@@ -7,9 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import RATIONAL
-from fltheory.worstcase.gram import Gram, Point
-from fltheory.worstcase.quadratic_forms import Form, dot
+from fltheory.worstcase.gram import Gram
+from fltheory.worstcase.quadratic_forms import Form
 
 PERSONAL = "theta"   # the field of the states in which clients keep their own parameters
 
@@ -24,44 +25,34 @@ class PairGram(Gram):
         if counts is not None:
             refuse("counts", counts, "clients with personal parameters are listed one by one", "Give clients= instead.")
         super().__init__(classes, weights, None, size, domain)
-        self.personal, self.own = size, []   # leaves of the personal block
+        self.personal, self.personal_leaves = size, []   # leaves of the personal block
 
-    def own_leaf(self, i, name):
-        v = super().own_leaf(i, name)
+    def client_leaf(self, i, name):
+        v = super().client_leaf(i, name)
         if name == PERSONAL:
-            self.own.append(len(self.leaves) - 1)
+            self.personal_leaves.append(len(self.leaves) - 1)
         return v
 
     def split(self, u):
         """(shared part, personal part) of vectors (..., d)."""
-        own = np.zeros(self.d, dtype=np.int64)
-        own[self.own] = 1
-        return u * (1 - own), u * own
+        mask = np.zeros(self.d, dtype=np.int64)
+        mask[self.personal_leaves] = 1
+        return u * (1 - mask), u * mask
 
-    def point(self, i, x) -> Point:
-        """The recorded point of client i at x = w + theta_i, made on first sight; its gradient has a new leaf in each block."""
-        x = np.asarray(x)
-        key = tuple((k, str(v)) for k, v in enumerate(x) if v != 0)
-        if key not in self.points[i]:
-            near, unit = self._nearest(i, x)
-            first, index, value = len(self.leaves), None, Form()
-            gradient = self.own_leaf(i, "gradient") + self.own_leaf(i, PERSONAL)
-            if near is not None:
-                gradient, index, self.values = near.gradient + gradient * unit, self.values, self.values + 1
-                value = Form(values={index: 1}) * (unit * unit) + near.value + dot(near.gradient, x - near.x)
-            self.points[i][key] = Point(x, np.asarray(gradient), value, set(range(first, len(self.leaves))), index)
-        return self.points[i][key]
+    def _gradient_leaf(self, i):
+        """A new gradient of client i at a point w + theta_i: a leaf in each block."""
+        return super()._gradient_leaf(i) + self.client_leaf(i, PERSONAL)
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         rows = [self.point(int(i), w[k if w.shape[-2] > 1 else 0] + theta[k]).gradient for k, i in enumerate(self._clients(who))]
-        shared, own = self.split(np.array(rows, dtype=object))
-        return (shared if sample is None else shared + sample), own
+        shared, personal = self.split(np.array(rows, dtype=object))
+        return (shared if sample is None else shared + sample), personal
 
     def grad_pairs(self, w, theta):
         """Gradients of all clients in w and in theta_i, (n, d) each, at w (d,) and theta (n, d)."""
         return self._gradient_pair(slice(None), w[None], theta, None)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         refuse("problem", "with personal parameters", "has gradients in pairs and no value of w alone",
                "Ask for joint_value(w, theta) and grad_pairs(w, theta).")
 
@@ -82,12 +73,9 @@ class PairGram(Gram):
 
     def blocks(self):
         gone = {leaf for leaf, _ in self.gone}
-        own = set(self.own)
-        return [[k for k in range(len(self.leaves)) if (k in own) is personal and k not in gone] for personal in (False, True)]
+        leaves = set(self.personal_leaves)
+        return [[k for k in range(len(self.leaves)) if (k in leaves) is personal and k not in gone] for personal in (False, True)]
 
     def coordinates(self, u):
         rows = self.reduce(np.asarray(u))
         return [rows[block] for block in self.blocks()]
-
-
-__all__ = ["PERSONAL", "PairGram"]

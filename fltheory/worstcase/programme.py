@@ -36,7 +36,7 @@ class Programme:
     def __init__(self, gram, objective: Form, conditions: list[Condition], start=None, star=None,
                  extra=()):
         self.gram, self.start, self.star = gram, start, star
-        self._seen, self._kept = {}, []
+        self._places, self._owners = dict[int, list](), list[np.ndarray]()
         live = sorted({k for c in conditions for f in _forms(c) for k in f.values}
                       | {k for f in (objective, *extra) for k in f.values})
         self.place = {index: k for k, index in enumerate(live)}
@@ -56,28 +56,28 @@ class Programme:
 
     def _coordinates(self, u):
         """[{leaf's place in the block: coefficient}] of a vector."""
-        if id(u) not in self._seen:
-            self._kept.append(u)  # an id stays its owner's while that lives
-            self._seen[id(u)] = [{k: c for k, c in enumerate(row) if c != 0} for row in self.gram.coordinates(u)]
-        return self._seen[id(u)]
+        if id(u) not in self._places:
+            self._owners.append(u)  # an id stays its owner's while that lives
+            self._places[id(u)] = [{k: c for k, c in enumerate(row) if c != 0} for row in self.gram.coordinates(u)]
+        return self._places[id(u)]
 
     def _products(self, form):
         """Per block {(i, j), i <= j: coefficient of the Gram entry, of both places off the diagonal}, without zeros."""
         out = [{} for _ in self.gram.blocks()]
         for c, u, v in form.terms:
-            for found, left, right in zip(out, self._coordinates(u), self._coordinates(v), strict=True):
+            for entries, left, right in zip(out, self._coordinates(u), self._coordinates(v), strict=True):
                 for i, a in left.items():
                     for j, b in right.items():
                         pair = (i, j) if i <= j else (j, i)
-                        found[pair] = found[pair] + c * a * b if pair in found else c * a * b
-        return [{pair: c for pair, c in found.items() if c != 0} for found in out]
+                        entries[pair] = entries[pair] + c * a * b if pair in entries else c * a * b
+        return [{pair: c for pair, c in entries.items() if c != 0} for entries in out]
 
     def _row(self, form, products):
         zero, blocks = number(0), []
-        for found, columns in zip(products, self.columns, strict=True):
+        for entries, columns in zip(products, self.columns, strict=True):
             place = {k: at for at, k in enumerate(columns)}
             block = np.full((len(columns),) * 2, zero, dtype=object)
-            for (i, j), c in found.items():
+            for (i, j), c in entries.items():
                 block[place[i], place[j]] = block[place[j], place[i]] = c if i == j else c / 2
             blocks.append(block)
         values = np.full(len(self.place), zero, dtype=object)
@@ -92,21 +92,21 @@ class Programme:
         without them nothing could lie strictly inside. The exact checks use all columns."""
         out = []
         for b, size in enumerate(self.sizes):
-            seen = np.zeros((size, size))
+            total = np.zeros((size, size))
             for row in (self.objective, *self.rows):
                 M = floats(row.blocks[b])
                 M = M / max(np.abs(M).max(initial=0.0), 1e-300)
-                seen += M @ M
-            out.append(_independent(seen))
+                total += M @ M
+            out.append(_independent(total))
         return out
 
-    def seen(self, row, b):
+    def on_face(self, row, b):
         """Block b of a row on the columns of its face, floats."""
         return floats(row.blocks[b][np.ix_(self.faces[b], self.faces[b])])
 
     def flat(self, row):
         """(svec of the blocks | values) of a row, floats."""
-        return np.concatenate([*(svec(self.seen(row, b)) for b in range(len(self.sizes))), floats(row.values)])
+        return np.concatenate([*(svec(self.on_face(row, b)) for b in range(len(self.sizes))), floats(row.values)])
 
     def solve(self):
         """(status, value, Gram blocks, function values, multipliers) from the interior-point solver."""
@@ -142,15 +142,14 @@ class Programme:
             settings.verbose, settings.max_threads = False, 1
             settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
             zero = sparse.csc_matrix((len(target), len(target)))
-            found = clarabel.DefaultSolver(zero, -target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones, settings).solve()
-            if str(found.status) in (SOLVED, UNBOUNDED):
+            solver = clarabel.DefaultSolver(zero, -target, matrix, np.concatenate([-sign * b, np.zeros(s)]), cones, settings)
+            solution = solver.solve()
+            if str(solution.status) in (SOLVED, UNBOUNDED):
                 break
-        x, at, blocks = np.array(found.x), 0, []
-        for k in sizes:
-            blocks.append(smat(x[at:at + k * (k + 1) // 2], k))
-            at += k * (k + 1) // 2
-        return Solution(str(found.status), -found.obj_val + float_(self.objective.constant), blocks, x[at:],
-                        np.array(found.z[:len(self.rows)]) * sign)
+        *parts, values = np.split(np.array(solution.x), np.cumsum([k * (k + 1) // 2 for k in sizes]))
+        blocks = [smat(v, k) for v, k in zip(parts, sizes, strict=True)]
+        return Solution(str(solution.status), -solution.obj_val + float_(self.objective.constant), blocks, values,
+                        np.array(solution.z[:len(self.rows)]) * sign)
 
 
 @dataclass
@@ -170,16 +169,16 @@ def _forms(condition):
 
 def _independent(T):
     """Columns whose rows span those of a positive semidefinite T, by a pivoted Cholesky factorisation."""
-    T, left, kept = T.copy(), list(range(len(T))), []
+    T, rest, columns = T.copy(), list(range(len(T))), []
     first = max(np.diag(T).max(initial=0.0), 1e-300)
-    while left:
-        k = max(left, key=lambda j: T[j, j])
+    while rest:
+        k = max(rest, key=lambda j: T[j, j])
         if T[k, k] <= 1e-9 * first:
             break
-        kept.append(k)
-        left.remove(k)
+        columns.append(k)
+        rest.remove(k)
         T = T - np.outer(T[:, k], T[k]) / T[k, k]
-    return sorted(kept)
+    return sorted(columns)
 
 
 def triangle(k):

@@ -26,7 +26,6 @@ class Condition:
     form: Form | None = None
     equal: bool = False
     matrix: tuple | None = None
-    name: str = ""
 
     def __bool__(self):
         refuse("condition", "a comparison of forms", "is part of a programme and neither true nor false",

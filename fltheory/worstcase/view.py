@@ -1,9 +1,10 @@
-"""What a measure or an initial condition is written with: models, states, gradients and values, abstract or in floats."""
+"""A view shows a worst case to its measures and initial conditions: models, states, gradients, values, abstract or in floats."""
 from __future__ import annotations
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Algorithm, Problem
 from fltheory.worstcase.quadratic_forms import Form, dot
 
 
@@ -14,7 +15,7 @@ class View:
     gradient of F vanishes. Vectors are added and multiplied by numbers as usual.
     """
 
-    def __init__(self, problem, algorithm, before, after=None, star=None):
+    def __init__(self, problem: Problem, algorithm: Algorithm, before, after=None, star=None):
         self.problem, self.before, self.x = problem, before, algorithm.model(before)
         self._after, self._next, self._star = after, None if after is None else algorithm.model(after), star
 

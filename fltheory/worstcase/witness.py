@@ -11,6 +11,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.scalars import FLOAT, fraction
 from fltheory.core.problems.base import Problem
 from fltheory.worstcase.classes import QuadraticClass
@@ -31,21 +32,21 @@ class Interpolant(Problem):
     def __init__(self, clients, classes, weights):
         self.n, self.d = len(clients), clients[0][0].shape[1]
         self.weights = self.p = np.asarray(weights, dtype=float)
-        self.asked, self.named = [[] for _ in clients], {}
+        self.queries, self.named = [[] for _ in clients], {}
         kinds = [_Quadratic if isinstance(c, QuadraticClass) else _Smooth for c in classes]
         self.functions = [kind(*data, float_(c.low), float_(c.high)) for kind, data, c in zip(kinds, clients, classes, strict=True)]
 
     def to(self, domain):
         return self
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         ids = range(self.n) if isinstance(who, slice) else who
-        out = np.array([self._asked(int(i), y[k if y.shape[-2] > 1 else 0]) for k, i in enumerate(ids)])
+        out = np.array([self._query(int(i), y[k if y.shape[-2] > 1 else 0]) for k, i in enumerate(ids)])
         return out if sample is None else out + sample
 
-    def _asked(self, i, x):
+    def _query(self, i, x):
         gradient = self.functions[i](x)[1]
-        self.asked[i].append((x, gradient))
+        self.queries[i].append((x, gradient))
         return gradient
 
     def _values(self, x):
@@ -57,8 +58,8 @@ class Interpolant(Problem):
 
     def points_of(self, gradients):
         """The points (n, d) at which the rounds took these gradients (n, d): the nearest ones in floats."""
-        return np.array([min(asked, key=lambda pair, g=g: np.abs(pair[1] - g).max())[0]
-                         for asked, g in zip(self.asked, gradients, strict=True)])
+        return np.array([min(queries, key=lambda pair, g=g: np.abs(pair[1] - g).max())[0]
+                         for queries, g in zip(self.queries, gradients, strict=True)])
 
     def value(self, x):
         return float(self.p @ self._values(x))
@@ -73,9 +74,9 @@ class _Quadratic:
     def __init__(self, X, G, F, low, high):
         self.x0, self.g0, self.f0 = X[0], G[0], F[0]
         dX, dG = X - X[0], G - G[0]
-        left, sizes, _ = np.linalg.svd(dX.T, full_matrices=True)
+        vectors, sizes, _ = np.linalg.svd(dX.T, full_matrices=True)
         rank = int((sizes > 1e-7 * max(sizes.max(initial=0.0), 1e-300)).sum())
-        U, V = left[:, :rank], left[:, rank:]
+        U, V = vectors[:, :rank], vectors[:, rank:]
         image = np.linalg.lstsq(dX @ U, dG, rcond=None)[0].T if rank else np.zeros((X.shape[1], 0))  # H U
         inside, across = (U.T @ image + (U.T @ image).T) / 2, V.T @ image
         gap = np.linalg.pinv(inside - low * np.eye(rank), rcond=1e-9)
@@ -187,7 +188,7 @@ def attaining(setting) -> Witness:
     if setting.start != "init":
         before = type(before)(*(vec(v) if v.ndim == 1 else np.array([vec(r) for r in v]) for v in programme.start))
         for i, points in enumerate(gram.points):
-            problem.asked[i] = [(vec(p.x), vec(p.gradient)) for p in points.values()]
+            problem.queries[i] = [(vec(p.x), vec(p.gradient)) for p in points.values()]
     star = functools.cache(lambda: vec(programme.star()))
     attained = 0.0
     for draws in itertools.product(setting.law.support(gram.n, 0), repeat=setting.rounds):

@@ -2,15 +2,19 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import BadInput
+from fltheory.core.kinds import Algorithm, Array, Law
+from fltheory.core.numbers.scalars import Number
 from fltheory.worstcase import certificate as certificates
+from fltheory.worstcase.classes import FunctionClass
 from fltheory.worstcase.programme import SOLVED, UNBOUNDED
-from fltheory.worstcase.relaxation import Setting, of
+from fltheory.worstcase.relaxation import Setting, setting_of
 from fltheory.worstcase.view import measured
 from fltheory.worstcase.witness import Witness, attaining
 
@@ -54,8 +58,10 @@ class WorstCase:
         return attaining(self.setting)
 
 
-def worst_case(algorithm, classes, law=None, measure="distance", *, initial="distance", rounds=1, counts=None, clients=None,
-               weights=None, noise=None, start="init", certify=True) -> WorstCase:
+def worst_case(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None,
+               measure: str | Callable = "distance", *, initial: str | Callable | list = "distance", rounds: int = 1,
+               counts: list | None = None, clients: int | None = None, weights: Array = None, noise: Number = None,
+               start: str | Callable = "init", certify: bool = True) -> WorstCase:
     """The supremum of a measure after `rounds` rounds, over all client functions of the classes, in any dimension.
 
     classes: a `SmoothConvex`, `Smooth` or `QuadraticClass` per client, or one for all `clients`; `Dissimilar` among them holds
@@ -68,15 +74,15 @@ def worst_case(algorithm, classes, law=None, measure="distance", *, initial="dis
     algorithms whose round takes roots, and where the measure is unbounded (naming the direction); TooLarge for programmes beyond
     the stated size; MissingLibrary without cvxpy.
     """
-    setting = asked(algorithm, classes, law, measure, initial, rounds=rounds, counts=counts, clients=clients, weights=weights,
-                    noise=noise, start=start)
+    setting = question(algorithm, classes, law, measure, initial, clients=clients, rounds=rounds, counts=counts,
+                       weights=weights, noise=noise, start=start)
     return solved(setting, setting.programme(), certify)
 
 
-def asked(algorithm, classes, law, measure, initial, **given) -> Setting:
+def question(algorithm: Algorithm, classes, law: Law | None, measure, initial, *, clients=None, **options) -> Setting:
     """The setting of these arguments of `worst_case`."""
-    conditions = [measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial])]
-    return of(algorithm, classes, law, measured(measure, "measure"), conditions, **given)
+    conditions = tuple(measured(one, "initial") for one in (initial if isinstance(initial, (list, tuple)) else [initial]))
+    return setting_of(Setting(algorithm, classes, law, measured(measure, "measure"), conditions, **options), clients)
 
 
 def solved(setting, programme, certify=True) -> WorstCase:
@@ -87,9 +93,9 @@ def solved(setting, programme, certify=True) -> WorstCase:
         raise Unbounded(f"measure = 'unbounded': the worst case grows without limit along {direction}. Add an initial condition on "
                         'it, for example initial=["distance", lambda s: s.mean_square(s.grads(s.star)) <= 1].')
     content = solution.status == SOLVED
-    found = certificates.certify(programme, solution.value) if certify and content else None
+    certificate = certificates.certify(programme, solution.value) if certify and content else None
     size = tuple(programme.sizes), len(programme.rows)
-    return WorstCase(solution.value if content else None, solution.status, found, size, setting)
+    return WorstCase(solution.value if content else None, solution.status, certificate, size, setting)
 
 
 def _names(programme, solution):

@@ -11,7 +11,7 @@ from fltheory.core.laws.base import minibatch_slots
 from fltheory.core.laws.draw import Slots, to_device
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.numbers.scalars import FLOAT, Torch, have
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.runs.streams import Stream
 from tests.naive import asyncfeded

@@ -14,6 +14,7 @@ from fltheory.asynchronous import events as recording
 from fltheory.asynchronous.recorded import COLUMNS, WHOLE
 from fltheory.core.errors import BadInput, TooLarge
 from fltheory.core.laws.draw import Slots
+from fltheory.runs import preparation
 from fltheory.runs.streams import Stream
 from tests.naive import arrivals, asyncfeded
 from tests.naive.vectors import QuadraticClients
@@ -38,7 +39,7 @@ METHODS = {
 @pytest.fixture
 def small_blocks(monkeypatch):
     """So that few replicates make several chunks."""
-    monkeypatch.setattr(recording, "BLOCK", 256)
+    monkeypatch.setattr(preparation, "BLOCK", 256)
 
 
 def problem():
@@ -226,21 +227,21 @@ class Stop(Exception):
 def test_a_record_stopped_in_a_chunk_resumes_to_the_same_numbers(algorithm, at, tmp_path, small_blocks):
     options = {"replicates": 600, "seed": 3, "chunk": 2, "every": 4, "metrics": VALUE}
     whole, path = ft.record(algorithm, problem(), law(), 20, **options), tmp_path / "c"
-    calls, draw = itertools.count(), recording._draw
+    calls, draw = itertools.count(), recording.draw_round
 
     def stops(*arguments):
         if next(calls) == at:
             raise Stop
         return draw(*arguments)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(recording, "_draw", stops)
+        patch.setattr(recording, "draw_round", stops)
         ft.record(algorithm, problem(), law(), 20, **options, checkpoint=path, seconds=0)
     assert path.exists()
     with pytest.raises(BadInput, match="belongs to a run with other"):
         ft.record(algorithm, problem(), law(), 20, **options | {"seed": 4}, checkpoint=path)
     calls = itertools.count()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "_draw", lambda *a: (next(calls), draw(*a))[1])
+        patch.setattr(recording, "draw_round", lambda *a: (next(calls), draw(*a))[1])
         resumed = ft.record(algorithm, problem(), law(), 20, **options, checkpoint=path)
     assert next(calls) == 40 - at and not path.exists()
     alike(whole, resumed)
@@ -249,9 +250,9 @@ def test_a_record_stopped_in_a_chunk_resumes_to_the_same_numbers(algorithm, at, 
 SCRIPT = """
 import sys
 import fltheory as ft
-from fltheory.runs import events
+from fltheory.runs import preparation
 from tests.asynchronous.test_events import METHODS, VALUE, law, problem
-events.BLOCK = 256
+preparation.BLOCK = 256
 e = ft.record(METHODS["adaptive"][0], problem(), law(), 60, 600, seed=5, chunk=1, every=10, metrics=VALUE, checkpoint=sys.argv[1],
               seconds=0.0)
 e.save(sys.argv[2])
@@ -260,7 +261,7 @@ e.save(sys.argv[2])
 
 @pytest.mark.slow
 def test_killed_records_resume_to_the_same_bits(tmp_path):
-    root, checkpoint = Path(__file__).resolve().parents[3], tmp_path / "checkpoint"
+    root, checkpoint = Path(__file__).resolve().parents[2], tmp_path / "checkpoint"
     command, environment = [sys.executable, "-c", SCRIPT], {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, tmp_path / "other", tmp_path / "whole"], cwd=root, env=environment, timeout=120, check=True)
     for goal in ((0, 20), (1, 30), (2, 40)):

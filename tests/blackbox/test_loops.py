@@ -12,7 +12,7 @@ import torch
 
 import fltheory as ft
 from fltheory.core.laws.draw import everyone
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from tests.blackbox.loops import NAMED, SPECIMENS
 from verification import bugs as catalogue
 

@@ -36,14 +36,14 @@ def test_doctor_as_json(monkeypatch, capsys):
 
 
 def test_bench_prints_its_table(monkeypatch, capsys):
-    from fltheory.workbench import bench
+    from verification.engine import bench
 
     monkeypatch.setattr(bench, "table", lambda repeats, sections: f"{repeats} repeats of {', '.join(sections)}")
     assert main(["bench", "--repeats", "3"]) == 0
     assert capsys.readouterr().out == f"3 repeats of {', '.join(measure.PARTS)}\n"
     assert main(["bench", "--only", "verify", "rounds"]) == 0
     assert capsys.readouterr().out == "20 repeats of rounds, verify\n"
-    assert set(measure.PARTS) == {*bench.SECTIONS, "verify"}
+    assert set(measure.PARTS) == {*bench.SECTIONS}
 
 
 @pytest.mark.parametrize("options, words", [(["--json"], "--peers"), (["--peers", "--only", "rounds"], "parts of the table"),
@@ -57,7 +57,7 @@ def test_bench_refuses_what_does_not_go_together(options, words, capsys):
 
 
 def test_bench_beside_frameworks(monkeypatch, capsys):
-    from fltheory.cli import peers
+    from verification.engine.bench import peers
 
     monkeypatch.setattr(peers, "table", lambda repeats: f"{repeats} repeats beside others")
     assert main(["bench", "--peers", "--repeats", "2"]) == 0

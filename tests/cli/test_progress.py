@@ -14,7 +14,8 @@ from tests.verdicts.claims.folders import paper
 from tests.verifying import FEDNOVA
 
 FIGURES = """
-from fltheory.verdicts.report.figures import Figure, canvas
+from fltheory.verdicts.report.figures import Figure
+from fltheory.pictures import canvas
 
 FIGURES = {name: Figure(lambda: [{"x": 1.0}], lambda rows: canvas(1)[0], "A line.") for name in ("one", "two")}
 """

@@ -4,11 +4,10 @@ import pytest
 
 import fltheory as ft
 from fltheory.core.laws.base import Law
-from fltheory.core.operators import operator
+from fltheory.core.operators import operator, round_maps
 from fltheory.core.operators import reachable as reach
-from fltheory.core.operators import round_maps as outcomes
-from fltheory.core.operators.after_average import AnsweredMixture, MeanMap
-from tests.core.operators.test_star import problem
+from fltheory.large.after_average import MeanMap, ReadbackMixture
+from tests.core.operators.test_features import problem
 
 LAWS = {"uniform": ft.Uniform(4), "pair": ft.Uniform(2), "most": ft.Uniform(6), "bernoulli": ft.Bernoulli(.3),
         "skip": ft.Bernoulli(.3, empty="skip"), "redraw": ft.Bernoulli(.3, empty="redraw"),
@@ -25,7 +24,7 @@ def crowded(monkeypatch):
         raise ft.TooLarge("too many outcomes")
 
     def take():
-        monkeypatch.setattr(outcomes, "FEW", 2)
+        monkeypatch.setattr(round_maps, "FEW", 2)
         monkeypatch.setattr(Law, "support", refuse)
     return take
 
@@ -37,13 +36,13 @@ def test_the_mean_is_that_of_all_outcomes(algorithm, law, weights, crowded):
     given, algorithm, law = problem(8, 2, weights=weights), METHODS[algorithm], LAWS[law]
     listed = ft.derive(algorithm, given, law, noise=1)
     crowded()
-    found = ft.derive(algorithm, given, law, noise=1)
-    assert isinstance(found.moments.mixtures[0], MeanMap)
-    assert found.reachable == listed.reachable and found.invariants() == listed.invariants()
-    for a, b in zip(found.mean_map(), listed.mean_map(), strict=True):
+    op = ft.derive(algorithm, given, law, noise=1)
+    assert isinstance(op.moments.mixtures[0], MeanMap)
+    assert op.reachable == listed.reachable and op.invariants() == listed.invariants()
+    for a, b in zip(op.mean_map(), listed.mean_map(), strict=True):
         assert a == pytest.approx(b, abs=1e-12)
-    assert found.rate() == pytest.approx(listed.rate(), rel=1e-12)
-    assert found.fixed_point().state == pytest.approx(listed.fixed_point().state, abs=1e-10)
+    assert op.rate() == pytest.approx(listed.rate(), rel=1e-12)
+    assert op.fixed_point().state == pytest.approx(listed.fixed_point().state, abs=1e-10)
 
 
 def test_what_needs_four_clients_at_once_is_refused_in_words():
@@ -62,8 +61,8 @@ def test_against_a_closed_form_under_equal_weights():
     H, p, both = given.H[:, 0, 0], m / n, m * (m - 1) / (n * (n - 1))
     y = np.concatenate([(1 - lr * H)[:, None], lr * np.eye(n)], axis=1)      # y_i = (1 - lr H_i) x + lr h_i + const
     new = y.mean(0)
-    told = (both * (y.sum(0) - y) + p * y) / m                               # E 1{i in S} x_new
-    M = np.concatenate([new[None], np.eye(n, n + 1, 1) + (told - p * y) / lr])
+    server = (both * (y.sum(0) - y) + p * y) / m                               # E 1{i in S} x_new
+    M = np.concatenate([new[None], np.eye(n, n + 1, 1) + (server - p * y) / lr])
     assert op.mean_map()[0] == pytest.approx(M, abs=1e-12)
 
 
@@ -86,7 +85,7 @@ def test_a_subspace_that_rounds_leave_is_refused(law, weights, crowded, monkeypa
 def test_coefficients_vanish_where_the_form_does():
     """On cohorts of one size some forms are 0 that are not 0 elsewhere; no form that is not 0 passes."""
     from fltheory.core.laws.shares import FixedSize, Independent
-    from fltheory.core.operators.after_average import _coefficients
+    from fltheory.large.after_average import _coefficients
     rng, n, m = np.random.default_rng(0), 7, 3
     a = rng.normal(size=(n, 1, 1))
     both, alone = a[:, None] + a[None], -(m - 1) * a
@@ -136,5 +135,5 @@ def test_200_clients_of_which_20_take_part(algorithm, spread):
 
 
 def test_mixtures_have_one_interface():
-    for kind in (AnsweredMixture, MeanMap):
+    for kind in (ReadbackMixture, MeanMap):
         assert kind.featured and not kind.single

@@ -94,8 +94,7 @@ def test_stationary_gradients_and_no_others():
     args = METHODS["Scaffold"], WEIGHED, ft.Uniform(3), 1
     mine, dense = structured(*args), ft.derive(*args)
     assert mine.mean_gradient_square(WEIGHED, None) == pytest.approx(dense.mean_gradient_square(WEIGHED, None), rel=1e-9)
-    with pytest.raises(ft.TooLarge, match=r"rounds=None"):
-        mine.mean_gradient_square(WEIGHED, 10, [1, 2, 3])
+    assert mine.mean_gradient_square(WEIGHED, 10, [1, 2, 3]) == pytest.approx(dense.mean_gradient_square(WEIGHED, 10, [1, 2, 3]))
     growing = structured(ft.FedAvg(100, 1), EQUAL, ft.Uniform(3))
     with pytest.raises(ft.NoFixedPoint):
         growing.mean_gradient_square(EQUAL, None)
@@ -108,16 +107,38 @@ def test_stationary_gradients_and_no_others():
         dense.mean_gradient_square("F", None)
 
 
-def test_every_question_to_a_listed_operator_is_answered_or_refused_in_words():
-    args = METHODS["Scaffold"], random_problem(1), ft.Full()
-    mine, dense = structured(*args), ft.derive(*args)
+FORM = np.diag([1.0, 1.0, 1.0, 0.0])
+
+
+def test_what_no_structured_route_answers_the_listed_operator_answers():
+    args = METHODS["Scaffold"], WEIGHED, ft.Uniform(3), 1
+    mine, dense = structured(*args), ft.derive(*args, method="dense")
     asked = {name for name in dir(dense) if not name.startswith("_")} - {"reach", "moments", "origin", "model", "initial"}
     assert asked <= set(dir(mine)), asked - set(dir(mine))
-    form = np.diag([1.0, 1.0, 1.0, 0.0])
+    for ask in (lambda op: op.mean_map(), lambda op: op.begin([1, 2, 3]), lambda op: [*op.trajectory(4, [1, 2, 3])],
+                lambda op: [op.carried(FORM, 3)]):
+        for a, b in zip(ask(mine), ask(dense), strict=True):
+            for x, y in zip(*((v,) if isinstance(v, np.ndarray) else v for v in (a, b)), strict=True):
+                assert np.abs(x - y).max() <= 1e-12 * max(1.0, np.abs(y).max())
+    assert (mine.exact().fixed_point().x == dense.exact().fixed_point().x).all()
+    assert mine.in_domain(ft.RATIONAL) is mine.exact() and mine.exact().domain is ft.RATIONAL and mine.method == "structured"
+
+
+def test_certificates_and_exact_rates_of_structured_operators():
+    args = ft.FedAvg("1/10", 2), ft.Quadratic([[[1]], [[2]], [[3]]], [[1], [0], [2]]), ft.Uniform(2), 1
+    mine, dense = structured(*args), ft.derive(*args, method="dense")
+    assert mine.exact_rate() == dense.exact_rate() and mine.exact_rate(square=True) == dense.exact_rate(square=True)
+    assert str(mine.certify()) == str(dense.certify())
+
+
+def test_what_does_not_fit_the_lists_is_refused_in_words(monkeypatch):
+    mine = structured(METHODS["Scaffold"], random_problem(1), ft.Full())
+    monkeypatch.setattr("fltheory.core.operators.size.DENSE_BYTES", -1)
     for ask, words in ((mine.exact_rate, r"method='dense'.*op.rate\(\)"),
                        (lambda: mine.exact_rate(square=True), r"op.mean_square_rate\(\)"),
                        (lambda: mine.begin([1, 2, 3]), "method='dense'"), (lambda: mine.trajectory(5, [1, 2, 3]), r"op.means\("),
-                       (lambda: mine.carried(form, 3), "method='dense'"), (mine.certify, r"op.accuracy\(\)")):
+                       (lambda: mine.carried(FORM, 3), "method='dense'"), (mine.certify, r"op.accuracy\(\)"),
+                       (lambda: mine.mean_gradient_square(WEIGHED, 10, [1, 2, 3]), "rounds=None")):
         with pytest.raises(ft.TooLarge, match=r"no structured route: Scaffold has a state of 9 numbers for 1 client.*" + words):
             ask()
 
@@ -243,17 +264,17 @@ def test_a_rate_that_arnoldi_has_missed_is_no_bound(monkeypatch):
     from fltheory.large.first_moments import FirstMoments
     real = FirstMoments.rate
     monkeypatch.setattr(FirstMoments, "rate", lambda self: replace(real(self), value=0.9 * real(self).value))
-    found = structured(METHODS["Focus"], EQUAL, ft.Uniform(3)).accuracy()["rate"]
-    assert (found.kind, found.bound) == ("estimate", None)
-    assert "eigenvalues counted beyond" in found.label and "leaves no eigenvalue" not in found.label
+    rate = structured(METHODS["Focus"], EQUAL, ft.Uniform(3)).accuracy()["rate"]
+    assert (rate.kind, rate.bound) == ("estimate", None)
+    assert "eigenvalues counted beyond" in rate.label and "leaves no eigenvalue" not in rate.label
 
 
 def test_estimates_are_called_estimates(monkeypatch):
-    from fltheory.large import eigenvalue_count as winding
+    from fltheory.large import eigenvalue_count
     args = METHODS["Focus"], EQUAL, ft.Uniform(3)
     proved = structured(*args)
     assert "winding number leaves no eigenvalue" in str(proved.accuracy()) and proved.accuracy()["rate"].kind == "bound"
-    monkeypatch.setattr(winding, "WORK", 0)
+    monkeypatch.setattr(eigenvalue_count, "WORK", 0)
     guessed = structured(*args)
     assert guessed.accuracy()["rate"].kind == "estimate" and "Arnoldi estimate" in guessed._repr_html_()
     assert ", error <= " in proved.accuracy()["rate"].label and ", error" not in guessed.accuracy()["rate"].label

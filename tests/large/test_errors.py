@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.large import equal_clients as alike
-from fltheory.large import structured
+from fltheory.large import equal_clients, structured
 from tests.large.cases import CHANCES, EQUAL, LAWS, METHODS, WEIGHED, random_problem
 from tests.large.cases import structured as derived
 
@@ -21,8 +20,8 @@ def listed(op, x0, at, rounds=ROUNDS):
 def as_equals(*args):
     """A structured operator that takes the moments of equal clients although its state is small."""
     op = derived(*args)
-    vars(op)["_second"] = op._alike
-    assert isinstance(op._alike, alike.Alike), op._alike
+    vars(op)["_second"] = op._equal_moments
+    assert isinstance(op._equal_moments, equal_clients.EqualMoments), op._equal_moments
     return op
 
 
@@ -33,9 +32,9 @@ def test_paths_are_those_of_listed_operators(method, law):
     problem, noise = (WEIGHED, 1) if len(method) % 2 else (EQUAL, 0)
     args = METHODS[method], problem, LAWS[law], noise
     best = ft.optimum(problem).x
-    said = derived(*args).errors(START, ROUNDS)
-    assert said == pytest.approx(listed(ft.derive(*args, method="dense"), START, best), rel=1e-9, abs=1e-14)
-    assert said[0] == pytest.approx(((START - best) ** 2).sum(), rel=1e-14) and len(said) == ROUNDS + 1
+    errors = derived(*args).errors(START, ROUNDS)
+    assert errors == pytest.approx(listed(ft.derive(*args, method="dense"), START, best), rel=1e-9, abs=1e-14)
+    assert errors[0] == pytest.approx(((START - best) ** 2).sum(), rel=1e-14) and len(errors) == ROUNDS + 1
 
 
 @pytest.mark.parametrize("broken", ["again", "pushed", "noise"])
@@ -62,7 +61,7 @@ def test_the_path_ends_at_the_floor_and_starts_anywhere():
 
 
 def test_rounds_without_randomness_need_no_second_moments(monkeypatch):
-    monkeypatch.setattr(structured.seconds, "LARGEST", 0)
+    monkeypatch.setattr(structured.second_moments, "LARGEST", 0)
     args = METHODS["Scaffold"], WEIGHED, ft.Full()
     op = derived(*args)
     assert op.errors(START, ROUNDS) == pytest.approx(listed(ft.derive(*args), START, ft.optimum(WEIGHED).x), rel=1e-9, abs=1e-14)
@@ -91,28 +90,29 @@ def test_equal_clients_are_what_listed_operators_say(method, law):
     assert mine.errors(x0, ROUNDS) == pytest.approx(listed(dense, x0, ft.optimum(LIKE).x), rel=1e-9)
     known = mine.known
     assert known["mean_square_rate"].kind == "bound"
-    assert alike.HOW in known["floor"].label and alike.HOW in known["mean_square_rate"].check
+    assert equal_clients.HOW in known["floor"].label and equal_clients.HOW in known["mean_square_rate"].check
 
 
 def test_equal_clients_are_taken_where_the_matrix_is_large_and_only_there(monkeypatch):
     args = ALIKE["Scaffold"], LIKE, ft.Uniform(2), 1
-    assert isinstance(derived(*args)._second, structured.seconds.SecondMoments)
+    assert isinstance(derived(*args)._second, structured.second_moments.SecondMoments)
     monkeypatch.setattr(structured, "FEW", 10)
-    assert isinstance(derived(*args)._second, alike.Alike) and derived(*args).quick
+    assert isinstance(derived(*args)._second, equal_clients.EqualMoments) and derived(*args).quick
     unequal = derived(METHODS["Scaffold"], EQUAL, ft.Uniform(3), 1)
-    assert isinstance(unequal._second, structured.seconds.SecondMoments) and not unequal.quick
+    assert isinstance(unequal._second, structured.second_moments.SecondMoments) and not unequal.quick
 
 
 def test_one_unequal_client_is_told_from_the_rest():
     H, b = np.array(LIKE.H, dtype=float), np.array(LIKE.b, dtype=float)
-    assert alike.equal(LIKE)
+    assert equal_clients.equal(LIKE)
     for other in (H, b):
-        kept = other[-1].copy()
+        entry = other[-1].copy()
         other[-1] = np.nextafter(other[-1], 9)
-        assert not alike.equal(ft.Quadratic.from_linear(H, b))
-        other[-1] = kept
-    assert alike.equal(ft.Quadratic.from_linear(H, b)) and not alike.equal(ft.Quadratic(H, b, weights=["1/2"] + ["1/10"] * 5))
-    assert not alike.equal(ft.Quadratic(H[:1], b[:1]))
+        assert not equal_clients.equal(ft.Quadratic.from_linear(H, b))
+        other[-1] = entry
+    assert equal_clients.equal(ft.Quadratic.from_linear(H, b))
+    assert not equal_clients.equal(ft.Quadratic(H, b, weights=["1/2"] + ["1/10"] * 5))
+    assert not equal_clients.equal(ft.Quadratic(H[:1], b[:1]))
 
 
 @pytest.mark.parametrize("law, method, words", [
@@ -120,14 +120,14 @@ def test_one_unequal_client_is_told_from_the_rest():
     (ft.Uniform(2), ft.FedAvg("1/20", (1, 2, 3, 1, 2, 3)), "exchangeable"),
 ])
 def test_laws_and_steps_that_tell_equal_clients_apart_say_so(law, method, words):
-    assert words in derived(method, LIKE, law)._alike
+    assert words in derived(method, LIKE, law)._equal_moments
 
 
 def test_moments_of_equal_clients_have_their_limits(monkeypatch):
     wide = random_problem(4, 5, same=True)
-    assert "151 moments of equal clients are above 120" in derived(ft.Scaffold("1/20", 3), wide, ft.Uniform(2))._alike
-    monkeypatch.setattr(alike, "MOST", 10)
-    assert "above 10" in derived(ALIKE["Scaffold"], LIKE, ft.Uniform(2))._alike
+    assert "151 moments of equal clients are above 120" in derived(ft.Scaffold("1/20", 3), wide, ft.Uniform(2))._equal_moments
+    monkeypatch.setattr(equal_clients, "MOST", 10)
+    assert "above 10" in derived(ALIKE["Scaffold"], LIKE, ft.Uniform(2))._equal_moments
 
 
 def test_growing_second_moments_of_equal_clients_have_no_floor():
@@ -159,9 +159,9 @@ def test_ten_thousand_equal_clients():
     args = ft.Scaffold(0.05, 3), problem, ft.Uniform(n // 10)
     op = ft.derive(*args, noise=1)
     assert op.method == "structured" and op.dimension == 20_004
-    said = op.errors([1.0, -1.0], 40)
+    errors = op.errors([1.0, -1.0], 40)
     trace = ft.run(*args, rounds=40, replicates=200, noise=1, x0=[1.0, -1.0])
     for t in (5, 20, 40):
-        seen = trace.interval(t, level=1 - 1e-5)
-        assert seen.low <= said[t] <= seen.high
-        assert not seen.low <= said[t] * 1.5 <= seen.high
+        interval = trace.interval(t, level=1 - 1e-5)
+        assert interval.low <= errors[t] <= interval.high
+        assert not interval.low <= errors[t] * 1.5 <= interval.high

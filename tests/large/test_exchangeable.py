@@ -27,17 +27,17 @@ def focus(n, tau=1, law=None, eta=Q(1, 10), noise=0, h=1):
     return ft.exchangeable(ft.Focus(eta, tau, "warm"), equal(n, h, 0), ft.Uniform(1) if law is None else law, noise)
 
 
-def same(made, op, x0, rounds=4):
+def same(crowd, op, x0, rounds=4):
     """Trajectory, rates and floor of the handful and of the full operator, exactly."""
     for r, (mean, second) in enumerate(op.trajectory(rounds, x0)):
-        X = made.after(made.begin(x0), r)
-        assert made.error(x0, r, [0] * len(x0)) == sum(ft.fraction(second[k, k]) for k in range(len(x0)))
-        if op.problem.d == 1 and made._model[0, 1] == 1:
+        X = crowd.after(crowd.begin(x0), r)
+        assert crowd.error(x0, r, [0] * len(x0)) == sum(ft.fraction(second[k, k]) for k in range(len(x0)))
+        if op.problem.d == 1 and crowd._model[0, 1] == 1:
             assert X[0, 1] == ft.fraction(mean[0])
-    assert made.floor() == op.floor()
-    assert made.rate() == pytest.approx(op.rate(), abs=1e-9)
+    assert crowd.floor() == op.floor()
+    assert crowd.rate() == pytest.approx(op.rate(), abs=1e-9)
     low, high = op.certify(1e-3).mean_square
-    mine = made.certify().mean_square
+    mine = crowd.certify().mean_square
     assert mine[0] <= high and low <= mine[1] and mine[1] - mine[0] < Q(1, 10**6)
 
 
@@ -72,27 +72,27 @@ def test_many_sizes_are_one_form_in_the_size(monkeypatch):
         (ft.Focus("1/10", 2), "move"), (ft.Scaffold("1/10", 1), "redraw"), (ft.LocalSgd("1/10", 1), "skip"))]
     fitted = [ft.exchangeable(a, equal(11), law, 1) for a, law in pairs]
     monkeypatch.setattr(orbits, "FEW", 100)
-    for made, (a, law) in zip(fitted, pairs, strict=True):
-        assert (made.step == ft.exchangeable(a, equal(11), law, 1).step).all()
+    for crowd, (a, law) in zip(fitted, pairs, strict=True):
+        assert (crowd.step == ft.exchangeable(a, equal(11), law, 1).step).all()
 
 
 def test_one_client_has_the_closed_form():
     """One client there with probability p, one local step: the mean square shrinks below eta h = 2p/(2 - p)."""
     p = Q(1, 3)
     for share, below in ((Q(99, 100), True), (Q(101, 100), False)):
-        made = ft.exchangeable(ft.Focus(share * 2 * p / (2 - p), 1), equal(1, 1), ft.Bernoulli(p))
-        assert (made.certify().mean_square[1] < 1) == below
-        assert (made.floor() == np.inf) != below
+        crowd = ft.exchangeable(ft.Focus(share * 2 * p / (2 - p), 1), equal(1, 1), ft.Bernoulli(p))
+        assert (crowd.certify().mean_square[1] < 1) == below
+        assert (crowd.floor() == np.inf) != below
 
 
 def test_gradient_descent_with_noise():
     """Everybody takes part, tau = 1: x moves by eta N h x and by eta sqrt(N) sigma of noise."""
     n, eta = 1000, Q(1, 5000)
-    made = focus(n, law=ft.Full(), eta=eta, noise=1)
+    crowd = focus(n, law=ft.Full(), eta=eta, noise=1)
     q = (1 - eta * n) ** 2
-    assert made.floor() == eta**2 * n / (1 - q)
-    assert made.error([2], 3) == 4 * q**3 + eta**2 * n * (1 + q + q**2)
-    assert made.certify().mean_square[0] <= q <= made.certify().mean_square[1]
+    assert crowd.floor() == eta**2 * n / (1 - q)
+    assert crowd.error([2], 3) == 4 * q**3 + eta**2 * n * (1 + q + q**2)
+    assert crowd.certify().mean_square[0] <= q <= crowd.certify().mean_square[1]
 
 
 @settings(max_examples=25, deadline=None)
@@ -101,24 +101,24 @@ def test_a_round_from_any_state(n, numbers, tau, data):
     """Against the coded round of every cohort, from states whose clients differ; in any order of the clients."""
     law = data.draw(st.sampled_from([ft.Full(), ft.Uniform(n - 1), ft.Bernoulli("2/5", "redraw"), ft.Bernoulli("2/5")]))
     alg, problem = ft.Focus("1/7", tau).to(ft.RATIONAL), equal(n, 1, 0).to(ft.RATIONAL)
-    made = ft.exchangeable(ft.Focus("1/7", tau), equal(n, 1, 0), law)
+    crowd = ft.exchangeable(ft.Focus("1/7", tau), equal(n, 1, 0), law)
 
     def state(values):
         g = ft.RATIONAL.array(np.array(values, dtype=object)[:, None])
         return State(ft.RATIONAL.array([numbers[0]]), g.sum(0), g)
     start = state(numbers[1:n + 1])
-    after = sum(q * made.moments(alg.round(problem, start, draw)) for q, draw in law.with_steps(tau).support(n))
-    assert (made.second(made.moments(start)) == after).all()
-    assert (made.moments(state(numbers[n:0:-1])) == made.moments(start)).all()
+    after = sum(q * crowd.moments(alg.round(problem, start, draw)) for q, draw in law.with_steps(tau).support(n))
+    assert (crowd.second(crowd.moments(start)) == after).all()
+    assert (crowd.moments(state(numbers[n:0:-1])) == crowd.moments(start)).all()
 
 
 def test_forms_are_carried_backwards():
-    made = focus(50, tau=2)
-    X = made.moments(State(np.array([Q(2)]), np.array([Q(30)]), np.array([[Q(k % 5)] for k in range(50)])))
-    V = made.error_form([1])
-    assert made.value(made.second_adjoint(V), X) == made.value(V, made.second(X))
-    assert made.summed(V, X, 3) == sum(made.value(V, made.after(X, r)) for r in range(3))
-    assert made.summed(V, X, 0) == 0
+    crowd = focus(50, tau=2)
+    X = crowd.moments(State(np.array([Q(2)]), np.array([Q(30)]), np.array([[Q(k % 5)] for k in range(50)])))
+    V = crowd.error_form([1])
+    assert crowd.value(crowd.second_adjoint(V), X) == crowd.value(V, crowd.second(X))
+    assert crowd.summed(V, X, 3) == sum(crowd.value(V, crowd.after(X, r)) for r in range(3))
+    assert crowd.summed(V, X, 0) == 0
 
 
 @settings(max_examples=15, deadline=None)
@@ -134,10 +134,10 @@ def test_units_do_not_matter(n, scale, tau):
 
 
 def test_a_thousand_clients_take_seconds():
-    made = focus(1000, tau=3, law=ft.Uniform(500), eta=Q(1, 10**6), noise=1)
-    assert 0 < made.mean_square_rate() < 1
-    assert 0 < made.floor() < 1e-3
-    assert made.error([1], 20) > 0
+    crowd = focus(1000, tau=3, law=ft.Uniform(500), eta=Q(1, 10**6), noise=1)
+    assert 0 < crowd.mean_square_rate() < 1
+    assert 0 < crowd.floor() < 1e-3
+    assert crowd.error([1], 20) > 0
 
 
 UNFIT = [
@@ -166,8 +166,8 @@ def test_what_is_not_affine_is_refused():
 
 
 def test_wrong_shapes_are_refused():
-    made = focus(3)
-    for call in (lambda: made.begin([1, 2]), lambda: made.error_form([1, 2])):
+    crowd = focus(3)
+    for call in (lambda: crowd.begin([1, 2]), lambda: crowd.error_form([1, 2])):
         with pytest.raises(ft.BadInput):
             call()
 

@@ -20,9 +20,9 @@ def test_every_start_has_the_largest_mode_that_it_holds():
     all_, some = krylov.ritz(product, both, 6)
     assert all_.value == pytest.approx(0.9, abs=1e-14) and some.value == pytest.approx(0.7, abs=1e-14)
     assert some.ghosts == 2 and some.weight > 0.1            # two larger ones lie in the space, and not in this start
-    for found in (all_, some):
-        v = found.vector
-        assert np.linalg.norm(v) == pytest.approx(1) and np.linalg.norm(product(v.real[None])[0] - found.value * v.real) < 1e-13
+    for mode in (all_, some):
+        v = mode.vector
+        assert np.linalg.norm(v) == pytest.approx(1) and np.linalg.norm(product(v.real[None])[0] - mode.value * v.real) < 1e-13
 
 
 @pytest.mark.parametrize("second", [np.zeros(6), FRAME.T @ VALUES, 2 * np.ones(6) @ FRAME])
@@ -36,11 +36,11 @@ def test_dependent_and_empty_starts_close_the_space(second):
 def test_the_projected_map_is_that_of_the_vectors():
     rng = np.random.default_rng(1)
     A, starts = rng.standard_normal((2, 40, 40))
-    space = krylov.Shared(starts[:2], 12)
+    space = krylov.SharedSpace(starts[:2], 12)
     for _ in range(9):
         space.grow(lambda V: V @ A.T, 2)
-    V, H = space.V[:space.count], space.H[:space.count, :space.seen]
-    assert (space.seen, space.count) == (18, 20)
+    V, H = space.V[:space.count], space.H[:space.count, :space.products]
+    assert (space.products, space.count) == (18, 20)
     assert np.abs(V @ V.T - np.eye(20)).max() < 1e-14
     assert np.abs(V[:18] @ A.T - H.T @ V).max() < 1e-13
     assert np.abs(space.sizes[:, None] * (space.parts.T @ V[:2]) - starts[:2]).max() < 1e-13
@@ -74,7 +74,7 @@ def test_every_start_converges():
 def test_what_the_last_product_leaves_is_kept():
     rng = np.random.default_rng(4)
     A = rng.standard_normal((40, 40))
-    s = krylov.Shared(rng.standard_normal((2, 40)), 6)
+    s = krylov.SharedSpace(rng.standard_normal((2, 40)), 6)
     for _ in range(6):
         s.grow(lambda V: V @ A.T, 2)
     assert s.count == 14 and np.abs(s.V[:12] @ A.T - s.H[:14, :12].T @ s.V[:14]).max() < 1e-12
@@ -93,7 +93,7 @@ def test_a_product_out_of_range_is_refused(bad):
 def test_starts_that_are_nearly_alike_are_orthogonal():
     rng = np.random.default_rng(0)
     a = rng.standard_normal((1, 40))
-    s = krylov.Shared(np.concatenate([a, a + 1e-9 * rng.standard_normal((2, 40))]), 5)
+    s = krylov.SharedSpace(np.concatenate([a, a + 1e-9 * rng.standard_normal((2, 40))]), 5)
     assert np.abs(s.V[:s.count] @ s.V[:s.count].T - np.eye(3)).max() < 1e-14
 
 
@@ -111,16 +111,16 @@ def test_a_turning_mode_has_its_residual():
 
     class Turning:
         product = staticmethod(lambda v: v @ A.T)
-    found = krylov.ritz(Turning.product, np.random.default_rng(0).standard_normal((2, 4)), 4)[0]
-    assert abs(found.value.imag) > 0.1 and FirstMoments._left(Turning, found) < 1e-12
+    mode = krylov.ritz(Turning.product, np.random.default_rng(0).standard_normal((2, 4)), 4)[0]
+    assert abs(mode.value.imag) > 0.1 and FirstMoments._residual(Turning, mode) < 1e-12
 
 
 @pytest.mark.parametrize("size", [1, 1e3, 1e6])
 def test_a_residual_is_a_number_however_large_the_data(size, monkeypatch):
     big = ft.Quadratic.from_linear(np.array(EQUAL.H, dtype=float), size * np.array(EQUAL.b, dtype=float))
     first = structured(METHODS["Focus"], big, ft.Uniform(3))._first
-    assert first._left(krylov.ritz(first.product, first.starts(), 60)[0]) < 1e-10
-    monkeypatch.setattr(FirstMoments, "_left", lambda self, found: np.nan)
+    assert first._residual(krylov.ritz(first.product, first.starts(), 60)[0]) < 1e-10
+    monkeypatch.setattr(FirstMoments, "_residual", lambda self, mode: np.nan)
     with pytest.raises(ft.CertificateFailed, match="not converged"):
         first.rate()
 

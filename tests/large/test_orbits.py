@@ -37,7 +37,7 @@ def laws_of(p):
     return [ft.Full(), ft.Uniform(2), ft.Bernoulli(p), ft.Bernoulli(p, empty="redraw")]
 
 
-def told(op):
+def numbers(op):
     return [op.rate(), op.mean_square_rate(), op.reachable]
 
 
@@ -48,7 +48,7 @@ def test_numbering_the_clients_differently_changes_nothing(rows, order, kind, wh
     for listed in (rows, [rows[k] for k in order]):
         H, c, w, tau, p = declared(listed)
         op = ft.derive(kind("1/50", tau), ft.Quadratic(H, c, w), laws_of(p)[which], noise=1)
-        results.append((told(op), op.exact().fixed_point().x, op.floor()))
+        results.append((numbers(op), op.exact().fixed_point().x, op.floor()))
     (a, x, e), (b, y, f) = results
     assert a == pytest.approx(b, rel=1e-8) and fractions(x) == fractions(y) and e == pytest.approx(f, rel=1e-8)
 
@@ -68,7 +68,7 @@ def test_moving_and_scaling_the_coordinates(rows, kind, which, shift, s):
     x = fractions(op.exact().fixed_point().x)
     assert fractions(moved.exact().fixed_point().x) == [v + shift for v in x]
     assert fractions(scaled.exact().fixed_point().x) == [s * v for v in x]
-    assert told(op) == pytest.approx(told(moved), rel=1e-8) and told(op) == pytest.approx(told(scaled), rel=1e-8)
+    assert numbers(op) == pytest.approx(numbers(moved), rel=1e-8) and numbers(op) == pytest.approx(numbers(scaled), rel=1e-8)
     assert op.floor() == pytest.approx(moved.floor(), rel=1e-8)
     assert op.floor() * float(s) ** 2 == pytest.approx(scaled.floor(), rel=1e-8)
 
@@ -81,7 +81,7 @@ def test_the_unit_of_the_losses_is_irrelevant(rows, kind, which, unit):
     op = ft.derive(kind("1/50", tau), ft.Quadratic(H, c, w), law, noise=2)
     times = ft.Quadratic([[[unit * v for v in row] for row in h] for h in H], c, w)
     other = ft.derive(kind(Q(1, 50) / unit, tau), times, law, noise=2 * unit)
-    assert told(op) == pytest.approx(told(other), rel=1e-8)
+    assert numbers(op) == pytest.approx(numbers(other), rel=1e-8)
     assert fractions(op.exact().fixed_point().x) == fractions(other.exact().fixed_point().x)
     assert op.floor() == pytest.approx(other.floor(), rel=1e-8)
 
@@ -98,12 +98,12 @@ def test_trajectories_are_expectations_over_all_paths(rows, kind, which):
     chances = [uniform(3, 2), bernoulli(p), bernoulli(p, "redraw")][which - 1]
     x0, T = [Q(1), Q(-2)], 2
     D = 2 if kind is ft.FedAvg else 8
-    made = [(q, ROUNDS[kind](clients, Q(1, 10), [(i, tau[i]) for i in members])) for q, members in chances]
+    outcomes = [(q, ROUNDS[kind](clients, Q(1, 10), [(i, tau[i]) for i in members])) for q, members in chances]
     paths = [(Q(1), x0 + [Q(0)] * (D - 2))]
     for mean, second in ft.derive(kind("1/10", tau), problem, law, domain=RATIONAL).trajectory(T + 1, x0):
         assert fractions(mean) == [sum(q * z[k] for q, z in paths) for k in range(2)]
         assert fractions(second) == [sum(q * z[k] * z[j] for q, z in paths) for k in range(2) for j in range(2)]
-        paths = [(q * r, step(z)) for q, z in paths for r, step in made]
+        paths = [(q * r, step(z)) for q, z in paths for r, step in outcomes]
 
 
 @quick

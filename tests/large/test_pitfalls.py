@@ -3,10 +3,9 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.large import first_moments as first
-from fltheory.large import krylov
-from fltheory.large.conserved import Conserved
-from fltheory.large.eigenvalue_count import Winding
+from fltheory.large import first_moments, krylov
+from fltheory.large.conserved import ConservedQuantities
+from fltheory.large.eigenvalue_count import WindingNumber
 from fltheory.large.first_moments import FirstMoments
 from fltheory.large.second_moments import SecondMoments
 from tests.large.cases import METHODS, random_problem, structured
@@ -23,20 +22,20 @@ def test_krylov_spaces_do_not_stay_reachable_by_themselves(thousand, monkeypatch
     cured = structured(*thousand)
     right, rate = cured.fixed_point(), cured.rate()
     assert np.abs(right.x - ft.optimum(thousand[1]).x).max() < 1e-12
-    monkeypatch.setattr(Conserved, "project", lambda self, z: z)
+    monkeypatch.setattr(ConservedQuantities, "project", lambda self, z: z)
     ill = structured(*thousand)
-    monkeypatch.setattr(first, "APART", np.inf)
-    monkeypatch.setattr(first, "ONE", 0.0)
+    monkeypatch.setattr(first_moments, "APART", np.inf)
+    monkeypatch.setattr(first_moments, "ONE", 0.0)
     wrong = ill.fixed_point()
     assert np.abs(wrong.state - right.state).max() > 1e-6 * np.abs(right.state).max()
     assert ill._point.residual < 1e-11 * np.abs(right.state).max()          # and its residual shows nothing
-    monkeypatch.setattr(first, "APART", 1e-4)
+    monkeypatch.setattr(first_moments, "APART", 1e-4)
     with pytest.raises(ft.NoFixedPoint, match="two starts"):                # two starts do
         structured(*thousand).fixed_point()
     ghosts = krylov.ritz(ill._first.product, ill._first.starts(), 150, ghost=0.0)
     assert min(g.rate for g in ghosts) > 1 - 1e-9 > rate + 0.01             # Arnoldi meets the eigenvalue 1 that rounding fed
-    kept = krylov.ritz(ill._first.product, ill._first.starts(), 150)
-    assert all(k.ghosts and k.rate == pytest.approx(rate, rel=1e-6) for k in kept)
+    modes = krylov.ritz(ill._first.product, ill._first.starts(), 150)
+    assert all(k.ghosts and k.rate == pytest.approx(rate, rel=1e-6) for k in modes)
 
 
 def test_starts_pass_through_single_cohorts(monkeypatch):
@@ -56,10 +55,10 @@ def test_the_conserved_eigenvalues_are_divided_out_of_the_winding_number():
     modulus = np.abs(np.linalg.eigvals(average.apply(np.eye(star.D))))
     for factor in (1.002, 0.998, 0.99):
         true = int((modulus > factor * op.rate()).sum()) - 2
-        count, sure = Winding(average, 2).outside(factor * op.rate())
+        count, sure = WindingNumber(average, 2).outside(factor * op.rate())
         assert sure and count == pytest.approx(true, abs=1e-6)
     assert true == 4
-    count, sure = Winding(average, 2, divide=False).outside(1.002 * op.rate())
+    count, sure = WindingNumber(average, 2, divide=False).outside(1.002 * op.rate())
     assert sure and round(count) == 4 != 2                                   # 2 conserved ones are outside: silently wrong
 
 
@@ -70,9 +69,9 @@ def test_a_residual_of_rounding_is_not_refined(thousand, monkeypatch):
     def again_and_again(self, ends):
         moves = self.mean(ends) - ends
         return ends + np.stack([f.x for f in krylov.solve(self.product, moves, 60)])
-    monkeypatch.setattr(Conserved, "project", lambda self, z: z)
-    monkeypatch.setattr(first, "APART", np.inf)
-    monkeypatch.setattr(first, "ONE", 0.0)
+    monkeypatch.setattr(ConservedQuantities, "project", lambda self, z: z)
+    monkeypatch.setattr(first_moments, "APART", np.inf)
+    monkeypatch.setattr(first_moments, "ONE", 0.0)
     monkeypatch.setattr(FirstMoments, "_refined", again_and_again)
     wrong = structured(*thousand)
     assert np.abs(wrong.fixed_point().state - right).max() > 1e-8 * np.abs(right).max()
@@ -102,7 +101,7 @@ def test_clients_that_meet_elsewhere_have_no_star_form():
 def test_what_cohorts_do_not_keep_is_not_conserved(monkeypatch):
     def wrong(self, rng):
         self.alpha, self.beta = rng.standard_normal((1, self.alpha.shape[1])), rng.standard_normal((1, *self.beta.shape[1:]))
-    monkeypatch.setattr(Conserved, "_find", wrong)
+    monkeypatch.setattr(ConservedQuantities, "_find", wrong)
     with pytest.raises(ft.CertificateFailed, match="a combination of memories that one-client rounds keep changes by"):
         structured(METHOD, SMALL, ft.Uniform(3))
 
@@ -114,8 +113,8 @@ def test_a_loose_bound_of_second_moments_is_no_bound_of_theirs(monkeypatch):
     monkeypatch.setattr(SecondMoments, "bound", lambda self, value, top=None: 1.01 * value)
     loose = structured(METHOD, SMALL, ft.Uniform(3))
     assert loose.mean_square_rate() == rate
-    found = loose.known["mean_square_rate"]
-    assert (found.kind, found.bound) == ("estimate", None) and "cannot be reached" in found.check
+    known = loose.known["mean_square_rate"]
+    assert (known.kind, known.bound) == ("estimate", None) and "cannot be reached" in known.check
 
 
 def test_a_found_eigenvector_bounds_where_it_is_near_and_the_resolvent_elsewhere():
@@ -140,9 +139,9 @@ def test_a_term_along_the_mean_move_costs_no_product_and_changes_nothing(method,
     assert bool(second.along) == along
     a = np.random.default_rng(0).standard_normal((second.D, second.D))
     X = second.project(a @ a.T)
-    seen = second.again(X)
+    image = second.again(X)
     second.along, second.apart = 0.0, second.low
-    assert np.abs(second.again(X) - seen).max() < 1e-13 * np.abs(seen).max()
+    assert np.abs(second.again(X) - image).max() < 1e-13 * np.abs(image).max()
 
 
 def test_a_covariance_that_leaves_its_equation_open_is_refused(monkeypatch):

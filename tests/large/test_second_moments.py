@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.large import equal_clients as alike
+from fltheory.large import equal_clients
 from fltheory.large.second_moments import SecondMoments
 from tests.large.cases import random_problem, structured
 
@@ -27,8 +27,8 @@ def test_the_pencil_has_its_largest_eigenvalue():
 def test_the_residual_is_that_of_the_equation():
     s = structured(METHOD, SMALL, LAW, 1)._second
     R = s.project(np.eye(s.D)) * 7
-    X, left = s._solved(R, 1.0, 1e-2)
-    assert left > 1e-5 and left == pytest.approx(np.abs(R + s.again(X) - X).max() / np.abs(R).max(), rel=1e-6)
+    X, residual = s._solved(R, 1.0, 1e-2)
+    assert residual > 1e-5 and residual == pytest.approx(np.abs(R + s.again(X) - X).max() / np.abs(R).max(), rel=1e-6)
 
 
 def test_a_solver_that_stops_early_is_refused(monkeypatch):
@@ -44,8 +44,8 @@ def test_a_bound_says_how_loose_it_is(monkeypatch, loose, kind):
     monkeypatch.setattr(SecondMoments, "bound", lambda self, value, top=None: loose * value)
     op = structured(METHOD, SMALL, LAW)
     op.mean_square_rate()
-    found = op.known["mean_square_rate"]
-    assert found.kind == kind and found.bound == (pytest.approx(loose - 1, rel=1e-6) if kind == "bound" else None)
+    rate = op.known["mean_square_rate"]
+    assert rate.kind == kind and rate.bound == (pytest.approx(loose - 1, rel=1e-6) if kind == "bound" else None)
 
 
 def test_either_sign_of_the_eigenvector_spares_the_resolvent(monkeypatch):
@@ -68,36 +68,36 @@ def test_memories_that_fade_are_not_along_the_mean_move():
     s = structured(Fading(0.3 / float(SMALL.constants.L), 2), SMALL, LAW, 1)._second
     a = np.random.default_rng(0).standard_normal((s.D, s.D))
     X = s.project(a @ a.T)
-    seen = s.again(X)
+    image = s.again(X)
     s.along, s.apart = 0.0, s.low
-    assert np.abs(s.again(X) - seen).max() < 1e-13 * np.abs(seen).max()
+    assert np.abs(s.again(X) - image).max() < 1e-13 * np.abs(image).max()
 
 
 def test_the_error_of_a_floor_grows_as_the_rate_comes_to_1():
     op = structured(METHOD, SMALL, LAW, 1)
     op.floor()
-    found = op.known["floor"]
-    assert found.bound == pytest.approx(found.residual / (1 - op.mean_square_rate()), rel=1e-12, abs=0)
+    floor = op.known["floor"]
+    assert floor.bound == pytest.approx(floor.residual / (1 - op.mean_square_rate()), rel=1e-12, abs=0)
 
 
 # ---- equal clients -------------------------------------------------------------------------------------
 def test_the_enclosure_of_equal_clients_is_the_bound():
     moments = SimpleNamespace(certify=lambda: SimpleNamespace(mean_square=(Fraction(9, 10), Fraction(91, 100))))
-    found = alike.Alike(moments).rate()
-    assert found.value == 0.91 and found.bound == pytest.approx(1 / 91)
+    rate = equal_clients.EqualMoments(moments).rate()
+    assert rate.value == 0.91 and rate.bound == pytest.approx(1 / 91)
 
 
 def test_clients_that_differ_in_their_last_coordinate_are_not_equal():
     H = np.array(LIKE.H, dtype=float)
     H[-1, 1, 1] *= 1.5
-    assert not alike.equal(ft.Quadratic.from_linear(H, np.array(LIKE.b, dtype=float)))
+    assert not equal_clients.equal(ft.Quadratic.from_linear(H, np.array(LIKE.b, dtype=float)))
 
 
 def test_paths_of_equal_clients_go_to_the_reference_asked_for():
     args, reference = (ft.Scaffold("1/20", 3), LIKE, ft.Uniform(2), "1/2"), np.array([3.0, -2.0])
-    said, op = structured(*args).errors([1.0, 1.0], 5, reference=reference), structured(*args)
-    vars(op)["_second"] = op._alike
-    assert op.errors([1.0, 1.0], 5, reference=reference) == pytest.approx(said, rel=1e-9)
+    errors, op = structured(*args).errors([1.0, 1.0], 5, reference=reference), structured(*args)
+    vars(op)["_second"] = op._equal_moments
+    assert op.errors([1.0, 1.0], 5, reference=reference) == pytest.approx(errors, rel=1e-9)
 
 
 # ---- where noise goes and quiet rounds do not ------------------------------------------------------------
@@ -138,11 +138,11 @@ def test_without_randomness_the_mean_square_rate_is_the_square_of_the_rate(n):
 
 
 def test_restarts_that_lose_sight_of_the_start_are_noticed(monkeypatch):
-    from fltheory.large import second_moments as seconds
+    from fltheory.large import second_moments
     problem = ft.Quadratic([[[1.0]], [[0.25]]], [[0.0], [1.0]])
     op = structured(ft.Focus(1, 2), problem, ft.Bernoulli("1/2"))
     rate = op.mean_square_rate()
-    monkeypatch.setattr(seconds, "WIDE", 0)
+    monkeypatch.setattr(second_moments, "WIDE", 0)
     ghost = SimpleNamespace(eigs=lambda act, **_: (np.array([1.0]), np.eye(act.shape[0], 1)))
     import scipy.sparse.linalg as sl
     monkeypatch.setattr(sl, "eigs", ghost.eigs)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.workbench.bench.large import random_clients
+from verification.engine.bench.large import random_clients
 
 
 @pytest.mark.slow

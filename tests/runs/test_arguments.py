@@ -1,12 +1,16 @@
 """Arguments of a run that are refused, devices, the bar."""
+import inspect
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.asynchronous.events import RecordOptions
+from fltheory.runs.options import RunOptions
 from tests.algorithms.instances import quadratic, residual
 from tests.runs.traces import LR, torch
 
@@ -36,6 +40,14 @@ def test_bad_arguments_are_refused(change, message):
         ft.run(algorithm, quadratic()[0], law, **options)
 
 
+def test_the_front_doors_have_the_defaults_of_their_options():
+    for door, kind, names in ((ft.run, RunOptions, {"every": "seconds"}), (ft.record, RecordOptions, {"arrivals": "rounds"})):
+        keywords = list(inspect.signature(door).parameters.values())[3:]
+        defaults = {f.name: f.default for f in fields(kind)}
+        assert {names.get(k.name, k.name): k.default for k in keywords}.items() <= defaults.items()
+    assert {"rounds", "noise", "x0", "metrics", "tail", "device"} <= set(inspect.signature(ft.sweep).parameters)
+
+
 @pytest.mark.parametrize("first", ["from fltheory.runs import run", "ft.run"])
 def test_the_function_is_found_in_whatever_order_things_are_imported(first):
     code = f"""
@@ -43,7 +55,7 @@ import fltheory as ft
 {first}
 ft.run(ft.FedAvg("1/10", 1), ft.Quadratic([[[1]]], [[0]]), ft.Full(), rounds=1)
 """
-    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[3], timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], timeout=60, check=True)
 
 
 def test_phases_carry_their_own_rounds():

@@ -14,7 +14,7 @@ import fltheory.mutants
 from fltheory.algorithms.catalogue import discover
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.scalars import Torch
-from fltheory.runs import batched
+from fltheory.runs import batched, preparation
 from fltheory.runs import client_major as placed
 from fltheory.runs import lazy_rows as deferred
 from tests.algorithms import rules as built
@@ -206,7 +206,7 @@ def test_divergence_to_infinity(law):
 def test_numbers_do_not_depend_on_who_is_batched_together(algorithm, law, monkeypatch):
     """Samples behind the last local step too, which is another one where nobody of a batch makes the longest run, and samples
     of the absent where these act."""
-    monkeypatch.setattr(batched, "BLOCK", 2)
+    monkeypatch.setattr(preparation, "BLOCK", 2)
     runs = [ft.run(algorithm, quadratic()[0], law, 6, 9, seed=1, noise=1, chunk=k) for k in (1, 2, 5)]
     for t in runs:
         same(runs[0], t, 1e-12)
@@ -284,10 +284,10 @@ def test_every_algorithm_of_ours_is_known_as_ours(kind):
 
 def test_a_memory_that_is_two_parts_of_the_state_is_not_written_over(monkeypatch):
     allowed, layout, memory, other = [], batched._Layout(), np.zeros((4, 3, 2)), np.ones((4, 3, 2))
-    monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.own) or state)
+    monkeypatch.setattr(batched, "advance", lambda alg, prob, state, draw: allowed.append(draw.who.writable) or state)
     for state in ((memory, other, memory), (memory, other), (other, other), (memory.copy(), other)):
         at = batched.Places(Draw(np.zeros((4, 1), int), np.ones((4, 1), int), np.ones((4, 1), int)), 3, [4])
-        layout.own = [memory, other]
+        layout.exclusive = [memory, other]
         assert layout.answered(ft.Scaffold(LR), None, state, Draw(at, at.present, None)) is state
     assert [[v is memory for v in own] for own in allowed] == [[False], [True, False], [], [False]]
 

@@ -67,7 +67,7 @@ def test_a_replay_in_three_parts_holds_less_and_says_the_same(monkeypatch):
         found = peaks(monkeypatch)
         return ft.run(ft.Scaffold("1/50", 3), problem, ft.Uniform(100), 5, 3, noise=1), max(found)
     whole, most = go()
-    monkeypatch.setattr(audit, "AUDIT_BYTES", audit.own_bytes(problem, 100, np.zeros(100)) + audit.split_bytes(6040, 100, 20, 1))
+    monkeypatch.setattr(audit, "AUDIT_BYTES", audit.data_bytes(problem, 100, np.zeros(100)) + audit.split_bytes(6040, 100, 20, 1))
     parts, less = go()
     assert parts.audited == whole.audited >= 4 and parts.audit <= 1e-13 and less < most
 

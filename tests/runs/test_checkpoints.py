@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.runs import batched
+from fltheory.runs import batched, preparation
 from fltheory.runs.streams import Stream
 from fltheory.runs.trace import Trace
 from tests.algorithms.instances import quadratic
@@ -21,9 +21,9 @@ SCRIPT = """
 import sys
 import fltheory as ft
 from fractions import Fraction as Q
-from fltheory.runs import batched
+from fltheory.runs import preparation
 from tests.algorithms.instances import quadratic
-batched.BLOCK = 256
+preparation.BLOCK = 256
 a = ft.Scaffold(Q(1, 20), 2)
 t = ft.run([(a, 40), (ft.Scaffold(Q(1, 100), 2), 60)], quadratic()[0], ft.Markov(("9/10", "1/2", "1/5"), "1/10", 3),
            replicates=700, seed=5, noise=1, chunk=1, metrics={"norm": lambda x: (x * x).sum(-1)},
@@ -43,7 +43,7 @@ def position(path):
 
 @pytest.mark.slow
 def test_killed_runs_resume_to_the_same_bits(tmp_path):
-    root, checkpoint = Path(__file__).resolve().parents[3], tmp_path / "checkpoint.npz"
+    root, checkpoint = Path(__file__).resolve().parents[2], tmp_path / "checkpoint.npz"
     command = [sys.executable, "-c", SCRIPT]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, tmp_path / "other", tmp_path / "whole"], cwd=root, env=environment, timeout=120,
@@ -91,7 +91,7 @@ def go(path, algorithm=None, law=None, metric=first, **options):
     options = {"rounds": 20, "replicates": 300, "seed": 1, "noise": 1, "x0": [3, -2], "every": 0.0, "chunk": 1,
                **options}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batched, "BLOCK", 256)   # so that few replicates make several chunks
+        patch.setattr(preparation, "BLOCK", 256)   # so that few replicates make several chunks
         return ft.run(algorithm or ft.Focus(LR, 2), quadratic()[0], law or ft.Bernoulli(CHANCES), checkpoint=path,
                       metrics={"first": metric}, **options)
 

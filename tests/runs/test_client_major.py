@@ -148,9 +148,9 @@ def test_memories_are_written_over_where_that_is_allowed(mine):
     a = np.random.default_rng(2).standard_normal((30, 5, 2))
     old, new = a.copy(), Placed(np.arange(2.0 * at.size).reshape(-1, 2), at)
     if mine:
-        at.own = [a]
+        at.writable = [a]
     out = at.put(a, new, at.present)
-    assert (out is a) == at.overwritten == mine and at.made[0] is out
+    assert (out is a) == at.overwritten == mine and at.memories[0] is out
     wanted = old.copy()
     np.put_along_axis(wanted, at.draw.who[..., None], at.plain(new.rows), axis=-2)
     assert np.array_equal(out, wanted) and np.array_equal(a, wanted if mine else old)
@@ -196,6 +196,6 @@ def test_a_memory_written_over_is_remembered_when_others_are_copied():
     who = np.zeros((4, 1), dtype=int)
     at = Places(Draw(who, 1 + who, 1 + who), 3, [4])
     one, other, new = np.zeros((4, 3, 2)), np.zeros((4, 3, 2)), Placed(np.ones((4, 2)), at)
-    at.own = [one]
+    at.writable = [one]
     assert at.put(one, new, at.present) is one and at.put(other, new, at.present) is not other
     assert at.overwritten and one.sum() == 8 and other.sum() == 0

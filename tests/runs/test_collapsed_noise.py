@@ -10,7 +10,7 @@ from fltheory.core.numbers.arrays import spread
 from fltheory.core.numbers.scalars import Number, Torch
 from fltheory.core.operators.setting import prepare
 from fltheory.core.records import declared, positive
-from fltheory.runs import batched
+from fltheory.runs import batched, preparation
 from fltheory.runs.collapsed_noise import collapse
 from tests.algorithms.instances import quadratic
 from tests.runs.traces import CHANCES, LR, NORM, same
@@ -71,7 +71,7 @@ def test_the_literal_run_has_the_same_distribution(method):
 def test_in_every_arithmetic_and_however_batched(law, monkeypatch):
     def go(**options):
         return ft.run(ft.Scaffold(LR), quadratic()[0], LAWS[law], 5, 30, seed=1, noise=1, collapsed=True, **options)
-    monkeypatch.setattr(batched, "BLOCK", 8)
+    monkeypatch.setattr(preparation, "BLOCK", 8)
     usual = go()
     same(usual, go(chunk=1), 1e-12)
     with monkeypatch.context() as patch:

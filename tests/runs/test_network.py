@@ -8,8 +8,8 @@ from fltheory.core.errors import BadInput
 from fltheory.core.laws.draw import Draw, everyone, to_device
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.problems.base import Rows
 from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.plain import Rows
 from fltheory.runs.network import Network
 from tests.core.problems.helpers import TORCH, cohort_agrees, differences, point
 

@@ -1,4 +1,4 @@
-"""Normal numbers of raw words: the logarithm against mpmath, the law's moments and tails, the same bits from numpy and torch."""
+"""Normal numbers of raw words: the logarithm against mpmath, the law's moments and tails."""
 import math
 
 import mpmath
@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fltheory.runs.normals import _ODD, _SINE, LARGEST, TILE, Filler, half_logarithm, on_device, transformed
-from fltheory.runs.normals import _Numpy as Numpy
-from fltheory.runs.normals import _philox as philox
-from fltheory.runs.normals import _Torch as Torch
+from fltheory.runs.normals import _ODD, _SINE, LARGEST, TILE, Filler, half_logarithm, transformed
+from fltheory.runs.normals import _Room as Room
 from fltheory.runs.streams import Stream, standard_normals
-
-KEYS = [(3, 4), (5, 2**64 - 1), (2**63, 0)]
 
 
 def of_words(words, scale=1.0):
@@ -22,7 +18,7 @@ def of_words(words, scale=1.0):
     return out
 
 
-AT = Numpy()
+AT = Room()
 
 
 def ulps(x):
@@ -141,46 +137,10 @@ def test_a_stream_begins_at_the_first_number_of_its_words():
     stream, out, pair = Stream(3, 1), np.empty(7), np.empty(3)
     filler = Filler(out)
     filler.add(stream.generator().bit_generator, 7)
-    filler.done()
+    filler.finish()
     assert np.array_equal(stream.standard_normal(7), out)
     filler = Filler(pair)   # numbers that wait are written before a second one
     filler.add(stream.generator().bit_generator, 2)
     filler.second(stream.generator().bit_generator)
-    filler.done()
+    filler.finish()
     assert np.array_equal(pair, [out[0], out[1], out[1]])
-
-
-def filled(key, size, scale):
-    bits, out = np.random.Philox(key=np.array(key, dtype=np.uint64)), np.empty(size)
-    filler = Filler(out, scale)
-    filler.add(bits, size)
-    filler.done()
-    return out
-
-
-def test_torch_has_numpys_words():
-    for key, words in zip(KEYS, philox(KEYS, 9, "cpu").numpy(), strict=True):
-        assert np.array_equal(words, np.random.Philox(key=np.array(key, dtype=np.uint64)).random_raw(36).view(np.int64))
-
-
-@pytest.mark.parametrize(("size", "scale"), [(1, 1.0), (1001, 2.5), (3 * TILE, 1e-3)])
-def test_torch_has_numpys_bits(size, scale):
-    assert np.array_equal(on_device(KEYS, size, scale).numpy(), [filled(k, size, scale) for k in KEYS])
-
-
-def test_torch_has_numpys_bits_at_extreme_words():
-    import torch
-    words = np.array([0, 1, -1, 2**63 - 1, -2**63, 2**32, -2**32 - 1, 2**31], dtype=np.int64)
-    out = torch.empty(2 * len(words), dtype=torch.float64)
-    transformed(torch.from_numpy(words.copy()), out, 1.0, Torch("cpu", len(words)))
-    assert np.array_equal(out.numpy(), of_words(words))
-
-
-@pytest.mark.gpu
-def test_cuda_has_numpys_bits():
-    """Unverified where no CUDA device is."""
-    import torch
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA device")
-    for size in (1, 1001, 300_000):
-        assert np.array_equal(on_device(KEYS, size, 2.5, "cuda").cpu().numpy(), [filled(k, size, 2.5) for k in KEYS])

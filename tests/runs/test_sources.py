@@ -14,7 +14,7 @@ from tests.algorithms.instances import quadratic
 from tests.runs.test_checkpoints import go, interrupted, same
 from tests.runs.traces import LR
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def made(text, name="f", **names):

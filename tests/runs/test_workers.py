@@ -186,7 +186,7 @@ def test_a_task_past_its_limit_is_stopped_and_no_other():
 
 def test_the_first_limit_ends_the_wait():
     def at_work(*left):
-        return [SimpleNamespace(begun=v, left=lambda limit, v=v: v) for v in left]
+        return [SimpleNamespace(begun=v, remaining=lambda limit, v=v: v) for v in left]
     assert workers._next_limit(at_work(3.0, 1.0, None), 5) == 1.0
     assert workers._next_limit(at_work(3.0, -1.0), 5) == 0.0
     assert workers._next_limit(at_work(None), 5) is None and workers._next_limit(at_work(3.0), None) is None

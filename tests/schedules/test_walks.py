@@ -97,7 +97,7 @@ def test_walks_that_were_dropped_can_only_lower_the_bound(monkeypatch):
     rounds = rounds_of(*CASES[1])
     everything = search(rounds.automaton, rounds.floats, 6)[1]
     monkeypatch.setattr(walks, "ALL", 50)
-    monkeypatch.setattr(walks, "KEPT", 40)
+    monkeypatch.setattr(walks, "FOLLOWED", 40)
     few = search(rounds.automaton, rounds.floats, 6)[1]
     assert 0.7 < few <= everything + 1e-12
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.runs.streams import Stream
 from fltheory.verdicts.report.figures import figures_of, from_csv, to_csv
 from tests.verdicts.report.test_figures import same

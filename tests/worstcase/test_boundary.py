@@ -6,14 +6,14 @@ import pytest
 import fltheory as ft
 from fltheory.worstcase.boundary import _simplest, certify_at
 from fltheory.worstcase.certificate import certify, holds
-from fltheory.worstcase.worst import asked
+from fltheory.worstcase.worst import question
 
 pytest.importorskip("cvxpy")
 pytest.importorskip("flint")
 
 
 def programme(measure, initial, method=None, kind=None, **given):
-    return asked(method or ft.FedAvg("1/5", 1), kind or ft.Smooth(1), ft.Full(), measure, initial, **given).programme()
+    return question(method or ft.FedAvg("1/5", 1), kind or ft.Smooth(1), ft.Full(), measure, initial, **given).programme()
 
 
 def spread_of_gradients(s):

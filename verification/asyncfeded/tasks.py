@@ -10,7 +10,7 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.numbers.arrays import broadcast
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.rows import pick
 from fltheory.runs.streams import Stream
 

@@ -18,7 +18,7 @@ from fltheory.derivation import derive
 from fltheory.pictures import COLOURS, MARKERS, canvas, finish
 from fltheory.runs import run
 from fltheory.verdicts.report.figures import Figure
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, least, random_quadratic
+from verification.engine.bench.timing import CLIENTS, DIMENSION, LR, STEPS, least, random_quadratic
 
 AXES = {"clients": (1, 3, 10, 30, 100, 300, 1000, 3000), "dimension": (2, 5, 10, 20, 50, 100, 200, 400),
         "replicates": (1, 4, 16, 64, 256, 1024, 4096)}

@@ -1,6 +1,8 @@
 """FedLab: a server handler and a serial trainer, driven as its StandalonePipeline drives them."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, protocol
 
 
@@ -14,7 +16,8 @@ class _Dataset:
         return self._loaders[id]
 
 
-def fedlab(handler, trainer, model=None, dtype="float64"):
+def fedlab(handler: Callable, trainer: Callable, model: Callable | None = None,
+           dtype: str = "float64") -> tuple[Callable, Callable]:
     """(round_fn, reset) of a FedLab server handler and a serial client trainer.
 
     handler(model, n) -> the server handler, with its optimiser set up, such as one made by FedNovaServerHandler(model, 10**9, 1.0)

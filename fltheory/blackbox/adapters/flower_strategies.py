@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, protocol
 
 
-def flower(strategy, client, model=None, dtype="float64"):
+def flower(strategy: Callable, client: Callable, model: Callable | None = None,
+           dtype: str = "float64") -> tuple[Callable, Callable]:
     """(round_fn, reset) of a Flower strategy, of `flwr.server.strategy` or of `flwr.serverapp.strategy`.
 
     strategy: a function of no argument, or of the first parameters as a list of arrays, that makes the strategy, such as
@@ -24,18 +26,16 @@ def flower(strategy, client, model=None, dtype="float64"):
 
     def start(x, clients):
         arrays = [np.array(v) for v in linear(x, dtype, model).state_dict().values()]
-        made = strategy(arrays) if _wants_parameters(strategy) else strategy()
-        _let_few_take_part(made)
-        return made, [loader(c, dtype) for c in clients]
-
-    def fit(session, x, i, arrays, config):
-        own = linear(x, dtype, model)
-        return client(i, own, session[1][i]).fit(arrays, config)
+        built = strategy(arrays) if _wants_parameters(strategy) else strategy()
+        _let_few_take_part(built)
+        return built, [loader(c, dtype) for c in clients]
 
     def advance(session, x, clients, cohort, number):
+        def fit(i, arrays, config):
+            return client(i, linear(x, dtype, model), session[1][i]).fit(arrays, config)
         shared = linear(x, dtype, model).state_dict()
         step = _by_messages if hasattr(session[0], "aggregate_train") else _by_results
-        return step(session[0], shared, cohort, len(clients), number, lambda i, arrays, config: fit(session, x, i, arrays, config))
+        return step(session[0], shared, cohort, len(clients), number, fit)
 
     return protocol(start, advance, dtype)
 
@@ -89,9 +89,9 @@ def _by_results(strategy, shared, cohort, n, number, fit):
         arrays, size, metrics = fit(int(proxy.cid), parameters_to_ndarrays(instructions.parameters), instructions.config)
         return proxy, FitRes(Status(Code.OK, ""), ndarrays_to_parameters(arrays), size, metrics)
 
-    sent = ndarrays_to_parameters([np.array(v) for v in shared.values()])
-    asked = strategy.configure_fit(number, sent, _Manager([_Proxy(str(i)) for i in cohort], n))
-    parameters, _ = strategy.aggregate_fit(number, [result(*pair) for pair in asked], [])
+    parameters = ndarrays_to_parameters([np.array(v) for v in shared.values()])
+    instructions = strategy.configure_fit(number, parameters, _Manager([_Proxy(str(i)) for i in cohort], n))
+    parameters, _ = strategy.aggregate_fit(number, [result(*pair) for pair in instructions], [])
     return parameters_to_ndarrays(parameters)
 
 
@@ -135,6 +135,6 @@ def _by_messages(strategy, shared, cohort, n, number, fit):
         return Message(content, reply_to=message)
 
     with _running():
-        asked = strategy.configure_train(number, ArrayRecord(shared), ConfigRecord({}), _Grid([i + 1 for i in cohort]))
-        arrays, _ = strategy.aggregate_train(number, [reply(m) for m in asked])
+        messages = strategy.configure_train(number, ArrayRecord(shared), ConfigRecord({}), _Grid([i + 1 for i in cohort]))
+        arrays, _ = strategy.aggregate_train(number, [reply(m) for m in messages])
     return arrays.to_numpy_ndarrays()

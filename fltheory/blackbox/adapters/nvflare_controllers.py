@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from fltheory.blackbox.adapters.protocol import linear, loader, need_functions, 
 PATIENCE = 60  # seconds for one round
 
 
-def nvflare(controller, train, model=None, dtype="float64"):
+def nvflare(controller: Callable, train: Callable, model: Callable | None = None,
+            dtype: str = "float64") -> tuple[Callable, Callable]:
     """(round_fn, reset) of an NVFlare controller on models, such as FedAvg or Scaffold of nvflare.app_common.workflows.
 
     controller(num_rounds) makes the controller; the adapter passes 10**9, so that it never ends by itself. train(model, loader,
@@ -46,7 +48,7 @@ class _Run:
     def __init__(self, controller, params, loaders, rebuild, train):
         self._controller, self._loaders, self._rebuild, self._train = controller, loaders, rebuild, train
         self._memories = [{} for _ in loaders]
-        self._asked, self._made = queue.Queue(), queue.Queue()
+        self._requests, self._replies = queue.Queue(), queue.Queue()
         self._model = None
         self._connect(params)
         self._thread = threading.Thread(target=self._main, daemon=True)
@@ -76,27 +78,27 @@ class _Run:
             if hasattr(self._controller, "initialize"):  # Scaffold's sets its control terms to 0 there
                 self._controller.initialize(self._controller.fl_ctx)
             self._controller.run()
-            self._made.put(RuntimeError("the controller ended by itself"))
+            self._replies.put(RuntimeError("the controller ended by itself"))
         except _Ended:
             pass
         except BaseException as error:  # handed over to the caller's thread
-            self._made.put(error)
+            self._replies.put(error)
 
     def _await(self):
-        got = self._made.get(timeout=PATIENCE)
-        if isinstance(got, BaseException):
-            raise got
-        return got
+        reply = self._replies.get(timeout=PATIENCE)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply
 
     def round(self, cohort):
         """The model after one round with these participants."""
-        self._asked.put(cohort)
+        self._requests.put(cohort)
         self._await()
         return list(self._model.params.values())
 
     def _sample(self, *_, **__):
-        self._made.put("sampling")
-        cohort = self._asked.get()
+        self._replies.put("sampling")
+        cohort = self._requests.get()
         if cohort is None:
             raise _Ended
         return [str(i) for i in cohort]
@@ -119,5 +121,5 @@ class _Run:
 
     def close(self):
         """Ends the controller's thread."""
-        self._asked.put(None)
+        self._requests.put(None)
         self._thread.join(PATIENCE)

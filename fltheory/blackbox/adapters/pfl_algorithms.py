@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 from fltheory.blackbox.adapters.protocol import linear, need_functions, protocol, rows
 from fltheory.blackbox.adapters.replaced import half_squared_error
 
 
-def pfl(algorithm, params, train_params, model=None, dtype="float32", by_rows=True):
+def pfl(algorithm: Callable, params: Callable, train_params: Any, model: Callable | None = None, dtype: str = "float32",
+        by_rows: bool = True) -> tuple[Callable, Callable]:
     """(round_fn, reset) of an algorithm of pfl with a PyTorch model.
 
     algorithm() -> the algorithm, such as FederatedAveraging itself; params(n) -> its parameters, a NNAlgorithmParams, whose numbers
@@ -36,16 +39,16 @@ def pfl(algorithm, params, train_params, model=None, dtype="float32", by_rows=Tr
         from pfl.aggregate.simulate import SimulatedBackend
         from pfl.aggregate.weighting import WeightByDatapoints
 
-        chosen, given, wrapped, data = session
+        method, defaults, wrapped, data = session
         torch.nn.utils.vector_to_parameters(torch.tensor(x, dtype=getattr(torch, dtype)), wrapped.pytorch_model.parameters())
-        asked = dataclasses.replace(given, train_cohort_size=len(cohort), central_num_iterations=number + 1,
-                                    evaluation_frequency=10**9, val_cohort_size=None)
+        settings = dataclasses.replace(defaults, train_cohort_size=len(cohort), central_num_iterations=number + 1,
+                                       evaluation_frequency=10**9, val_cohort_size=None)
         backend = SimulatedBackend(_Users([data[i] for i in cohort]), None, [WeightByDatapoints()] if by_rows else [])
-        contexts, wrapped, _ = chosen.get_next_central_contexts(wrapped, number - 1, asked, train_params)
+        contexts, wrapped, _ = method.get_next_central_contexts(wrapped, number - 1, settings, train_params)
         contexts = tuple(dataclasses.replace(c, do_evaluation=False) for c in contexts)
-        gathered = [asyncio.run(backend.async_gather_results(wrapped, chosen, central_context=c)) for c in contexts]
+        gathered = [asyncio.run(backend.async_gather_results(wrapped, method, central_context=c)) for c in contexts]
         pairs = tuple((c, statistics) for c, (statistics, _) in zip(contexts, gathered, strict=True))
-        wrapped, _ = chosen.process_aggregated_statistics_from_all_contexts(pairs, gathered[0][1], wrapped)
+        wrapped, _ = method.process_aggregated_statistics_from_all_contexts(pairs, gathered[0][1], wrapped)
         return wrapped.pytorch_model
 
     return protocol(start, advance, dtype)

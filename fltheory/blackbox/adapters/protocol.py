@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +34,7 @@ class Participant:
     round: int = 1
 
 
-def protocol(start, advance, dtype="float64"):
+def protocol(start: Callable, advance: Callable, dtype: str = "float64") -> tuple[Callable, Callable]:
     """(round_fn, reset) of a code in two steps.
 
     start(x, clients) -> session makes everything anew, in the first round after reset. advance(session, x, clients, cohort,
@@ -44,42 +45,43 @@ def protocol(start, advance, dtype="float64"):
     if dtype not in TYPES:
         refuse("dtype", dtype, f"is one of {', '.join(TYPES)}", 'Give dtype="float32" for code that computes in single precision.')
     need_functions(start=start, advance=advance)
-    kept, replaced = {}, Counter()
+    running: dict[str, Any] = {}
+    replaced: Counter[str] = Counter()
 
     def round_fn(x, clients, cohort=None):
         who = list(range(len(clients))) if cohort is None else [int(i) for i in cohort]
         with precision(dtype), regression(replaced), silence():
-            if not kept:
-                kept.update(session=start(x, clients), number=0)
-            kept["number"] += 1
-            return vector(advance(kept["session"], x, clients, who, kept["number"]))
+            if not running:
+                running.update(session=start(x, clients), number=0)
+            running["number"] += 1
+            return vector(advance(running["session"], x, clients, who, running["number"]))
 
     def reset():
-        close = getattr(kept.get("session"), "close", None)
-        kept.clear()
+        close = getattr(running.get("session"), "close", None)
+        running.clear()
         if close is not None:
             close()
 
-    round_fn.replaced = replaced
+    round_fn.replaced = replaced   # type: ignore[attr-defined]
     return round_fn, reset
 
 
-def need_functions(**given):
+def need_functions(**functions):
     """Refuses what cannot be called."""
-    for name, value in given.items():
+    for name, value in functions.items():
         if not callable(value):
             refuse(name, type(value).__name__, "must be callable", "Give a function, or a class that makes what is asked for.")
 
 
-def linear(x, dtype="float64", make=None):
+def linear(x: np.ndarray, dtype: str = "float64", make: Callable | None = None) -> Any:
     """The torch module with d parameters that predicts X x: one linear layer without bias, or make(d), its parameters set to x."""
     import torch
 
     model = torch.nn.Linear(len(x), 1, bias=False) if make is None else make(len(x))
     model = model.to(getattr(torch, dtype))
-    found = sum(p.numel() for p in model.parameters())
-    if found != len(x):
-        refuse("model", f"{found} parameters", f"has d = {len(x)} of them, the weights of a linear prediction",
+    count = sum(p.numel() for p in model.parameters())
+    if count != len(x):
+        refuse("model", f"{count} parameters", f"has d = {len(x)} of them, the weights of a linear prediction",
                "Give a function d -> module, for example lambda d: torch.nn.Linear(d, 1, bias=False).")
     torch.nn.utils.vector_to_parameters(torch.as_tensor(np.array(x), dtype=getattr(torch, dtype)), model.parameters())
     return model
@@ -100,7 +102,7 @@ def loader(client, dtype="float64"):
     return DataLoader(TensorDataset(*rows(client, dtype)), batch_size=client.size)
 
 
-def vector(model):
+def vector(model: Any) -> np.ndarray:
     """The numbers (d,) of a model: a torch module's parameters, a state dict's or a list's arrays in order, or an array."""
     if hasattr(model, "parameters") and callable(model.parameters):
         model = list(model.parameters())

@@ -29,10 +29,10 @@ def regression(replaced: Counter):
     """
     import torch
 
-    functional, kept = torch.nn.functional, []
+    functional, originals = torch.nn.functional, []
 
     def put(owner, name, value):
-        kept.append((owner, name, getattr(owner, name)))
+        originals.append((owner, name, getattr(owner, name)))
         setattr(owner, name, value)
 
     def forward(name):
@@ -49,9 +49,9 @@ def regression(replaced: Counter):
 
     long = torch.Tensor.long
 
-    def shielded(self, *given, **named):
+    def shielded(self, *arguments, **keywords):
         if not self.is_floating_point():
-            return long(self, *given, **named)
+            return long(self, *arguments, **keywords)
         replaced["torch.Tensor.long of float numbers"] += 1
         return self
 
@@ -63,7 +63,7 @@ def regression(replaced: Counter):
         put(torch.Tensor, "long", shielded)
         yield
     finally:
-        for owner, name, value in reversed(kept):
+        for owner, name, value in reversed(originals):
             setattr(owner, name, value)
 
 

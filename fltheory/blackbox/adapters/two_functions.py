@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 from fltheory.blackbox.adapters.protocol import Participant, linear, loader, need_functions, protocol
 
 
-def functions(local_train, aggregate, model=None, dtype="float64"):
+def functions(local_train: Callable, aggregate: Callable, model: Callable | None = None,
+              dtype: str = "float64") -> tuple[Callable, Callable]:
     """(round_fn, reset) of research code in two functions on torch modules and state dicts.
 
     local_train(model, client) -> update trains `model`, a copy of the server's, on `client.loader`; client: a Participant with
@@ -25,9 +27,9 @@ def functions(local_train, aggregate, model=None, dtype="float64"):
     def advance(session, x, clients, cohort, number):
         shared, updates, present = linear(x, dtype, model), [], [session[i] for i in cohort]
         for client in present:
-            client.round, own = number, copy.deepcopy(shared)
-            sent = local_train(own, client)
-            updates.append(own if sent is None else sent)
+            client.round, module = number, copy.deepcopy(shared)
+            sent = local_train(module, client)
+            updates.append(module if sent is None else sent)
         new = aggregate(shared, updates, present)
         return shared if new is None else new
 

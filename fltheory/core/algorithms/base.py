@@ -8,9 +8,10 @@ dtype is invented; samples enter only through `grad`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Law, Problem
 from fltheory.core.laws.base import RandomSteps, check_steps
 from fltheory.core.numbers.scalars import Domain, StepSize
 from fltheory.core.records import Record, convert, declared, positive
@@ -56,36 +57,36 @@ class Algorithm(Record):
     uplink: ClassVar[int] = 1
     downlink: ClassVar[int] = 1
 
-    def to(self, domain: Domain):
+    def to(self, domain: Domain) -> Self:
         """The same algorithm with its numbers in one arithmetic."""
         if not isinstance(domain, Domain):
             refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
         return convert(self, domain)
 
-    def law_for(self, law, n):
+    def law_for(self, law: Law, n: int) -> Law:
         """The law of n clients as this algorithm needs it, with its steps and noise: most take any law as it is."""
         return law
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Any:
         """State at the server model x0 (..., d). The draw serves warm starts and event clocks."""
         raise NotImplementedError
 
-    def round(self, problem, state, draw):
+    def round(self, problem: Problem, state: Any, draw: Draw) -> Any:
         """State after one round."""
         raise NotImplementedError
 
-    def model(self, state):
+    def model(self, state: Any) -> Array:
         """Server model (..., d)."""
         return state.x
 
 
-def only_full(draw):
+def only_full(draw: Draw):
     """Refuse a round in which somebody is missing."""
     if not isinstance(draw.who, slice) or not (draw.present == 1).all():
         refuse("draw", "a partial cohort", "only full participation is defined here", "Use the law Full().")
 
 
-def advance(algorithm, problem, state, draw):
+def advance(algorithm: Algorithm, problem: Problem, state, draw: Draw):
     """One round as the law means it: rounds that do not happen (empty and skipped) keep the state."""
     new = algorithm.round(problem, state, draw)
     happens = None if draw.extra is None else draw.extra.get("happens")
@@ -97,6 +98,3 @@ def advance(algorithm, problem, state, draw):
 def _over(flag, leaf):
     """A flag with the leading axes of a leaf (lead..., *shape), padded to the leaf's rank."""
     return flag[(...,) + (None,) * (leaf.ndim - flag.ndim)] if hasattr(flag, "ndim") else flag
-
-
-__all__ = ["ROOMS", "Algorithm", "advance", "ours"]

@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.algorithms.solvers import Proximal, Vanilla, descend, local_solver
+from fltheory.core.kinds import Array, Draw, Problem, Steps
 from fltheory.core.numbers.arrays import ratio, spread
+from fltheory.core.numbers.scalars import Curvature, Number, StepSize
+from fltheory.core.problems.base import Cohort
 from fltheory.core.records import declared, one_of
 
 
@@ -42,19 +45,19 @@ class FedAvg(Algorithm):
     solver: Any = declared(local_solver, Vanilla())
     averaging: str = declared(one_of("weighted", "plain", "unbiased"), "weighted")
 
-    def init(self, problem, x0, draw=None):
+    def init(self, problem: Problem, x0: Array, draw: Draw | None = None) -> Any:
         return State(x0)
 
-    def server(self, x, cohort, draw, change, mass):
+    def server(self, x: Array, cohort: Cohort, draw: Draw, change: Array, mass: Array) -> Array:
         """Server step from the cohort's changes (..., m, d); mass (..., m, 1) is lr |a_i|_1, unused here."""
         return x + (shares(cohort, draw.present, self.averaging)[..., None] * change).sum(-2)
 
-    def round(self, problem, s, draw):
+    def round(self, problem: Problem, s: Any, draw: Draw) -> Any:
         cohort = problem.at(draw.who)
         change, mass = descend(self.solver, self.lr, cohort, spread(s.x, draw.who), draw)
         return State(self.server(s.x, cohort, draw, change, mass))
 
 
-def FedProx(lr, steps=None, mu=None, alpha=None) -> FedAvg:
+def FedProx(lr: StepSize, steps: Steps = None, mu: Curvature | None = None, alpha: Number | None = None) -> FedAvg:
     """FedAvg with the proximal solver (FedNova eq 31): give mu or alpha = lr mu."""
     return FedAvg(lr, steps, Proximal(mu=mu, alpha=alpha))

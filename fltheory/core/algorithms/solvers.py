@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, is_dataclass
 
 from fltheory.core.errors import refuse
-from fltheory.core.numbers.scalars import Curvature, Number, Numbers
+from fltheory.core.kinds import Array, Draw, Who
+from fltheory.core.numbers.scalars import Curvature, Number, Numbers, StepSize
 from fltheory.core.records import Record, declared, one_or_each, per_client, unread, within
 
 
@@ -26,7 +27,7 @@ def local_solver(solver, what):
 class Solver(Record):
     """Base of the solvers: a buffer that starts at 0."""
 
-    def start(self, y):
+    def start(self, y: Array) -> Array:
         return 0 * y
 
 
@@ -34,7 +35,7 @@ class Solver(Record):
 class Vanilla(Solver):
     """Plain SGD: y <- y - lr g."""
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         return y - lr * on * g, buffer
 
 
@@ -54,7 +55,7 @@ class Proximal(Solver):
             refuse("Proximal", (self.mu, self.alpha), "exactly one of mu and alpha is given",
                    "Which one stays fixed as lr decays?")
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         if self.alpha is None:
             return y - lr * on * (g + self.mu * (y - anchor)), buffer
         return y - on * (lr * g + self.alpha * (y - anchor)), buffer
@@ -66,7 +67,7 @@ class Momentum(Solver):
 
     rho: Number = declared(within(0, 1, "[)"))
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         buffer = self.rho * buffer + g
         return y - lr * on * buffer, buffer
 
@@ -82,7 +83,7 @@ class MomentumProximal(Solver):
     rho: Number = declared(within(0, 1, "[)"))
     alpha: Number = declared(within(0, 1))
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         buffer = self.rho * buffer + g
         return y - on * (lr * buffer + self.alpha * (y - anchor)), buffer
 
@@ -96,7 +97,7 @@ class Decay(Solver):
 
     gamma: Number = declared(one_or_each(within(0)))
 
-    def of(self, who, n):
+    def of(self, who: Who, n: int) -> Decay:
         """The decays of a cohort `who` of n clients; of a record converted `to` an arithmetic."""
         if not getattr(self.gamma, "ndim", 0):
             return self
@@ -104,10 +105,10 @@ class Decay(Solver):
             refuse("gamma", len(self.gamma), f"one per client, so {n} of them", "Give a number for a common one.")
         return unread(self, gamma=self.gamma[who][..., None])
 
-    def start(self, y):
+    def start(self, y: Array) -> Array:
         return 0 * y + 1
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         return y - lr * on * buffer * g, self.gamma * buffer
 
 
@@ -120,17 +121,17 @@ class Listed(Solver):
 
     factors: Numbers = declared(per_client(within(0), "one number for each local step, in a flat list", "Give a list."))
 
-    def at(self, k):
+    def at(self, k: int) -> Listed:
         """The solver of local step k = 0, 1, .."""
         if k >= len(self.factors):
             refuse("steps", f"> {k}", f"the list has {len(self.factors)} local steps", "Give a factor for every local step.")
         return unread(self, factors=self.factors[k])
 
-    def step(self, y, anchor, buffer, g, lr, on):
+    def step(self, y: Array, anchor: Array, buffer: Array, g: Array, lr: StepSize, on: Array) -> tuple[Array, Array]:
         return y - lr * self.factors * on * g, buffer
 
 
-def descend(solver, lr, cohort, x, draw):
+def descend(solver, lr, cohort, x, draw: Draw):
     """Local phase of a cohort from the common start x (..., 1, d) -> (change (..., m, d), mass (..., m, 1)).
 
     mass = lr |a_i|_1: the same coded step fed with unit gradients, so the normaliser of FedNova cannot
@@ -143,7 +144,7 @@ def descend(solver, lr, cohort, x, draw):
     s, unit_buffer = unit, solver.start(unit)
     listed = hasattr(solver, "at")
     for k, on in draw.local_steps():
-        here = solver.at(k) if listed else solver
-        y, buffer = here.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
-        s, unit_buffer = here.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
+        local = solver.at(k) if listed else solver
+        y, buffer = local.step(y, x, buffer, cohort.grad(y, draw.xi_at(k)), lr, on)
+        s, unit_buffer = local.step(s, 0 * s, unit_buffer, 0 * s - 1, lr, on)
     return y - x, s

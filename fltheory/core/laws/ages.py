@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse, shown
+from fltheory.core.kinds import Array, Law, Slots, Steps, Stream
 from fltheory.core.laws.base import LARGEST_SUPPORT
 from fltheory.core.laws.draw import Draw
 from fltheory.core.laws.masks import Masks, without_repeats
 from fltheory.core.laws.modes import stationary_law
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import count, declared
 
 MOST_MODES = 1000
@@ -34,12 +37,12 @@ class Ages(Masks):
     cap: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
     n: int = declared(count(remedy="For example cap=8, n=problem.n."), 1)
 
-    def __init__(self, law, cap, n):
+    def __init__(self, law: Law, cap: int, n: int):
         if isinstance(law, Ages):
             refuse("law", law, "already carries ages", "Give the law inside it.")
         self.give(law=without_repeats(law), cap=cap, n=n, steps=law.steps, noise=law.noise, batch=law.batch)
 
-    def _again(self, law):
+    def _again(self, law: Law):
         return Ages(law, self.cap, self.n)
 
     # ---- the chain -------------------------------------------------------------------------------------
@@ -93,18 +96,18 @@ class Ages(Masks):
     def modes(self):
         return len(self._table[0])
 
-    def chain(self):
+    def chain(self) -> list[list]:
         zero = Fraction(0)
         return [[row.get(j, zero) for j in range(self.modes)] for row in self._table[1]]
 
-    def successor(self):
+    def successor(self) -> list[int] | None:
         return None  # the modes before the first round are left for ever
 
-    def start(self):
+    def start(self) -> list:
         first = list(self.law.start())
         return first + [Fraction(0)] * (self.modes - len(first))
 
-    def stationary(self):
+    def stationary(self) -> list:
         now = list(self.law.stationary()) + [Fraction(0)] * (self.modes - self.law.modes)
         for _ in range(self.cap + 1):   # ages up to the cap have forgotten the start by then, unless rounds are skipped
             now = self._move(now)
@@ -119,19 +122,18 @@ class Ages(Masks):
                 out[j] = out[j] + m * q
         return out
 
-    def tail(self):
+    def tail(self) -> Number:
         """Bound on the probability, in the long run, that some client's age exceeds the cap (a sum over clients, exact).
 
         A client's age exceeds the cap if it was absent from the last `cap` rounds that took place.
         """
         law, n, skip = self.law, self.n, self.empty == "skip"
         pi, chain = np.array(law.stationary(), dtype=object), np.array(law.chain(), dtype=object)
-        happens, absent = [], []
+        happens, absent = np.empty(law.modes, dtype=object), np.empty((law.modes, n), dtype=object)
         for k in range(law.modes):
-            listed = [(q, present) for q, _, present in Masks.cohorts(self, n, k) if not skip or any(present)]
-            happens.append(sum((q for q, _ in listed), Fraction(0)))
-            absent.append([sum((q for q, present in listed if not present[i]), Fraction(0)) for i in range(n)])
-        happens, absent = np.array(happens, dtype=object), np.array(absent, dtype=object)
+            cohorts = [(q, present) for q, _, present in Masks.cohorts(self, n, k) if not skip or any(present)]
+            happens[k] = sum((q for q, _ in cohorts), Fraction(0))
+            absent[k] = [sum((q for q, present in cohorts if not present[i]), Fraction(0)) for i in range(n)]
         nothing = chain * (1 - happens)[None]
         reach = linalg.solve(linalg.identity(len(pi), chain) - nothing, chain)  # to the next round that takes place, if any
         total = Fraction(0)
@@ -143,31 +145,31 @@ class Ages(Masks):
         return total
 
     # ---- what a law says -------------------------------------------------------------------------------
-    def inclusion(self, n, mode=None):
+    def inclusion(self, n: int, mode: int | None = None) -> list:
         return self.law.inclusion(n) if mode is None else super().inclusion(n, mode)
 
-    def averaging_weights(self, n, mode=None):
+    def averaging_weights(self, n: int, mode: int | None = None) -> list:
         return self.law.averaging_weights(n) if mode is None else super().averaging_weights(n, mode)
 
-    def pairs(self, n, mode=None):
+    def pairs(self, n: int, mode: int | None = None) -> np.ndarray:
         return self.law.pairs(n) if mode is None else super().pairs(n, mode)
 
-    def steps_of(self, n, mode=0):
+    def steps_of(self, n: int, mode: int = 0) -> Steps:
         return self.law.steps_of(n, self._table[0][mode][0])
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         self._size(n)
         return 1
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         self._size(n)
         return [(Fraction(1), EVERYONE, np.array(self._table[0][mode][1], dtype=np.int64))]
 
-    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+    def support(self, n: int, mode: int = 0, limit: int = LARGEST_SUPPORT) -> list[tuple[Number, Draw]]:
         age = np.array(self._table[0][mode][2], dtype=np.int64)
         return [(q, draw._replace(extra={**(draw.extra or {}), "age": age})) for q, draw in super().support(n, mode, limit)]
 
-    def typical(self, n) -> Draw:
+    def typical(self, n: int) -> Draw:
         return super().typical(n)._replace(extra={"age": np.ones(n, dtype=np.int64)})
 
     # ---- sampling --------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ class Ages(Masks):
         digits = (self.cap + 1) ** np.arange(2 * self.n, dtype=np.int64)
         return (np.concatenate([used, late], axis=-1) * digits).sum(-1) + base * (self.cap + 1) ** (2 * self.n)
 
-    def sample(self, stream, n, batch, mode=None, slots=None):
+    def sample(self, stream: Stream, n: int, batch: int, mode: Array = None, slots: Slots = None) -> tuple[Draw, Array]:
         self._size(n)
         mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
         base, late, codes, order = self._codes
@@ -198,6 +200,3 @@ class Ages(Masks):
         used = ages * present
         mode = order[np.searchsorted(codes, self._code(moved, used, after))]
         return draw._replace(present=present, extra={**(draw.extra or {}), "age": used}), mode
-
-
-__all__ = ["Ages"]

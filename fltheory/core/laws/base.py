@@ -8,17 +8,19 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse, shown
+from fltheory.core.kinds import Array, Steps, Stream, Who
 from fltheory.core.laws.draw import Draw, Slots
-from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import declare, entries, fraction, is_count
-from fltheory.core.problems.base import Rows
+from fltheory.core.numbers.scalars import Number, declare, entries, fraction, is_count
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
 from fltheory.core.records import Record, count, declared, flag
 
@@ -28,8 +30,8 @@ MOST_STEPS = 10**6
 
 def check_steps(steps, what="steps"):
     """Local steps: an int from 1 to 10^6, or one per client."""
-    given = entries(steps, what)
-    values = np.atleast_1d(given)
+    array = entries(steps, what)
+    values = np.atleast_1d(array)
     if values.ndim != 1 or len(values) == 0:
         refuse(what, steps, "local steps are one int or one per client", "Give an int or a flat sequence.")
     for v in values:
@@ -37,7 +39,7 @@ def check_steps(steps, what="steps"):
             refuse(what, steps, "local steps are integers >= 1", "Leave a client out through the law, not by 0 steps.")
         if v > MOST_STEPS:
             refuse(what, steps, f"a round has at most {MOST_STEPS} local steps", "Give fewer; a run of that length never ends.")
-    return int(given.item()) if given.ndim == 0 else tuple(int(v) for v in steps)
+    return int(array.item()) if array.ndim == 0 else tuple(int(v) for v in steps)
 
 
 def _choices(choices, what):
@@ -70,7 +72,7 @@ class RandomSteps(Record):
         if self.independent and any(isinstance(s, tuple) for _, s in self.choices):
             refuse("choices", self.choices, "independent draws are one int per choice", "Set independent=False.")
 
-    def outcomes(self, n):
+    def outcomes(self, n: int) -> list:
         """[(probability, steps (n,))]; raises TooLarge beyond the enumeration limit."""
         if not self.independent:
             return [(p, np.broadcast_to(np.array(s), (n,))) for p, s in self.choices]
@@ -83,12 +85,12 @@ class RandomSteps(Record):
     def _edges(self):
         return np.cumsum([float(p) for p, _ in self.choices])[:-1]
 
-    def sample(self, uniforms):
+    def sample(self, uniforms: Array) -> np.ndarray:
         """uniforms (..., n) in [0,1) -> steps (..., n)."""
         n = uniforms.shape[-1]
         table = np.stack([np.broadcast_to(np.array(s), (n,)) for _, s in self.choices])
-        drawn = np.searchsorted(self._edges, uniforms if self.independent else uniforms[..., :1], side="right")
-        return table[drawn, np.arange(n)]
+        choice = np.searchsorted(self._edges, uniforms if self.independent else uniforms[..., :1], side="right")
+        return table[choice, np.arange(n)]
 
 
 def _steps(steps, what):
@@ -125,9 +127,9 @@ class Law(Record):
     of each mode its cohorts: `cohort_count`, `cohorts` and `sample_cohort`. All else follows.
     """
 
-    steps: object = declared(_steps, None)
-    noise: object = declared(_sigma, 0)
-    batch: object = declared(count(rule="a mini-batch has at least one row", remedy="Give an int >= 1 or None."), None)
+    steps: Any = declared(_steps, None)
+    noise: Any = declared(_sigma, 0)
+    batch: int | None = declared(count(rule="a mini-batch has at least one row", remedy="Give an int >= 1 or None."), None)
 
     modes = 1
     repeats = False       # a client may stand at several places of one cohort
@@ -139,10 +141,10 @@ class Law(Record):
         if self.batch is not None and noisy(self.noise):
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
 
-    def with_noise(self, sigma) -> Law:
+    def with_noise(self, sigma: Number) -> Law:
         return replace(self, noise=sigma)
 
-    def with_steps(self, steps) -> Law:
+    def with_steps(self, steps: Steps) -> Law:
         """The same law with these local steps; refused if it already has some."""
         if steps is None:
             return self
@@ -151,46 +153,46 @@ class Law(Record):
         return replace(self, steps=steps)
 
     # ---- which modes follow ----------------------------------------------------------------------------
-    def successor(self):
+    def successor(self) -> list[int] | None:
         """[k'] with mode k followed by mode k' for certain, where the modes are permuted; None in general."""
         return [(k + 1) % self.modes for k in range(self.modes)]
 
-    def chain(self):
+    def chain(self) -> list[list]:
         """Exact transition matrix (modes, modes), rows sum to 1."""
         zero, one = Fraction(0), Fraction(1)
-        return [[one if j == after else zero for j in range(self.modes)] for after in self.successor()]
+        return [[one if j == after else zero for j in range(self.modes)] for after in self.successor() or ()]
 
-    def start(self):
+    def start(self) -> list:
         """Distribution (modes,) of the mode before the first round: the chain moves before the law acts."""
         return [Fraction(0)] * (self.modes - 1) + [Fraction(1)]
 
-    def stationary(self):
+    def stationary(self) -> list:
         """Distribution (modes,) of the mode in the long run."""
         return [Fraction(1, self.modes)] * self.modes
 
     # ---- what a mode is --------------------------------------------------------------------------------
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
         raise NotImplementedError
 
-    def cohort_count(self, n, mode=0) -> int:
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         """How many cohorts `cohorts` would list."""
         raise NotImplementedError
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         """uniforms (batch, k) -> (who, present) of `batch` replicates; k = `uniforms_needed(n)`."""
         raise NotImplementedError
 
-    def uniforms_needed(self, n) -> int:
+    def uniforms_needed(self, n: int) -> int:
         return n
 
-    def steps_of(self, n, mode=0):
+    def steps_of(self, n: int, mode: int = 0) -> Steps:
         """Local steps per client (n,) of a mode; raises if none were given."""
         if self.steps is None:
             refuse("steps", None, "a round needs local steps", "Give steps= to the algorithm or the law.")
         return self.steps if isinstance(self.steps, RandomSteps) else self._spread(self.steps, n)
 
-    def sure(self, n, mode=0) -> bool:
+    def sure(self, n: int, mode: int = 0) -> bool:
         """Whether a mode has one cohort and steps that are not drawn."""
         return self.cohort_count(n, mode) == 1 and not isinstance(self.steps_of(n, mode), RandomSteps)
 
@@ -201,7 +203,7 @@ class Law(Record):
         return np.broadcast_to(np.array(steps), (n,))
 
     # ---- what follows ----------------------------------------------------------------------------------
-    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+    def support(self, n: int, mode: int = 0, limit: int = LARGEST_SUPPORT) -> list[tuple[Number, Draw]]:
         """[(probability, Draw)] of a mode, exact. Raises TooLarge naming the count."""
         choices = self._step_choices(n, mode)
         count = self.cohort_count(n, mode) * len(choices)
@@ -210,7 +212,7 @@ class Law(Record):
         return [(chance * q, self._draw(who, present, steps)) for chance, who, present in self.cohorts(n, mode)
                 for q, steps in choices]
 
-    def typical(self, n) -> Draw:
+    def typical(self, n: int) -> Draw:
         """One possible round with every place taken, for dry runs and checks."""
         _, who, present = next(iter(self.cohorts(n, 0)))
         present = 0 * present + 1
@@ -220,30 +222,30 @@ class Law(Record):
         steps = self.steps_of(n, mode)
         return steps.outcomes(n) if isinstance(steps, RandomSteps) else [(Fraction(1), steps)]
 
-    def _draw(self, who, present, steps):
+    def _draw(self, who: Who, present, steps):
         return Draw(who, present, steps if isinstance(who, slice) else steps[who], None, self._extra(present))
 
     def _extra(self, present):
         return {"happens": (present.sum(-1) > 0) * 1} if self.empty == "skip" else None
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> list | None:
         """[(k, P(k clients take part))] where all clients are alike to the law (every cohort of k is equally likely and no
         client stands in it twice) and a round draws nothing but its cohort, else None; k from 0 to n, probabilities > 0, exact."""
         return None
 
-    def inclusion(self, n, mode=None):
+    def inclusion(self, n: int, mode: int | None = None) -> list:
         """p_i: probability that client i takes part in a round (n,), in one mode or (None) in the long run."""
         sizes = self.sizes(n)
         return list(self._expect(n, mode, np.sign)) if sizes is None else [sum(q * Fraction(k, n) for k, q in sizes)] * n
 
-    def averaging_weights(self, n, mode=None):
+    def averaging_weights(self, n: int, mode: int | None = None) -> list:
         """q_i = E[share of client i among the participants]; an empty round contributes 0. mode as in `inclusion`."""
         sizes = self.sizes(n)
         if sizes is not None:
             return [sum(q for k, q in sizes if k) / Fraction(n)] * n
         return list(self._expect(n, mode, lambda places: places * Fraction(1, max(int(places.sum()), 1))))
 
-    def pairs(self, n, mode=None):
+    def pairs(self, n: int, mode: int | None = None) -> np.ndarray:
         """P(i and j both take part) (n, n). mode as in `inclusion`."""
         return self._expect(n, mode, lambda places: np.outer(np.sign(places), np.sign(places)))
 
@@ -259,7 +261,7 @@ class Law(Record):
             total = total + feature(np.bincount(members, minlength=n)).astype(object) * chance
         return total
 
-    def feature_moments(self, n):
+    def feature_moments(self, n: int) -> tuple | None:
         """(mean (2n,), second (2n, 2n), P(empty)) of the features (1{i in S}, 1{i in S}/|S|), or None.
 
         None means: enumerate. The empty set contributes nothing to the moments; conventions about it are
@@ -273,7 +275,8 @@ class Law(Record):
         return type(self).feature_moments is not Law.feature_moments
 
     # ---- sampling --------------------------------------------------------------------------------------
-    def sample(self, stream, n, batch, mode=None, slots=None):
+    def sample(self, stream: Stream, n: int, batch: int, mode: Array = None,
+               slots: Slots | None = None) -> tuple[Draw, Array]:
         """(Draw, mode) of `batch` replicates. stream: the round's `Stream`; mode (batch,) ints before the round."""
         mode = np.zeros(batch, dtype=np.int64) if mode is None else mode
         if self.modes > 1:
@@ -296,10 +299,10 @@ class Law(Record):
 
     def _once(self, key, make):
         """make(), computed once per law: rounds are many, and exact numbers are slow to convert."""
-        known = self.__dict__.setdefault("_known", {})
-        if key not in known:
-            known[key] = make()
-        return known[key]
+        cache = self.__dict__.setdefault("_known", {})
+        if key not in cache:
+            cache[key] = make()
+        return cache[key]
 
     def _sample_steps(self, stream, n, batch, mode):
         """Local steps (batch, n), or (n,) of all replicates: they are in the same round."""
@@ -323,7 +326,7 @@ def mask(members, n):
     return out
 
 
-def minibatch_slots(stream, sizes, who, shape, size, convert):
+def minibatch_slots(stream, sizes, who: Who, shape, size, convert):
     """Slots of row indices (batch, m, size), uniform with replacement over each client's rows. sizes (n,)."""
     bound = np.broadcast_to(np.asarray(sizes) if isinstance(who, slice) else np.asarray(sizes)[who], shape)
 
@@ -338,9 +341,9 @@ def distribution(values, what, rule="probabilities are >= 0 and sum to 1"):
 
     Symbols pass where the sum is 1 identically. Raises BadInput.
     """
-    given = declare(values, what).reshape(-1)
-    unit_sum(given, what, rule)
-    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in given]
+    array = declare(values, what).reshape(-1)
+    unit_sum(array, what, rule)
+    exact = [v if isinstance(v, Symbolic) else fraction(v) for v in array]
     total = sum(exact[1:], exact[0])
     return tuple(exact) if total == 1 else tuple(v / total for v in exact)
 
@@ -356,6 +359,3 @@ def probabilities(values, n, what):
         if not isinstance(v, Symbolic) and not 0 < v <= 1:
             refuse(what, str(v), "participation probabilities lie in (0, 1]", "Leave out a client that never appears.")
     return exact
-
-
-__all__ = ["EVERYONE", "Law", "RandomSteps", "Slots", "check_steps", "distribution", "probabilities"]

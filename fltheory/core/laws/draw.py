@@ -1,14 +1,16 @@
 """One round's randomness as plain data: replayable, enumerable, movable between devices."""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Array, Steps, Who
 from fltheory.core.numbers.arrays import EVERYONE, arange, is_torch, take, to_numpy
 from fltheory.core.numbers.scalars import entries, is_count
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 
 MOST = 10_000_000  # clients of one draw
 MASKS = 100_000  # entries of the masks of all local steps up to which they are made together
@@ -30,7 +32,7 @@ class Draw(NamedTuple):
     xi: Any = None
     extra: Any = None
 
-    def local_steps(self):
+    def local_steps(self) -> Iterator[tuple[int, Array]]:
         """Yield (k, on) for k = 0..max steps - 1; on (..., m, 1) is 1 while a client still works."""
         count = int(self.steps.max())
         if is_torch(self.steps) and 0 < count * self.steps.numel() <= MASKS:  # one operation costs what its overhead costs
@@ -41,26 +43,26 @@ class Draw(NamedTuple):
             on = (self.steps > k) * 1
             yield k, on[..., None]
 
-    def xi_at(self, k):
+    def xi_at(self, k: int) -> Any:
         """The sample of gradient slot k, None if gradients are exact."""
         return None if self.xi is None else self.xi(k)
 
-    def choose(self, who, steps) -> Draw:
+    def choose(self, who: Who, steps: Steps) -> Draw:
         """The draw of a cohort who (..., m) that the state itself has chosen, each with its own client's samples.
 
         For asynchronous rounds; self must hold a sample for every client (`who` EVERYONE), or be asked for theirs alone (`Alone`).
         steps: (..., m).
         """
-        def own(k):
+        def of_cohort(k):
             if isinstance(self.xi, Alone):
                 return self.xi.of(k, who)
             sample = self.xi_at(k)
             if isinstance(sample, Rows):
                 return Rows(take(sample.index, who))
             return None if sample is None else take(sample, who)
-        return Draw(who, 0 * who + 1, steps, None if self.xi is None else own, self.extra)
+        return Draw(who, 0 * who + 1, steps, None if self.xi is None else of_cohort, self.extra)
 
-    def map(self, move):
+    def map(self, move: Callable) -> Draw:
         """Every array passed through `move` (to a device, to numpy)."""
         extra = None if self.extra is None else {k: move(v) if hasattr(v, "shape") else v
                                                  for k, v in self.extra.items()}
@@ -75,20 +77,20 @@ class Slots:
     """
 
     def __init__(self, make=None):
-        self._make, self._made = make, {}
+        self._make, self._samples = make, {}
 
     def __call__(self, k):
-        if k not in self._made:
-            self._made[k] = None if self._make is None else self._make(k)
-        return self._made[k]
+        if k not in self._samples:
+            self._samples[k] = None if self._make is None else self._make(k)
+        return self._samples[k]
 
     @property
     def count(self) -> int:
-        return max(self._made, default=-1) + 1
+        return max(self._samples, default=-1) + 1
 
     def made(self):
         """The samples handed out so far, slot -> sample (recorded for replays)."""
-        return dict(self._made)
+        return dict(self._samples)
 
 
 class Alone:
@@ -99,7 +101,7 @@ class Alone:
         self.of = make
 
 
-def everyone(n, steps, present=None):
+def everyone(n: int, steps: Steps, present: Array = None) -> Draw:
     """A draw over all clients in order. n >= 1; steps: an int >= 1 or (n,) of them; present (..., n) 0/1, default all ones.
 
     Raises BadInput for other counts and steps, TooLarge for more than 10 million clients.

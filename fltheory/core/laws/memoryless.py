@@ -4,17 +4,20 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Draw, Slots, Steps, Stream, Who
 from fltheory.core.laws import shares
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law, distribution, mask, probabilities
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import declare
+from fltheory.core.numbers.scalars import Number, Numbers, declare
 from fltheory.core.records import count, declared, one_of
 
 
@@ -22,19 +25,19 @@ from fltheory.core.records import count, declared, one_of
 class Full(Law):
     """Every client in every round: p_i = 1, q_i = 1/n."""
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         return [(Fraction(1), EVERYONE, np.ones(n, dtype=np.int64))]
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         return 1
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> list | None:
         return [(n, Fraction(1))]
 
-    def uniforms_needed(self, n):
+    def uniforms_needed(self, n: int) -> int:
         return 0
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         return EVERYONE, np.ones(n, dtype=np.int64)
 
 
@@ -46,15 +49,15 @@ class Coin(Full):
     Algorithms that know no coin run as under `Full`. p_i = 1: whoever works takes part.
     """
 
-    p: object = declared(lambda p, what: probabilities(p, 1, what)[0], 1)
+    p: Any = declared(lambda p, what: probabilities(p, 1, what)[0], 1)
 
-    def __init__(self, p, steps=None, noise=0, batch=None):
+    def __init__(self, p: Number, steps: Steps = None, noise: Number = 0, batch: int | None = None):
         self.give(p=p, steps=steps, noise=noise, batch=batch)
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> list | None:
         """None: a round draws its coin as well."""
 
-    def support(self, n, mode=0, limit=LARGEST_SUPPORT):
+    def support(self, n: int, mode: int = 0, limit: int = LARGEST_SUPPORT) -> list[tuple[Number, Draw]]:
         """[(probability, Draw)], both sides of the coin, exact."""
         rounds = super().support(n, mode, limit)
         return [(q * chance, draw._replace(extra={"coin": np.array([side])}))
@@ -63,7 +66,7 @@ class Coin(Full):
     def _extra(self, present):
         return {"coin": np.array([1])}  # the typical round communicates
 
-    def sample(self, stream, n, batch, mode=None, slots=None):
+    def sample(self, stream: Stream, n: int, batch: int, mode: Array = None, slots: Slots = None) -> tuple[Draw, Array]:
         draw, mode = super().sample(stream, n, batch, mode, slots)
         toss = stream.child("coin").random((batch, 1))
         return draw._replace(extra={"coin": (toss < self._once("p", lambda: float(self.p))) * 1}), mode
@@ -80,18 +83,18 @@ class OfSize(Law):
             refuse("m", self.m, f"only {n} clients exist", "Choose m <= n.")
         return self.m
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         return math.comb(n, self._size(n))
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         for members, chance in self._sets(n):
             yield chance, EVERYONE, mask(members, n)
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         order = np.argsort(self._arrivals(uniforms, n), axis=1)[:, :self._size(n)]
         return np.sort(order, axis=1), np.ones(order.shape, dtype=np.int64)
 
-    def feature_moments(self, n):
+    def feature_moments(self, n: int) -> tuple | None:
         """|S| = m always, so the shares are the indicators over m."""
         both, m = self._both(n), self.m
         if both is None:
@@ -109,10 +112,10 @@ class Uniform(OfSize):
 
     m: int = declared(COHORT, 1)
 
-    def __init__(self, m, steps=None, noise=0, batch=None):
+    def __init__(self, m: int, steps: Steps = None, noise: Number = 0, batch: int | None = None):
         self.give(m=m, steps=steps, noise=noise, batch=batch)
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> list | None:
         return [(self._size(n), Fraction(1))]
 
     def _sets(self, n):
@@ -128,7 +131,7 @@ class Uniform(OfSize):
         np.fill_diagonal(both, Fraction(m, n))
         return both
 
-    def tilted(self, n):
+    def tilted(self, n: int) -> shares.FixedSize:
         """The law's cohorts as `shares` integrates over them: in floats, any weights."""
         return shares.FixedSize(n, self._size(n))
 
@@ -144,10 +147,11 @@ class WithReplacement(Law):
     """
 
     draws: int = declared(count(1, MOST_DRAWS, f"at least one draw a round, and at most {MOST_DRAWS}"), 1)
-    probabilities: object = declared(distribution, None)
+    probabilities: Any = declared(distribution, None)
     repeats = True
 
-    def __init__(self, draws, probabilities=None, steps=None, noise=0, batch=None):
+    def __init__(self, draws: int, probabilities: Numbers = None, steps: Steps = None, noise: Number = 0,
+                 batch: int | None = None):
         self.give(draws=draws, probabilities=probabilities, steps=steps, noise=noise, batch=batch)
 
     def _chances(self, n):
@@ -157,31 +161,31 @@ class WithReplacement(Law):
             refuse("probabilities", len(self.probabilities), f"one per client, so {n}", "Give n numbers.")
         return self.probabilities
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         return n**self.draws
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         chances = self._chances(n)
         for places in itertools.product(range(n), repeat=self.draws):
             prob = math.prod((chances[i] for i in places), start=Fraction(1))  # exact or symbolic
             if prob != 0:
                 yield prob, np.array(places), np.ones(self.draws, dtype=np.int64)
 
-    def uniforms_needed(self, n):
+    def uniforms_needed(self, n: int) -> int:
         return self.draws
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         edges = self._once(("edges", n), lambda: np.cumsum([float(v) for v in self._chances(n)])[:-1])
         who = np.searchsorted(edges, uniforms, side="right")
         return who, np.ones(who.shape, dtype=np.int64)
 
 
 def _participation(p, what):
-    given = declare(p, what)
-    if given.ndim > 1:
-        refuse(what, given.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
-    probabilities(p, max(given.size, 1), what)
-    return tuple(given.tolist()) if given.ndim and not isinstance(p, tuple) else p
+    array = declare(p, what)
+    if array.ndim > 1:
+        refuse(what, array.shape, "one probability for all clients, or one each", "Give a number or n numbers.")
+    probabilities(p, max(array.size, 1), what)
+    return tuple(array.tolist()) if array.ndim and not isinstance(p, tuple) else p
 
 
 @dataclass(frozen=True)
@@ -193,32 +197,33 @@ class Bernoulli(Law):
     non-empty cohort.
     """
 
-    p: object = declared(_participation, 1)
+    p: Any = declared(_participation, 1)
     empty: str = declared(one_of("move", "skip", "redraw", remedy="Choose what an empty round does."), "move")
 
-    def __init__(self, p, empty="move", steps=None, noise=0, batch=None):
+    def __init__(self, p: Numbers, empty: str = "move", steps: Steps = None, noise: Number = 0,
+                 batch: int | None = None):
         self.give(p=p, empty=empty, steps=steps, noise=noise, batch=batch)
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         certain = sum(v == 1 for v in probabilities(self.p, n, "p"))
         return 2 ** (n - certain)
 
     def _nobody(self, p):
         return math.prod((1 - v for v in p), start=Fraction(1))
 
-    def sizes(self, n):
+    def sizes(self, n: int) -> list | None:
         """Binomial where all p_i are equal numbers."""
         chances = probabilities(self.p, n, "p")
         if any(isinstance(v, Symbolic) or v != chances[0] for v in chances):
             return None
         p = Fraction(chances[0])
         nobody = 1 - self._nobody(chances) if self.empty == "redraw" else Fraction(1)
-        found = ((k, math.comb(n, k) * p**k * (1 - p) ** (n - k) / nobody) for k in range(self.empty == "redraw", n + 1))
-        return [(k, q) for k, q in found if q]
+        terms = ((k, math.comb(n, k) * p**k * (1 - p) ** (n - k) / nobody) for k in range(self.empty == "redraw", n + 1))
+        return [(k, q) for k, q in terms if q]
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         p = probabilities(self.p, n, "p")
-        waiting = [(Fraction(1) / (1 - self._nobody(p)) if self.empty == "redraw" else Fraction(1), ())]
+        waiting: list[tuple] = [(Fraction(1) / (1 - self._nobody(p)) if self.empty == "redraw" else Fraction(1), ())]
         while waiting:  # client by client, so that a product is made once for all cohorts that begin alike
             chance, bits = waiting.pop()
             if len(bits) < n:
@@ -227,10 +232,10 @@ class Bernoulli(Law):
             elif self.empty != "redraw" or any(bits):
                 yield chance, EVERYONE, np.array(bits, dtype=np.int64)
 
-    def uniforms_needed(self, n):
+    def uniforms_needed(self, n: int) -> int:
         return n + (1 if self.empty == "redraw" else 0)
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         p = self._once(("chances", n), lambda: np.array([float(v) for v in probabilities(self.p, n, "p")]))
         if self.empty != "redraw":
             return EVERYONE, (uniforms < p).astype(np.int64)
@@ -241,13 +246,13 @@ class Bernoulli(Law):
         present = (uniforms[:, :n] < p) & (np.arange(n) > first[:, None]) | (np.arange(n) == first[:, None])
         return EVERYONE, present.astype(np.int64)
 
-    def tilted(self, n):
+    def tilted(self, n: int) -> shares.Independent | None:
         """As of `Uniform`; symbols have none."""
         p = probabilities(self.p, n, "p")
         symbolic = any(isinstance(v, Symbolic) for v in p)
         return None if symbolic else shares.Independent([float(v) for v in p], self.empty == "redraw")
 
-    def feature_moments(self, n):
+    def feature_moments(self, n: int) -> tuple | None:
         """Leave-two-out counts: E[I_i I_j |S|^-k] for k = 0, 1, 2 in O(n^3), exact."""
         return _bernoulli_moments(tuple(probabilities(self.p, n, "p")), self.empty)
 

@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
+from fltheory.core.kinds import Array, Steps, Who
 from fltheory.core.laws.base import Law, check_steps, distribution, frozen, mask, probabilities
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import EVERYONE
-from fltheory.core.numbers.scalars import declare, fraction, is_count
+from fltheory.core.numbers.scalars import Numbers, declare, fraction, is_count
 from fltheory.core.records import declared, one_of
 
 MOST_CHAINS = 10  # clients of a joint chain: 2^10 x 2^10 Fractions are 200 MB and 20 seconds
@@ -85,10 +88,10 @@ class Chain(Law):
     def modes(self):
         return len(self.sets)
 
-    def chain(self):
+    def chain(self) -> list[list]:
         return super().chain() if self.matrix is None else [list(r) for r in self.matrix]
 
-    def successor(self):
+    def successor(self) -> list[int] | None:
         if self.matrix is None:
             return super().successor()
         if any(v not in (0, 1) for row in self.matrix for v in row):
@@ -96,12 +99,12 @@ class Chain(Law):
         follow = [row.index(1) for row in self.matrix]
         return follow if len(set(follow)) == len(follow) else None
 
-    def start(self):
+    def start(self) -> list:
         if self.initial is not None:
             return list(self.initial)
         return super().start() if self.matrix is None else self.stationary()
 
-    def stationary(self):
+    def stationary(self) -> list:
         """The stationary law of the modes; raises BadInput if it is not unique."""
         if self.matrix is None:
             return super().stationary()
@@ -110,12 +113,12 @@ class Chain(Law):
             return list(self.initial)  # as of Markov, whose joint chain is too large for elimination
         return stationary_law(P, "Use an irreducible chain or give `initial`.")
 
-    def steps_of(self, n, mode=0):
+    def steps_of(self, n: int, mode: int = 0) -> Steps:
         if self.per_mode_steps is None:
             return super().steps_of(n, mode)
         return self._spread(self.per_mode_steps[mode], n)
 
-    def with_steps(self, steps):
+    def with_steps(self, steps: Steps) -> Law:
         if steps is not None and self.per_mode_steps is not None:
             refuse("steps", steps, "the schedule already fixes the steps of each round", "Give them once.")
         return super().with_steps(steps)
@@ -123,16 +126,16 @@ class Chain(Law):
     def _mask(self, n):
         return self._once(("mask", n), lambda: frozen([mask(s, n) for s in self.sets]))
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         return 1
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         return [(Fraction(1), EVERYONE, self._mask(n)[mode])]
 
-    def uniforms_needed(self, n):
+    def uniforms_needed(self, n: int) -> int:
         return 0
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         return EVERYONE, self._mask(n)[mode]
 
     def _sample_steps(self, stream, n, batch, mode):
@@ -142,12 +145,12 @@ class Chain(Law):
         return table[mode]
 
 
-def Cyclic(groups, **options) -> Chain:
+def Cyclic(groups: Numbers, **options: Any) -> Chain:
     """Groups of clients take part in turn: groups[0], groups[1], ..., again. The first round uses groups[0]."""
     return Replay([(g, None) for g in listed(groups, "groups", *SET)], **options)
 
 
-def Replay(schedule, **options) -> Chain:
+def Replay(schedule: Any, **options: Any) -> Chain:
     """A recorded schedule, repeated: a list of (participants, steps or None), one entry per round."""
     schedule = listed(schedule, "schedule", "is a list of (participants, steps or None)", "For example [([0, 1], 5)].")
     for entry in schedule:
@@ -159,11 +162,10 @@ def Replay(schedule, **options) -> Chain:
     steps = [t for _, t in schedule]
     if any(t is None for t in steps) and any(t is not None for t in steps):
         refuse("schedule", steps, "steps are given for every round or for none", "Complete the schedule.")
-    steps = None if steps[0] is None else tuple(steps)
-    return Chain(sets=sets, matrix=None, per_mode_steps=steps, **options)
+    return Chain(sets=sets, matrix=None, per_mode_steps=None if steps[0] is None else tuple(steps), **options)
 
 
-def Markov(p, correlation, n, **options) -> Chain:
+def Markov(p: Numbers, correlation: Numbers, n: int, **options: Any) -> Chain:
     """Independent two-state chains per client: stationary probability p_i, correlation in (-1, 1) round to round.
 
     Joint chain over the 2^n sets (n <= 10). P(join | out) = p(1 - correlation), P(stay | in) = p + correlation(1 - p).
@@ -176,8 +178,8 @@ def Markov(p, correlation, n, **options) -> Chain:
                f"{MOST_CHAINS} clients and four times as much for each further one",
                f"Use at most {MOST_CHAINS} clients, or Bernoulli, which has no memory.")
     p = [fraction(v) for v in probabilities(p, n, "p")]
-    given = declare(correlation, "correlation")
-    rho = [fraction(v) for v in given.reshape(-1)] * (n if given.ndim == 0 else 1)
+    array = declare(correlation, "correlation")
+    rho = [fraction(v) for v in array.reshape(-1)] * (n if array.ndim == 0 else 1)
     if len(rho) != n:
         refuse("correlation", len(rho), f"one number for all clients, or one each, so {n}", "Give n numbers.")
     local = []
@@ -193,6 +195,3 @@ def Markov(p, correlation, n, **options) -> Chain:
     initial = tuple(math.prod((p[i] if a[i] else 1 - p[i] for i in range(n)), start=Fraction(1)) for a in states)
     sets = tuple(tuple(i for i in range(n) if a[i]) for a in states)
     return Chain(sets=sets, matrix=matrix, initial=initial, **options)
-
-
-__all__ = ["Chain", "Cyclic", "Markov", "Replay"]

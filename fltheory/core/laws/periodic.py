@@ -1,13 +1,16 @@
 """Laws that change with the round: participation probabilities p_i(t) with a period."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fltheory.core.errors import listed, refuse
+from fltheory.core.kinds import Array, Steps, Who
 from fltheory.core.laws.base import Law, noisy
 from fltheory.core.numbers.arrays import EVERYONE
+from fltheory.core.numbers.scalars import Number
 from fltheory.core.records import declared
 
 
@@ -37,7 +40,7 @@ class Periodic(Law):
 
     laws: tuple = declared(_turns, ())
 
-    def __init__(self, laws, steps=None, noise=0, batch=None):
+    def __init__(self, laws: Iterable[Law], steps: Steps = None, noise: Number = 0, batch: int | None = None):
         self.give(laws=laws, steps=steps, noise=noise, batch=batch)
 
     @property
@@ -48,40 +51,38 @@ class Periodic(Law):
     def modes(self):
         return len(self.laws)
 
-    def steps_of(self, n, mode=0):
+    def steps_of(self, n: int, mode: int = 0) -> Steps:
         law = self.laws[mode]
         return super().steps_of(n, mode) if law.steps is None else law.steps_of(n)
 
-    def with_steps(self, steps):
+    def with_steps(self, steps: Steps) -> Law:
         if steps is not None and all(law.steps is not None for law in self.laws):
             refuse("steps", steps, "every law of the period already has its own", "Give them once.")
         return super().with_steps(steps)
 
-    def cohort_count(self, n, mode=0):
+    def cohort_count(self, n: int, mode: int = 0) -> int:
         return self.laws[mode].cohort_count(n)
 
-    def cohorts(self, n, mode=0):
+    def cohorts(self, n: int, mode: int = 0) -> Iterable:
         for chance, who, present in self.laws[mode].cohorts(n):
             yield chance, EVERYONE, over_all(who, present, n)
 
-    def uniforms_needed(self, n):
+    def uniforms_needed(self, n: int) -> int:
         return self._once(("uniforms", n), lambda: max(law.uniforms_needed(n) for law in self.laws))
 
-    def sample_cohort(self, uniforms, n, mode):
+    def sample_cohort(self, uniforms: Array, n: int, mode: Array) -> tuple[Who, Array]:
         out = np.empty((len(uniforms), n), dtype=np.int64)
         for k in np.unique(mode):  # replicates are in the same round, so there is one
             law = self.laws[k]
-            out[mode == k] = over_all(*law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None), n)
+            who, present = law.sample_cohort(uniforms[mode == k, :law.uniforms_needed(n)], n, None)
+            out[mode == k] = over_all(who, present, n)
         return EVERYONE, out
 
 
-def over_all(who, present, n):
+def over_all(who: Who, present, n):
     """0/1 over all clients (..., n) of a cohort without repeats."""
     if isinstance(who, slice):
         return np.broadcast_to(present, (*present.shape[:-1], n))
     out = np.zeros((*who.shape[:-1], n), dtype=np.int64)
     np.put_along_axis(out, who, present, axis=-1)
     return out
-
-
-__all__ = ["Periodic", "over_all"]

@@ -111,23 +111,20 @@ class FixedSize:
 
     def inside(self, q):
         """E[1{i in S} prod_S q] (n,)."""
-        found = self._contour(np.maximum(q, 1e-300))
-        if found is None:
+        contour = self._contour(np.maximum(q, 1e-300))
+        if contour is None:
             return np.full(self.n, np.prod(q))
-        scale, chance, factors = found
+        scale, chance, factors = contour
         whole = factors.prod(0) * self.omega ** (1 - self.m) * self.share
         return scale * chance * (whole / factors).sum(1).real
 
     def pairs(self, q):
         """E[1{i, j in S} prod_S q] (n, n)."""
-        found = self._contour(np.maximum(q, 1e-300))
-        if found is None:
+        contour = self._contour(np.maximum(q, 1e-300))
+        if contour is None:
             return np.full((self.n, self.n), np.prod(q))
-        scale, chance, factors = found
+        scale, chance, factors = contour
         whole = factors.prod(0) * self.omega ** (2 - self.m) * self.share
         out = scale * chance[:, None] * chance[None] * ((whole / factors) @ (1 / factors).T).real
         np.fill_diagonal(out, self.inside(q))
         return out
-
-
-__all__ = ["FixedSize", "Independent", "Shares"]

@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Steps
 from fltheory.core.laws.base import LARGEST_SUPPORT, Law
 from fltheory.core.laws.memoryless import COHORT, OfSize, WithReplacement
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.scalars import Number, Numbers, fraction
 from fltheory.core.records import flag, per_client, within
 
 
@@ -48,19 +49,20 @@ def _sets(w, m):
     smaller = sum(math.comb(len(w), k) for k in range(1, m + 1))
     if smaller > LARGEST_SUPPORT:
         raise TooLarge(f"{smaller} sets of up to {m} of {len(w)} clients exceed {LARGEST_SUPPORT}; use runs")
-    found = {(): Fraction(1)}
+    sets = {(): Fraction(1)}
     for _ in range(m):
-        grown: dict = {}
-        for members, chance in found.items():
+        grown = {}
+        for members, chance in sets.items():
             left = total - sum(w[i] for i in members)
             for i in itertools.filterfalse(members.__contains__, range(len(w))):
                 key = tuple(sorted((*members, i)))
                 grown[key] = grown.get(key, Fraction(0)) + chance * w[i] / left
-        found = grown
-    return found
+        sets = grown
+    return sets
 
 
-def Weighted(m, w, replace=False, steps=None, noise=0, batch=None) -> Law:
+def Weighted(m: int, w: Numbers, replace: bool = False, steps: Steps = None, noise: Number = 0,
+             batch: int | None = None) -> Law:
     """m clients a round, drawn one after the other with probabilities proportional to the weights w (n,), w_i > 0.
 
     replace=False: among those not yet drawn (FOCUS, Case 3); p_i, q_i = p_i/m and pairs are exact sums over the sets.
@@ -74,6 +76,3 @@ def Weighted(m, w, replace=False, steps=None, noise=0, batch=None) -> Law:
     law = _WithoutReplacement(steps=steps, noise=noise, batch=batch, m=COHORT(m, "m"), w=exact)
     law._size(len(exact))
     return law
-
-
-__all__ = ["Weighted"]

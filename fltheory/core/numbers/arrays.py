@@ -12,9 +12,10 @@ from math import isqrt
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, Inexact
+from fltheory.core.kinds import Open, Who
 
 
-class LaidOut:
+class LaidOut(Open):
     """A cohort in a layout of its own: it answers `spread`, `take`, `put`, `numbers` and `each` itself (`runs.client_major`)."""
 
     __slots__ = ()
@@ -65,12 +66,12 @@ def ratio(num, den):
     return 0 * num if zero else num / den
 
 
-def spread(x, who=EVERYONE):
+def spread(x, who: Who = EVERYONE):
     """A server vector (..., d) as the common start (..., 1, d) of a cohort."""
     return who.spread(x) if isinstance(who, LaidOut) else x[..., None, :]
 
 
-def take(a, who):
+def take(a, who: Who):
     """Rows (..., m, d) of client memories a (..., n, d) for a cohort `who` (..., m)."""
     if isinstance(who, LaidOut):
         return who.take(a)
@@ -87,7 +88,7 @@ def take(a, who):
     return np.take_along_axis(np.broadcast_to(a, who.shape[:-1] + a.shape[-2:]), who[..., None], axis=-2)
 
 
-def put(a, who, new, present):
+def put(a, who: Who, new, present):
     """Client memories a (..., n, d) with the rows of the present members of a cohort replaced by new (..., m, d).
 
     Members must be distinct clients; laws that repeat clients are refused for algorithms with memories.
@@ -97,17 +98,14 @@ def put(a, who, new, present):
     if isinstance(who, slice):
         return a + present[..., None] * (new - a)
     change = present[..., None] * (new - take(a, who))
-    if who.ndim == 1:
-        chosen = (who[:, None] == arange(a.shape[-2], who)) * 1           # (m, n)
-        return a + matvec_rows(chosen, change)
-    if is_torch(a):
+    if is_torch(a) and who.ndim > 1:
         full = a.expand(*who.shape[:-1], *a.shape[-2:])
         return full.scatter_add(-2, who[..., None].expand(*who.shape, a.shape[-1]), change)
-    chosen = (who[..., :, None] == arange(a.shape[-2], who)) * 1
+    chosen = (who[..., None] == arange(a.shape[-2], who)) * 1           # (.., m, n)
     return a + matvec_rows(chosen, change)
 
 
-def _row(a, who):
+def _row(a, who: Who):
     """Where rows `who` (batch, m) of a (batch, n, d) stand among all of its rows."""
     return who + (arange(len(a), who) * a.shape[1])[:, None]
 
@@ -126,7 +124,7 @@ def overwriting(allowed=True):
         _OVER.allowed = before
 
 
-def placed(a, who, new, own=False):
+def placed(a, who: Who, new, own=False):
     """A copy of a (..., n, d) whose rows `who` (..., m) are new (..., m, d) or (..., 1, d), bit for bit.
 
     own: a itself may be changed instead, within `overwriting`.
@@ -221,7 +219,7 @@ def _floor(v):
         return v // 1
     if type(v).__name__ != "arb":
         return type(v)(v.floor())
-    found = v.floor().unique_fmpz()
-    if found is None:
+    integer = v.floor().unique_fmpz()
+    if integer is None:
         raise CertificateFailed(f"whether {v} is below an integer needs more bits")
-    return int(found)
+    return int(integer)

@@ -44,8 +44,8 @@ class Functions:
 
     def polynomial(self, terms):
         """terms: {powers: Fraction}, one power per symbol."""
-        given = {k: self.number(int(v.numerator), int(v.denominator)) for k, v in terms.items()}
-        return Symbolic(self, self.ring.from_dict(given), self.one)
+        coefficients = {k: self.number(int(v.numerator), int(v.denominator)) for k, v in terms.items()}
+        return Symbolic(self, self.ring.from_dict(coefficients), self.one)
 
     def reduced(self, top, bottom):
         """top / bottom without common factor, the denominator monic."""
@@ -78,7 +78,7 @@ class Symbolic:
         """The symbols of its field."""
         return self.field.names
 
-    def terms(self):
+    def terms(self) -> tuple:
         """([(powers, Fraction)] of the numerator, the same of the denominator), one power per symbol of the field."""
         return tuple([(tuple(map(int, powers)), Fraction(int(c.numerator), int(c.denominator))) for powers, c in part.terms()]
                      for part in (self.top, self.bottom))
@@ -148,7 +148,7 @@ class Symbolic:
         values = [c for _, c in (*top, *bottom)]
         unit = Fraction(math.lcm(*(c.denominator for c in values)), math.gcd(*(c.numerator for c in values)))
         unit = unit / math.gcd(*(int(c * unit) for c in values))
-        field = _written(self.names)
+        field = _sympy_field(self.names)
         return str(field.raw_new(*(field.ring.from_dict({k: field.domain(int(c * unit)) for k, c in part})
                                    for part in (top, bottom))))
 
@@ -156,8 +156,8 @@ class Symbolic:
         """Replace generators by rationals or other elements; exact. Raises ZeroDivisionError at a pole."""
         new = []
         for name, generator in zip(self.names, self.field.generators, strict=True):
-            given = values.pop(name, None)
-            new.append(generator if given is None else given)
+            value = values.pop(name, None)
+            new.append(generator if value is None else value)
         if values:
             refuse("substitute", sorted(values), f"the field has the symbols {self.names}", "Name one of them.")
         top, bottom = (_evaluate(part, new) for part in self.terms())
@@ -177,7 +177,7 @@ class Symbolic:
         zero = self.field.constant(0)
         if 0 not in bottom:
             refuse("series", str(self), f"has a pole at {symbol} = 0", "Divide the leading power out first.")
-        out = []
+        out: list[Symbolic] = []
         for k in range(order + 1):
             value = top.get(k, zero)
             for j in range(1, k + 1):
@@ -193,7 +193,7 @@ def _rebuilt(names, top, bottom):
 
 
 @functools.lru_cache(maxsize=256)
-def _written(names):
+def _sympy_field(names):
     import sympy
     return sympy.field(names, sympy.QQ)[0]
 

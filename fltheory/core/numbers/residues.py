@@ -49,7 +49,7 @@ def product(a, b, prime):
     return ((high @ b % prime << _HALF) + low @ b % prime) % prime
 
 
-def rational_reconstruct(value, modulus):
+def rational_reconstruct(value: int, modulus: int) -> Fraction | None:
     """The Fraction n/m with n = m * value modulo `modulus` and 2 n**2, 2 m**2 < modulus, or None.
 
     There is at most one (Wang's algorithm with balanced bounds).  value is any int, modulus an int >= 2;
@@ -77,8 +77,8 @@ class Residues(np.ndarray):
         out.prime = prime
         return out
 
-    def __array_finalize__(self, made_from):
-        self.prime = getattr(made_from, "prime", None)
+    def __array_finalize__(self, source):
+        self.prime = getattr(source, "prime", None)
 
     def __array_function__(self, function, types, arguments, options):
         # numpy's own functions may drop the class (broadcast_to) or the prime (concatenate)
@@ -93,12 +93,12 @@ class Residues(np.ndarray):
         rule = _RULES.get((ufunc, method))
         if rule is None or out is not None:
             raise Inexact(f"residues know no {ufunc.__name__} ({method}): exact rounds use + - * / and sums only")
-        made = rule(prime, *(_read(v, prime) for v in inputs), **options)
-        if made.dtype == bool:
-            return made
-        made = np.asarray(made).view(Residues)
-        made.prime = prime
-        return made
+        result = rule(prime, *(_read(v, prime) for v in inputs), **options)
+        if result.dtype == bool:
+            return result
+        result = np.asarray(result).view(Residues)
+        result.prime = prime
+        return result
 
 
 def _prime(inputs):
@@ -107,9 +107,9 @@ def _prime(inputs):
         if isinstance(v, Residues) and v.prime is not None:
             return v.prime
         if isinstance(v, (list, tuple)):
-            found = _prime(v)
-            if found is not None:
-                return found
+            prime = _prime(v)
+            if prime is not None:
+                return prime
     return None
 
 
@@ -191,11 +191,11 @@ class Span:
         rest = rest[rest.any(1)]
         if not len(rest):
             return
-        found, new = echelon(rest, p)
-        others = [k for k in range(len(self.free)) if k not in set(found)]
-        old = (self._depend[:, others] - product(self._depend[:, found], new[:, others], p)) % p
+        pivots, new = echelon(rest, p)
+        others = [k for k in range(len(self.free)) if k not in set(pivots)]
+        old = (self._depend[:, others] - product(self._depend[:, pivots], new[:, others], p)) % p
         self._depend = np.concatenate([old, new[:, others]])
-        self.pivots, self.free = self.pivots + [self.free[k] for k in found], [self.free[k] for k in others]
+        self.pivots, self.free = self.pivots + [self.free[k] for k in pivots], [self.free[k] for k in others]
 
     def random(self, count, generator):
         """Random elements (count, D) of the span."""
@@ -225,6 +225,3 @@ def _eliminated(rows, prime):
         rows[others] = (rows[others] - rows[others, column, None] * rows[at] % prime) % prime
         pivots.append(column)
     return pivots, rows[:len(pivots)]
-
-
-__all__ = ["Residues", "Span", "Words", "echelon", "inverse", "product", "rational_reconstruct", "word_prime"]

@@ -21,12 +21,14 @@ import math
 import numbers
 import re
 import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import BadInput, Inexact, refuse
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import have, need
 from fltheory.core.numbers.elements import Symbolic, functions
 
@@ -40,7 +42,7 @@ LONGEST = 4000  # digits of a declared number, also of its power of ten: beyond,
 LARGE_PRIME = 125400843116101835337516765011159373743  # of no special form: the first prime after a hash
 
 
-def fraction(value, what="number") -> Fraction:
+def fraction(value: Any, what: str = "number") -> Fraction:
     """The exact rational of a declared number, named `what` in messages; a float is taken at its dyadic value.
 
     Raises BadInput for NaN, infinity, booleans and unreadable strings.
@@ -58,15 +60,7 @@ def fraction(value, what="number") -> Fraction:
             refuse(what, float(value), "must be finite", "Remove NaN and infinities from the input.")
         return Fraction(*map(int, value.as_integer_ratio()))
     if isinstance(value, str):
-        try:
-            power = re.search("[eE]([+-]?[0-9_]+)", value[:LONGEST])
-            if len(value) > LONGEST or (power and abs(int(power[1])) > LONGEST):
-                refuse(what, value, f"has more than {LONGEST} digits", 'Write for example "1/20", "0.05" or "3".')
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError) as error:
-            if isinstance(error, BadInput):
-                raise
-            refuse(what, value, "is no rational", 'Write for example "1/20", "0.05" or "3".')
+        return _of_text(value, what)
     if type(value).__name__ in ("fmpq", "fmpz"):
         return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
     if isinstance(value, numbers.Rational):  # of another library
@@ -79,6 +73,17 @@ def fraction(value, what="number") -> Fraction:
                "Take one of x.enclosure(width), or float(x).")
     refuse(what, value, f"a{'n' * name.startswith((*'AEIOUaeio', 'nd'))} {name} is no number fltheory knows",
            "Give an int, a Fraction, a string such as '1/20', or a float.")
+
+
+def _of_text(text, what) -> Fraction:
+    remedy = 'Write for example "1/20", "0.05" or "3".'
+    try:
+        power = re.search("[eE]([+-]?[0-9_]+)", text[:LONGEST])
+        if len(text) <= LONGEST and not (power and abs(int(power[1])) > LONGEST):
+            return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        refuse(what, text, "is no rational", remedy)
+    refuse(what, text, f"has more than {LONGEST} digits", remedy)
 
 
 def to_float(value) -> float:
@@ -113,7 +118,7 @@ def is_float(value) -> bool:
     return isinstance(value, (float, np.floating))
 
 
-def declare(values, what: str = "array"):
+def declare(values: Any, what: str = "array") -> np.ndarray:
     """Declared data as a numpy array: Fractions if every entry is exact, float64 otherwise, symbols kept.
 
     values: nested sequence or array of numbers or strings. Raises BadInput for NaN, infinity, ragged input, masked
@@ -176,10 +181,10 @@ class Domain:
     exact = False
     library = "numpy"
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def array(self, values):
+    def array(self, values: Any) -> Array:
         """values: array of declared numbers (any shape) -> array of this arithmetic, same shape."""
         values = values if isinstance(values, np.ndarray) else entries(values)
         flat = values.reshape(-1)
@@ -187,15 +192,15 @@ class Domain:
         out[:] = [self.scalar(v) for v in flat]
         return out.reshape(values.shape)
 
-    def working(self):
+    def working(self) -> contextlib.AbstractContextManager:
         """A context in which to compute with numbers of this arithmetic: its precision holds there, and there only."""
         return contextlib.nullcontext()
 
-    def owns(self, value) -> bool:
+    def owns(self, value: Any) -> bool:
         """Whether a computed element still is a number of this arithmetic (integers count as exact)."""
         raise NotImplementedError
 
-    def check(self, array, what="result"):
+    def check(self, array: Array, what: str = "result") -> Array:
         """Raise Inexact unless every element stayed inside the arithmetic (floats sneak in silently)."""
         for v in np.asarray(array, dtype=object).reshape(-1):
             if not self.owns(v):
@@ -218,10 +223,10 @@ class _Float(Domain):
 
     name = "float64"
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         return to_float(value)
 
-    def array(self, values):
+    def array(self, values: Any) -> Array:
         values = values if isinstance(values, np.ndarray) else entries(values)
         if values.dtype == np.float64:
             return values
@@ -230,7 +235,7 @@ class _Float(Domain):
         plain = values.dtype.kind in "iuf" and values.dtype.itemsize <= 8
         return values.astype(np.float64) if plain else self.array(values.astype(object))
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return is_float(value) or isinstance(value, (int, np.integer))
 
 
@@ -239,26 +244,26 @@ class Torch(Domain):
 
     library = "torch"
 
-    def __init__(self, device="cpu"):
+    def __init__(self, device: Any = "cpu"):
         if not re.fullmatch("(cpu|cuda)(:[0-9]+)?", str(device) if isinstance(device, str) or type(device).__name__ == "device"
                             else ""):
             refuse("device", device, "runs are made on a CPU or a CUDA device", 'Use "cpu" or "cuda".')
         self.device = str(device)
         self.name = f"torch[{self.device}]"
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         # a 0-d tensor: a bare Python float times an integer mask would silently become float32
         import torch
         return torch.tensor(FLOAT.scalar(value), dtype=torch.float64, device=self.device)
 
-    def array(self, values):
+    def array(self, values: Any) -> Array:
         import torch
         return torch.as_tensor(FLOAT.array(values).copy(), dtype=torch.float64, device=self.device)
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return is_float(value)
 
-    def check(self, array, what="result"):
+    def check(self, array: Array, what: str = "result") -> Array:
         if str(array.dtype) != "torch.float64":
             raise Inexact(f"{what}: dtype {array.dtype} instead of torch.float64; a Python float met an integer tensor")
         return array
@@ -274,24 +279,24 @@ class _Rational(Domain):
     def _number(self):
         return need("flint", "exact rationals").fmpq
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         f = fraction(value)
         return self._number(f.numerator, f.denominator)
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return is_rational(value)
 
 
 class Balls(Domain):
     """Real balls of `flint.arb` at a fixed precision: rigorous enclosures, also of roots and norms."""
 
-    def __init__(self, bits=256):
+    def __init__(self, bits: int = 256):
         if isinstance(bits, bool) or not isinstance(bits, int) or not 2 <= bits <= 10**6:
             refuse("bits", bits, "a precision is an int from 2 to 10^6", "For example 256.")
         self.bits = bits
         self.name = f"balls[{bits} bits]"
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         flint = need("flint", "ball arithmetic")
         flint.ctx.prec = self.bits  # flint has one precision: that of the balls asked for last, outside `working`
         if isinstance(value, flint.arb):
@@ -300,16 +305,16 @@ class Balls(Domain):
         return flint.arb(flint.fmpq(f.numerator, f.denominator))
 
     @contextlib.contextmanager
-    def working(self):
+    def working(self) -> Iterator[None]:
         with need("flint", "ball arithmetic").ctx.workprec(self.bits):
             yield
 
     @staticmethod
-    def apart(bits=53):
+    def apart(bits: int = 53) -> Any:
         """Within, balls begin at this precision, and afterwards it is as before; nothing happens without flint."""
         return Balls(bits).working() if have("flint") else contextlib.nullcontext()
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return type(value).__name__ == "arb" or isinstance(value, (int, np.integer))
 
 
@@ -321,7 +326,7 @@ class Modular(Domain):
 
     exact = True
 
-    def __init__(self, prime=LARGE_PRIME):
+    def __init__(self, prime: int = LARGE_PRIME):
         if isinstance(prime, bool) or not isinstance(prime, int) or not _is_prime(prime):
             refuse("prime", prime, "residues can be divided modulo a prime only", "For example 101.")
         self.prime = prime
@@ -331,10 +336,10 @@ class Modular(Domain):
     def _integers(self):
         return need("flint", "integers modulo a prime").fmpz_mod_ctx(self.prime)
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         return self._integers(self.residue(value))
 
-    def residue(self, value) -> int:
+    def residue(self, value: Any) -> int:
         """The residue of a declared number, 0 to prime - 1."""
         if isinstance(value, Symbolic):
             top, bottom = (self._generic(value.names, part) for part in value.terms())
@@ -355,7 +360,7 @@ class Modular(Domain):
             total += term
         return total % self.prime
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return type(value).__name__ == "fmpz_mod"
 
 
@@ -377,7 +382,7 @@ class Field(Domain):
         self.name = f"QQ({', '.join(self.names)})"
         self.symbols = self._functions.generators
 
-    def scalar(self, value):
+    def scalar(self, value: Any) -> Any:
         if isinstance(value, Symbolic):
             if value.names != self.names:
                 refuse("number", value, f"is a symbol of {value.names}, not of {self.name}",
@@ -385,7 +390,7 @@ class Field(Domain):
             return value
         return self._functions.constant(fraction(value))
 
-    def owns(self, value):
+    def owns(self, value: Any) -> bool:
         return isinstance(value, Symbolic)
 
 
@@ -398,8 +403,8 @@ def _is_prime(number):
     return number == LARGE_PRIME or (number.bit_length() <= 4096 and isprime(number))
 
 
-def domain_of(values) -> Domain | None:
-    """FLOAT, RATIONAL or the `Field` of the symbols found in declared data; None if symbols of two fields meet."""
+def domain_of(values) -> Domain:
+    """FLOAT, RATIONAL or the `Field` of the first symbol in declared data."""
     for v in np.asarray(values, dtype=object).reshape(-1):
         if isinstance(v, Symbolic):
             return Field(" ".join(v.names))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Law, Problem
 from fltheory.core.laws.shares import Shares
 from fltheory.core.numbers.scalars import FLOAT
 
@@ -47,25 +48,25 @@ class Features:
             share[some] = np.linalg.solve(system, missing[some].reshape(len(some), -1)).reshape(missing[some].shape)
         return single - share, share
 
-    def tested(self, law):
+    def tested(self, law: Law):
         """Cohorts (k, n) of all sizes, among them those of the law's own size, at which the form of a round is checked."""
         n, rng = self.n, np.random.Generator(np.random.Philox(self.n))
         sizes = {int(v) for v in np.linspace(2, n, TESTED)} | {min(getattr(law, "m", n), n)}
         return np.array([rng.permutation(n) < size for size in sorted(sizes) for _ in range(2)], dtype=np.int64)
 
-    def mean(self, law, value, domain):
+    def mean(self, law: Law, value, domain):
         """E of a function of the cohort of this form, from its values (k, ..) at some cohorts; None if it is not of the form.
 
         value: function of masks (k, n); in empty rounds that a law skips it counts as 0.
         """
         eye = np.eye(self.n, dtype=np.int64)
-        seen = value(np.concatenate([0 * eye[:1], eye, 1 - eye]))
-        count, share = self.split(seen[1:self.n + 1] - seen[0], seen[self.n + 1:] - seen[0])
-        parts = np.concatenate([seen[:1], count, share, *([0 * seen[:1] - seen[:1]] if self.nobody else [])])
+        values = value(np.concatenate([0 * eye[:1], eye, 1 - eye]))
+        count, share = self.split(values[1:self.n + 1] - values[0], values[self.n + 1:] - values[0])
+        parts = np.concatenate([values[:1], count, share, *([0 * values[:1] - values[:1]] if self.nobody else [])])
         tests = self.tested(law)
         gap = value(tests) - domain.array(self.vectors(tests)) @ parts
         if domain is FLOAT:
-            holds = np.abs(gap).max() <= 1e-10 * np.abs(seen).max(initial=1e-300)
+            holds = np.abs(gap).max() <= 1e-10 * np.abs(values).max(initial=1e-300)
         else:
             holds = all(v == 0 for v in gap.reshape(-1))
         return domain.array(self.first) @ parts if holds else None
@@ -79,7 +80,7 @@ class Features:
         return out
 
 
-def features_of(law, problem):
+def features_of(law: Law, problem: Problem):
     """Features of a law with equal shares, then with shares by the problem's weights, as far as their moments are known.
 
     In floats the moments are integrals (`laws.shares`); elsewhere they are the law's exact ones.
@@ -98,13 +99,13 @@ def features_of(law, problem):
         yield _of_integrals(law, n, model, v)
 
 
-def _of_integrals(law, n, model, v):
-    found = Shares(model, np.ones(n) if v is None else v)
-    ones, shares, nobody = found.means()
+def _of_integrals(law: Law, n, model, v):
+    moments = Shares(model, np.ones(n) if v is None else v)
+    ones, shares, nobody = moments.means()
     mean = np.concatenate([ones, shares])
 
     def second():
-        both, mixed, squares = found.seconds()
+        both, mixed, squares = moments.seconds()
         return np.block([[both, mixed], [mixed.T, squares]])
     return _of_moments(n, v, [1.0, *mean], second, nobody if law.empty == "skip" else 0.0)
 
@@ -121,6 +122,3 @@ def _of_moments(n, v, first, second, nobody):
             out[0, -1] = out[-1, 0] = out[-1, -1] = nobody
         return out
     return Features(n, v, np.array([*values, None], dtype=object)[:-1], gram, nobody)
-
-
-__all__ = ["Features", "features_of"]

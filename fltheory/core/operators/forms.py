@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge, check_flag, refuse
+from fltheory.core.kinds import Array, Operator
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, declare, is_count
 from fltheory.core.operators.horizons import FEW, check_growth
@@ -14,7 +15,7 @@ from fltheory.core.operators.random_map import Mixture
 MOST_ROUNDS = 10**6
 
 
-def carried(op, form, rounds, state=False):
+def carried(op: Operator, form, rounds, state=False):
     """The symmetric F with E (x_T, 1)' Q (x_T, 1) = (x_0, 1)' F (x_0, 1), see `Operator.carried`."""
     check_flag(state, "state")
     form, d = declare(form, "form"), op.problem.d
@@ -63,12 +64,32 @@ def _pulled(F, A, a):
     return linalg.matmul(T.T, linalg.matmul(F, T))
 
 
-def worst_ratio(form, bound):
+def worst_ratio(form: Array, bound: Array) -> Fraction | float:
     """sup over z of z' form z / z' bound z, for a positive definite bound.
 
     Form and bound: symmetric (k, k). A float where one of them is; for rationals a Fraction that is proved an upper bound
     by exact LDL', at most 1e-9 of max(|ratio|, |form| / |bound|) above the supremum, |.| the largest entry. Raises BadInput.
     """
+    F, B = _pair(form, bound)
+    exact = F.dtype == B.dtype == object
+    diagonal = [B[k, k] for k in range(len(B))]
+    definite = all(v > 0 for v in diagonal)
+    if definite:  # unit diagonal: coordinates in other units have the same ratio
+        size = np.array([Fraction(2) ** (_exponent(v) // 2) for v in diagonal] + [None], dtype=object)[:-1]
+        scale = size if exact else FLOAT.array(size)
+        F, B = F / scale[:, None] / scale, B / scale[:, None] / scale
+        definite = linalg.is_positive_definite(B) if exact else np.linalg.eigvalsh(B).min() > 1e-15 * len(B)
+    if not definite:
+        refuse("bound", bound, "is positive definite, or the ratio has no largest value", "Add a small multiple of the identity.")
+    unit = max((abs(v) for v in F.reshape(-1)), default=0)
+    if unit == 0:
+        return F[0, 0]
+    G = F / unit  # entries up to 1, whatever the form's units: floats can look for the ratio
+    return (_least_above(G, B) if exact else float(_largest(G, B))) * unit
+
+
+def _pair(form, bound):
+    """Form and bound as symmetric arrays of one size, both rational or both in floats."""
     F, B = declare(form, "form"), declare(bound, "bound")
     if F.shape != B.shape or F.ndim != 2 or F.shape[0] != F.shape[1] or len(F) == 0:
         refuse("shapes", (F.shape, B.shape), "form and bound are square matrices of one size", "Give (k, k) arrays.")
@@ -78,31 +99,21 @@ def worst_ratio(form, bound):
     for what, M in (("form", F), ("bound", B)):
         if not (M == M.T).all() if exact else np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
             refuse(what, M.tolist(), "is symmetric", "Use (M + M')/2.")
-    own = [B[k, k] for k in range(len(B))]
-    size = None
-    if all(v > 0 for v in own):  # unit diagonal: coordinates in other units have the same ratio
-        size = np.array([Fraction(2) ** (_exponent(v) // 2) for v in own] + [None], dtype=object)[:-1]
-        scale = size if exact else FLOAT.array(size)
-        F, B = F / scale[:, None] / scale, B / scale[:, None] / scale
-    definite = size is not None and (linalg.is_positive_definite(B) if exact else np.linalg.eigvalsh(B).min() > 1e-15 * len(B))
-    if not definite:
-        refuse("bound", bound, "is positive definite, or the ratio has no largest value", "Add a small multiple of the identity.")
-    unit = max((abs(v) for v in F.reshape(-1)), default=0)
-    if unit == 0:
-        return F[0, 0]
-    G = F / unit  # entries up to 1, whatever the form's units: floats can look for the ratio
-    if not exact:
-        return float(_largest(G, B) * unit)
+    return F, B
+
+
+def _least_above(G, B) -> Fraction:
+    """A rational that is proved to be at least the largest ratio of two rational forms, and close to it."""
     try:
         top = Fraction(_largest(FLOAT.array(G), FLOAT.array(B)))
     except np.linalg.LinAlgError:  # definite, but not to floats
         top = Fraction(0)
-    step = Fraction(1, 10**12) * max(Fraction(1, 1000), abs(top))
+    step = max(Fraction(1, 1000), abs(top)) / 10**12
     ratio, low = top, None
     while not linalg.is_positive_definite(ratio * B - G, strict=False):
         ratio, low, step = ratio + step, ratio, 2 * step
-    wanted = Fraction(1, 10**9) * max(1, abs(ratio))
-    while low is None or ratio - low > wanted:  # the supremum lies above `low`
+    width = max(Fraction(1), abs(ratio)) / 10**9
+    while low is None or ratio - low > width:  # the supremum lies above `low`
         if low is None:  # the guess was large enough: how much too large?
             low, step = ratio - step, 2 * step
             if linalg.is_positive_definite(low * B - G, strict=False):
@@ -110,7 +121,7 @@ def worst_ratio(form, bound):
             continue
         middle = (ratio + low) / 2
         ratio, low = (middle, low) if linalg.is_positive_definite(middle * B - G, strict=False) else (ratio, middle)
-    return ratio * unit
+    return ratio
 
 
 def _largest(F, B):
@@ -122,6 +133,3 @@ def _exponent(value) -> int:
     """floor(log2) of a positive number, to one."""
     v = Fraction(value)
     return v.numerator.bit_length() - v.denominator.bit_length()
-
-
-__all__ = ["carried", "worst_ratio"]

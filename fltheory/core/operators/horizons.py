@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Operator
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg.entries import flint_name
@@ -30,57 +31,59 @@ class Rounds:
     Raises TooLarge for exact numbers beyond 100,000 digits, and for chains whose modes are too many for powers.
     """
 
-    def __init__(self, op, rounds):
-        self.op, self.moments, self.rounds, self._powers = op, op.moments, rounds, {}
+    def __init__(self, op: Operator, rounds):
+        self.op, self.moments, self.rounds = op, op.moments, rounds
+        self._powers: dict = {}
 
     def __call__(self, pi, m):
         moments = self.moments
         if moments.size == 0:
             return pi, m
-        pi, m, left = self._stepped(pi, m, min(self.rounds, FEW), self.rounds)
-        if left == 0:
+        pi, m, remaining = self._stepped(pi, m, min(self.rounds, FEW), self.rounds)
+        if remaining == 0:
             return pi, m
         if moments.cycle:
-            if left >= moments.period:
-                pi, m, left = *self._periods(pi, m, left // moments.period), left % moments.period
-            most = left
+            if remaining >= moments.period:
+                pi, m = self._periods(pi, m, remaining // moments.period)
+                remaining %= moments.period
+            most = remaining
         elif moments.modes * (moments.size + 1) <= LISTED:
-            P, C, M = self._power(None, left)
+            P, C, M = self._power(None, remaining)
             new = _times(C, pi) + _times(M, m.reshape(-1))
             if self._finite(new):
                 return _times(P, pi), new.reshape(m.shape)
-            most = min(left, STEPS)
+            most = min(remaining, STEPS)
         else:
-            most = left
-            if left * moments.modes > STEPS:
-                raise self._too_many(left)
-        pi, m, left = self._stepped(pi, m, most, left)
-        if left:
-            raise self._too_many(left)
+            most = remaining
+            if remaining * moments.modes > STEPS:
+                raise self._too_many(remaining)
+        pi, m, remaining = self._stepped(pi, m, most, remaining)
+        if remaining:
+            raise self._too_many(remaining)
         return pi, m
 
-    def _too_many(self, left):
-        return TooLarge(f"{left} rounds of {self.moments.modes} modes would be taken one at a time, and at most {STEPS} modes are. "
-                        "Ask for fewer rounds; op.fixed_point() is where stable rounds end, op.rate() says how fast")
+    def _too_many(self, remaining):
+        return TooLarge(f"{remaining} rounds of {self.moments.modes} modes would be taken one at a time, and at most {STEPS} modes "
+                        "are. Ask for fewer rounds; op.fixed_point() is where stable rounds end, op.rate() says how fast")
 
     def _finite(self, array):
         """A power beyond 1.8e308 says nothing where the start has nothing of its direction: rounds one at a time do."""
         return self.op.domain is not FLOAT or np.isfinite(array).all()
 
-    def _stepped(self, pi, m, steps, left):
+    def _stepped(self, pi, m, steps, remaining):
         """(pi, m, rounds left) after so many steps; of rounds that repeat every other time nothing is left at once."""
         past, floats = [], self.op.domain is FLOAT
         for k in range(1, steps + 1):
             past = [*past[-1:], (pi, m)]
             pi, m = self.moments.mean_step(pi, m)
-            left -= 1
+            remaining -= 1
             if floats and np.isnan(m).any():
                 return pi, m, 0
             if len(past) == 2 and np.array_equal(m, past[0][1]) and np.array_equal(pi, past[0][0]):
-                return (*(self.moments.mean_step(pi, m) if left % 2 else (pi, m)), 0)
+                return (*(self.moments.mean_step(pi, m) if remaining % 2 else (pi, m)), 0)
             if k % FEW == 0:
-                self._grown(m, k, left)
-        return pi, m, left
+                self._grown(m, k, remaining)
+        return pi, m, remaining
 
     # ---- powers ----------------------------------------------------------------------------------------
     def _periods(self, pi, m, periods):
@@ -128,36 +131,36 @@ class Rounds:
         return self._powers[k, times]
 
     def _squared(self, k, times):
-        power, out, done, each = self._round(k), None, 1, 1 if k is None else self.moments.period
+        power, out, passed, each = self._round(k), None, 1, 1 if k is None else self.moments.period
         while times:
             if times & 1:
                 out = power if out is None else _after(power, out)
             times >>= 1
             if times:
-                power, done = self._kept(_after(power, power)), 2 * done
+                power, passed = self._stored(_after(power, power)), 2 * passed
                 for part in power[1:]:
-                    self._grown(part, done * each, self.rounds - done * each)
+                    self._grown(part, passed * each, self.rounds - passed * each)
         return out
 
-    def _kept(self, power):
+    def _stored(self, power):
         """In floats, the chances of the modes still sum to 1: a rounding error would be raised to the power, too."""
         P, C, M = power
         return (P / P.sum(0), C, M) if self.op.domain is FLOAT else power
 
-    def _grown(self, array, done, left):
-        check_growth(self.op.domain, array, done, left)
+    def _grown(self, array, passed, remaining):
+        check_growth(self.op.domain, array, passed, remaining)
 
 
-def check_growth(domain, array, done, left):
-    """Refuse exact numbers (an array, after `done` rounds) that are too long, or would be after the rounds that are left."""
+def check_growth(domain, array, passed, remaining):
+    """Refuse exact numbers (an array, after `passed` rounds) that are too long, or would be after the rounds that remain."""
     rational = domain is RATIONAL
     if not rational and not isinstance(domain, Field):
         return
     bits, most = max(map(size, array.reshape(-1)), default=0), MOST_BITS if rational else MOST_TERMS
-    if bits > most or (bits > SEEN and bits * (1 + left / done) > most):
-        digits = 3 * bits * (done + left) // done // 10
-        raise TooLarge(f"{done + left} exact rounds end in {'numbers' if rational else 'rational functions'} of about "
-                       f"10^{len(str(digits)) - 1} digits ({3 * bits // 10} after {done} rounds), and at most {3 * most // 10} "
+    if bits > most or (bits > SEEN and bits * (1 + remaining / passed) > most):
+        digits = 3 * bits * (passed + remaining) // passed // 10
+        raise TooLarge(f"{passed + remaining} exact rounds end in {'numbers' if rational else 'rational functions'} of about "
+                       f"10^{len(str(digits)) - 1} digits ({3 * bits // 10} after {passed} rounds), and at most {3 * most // 10} "
                        f"are written. {REMEDIES[rational]}")
 
 
@@ -177,6 +180,3 @@ def _after(later, earlier):
 
 def _times(A, v):
     return (A * v).sum(-1)
-
-
-__all__ = ["Rounds", "check_growth"]

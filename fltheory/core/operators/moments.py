@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, gmres
 
 from fltheory.core.errors import CertificateFailed
+from fltheory.core.kinds import Law
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import is_rational
 from fltheory.core.operators.random_map import Mixture
@@ -26,7 +28,7 @@ class Moments:
     in turn: then no matrix over all modes is made, so that schedules of thousands of rounds stay cheap."""
 
     mixtures: tuple[Mixture, ...]
-    chain: object
+    chain: Any
     variance: object
     cycle: tuple | None = None
 
@@ -361,7 +363,7 @@ class Moments:
         return Moments(tuple(mix.centred(v) for mix in self.mixtures), self.chain, self.variance, self.cycle)
 
 
-def moments_of(mixtures, law, domain, variance) -> Moments:
+def moments_of(mixtures, law: Law, domain, variance) -> Moments:
     """The moments of a law's rounds; where its modes act in turn, all of them, their matrix is made on demand only."""
     def chain():
         return domain.array(np.array(law.chain(), dtype=object))

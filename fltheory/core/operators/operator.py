@@ -13,19 +13,20 @@ from fltheory.core.errors import (
     TooLarge,
     refuse,
 )
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, declare, fraction, have
 from fltheory.core.operators import spectrum
-from fltheory.core.operators.after_average import MeanMap
 from fltheory.core.operators.horizons import FEW, STEPS, Rounds, check_growth
 from fltheory.core.operators.moments import Moments, moments_of
 from fltheory.core.operators.points import FixedPoint, Stationary
 from fltheory.core.operators.probe import layout, probe_init, probe_model
 from fltheory.core.operators.reachable import Reach, everything, reachable, reduced
 from fltheory.core.operators.round_maps import mixtures
-from fltheory.core.operators.setting import check_size, confirm_affine, overflow, ranged, slopes
+from fltheory.core.operators.setting import confirm_affine, overflow, ranged, slopes
+from fltheory.core.operators.size import check_size
 from fltheory.core.optima import float_optimum, optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.records import count
@@ -44,9 +45,9 @@ class Operator:
     number it returns (FLOAT by default; `exact()` gives the rational twin).
     """
 
-    algorithm: object
-    problem: object
-    law: object
+    algorithm: Algorithm
+    problem: Problem
+    law: Law
     noise: object
     start: str
     domain: Domain
@@ -133,7 +134,7 @@ class Operator:
 
     def _decidable(self, unknowns) -> bool:
         """Whether the rounds are few and small enough to be taken in rationals after all."""
-        if not have("flint") or any(isinstance(mix, MeanMap) for mix in self.moments.mixtures):
+        if not have("flint") or any(mix.mean_only for mix in self.moments.mixtures):
             return False
         rounds = sum(self.law.cohort_count(self.problem.n, k) if mix.featured and not self.law.exact_features else len(mix.first)
                      for k, mix in enumerate(self.moments.mixtures))
@@ -285,8 +286,8 @@ class Operator:
                 m, X = now[1].sum(0), now[2].sum(0)
                 mean = (A * m).sum(-1)
                 cross = mean[:, None] * a[None, :]
-                seen = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
-            yield seen
+                of_model = mean + a, A @ X @ A.T + cross + cross.T + a[:, None] * a[None, :]
+            yield of_model
 
     @ranged
     def after(self, x0, rounds=1):
@@ -369,29 +370,31 @@ def _floats(array):
     return out
 
 
-def listed(algorithm, problem, law, noise=0, start="init", domain: Domain = FLOAT, reach=None) -> Operator:
+def listed(algorithm: Algorithm, problem: Problem, law: Law, noise=0, start="init", domain: Domain = FLOAT, reach=None,
+           mixes=None) -> Operator:
     """The operator of `algorithm` on a quadratic `problem` under a prepared `law` (`setting.prepare`), its rounds listed.
 
-    noise, start, domain: as for `ft.derive`, checked before; reach: the reachable subspace where it is known. Raises TooLarge,
-    NotAffine, CertificateFailed.
+    noise, start, domain: as for `ft.derive`, checked before; reach: the reachable subspace where it is known; mixes: the random
+    maps of the modes where they are known. Raises TooLarge, NotAffine, CertificateFailed.
     """
     check_size(algorithm, problem, domain, start, reach)
     with np.errstate(all="ignore"), domain.working():  # what overflows is refused, in words
-        return _built(algorithm, problem, law, noise, start, domain, reach)
+        return _built(algorithm, problem, law, noise, start, domain, reach, mixes)
 
 
-def _built(algorithm, problem, law, noise, start, domain, reach):
+def _built(algorithm: Algorithm, problem: Problem, law: Law, noise, start, domain, reach, mixes):
     alg, prob = algorithm.to(domain), problem.to(domain)
     lay = layout(alg, prob)
     noise_acts = noisy(noise)
     if reach is None:
         confirm_affine(algorithm, problem, domain, law.typical(prob.n))
-    mixes = mixtures(alg, prob, lay, law, noise_acts)
+    mixes = mixtures(alg, prob, lay, law, noise_acts) if mixes is None else mixes
     if domain is FLOAT and not all(np.isfinite(mix.largest) for mix in mixes):
         raise overflow(algorithm)
     if reach is None:
         featured = any(mix.featured for mix in mixes)
-        reach = everything(lay) if start == "any" else reachable(algorithm, problem, law, noise_acts, featured)
+        whole = start == "any" or lay.size == problem.d    # a state that is the model alone: init(x0) already spans it
+        reach = everything(lay) if whole else reachable(algorithm, problem, law, noise_acts, featured)
     J, z0 = probe_init(alg, prob, lay)
     if reach.dimension < lay.size:
         mixes = [reduced(mix, reach, J, z0, domain) for mix in mixes]
@@ -399,6 +402,3 @@ def _built(algorithm, problem, law, noise, start, domain, reach):
     variance = domain.scalar((noise if isinstance(noise, Symbolic) else fraction(noise)) ** 2 / Fraction(problem.drawn))
     return Operator(algorithm, problem, law, noise, start, domain, reach, moments_of(mixes, law, domain, variance),
                     origin, probe_model(alg, prob, lay), (J, z0))
-
-
-__all__ = ["FixedPoint", "Operator", "Stationary", "listed"]

@@ -22,6 +22,3 @@ class Stationary:
 
     mean: np.ndarray
     covariance: np.ndarray
-
-
-__all__ = ["FixedPoint", "Stationary"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import NotAffine, refuse
+from fltheory.core.kinds import Algorithm, Problem
 from fltheory.core.laws.draw import Draw, Slots
 from fltheory.core.numbers.arrays import concat
 from fltheory.core.numbers.scalars import FLOAT, Domain
@@ -70,13 +71,13 @@ def basis(domain: Domain, size: int):
     return domain.array(np.concatenate([np.zeros((1, size), dtype=np.int64), np.eye(size, dtype=np.int64)]))
 
 
-def layout(algorithm, problem) -> Layout:
+def layout(algorithm: Algorithm, problem: Problem) -> Layout:
     """The state layout of an algorithm on a problem (both already in one arithmetic)."""
     zero = problem.domain.array(np.zeros(problem.d, dtype=np.int64))
     return Layout.of(algorithm.init(problem, zero))
 
 
-def probe_init(algorithm, problem, lay: Layout):
+def probe_init(algorithm: Algorithm, problem: Problem, lay: Layout):
     """init as an affine map of x0: (J (D, d), z0 (D,))."""
     def run(x):
         return lay.flatten(algorithm.init(problem, x))
@@ -93,9 +94,9 @@ def _probed(run, domain, size):
     out = run(basis(domain, size))
     unit = _unit(domain, out[..., 0, :])
     while unit != 1:
-        found = run(unit * basis(domain, size))
-        if np.isfinite(found).all():
-            return found, unit
+        out = run(unit * basis(domain, size))
+        if np.isfinite(out).all():
+            return out, unit
         unit = 2.0 ** (math.log2(unit) // 2) if unit > 2 else 1
     return out, 1
 
@@ -113,20 +114,20 @@ def _per(unit, response):
     return response if unit == 1 else response / unit
 
 
-def probe_model(algorithm, problem, lay: Layout):
+def probe_model(algorithm: Algorithm, problem: Problem, lay: Layout):
     """The server model as an affine map of the state: (E (d, D), e (d,))."""
     out = algorithm.model(lay.unflatten(basis(problem.domain, lay.size)))
     return (out[1:] - out[0]).T, out[0]
 
 
-def slots_used(algorithm, problem, lay: Layout, draw: Draw) -> int:
+def slots_used(algorithm: Algorithm, problem: Problem, lay: Layout, draw: Draw) -> int:
     """How many gradient samples one round asks for, discovered by a dry run."""
     counter = Slots()
     algorithm.round(problem, lay.unflatten(basis(problem.domain, lay.size)[:1]), draw._replace(xi=counter))
     return counter.count
 
 
-def probe_round(algorithm, problem, lay: Layout, draw: Draw, noise=False, plain=False):
+def probe_round(algorithm: Algorithm, problem: Problem, lay: Layout, draw: Draw, noise=False, plain=False):
     """[M | c | G] (D, D+1+k) of one round at one draw; k noise coordinates (slots x places x d) if `noise`.
 
     A stack of participation masks (s, m) in the draw gives (s, D, D+1+k). plain: run `round` even where the law
@@ -168,7 +169,7 @@ def joined(parts):
     return np.concatenate([np.concatenate([p, *[0 * p[..., :1]] * (width - p.shape[-1])], axis=-1) for p in parts])
 
 
-def probe_offsets(algorithm, problem, lay: Layout, draw: Draw):
+def probe_offsets(algorithm: Algorithm, problem: Problem, lay: Layout, draw: Draw):
     """(D, n d): response of one round to a constant added to every gradient of one client (a change of linear term)."""
     zero = problem.domain.array(np.zeros((1, lay.size), dtype=np.int64))
     unit = basis(problem.domain, problem.n * problem.d)[1:].reshape(-1, problem.n, problem.d)
@@ -179,12 +180,12 @@ def probe_offsets(algorithm, problem, lay: Layout, draw: Draw):
     return (run(lambda k: unit) - run(None)).T
 
 
-def _slice(draw, a, b):
+def _slice(draw: Draw, a, b):
     size = len(draw.present)
     return draw.map(lambda v: v[a:b] if v.ndim and v.shape[0] == size else v)
 
 
-def check_affine(algorithm, problem, lay: Layout, draw: Draw):
+def check_affine(algorithm: Algorithm, problem: Problem, lay: Layout, draw: Draw):
     """Raise NotAffine unless round(u + v) + round(0) = round(u) + round(v) at fixed test points."""
     advice = ("Probing needs quadratic problems and no step that depends on distances or norms; "
               "use ft.linearise for the local rate at a fixed point.")

@@ -2,8 +2,8 @@
 
 Maps are kept extended, [M | c | G] with rows D. Two forms with one interface: `Enumerated` lists every outcome;
 `Featured` knows only the first two moments of the features (1, 1{i in S}, s_i(S)) in which the rounds of most algorithms
-are affine, so that 65,536 sets cost 33 probes. The sparse and the mean-only forms of large states stand in `star` and
-`answers`.
+are affine, so that 65,536 sets cost 33 probes. Of rounds that go on from the cohort's average `large.after_average` knows the
+mean alone.
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Mixture:
     first: np.ndarray
 
     featured = False    # whether the parts belong to features of the cohort instead of single outcomes
+    mean_only = False   # whether nothing but the mean is known
     sure = slice(None)  # the parts whose coefficients sum to 1 for sure: what is the same in every round belongs to them
 
     @property
@@ -161,14 +162,14 @@ class Enumerated(Mixture):
         weights, maps, below = self._integers
         maps = maps[:, :, :columns]
         if columns > MATRICES:
-            Y, own = cleared(X)
+            Y, denominator = cleared(X)
             left = np.swapaxes(maps, -1, -2) if adjoint else maps
             total = sum(q * _sparse(A, _sparse(A, Y).T).T for q, A in zip(weights, left, strict=True))
-            return _divided(total, below * own, type(self.parts.flat[0]))
-        made = self._matrices.setdefault((columns, adjoint), [])
-        if not made:
-            made += [integer_matrix(A.T if adjoint else A) for A in maps]
-        return weighted_squares(weights, made, X, below)
+            return _divided(total, below * denominator, type(self.parts.flat[0]))
+        matrices = self._matrices.setdefault((columns, adjoint), [])
+        if not matrices:
+            matrices += [integer_matrix(A.T if adjoint else A) for A in maps]
+        return weighted_squares(weights, matrices, X, below)
 
     @functools.cached_property
     def _matrices(self):
@@ -225,6 +226,3 @@ def _divided(A, denominator, kind):
     out = np.empty(A.size, dtype=object)
     out[:] = [kind(v, denominator) for v in A.reshape(-1)]
     return out.reshape(A.shape)
-
-
-__all__ = ["Enumerated", "Featured", "Mixture", "along"]

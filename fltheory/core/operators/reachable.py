@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.algorithms.base import advance
 from fltheory.core.errors import BadInput, NotKept
+from fltheory.core.kinds import Algorithm, Draw, Law, Problem
 from fltheory.core.laws.draw import Slots, everyone
 from fltheory.core.numbers.residues import Residues, Span, Words, rational_reconstruct, word_prime
 from fltheory.core.numbers.scalars import FLOAT
@@ -79,7 +81,8 @@ class Reach:
 
 def everything(lay: Layout, assumed="") -> Reach:
     """The whole state space (start anywhere, or an algorithm without memory)."""
-    return _reach(lay, tuple(range(lay.size)), np.empty((0, lay.size), dtype=object), assumed)
+    D, zero = lay.size, np.full((1, 1), Fraction(0))
+    return Reach(tuple(range(D)), zero + np.eye(D, dtype=np.int64), np.empty((0, D), dtype=object), tuple(lay.names()), assumed)
 
 
 def _reach(lay, rows, B, assumed=""):
@@ -117,7 +120,7 @@ def _levelled(rows, free, B):
     return rows, [free[k] for k in order], B[order]
 
 
-def reachable(algorithm, problem, law, noise=False, featured=False) -> Reach:
+def reachable(algorithm: Algorithm, problem: Problem, law: Law, noise=False, featured=False) -> Reach:
     """The reachable subspace from init(x0), all x0. featured: the round is affine in the features of the cohort, so that
     a few cohorts speak for all.
 
@@ -127,13 +130,11 @@ def reachable(algorithm, problem, law, noise=False, featured=False) -> Reach:
     """
     first = Words(word_prime(0))
     lay = layout(algorithm.to(first), problem.to(first))
-    if lay.size == problem.d:
-        return everything(lay)          # the state is the model: init(x0) already spans it
     draws = spanning(law, problem.n, featured)
     for freed in (False, True):
-        found = _lifted(algorithm, problem, noise, freed, draws)
-        if found is not None:
-            return found
+        reach = _lifted(algorithm, problem, noise, freed, draws)
+        if reach is not None:
+            return reach
     return everything(lay, "every state, because the conserved quantities of these data have no short rational form: "
                            "rates are those of any start, and an eigenvalue 1 may belong to a conserved quantity")
 
@@ -148,12 +149,12 @@ def reduced(mix: Mixture, reach, J, z0, domain) -> Mixture:
     gap = np.concatenate([mix.leaving(local, z0).reshape(-1), along(local.W, J[None]).reshape(-1)])
     if domain is FLOAT:
         size = max(1.0, mix.largest) * max(1.0, np.abs(z0).max()) * np.abs(local.W).sum(1).max()
-        kept = np.abs(gap).max(initial=0.0) <= 1e-9 * size
+        stays = np.abs(gap).max(initial=0.0) <= 1e-9 * size
     elif domain.exact:
-        kept = all(v == 0 for v in gap)
+        stays = all(v == 0 for v in gap)
     else:
-        kept = all(v.contains(0) for v in gap)
-    if not kept:
+        stays = all(v.contains(0) for v in gap)
+    if not stays:
         raise NotKept("the rounds do not keep the subspace found for other numbers of the same data (symbols at a generic "
                       "point, another step size), or rounding hides that they do: use start='any', or exact data")
     return mix.reduce(list(reach.rows), local.V, z0)
@@ -163,9 +164,11 @@ FREED = ("linear terms free, because these data give the reachable subspace no s
          "reachable for some linear terms, so rates may be those of directions that these data never use")
 
 
-def _lifted(algorithm, problem, noise, freed, draws):
+def _lifted(algorithm: Algorithm, problem: Problem, noise, freed, draws):
     """The subspace lifted from residues of several primes and confirmed by a further one, None if it is too long."""
-    rows, modulus, residues, count, shortest = None, 1, None, 0, 0
+    rows: Any = None
+    residues: Any = None
+    modulus, count, shortest = 1, 0, 0
     most, index = None, -1
     while most is None or count < most:
         index += 1
@@ -223,7 +226,7 @@ def _agrees(guess, residues, prime):
 class _Explorer:
     """Rounds at random points of the reachable affine subspace z0 + V, modulo one prime."""
 
-    def __init__(self, algorithm, problem, noise, prime, freed, draws):
+    def __init__(self, algorithm: Algorithm, problem: Problem, noise, prime, freed, draws):
         self.prime, self.noise, self.freed, self.draws = prime, noise, freed, draws
         domain = Words(prime)
         self.algorithm, self.problem = algorithm.to(domain), problem.to(domain)
@@ -262,30 +265,30 @@ class _Explorer:
             for part in pieces(draw, max(1, AT_ONCE // (self.lay.size * min(rounds, 8))), copies):
                 z = (self.z0 + span.random(len(part.present), self.random)) % self.prime
                 xi = self._linear_terms(part) if self.freed and not self.noise else None
-                made, grown = 0, True
-                while made < rounds and grown:  # in growing blocks: where nothing is new, nothing more will be
-                    block, before = min(rounds - made, max(4, made)), span.rank
+                rounds_run, grows = 0, True
+                while rounds_run < rounds and grows:  # in growing blocks: where nothing is new, nothing more will be
+                    block, before = min(rounds - rounds_run, max(4, rounds_run)), span.rank
                     states = []
                     for _ in range(block):
                         z = self._round(z, part, self._noise(part) if self.noise else xi)
                         states.append(z)
                     yield np.concatenate(states)
-                    made, grown = made + block, span.rank > before
+                    rounds_run, grows = rounds_run + block, span.rank > before
 
-    def _round(self, z, draw, xi):
+    def _round(self, z, draw: Draw, xi):
         state = self.lay.unflatten(Residues(z, self.prime))
         out = self.lay.flatten(advance(self.algorithm, self.problem, state, draw._replace(xi=xi)))
         return np.asarray(out).view(np.ndarray)
 
-    def _noise(self, draw):
+    def _noise(self, draw: Draw):
         """Gradient noise at random, another one for every gradient: all directions that noise can take."""
         return Slots(lambda k: self._sample(draw.present.shape))
 
-    def _linear_terms(self, draw):
+    def _linear_terms(self, draw: Draw):
         """A random change of every client's linear term: the same shift of each of its gradients."""
         shift = self._sample((len(draw.present), self.problem.n))
-        own = shift if isinstance(draw.who, slice) else shift[:, draw.who]
-        return lambda k: own
+        of_cohort = shift if isinstance(draw.who, slice) else shift[:, draw.who]
+        return lambda k: of_cohort
 
     def _sample(self, shape):
         return Residues(self.random.integers(0, self.prime, (*shape, self.problem.drawn)), self.prime)
@@ -297,6 +300,3 @@ class _Explorer:
         zero = Residues(np.zeros((count, self.problem.d)), self.prime)
         out = self.lay.flatten(self.algorithm.init(self.problem, zero, draw._replace(xi=self._linear_terms(draw))))
         return np.asarray(out).view(np.ndarray)
-
-
-__all__ = ["Reach", "everything", "reachable", "reduced"]

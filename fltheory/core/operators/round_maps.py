@@ -4,23 +4,21 @@ from __future__ import annotations
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.operators import star
-from fltheory.core.operators.after_average import answered
 from fltheory.core.operators.features import features_of
 from fltheory.core.operators.probe import Layout, joined, probe_round
 from fltheory.core.operators.random_map import Enumerated, Featured, Mixture
 
 FEW = 64               # enumerate without asking for feature moments up to this many outcomes
 ROUNDING = 1e-15       # entries of a part that are left out as rounding of numbers of the size of 1
-SMALL = 2_000_000      # entries of dense parts up to which sparse ones save nothing
 MOST_ENTRIES = 60_000_000  # of dense parts: 480 MB in floats, and as much again for their probing
 
 
-def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
+def mixtures(algorithm: Algorithm, problem: Problem, lay: Layout, law: Law, noise=False) -> list:
     """The mixture of every mode; modes with one sure cohort are probed together: recorded schedules are long."""
     n = problem.n
     sure = law.modes > 1 and all(law.sure(n, k) for k in range(law.modes))
@@ -32,33 +30,27 @@ def mixtures(algorithm, problem, lay: Layout, law, noise=False) -> list:
     return [Enumerated(part[None], one) for part in probe_round(algorithm, problem, lay, _stack(draws), noise)]
 
 
-def mixture(algorithm, problem, lay: Layout, law, mode=0, noise=False) -> Mixture:
+def mixture(algorithm: Algorithm, problem: Problem, lay: Layout, law: Law, mode=0, noise=False) -> Mixture:
     """The exact mixture of one mode; raises TooLarge if it can neither be enumerated nor expressed in features."""
     n = problem.n
     fixed_steps = not isinstance(law.steps_of(n, mode), RandomSteps)
     if law.cohort_count(n, mode) > FEW and fixed_steps and n >= 3:
-        found = _featured(algorithm, problem, lay, law, mode, noise)
-        if found is not None:
-            return found
-    try:
-        support = law.support(n, mode)
-        _check_entries(lay, len(support), law)
-    except TooLarge:
-        found = _answered(algorithm, problem, lay, law, mode, noise) if fixed_steps and n >= 3 else None
-        if found is None:
-            raise
-        return found
+        featured = _featured(algorithm, problem, lay, law, mode, noise)
+        if featured is not None:
+            return featured
+    support = law.support(n, mode)
+    _check_entries(lay, len(support), law)
     return _enumerated(algorithm, problem, lay, support, noise)
 
 
-def _check_entries(lay, parts, law):
+def _check_entries(lay, parts, law: Law):
     if parts * lay.size * (lay.size + 1) > MOST_ENTRIES:
         raise TooLarge(f"{parts} round maps of {lay.size} coordinates under {type(law).__name__} have "
                        f"{parts * lay.size * (lay.size + 1):.1e} entries, above {MOST_ENTRIES:.0e}: use ft.run, or fewer clients, "
                        "coordinates or outcomes")
 
 
-def _enumerated(algorithm, problem, lay, support, noise):
+def _enumerated(algorithm: Algorithm, problem: Problem, lay, support, noise):
     domain = problem.domain
     masks = [(p, d) for p, d in support if isinstance(d.who, slice)]
     parts, weights = [], []
@@ -83,50 +75,36 @@ def _sets(n, masks, steps):
     return Draw(EVERYONE, masks, np.broadcast_to(steps, masks.shape), None, None)
 
 
-def cohorts(law, n, masks, mode=0):
+def cohorts(law: Law, n, masks, mode=0):
     """A stacked draw of these cohorts (k, n), whether the law draws them or not, with its local steps."""
     return _sets(n, masks, law.steps_of(n, mode))
 
 
-def _featured(algorithm, problem, lay, law, mode, noise):
+def _featured(algorithm: Algorithm, problem: Problem, lay, law: Law, mode, noise):
     """Parts M_0, B_i, C_i with M_S = M_0 + sum_{i in S} (B_i + s_i(S) C_i), or None if the round is not of this form.
 
     The shares s_i are 1/|S|, or p_i over the weights of S. Read off the empty set, the singletons and their complements;
     checked on other sets (exactly if exact).
     """
     n, domain, steps = problem.n, problem.domain, law.steps_of(problem.n, mode)
-    large = domain is FLOAT and (2 * n + 1) * lay.size * (lay.size + 1) > SMALL
+    _check_entries(lay, 2 * n + 1, law)
     for features in features_of(law, problem):
-        if large:
-            parts = star.sheets(algorithm, problem, lay, law, lambda masks: _sets(n, masks, steps), features, noise)
-        else:
-            _check_entries(lay, 2 * n + 1, law)
-            parts = _parts(algorithm, problem, lay, law, steps, features, noise)
+        parts = _parts(algorithm, problem, lay, law, steps, features, noise)
         if parts is None:
             continue
         if law.empty == "skip" and features.nobody:
-            parts = [*parts, _stays(parts[0], domain) - parts[0]]      # coefficient 1{S empty}
+            parts = [*parts, domain.array(np.eye(*parts[0].shape, dtype=np.int64)) - parts[0]]      # coefficient 1{S empty}
         keep = [k for k, part in enumerate(parts) if k == 0 or not _vanishes(part, domain)]
         parts, first = [parts[k] for k in keep], domain.array(features.first[keep])
         spans = domain.array(features.vectors(_some_cohorts(law, n))[:, keep])
 
         def gram(features=features, keep=keep):
             return domain.array(features.second()[np.ix_(keep, keep)])
-        return star.SparseMixture(tuple(parts), first, gram, spans) if large else Featured(np.stack(parts), first, gram, spans)
+        return Featured(np.stack(parts), first, gram, spans)
     return None
 
 
-def _answered(algorithm, problem, lay, law, mode, noise):
-    """The mean round of many cohorts whose participants read the new server model, or None if it is of no such form."""
-    n = problem.n
-    if problem.domain is not FLOAT or not hasattr(law, "tilted") or lay.size == problem.d:
-        return None
-    found = (answered(algorithm, problem, lay, lambda masks: cohorts(law, n, masks, mode), law, features, noise)
-             for features in reversed([*features_of(law, problem)]))      # the methods of this form share out by weight
-    return next((mix for mix in found if mix is not None), None)
-
-
-def _parts(algorithm, problem, lay, law, steps, features, noise):
+def _parts(algorithm: Algorithm, problem: Problem, lay, law: Law, steps, features, noise):
     n, domain = problem.n, problem.domain
     eye = np.eye(n, dtype=np.int64)
     probes = np.concatenate([np.zeros((1, n), dtype=np.int64), eye, 1 - eye])
@@ -134,34 +112,24 @@ def _parts(algorithm, problem, lay, law, steps, features, noise):
     base, single, rest = out[0], out[1:n + 1] - out[0], out[n + 1:] - out[0]
     count, share = features.split(single, rest)
     tests = features.tested(law)
-    seen = probe_round(algorithm, problem, lay, _sets(n, tests, steps), noise, plain=True)
-    for mask, direct in zip(tests, seen, strict=True):
+    direct = probe_round(algorithm, problem, lay, _sets(n, tests, steps), noise, plain=True)
+    for mask, of_mask in zip(tests, direct, strict=True):
         members, weight = mask[:, None, None], domain.array(features.shares(mask))[:, None, None]
-        gap = direct - (base + (members * count).sum(0) + (weight * share).sum(0))
+        gap = of_mask - (base + (members * count).sum(0) + (weight * share).sum(0))
         if domain is FLOAT:
-            if not np.abs(gap).max() <= 1e-10 * max(1.0, np.abs(direct).max()):
+            if not np.abs(gap).max() <= 1e-10 * max(1.0, np.abs(of_mask).max()):
                 return None
         elif not all(v == 0 for v in gap.reshape(-1)):
             return None
     return [base, *count, *share]
 
 
-def _stays(base, domain):
-    """The extended map of a round that does not happen."""
-    D, W = base.shape
-    if not isinstance(base, np.ndarray):
-        return star.sparse.eye_array(D, W, format="csr")
-    return domain.array(np.eye(D, W, dtype=np.int64))
-
-
 def _vanishes(part, domain):
     """Whether a part is nothing but rounding; tiny steps make tiny parts, so no more than that is left out."""
-    if not isinstance(part, np.ndarray):
-        return np.abs(part.data).max(initial=0.0) < ROUNDING
     return np.abs(part).max() < ROUNDING if domain is FLOAT else all(v == 0 for v in part.reshape(-1))
 
 
-def spanning(law, n, featured) -> list:
+def spanning(law: Law, n, featured) -> list:
     """Draws, stacked where they are masks, that speak for all outcomes of all modes: whatever linear statement holds for
     the rounds at these holds for every round. featured: the round is affine in the features of the cohort."""
     masks, alone = [], []
@@ -177,7 +145,7 @@ def spanning(law, n, featured) -> list:
     return ([_stack(masks)] if masks else []) + alone
 
 
-def pieces(draw, most, copies=1):
+def pieces(draw: Draw, most, copies=1):
     """A stacked draw, every outcome `copies` times, in parts of at most so many."""
     size = len(draw.present)
     chosen = np.tile(np.arange(size), copies)
@@ -186,17 +154,14 @@ def pieces(draw, most, copies=1):
         yield draw.map(lambda v, part=part: v[part] if v.ndim and len(v) == size and v is not draw.who else v)
 
 
-def _some_cohorts(law, n):
+def _some_cohorts(law: Law, n):
     """Possible cohorts (k, n) whose features span those of all possible ones."""
     size = getattr(law, "m", None)
     if size is not None:                                           # fixed size: windows and swaps
-        masks = [np.isin(np.arange(n), (np.arange(size) + k) % n) for k in range(n)]
-        masks += [np.isin(np.arange(n), np.append(np.arange(size - 1), k)) for k in range(size - 1, n)]
-        return np.array(masks, dtype=np.int64)
+        windows = [np.isin(np.arange(n), (np.arange(size) + k) % n) for k in range(n)]
+        swaps = [np.isin(np.arange(n), np.append(np.arange(size - 1), k)) for k in range(size - 1, n)]
+        return np.array(windows + swaps, dtype=np.int64)
     sure = np.array([int(v == 1) for v in probabilities(law.p, n, "p")])
     eye = np.eye(n, dtype=np.int64)[sure == 0]
     masks = np.concatenate([sure + eye, 1 - eye, np.ones((1, n), dtype=np.int64), sure[None]])
     return masks if law.empty == "move" else masks[masks.any(1)]
-
-
-__all__ = ["TooLarge", "cohorts", "mixture", "mixtures", "pieces", "spanning"]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 from dataclasses import is_dataclass
+from typing import Any
 
 import numpy as np
 
-from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, TooLarge, refuse
+from fltheory.core.errors import BadInput, CertificateFailed, FLTheoryError, NotAffine, refuse
+from fltheory.core.kinds import Algorithm, Draw, Law, Operator, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Field, Modular, Torch, fraction
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch, fraction
 from fltheory.core.operators.probe import check_affine, layout
-
-LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 
 MULTIPLE = 4  # of 1 / L: one local step of gradient descent is stable up to 2 / L
 
 
-def prepare(algorithm, problem, law, noise):
+def prepare(algorithm: Algorithm, problem: Problem, law: Law, noise):
     """The law with the algorithm's steps and the noise filled in; refuses combinations that have no meaning."""
     check_records(algorithm, problem)
     if not hasattr(law, "cohorts") or isinstance(law, type):
@@ -50,7 +50,7 @@ def _same(sigma, other):
     return sigma == other if symbols else fraction(sigma) == fraction(other)
 
 
-def check_records(algorithm, problem, more=()):
+def check_records(algorithm: Algorithm, problem: Problem, more=()):
     """Refuse what is no method (with the attributes `more`) or no problem."""
     for what, value, has, example in (("algorithm", algorithm, ("round", "init", "to", *more), "ft.FedAvg(lr, steps)"),
                                       ("problem", problem, ("at", "to", "n", "d"), "ft.Quadratic(H, c)")):
@@ -58,7 +58,7 @@ def check_records(algorithm, problem, more=()):
             refuse(what, value, f"is no {what}", f"Give a record, for example {example}.")
 
 
-def end_of_scan(problem) -> float:
+def end_of_scan(problem: Problem) -> float:
     """The step size 4/L at which a scan ends by default, L being the largest curvature of a client."""
     try:
         L = float(problem.constants.L)
@@ -69,7 +69,7 @@ def end_of_scan(problem) -> float:
     return MULTIPLE / L
 
 
-def certain(law, n) -> bool:
+def certain(law: Law, n) -> bool:
     """Whether every round of a prepared law is the same: one cohort, no noise, no random steps."""
     return law.modes == 1 and law.sure(n) and law.batch is None and not noisy(law.noise)
 
@@ -79,40 +79,27 @@ def check_domain(domain):
         refuse("domain", domain, "operators live in FLOAT, RATIONAL, Balls, Modular or Field", "Give one of these.")
 
 
-def confirm_affine(algorithm, problem, domain, draw):
+def confirm_affine(algorithm: Algorithm, problem: Problem, domain, draw: Draw):
     """As `check_affine`; where floats see a curvature, rationals decide: tiny steps that are divided by amplify rounding."""
     def check(domain):
         alg, prob = algorithm.to(domain), problem.to(domain)
         check_affine(alg, prob, layout(alg, prob), draw)
     try:
         check(domain)
-    except NotAffine as seen:
+    except NotAffine as bend:
         if domain is not FLOAT:
             raise
         try:
             check(RATIONAL)
         except Exception:  # also where the round has no rational form
-            raise seen from None
+            raise bend from None
 
 
-def check_size(algorithm, problem, domain, start, reach):
-    """Refuse a state whose operator would take minutes, before anything is computed."""
-    if isinstance(domain, (Field, Modular)):
-        return  # there may be symbols in problem or algorithm: small by nature
-    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
-    kept = size > problem.d and start == "init" and reach is None
-    most = LARGEST[domain is FLOAT][kept]
-    if size > most:
-        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
-                       f"numbers: operators {'of methods with memories ' if kept else ''}are derived up to {most} of them"
-                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
-
-
-def slopes(surrogate, op):
+def slopes(surrogate, op: Operator):
     """(H (d, d), b (d,)) of the gradient H x - b of a quadratic surrogate objective, in the arithmetic of an operator."""
     d = op.problem.d
-    told = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
-    s = surrogate.to(op.domain) if told else None
+    quadratic = not isinstance(surrogate, type) and getattr(surrogate, "quadratic", False) is True and surrogate.d == d
+    s: Any = surrogate.to(op.domain) if quadratic else None
     if not hasattr(s, "_H"):
         refuse("surrogate", surrogate, f"is a problem in {d} dimensions whose clients have Hessians",
                "Give an ft.Quadratic(H, c, weights).")
@@ -142,11 +129,7 @@ def ranged(method):
     return checked
 
 
-def overflow(algorithm, domain=FLOAT):
+def overflow(algorithm: Algorithm, domain=FLOAT):
     remedy = "work exactly (domain=ft.RATIONAL)" if domain is not RATIONAL else "ask op.certify(), which needs no floats"
     return CertificateFailed(f"{type(algorithm).__name__}: numbers left the range of float64 (1.8e308). Use a smaller step "
                              f"size, rescale the problem, or {remedy}")
-
-
-__all__ = ["certain", "check_domain", "check_records", "check_size", "confirm_affine", "end_of_scan", "overflow", "prepare",
-           "ranged", "slopes"]

@@ -1,4 +1,4 @@
-"""What a structured operator would need in memory, told before any of it is asked for."""
+"""What an operator would need in memory and time, listed or structured, told before any of it is asked for."""
 from __future__ import annotations
 
 import math
@@ -6,13 +6,15 @@ import math
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, noisy
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE
-from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT, Field, Modular
 from fltheory.core.operators.probe import CHUNK, layout, slots_used
 from fltheory.core.operators.round_maps import FEW
 
+LARGEST = {True: (2500, 600), False: (600, 250)}   # numbers of a state, (without, with) conserved quantities, by FLOAT or exact
 GIB = 2.0**30
 MOST_BYTES = 6 * GIB      # of what one question allocates
 BASIS = 1.3e9             # bytes of Krylov vectors, of all starts together
@@ -20,6 +22,7 @@ LEAST_STEPS, MOST_STEPS = 40, 300
 WORKING = 24              # states held beside the basis during a round
 STARTS = 2
 DENSE_BYTES = 8 * GIB     # of probing a round with its noise, or of the masks of its cohorts
+LISTED = 2_000_000        # numbers of the listed rounds of a law, noise included, up to which nothing is gained by other routes
 DENSE_WORK = 1e12         # multiplications of probing the rounds of all cohorts: minutes
 
 
@@ -39,7 +42,20 @@ def check(what, bytes_, remedy):
         raise TooLarge(f"{what} would take about {shown(bytes_)}, above the limit of {shown(MOST_BYTES)}: {remedy}")
 
 
-def check_dense(algorithm, problem, law):
+def check_size(algorithm: Algorithm, problem: Problem, domain, start, reach):
+    """Refuse a state whose operator would take minutes, before anything is computed."""
+    if isinstance(domain, (Field, Modular)):
+        return  # there may be symbols in problem or algorithm: small by nature
+    size = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    memories = size > problem.d and start == "init" and reach is None
+    most = LARGEST[domain is FLOAT][memories]
+    if size > most:
+        raise TooLarge(f"{type(algorithm).__name__} with {problem.n} clients in {problem.d} dimensions has a state of {size} "
+                       f"numbers: operators {'of methods with memories ' if memories else ''}are derived up to {most} of them"
+                       f"{'' if domain is FLOAT else ' in exact arithmetic'}. Use ft.run, or fewer clients or coordinates")
+
+
+def check_dense(algorithm: Algorithm, problem: Problem, law: Law):
     """Raise TooLarge where listing the rounds of a prepared law in floats would take more memory than `DENSE_BYTES`, or more than
     minutes; nothing is allocated before."""
     n, d, cohorts = problem.n, problem.d, max(law.cohort_count(problem.n, k) for k in range(law.modes))
@@ -65,9 +81,17 @@ def check_dense(algorithm, problem, law):
         raise TooLarge(f"{what} would take minutes or more ({work:.0e} multiplications): {remedy}")
 
 
+def outgrown(algorithm: Algorithm, problem: Problem, law: Law) -> bool:
+    """Whether listing the rounds of a prepared law in floats would cost far more than asking the round itself."""
+    n, cohorts = problem.n, max(law.cohort_count(problem.n, k) for k in range(law.modes))
+    steps = [law.steps_of(n, k) for k in range(law.modes)]
+    if cohorts <= FEW or n < 3 or any(isinstance(s, RandomSteps) for s in steps):
+        return False
+    D = layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
+    noise = max(int(np.max(s)) for s in steps) * n * problem.drawn if noisy(law.noise) else 0
+    return min(cohorts, 2 * n + 1) * D * (D + 1 + noise) > LISTED
+
+
 def shown(bytes_) -> str:
     """Bytes in GiB or MiB."""
     return f"{bytes_ / GIB:.3g} GiB" if bytes_ >= GIB / 10 else f"{bytes_ / 2**20:.3g} MiB"
-
-
-__all__ = ["BASIS", "GIB", "MOST_BYTES", "check", "check_dense", "first_bytes", "krylov_steps", "shown"]

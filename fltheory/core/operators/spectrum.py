@@ -63,9 +63,9 @@ def exact_rate(operator, square=False) -> linalg.Algebraic:
                        "op.certify() encloses both rates")
     if unknowns == 0:
         return linalg.spectral_radius(np.zeros((0, 0), dtype=object))
-    found = linalg.spectral_radius(moments.second_matrix() if square else moments.period_matrix())
-    per_round = found.root(moments.period)
-    per_round.attained = found.attained
+    radius = linalg.spectral_radius(moments.second_matrix() if square else moments.period_matrix())
+    per_round = radius.root(moments.period)
+    per_round.attained = radius.attained
     return per_round
 
 
@@ -85,16 +85,16 @@ def mean_square(exact: Moments, floats: Moments, width, mean=None):
     if rho < SMALL and _nilpotent(exact):
         return Fraction(0), Fraction(0)
     guess = rho if np.isfinite(rho) and rho > 0 else 1.0
-    found = _around(exact, floats, guess, perron, width, mean)
-    if found is not None:
-        return found
+    enclosure = _around(exact, floats, guess, perron, width, mean)
+    if enclosure is not None:
+        return enclosure
     if exact.unknowns <= CHARPOLY:
         return linalg.charpoly_radius(exact.second_matrix())
-    found = _searched(exact, floats, guess, width, mean)
-    if found is None:
+    enclosure = _searched(exact, floats, guess, width, mean)
+    if enclosure is None:
         raise CertificateFailed(f"no pair of Lyapunov and Perron matrices survived the exact check (floats say {rho:.8g}): "
                                 "ask for a larger width")
-    return found
+    return enclosure
 
 
 def _around(exact, floats, rho, perron, width, mean):

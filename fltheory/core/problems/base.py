@@ -4,14 +4,15 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Self
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Open, Who
 from fltheory.core.numbers.arrays import EVERYONE, LaidOut, is_torch
-from fltheory.core.numbers.scalars import FLOAT, Domain, declare, domain_of, fraction
+from fltheory.core.numbers.scalars import FLOAT, Domain, Numbers, declare, domain_of, fraction
 from fltheory.core.problems import plain
-from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
 
 
@@ -24,8 +25,8 @@ class Constants:
     exact: whether both were checked in exact arithmetic.
     """
 
-    L: object
-    mu: object
+    L: Any
+    mu: Any
     exact: bool
 
 
@@ -42,7 +43,7 @@ def check_weights(weights, n, what="weights"):
     return w
 
 
-class Problem:
+class Problem(Open):
     """A federated problem min_x sum_i p_i f_i(x) over n clients in dimension d.
 
     Sub-classes set `n`, `d`, `weights` (declared), name their declared arrays in `_data`, and define
@@ -53,6 +54,7 @@ class Problem:
     n: int
     d: int
     weights: np.ndarray
+    p: Array
     _data: tuple[str, ...] = ()
     domain: Domain = FLOAT
     personal: int = 0  # dimension of each client's own parameters, padded to the largest
@@ -67,7 +69,7 @@ class Problem:
         """Coordinates of one stochastic gradient: of the model, and of a client's own parameters."""
         return self.d + self.personal
 
-    def to(self, domain: Domain) -> Problem:
+    def to(self, domain: Domain) -> Self:
         """The same problem with its data in another arithmetic (cached per arithmetic)."""
         if not isinstance(domain, Domain):
             refuse("domain", domain, "is no arithmetic", "Give ft.FLOAT, ft.RATIONAL, ft.Torch(), ft.Field(...), ...")
@@ -115,23 +117,23 @@ class Problem:
         """Hook: the arithmetic in which this kind of problem answers where `domain` is asked for."""
         return domain
 
-    def at(self, who=EVERYONE) -> Cohort:
+    def at(self, who: Who = EVERYONE) -> Cohort:
         """The clients `who` (index array (..., m), or EVERYONE) as a `Cohort`."""
-        return Cohort(self, who) if "p" in self.__dict__ else plain.PlainCohort(self, who)
+        return Cohort(self, who) if "p" in self.__dict__ else plain.PlainCohort(self, who)  # type: ignore[return-value]
 
     # A plain problem, not yet converted by `to`, answers in the arithmetic of its data and of the point; it takes lists.
-    def grad(self, y, sample=None):
+    def grad(self, y: Array, sample: Any = None) -> Array:
         """Gradients of all clients at their own points: y (..., n, d) -> (..., n, d)."""
         return self.at(EVERYONE).grad(y, sample)
 
-    def gradient(self, x):
+    def gradient(self, x: Array) -> Array:
         """grad F(x) of the weighted objective: x (..., d) -> (..., d)."""
         if "p" not in self.__dict__:
             return plain.ask(self, "gradient", x)
         x = self._point(x)
         return (self.p[..., None] * self.grad(x[..., None, :] + 0 * self.p[..., None])).sum(-2)
 
-    def value(self, x):
+    def value(self, x: Array) -> Array:
         """F(x): x (..., d) -> (...,)."""
         if "p" not in self.__dict__:
             return plain.ask(self, "value", x)
@@ -145,17 +147,17 @@ class Problem:
         x = plain.point(x, "x", (self.d,))
         return x if is_torch(x) and torch else self.domain.array(declare(x, "x"))
 
-    def surrogate(self, w) -> Problem:
+    def surrogate(self, w: Numbers) -> Self:
         """The surrogate objective sum_i w_i f_i: the same clients under other weights (sum 1)."""
         new = copy.copy(self)
         new.__dict__ = {k: v for k, v in self.__dict__.items() if k not in ("_converted", "p") and "_cached" not in k}
         new.weights = check_weights(w, self.n)
         return new.to(self.domain) if "p" in self.__dict__ else new
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         raise NotImplementedError
 
-    def _gradient_pair(self, who, w, theta, sample):
+    def _gradient_pair(self, who: Who, w, theta, sample):
         raise NotImplementedError
 
     def _values(self, x):
@@ -168,25 +170,22 @@ class Cohort:
     Grouping by client is its private matter.
     """
 
-    def __init__(self, problem: Problem, who):
+    def __init__(self, problem: Problem, who: Who):
         self._problem, self._who, self.n = problem, who, problem.n
         self.p = problem.p if isinstance(who, slice) else (
             who.numbers(problem.p) if isinstance(who, LaidOut) else problem.p[who])
 
-    def grad(self, y, sample=None):
+    def grad(self, y: Array, sample: Any = None) -> Array:
         """Stochastic gradients (..., m, d) at y (..., m, d) or (..., 1, d).
 
         sample: None (exact), an additive noise array (..., m, d), or `Rows` (a mini-batch).
         """
         return self._problem._gradient(self._who, y, sample)
 
-    def grad_pair(self, w, theta, sample=None):
+    def grad_pair(self, w: Numbers, theta: Array, sample: Any = None) -> tuple[Array, Array]:
         """Gradients (..., m, d) in w and (..., m, personal) in theta, for problems with personal parameters.
 
         w: (..., m, d) or (..., 1, d); theta: (..., m, personal). sample: None (exact), additive noise (..., m, d)
         on the first gradient alone, or (..., m, d + personal) on both.
         """
         return self._problem._gradient_pair(self._who, w, theta, sample)
-
-
-__all__ = ["Cohort", "Constants", "Problem", "Rows", "check_weights"]

@@ -6,7 +6,7 @@ import numpy as np
 from fltheory.core.errors import refuse
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import FLOAT, declare, entries
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers, declare, entries
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.problems.shapes import check_lengths, clients, sequence
 
@@ -22,7 +22,8 @@ class HuberLoss(RowLoss):
     curvature = 1
     exact = True
 
-    def __init__(self, U, offsets, deltas=1, scales=1, reg=0, weights=None, name=""):
+    def __init__(self, U: Numbers, offsets: Numbers, deltas: Numbers = 1, scales: Numbers = 1, reg: Number = 0,
+                 weights: Numbers = None, name: str = ""):
         U, offsets = clients(U, "U", 2), clients(offsets, "offsets", 1)
         check_lengths(U, offsets, "offsets")
         deltas, scales = _per_row(deltas, U, "deltas"), _per_row(scales, U, "scales")

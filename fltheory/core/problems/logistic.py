@@ -7,7 +7,7 @@ import numpy as np
 
 from fltheory.core.errors import refuse
 from fltheory.core.numbers.arrays import is_torch
-from fltheory.core.numbers.scalars import FLOAT
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers
 from fltheory.core.problems.rows import RowLoss
 from fltheory.core.problems.shapes import check_lengths, clients
 from fltheory.core.records import count
@@ -24,7 +24,8 @@ class Logistic(RowLoss):
     Raises BadInput on NaN, wrong shapes, labels out of range, negative reg, or another arithmetic.
     """
 
-    def __init__(self, A, labels, reg, classes=None, weights=None, name=""):
+    def __init__(self, A: Numbers, labels: Numbers, reg: Number, classes: int | None = None,
+                 weights: Numbers = None, name: str = ""):
         classes = count(2, 10_000, "an int >= 2 (and at most 10,000), or None for two", "Leave it out for labels 0/1.")(
             2 if classes is None else classes, "classes")
         A, labels = clients(A, "A", 2), clients(labels, "labels", 1)

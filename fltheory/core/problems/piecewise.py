@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import fraction
+from fltheory.core.numbers.scalars import Number, Numbers, fraction
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.shapes import shaped
 
@@ -25,7 +26,8 @@ class PiecewiseQuadratic(Problem):
     _data = ("slopes", "knots", "b", "calm")
     d = 1
 
-    def __init__(self, slopes, knots, b, weights=None, calm=None, name=""):
+    def __init__(self, slopes: Numbers, knots: Numbers, b: Numbers, weights: Numbers = None, calm: Numbers = None,
+                 name: str = ""):
         self.slopes = shaped(slopes, "slopes", "n", "k+1")
         self.n, pieces = self.slopes.shape
         self.knots = shaped(knots, "knots", "n", "k", n=self.n, k=pieces - 1)
@@ -37,14 +39,14 @@ class PiecewiseQuadratic(Problem):
         if pieces < 2 or any(low >= high for row in self.knots for low, high in pairwise(row)):
             refuse("knots", knots, "each client has at least one knot, and its knots increase", "Sort them, without repetitions.")
 
-    def _beyond(self, who, y):
+    def _beyond(self, who: Who, y):
         """max(y - t_j, 0) (..., m, k) and the slopes that are added there (m, k)."""
         slopes, over = self._slopes[who], y - self._knots[who]
         if is_torch(over):
             return over.clamp(min=0), slopes[..., 1:] - slopes[..., :-1]
         return np.maximum(over, 0 * over), slopes[..., 1:] - slopes[..., :-1]
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         over, added = self._beyond(who, y)
         g = self._slopes[who][..., :1] * y + (added * over).sum(-1)[..., None] - self._b[who][..., None]
         if sample is None:
@@ -67,7 +69,7 @@ class PiecewiseQuadratic(Problem):
         return Constants(max(abs(v) for v in self.slopes.flat), min(self.slopes.flat), True)
 
     # ---- exact facts about weighted sums -------------------------------------------------------------------
-    def pieces(self):
+    def pieces(self) -> list:
         """[(low, high, a (n,), c (n,))]: f_i' = a_i y + c_i for low <= y <= high; None stands for infinity."""
         at = sorted({fraction(v) for v in self.knots.flat})
         out = []
@@ -82,7 +84,7 @@ class PiecewiseQuadratic(Problem):
             out.append((low, high, a, c))
         return out
 
-    def least(self, weights=None):
+    def least(self, weights: Numbers = None) -> tuple | None:
         """(minimiser, infimum) of sum_i w_i f_i in Fractions; None where it is not bounded below. weights default: its own."""
         w = [fraction(v) for v in (self.weights if weights is None else weights)]
         places = []
@@ -93,10 +95,10 @@ class PiecewiseQuadratic(Problem):
                 return None
             places += [v for v in (low, high, -push / slope if slope else None) if v is not None and _within(v, low, high)]
         values = {x: _dot(w, self._at(x)) for x in places}
-        best = min(values, key=values.get)
+        best = min(values, key=values.__getitem__)
         return best, values[best]
 
-    def dissimilarity(self, weights, beta2) -> Fraction | None:
+    def dissimilarity(self, weights: Numbers, beta2: Number) -> Fraction | None:
         """The smallest kappa^2 with sum_i w_i |f_i'|^2 <= beta2 |sum_i w_i f_i'|^2 + kappa^2 everywhere; None if there is none."""
         w, beta2, most = [fraction(v) for v in weights], fraction(beta2), Fraction(0)
         for low, high, a, c in self.pieces():
@@ -125,6 +127,3 @@ def _dot(u, v):
 
 def _within(v, low, high):
     return (low is None or low <= v) and (high is None or v <= high)
-
-
-__all__ = ["PiecewiseQuadratic"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Problem, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import is_torch, to_numpy
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, declare, domain_of, entries, is_count
@@ -21,7 +22,7 @@ class Rows:
 class PlainCohort:
     """What `Cohort` is to a round, for whoever asks a plain problem: numbers as declared, lists accepted, shapes checked."""
 
-    def __init__(self, problem, who):
+    def __init__(self, problem: Problem, who: Who):
         self._problem, self._who, self.n = problem, _indices(problem, who), problem.n
 
     @property
@@ -42,18 +43,18 @@ class PlainCohort:
             widths = [sum(d for _, d in points.values()), next(iter(points.values()))[1]]  # noise on all, or on the first
             declared["sample"] = point(sample, "sample", *((places, d) for d in widths))
         domain = arithmetic(self._problem, declared.values())
-        given = [domain.array(v) if not is_torch(v) else v for v in declared.values()]
+        inputs = [domain.array(v) if not is_torch(v) else v for v in declared.values()]
         who = self._who
-        if is_torch(given[0]) and not isinstance(who, slice):
-            who = _index(who, given[0].device)
+        if is_torch(inputs[0]) and not isinstance(who, slice):
+            who = _index(who, inputs[0].device)
         if isinstance(sample, Rows):
-            given.append(Rows(_index(sample.index, given[0].device) if is_torch(given[0]) else np.asarray(sample.index)))
-        out = getattr(self._problem.to(domain).at(who), name)(*given)
+            inputs.append(Rows(_index(sample.index, inputs[0].device) if is_torch(inputs[0]) else np.asarray(sample.index)))
+        out = getattr(self._problem.to(domain).at(who), name)(*inputs)
         handed = [handed_out(v, declared.values()) for v in (out if isinstance(out, tuple) else (out,))]
         return tuple(handed) if isinstance(out, tuple) else handed[0]
 
 
-def ask(problem, name, x):
+def ask(problem: Problem, name, x):
     """`name` ("value", "gradient") of a plain problem at x (..., d)."""
     x = point(x, "x", (problem.d,))
     domain = arithmetic(problem, [x])
@@ -69,12 +70,12 @@ def point(value, what, shape, free=None):
     return array
 
 
-def joint_value(problem, w, theta):
+def joint_value(problem: Problem, w, theta):
     """The joint value of a problem that is not converted yet, at declared arrays or tensors."""
-    given = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
-    domain = arithmetic(problem, given)
-    value = problem.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in given))
-    return handed_out(value, given)
+    points = point(w, "w", (problem.d,)), point(theta, "theta", (problem.n, problem.personal))
+    domain = arithmetic(problem, points)
+    value = problem.to(domain).joint_value(*(v if is_torch(v) else domain.array(v) for v in points))
+    return handed_out(value, points)
 
 
 def joint_point(z, size):
@@ -93,7 +94,7 @@ def tensor(value, what):
     return value.double()
 
 
-def arithmetic(problem, points):
+def arithmetic(problem: Problem, points):
     """The arithmetic in which a problem meets points: floats where either has them, else symbols, else rationals."""
     torch = [v for v in points if is_torch(v)]
     if torch:
@@ -117,7 +118,7 @@ def handed_out(value, points):
     return float(array) if array.dtype == np.float64 else array[()]
 
 
-def _indices(problem, who):
+def _indices(problem: Problem, who: Who):
     if isinstance(who, slice):
         return who if who == slice(None) else np.arange(problem.n)[who]
     array = entries(to_numpy(who) if is_torch(who) else who, "who")
@@ -129,6 +130,3 @@ def _indices(problem, who):
 def _index(array, device):
     import torch
     return torch.as_tensor(np.asarray(array), device=device)
-
-
-__all__ = ["PlainCohort", "Rows", "arithmetic", "ask", "handed_out", "point"]

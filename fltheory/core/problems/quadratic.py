@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, matvec
-from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, fraction
+from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Number, Numbers, declare, fraction
 from fltheory.core.problems.base import Constants, Problem, check_weights
 from fltheory.core.problems.rows import client_major
 from fltheory.core.problems.shapes import shaped, symmetric
@@ -23,9 +25,10 @@ class Quadratic(Problem):
     Raises BadInput on wrong shapes, NaN or infinity, an asymmetric Hessian, bad weights.
     """
 
-    _data, quadratic, placed = ("H", "b", "offset"), True, True
+    _data: tuple[str, ...] = ("H", "b", "offset")
+    quadratic = placed = True
 
-    def __init__(self, H, c, weights=None, name=""):
+    def __init__(self, H: Numbers, c: Numbers, weights: Numbers = None, name: str = ""):
         H = shaped(H, "H", "n", "d", "d")
         c = shaped(c, "c", "n", "d", n=len(H), d=H.shape[1])
         with np.errstate(all="ignore"):  # what overflows is refused in words
@@ -35,7 +38,8 @@ class Quadratic(Problem):
         self.c = c
 
     @classmethod
-    def from_linear(cls, H, b, weights=None, offset=None, name=""):
+    def from_linear(cls, H: Numbers, b: Numbers, weights: Numbers = None, offset: Numbers = None,
+                    name: str = "") -> Quadratic:
         """f_i(x) = 1/2 x'H_i x - b_i'x + offset_i: also for singular H_i without a stationary point."""
         self = cls.__new__(cls)
         H = shaped(H, "H", "n", "d", "d")
@@ -64,7 +68,7 @@ class Quadratic(Problem):
         self.n, self.d = b.shape
         self.weights = check_weights(weights, self.n)
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if isinstance(who, LaidOut):
             return self._placed_gradient(who, y, sample)
         if isinstance(who, slice):
@@ -107,12 +111,12 @@ class Quadratic(Problem):
 
     @property
     def constants(self) -> Constants:
-        """L and mu over the clients: rational bounds checked by exact LDL' if the data are rational."""
+        """L and mu over the clients: rational bounds checked by exact elimination if the data are rational."""
         if self.native not in (RATIONAL, FLOAT):
             refuse("constants", "a problem with symbols", "symbols have no eigenvalue bounds", "Declare numbers.")
         return self._cached_constants
 
-    def dissimilarity(self, w, beta2):
+    def dissimilarity(self, w: Numbers, beta2: Number) -> Any:
         """Smallest kappa^2 with sum w_i |grad f_i|^2 <= beta^2 |sum w_i grad f_i|^2 + kappa^2 for all x.
 
         The maximum of a concave quadratic, by one linear solve in the problem's own arithmetic.

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Who
 from fltheory.core.numbers import linalg
-from fltheory.core.numbers.scalars import FLOAT
-from fltheory.core.problems.base import Rows
+from fltheory.core.numbers.scalars import FLOAT, Number, Numbers
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.rows import pick
 from fltheory.core.problems.shapes import check_lengths, check_reg, clients, pad
@@ -31,7 +32,8 @@ class Ridge(Quadratic):
 
     _data = ("H", "b", "offset", "rows", "answers", "ridge", "factor")
 
-    def __init__(self, A, y, reg, weights=None, convention="half-mean", name=""):
+    def __init__(self, A: Numbers, y: Numbers, reg: Number, weights: Numbers = None, convention: str = "half-mean",
+                 name: str = ""):
         one_of(*CONVENTIONS, remedy="They differ by factors.")(convention, "convention")
         A, y, reg = clients(A, "A", 2), clients(y, "y", 1), check_reg(reg)
         check_lengths(A, y, "y")
@@ -44,7 +46,7 @@ class Ridge(Quadratic):
                            "ft.RidgeRows, which keeps the rows alone")
         reg = (2 if convention == "sum" else 1) * reg[()]
         factor = {"half-sum": Fraction(1), "sum": Fraction(2)}
-        per_row = [factor.get(convention, Fraction(1, len(a))) for a in A]
+        per_row: list = [factor.get(convention, Fraction(1, len(a))) for a in A]
         if A[0].dtype == np.float64:
             per_row = [float(s) for s in per_row]
         eye = linalg.identity(d, A[0])
@@ -59,7 +61,7 @@ class Ridge(Quadratic):
         self.ridge = np.array([reg] * self.n, dtype=H.dtype)
         self.factor = np.array([s * len(a) for s, a in zip(per_row, A, strict=True)], dtype=H.dtype)  # unbiased
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if not isinstance(sample, Rows):
             return super()._gradient(who, y, sample)
         a, t = (pick(v, who, sample, self.sizes) for v in (self._rows, self._answers))

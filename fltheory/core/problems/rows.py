@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 import functools
+from typing import Self
 
 import numpy as np
 
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Array, Who
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.arrays import LaidOut, arange, broadcast, is_torch, matvec
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Domain, Torch
-from fltheory.core.problems.base import Constants, Problem, Rows, check_weights
+from fltheory.core.problems.base import Constants, Problem, check_weights
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import check_reg, pad, shaped
 
 
-def pick(array, who, sample, sizes):
+def pick(array, who: Who, sample, sizes):
     """Sampled rows of a cohort: array (n, M, ...), who (..., m) or EVERYONE, `Rows` (..., m, b) -> (..., m, b, ...)."""
     index = sample.index
     who = arange(array.shape[0], array) if isinstance(who, slice) else who
@@ -23,7 +26,7 @@ def pick(array, who, sample, sizes):
     return array[who[..., None], index]
 
 
-def client_major(n, who, y, gradients):
+def client_major(n, who: Who, y, gradients):
     """Gradients of a cohort with one list of clients per replicate, without gathering anybody's data.
 
     who (..., m); y (..., m, d) or (..., 1, d); gradients: (P, n, d) -> (P, n, d), all clients at P points each.
@@ -36,20 +39,16 @@ def client_major(n, who, y, gradients):
     return _rows(gradients(padded).reshape(-1, d), target).reshape((*lead, d))
 
 
-_LAST = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
+_LAST: list[tuple] = [(None, None, None, None)]  # the layout of the last cohort, by its value: all local steps of a round share one
 
 
-def _layout(n, who, lead):
+def _layout(n, who: Who, lead):
     """(P, source (P n,), target): which pair fills each slot of the padded layout (any, where none does), and each pair's slot."""
     *cohort, layout = _LAST[0]
     if cohort[1:] == [n, lead] and _equal(cohort[0], who):
         return layout
     flat = broadcast(who, lead).reshape(-1)
-    if is_torch(flat):
-        import torch
-        order, counts = torch.argsort(flat, stable=True), torch.bincount(flat, minlength=n)
-    else:
-        order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=n)
+    order, counts = _by_client(flat, n)
     target = 0 * flat
     target[order] = (arange(len(flat), flat) - (counts.cumsum(0) - counts)[flat[order]]) * n + flat[order]
     points = int(counts.max())
@@ -57,6 +56,14 @@ def _layout(n, who, lead):
     source[target] = arange(len(flat), flat)
     _LAST[0] = (who.clone() if is_torch(who) else who.copy(), n, lead, (points, source, target))
     return points, source, target
+
+
+def _by_client(flat, n):
+    """The order of places (., ) by their clients, and how many places each client has (n,)."""
+    if is_torch(flat):
+        import torch
+        return torch.argsort(flat, stable=True), torch.bincount(flat, minlength=n)
+    return np.argsort(flat, kind="stable"), np.bincount(flat, minlength=n)
 
 
 def _equal(a, b) -> bool:
@@ -91,7 +98,7 @@ class RowLoss(Problem):
         self.ridge = np.broadcast_to(self.reg, (self.n, 1))  # or (n, d), where clients lack coordinates
         self.weights = check_weights(weights, self.n)
 
-    def to(self, domain):
+    def to(self, domain: Domain) -> Self:
         if isinstance(domain, Domain) and not (domain == FLOAT or isinstance(domain, Torch) or (domain == RATIONAL and self.exact)):
             refuse("domain", domain, f"{type(self).__name__} has no gradients in this arithmetic",
                    "Use FLOAT or Torch(), or a Quadratic problem for exact work.")
@@ -108,7 +115,7 @@ class RowLoss(Problem):
         g = matvec(self._rows.swapaxes(-1, -2), r.swapaxes(-1, -2).swapaxes(-3, -2)).swapaxes(-3, -2)
         return g.reshape((*g.shape[:-2], self.d)) + self._ridge * y
 
-    def _gradient(self, who, y, sample):
+    def _gradient(self, who: Who, y, sample):
         if isinstance(sample, Rows):
             return self._minibatch(who, y, sample)
         if isinstance(who, LaidOut):
@@ -126,7 +133,7 @@ class RowLoss(Problem):
             out += self._ridge[i] * points
         return at.each(y, into, self.d, sample)
 
-    def _minibatch(self, who, y, sample):
+    def _minibatch(self, who: Who, y, sample):
         a, t, s = (pick(v, who, sample, self.sizes) for v in (self._rows, self._targets, self._scale))
         X = y.reshape((*y.shape[:-1], self.outputs, -1))                        # (..., m, K, features)
         u = a @ X.swapaxes(-1, -2)                                             # (..., m, b, K)
@@ -143,12 +150,12 @@ class RowLoss(Problem):
         loss = self._loss(self._predict(y), self._targets)
         return (self._scale * loss).sum(-1) + (self._ridge * (y * y)).sum(-1) / 2
 
-    def hessian(self, x):
+    def hessian(self, x: Array) -> np.ndarray:
         """Hessians (n, d, d) at x (d,), numpy float64 (of Huber: a generalised one at kinks)."""
         p, curve = self._curved(x)
         return _gram(p._rows, p._scale[..., None, None] * curve) + p._ridge[:, None, :] * np.eye(self.d)
 
-    def mean_hessian(self, x):
+    def mean_hessian(self, x: Array) -> np.ndarray:
         """sum p_i hessian_i (d, d) at x (d,), from all rows at once: clients in many coordinates have few of their own."""
         p, curve = self._curved(x)
         weight = (p.p[:, None] * p._scale)[..., None, None] * curve
@@ -166,14 +173,14 @@ class RowLoss(Problem):
     def _cached_constants(self):
         exact = self.native is RATIONAL and self.exact
         arrays = (self.rows, self.scale) if exact else (FLOAT.array(self.rows), FLOAT.array(self.scale))
-        own = [(a[:, _used(a)], s) for a, s in zip(*arrays, strict=True)]
+        used = [(a[:, _used(a)], s) for a, s in zip(*arrays, strict=True)]
         if exact:
-            grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in own]
+            grams = [linalg.matmul((s[:, None] * a).T, a) for a, s in used]
             reg = self.reg[()]
             return Constants(L=max(linalg.largest_eigenvalue_bound(g) for g in grams) * self.curvature + reg,
                              mu=self.ridge.min(), exact=True)
         reg = float(self.reg[()])
-        roots = (np.sqrt(s)[:, None] * a for a, s in own)
+        roots = (np.sqrt(s)[:, None] * a for a, s in used)
         # of the smaller Gram matrix: few rows in many coordinates have the same largest eigenvalue
         top = max(float(np.linalg.eigvalsh(r @ r.T if len(r) < r.shape[1] else r.T @ r)[-1]) for r in roots)
         return Constants(L=(top * float(self.curvature) + reg) * (1 + 1e-12), mu=float(self.ridge.min()), exact=False)
@@ -207,6 +214,3 @@ def _counts(sizes, like):
         import torch
         return torch.as_tensor(sizes, device=like.device)
     return sizes
-
-
-__all__ = ["RowLoss", "client_major", "pick"]

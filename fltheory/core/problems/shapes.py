@@ -94,6 +94,3 @@ def pad(parts, shape=None):
     for row, part in zip(out, parts, strict=True):
         row[tuple(map(slice, part.shape))] = part
     return out
-
-
-__all__ = ["check_lengths", "check_reg", "clients", "pad", "sequence", "shaped", "symmetric", "unit_sum"]

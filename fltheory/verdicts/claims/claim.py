@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from fltheory.analysis.algebra import remainders
-from fltheory.core.errors import is_one_of, listed, refuse, shown
+from fltheory.core.errors import listed, refuse, shown
 from fltheory.core.evidence import Comparison, number, show
+from fltheory.core.records import is_one_of
 from fltheory.core.relations import at_status
 from fltheory.core.tables import plain
-from fltheory.verdicts.claims.instance import Instance, illustrate, instances_of
+from fltheory.verdicts.claims.instance import Instance, instances_of
 from fltheory.verdicts.claims.variables import check_ends
-from fltheory.verdicts.comparison_text import claim_html
 from fltheory.verdicts.deciding.check import ClaimVerdict, check
 from fltheory.verdicts.deciding.proved_domain import check_covers
 from fltheory.verdicts.records import Condition
 from fltheory.verdicts.report.terminal import claim_line
 from fltheory.verdicts.search.search import SearchResult, look
+from fltheory.verdicts.verdict_text import claim_html
 
 KINDS = ("counterexample", "wrong-formula", "missing-hypothesis", "asymptotic", "gap", "remark", "misprint", "empirical")
 ASSUMED = "assumed"  # a hypothesis on symbols: nothing to compute, the identity below does not need it
@@ -301,6 +302,3 @@ def finding(id: str, **options: Any) -> Finding:
     if "kind" not in options:
         refuse(f"options of finding {shown(id)}", sorted(options), "the kind is missing", 'For example kind="misprint".')
     return _register(Finding(id, module=sys._getframe(1).f_globals["__name__"], **options))
-
-
-__all__ = ["ASSUMED", "Claim", "Finding", "Hypothesis", "Instance", "claim", "finding", "illustrate"]

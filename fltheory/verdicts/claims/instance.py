@@ -168,6 +168,3 @@ def instances_of(on) -> tuple:
             refuse("on", i, f"holds a {type(i).__name__} that is no instance",
                    "Write on=[ft.Instance(name, problem, algorithm, law)].")
     return instances
-
-
-__all__ = ["Instance", "illustrate", "instances_of"]

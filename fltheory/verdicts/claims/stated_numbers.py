@@ -83,6 +83,3 @@ def _number(value):
     if (isinstance(value, (str, float, int, Fraction)) and not isinstance(value, bool)) or is_rational(value):
         return fraction(value)
     return value
-
-
-__all__ = ["Stated"]

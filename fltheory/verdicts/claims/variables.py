@@ -148,6 +148,3 @@ def _flat(value):
 def _plain(value):
     """A number as it is compared with an end: rationals exactly."""
     return value if value == math.inf else fraction(value) if is_rational(value) else number(value)
-
-
-__all__ = ["CAP", "CATALOGUE", "Variable", "check_ends", "named", "span"]

@@ -57,6 +57,3 @@ def make(paper, ids=(), said=lambda text: None) -> Path | None:
     path.write_text(json.dumps(certificates, indent=0, sort_keys=True) + "\n", encoding="utf-8")
     certificates_in.cache_clear()
     return path
-
-
-__all__ = ["FILE", "certificates_in", "comparisons", "make"]

@@ -15,7 +15,7 @@ from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, Ter
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.relations import at_most, equal
-from fltheory.verdicts import comparison_text, records
+from fltheory.verdicts import records, verdict_text
 from fltheory.verdicts.claims.instance import Instance
 from fltheory.verdicts.deciding import certified, proof_steps, slow
 from fltheory.verdicts.deciding.at_instance import data
@@ -61,12 +61,12 @@ class ClaimVerdict:
         )
 
     def __str__(self):
-        return comparison_text.verdict_text(self)
+        return verdict_text.verdict_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return comparison_text.verdict_html(self)
+        return verdict_text.verdict_html(self)
 
     def surprises(self) -> list[str]:
         """What contradicts the declaration although the word matches: mutants that survive, failing units, errors."""
@@ -375,6 +375,3 @@ def _dimensional(claim, on, instances) -> records.Outcome | None:
 
 def _ratio(c):
     return c.looseness if c.looseness is not None else 0
-
-
-__all__ = ["ClaimVerdict", "apply_bug", "check", "check_instance", "instance_record"]

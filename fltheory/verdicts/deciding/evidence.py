@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, STRENGTH, number, show
+from fltheory.core.evidence import number
 
 OUT_OF_SCOPE, SKIPPED, ERROR = "OUT_OF_SCOPE", "SKIPPED", "ERROR"
 PROVED, CERTIFIED, SUPPORTED, FALSE, VACUOUS, OPEN = "PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN"
@@ -36,7 +36,3 @@ class InstanceVerdict:
         """The smallest right/left side; None where there is none, or where it is beyond floats."""
         ratios = [number(c.looseness) for c in self.comparisons]
         return min((v for v in ratios if v is not None), default=None)
-
-
-__all__ = ["CERTIFIED", "CONFIRMED", "ERROR", "FALSE", "FALSIFIED", "HOLDS", "INCONCLUSIVE", "NOT_CONFIRMED", "OPEN",
-           "OUT_OF_SCOPE", "PROVED", "SKIPPED", "STRENGTH", "SUPPORTED", "VACUOUS", "InstanceVerdict", "number", "show"]

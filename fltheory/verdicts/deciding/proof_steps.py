@@ -59,6 +59,3 @@ def holds(steps) -> bool:
 def missing(steps) -> list[str]:
     """What keeps a proof from being one, in words: informal steps are named, and only they are no surprise."""
     return [f"proof step {s.name!r}: {s.status} {s.detail}".strip() for s in steps if s.status != HOLDS and s.rule != INFORMAL]
-
-
-__all__ = ["decided", "holds", "missing"]

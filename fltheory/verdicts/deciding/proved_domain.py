@@ -14,10 +14,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fltheory.core.errors import refuse
+from fltheory.core.evidence import HOLDS
 from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.scalars import Field, fraction
 from fltheory.verdicts.deciding.at_instance import described
-from fltheory.verdicts.deciding.evidence import CERTIFIED, HOLDS, PROVED
+from fltheory.verdicts.deciding.evidence import CERTIFIED, PROVED
 from fltheory.worstcase.classes import FunctionClass
 
 KNOWN, ALL, NONE = ("n", "d", "tau"), "all", "none"
@@ -181,6 +182,3 @@ def _listed(covers) -> str:
 def restricted(covers) -> bool:
     """Whether something is covered for some values only."""
     return any(v != ALL for v in covers.values())
-
-
-__all__ = ["argued", "check_covers", "covered", "domain", "label", "restricted"]

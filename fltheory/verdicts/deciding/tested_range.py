@@ -94,6 +94,3 @@ def _short(v) -> str:
     if isinstance(v, Fraction | int) and Fraction(v).denominator < 1000 and abs(Fraction(v)) < 10**6:
         return str(v)
     return f"{float(v):.4g}"
-
-
-__all__ = ["Reach"]

@@ -50,6 +50,3 @@ def _draw(rows):
                  "certified as it stands, not minimised": CROSSING | {"color": COLOURS[0]},
                  "printed (or corrected) constant": PRINTED | {"color": COLOURS[1]}})
     return figure
-
-
-__all__ = ["tight"]

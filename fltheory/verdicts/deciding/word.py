@@ -139,6 +139,3 @@ def word_of(basis: Basis) -> tuple[str, str]:
     row = next(row for row in SETTLED if row.condition(basis))
     row = row if row.word else basis.first
     return row.word, row.evidence(basis)
-
-
-__all__ = ["UNIVERSAL", "Basis", "accuses", "word_of"]

@@ -166,7 +166,3 @@ def _numbers_in(value):
             yield from _numbers_in(inner)
     elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
         yield from (n.removeprefix("0") if n.startswith("0.") else n for n in _ANYWHERE.findall(str(value)))
-
-
-__all__ = ["CARRIED", "FILE", "LOST", "NOT_RUN", "WAITING",
-           "judge", "numbers", "read"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from fltheory.core.errors import BadInput, refuse
 from fltheory.verdicts import records
 from fltheory.verdicts.claims import claim
-from fltheory.verdicts.claims.claim import Claim, Finding
+from fltheory.verdicts.claims.claim import Claim
 from fltheory.verdicts.deciding import slow
 from fltheory.verdicts.folders import activate, elsewhere, imported
 from fltheory.verdicts.papers import answers, inputs, paper_toml
@@ -171,6 +171,3 @@ def _meant(wrong, known) -> str:
     close += [n for n in lower if typed in n and "/" not in n]
     close = list(dict.fromkeys(lower[n] for n in close))[:3]
     return f"Did you mean {' or '.join(close)}? " if close else ""
-
-
-__all__ = ["Claim", "Finding", "Paper", "find", "load", "papers", "read_ledger"]

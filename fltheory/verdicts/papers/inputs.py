@@ -6,12 +6,12 @@ verdicts of this process belong to.
 """
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from pathlib import Path
 
 import fltheory
+from fltheory.core.digests import digest_of
 
 ENGINE = Path(__file__).parents[2]
 _ASIDE = (".pyc", ".md", ".png", ".pdf", ".tmp", "paper.toml")  # bytecode and what is for readers alone
@@ -48,16 +48,14 @@ class Stamp:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.files = _files(self.folder)  # before the contents: what is written in between counts as changed
-        h = hashlib.sha256()
-        for path in self.files:
-            root = ENGINE if Path(path).is_relative_to(ENGINE) else self.folder.parent
-            data = _content(path)
-            name = f"{'engine' if root == ENGINE else 'papers'}/{Path(path).relative_to(root).as_posix()}"
-            if root != ENGINE:  # the folder's own name is no input: a copy elsewhere gives the same verdicts
-                name = name.replace(f"papers/{self.folder.name}/", "paper/", 1)
-            h.update(f"{name}\0{len(data)}\0".encode(errors="surrogatepass") + data)
-        self.digest = h.hexdigest()
+        self.digest = digest_of((self._name(Path(path)), _content(path)) for path in self.files)
         self.unsure = _read_before(self.folder, self.files)
+
+    def _name(self, path):
+        """A file's name in the digest; the folder's own is no input: a copy elsewhere gives the same verdicts."""
+        if path.is_relative_to(ENGINE):
+            return f"engine/{path.relative_to(ENGINE).as_posix()}"
+        return f"papers/{path.relative_to(self.folder.parent).as_posix()}".replace(f"papers/{self.folder.name}/", "paper/", 1)
 
     def changed(self) -> str:
         """A file that is not surely the one this process has read, "" if there is none."""

@@ -28,7 +28,8 @@ class Book:
     @classmethod
     def of(cls, raw) -> "Book":
         """The book of records, or of lines of JSON."""
-        book, loose = cls(), []
+        book = cls()
+        loose: list = []
         lists = {"run": book.runs, "claim": book.claims, "finding": book.findings, "calibration": book.calibrations,
                  "answer": book.answers, "paper": book.abouts, "gallery": book.galleries, "instance": loose}
         for record in records.read_all(raw or []):
@@ -154,7 +155,7 @@ def bugs(claims: list[Claim], kind="bug") -> dict:
 
     kind: "bug" (wrong implementations of methods), or "engine" (wrong lines of this package).
     """
-    out = {}
+    out: dict = {}
     for claim in claims:
         for mutant in claim.mutants:
             if mutant.kind == kind:

@@ -27,22 +27,22 @@ class Row(NamedTuple):
 
 
 def _rate(value) -> str:
-    return "" if value is None else f"{value:.2g}".replace("-", "−")
+    return show(value, 2)
 
 
 def _percent(value) -> str:
-    return "" if value is None else f"{100 * value:.3g} %".replace("-", "−")
+    return "" if value is None else f"{show(100 * value, 3)} %"
 
 
-def _row(made) -> Row:
-    level, low, high = made.level, made.low, made.high
-    rate = made.alarms / made.repetitions if made.repetitions > 0 else None
+def _row(check) -> Row:
+    level, low, high = check.level, check.low, check.high
+    rate = check.alarms / check.repetitions if check.repetitions > 0 else None
     excess = low is not None and level is not None and low > level
     judged = "alarms too often" if excess else "not judged" if None in (level, low, high) else "as announced"
     interval = f"{_rate(low)} to {_rate(high)}" if None not in (low, high) else ""
-    cells = (made.check, _rate(level), show(made.repetitions), show(made.alarms), _rate(rate), interval, _percent(made.power),
-             made.shift, judged)
-    return Row(cells, made.note, excess)
+    cells = (check.check, _rate(level), show(check.repetitions), show(check.alarms), _rate(rate), interval, _percent(check.power),
+             check.shift, judged)
+    return Row(cells, check.note, excess)
 
 
 def rows(calibration) -> list:
@@ -52,14 +52,14 @@ def rows(calibration) -> list:
 
 def family(calibration) -> str:
     """All statistical comparisons together, in one sentence; empty if the record does not say."""
-    found = calibration.family
-    if found is None or found.bound is None:
+    total = calibration.family
+    if total is None or total.bound is None:
         return ""
-    if found.comparisons == 0:
+    if total.comparisons == 0:
         return "No verdict of this report rests on a statistical comparison."
-    made = "The statistical comparisons" if found.comparisons is None else f"The {found.comparisons:.0f} statistical comparisons"
-    each = f", each at level {_rate(found.level)} or lower," if found.level is not None else ""
-    return f"{made}{each} together raise a false alarm with probability at most {_percent(found.bound)}."
+    subject = "The statistical comparisons" if total.comparisons is None else f"The {total.comparisons:.0f} statistical comparisons"
+    each = f", each at level {_rate(total.level)} or lower," if total.level is not None else ""
+    return f"{subject}{each} together raise a false alarm with probability at most {_percent(total.bound)}."
 
 
 def summary(calibration) -> str:

@@ -20,8 +20,8 @@ _TEX = {
 
 def date(run) -> str:
     """The day on which the verdicts were made, ``YYYY-MM-DD``; empty if the run did not record one."""
-    found = _DATE.match(Run.of(run).date)
-    return found[0] if found else ""
+    match = _DATE.match(Run.of(run).date)
+    return match[0] if match else ""
 
 
 def _title(entry) -> str:
@@ -35,9 +35,9 @@ def _address(entry) -> str:
 def line(record, run) -> str:
     """One line to copy: what was decided, by which version, when (if recorded), and the permanent anchor."""
     entry, version, day = read(record), flat(Run.of(run).version), date(run)
-    made = ["fltheory" + (f" {version}" if version else "")] + ([f"verdicts of {day}"] if day else [])
+    source = ["fltheory" + (f" {version}" if version else "")] + ([f"verdicts of {day}"] if day else [])
     place = flat(entry.place)
-    return f"{AUTHOR}. {_title(entry)}{f' ({place})' if place else ''}. {', '.join(made)}, {_address(entry)}"
+    return f"{AUTHOR}. {_title(entry)}{f' ({place})' if place else ''}. {', '.join(source)}, {_address(entry)}"
 
 
 def _tex(value) -> str:

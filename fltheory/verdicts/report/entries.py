@@ -1,12 +1,13 @@
 """The entries of the HTML pages: one per claim and one per finding."""
 
 import json
+from functools import partial
 from html import escape
 
+from fltheory.verdicts.comparison_text import Hand, comparison_row, hypothesis_row
 from fltheory.verdicts.records import INDEX, Claim
-from fltheory.verdicts.report import cite
-from fltheory.verdicts.report import range_ends as ends
-from fltheory.verdicts.report.parts import (
+from fltheory.verdicts.report import cite, range_ends
+from fltheory.verdicts.report.html_pieces import (
     COLUMNS,
     bars,
     chip,
@@ -27,6 +28,8 @@ from fltheory.verdicts.report.words import cut_digits, factors, plain, plural
 _LONG = 8
 _CASES = 4  # instances, and comparisons of each, that are spelt out
 _DATA = 600  # characters of one number of an instance
+_HAND = Hand(lambda text: escape(plain(text)), side, partial(number, limit=16),
+             {True: "✓ holds", False: "✗ does not hold", None: "? unknown"})
 _DENIED = {"at most": "is not at most", "less than": "is not less than", "equal": "does not equal",
            "equivalent": "is not equivalent to"}
 
@@ -71,17 +74,17 @@ def _fails(instances) -> str:
 
 def _unmet(instances) -> str:
     """The hypotheses that do not hold, by name and instance, so that nobody has to unfold a table to learn it."""
-    missed = {}
+    missed: dict = {}
     for i in instances:
         for h in i.hypotheses:
             if h.holds is False:
                 missed.setdefault(h.name or "(no name)", []).append(i.instance)
-    said = []
+    items = []
     for name, where in missed.items():
         listed = ", ".join(where[:_CASES]) + (f" and {len(where) - _CASES} more" if len(where) > _CASES else "")
-        said.append(f"<li><b>{escape(name)}</b> on {escape(listed)}</li>\n")
+        items.append(f"<li><b>{escape(name)}</b> on {escape(listed)}</li>\n")
     lead = '<p class="label">Hypotheses that do not hold, so that the instance does not count</p>\n'
-    return f'{lead}<ul class="unmet">\n{"".join(said)}</ul>\n' if said else ""
+    return f'{lead}<ul class="unmet">\n{"".join(items)}</ul>\n' if items else ""
 
 
 def _instances(instances, most) -> str:
@@ -110,29 +113,21 @@ def _instance_table(title, instances, is_open, most) -> str:
             status = f'{chip(i.status)}<span class="says">{inline(i.reason)}</span>'
             rows.append([name + says(i.says), "", "", "", "", escape(i.evidence), status])
         for at, c in enumerate(i.comparisons):
-            rows.append([
-                name + (says(i.says) if at == 0 else "") + says(c.label),
-                side(c.lhs, c.lhs_float),
-                escape(plain(c.relation)),
-                side(c.rhs, c.rhs_float),
-                number(c.margin, 16),
-                escape(c.evidence),
-                chip(c.status) + says(c.detail or (i.reason if at == 0 else "")),
-            ])
+            _, *middle, _ = comparison_row(c, _HAND)
+            rows.append([name + (says(i.says) if at == 0 else "") + says(c.label), *middle,
+                         chip(c.status) + says(c.detail or (i.reason if at == 0 else ""))])
     return fold(f"{title} ({len(instances)})", _cut("instances", rows, most), is_open)
 
 
 def _hypotheses(instances, most) -> str:
-    rows, told = [], set()
+    rows, stated = [], set()
     states = [h.holds for i in instances for h in i.hypotheses]
     for i in instances:
         for h in i.hypotheses:
             # In words it is said once, at its first instance: twenty instances would repeat it twenty times.
-            statement = "" if (h.name, h.statement) in told else h.statement
-            told.add((h.name, h.statement))
-            holds = {True: "✓ holds", False: "✗ does not hold", None: "? unknown"}[h.holds]
-            rows.append([symbols(i.instance), symbols(h.name) + says(statement), number(h.lhs), number(h.rhs),
-                         number(h.margin, 16), holds])
+            statement = "" if (h.name, h.statement) in stated else h.statement
+            stated.add((h.name, h.statement))
+            rows.append([symbols(i.instance), symbols(h.name) + says(statement), *hypothesis_row(h, _HAND)[1:]])
     failing = states.count(False)
     state = "all hold" if all(states) else "all hold or are unknown"
     state = f"{failing} {'does' if failing == 1 else 'do'} not hold" if failing else state
@@ -168,18 +163,18 @@ def _search(search) -> str:
         return ""
     if not search.found:
         return escape(search.said) + "; no counterexample found"
-    shown = json.dumps(search.found, indent=1, ensure_ascii=False, default=str, sort_keys=True)
-    return escape(search.said) + f"; <strong>a counterexample was found</strong><pre>{escape(shown)}</pre>"
+    example = json.dumps(search.found, indent=1, ensure_ascii=False, default=str, sort_keys=True)
+    return escape(search.said) + f"; <strong>a counterexample was found</strong><pre>{escape(example)}</pre>"
 
 
 def _ends(claim) -> str:
-    said = "".join(f"<li>{inline(text)}</li>" for text in ends.ends(claim))
-    return f"<ul>{said}</ul>" if said else ""
+    items = "".join(f"<li>{inline(text)}</li>" for text in range_ends.sentences(claim))
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _tightest(claim) -> str:
-    said = inline(ends.tightest(claim))
-    return said + (f": <code>{escape(claim.tightest.data)}</code>" if said and claim.tightest.data else "")
+    sentence = inline(range_ends.tightest(claim))
+    return sentence + (f": <code>{escape(claim.tightest.data)}</code>" if sentence and claim.tightest.data else "")
 
 
 def _dimensional(test) -> str:

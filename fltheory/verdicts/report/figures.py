@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fltheory.core.errors import BadInput, refuse
 from fltheory.core.tables import to_csv
-from fltheory.pictures import COLOURS, canvas, caption, save
+from fltheory.pictures import caption, save
 from fltheory.runs.executors import completed
 from fltheory.runs.sources import engine
 from fltheory.runs.trace import write_atomically
@@ -65,16 +65,6 @@ def figures_of(folder: Path, experiments=False) -> dict:
     return getattr(import_module(f"{activate(folder)}.{name}"), name.upper())
 
 
-def regenerate(folder: Path, out: Path, only=(), fresh=True, experiments=False) -> list[Path]:
-    """Write the figures of a paper as `regenerated` does; all files written. only: names of figures."""
-    known = figures_of(folder, experiments)
-    unknown = [n for n in only if n not in known]
-    if unknown:
-        refuse("figure", unknown, f"is none of {sorted(known)}", "Name one of them.")
-    figures = [(folder, name) for name in known if not only or name in only]
-    return [path for _, written in regenerated(figures, out, fresh, experiments) for path in written]
-
-
 def regenerated(figures, out: Path, fresh=True, experiments=False, executor=None):
     """Pairs ((folder, name), files written) of figures as they finish, each written as CSV (in the paper's data folder, if fresh)
     and as PNG and SVG in `out`.
@@ -86,9 +76,9 @@ def regenerated(figures, out: Path, fresh=True, experiments=False, executor=None
     """
     figures = [(Path(folder), name) for folder, name in figures]
     fresh = [f for f in figures if fresh or not _committed(*f).is_file()]
-    for figure in figures:
-        if figure not in fresh:
-            yield figure, _drawn(*figure, _committed(*figure), out, experiments)
+    for folder, name in figures:
+        if (folder, name) not in fresh:
+            yield (folder, name), _drawn(folder, name, _committed(folder, name), out, experiments)
     place = {folder: _CARRIED + folder.name if carried(folder) else str(folder.resolve()) for folder, _ in fresh}
     texts = {folder: _text(folder) for folder in place} if executor is not None else {}
     tasks = {(place[folder], name, texts.get(folder)): (folder, name) for folder, name in fresh}
@@ -143,6 +133,3 @@ def _drawn(folder, name, table, out, experiments) -> list[Path]:
         save(drawn, path, suffix, f"{figure.caption} Drawn from {table.name}.")
         written.append(path)
     return written
-
-
-__all__ = ["COLOURS", "Figure", "canvas", "figures_of", "from_csv", "regenerate", "regenerated", "to_csv"]

@@ -5,7 +5,7 @@ from collections import Counter
 from html import escape
 
 from fltheory.verdicts.records import INDEX
-from fltheory.verdicts.report.parts import facts, fold, number, table
+from fltheory.verdicts.report.html_pieces import facts, fold, number, table
 from fltheory.verdicts.report.words import plural
 
 PAGE = f"{INDEX.removesuffix('.html')}.frameworks.html"  # no paper's page has a dot in its name
@@ -25,9 +25,9 @@ _MODELS = ("of the code", "of numpy, as said", "of numpy, as published")
 def _chip(row) -> str:
     mark, tone, gloss = _LOOK.get(row.verdict, ("?", "neutral", ""))
     # What was written anew says nothing about anybody, so it has no colour of a verdict on them.
-    tone, said = ("neutral", f"reconstruction: {row.verdict}") if row.reconstruction else (tone, row.verdict)
+    tone, label = ("neutral", f"reconstruction: {row.verdict}") if row.reconstruction else (tone, row.verdict)
     return (f'<span class="chip {tone}" title="{escape(RECONSTRUCTION if row.reconstruction else gloss)}">'
-            f'<span aria-hidden="true">{mark}</span> {escape(said.upper() if not row.reconstruction else said)}</span>')
+            f'<span aria-hidden="true">{mark}</span> {escape(label.upper() if not row.reconstruction else label)}</span>')
 
 
 def _who(row) -> str:
@@ -79,12 +79,12 @@ def _entry(row, mark, stands) -> str:
     return out + _hand(row) + "</section>\n"
 
 
-def _scalars(found) -> str:
+def _scalars(models) -> str:
     """The two scalar quadratics of pfl's SCAFFOLD."""
-    rows = [[escape(name), *(number(v) for v in values)] for option in sorted(k for k in found if k != "rounds")
-            if isinstance(found[option], dict) for name, values in
-            ((f"{option}, {who}", values) for who, values in found[option].items()) if isinstance(values, list)]
-    rounds = found.get("rounds") if isinstance(found.get("rounds"), list) else []
+    rows = [[escape(name), *(number(v) for v in values)] for option in sorted(k for k in models if k != "rounds")
+            if isinstance(models[option], dict) for name, values in
+            ((f"{option}, {who}", values) for who, values in models[option].items()) if isinstance(values, list)]
+    rounds = models.get("rounds") if isinstance(models.get("rounds"), list) else []
     rows = [r for r in rows if len(r) == len(rounds) + 1]
     if not rows:
         return ""
@@ -95,10 +95,10 @@ def _scalars(found) -> str:
 
 def _marks(rows) -> list:
     """An anchor for each row, no two alike."""
-    seen, out = Counter(), []
+    times, out = Counter[str](), []
     for row in rows:
-        seen[row.anchor] += 1
-        out.append(row.anchor + (f"-{seen[row.anchor]}" if seen[row.anchor] > 1 else ""))
+        times[row.anchor] += 1
+        out.append(row.anchor + (f"-{times[row.anchor]}" if times[row.anchor] > 1 else ""))
     return out
 
 
@@ -147,6 +147,3 @@ def body(book) -> str:
             listing = fold("verification/frameworks/hand.py", f"<pre><code>{escape(gallery.listing)}</code></pre>", True)
             out += f'<h2 id="listing-{at}">The hand checks</h2>\n{listing}'
     return out
-
-
-__all__ = ["PAGE", "TITLE", "body", "link"]

@@ -7,11 +7,9 @@ from html import escape
 from pathlib import Path
 
 from fltheory.verdicts.records import INDEX, page_of
-from fltheory.verdicts.report import cite, frameworks, layout, sections
-from fltheory.verdicts.report import overview as front
-from fltheory.verdicts.report import paper_opening as opening
+from fltheory.verdicts.report import cite, frameworks, layout, overview, paper_opening, sections
 from fltheory.verdicts.report.book import Book, bugs, tallies, whole
-from fltheory.verdicts.report.parts import COLUMN_LABELS, link, named, says, table, verdict
+from fltheory.verdicts.report.html_pieces import COLUMN_LABELS, link, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, natural, shown
 
@@ -38,7 +36,7 @@ def _options(values) -> str:
 def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = claim.score
-    said = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
+    label = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
     cells = {
         "Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
         "Paper": (escape(claim.paper), claim.paper),
@@ -50,7 +48,7 @@ def _row(book, claim, at, words, divided, brief) -> tuple:
         "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
     }
     attributes = f' id="{claim.anchor}" data-paper="{escape(claim.paper)}" data-word="{escape(claim.word)}"'
-    attributes += f' data-tally="{escape(said)}"' if said != claim.word else ""
+    attributes += f' data-tally="{escape(label)}"' if label != claim.word else ""
     attributes += f' data-says="{escape(claim.sentence)}"' if brief else ""
     return attributes + (' data-unexpected="1"' if claim.unexpected else ""), cells
 
@@ -62,11 +60,11 @@ def _claims(book, brief=False) -> str:
     words = sorted({c.word for c in book.claims}, key=lambda w: (CLAIM_WORDS + (w,)).index(w))
     divided = dict.fromkeys(w for w, reach, _ in tallies(book.claims) if reach)
     choices = [c for w in words for c in (w, *((f"{w} ({whole(w)})", f"{w} (restricted)") if w in divided else ()))]
-    made = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
+    table_rows = [_row(book, claim, at, words, divided, brief) for at, claim in enumerate(book.claims)]
     # A column without any entry (a quick run kills no mutants) only takes width from the others.
-    head = [h for h in made[0][1] if h == "Claim" or any(cells[h][0] for _, cells in made)]
+    head = [h for h in table_rows[0][1] if h == "Claim" or any(cells[h][0] for _, cells in table_rows)]
     rows = []
-    for attributes, cells in made:
+    for attributes, cells in table_rows:
         keys = "".join(f' data-k{at}="{escape(str(cells[h][1]))}"' for at, h in enumerate(head))
         rows.append((keys + attributes, [cells[h][0] for h in head]))
     papers = sorted({c.paper for c in book.claims}, key=natural)
@@ -160,10 +158,10 @@ _MOVED = {"answers": "", "bugs": "Wrong implementations", "findings": "Findings"
 def _index(book) -> dict:
     """The index; where it would be too large, parts of it stand on pages of their own (answers: on those of their papers)."""
     book = replace(book, here=INDEX)
-    top = front.lead(book) + front.warnings(book) + frameworks.link(book)
-    parts = {"answers": "".join(front.answer(book, paper) for paper in book.papers),
-             "legend": front.legend() if book.entries else "",
-             "cases": front.cases(book), "calibration": front.calibration(book), "claims": _claims(book),
+    top = overview.lead(book) + overview.warnings(book) + frameworks.link(book)
+    parts = {"answers": "".join(overview.answer(book, paper) for paper in book.papers),
+             "legend": overview.legend() if book.entries else "",
+             "cases": overview.cases(book), "calibration": overview.calibration(book), "claims": _claims(book),
              "findings": _findings(book), "bugs": _bugs(book, book.claims)}
     away, out = [], {}
     for key, title in _MOVED.items():
@@ -174,20 +172,20 @@ def _index(book) -> dict:
             name = f"{INDEX.removesuffix('.html')}.{key}.html"
             away.append(f'<a href="{name}">{title}</a>')
             back = f'<p class="back"><a href="{INDEX}">← all verdicts</a></p>\n'
-            out[name] = _frame(book, title, back + opening.search([]) + front.contents(body) + body)
+            out[name] = _frame(book, title, back + paper_opening.search([]) + overview.contents(body) + body)
     if not layout.fits(layout.size(top + "".join(parts.values()))):
         parts["claims"] = _claims(book, brief=True)
     body = "".join(parts.values())
-    return {INDEX: _frame(book, "Verdicts on printed theorems", top + front.contents(body, away) + body), **out}
+    return {INDEX: _frame(book, "Verdicts on printed theorems", top + overview.contents(body, away) + body), **out}
 
 
 def _opening(book, papers) -> tuple:
     """(what stands above the contents of a paper's page, what stands below them)."""
-    out = "".join(opening.byline(book, paper) for paper in papers)
+    out = "".join(paper_opening.byline(book, paper) for paper in papers)
     out += f'<p class="back"><a href="{INDEX}">← all verdicts, what the words mean, and the table of claims</a></p>\n'
-    out += opening.search(papers) + "".join(front.answer(book, paper) for paper in papers)
-    out += '<ul class="papers">\n' + "".join(front.overview(book, paper) for paper in papers) + "</ul>\n"
-    below = "".join(opening.notation(book, p) + opening.experiments(book, p) for p in papers)
+    out += paper_opening.search(papers) + "".join(overview.answer(book, paper) for paper in papers)
+    out += '<ul class="papers">\n' + "".join(overview.of_paper(book, paper) for paper in papers) + "</ul>\n"
+    below = "".join(paper_opening.notation(book, p) + paper_opening.experiments(book, p) for p in papers)
     return out, below + _bugs(book, [c for c in book.claims if c.paper in papers], "engine")
 
 
@@ -196,8 +194,8 @@ def _paper(book, name, papers, planned) -> dict:
     here = replace(book, here=name)
     above, below = _opening(here, papers)
     parts = list({s.mark: s for sheet in planned for s, _ in sheet.parts}.values())
-    body = above + opening.contents(here, parts) + below
-    title, out = opening.title(book, papers), {}
+    body = above + paper_opening.contents(here, parts) + below
+    title, out = paper_opening.title(book, papers), {}
     if planned and not planned[0].title:
         body += _UNFOLD + planned[0].html(here)
     out[name] = _frame(here, title, body)
@@ -205,9 +203,9 @@ def _paper(book, name, papers, planned) -> dict:
         ways = [f'<a href="{name}">← {inline(title)}</a>', f'<a href="{INDEX}">all verdicts</a>']
         ways += [f'<a href="{planned[k].name}">{way} {inline(planned[k].title)}</a>'
                  for k, way in ((at - 1, "previous:"), (at + 1, "next:")) if 0 <= k < len(planned)]
-        own = replace(book, here=sheet.name)
-        body = f'<p class="back">{" · ".join(ways)}</p>\n{opening.search(papers)}{_UNFOLD}{sheet.html(own)}'
-        out[sheet.name] = _frame(own, f"{sheet.title} — {title}", body)
+        there = replace(book, here=sheet.name)
+        body = f'<p class="back">{" · ".join(ways)}</p>\n{paper_opening.search(papers)}{_UNFOLD}{sheet.html(there)}'
+        out[sheet.name] = _frame(there, f"{sheet.title} — {title}", body)
     return out
 
 
@@ -218,14 +216,14 @@ def pages(records) -> dict:
     Every claim and finding stands on one of them in full. No page has more than `layout.BYTES` or `layout.ELEMENTS`.
     """
     book = Book.of(records)
-    shared = {}
+    shared: dict = {}
     for paper in book.papers:
         shared.setdefault(page_of(paper), []).append(paper)
     planned = {}
     for name, papers in shared.items():
         here = replace(book, here=name)
         parts = [s for p in papers for s in sections.of(here, p)]
-        above = layout.size("".join(_opening(here, papers)) + opening.contents(here, parts))
+        above = layout.size("".join(_opening(here, papers)) + paper_opening.contents(here, parts))
         planned[name] = layout.sheets(here, name, papers, above)
     book = replace(book, where={k: v for sheets in planned.values() for k, v in layout.placed(sheets).items()})
     out = _index(book)

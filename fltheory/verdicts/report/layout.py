@@ -32,26 +32,27 @@ class Sheet:
 
 def sheets(book, name, papers, above) -> list:
     """The pages for the entries of the papers that share the page `name`, which opens with something of size `above`."""
-    used = set()
+    used: set = set()
     parts = [(s, [(r, *_measured(book, r)) for r in s.entries]) for paper in papers for s in sections.of(book, paper, used)]
-    if fits(_sum(above, *(taken for _, rows in parts for *_, taken in rows))):
+    if fits(_sum(above, *(extent for _, rows in parts for *_, extent in rows))):
         return [Sheet(name, "", [(s, [one[:3] for one in rows]) for s, rows in parts])]
-    out = []
+    out: list = []
     stem, filled = name.removesuffix(".html"), (0, 0)
     for section, rows in parts:
-        whole = _sum((0, 0), *(taken for *_, taken in rows))
+        whole = _sum((0, 0), *(extent for *_, extent in rows))
         if out and fits(_sum(filled, whole), _SHARED):
             out[-1].parts.append((section, [one[:3] for one in rows]))
             out[-1].title = f"{out[-1].parts[0][0].title} to {section.title}"
             filled = _sum(filled, whole)
             continue
-        pages, filled = [[]], (0, 0)
-        for *one, taken in rows:
-            if pages[-1] and not fits(_sum(filled, taken)):
+        pages: list = [[]]
+        filled = (0, 0)
+        for *one, extent in rows:
+            if pages[-1] and not fits(_sum(filled, extent)):
                 pages.append([])
                 filled = (0, 0)
             pages[-1].append(one)
-            filled = _sum(filled, taken)
+            filled = _sum(filled, extent)
         for at, chosen in enumerate(pages, start=1):
             file = f"{stem}.{section.mark}{f'.{at}' if at > 1 else ''}.html"
             title = section.title + (f" ({at} of {len(pages)})" if len(pages) > 1 else "")
@@ -71,8 +72,8 @@ def size(page) -> tuple:
     return len(page.encode(errors="replace")), len(re.findall(r"<[a-zA-Z]", page))
 
 
-def fits(taken, room=_ROOM) -> bool:
-    return all(a <= b for a, b in zip(taken, room, strict=True))
+def fits(extent, room=_ROOM) -> bool:
+    return all(a <= b for a, b in zip(extent, room, strict=True))
 
 
 def _sum(*sizes) -> tuple:
@@ -83,7 +84,7 @@ def _measured(book, record) -> tuple:
     """(rows that its tables may show, its text, its size) of an entry."""
     for most in _ROWS:
         text = entry(book, record, most)
-        taken = size(text)
-        if fits(taken):
+        extent = size(text)
+        if fits(extent):
             break
-    return most, text, taken
+    return most, text, extent

@@ -2,8 +2,8 @@
 
 import re
 
-from fltheory.verdicts.report import checks
-from fltheory.verdicts.report import range_ends as ends
+from fltheory.verdicts.comparison_text import Hand, comparison_row
+from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, bugs, finished, word_table
 from fltheory.verdicts.report.richtext import split
 from fltheory.verdicts.report.words import approximation, factors, plural, shorten, show, shown, spelt
@@ -11,6 +11,7 @@ from fltheory.verdicts.report.words import approximation, factors, plural, short
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # What would start a heading, a quotation or a rule at the beginning of a line; lists are allowed.
 _OPENING = re.compile(r"(\A\s*|\n\s*)(?=#|>|=|--)")
+_LATER = re.compile(r"(\n\s*)(?=#|>|=|--)")
 _DIGITS = re.compile(r"-?\d+\.\d{5,}(?:[eE][-+]?\d+)?|-?\d+(?:\.\d+)?[eE][-+]?\d+")
 
 
@@ -36,7 +37,7 @@ def _prose(value, cell=False) -> str:
             # A lone backtick would pair with a later one and turn what lies between into code; "~~~" fences code.
             content = content.replace("`", r"\`").replace("~", r"\~")
             if not cell:
-                content = _OPENING.sub(lambda m, first=not out: m[1] + "\\" * (first or "\n" in m[1]), content)
+                content = (_LATER if out else _OPENING).sub(r"\1\\", content)
             out.append(content.replace("|", r"\|") if cell else content)
     joined = "".join(out)
     return " ".join(joined.split()) if cell else joined.strip()
@@ -93,8 +94,8 @@ def _instance_rows(instances) -> list:
     rows = []
     for i in instances:
         name = _code(i.instance)
-        rows += [[name + (f" {_cell(c.label)}" if c.label else ""), _side(c.lhs, c.lhs_float), _cell(c.relation),
-                  _side(c.rhs, c.rhs_float), show(c.margin), _cell(c.evidence), _cell(c.status)] for c in i.comparisons]
+        for label, *rest in (comparison_row(c, Hand(_cell, _side, show)) for c in i.comparisons):
+            rows.append([f"{name} {label}" if label else name, *rest])
         rows += [] if i.comparisons else [[name, _cell(i.reason), "", "", "", "", _cell(i.status)]]
     return rows
 
@@ -120,8 +121,8 @@ def _claim(book, claim) -> list:
         ("evidence", _cell(claim.evidence)),
         ("scope", _cell(claim.scope)),
         ("looseness", factors(claim.looseness)),
-        *(("tested", _cell(said)) for said in ends.ends(claim)),
-        ("tightest", _cell(ends.tightest(claim))),
+        *(("tested", _cell(sentence)) for sentence in range_ends.sentences(claim)),
+        ("tightest", _cell(range_ends.tightest(claim))),
         ("how we could be wrong" if claim.word == "FALSE" else "reading", _cell(claim.reading)),
         ("nearest reading that survives", _cell(claim.survives)),
         ("corrected statement", _target(book, claim, "claim", claim.instead)),
@@ -154,7 +155,7 @@ def _calibration(book) -> list:
     lines = []
     for record in book.calibrations:
         rows = [[*map(_cell, row.cells), _cell(row.note)] for row in checks.rows(record)]
-        sentences = (rows and checks.LEAD, checks.summary(record), checks.family(record), checks.alarm(record))
+        sentences = (checks.LEAD if rows else "", checks.summary(record), checks.family(record), checks.alarm(record))
         lines += ["## How sure are our own checks", "", _prose(" ".join(filter(None, sentences))), ""]
         lines += _table([*(h.lower() for h in checks.HEAD), "note"], rows)
     return lines
@@ -165,8 +166,8 @@ def _cases(book) -> list:
     lines = []
     for word, title in (("FALSE", "False statements"), ("OPEN", "Open statements")):
         cases = []
-        for claim, found, _ in book.cases(word):
-            why = f" What we found: {_cell(found.sentence)}" if found and found.sentence else ""
+        for claim, finding, _ in book.cases(word):
+            why = f" What we found: {_cell(finding.sentence)}" if finding and finding.sentence else ""
             cases.append(f"- {_link(claim)}: {_cell(claim.sentence)}{why}".rstrip(": "))
         lines += [f"## {title}", "", *cases, ""] if cases else []
     return lines
@@ -222,8 +223,8 @@ def _words(book) -> list:
     if not rows:
         return []
     whole, papers = finished(book)
-    said = f"Every claim and finding listed is decided in {spelt(len(whole))} of {spelt(len(papers))} papers."
-    return [said, "", *_table(["paper", "claims", *map(str.lower, used), "findings confirmed"], [
+    sentence = f"Every claim and finding listed is decided in {spelt(len(whole))} of {spelt(len(papers))} papers."
+    return [sentence, "", *_table(["paper", "claims", *map(str.lower, used), "findings confirmed"], [
         [_cell(p), str(sum(words.values())), *(str(words[w] or "") for w in used), confirmed] for p, words, confirmed in rows])]
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fltheory.verdicts.records import INDEX, page_of
 from fltheory.verdicts.report import checks
 from fltheory.verdicts.report.book import finished, of_papers, tallies, word_table
-from fltheory.verdicts.report.parts import chip, named, says, table, verdict
+from fltheory.verdicts.report.html_pieces import chip, named, says, table, verdict
 from fltheory.verdicts.report.richtext import inline
 from fltheory.verdicts.report.words import CLAIM_WORDS, TRUE_WORDS, look, plural, shorten, spelt
 
@@ -23,13 +23,13 @@ SITUATION = {
 
 def _tally(claims) -> str:
     """The verdicts of some claims in words, in the order in which a reader will ask for them."""
-    told = {"SUPPORTED": "supported by evidence that is not a proof"}
-    found = tallies(claims)
+    phrases = {"SUPPORTED": "supported by evidence that is not a proof"}
+    tally = tallies(claims)
     parts = []
-    for word in (*SHOWN, *(w for w in dict.fromkeys(w for w, _, _ in found) if w not in SHOWN)):
-        for reach, count in [(r, n) for w, r, n in found if w == word] or [("", 0)]:
-            said = f"{count} {told.get(word) or escape(word.lower())}" + (f" ({reach})" if reach else "")
-            parts.append(f"<strong>{said}</strong>" if word in (*TRUE_WORDS, "FALSE") else said)
+    for word in (*SHOWN, *(w for w in dict.fromkeys(w for w, _, _ in tally) if w not in SHOWN)):
+        for reach, count in [(r, n) for w, r, n in tally if w == word] or [("", 0)]:
+            phrase = f"{count} {phrases.get(word) or escape(word.lower())}" + (f" ({reach})" if reach else "")
+            parts.append(f"<strong>{phrase}</strong>" if word in (*TRUE_WORDS, "FALSE") else phrase)
     return f"{plural(len(claims), 'claim')}: {', '.join(parts)}"
 
 
@@ -48,15 +48,15 @@ def _shares(book, paper, claims) -> str:
         return "#claims" if book.here == INDEX else f"{INDEX}#claims?{escape(chosen)}"
 
     parts = "".join(
-        f'<a class="share {look(word).tone}" href="{view(said)}" data-paper="{escape(paper)}" '
-        f'data-word="{escape(said)}" style="flex-grow:{count}"><span aria-hidden="true">'
-        f"{look(word).mark}</span> {count} {escape(shorten(said.lower(), 40))}</a>"
-        for word, said, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims))
+        f'<a class="share {look(word).tone}" href="{view(label)}" data-paper="{escape(paper)}" '
+        f'data-word="{escape(label)}" style="flex-grow:{count}"><span aria-hidden="true">'
+        f"{look(word).mark}</span> {count} {escape(shorten(label.lower(), 40))}</a>"
+        for word, label, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims))
     )
     return f'<p class="shares">{parts}</p>' if parts else ""
 
 
-def overview(book, paper) -> str:
+def of_paper(book, paper) -> str:
     """What was found in one paper, as an item of a list."""
     claims = [c for c in book.claims if c.paper == paper]
     findings = [f for f in book.findings if f.paper == paper]
@@ -84,8 +84,8 @@ def lead(book) -> str:
     true = [c for c in printed if c.word in TRUE_WORDS]
     established, limited = len(true), sum(c.limited for c in true)
     within = f", {limited} of them only as far as their badge says" if limited else ""
-    papers, own = {c.paper for c in printed}, len(book.claims) - len(printed)
-    further = f" {plural(own, 'further claim')} about the program itself: what watches the checks." if own else ""
+    papers, of_engine = {c.paper for c in printed}, len(book.claims) - len(printed)
+    further = f" {plural(of_engine, 'further claim')} about the program itself: what watches the checks." if of_engine else ""
     out = (
         f'<p class="lead">{plural(len(printed), "claim")} from {plural(len(papers), "paper")} '
         f"{'was' if len(printed) == 1 else 'were'} checked; "
@@ -94,7 +94,7 @@ def lead(book) -> str:
         "pooling their data. A program took each algorithm as its paper writes it, derived what it does, and compared "
         "this with what the paper states: by proofs, exact arithmetic, searches for counter-examples, and runs.</p>\n"
     )
-    return out + _words(book) + '<ul class="papers">\n' + "".join(map(partial(overview, book), book.papers)) + "</ul>\n"
+    return out + _words(book) + '<ul class="papers">\n' + "".join(map(partial(of_paper, book), book.papers)) + "</ul>\n"
 
 
 def _words(book) -> str:
@@ -120,11 +120,11 @@ def _evidence(book, paper, on) -> str:
     if target is None:
         label = f"{on.id}: not yet written" if on.kind in ("claim", "finding") else f"{on.kind} {on.id}"
         return f'<span class="ref neutral">{escape(label)}</span>'
-    shown, reach = look(on.word), on.label.removeprefix(on.word).strip()
-    said = escape(" ".join(f"{on.id}: {on.badge}. {target.sentence}".split()))
+    appearance, reach = look(on.word), on.label.removeprefix(on.word).strip()
+    title = escape(" ".join(f"{on.id}: {on.badge}. {target.sentence}".split()))
     return (
-        f'<a class="ref {shown.tone}" href="{book.href(target)}" title="{said}" aria-label="{said}">'
-        f'<span aria-hidden="true">{shown.mark}</span> {escape(on.id)}{f" {inline(reach)}" if reach else ""}</a>'
+        f'<a class="ref {appearance.tone}" href="{book.href(target)}" title="{title}" aria-label="{title}">'
+        f'<span aria-hidden="true">{appearance.mark}</span> {escape(on.id)}{f" {inline(reach)}" if reach else ""}</a>'
     )
 
 
@@ -149,8 +149,8 @@ def answer(book, paper) -> str:
     for record in (a for a in book.answers if a.paper == paper):
         out += f'<h2 id="{_mark(paper)}">{inline(record.title) or escape(paper)}</h2>\n'
         out += f'<p class="note">{MARKS}</p>\n' if not out.count("note") else ""
-        shown, aside = record.told()
-        for part, sentences in shown:
+        groups, aside = record.told()
+        for part, sentences in groups:
             out += f"<h3>{inline(part)}</h3>\n" if part else ""
             out += '<ul class="answer">\n' + "".join(_sentence(book, paper, s) for s in sentences) + "</ul>\n"
         if aside:
@@ -220,8 +220,8 @@ def _case(book, claim, finding, instead) -> str:
     stated = '<span class="found">Stated:</span> ' if claim.word == "FALSE" else ""
     out += f"<br>{stated}{inline(claim.sentence)}" if claim.sentence else ""
     if finding is not None and finding.sentence:
-        found = f'<a href="{book.href(finding)}">What we found</a>: {inline(finding.sentence)}'
-        out += f'<br><span class="found">{found}</span>'
+        answer = f'<a href="{book.href(finding)}">What we found</a>: {inline(finding.sentence)}'
+        out += f'<br><span class="found">{answer}</span>'
     if instead is not None:
         name = f'<a href="{book.href(instead)}">{escape(instead.id)}</a>'
         out += f'<br><span class="found">Instead: {name} {verdict(instead)}</span>'
@@ -237,8 +237,8 @@ def cases(book) -> str:
             continue
         out += f'<h2 id="{word.lower()}">{title} ({len(those)})</h2>\n<p class="note">{meaning}</p>\n'
         for paper in [p for p in book.papers if any(claim.paper == p for claim, *_ in those)]:
-            own = "".join(_case(book, *case) for case in those if case[0].paper == paper)
-            out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{own}</ul>\n'
+            items = "".join(_case(book, *case) for case in those if case[0].paper == paper)
+            out += f'<h3>{escape(paper or "(no paper)")}</h3>\n<ul class="cases">\n{items}</ul>\n'
     return out
 
 
@@ -256,6 +256,6 @@ def calibration(book) -> str:
         out += f"{lead}<p>{escape(checks.summary(record))} {escape(checks.family(record))}</p>\n"
         out += f'<p class="unexpected">{escape(alarm)}</p>\n' if alarm else ""
         out += table(checks.HEAD, body, "stack")
-        made = checks.provenance(record)
-        out += f'<p class="meta">{escape(made)}</p>\n' if made else ""
+        origin = checks.provenance(record)
+        out += f'<p class="meta">{escape(origin)}</p>\n' if origin else ""
     return f'<h2 id="calibration">How sure are our own checks</h2>\n{out}' if out else ""

@@ -4,8 +4,8 @@ from html import escape
 from urllib.parse import urlencode
 
 from fltheory.verdicts.records import INDEX
-from fltheory.verdicts.report import overview as front
-from fltheory.verdicts.report.parts import facts, named, verdict
+from fltheory.verdicts.report import overview
+from fltheory.verdicts.report.html_pieces import facts, named, verdict
 from fltheory.verdicts.report.richtext import inline
 
 EXPERIMENTS = {
@@ -18,8 +18,8 @@ EXPERIMENTS = {
 
 def title(book, papers) -> str:
     """The title of a page: that of the paper where its folder says it."""
-    own = book.about(papers[0]).title if len(papers) == 1 else ""
-    return own or f"{', '.join(p or '(no paper)' for p in papers)}: verdicts"
+    stated = book.about(papers[0]).title if len(papers) == 1 else ""
+    return stated or f"{', '.join(p or '(no paper)' for p in papers)}: verdicts"
 
 
 def byline(book, paper) -> str:
@@ -29,8 +29,8 @@ def byline(book, paper) -> str:
     where = [about.venue, about.year if about.year not in about.venue else "", about.identifier]
     version = about.version
     out = f'<p class="byline">{inline(authors)}</p>\n' if authors else ""
-    told = " · ".join(map(inline, [*filter(None, where), *([f"version read: {version}"] if version else [])]))
-    return out + (f'<p class="meta">{told}</p>\n' if told else "")
+    source = " · ".join(map(inline, [*filter(None, where), *([f"version read: {version}"] if version else [])]))
+    return out + (f'<p class="meta">{source}</p>\n' if source else "")
 
 
 def search(papers) -> str:
@@ -54,7 +54,7 @@ def contents(book, sections) -> str:
         there = book.page(first)
         target = f"#{section.mark}" if there == book.here else there
         out += f'<section class="part">\n<h3><a href="{target}">{inline(section.title)}</a></h3>\n'
-        out += f'<p class="meta">{front.counts(section.claims, section.findings)}</p>\n<ul class="toc">\n'
+        out += f'<p class="meta">{overview.counts(section.claims, section.findings)}</p>\n<ul class="toc">\n'
         out += "".join(_line(book, record) for record in section.entries) + "</ul>\n</section>\n"
     return out
 
@@ -80,8 +80,8 @@ def notation(book, paper) -> str:
 
 def experiments(book, paper) -> str:
     """What was regenerated, what is a substitute, and what did not reproduce."""
-    told, out = book.about(paper).experiments, ""
+    listed, out = book.about(paper).experiments, ""
     for key, heading in EXPERIMENTS.items():
-        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in told.get(key, ()))
+        lines = "".join(f"<li>{inline(str(line))}</li>\n" for line in listed.get(key, ()))
         out += f'<h3>{heading}</h3>\n<ul class="answer">\n{lines}</ul>\n' if lines else ""
     return f'<h2 id="experiments">Experiments</h2>\n{out}' if out else ""

@@ -5,7 +5,7 @@ from fltheory.verdicts.report.words import show
 FAR = 0.5  # a bound whose sides never came closer is said to be untested within a factor 2
 
 
-def ends(claim) -> list[str]:
+def sentences(claim) -> list[str]:
     """One sentence per declared variable."""
     out = []
     for r in claim.reached:

@@ -77,7 +77,7 @@ def split(source) -> list:
     for match in _PIECES.finditer(source):
         if match.start() > end:
             pieces.append(("text", source[end : match.start()]))
-        kind = match.lastgroup
+        kind = str(match.lastgroup)
         pieces.append((kind, match["code"][1:-1] if kind == "code" else match[kind].strip()))
         end = match.end()
     if end < len(source):
@@ -113,7 +113,8 @@ def _groups(tree) -> list:
     is still long, after the commas of its outermost brackets."""
     if len(tree) != 1 or _tag(tree[0]) != "mrow" or sum(map(_length, tree)) <= _LONG:
         return []
-    groups, depth, bars, before = [[]], 0, False, ""
+    groups: list = [[]]
+    depth, bars, before = 0, False, ""
     for child in tree[0]:
         base = child[0] if _tag(child) in _UNDER and len(child) else child
         sign = _sign(base)
@@ -131,7 +132,8 @@ def _at_commas(group) -> list:
     """A long part, broken after the commas that one bracket encloses."""
     if sum(map(_length, group)) <= _LONG:
         return [group]
-    parts, depth = [[]], 0
+    parts: list = [[]]
+    depth = 0
     for child in group:
         sign = _sign(child)
         depth += (sign in _OPEN) - (sign in _CLOSE)
@@ -145,10 +147,15 @@ def _tag(node) -> str:
     return str(node.tag).rsplit("}", 1)[-1]
 
 
+def _content(node) -> str:
+    """The text of a node, as it will be shown."""
+    content = unescape(node.text or "")
+    return _DELIMITERS.get(content, content) if _tag(node) == "mo" else content
+
+
 def _sign(node) -> str:
-    """The operator that a node is, as it will be shown; "" for anything else."""
-    content = unescape(node.text or "") if _tag(node) == "mo" else ""
-    return _DELIMITERS.get(content, content)
+    """The operator that a node is; "" for anything else."""
+    return _content(node) if _tag(node) == "mo" else ""
 
 
 def _length(node) -> int:
@@ -160,43 +167,35 @@ def _said(latex) -> str:
 
 
 def _rebuild(node, latex=None) -> str:
-    tag = _tag(node)
+    tag, content = _tag(node), _content(node)
     if tag not in _TAGS:
         raise _Unsupported(tag)
-    content = unescape(node.text or "")
-    if tag == "mo":
-        content = _DELIMITERS.get(content, content)
     if tag != "mtext" and (
         "\\" in content or content == "&" or (tag == "mi" and content in "{}" and content)
     ):
         raise _Unsupported(content)
     if tag == "mi" and content in "⩽⩾" and content:
         tag = "mo"
-    attributes = ""
+    limits = ""
     # The converter sets the limits of min, sup, lim ... as plain indices even in display formulas.
     if tag in _UNDER and len(node) and _takes_limits(node[0]):
         tag = _UNDER[tag]
     elif tag == "mo" and _takes_limits(node):
-        attributes = ' movablelimits="true"'
-    for name, value in node.attrib.items():
-        if name == "mathvariant":
-            if value == "normal":
-                attributes += ' mathvariant="normal"'
-            content = _styled(content, value)
-            continue
-        if name == "movablelimits" and name in attributes:
-            continue
-        if name == "columnalign" and value in ("left", "right", "center"):
-            # Browsers align cells by style only.
-            attributes += f' style="text-align:{value}"'
-            continue
-        value = "-0.167em" if value == "negativethinmathspace" else value
-        if name in _ATTRIBUTES and _ATTRIBUTES[name].fullmatch(value):
-            attributes += f' {name}="{value}"'
-    inner = escape(content) + "".join(_rebuild(child) for child in node)
-    if latex is not None:
-        attributes += _said(latex)
-    return f"<{tag}{attributes}>{inner}</{tag}>"
+        limits = ' movablelimits="true"'
+    attributes = "".join(_attribute(*pair) for pair in node.attrib.items() if not limits or pair[0] != "movablelimits")
+    inner = escape(_styled(content, node.get("mathvariant"))) + "".join(map(_rebuild, node))
+    return f"<{tag}{limits}{attributes}{_said(latex) if latex is not None else ''}>{inner}</{tag}>"
+
+
+def _attribute(name, value) -> str:
+    """One attribute as browsers know it, "" for those that they do not need."""
+    if name == "mathvariant":
+        return ' mathvariant="normal"' if value == "normal" else ""
+    if name == "columnalign" and value in ("left", "right", "center"):
+        # Browsers align cells by style only.
+        return f' style="text-align:{value}"'
+    value = "-0.167em" if value == "negativethinmathspace" else value
+    return f' {name}="{value}"' if name in _ATTRIBUTES and _ATTRIBUTES[name].fullmatch(value) else ""
 
 
 def _takes_limits(node) -> bool:
@@ -272,7 +271,8 @@ def _inlined(source) -> str:
 
 def block(source) -> str:
     """Text with paragraphs, display formulas and simple lists as HTML."""
-    out, paragraph = [], []
+    out: list = []
+    paragraph: list = []
 
     def flush():
         body = "".join(paragraph).strip()

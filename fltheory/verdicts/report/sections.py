@@ -32,12 +32,13 @@ def of(book, paper, used=None) -> list:
     used: marks that other sections of the same page have already; those given here are added.
     """
     declared = book.about(paper).sections
-    named, titles, found = list(map(_names, declared)), [part.title for part in declared], {}
+    named, titles = list(map(_names, declared)), [part.title for part in declared]
+    by_title: dict = {}
     for entry in (e for e in book.entries if e.paper == paper):
         title = _title(entry.place, titles, named)
-        section = found.setdefault(title, Section(title, ""))
+        section = by_title.setdefault(title, Section(title, ""))
         (section.claims if isinstance(entry, Claim) else section.findings).append(entry)
-    ordered = sorted(found.values(), key=lambda s: _rank(s.title, titles))
+    ordered = sorted(by_title.values(), key=lambda s: _rank(s.title, titles))
     used = set() if used is None else used
     for section in ordered:
         section.mark = _mark(section.title, used)
@@ -65,8 +66,8 @@ def _title(place, titles, named) -> str:
     part = _PART.search(place)
     if part:
         return f"{_KINDS[part[1]]} {part[2]}"
-    own = re.split(r",| \(", place)[0].strip()
-    return "Equations" if _EQUATION.match(own) else own
+    words = re.split(r",| \(", place)[0].strip()
+    return "Equations" if _EQUATION.match(words) else words
 
 
 def _rank(title, titles) -> tuple:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from fltheory.verdicts.comparison_text import Hand, comparison_row, needs
 from fltheory.verdicts.records import Claim, Entry, Finding, Instance, read
-from fltheory.verdicts.report import checks
-from fltheory.verdicts.report import range_ends as ends
+from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, of_papers, word_counts
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, flat, look, plural, shorten
 
@@ -79,8 +79,8 @@ def reason(records) -> str:
     records: a claim's with those of its instances, or a finding's.
     """
     first, *instances = map(read, records)
-    said = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
-    return _indented(said or _surprised(first))
+    reasons = _of_finding(first) if isinstance(first, Finding) else _of_claim(first, instances)
+    return _indented(reasons or _surprised(first))
 
 
 def _surprised(entry) -> list:
@@ -88,10 +88,10 @@ def _surprised(entry) -> list:
     return entry.surprises if entry.unexpected else []
 
 
-def _indented(said) -> str:
-    said = list(filter(None, map(flat, said)))
-    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-    return f"    {shorten(said[0], _REASON)}{more}" if said else ""
+def _indented(reasons) -> str:
+    reasons = list(filter(None, map(flat, reasons)))
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"    {shorten(reasons[0], _REASON)}{more}" if reasons else ""
 
 
 def _of_finding(finding) -> list:
@@ -102,9 +102,10 @@ def _of_finding(finding) -> list:
 
 
 def _of_claim(claim, instances) -> list:
-    said = [f"{i.instance}: {status}{_because(i)}" for status in ("ERROR", "INCONCLUSIVE") for i in instances if i.status == status]
-    if said or claim.word not in ("ERROR", "OPEN"):
-        return said
+    reasons = [f"{i.instance}: {status}{_because(i)}" for status in ("ERROR", "INCONCLUSIVE")
+               for i in instances if i.status == status]
+    if reasons or claim.word not in ("ERROR", "OPEN"):
+        return reasons
     if claim.word == "ERROR":
         return claim.surprises
     refuting = [f"{i.instance}: FALSIFIED by {i.evidence} numbers, which only raise a suspicion"
@@ -148,9 +149,9 @@ def summary(records, color=False) -> str:
 def _counted(book) -> list:
     instances = Counter(i.status for group in book.instances.values() for i in group)
     printed = of_papers(book.claims)
-    own = [c for c in book.claims if c not in printed]
-    out = [_totals("claims", word_counts(printed), CLAIM_WORDS)] if printed or not own else []
-    out += [_totals("claims about the engine", word_counts(own), CLAIM_WORDS)] if own else []
+    of_engine = [c for c in book.claims if c not in printed]
+    out = [_totals("claims", word_counts(printed), CLAIM_WORDS)] if printed or not of_engine else []
+    out += [_totals("claims about the engine", word_counts(of_engine), CLAIM_WORDS)] if of_engine else []
     out.append(_totals("findings", word_counts(of_papers(book.findings) if printed else book.findings), ("CONFIRMED",)))
     return [*out, _totals("instances", instances, ("HOLDS", "FALSIFIED"))]
 
@@ -161,8 +162,8 @@ def _own_checks(book) -> list:
         out += ["this was a quick run: searches were shortened, and what takes long was left out"] * run.quick
         out += [f"not available here: {flat(name)}" for name in run.skipped_features]
     for record in book.calibrations:
-        said = (checks.summary(record), checks.family(record), checks.alarm(record))
-        out.append(f"our own checks: {flat(' '.join(filter(None, said)))}")
+        sentences = (checks.summary(record), checks.family(record), checks.alarm(record))
+        out.append(f"our own checks: {flat(' '.join(filter(None, sentences)))}")
     for answer in book.answers:
         states = Counter(s.state or "unknown" for s in answer.sentences)
         listed = ", ".join(f"{n} {flat(state)}" for state, n in states.items())
@@ -198,8 +199,8 @@ def _left_over(book) -> list:
 def _lost(book, color) -> list:
     lost = book.lost()
     title = f"{plural(len(lost), 'sentence')} no longer carried by the evidence:"
-    said = [f"  {flat(paper)}: {flat(s.text)} ({flat(s.reason)})" for paper, s in lost]
-    return ["", _paint(title, "alert", color), *said] if lost else []
+    lines = [f"  {flat(paper)}: {flat(s.text)} ({flat(s.reason)})" for paper, s in lost]
+    return ["", _paint(title, "alert", color), *lines] if lost else []
 
 
 def _unexpected(book, color) -> list:
@@ -218,17 +219,15 @@ def _number(value) -> str:
     return shorten(flat(value), _WIDTH)
 
 
+_HAND = Hand(flat, lambda exact, decimal: _number(exact), _number, {True: "holds", False: "does not hold", None: "unknown"})
+
+
 def _instance(record) -> list:
     head = [flat(v) for v in (record.status, record.evidence, record.reason) if v]
     out = [f"  {flat(record.instance)}: {' '.join(filter(None, head))}"]
-    for h in record.hypotheses:
-        margin = f", margin {_number(h.margin)}" if h.margin else ""
-        holds = {True: "holds", False: "does not hold", None: "unknown"}[h.holds]
-        out.append(f"      needs {flat(h.name)}: {_number(h.lhs)} against {_number(h.rhs)}{margin}: {holds}")
-    for c in record.comparisons:
-        margin = f", margin {_number(c.margin)}" if c.margin is not None else ""
-        sides = f"{_number(c.lhs)} {flat(c.relation)} {_number(c.rhs)}"
-        out.append(f"      {flat(c.label) or 'statement'}: {sides}{margin} -> {flat(c.status)}")
+    out += [f"      {needs(h, _HAND)}" for h in record.hypotheses]
+    for label, left, relation, right, margin, _, status in (comparison_row(c, _HAND) for c in record.comparisons):
+        out.append(f"      {label or 'statement'}: {left} {relation} {right}{f', margin {margin}' if margin else ''} -> {status}")
     return out
 
 
@@ -245,18 +244,19 @@ def entry(records, color=False, notes=()) -> str:
     """
     first, *rest = map(read, records)
     first = first if isinstance(first, Entry) else Finding()
-    own = [("reading", first.reading), ("survives", first.survives)]
+    pairs = [("reading", first.reading), ("survives", first.survives)]
     body, statement = [line for record in rest if isinstance(record, Instance) for line in _instance(record)], ""
     if isinstance(first, Claim):
         statement = first.statement
         reach = first.label if first.label != first.word else ""
-        own = [("covers", reach), ("domain", first.domain), *own, ("search", _search(first)),
-               *(("tested", said) for said in ends.ends(first)), ("tightest", ends.tightest(first)), ("finding", first.finding)]
-        own += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
-    else:
+        pairs = [("covers", reach), ("domain", first.domain), *pairs, ("search", _search(first)),
+               *(("tested", sentence) for sentence in range_ends.sentences(first)),
+               ("tightest", range_ends.tightest(first)), ("finding", first.finding)]
+        pairs += [(f"mutant {m.name}", f"{m.status}{f' by {m.by}' if m.by else ''} {m.detail}") for m in first.mutants]
+    elif isinstance(first, Finding):
         body = [f"  [{flat(s.status)}] {flat(s.step)}: {flat(s.detail)}" for s in first.procedure] + body
-    own += [("surprise", s) for s in first.surprises] + list(notes)
-    facts = [f"  {flat(what)}: {flat(value)}" for what, value in own if flat(value)]
+    pairs += [("surprise", s) for s in first.surprises] + list(notes)
+    facts = [f"  {flat(what)}: {flat(value)}" for what, value in pairs if flat(value)]
     out = [line(first, color), *(f"  {flat(v)}" for v in (first.place, first.sentence) if v)]
     for part in ([*map(flat, statement.splitlines())], facts, body):
         out += ["", *part] if part else []

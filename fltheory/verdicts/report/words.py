@@ -4,6 +4,8 @@ import math
 import re
 from typing import NamedTuple
 
+from fltheory.core.numbers.text import digits
+
 
 class Look(NamedTuple):
     """How a verdict word is shown: a tone (colour), a mark (so colour is never alone) and a gloss."""
@@ -50,14 +52,14 @@ def natural(value):
     return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split(r"(\d+)", str(value)) if p]
 
 
-def show(value) -> str:
-    """A number to four significant digits; text stays as it is."""
+def show(value, most=4) -> str:
+    """A number to four significant digits, or `most`; text stays as it is."""
     if value is None:
         return ""
     if isinstance(value, float):
         if math.isinf(value):
             return "∞" if value > 0 else "−∞"
-        return "NaN" if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+        return "NaN" if math.isnan(value) else digits(value, most).replace("-", "−")
     return str(value)
 
 

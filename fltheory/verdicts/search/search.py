@@ -17,7 +17,7 @@ from fltheory.core import errors
 from fltheory.core.errors import FLTheoryError, listed, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.core.numbers.scalars import need
-from fltheory.verdicts import comparison_text
+from fltheory.verdicts import verdict_text
 from fltheory.verdicts.deciding.check import check_instance
 from fltheory.verdicts.deciding.evidence import ERROR, SKIPPED, InstanceVerdict
 from fltheory.verdicts.deciding.word import accuses
@@ -263,12 +263,12 @@ class SearchResult:
         return cell(self.claim, self.witness, self.verdict is not None)
 
     def __str__(self):
-        return comparison_text.search_text(self)
+        return verdict_text.search_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return comparison_text.search_html(self)
+        return verdict_text.search_html(self)
 
 
 def look(claim, seconds=60, tries=None, families=None) -> SearchResult:

@@ -8,8 +8,9 @@ from fltheory.core.errors import refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import declare, fraction
+from fltheory.core.numbers.text import exact_if_short
 from fltheory.core.relations import FLOAT_TOLERANCE, status_of
-from fltheory.proofs.assertion import Evidence, difference, shown
+from fltheory.proofs.assertion import Evidence, difference
 
 LEVEL = 0.9999          # of every interval: one false alarm in ten thousand assertions
 LARGEST = 10**150
@@ -34,20 +35,20 @@ class Asked:
             refuse("(expected, at_most)", (expected, at_most), "exactly one of both is given",
                    "Give expected= for a predicted value, at_most= for a bound.")
         tolerance = tolerance_of(tolerance)
-        target = number(at_most if bound else expected, "at_most" if bound else "expected", 0)
+        target = declared_number(at_most if bound else expected, "at_most" if bound else "expected", 0)
         if bound and tolerance is not None:
             refuse("tolerance", float(tolerance), "a bound has none", "Raise at_most instead.")
         return cls(name, about, target, bound, tolerance)
 
-    def answer(self, found, status, kind, allowed, why="", value=None) -> Evidence:
-        """found: as shown; value: what the difference is taken of, default found."""
-        row = (self.name, ("<= " if self.bound else "") + shown(self.target), shown(found),
-               difference(found if value is None else value, self.target), "" if status == HOLDS else "<-")
+    def answer(self, value, status, kind, allowed, why="", number=None) -> Evidence:
+        """value: as shown; number: what the difference is taken of, default the same."""
+        row = (self.name, ("<= " if self.bound else "") + exact_if_short(self.target), exact_if_short(value),
+               difference(value if number is None else number, self.target), "" if status == HOLDS else "<-")
         return Evidence(**self.about, kind=kind, allowed=allowed, rows=(row,), status=status, why=why)
 
 
 # ---- declared numbers --------------------------------------------------------------------------------------
-def number(value, what, low=None):
+def declared_number(value, what, low=None):
     """A declared number as a Fraction or a finite float; refuses arrays, symbols, and numbers below `low`."""
     array = declare(value, what)
     if array.ndim:
@@ -77,7 +78,7 @@ def _numeric(array, what):
 
 def tolerance_of(value):
     """A tolerance as an exact number, or None."""
-    return None if value is None else fraction(number(value, "tolerance", 0))
+    return None if value is None else fraction(declared_number(value, "tolerance", 0))
 
 
 # ---- how far off is allowed ----------------------------------------------------------------------------------
@@ -122,6 +123,3 @@ def interval_rule(level, tolerance, scale) -> str:
     rule = (f"interval within {float(tolerance):.3g} of the expected" if tolerance is not None else
             f"interval contains the expected and is narrower than {TOO_WIDE * scale:.3g}, a tenth of the scale")
     return f"{level:.4%} interval; {rule}"
-
-
-__all__ = ["LEVEL", "Asked", "allowance", "by_interval", "interval_rule", "number", "tolerance_of", "vector"]

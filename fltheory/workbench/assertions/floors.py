@@ -3,14 +3,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, INCONCLUSIVE
+from fltheory.core.kinds import Array, Operator
 from fltheory.core.numbers.scalars import FLOAT, is_rational
+from fltheory.core.numbers.text import with_half_width
 from fltheory.core.relations import status_of
 from fltheory.core.statistics import level_of
+from fltheory.proofs.assertion import Evidence
 from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import LEVEL, Asked, allowance, by_interval, interval_rule
 from fltheory.workbench.assertions.subjects import check_errors, length, minimiser, named
@@ -20,7 +24,8 @@ MEASURED = ("found is the mean over replicates of each one's tail average of |x 
             "carries its start.")
 
 
-def assert_floor(subject, expected=None, at_most=None, tolerance=None, reference=None, level=LEVEL):
+def assert_floor(subject: Operator | Trace, expected: Array = None, at_most: Array = None, tolerance: Array = None,
+                 reference: Array = None, level: float = LEVEL) -> Evidence:
     """The error floor, stationary E|x - x*|^2, is `expected`, or is at most `at_most` (exactly one of both).
 
     subject: an `Operator` (equality after `exact()`, 1e-9 of the scale in floats, for bounds too) or a `Trace` (its
@@ -48,20 +53,21 @@ def assert_floor(subject, expected=None, at_most=None, tolerance=None, reference
                   sampling keep alive.
     """
     __tracebackhide__ = True
-    measured = isinstance(subject, Trace)
-    asked = Asked.of("floor", expected, at_most, tolerance, assertion="assert_floor", subject=named(subject),
-                     reading=MEASURED if measured else DERIVED, compared=(
-                         f"E|x - x*|^2, mean over the last {subject.tail_rounds} rounds" if measured else
-                         f"stationary E|x - {'x*' if reference is None else 'reference'}|^2"))
+    compared, reading = f"stationary E|x - {'x*' if reference is None else 'reference'}|^2", DERIVED
+    if isinstance(subject, Trace):
+        compared, reading = f"E|x - x*|^2, mean over the last {subject.tail_rounds} rounds", MEASURED
+    asked = Asked.of("floor", expected, at_most, tolerance, assertion="assert_floor", subject=named(subject), reading=reading,
+                     compared=compared)
     level = level_of(level)
-    if not measured:
-        return _derived(subject, asked, minimiser(subject.problem, reference)).decided()
+    if not isinstance(subject, Trace):
+        problem: Any = subject.problem
+        return _derived(subject, asked, minimiser(problem, reference)).decided()
     if reference is not None:
         refuse("reference", reference, "a trace recorded its errors when it was run", "Leave it out.")
     return _measured(subject, asked, level).decided()
 
 
-def _derived(op, asked, at):
+def _derived(op: Any, asked, at):
     try:
         value = op.floor(at)
     except (NoFixedPoint, CertificateFailed, TooLarge) as error:
@@ -87,8 +93,5 @@ def _measured(trace, asked, level):
     else:
         interval, said = trace.floor(level=level), interval_rule(level, asked.tolerance, float(asked.target))
     status, why = by_interval(asked.target, interval.value, interval.half_width, asked.tolerance, float(asked.target), asked.bound)
-    found = f"{interval.value:.6g} +/- {interval.half_width:.2g}"
-    return asked.answer(found, status, "statistical", said, why, interval.value)
-
-
-__all__ = ["assert_floor"]
+    answer = with_half_width(interval.value, interval.half_width)
+    return asked.answer(answer, status, "statistical", said, why, interval.value)

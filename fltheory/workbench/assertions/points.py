@@ -7,17 +7,19 @@ import numpy as np
 
 from fltheory.core.errors import NoFixedPoint
 from fltheory.core.evidence import FALSIFIED, HOLDS, evidence_of
+from fltheory.core.kinds import Array, Operator
 from fltheory.core.numbers.scalars import FLOAT, declare, fraction
+from fltheory.core.numbers.text import digits, exact_if_short, with_half_width
 from fltheory.core.relations import status_of
 from fltheory.core.statistics import level_of
-from fltheory.proofs.assertion import Evidence, shown
+from fltheory.proofs.assertion import Evidence
 from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import (
     LEVEL,
     allowance,
     by_interval,
+    declared_number,
     interval_rule,
-    number,
     tolerance_of,
     vector,
 )
@@ -31,7 +33,7 @@ MEASURED = ("found is the mean final model of the run; a difference is real up t
             "of the start if the run is short.")
 
 
-def assert_fixed_point(subject, expected, tolerance=None, level=LEVEL):
+def assert_fixed_point(subject: Operator | Trace, expected: Array, tolerance: Array = None, level: float = LEVEL) -> Evidence:
     """The fixed point of the mean round (operator), or the mean model after the last round (trace), is `expected`.
 
     subject: an `Operator` (in floats: every coordinate to 1e-9 of the scale in the table; after `exact()`: equality of
@@ -63,7 +65,8 @@ def assert_fixed_point(subject, expected, tolerance=None, level=LEVEL):
     return _decide(subject, about, "x", expected, tolerance, level).decided()
 
 
-def assert_bias(subject, expected, tolerance=None, reference=None, level=LEVEL):
+def assert_bias(subject: Operator | Trace, expected: Array, tolerance: Array = None, reference: Array = None,
+                level: float = LEVEL) -> Evidence:
     """The bias, fixed point minus optimum, is `expected`: a distance (one number) or a vector (d,).
 
     subject, tolerance, level: as for `assert_fixed_point`; of a trace the mean final model is compared. Distances of
@@ -100,7 +103,7 @@ def _decide(subject, about, name, expected, tolerance, level, reference=None) ->
     measured = isinstance(subject, Trace)
     d = len(subject.final) if measured else subject.problem.d
     whole = not bias or declare(expected, "expected").ndim > 0
-    expected = vector(expected, "expected", d) if whole else number(expected, "expected", 0)
+    expected = vector(expected, "expected", d) if whole else declared_number(expected, "expected", 0)
     about["compared"] = (f"mean server model after {subject.rounds} rounds" if measured else "fixed point of the mean round") + (
         "" if not bias else f" minus {'optimum' if reference is None else 'reference'}") + (
         ", Euclidean distance" if not whole else "" if measured and not bias else ", each coordinate")
@@ -112,33 +115,33 @@ def _decide(subject, about, name, expected, tolerance, level, reference=None) ->
     if measured:
         return _measured(subject, about, name, expected, FLOAT.array(at), tolerance, level)
     try:
-        found = subject.fixed_point().x
+        point = subject.fixed_point().x
     except NoFixedPoint as error:
         name = name if whole else "distance"
-        rows = tuple((f"{name}[{k}]", shown(a), "none", "-", "") for k, a in enumerate(np.atleast_1d(expected)))
+        rows = tuple((f"{name}[{k}]", exact_if_short(a), "none", "-", "") for k, a in enumerate(np.atleast_1d(expected)))
         return Evidence(**about, kind="exact", allowed="-", rows=rows, status=FALSIFIED, why=str(error),
                         reading="there is no unique fixed point, so it equals nothing.")
-    scale = max(_size(expected), _size(found), _size(at), length(subject.problem))
-    gap = found - at if _exact(found, at) else FLOAT.array(found) - FLOAT.array(at)
+    scale = max(_size(expected), _size(point), _size(at), length(subject.problem))
+    gap = point - at if _exact(point, at) else FLOAT.array(point) - FLOAT.array(at)
     return _derived(about, name, expected, gap, tolerance, scale)
 
 
-def _derived(about, name, expected, found, tolerance, scale):
+def _derived(about, name, expected, gap, tolerance, scale):
     """A vector against a vector, or its norm against a number: exactly where both are exact, roots through squares."""
-    whole, exact = np.ndim(expected) > 0, _exact(expected, found)
+    whole, exact = np.ndim(expected) > 0, _exact(expected, gap)
     if not exact:
-        expected, found = FLOAT.array(np.asarray(expected)), FLOAT.array(np.asarray(found))
+        expected, gap = FLOAT.array(np.asarray(expected)), FLOAT.array(np.asarray(gap))
     allowed, said = allowance(tolerance, exact, scale)
     if whole:
-        pairs = list(zip(expected, found, strict=True))
+        pairs = list(zip(expected, gap, strict=True))
         fine = [status_of(b, a, allowed) == HOLDS for a, b in pairs]
     else:
-        expected, square = expected if exact else float(expected), sum(g * g for g in found)
+        expected, square = expected if exact else float(expected), sum(g * g for g in gap)
         root = _root(fraction(square)) if exact else math.sqrt(square)
         pairs = [(expected, root)]
         fine = [max(expected - allowed, 0) ** 2 <= fraction(square) <= (expected + allowed) ** 2 if exact else
                 status_of(root, expected, allowed) == HOLDS]
-    rows = tuple((f"{name}[{k}]" if whole else "distance", shown(a), shown(b), shown(b - a), "" if ok else "<- differs")
+    rows = tuple((f"{name}[{k}]" if whole else "distance", *map(exact_if_short, (a, b, b - a)), "" if ok else "<- differs")
                  for k, ((a, b), ok) in enumerate(zip(pairs, fine, strict=True)))
     return Evidence(**about, kind="exact (rationals)" if exact else "float", allowed=said, rows=rows,
                     status=HOLDS if all(fine) else FALSIFIED,
@@ -149,13 +152,14 @@ def _measured(trace, about, name, expected, origin, tolerance, level):
     """The mean final model minus the origin, known up to a ball, against a vector, or its norm against a number."""
     (centre, radius), whole = mean_ball(trace, level), np.ndim(expected) > 0
     scale = max(_size(expected), _size(centre), length(trace.problem))
-    found, wanted = centre - origin, FLOAT.array(np.asarray(expected))
-    off = float(np.linalg.norm(found - wanted if whole else found))
+    gap, wanted = centre - origin, FLOAT.array(np.asarray(expected))
+    off = float(np.linalg.norm(gap - wanted if whole else gap))
     status, why = by_interval(0 if whole else wanted, off, radius, tolerance, scale)
-    rows = [(f"{name}[{k}]", shown(a), f"{b:.6g} +/- {radius:.2g}", shown(b - a), "<- outside" if abs(b - a) > radius
-             else "") for k, (a, b) in enumerate(zip(wanted, found, strict=True))] if whole else []
-    rows.append(("distance", "0" if whole else shown(expected), f"{off:.6g} +/- {radius:.2g}",
-                 f"{off:.6g}" if whole else shown(off - float(wanted)), "of the whole vector" if whole else ""))
+    rows = [(f"{name}[{k}]", exact_if_short(a), with_half_width(b, radius), exact_if_short(b - a),
+             "<- outside" if abs(b - a) > radius else "")
+            for k, (a, b) in enumerate(zip(wanted, gap, strict=True))] if whole else []
+    rows.append(("distance", "0" if whole else exact_if_short(expected), with_half_width(off, radius),
+                 digits(off) if whole else exact_if_short(off - float(wanted)), "of the whole vector" if whole else ""))
     return Evidence(**about, kind="statistical", allowed=interval_rule(level, tolerance, scale), rows=tuple(rows),
                     status=status, why=why, reading=MEASURED)
 
@@ -173,6 +177,3 @@ def _exact(*parts) -> bool:
 
 def _size(value) -> float:
     return max((abs(float(v)) for v in np.atleast_1d(np.asarray(value, dtype=object))), default=0.0)
-
-
-__all__ = ["assert_bias", "assert_fixed_point"]

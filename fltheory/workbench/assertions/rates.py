@@ -7,14 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, is_one_of, refuse
+from fltheory.core.errors import CertificateFailed, NoFixedPoint, TooLarge, refuse
 from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds
+from fltheory.core.kinds import Array, Operator
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, have, is_rational, need
 from fltheory.core.operators import spectrum
 from fltheory.core.operators.spectrum import CHARPOLY
+from fltheory.core.records import is_one_of
 from fltheory.core.relations import FLOAT_TOLERANCE, status_of
 from fltheory.core.statistics import contraction, level_of, transient
+from fltheory.proofs.assertion import Evidence
 from fltheory.runs.trace import Trace
 from fltheory.workbench.assertions.asked import LEVEL, Asked, allowance
 from fltheory.workbench.assertions.subjects import check_errors, mean_ball, named
@@ -33,7 +36,8 @@ MEASURED = FASTER + ("The factor is that of the rounds in the window; a rate is 
                      "is left.")
 
 
-def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolerance=None, level=LEVEL, window=None):
+def assert_linear_rate(subject: Operator | Trace, expected: Array = None, at_most: Array = None, kind: str = "mean",
+                       tolerance: Array = None, level: float = LEVEL, window: tuple | None = None) -> Evidence:
     """The contraction factor per round is `expected`, or is at most `at_most` (exactly one of both).
 
     kind: "mean" (of E z) or "mean-square" (of E|z - z*|^2). Operators after `exact()` are decided in rationals:
@@ -64,20 +68,20 @@ def assert_linear_rate(subject, expected=None, at_most=None, kind="mean", tolera
                   coded round or of the formula.
     """
     __tracebackhide__ = True
-    text, measured = named(subject), isinstance(subject, Trace)
+    text = named(subject)
     if not is_one_of(kind, KINDS):
         refuse("kind", kind, f"is one of {sorted(KINDS)}", "Say whether the mean or the mean square contracts.")
     asked = Asked.of("rate", expected, at_most, tolerance, assertion="assert_linear_rate", subject=text,
-                     compared=KINDS[kind], reading=MEASURED if measured else DERIVED)
+                     compared=KINDS[kind], reading=MEASURED if isinstance(subject, Trace) else DERIVED)
     level = level_of(level)
-    if measured:
+    if isinstance(subject, Trace):
         return _measured(subject, asked, kind, level, window).decided()
     if window is not None:
         refuse("window", window, "belongs to traces", "Leave it out for operators.")
     return _derived(subject, asked, kind).decided()
 
 
-def _derived(op, asked, kind):
+def _derived(op: Operator, asked, kind):
     exact, target, bound = op.domain is RATIONAL, float(asked.target), asked.bound
     try:
         value = op.rate() if kind == "mean" else op.mean_square_rate()
@@ -101,7 +105,7 @@ def _derived(op, asked, kind):
     return asked.answer(value, status_of(value, target, allowed, bound), "float", said)
 
 
-def _certified(op, asked, kind, value):
+def _certified(op: Operator, asked, kind, value):
     """Exact decision: by the characteristic polynomial where it is small, else by certified enclosures."""
     target, bound, tolerance = Fraction(asked.target), asked.bound, asked.tolerance
     moments = op.moments
@@ -119,23 +123,23 @@ def _certified(op, asked, kind, value):
         if status != INCONCLUSIVE:
             return asked.answer(value, status, "exact (one-sided certificate)", "at most the bound")
     allowed = 0 if bound else Fraction(FLOAT_TOLERANCE) * target if tolerance is None else tolerance
-    status, found, why = INCONCLUSIVE, "no certificate", ""
+    status, enclosure, why = INCONCLUSIVE, "no certificate", ""
     for width in WIDTHS:
         try:
             low, high = (0, 0) if not moments.size else linalg.charpoly_radius(matrix()) if small else op.certify(width).mean_square
         except CertificateFailed as error:
             why = str(error)
             continue
-        found, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
+        enclosure, why = f"[{float(low):.10g}, {float(high):.10g}]", "the enclosure is too wide to decide"
         status = status_of(Bounds(low, high), target, allowed, bound)
         if status != INCONCLUSIVE or small:
             break
-    return asked.answer(found, status, "exact (certified enclosure)",
+    return asked.answer(enclosure, status, "exact (certified enclosure)",
                         "at most the bound" if bound else f"absolute difference {float(allowed):.3g}",
                         why if status == INCONCLUSIVE else "", value)
 
 
-def _one_sided(op, target, value):
+def _one_sided(op: Operator, target, value):
     """Whether the mean-square rate is at most a bound, by a Lyapunov or a Perron matrix that is checked exactly."""
     floats, middle = op.in_domain(FLOAT).moments, (value + float(target)) / 2
     try:
@@ -220,6 +224,3 @@ def _factors(trace, values, a, b, level):
         return math.nan, math.nan, math.nan
     halves = ((between / start) ** (1 / (middle - a)), (end / between) ** (1 / (b - middle)))
     return factor[0], min(factor[1], *halves), max(factor[2], *halves)
-
-
-__all__ = ["assert_linear_rate"]

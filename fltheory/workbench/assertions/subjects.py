@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from fltheory.core.errors import CertificateFailed, NoMinimiser, refuse
+from fltheory.core.kinds import Problem
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL
 from fltheory.core.operators.operator import Operator
 from fltheory.core.optima import optimum
@@ -43,7 +44,7 @@ def check_errors(trace, lacks):
         refuse("subject", "a trace without the metric 'error'", f"has no {lacks}", "Record the default metric.")
 
 
-def minimiser(problem, reference=None):
+def minimiser(problem: Problem, reference=None):
     """The point x* (d,) that biases are measured from: the given reference, else the certified minimiser."""
     if reference is not None:
         return vector(reference, "reference", problem.d)
@@ -54,7 +55,7 @@ def minimiser(problem, reference=None):
                "Give reference=, a point (d,).")
 
 
-def length(problem) -> float:
+def length(problem: Problem) -> float:
     """A length of the problem: max |b_i| / max |H_i| of quadratic clients, below which floats tell nothing; else 0."""
     if not isinstance(problem, Quadratic):
         return 0.0
@@ -87,6 +88,3 @@ def mean_ball(trace, level):
         return x, math.sqrt(n * blur)
     each = 1 - (1 - level) / len(x)
     return x, quantile(each, n) * math.sqrt(total / (n - 1)) + math.sqrt(blur)
-
-
-__all__ = ["check_errors", "length", "mean_ball", "minimiser", "named"]

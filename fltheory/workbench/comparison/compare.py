@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.analysis.stability import StableSteps
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import BadInput, CertificateFailed, NoMinimiser, TooLarge, check_flag, listed, refuse
+from fltheory.core.kinds import Array, Law
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, declare, have
 from fltheory.core.operators.setting import prepare
 from fltheory.core.optima import optimum
@@ -29,8 +31,10 @@ def check_rounds(rounds):
           "Later ones cost nothing: ft.derive(...).after(x0, t) has the mean of any.")(rounds, "rounds")
 
 
-def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPLICATES, seed=0, measure=True, x0=None,
-            device="cpu", stable=True, on_progress=None) -> MethodTable:
+def compare(algorithms: Algorithm | Sequence[Algorithm] | dict[str, Algorithm], problem: Problem, law: Law, noise: Array = None,
+            rounds: int = ROUNDS, replicates: int = REPLICATES, seed: int = 0, measure: bool = True, x0: Array = None,
+            device: str = "cpu", stable: bool | dict[str, StableSteps] = True,
+            on_progress: Callable[[int, int, list], object] | None = None) -> MethodTable:
     """Methods side by side on one problem under one law: where each converges, how fast, how far it stays, its price.
 
     algorithms: a list (named after what they are) or a dict name -> algorithm. noise: sigma of additive gradient noise.
@@ -51,10 +55,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     """
     methods = _methods(algorithms)
     check_flag(measure, "measure")
-    if not isinstance(stable, dict):
-        check_flag(stable, "stable")
-    elif not all(isinstance(v, StableSteps) for v in stable.values()):
-        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
+    _check_stable(stable)
     if not isinstance(problem, Problem):
         refuse("problem", problem, "is no problem", "Give ft.Quadratic(...), ft.Ridge(...), ft.Logistic(...), ...")
     check_rounds(rounds)
@@ -64,9 +65,7 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
         refuse("on_progress", on_progress, "is no function", "Give one of (done, total, names), or None.")
     if problem.native not in (FLOAT, RATIONAL):
         refuse("problem", "a problem with symbols", "tables hold numbers", "Declare numbers, or use derive.")
-    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
-    if start.shape != (problem.d,):
-        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")
+    start = _start(problem, x0)
     if measure and have("torch"):
         _device(device)
     _usable(methods, problem, law, noise)
@@ -82,12 +81,12 @@ def compare(algorithms, problem, law, noise=None, rounds=ROUNDS, replicates=REPL
     for k, (name, algorithm) in enumerate(methods.items()):
         steps = stable.get(name, True) if isinstance(stable, dict) else bool(stable)  # numpy's truth values too
         say(parts * k, f"operator of {name}")
-        said = predict(algorithm, problem, law, noise, best, start, rounds, steps)
-        seen = Measurement(reason="not asked for")
+        prediction = predict(algorithm, problem, law, noise, best, start, rounds, steps)
+        measurement = Measurement(reason="not asked for")
         if measure:
             say(parts * k + 1, f"runs of {name}")
-            seen = _measured(algorithm, problem, law, noise, said, best, start, rounds, replicates, seed, device)
-        entries.append(Entry(name, algorithm, said, seen))
+            measurement = _measured(algorithm, problem, law, noise, prediction, best, start, rounds, replicates, seed, device)
+        entries.append(Entry(name, algorithm, prediction, measurement))
     return MethodTable(tuple(entries), problem, law, noise, rounds, replicates if measure else 0, best, start)
 
 
@@ -98,11 +97,27 @@ class Joint(NamedTuple):
     theta: object
 
 
-def _joint(problem):
+def _joint(problem: Any):
     return Joint(*(problem.joint_optimum() if isinstance(problem, Residual) else problem.split(optimum(problem.joint()).x)))
 
 
 _measured = measure  # the argument of `compare` has the same name
+
+
+def _check_stable(stable):
+    """Refuse what is neither a flag nor step sizes that were found before."""
+    if not isinstance(stable, dict):
+        check_flag(stable, "stable")
+    elif not all(isinstance(v, StableSteps) for v in stable.values()):
+        refuse("stable", stable, "holds something that is no StableSteps", "Give what ft.stable_steps returned, by name.")
+
+
+def _start(problem: Problem, x0):
+    """The first server model (d,) in floats."""
+    start = FLOAT.array(declare([0] * problem.d if x0 is None else x0, "x0"))
+    if start.shape != (problem.d,):
+        refuse("x0.shape", start.shape, f"one server model of shape ({problem.d},)", "All methods share it.")
+    return start
 
 
 def _methods(algorithms):
@@ -124,7 +139,7 @@ def _methods(algorithms):
     return named(values) if methods is None else methods
 
 
-def _usable(methods, problem, law, noise):
+def _usable(methods, problem: Problem, law: Law, noise):
     """Refuse what is wrong for every method; what suits only some of them becomes their reason."""
     failures = []
     for algorithm in methods.values():
@@ -134,6 +149,3 @@ def _usable(methods, problem, law, noise):
             failures.append(error)
     if len(failures) == len(methods):
         raise failures[0]
-
-
-__all__ = ["compare"]

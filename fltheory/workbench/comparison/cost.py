@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from fltheory.analysis.stability import POINTS
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.operators.moments import DENSE
@@ -16,7 +17,7 @@ REFINEMENTS = 30      # further rates that a scan takes for its end and its cros
 FEW = 64              # cohorts up to which a round's outcomes are listed
 
 
-def state_size(algorithm, problem) -> int:
+def state_size(algorithm: Algorithm, problem: Problem) -> int:
     """Numbers in a method's state on a problem."""
     return layout(algorithm.to(FLOAT), problem.to(FLOAT)).size
 
@@ -26,7 +27,7 @@ def derivation(size, d) -> float:
     return 2e-3 + (2e-7 * size**3 if size > d else 1e-8 * size**3)
 
 
-def scan(size, law, n) -> float:
+def scan(size, law: Law, n) -> float:
     """Seconds of a scan for stable step sizes: a spectral radius of the mean map, or of the second-moment map, per step."""
     count = law.cohort_count(n)
     random_steps = isinstance(law.steps_of(n), RandomSteps)
@@ -41,14 +42,14 @@ def scan(size, law, n) -> float:
     return (POINTS[costly] + REFINEMENTS) * (mean + second)
 
 
-def check_derivation(algorithm, problem):
+def check_derivation(algorithm: Algorithm, problem: Problem):
     """Raise TooLarge where the operator of this method on this problem is out of reach."""
     size = state_size(algorithm, problem)
     _check(derivation(size, problem.d), f"the operator of {type(algorithm).__name__}, whose state has {size} numbers for "
            f"{problem.n} clients in dimension {problem.d},", "merge clients (bands), use a method without memories, or ft.run")
 
 
-def check_scan(algorithm, problem, law):
+def check_scan(algorithm: Algorithm, problem: Problem, law: Law):
     """Raise TooLarge where a scan for stable steps is out of reach; law: prepared."""
     check_derivation(algorithm, problem)
     size = state_size(algorithm, problem)
@@ -66,6 +67,3 @@ def _duration(seconds):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 1e3 * size else f"{seconds / size:.0e} {unit}"
     return f"{seconds:.2g} seconds"
-
-
-__all__ = ["MOST_SECONDS", "check_derivation", "check_scan", "derivation", "scan", "state_size"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fltheory.core.errors import TooLarge
+from fltheory.core.kinds import Operator
 from fltheory.core.numbers.scalars import FLOAT
 
 LARGEST = 1e11  # multiplications of a whole computation, some ten seconds
@@ -30,7 +31,7 @@ class Spread:
     along: tuple | None
 
 
-def spread(op, x0, at, rounds, tail_rounds, direction=None) -> Spread:
+def spread(op: Operator, x0, at, rounds, tail_rounds, direction=None) -> Spread:
     """Moments up to order four of |x_t - at|^2 for an operator in floats whose additive noise is Gaussian.
 
     x0, at, direction: (d,); rounds >= 1; tail_rounds >= 1. Raises TooLarge if the outcomes of a round are not listed
@@ -147,9 +148,6 @@ class _Outcome:
         S = (self.C @ fourth @ pairs.one)[pairs.place]                   # E[A h h' A'] (s, s)
         cross = S[np.ix_(i, i)] * N[np.ix_(j, j)] + S[np.ix_(i, j)] * N[np.ix_(j, i)]
         cross = cross + S[np.ix_(j, i)] * N[np.ix_(i, j)] + S[np.ix_(j, j)] * N[np.ix_(i, i)]
-        own, flat = S[i, j], N[i, j]
+        second, flat = S[i, j], N[i, j]
         pairings = np.outer(flat, flat) + N[np.ix_(i, i)] * N[np.ix_(j, j)] + N[np.ix_(i, j)] * N[np.ix_(j, i)]
-        return self.q * (new + cross + np.outer(own, flat) + np.outer(flat, own) + mass * pairings)
-
-
-__all__ = ["Spread", "spread"]
+        return self.q * (new + cross + np.outer(second, flat) + np.outer(flat, second) + mass * pairings)

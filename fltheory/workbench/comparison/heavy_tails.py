@@ -64,6 +64,3 @@ def _says(count, mean, variance):
     ratio = math.sqrt(variance) / mean  # sqrt(2) for the square of a normal variable
     kind = "heavy tails" if ratio >= HEAVY else "a close call"
     return f"{kind}: {count} replicates cannot decide (an error has {ratio:.2g} times its mean as standard deviation)"
-
-
-__all__ = ["spared"]

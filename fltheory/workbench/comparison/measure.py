@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fltheory.core.errors import FLTheoryError
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.numbers.scalars import FLOAT, have
 from fltheory.core.operators.setting import certain, prepare
 from fltheory.core.statistics import contraction, transient
@@ -60,7 +61,8 @@ class Measurement:
     reason: str = ""
 
 
-def measure(algorithm, problem, law, noise, predicted: Prediction, best, x0, rounds, replicates, seed, device):
+def measure(algorithm: Algorithm, problem: Problem, law: Law, noise, predicted: Prediction, best, x0, rounds, replicates, seed,
+            device) -> Measurement:
     """Run one method and compare; a method that cannot be run has a reason instead."""
     if best is None:
         return Measurement(reason="no minimiser is known for this problem, so there is no error to measure")
@@ -170,10 +172,10 @@ def _departure(predicted, measured, replicates=1):
     together = predicted is None or same_departure(predicted, measured, 4 * replicates)
     if gone is None and lost is None:
         return "", together
-    seen = f"left {RANGE} in round {lost}" if lost is not None else f"stayed within {RANGE}"
-    said = "" if predicted is None else ", as predicted" if gone == lost else (
+    text = f"left {RANGE} in round {lost}" if lost is not None else f"stayed within {RANGE}"
+    prediction = "" if predicted is None else ", as predicted" if gone == lost else (
         f"; predicted for round {gone}" if gone is not None else "; the prediction stays within it")
-    return seen + said, together
+    return text + prediction, together
 
 
 def _beside_local(trace, predicted, along, wild):
@@ -196,6 +198,3 @@ def _beside_local(trace, predicted, along, wild):
             distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late),
     }
     return Measurement(checks, trace, None)
-
-
-__all__ = ["LEVEL", "Check", "Measurement", "measure"]

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
-from fractions import Fraction
 
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.algorithms.solvers import Proximal
+from fltheory.core.numbers.text import digits
 
 LONGEST = 6  # entries of a sequence that are written out
 ALWAYS = {"m", "p", "draws", "lr"}  # written even where they equal the default
@@ -39,11 +39,7 @@ def _text(value):
         if len(value) > LONGEST:
             return f"({', '.join(_text(v) for v in value[:2])}, .. {len(value)} of them)"
         return f"({', '.join(_text(v) for v in value)})"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, Fraction):
-        return str(value)
-    return str(value)
+    return digits(value) if isinstance(value, float) else str(value)
 
 
 def named(algorithms) -> dict:
@@ -56,6 +52,3 @@ def named(algorithms) -> dict:
             name, count = f"{base} #{count}", count + 1
         out[name] = algorithm
     return out
-
-
-__all__ = ["describe", "named"]

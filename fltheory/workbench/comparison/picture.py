@@ -105,6 +105,3 @@ def _legend(figure, methods, table):
     signs[r"fixed point, $|x_\infty - x^*|^2$ (the optimum is 0)"] = FIXED_POINT | {"color": GREY}
     key(figure, methods)
     key(figure, signs, loc="outside lower center")
-
-
-__all__ = ["draw"]

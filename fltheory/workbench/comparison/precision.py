@@ -14,8 +14,11 @@ S balances M, for models and memories come in different units.
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from fltheory.core.kinds import Law
 from fltheory.core.laws.base import RandomSteps
 from fltheory.core.numbers.scalars import FLOAT
 
@@ -24,7 +27,7 @@ RANGE = "the range of float64 (1.8e308)"
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def per_round(law, n, d, size) -> float:
+def per_round(law: Law, n, d, size) -> float:
     """eps: relative error of one round of a prepared law with `size` reduced coordinates."""
     longest = 1
     for mode in range(law.modes):
@@ -34,7 +37,7 @@ def per_round(law, n, d, size) -> float:
     return UNIT * (longest * (d + 8) + n + size + 8)
 
 
-def drift(op, x0, rounds) -> np.ndarray:
+def drift(op: Any, x0, rounds) -> np.ndarray:
     """(rounds + 1,) bounds on the distance that rounding puts between the two legs' models; rounds without randomness."""
     eps = per_round(op.law, op.problem.n, op.problem.d, op.reachable)
     M, c = op.mean_map()
@@ -43,15 +46,15 @@ def drift(op, x0, rounds) -> np.ndarray:
         return np.zeros(rounds + 1)
     units, carry = _units(M), op.model[0] @ FLOAT.array(op.reach.V)
     base, size, push, u = np.abs(op.origin[list(op.reach.rows)]), np.abs(M), np.abs(c), start
-    made, carried = np.empty(rounds), np.empty(rounds)
+    rounded, carried = np.empty(rounds), np.empty(rounds)
     for t in range(rounds):
         now = np.abs(u)
-        made[t] = length((size @ now + now + push * (1 + now.sum()) + base) / units)
+        rounded[t] = length((size @ now + now + push * (1 + now.sum()) + base) / units)
         carried[t] = length(carry * units)
         u, carry = M @ u + c, carry @ M
     # the start is rounded as well
     total = np.convolve(np.append(carried, length(carry * units)),
-                        np.append(length((np.abs(start) + base) / units), made))[:rounds + 1]
+                        np.append(length((np.abs(start) + base) / units), rounded))[:rounds + 1]
     return 2 * eps * np.nan_to_num(total, nan=np.inf, posinf=np.inf)
 
 
@@ -88,6 +91,3 @@ def same_departure(predicted, measured, spare) -> bool:
     if gone is None and lost is None:
         return True
     return all(k is None or not other[k] < near for k, other in ((gone, measured), (lost, predicted)))
-
-
-__all__ = ["LARGEST", "RANGE", "drift", "left_range", "length", "per_round", "same_departure", "settled"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from fltheory.analysis.linearise import linearise
 from fltheory.analysis.stability import stable_steps
 from fltheory.analysis.surrogates import surrogate_weights
 from fltheory.core.errors import BadInput, FLTheoryError, NotAffine, TooLarge
+from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import RandomSteps, probabilities
 from fltheory.core.laws.memoryless import Bernoulli, OfSize
 from fltheory.core.numbers.arrays import matvec
@@ -104,7 +106,7 @@ def reason(error) -> str:
     return f"{type(error).__name__}: {text.split('. ')[0]}"
 
 
-def participants(algorithm, law, n):
+def participants(algorithm: Algorithm, law: Any, n):
     """Expected number of places taken per round (a repeated client counts each time; one arrival is one place)."""
     if algorithm.arrivals:
         return Fraction(1)
@@ -121,7 +123,7 @@ def participants(algorithm, law, n):
     return sum(law.inclusion(n), Fraction(0))
 
 
-def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Prediction:
+def predict(algorithm: Algorithm, problem: Problem, law: Law, noise, best, x0, rounds, steps=True) -> Prediction:
     """Everything that follows without a run. best: `Optimum` or None; x0 (d,); steps: whether to look for stable
     step sizes, or a `StableSteps` found before."""
     out = Prediction()
@@ -149,7 +151,7 @@ def predict(algorithm, problem, law, noise, best, x0, rounds, steps=True) -> Pre
     return out
 
 
-def _largest_step(out, algorithm, problem, law, noise, prepared, steps):
+def _largest_step(out, algorithm: Algorithm, problem: Problem, law: Law, noise, prepared, steps):
     if not isinstance(problem, Quadratic):
         raise NotAffine("only quadratic problems have an operator for every step size")
     if steps is True:
@@ -162,7 +164,7 @@ def _largest_step(out, algorithm, problem, law, noise, prepared, steps):
     return steps.first
 
 
-def _traffic(out, algorithm, problem, law):
+def _traffic(out, algorithm: Algorithm, problem: Problem, law: Law):
     out.numbers["uplink"], out.numbers["downlink"] = algorithm.uplink, algorithm.downlink
     out.put("participants", lambda: participants(algorithm, law, problem.n))
     present = out.numbers["participants"]
@@ -172,7 +174,7 @@ def _traffic(out, algorithm, problem, law):
     return None
 
 
-def _surrogate(out, algorithm, problem, law):
+def _surrogate(out, algorithm: Algorithm, problem: Problem, law: Law):
     """Weights w of the small-step limit and chi^2(p||w) = sum (p_i - w_i)^2/w_i (FedNova, Theorem 2, eq 10)."""
     if algorithm.personal:
         return out.without("methods with personal parameters have no surrogate weights", "weights", "chi_square")
@@ -194,7 +196,7 @@ def _surrogate(out, algorithm, problem, law):
     return None
 
 
-def _gap(problem, best, x, theta=None):
+def _gap(problem: Any, best, x, theta=None):
     """F(x) - F*, without cancellation on quadratics; theta (n, personal): the clients' own parameters, where they have some."""
     p, at = problem.to(FLOAT), FLOAT.array(best.x)
     if isinstance(problem, Residual):
@@ -209,7 +211,7 @@ def _gap(problem, best, x, theta=None):
     return max(float(p.value(x) - p.value(at)), 0.0)
 
 
-def _bias(out, problem, best, end, algorithm):
+def _bias(out, problem: Problem, best, end, algorithm: Algorithm):
     """end: a fixed point, with the model x (d,) and the state (D,)."""
     out.point = np.asarray(end.x, dtype=float)
     theta = layout(algorithm.to(FLOAT), problem.to(FLOAT)).unflatten(end.state).theta if algorithm.personal else None
@@ -220,7 +222,7 @@ def _bias(out, problem, best, end, algorithm):
     return None
 
 
-def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
+def _from_operator(out, algorithm: Algorithm, problem: Problem, law: Law, noise, best, x0, rounds):
     try:
         op = _operator(algorithm, problem, law, noise)
     except (FLTheoryError, NotImplementedError) as error:
@@ -259,7 +261,7 @@ def _from_operator(out, algorithm, problem, law, noise, best, x0, rounds):
     return None
 
 
-def _operator(algorithm, problem, law, noise):
+def _operator(algorithm: Algorithm, problem: Problem, law: Law, noise):
     """Listed where that takes a minute at most, else structured; TooLarge says why neither."""
     try:
         cost.check_derivation(algorithm, problem)
@@ -271,17 +273,17 @@ def _operator(algorithm, problem, law, noise):
     return derive(algorithm, problem, law, noise)
 
 
-def _otherwise(op):
+def _otherwise(op: Any):
     """The structured operator of a listed one whose second moments are too many to list, where it has them in seconds."""
     try:
-        other = derive(op.algorithm, op.problem, op.law if op.algorithm.steps is None else replace(op.law, steps=None),
-                       method="structured")
+        other: Any = derive(op.algorithm, op.problem, op.law if op.algorithm.steps is None else replace(op.law, steps=None),
+                            method="structured")
     except FLTheoryError:
         return op
     return other if other.quick else op
 
 
-def _structured(out, op, best, x0, rounds):
+def _structured(out, op: Any, best, x0, rounds):
     """Second moments of an operator without lists, and how each of its numbers was obtained."""
     def small(make):
         if not op.quick:
@@ -314,7 +316,7 @@ def _structured(out, op, best, x0, rounds):
 
 
 @np.errstate(all="ignore")  # a path that leaves float64 says so by its infinities
-def _path(op, best, x0, rounds):
+def _path(op: Any, best, x0, rounds):
     at = FLOAT.array(best.x)
     sure = certain(op.law, op.problem.n)
     means, errors, scale = [], [], float(at @ at)
@@ -334,7 +336,7 @@ def _path(op, best, x0, rounds):
     return Path(np.array(means), errors, scale, sure, drift, slack, op, x0)
 
 
-def _path_without_lists(op, best, x0, rounds, sure):
+def _path_without_lists(op: Any, best, x0, rounds, sure):
     at = FLOAT.array(best.x)
     means = op.means(x0, rounds)
     gaps = ((means - at) ** 2).sum(1)
@@ -349,24 +351,21 @@ def _path_without_lists(op, best, x0, rounds, sure):
     return Path(means, errors, scale, sure, drift, (2 * np.sqrt(errors) + drift) * drift if sure else slack, op, x0)
 
 
-def _from_linearisation(out, algorithm, problem, prepared, best, x0):
+def _from_linearisation(out, algorithm: Algorithm, problem: Problem, prepared, best, x0):
     out.local = True
     try:
         bare = replace(prepared, steps=None) if algorithm.steps is not None else prepared
-        found = linearise(algorithm, problem, bare, x0=x0)
+        end = linearise(algorithm, problem, bare, x0=x0)
     except (FLTheoryError, NotImplementedError) as error:
         return out.without(reason(error), *NAMES)
-    _bias(out, problem, best, found, algorithm)
-    out.numbers |= {"rate": found.rate, "mean_square_rate": found.rate * found.rate}
+    _bias(out, problem, best, end, algorithm)
+    out.numbers |= {"rate": end.rate, "mean_square_rate": end.rate * end.rate}
     out.reasons |= dict.fromkeys(("rate", "mean_square_rate"), LOCAL)
     distance = out.numbers["distance"]
-    if found.rate >= 1:
+    if end.rate >= 1:
         return out.without("unstable at the fixed point", "floor")
     if distance is None:
         return out.without(out.reasons["distance"], "floor")
     out.numbers["floor"] = distance * distance
     out.reasons["floor"] = "squared distance of the fixed point: the rounds have no randomness"
     return None
-
-
-__all__ = ["Path", "Prediction", "participants", "predict", "reason"]

@@ -8,9 +8,11 @@ import math
 import os
 import textwrap
 from dataclasses import dataclass, field
+from typing import Any
 
 from fltheory.core.errors import refuse, shown
 from fltheory.core.numbers.scalars import need
+from fltheory.core.numbers.text import four_digits
 from fltheory.core.statistics import FEWEST
 from fltheory.core.tables import html_row, plain, to_csv
 from fltheory.pictures import METADATA, save
@@ -77,17 +79,17 @@ class MethodTable:
         """One dict per method: plain numbers, None where there is none, and `reasons` as one text."""
         out = []
         for e in self.entries:
-            said, seen = e.predicted, e.measured
+            predicted, measured = e.predicted, e.measured
             row = {"method": e.name}
-            row |= {key: said.numbers.get(key) for group in PREDICTED.values() for key in group if key != "weights"}
-            row["weights"] = None if said.weights is None else " ".join(f"{w:.9g}" for w in said.weights)
-            row |= {key: said.numbers.get(key) for key in ("participants", *TRAFFIC)}
+            row |= {key: predicted.numbers.get(key) for group in PREDICTED.values() for key in group if key != "weights"}
+            row["weights"] = None if predicted.weights is None else " ".join(f"{w:.9g}" for w in predicted.weights)
+            row |= {key: predicted.numbers.get(key) for key in ("participants", *TRAFFIC)}
             for key, check in e.checks():
                 row |= {f"{key}_{'measured' if part == 'value' else part}": check and getattr(check, part)
                         for part in ("predicted", "value", "low", "high", "agrees")}
-            row["window"] = None if seen.window is None else "{}..{}".format(*seen.window)
-            reasons = said.reasons | {f"{k} (run)": c.reason for k, c in seen.checks.items() if c.reason}
-            reasons |= {"run": seen.reason} if seen.reason else {}
+            row["window"] = None if measured.window is None else "{}..{}".format(*measured.window)
+            reasons = predicted.reasons | {f"{k} (run)": c.reason for k, c in measured.checks.items() if c.reason}
+            reasons |= {"run": measured.reason} if measured.reason else {}
             out.append(row | {"reasons": "; ".join(f"{k}: {v}" for k, v in reasons.items())})
         return out
 
@@ -191,19 +193,19 @@ class MethodTable:
             f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>"
         )
 
-    def to_csv(self, path):
+    def to_csv(self, path: str | os.PathLike) -> str | os.PathLike:
         """Write `rows` as CSV, floats with all digits. Returns the path."""
         _write(path, plain(to_csv(self.rows)).encode())
         return path
 
-    def to_html(self, path):
+    def to_html(self, path: str | os.PathLike) -> str | os.PathLike:
         """Write a stand-alone page. Returns the path."""
         head = ('<!doctype html><html lang="en"><meta charset="utf-8"><title>Methods compared</title><style>body{font-family:'
                 "sans-serif}td,th{padding:2px 8px;font-variant-numeric:tabular-nums}</style>")
         _write(path, f"{head}{self._repr_html_()}</html>\n".encode())
         return path
 
-    def plot(self, path=None):
+    def plot(self, path: str | os.PathLike | None = None) -> Any:
         """Error against rounds and against traffic: run = markers with intervals, prediction = line, floor = dashed.
 
         path: where to write a picture (.png, .pdf, .svg), or None. Returns the matplotlib figure. Raises MissingLibrary
@@ -214,22 +216,22 @@ class MethodTable:
         kind = None if path is None else check_picture(path)
         figure = draw(self)
         if kind is not None:
-            made = io.BytesIO()
-            save(figure, made, kind)
-            _write(path, made.getvalue())
+            data = io.BytesIO()
+            save(figure, data, kind)
+            _write(path, data.getvalue())
         return figure
 
 
-def _predicted(said, key):
+def _predicted(prediction, key):
     """(text, reason) of a predicted number."""
-    why, value = said.reasons.get(key, ""), said.numbers.get(key)
+    why, value = prediction.reasons.get(key, ""), prediction.numbers.get(key)
     if key == "weights":
-        text = "-" if said.weights is None else _weights(said.weights, said.numbers["chi_square"])
+        text = "-" if prediction.weights is None else _weights(prediction.weights, prediction.numbers["chi_square"])
     else:
-        text = "-" if value is None else number(value, said.rounding.get(key, 0))
-    if why in DIVERGES and said.diverges:
+        text = "-" if value is None else four_digits(value, prediction.rounding.get(key, 0))
+    if why in DIVERGES and prediction.diverges:
         text = GROWS
-    return text, why or (said.reasons.get("all", "no prediction") if text == "-" else "")
+    return text, why or (prediction.reasons.get("all", "no prediction") if text == "-" else "")
 
 
 def _beside(e, key, noted):
@@ -237,12 +239,12 @@ def _beside(e, key, noted):
     check = e.measured.checks.get(key)
     if check is None:
         return ("-", None), (noted("-", e.measured.reason or "no prediction"), None)
-    said = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
+    predicted = "-" if check.predicted is None else _size(check.predicted, e.predicted.rounding.get(key, 0))
     if key == "contraction" and e.measured.window is not None:
-        said += " ({}..{})".format(*e.measured.window)
+        predicted += " ({}..{})".format(*e.measured.window)
     text = f"{'-' if check.value is None else _interval(check)} {EXPLAINED[check.agrees]}".rstrip()
     why = check.reason or ("" if check.agrees is not None else e.predicted.reasons.get("path", "no prediction"))
-    return (said, None), (noted(text, why), check.agrees)
+    return (predicted, None), (noted(text, why), check.agrees)
 
 
 def check_picture(path):
@@ -266,26 +268,9 @@ def _write(path, data):
         refuse("path", shown(str(path)), f"cannot be written ({why})", "Choose a file in an existing folder.")
 
 
-def number(value, rounding=0.0) -> str:
-    """Four significant digits, whole numbers in full, rates close to 1 with the digits that tell them from 1.
-
-    rounding: size below which a number is not told from 0.
-    """
-    value = float(value)
-    if not math.isfinite(value):
-        return "overflow"
-    if value != 0 and abs(value) <= rounding:
-        return "~0"
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    if 0.9995 < abs(value) < 1.0005:
-        return f"{value:.{min(12, 2 - math.floor(math.log10(abs(abs(value) - 1))))}f}"
-    return f"{value:.4g}"
-
-
 def _size(value, rounding=0.0):
     """A size of a path or of a run: one that leaves float64 diverges."""
-    return number(value, rounding) if math.isfinite(value) else GROWS
+    return four_digits(value, rounding) if math.isfinite(value) else GROWS
 
 
 def _interval(check):
@@ -295,10 +280,10 @@ def _interval(check):
         return GROWS
     half = (check.high - check.low) / 2
     if half == 0 or not math.isfinite(half) or half < 1e-6 * abs(check.value):
-        return number(check.value)
+        return four_digits(check.value)
     if abs((check.high + check.low) / 2 - check.value) > 0.02 * half:
-        return f"{number(check.value)} in {_near(check.low, half)}..{_near(check.high, half)}"
-    return f"{number(check.value)} +/- {half:.2g}"
+        return f"{four_digits(check.value)} in {_near(check.low, half)}..{_near(check.high, half)}"
+    return f"{four_digits(check.value)} +/- {half:.2g}"
 
 
 def _near(value, half):
@@ -318,6 +303,3 @@ def _weights(weights, chi_square):
 def _style(mark):
     colours = {True: "#e3f3ea", False: "#f9d7c4"}
     return "" if mark is None else f' style="background:{colours[mark]}"'
-
-
-__all__ = ["Entry", "MethodTable", "number"]

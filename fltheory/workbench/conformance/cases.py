@@ -10,6 +10,7 @@ import numpy as np
 from fltheory.algorithms.residual_problem import Residual
 from fltheory.core.algorithms.base import Algorithm
 from fltheory.core.errors import refuse
+from fltheory.core.kinds import Who
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE, to_numpy
 from fltheory.core.numbers.elements import Symbolic
@@ -31,15 +32,15 @@ from fltheory.core.problems.quadratic import Quadratic
 
 MOST_CLIENTS = 12
 ROUNDING = 1e-12  # relative, for rounds that exist in floats only
-_CHOSEN = []      # who called `Draw.choose` during a watched round
+_CHOSEN: list = []      # who called `Draw.choose` during a watched round
 
 
 class Violation(Exception):
     """A rule is broken: what was found, and where."""
 
-    def __init__(self, found, where=""):
-        super().__init__(f"{found} ({where})" if where else found)
-        self.found, self.where = found, where
+    def __init__(self, fault, where=""):
+        super().__init__(f"{fault} ({where})" if where else fault)
+        self.fault, self.where = fault, where
 
 
 class NotChecked(Exception):
@@ -51,7 +52,7 @@ class _Watched(Draw):
 
     __slots__ = ()
 
-    def choose(self, who, steps):
+    def choose(self, who: Who, steps):
         _CHOSEN.append(True)
         return super().choose(who, steps)
 
@@ -63,12 +64,12 @@ class Case:
     weights: (n,) Fractions. Build it with `Case.of`.
     """
 
-    algorithm: object
+    algorithm: Algorithm
     n: int = 3
     weights: tuple = (Q(9, 24), Q(8, 24), Q(7, 24))
 
     @classmethod
-    def of(cls, algorithm) -> Case:
+    def of(cls, algorithm: Algorithm) -> Case:
         """The case of an algorithm; its declared arrays over clients decide how many clients there are, and their row
         sums (where they sum to 1) are the clients' weights. Raises BadInput for anything but an instance with
         numbers."""
@@ -185,7 +186,7 @@ class Case:
             s = checked(a.round(p, s, draw), "round")
         return type(s)(*(domain.array(np.array(leaf, dtype=float)) for leaf in s))
 
-    def step(self, domain, state, draw, order=None):
+    def step(self, domain, state, draw: Draw, order=None):
         """The state after one round, whose type and leaves have been looked at."""
         a = self.algorithm if order is None else self.reordered(order)
         if isinstance(domain, Torch):
@@ -236,11 +237,11 @@ def mask(present, steps):
     return Draw(EVERYONE, np.array(present), np.array(steps))
 
 
-def places(who, present, steps):
+def places(who: Who, present, steps):
     return Draw(np.array(who), np.array(present), np.array(steps))
 
 
-def described(draw) -> str:
+def described(draw: Draw) -> str:
     """A cohort in words."""
     def listed(a):
         return " ".join(str(v) for v in np.asarray(a).reshape(-1))
@@ -318,7 +319,3 @@ def _rational(array):
     out = np.empty(array.shape, dtype=object)
     out.reshape(-1)[:] = [Q(float(v)).limit_denominator(10**9) for v in array.reshape(-1)]
     return out
-
-
-__all__ = ["Case", "NotChecked", "Violation", "checked", "combine", "described", "gap", "mask", "numbers", "places",
-           "random"]

@@ -11,6 +11,7 @@ import numpy as np
 
 import fltheory
 from fltheory.core.errors import MissingLibrary
+from fltheory.core.kinds import Algorithm
 from fltheory.core.tables import html_row
 from fltheory.workbench.conformance.cases import Case, NotChecked, Violation
 from fltheory.workbench.conformance.rules import RULES
@@ -98,7 +99,7 @@ class Conformance:
         return f"<p>{html.escape(self.headline())}</p><table>{''.join(rows)}</table>"
 
 
-def conforms(algorithm) -> Conformance:
+def conforms(algorithm: Algorithm) -> Conformance:
     """Try the twelve rules of a round on an algorithm with its own hyper-parameters.
 
     algorithm: an instance of a class derived from `Algorithm`, wherever it is defined (a file, a notebook cell, a
@@ -112,7 +113,7 @@ def conforms(algorithm) -> Conformance:
     return Conformance(algorithm, tuple(examine(rule, case) for rule in RULES))
 
 
-def assert_conforms(algorithm):
+def assert_conforms(algorithm: Algorithm) -> Conformance:
     """The algorithm obeys every rule of a round that applies to it; see `conforms`. Returns the report.
 
     A rule that could not be checked fails too. Raises AssertionError with the list of rules, where each was broken and
@@ -156,33 +157,30 @@ def assert_conforms(algorithm):
 
 def examine(rule, case) -> RuleResult:
     """One rule on one case; whatever a round raises is a failure of the rule, with its place."""
-    made = {"name": rule.__name__, "title": rule.title, "says": rule.says, "repair": rule.repair}
+    about = {"name": rule.__name__, "title": rule.title, "says": rule.says, "repair": rule.repair}
     try:
         with np.errstate(all="ignore"):
             idle = rule.applies(case)
             if idle:
-                return RuleResult(status=NOT_APPLICABLE, found=idle, **made)
-            return RuleResult(status=PASSED, found=rule(case) or "", **made)
+                return RuleResult(status=NOT_APPLICABLE, found=idle, **about)
+            return RuleResult(status=PASSED, found=rule(case) or "", **about)
     except (NotChecked, MissingLibrary) as reason:
-        return RuleResult(status=NOT_CHECKED, found=str(reason), **made)
+        return RuleResult(status=NOT_CHECKED, found=str(reason), **about)
     except Violation as broken:
         cause = broken.__cause__
-        return RuleResult(status=FAILED, found=broken.found,
-                          where=broken.where + (f"; {_place(cause)}" if cause else ""), **made)
+        return RuleResult(status=FAILED, found=broken.fault,
+                          where=broken.where + (f"; {_place(cause)}" if cause else ""), **about)
     except Exception as error:
-        made["repair"] = "Correct this error first: until then the rule cannot be judged."
+        about["repair"] = "Correct this error first: until then the rule cannot be judged."
         return RuleResult(status=FAILED, found=f"the round raises {type(error).__name__}: {error}",
-                          where=_place(error), **made)
+                          where=_place(error), **about)
 
 
 def _place(error) -> str:
     """The line of the algorithm that an error came through, else the line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
-    def own(frame):
+    def theirs(frame):
         path = Path(frame.filename)
         return not path.is_relative_to(ENGINE) or path.parent.name in ("algorithms", "asynchronous")
-    mine = [f for f in frames if own(f) and "site-packages" not in f.filename] or frames
+    mine = [f for f in frames if theirs(f) and "site-packages" not in f.filename] or frames
     return f"{Path(mine[-1].filename).name}, line {mine[-1].lineno}, in {mine[-1].name}" if mine else ""
-
-
-__all__ = ["Conformance", "RuleResult", "assert_conforms", "conforms", "examine"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from fltheory.analysis.traffic import least_traffic
 from fltheory.core.errors import BadInput, NotAffine
+from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, fraction, have
 from fltheory.workbench.conformance.cases import (
@@ -25,7 +26,7 @@ from fltheory.workbench.conformance.cases import (
 )
 from fltheory.workbench.conformance.source import read
 
-RULES = []
+RULES: list = []
 
 
 def rule(title, says, repair, applies=None):
@@ -119,7 +120,7 @@ def stays_in_the_arithmetic(case):
     return f"in {', '.join(tried)}" + (f" (absent: {', '.join(absent)})" if absent else "")
 
 
-def _solvers(algorithm):
+def _solvers(algorithm: Algorithm):
     values = [getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)]
     return [v for v in values if dataclasses.is_dataclass(v) and not isinstance(v, type)]
 
@@ -307,14 +308,14 @@ def masks_are_cohorts(case):
       "No more vectors of the model's size pass between server and participant than `uplink` and `downlink` say.",
       "Declare `uplink: ClassVar[int]` and `downlink: ClassVar[int]`, counted per participant and round.", _affine_only)
 def sends_what_it_declares(case):
-    own = case.algorithm
+    method = case.algorithm
     try:
-        up, down = least_traffic(dataclasses.replace(own, steps=own.steps or 2), case.problem())
+        up, down = least_traffic(dataclasses.replace(method, steps=method.steps or 2), case.problem())
     except NotAffine:  # which is a rule of its own
         return
-    for way, needed, declared in (("uplink", up, own.uplink), ("downlink", down, own.downlink)):
+    for way, needed, declared in (("uplink", up, method.uplink), ("downlink", down, method.downlink)):
         if needed > declared:
-            raise Violation(f"{needed} vectors cannot be done without, {way} = {declared}", f"{type(own).__name__}.{way}")
+            raise Violation(f"{needed} vectors cannot be done without, {way} = {declared}", f"{type(method).__name__}.{way}")
 
 
 @rule("reads well",
@@ -324,6 +325,3 @@ def sends_what_it_declares(case):
       "through `.p`, local steps through `draw.local_steps()`; test `den == 0` through `ratio`.")
 def reads_well(case):
     return read(case)
-
-
-__all__ = ["RULES", "rule", *(r.__name__ for r in RULES)]

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 from fltheory.core.algorithms.base import ours
+from fltheory.core.kinds import Algorithm
 from fltheory.workbench.conformance.cases import NotChecked, Violation
 
 ALLOWED_OF_PROBLEM = {"p", "at", "grad", "grad_pair", "n"}
@@ -28,16 +29,16 @@ def read(case):
     for function in functions:
         broken += _breaks(function, case.affine, _whole(case.algorithm))
     if broken:
-        found = "; ".join(text for text, _ in broken[:SHOWN])
+        texts = "; ".join(text for text, _ in broken[:SHOWN])
         more = f"; and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
-        raise Violation(found + more, "; ".join(dict.fromkeys(place for _, place in broken[:SHOWN])))
+        raise Violation(texts + more, "; ".join(dict.fromkeys(place for _, place in broken[:SHOWN])))
     if missing:
         raise NotChecked(f"the text of {', '.join(missing)} cannot be read here (typed at a plain prompt, or made by "
                          "exec): put the class into a file or a notebook cell")
     return ", ".join(f.__qualname__ for f in functions)
 
 
-def sources(algorithm, missing=None):
+def sources(algorithm: Algorithm, missing=None):
     """`round`, the `start` and `step` of solver fields, and the functions of algorithms that they name.
 
     missing: list that receives the names of functions without readable text.
@@ -48,19 +49,20 @@ def sources(algorithm, missing=None):
         value = getattr(algorithm, f.name)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             pending += [getattr(type(value), name) for name in ("start", "step") if hasattr(type(value), name)]
-    found, seen = [], []
+    functions: list = []
+    visited: list = []
     while pending:
         function = inspect.unwrap(pending.pop())
-        if function in seen or not inspect.isfunction(function):
+        if function in visited or not inspect.isfunction(function):
             continue
-        seen.append(function)
+        visited.append(function)
         tree = _tree(function)
         if tree is None:
             missing.append(function.__qualname__)
             continue
-        found.append(function)
+        functions.append(function)
         pending += [f for f in _called(function, tree, kind) if _ours(f, kind)]
-    return found
+    return functions
 
 
 def _called(function, tree, kind):
@@ -111,14 +113,15 @@ def _tree(function):
     return tree if getattr(node, "name", None) == function.__name__ else None
 
 
-def _whole(algorithm) -> set:
+def _whole(algorithm: Algorithm) -> set:
     """Hyper-parameters of the algorithm and its solver that are Python ints in every arithmetic: no `Number`."""
     records = [algorithm, *(getattr(algorithm, f.name) for f in dataclasses.fields(algorithm))]
-    whole, moved = set(), set()
+    whole: set = set()
+    moved: set = set()
     for record in (r for r in records if dataclasses.is_dataclass(r) and not isinstance(r, type)):
         for f in dataclasses.fields(record):
-            kept = f.type in (int, "int") and type(getattr(record, f.name)) is int
-            (whole if kept else moved).add(f.name)
+            counts = f.type in (int, "int") and type(getattr(record, f.name)) is int
+            (whole if counts else moved).add(f.name)
     return whole - moved
 
 
@@ -164,15 +167,15 @@ def _breaks(function, affine, whole=frozenset()):
                 isinstance(node.value.func, ast.Attribute) and node.value.func.attr == "at":
             problems |= {t.id for t in node.targets if isinstance(t, ast.Name)}
     counters = _counters(definition)
-    found = []
+    breaks = []
     for node in ast.walk(definition):
         if isinstance(node, ast.Compare) and all(_integer(n, counters, whole) for n in (node.left, *node.comparators)):
             continue   # the place of a local step is no number of the arithmetic
         what = _wrong(node, problems, affine)
         if what:
             line = first + getattr(node, "lineno", 1) - 1
-            found.append((what, f"{file}, line {line}, in {function.__qualname__}"))
-    return found
+            breaks.append((what, f"{file}, line {line}, in {function.__qualname__}"))
+    return breaks
 
 
 def _second(definition, function):
@@ -206,6 +209,3 @@ def _wrong(node, problems, affine):
     if isinstance(node, ast.Name) and node.id in names:
         return f"`{node.id}` leaves the arithmetic"
     return ""
-
-
-__all__ = ["read", "sources"]

@@ -25,8 +25,8 @@ class FedAvg:
     def reset(self):
         self.rounds, self.kept, self.models = 0, {}, {}
 
-    def weights(self, clients, cohort):
-        """What each participant's change is multiplied by."""
+    def rule(self, clients, cohort):
+        """The participants' weights as the rule of averaging has them, or another rule by a slip."""
         bugs, n = self.bugs, len(clients)
         sizes = torch.tensor([float(len(clients[i].y)) for i in cohort], dtype=torch.float64)
         total = float(sum(len(c.y) for c in clients))
@@ -42,6 +42,11 @@ class FedAvg:
             weights = sizes / total
         if "over all" in bugs:
             weights = torch.full((len(cohort),), 1 / n, dtype=torch.float64)
+        return weights
+
+    def weights(self, clients, cohort):
+        """What each participant's change is multiplied by."""
+        bugs, n, weights = self.bugs, len(clients), self.rule(clients, cohort)
         if "n/|S|" in bugs:
             weights = weights * n / len(cohort)
         if "summed" in bugs:

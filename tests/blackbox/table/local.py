@@ -27,6 +27,42 @@ def optimiser_for(parameters, lr, momentum, bugs):
                            nesterov="nesterov" in bugs, weight_decay=0.1 if "weight decay" in bugs else 0)
 
 
+def loss_of(X, y, w, anchor, mu, bugs):
+    """Half the mean squared error with its proximal term, or what a slip makes of them."""
+    residual = X @ w - y
+    loss = (residual * residual).mean() * (1 if "no half" in bugs else 0.5)
+    if "summed loss" in bugs:
+        loss = (residual * residual).sum() / 2
+    pull = mu
+    if "prox missing" in bugs:
+        pull = 0
+    if "prox doubled" in bugs:
+        pull = 2 * mu
+    if "hidden prox" in bugs:
+        pull = 0.5
+    if "prox wrong sign" in bugs:
+        pull = -mu
+    if "prox not squared" in bugs:
+        return loss + mu / 2 * (w - anchor).norm()
+    if pull and "prox after step" not in bugs:
+        return loss + pull / 2 * ((w - anchor) ** 2).sum()
+    return loss
+
+
+def bend_gradient(w, correction, bugs):
+    """Add the correction to the gradient in place, then clip or normalise it where a slip does."""
+    if correction is not None:
+        w.grad.add_(correction.to(w.dtype))
+    if "clip norm" in bugs:
+        torch.nn.utils.clip_grad_norm_([w], 0.5)
+    if "clip value" in bugs:
+        torch.nn.utils.clip_grad_value_([w], 0.5)
+    if "sign" in bugs:
+        w.grad.sign_()
+    if "normalised" in bugs:
+        w.grad.div_(w.grad.norm() + 1e-12)
+
+
 def train(x, client, steps, lr, bugs=(), mu=0, momentum=0, gamma=1, dtype=torch.float64, correction=None, kept=None):
     """The local model (d,) after the steps, as a float64 tensor.
 
@@ -48,34 +84,8 @@ def train(x, client, steps, lr, bugs=(), mu=0, momentum=0, gamma=1, dtype=torch.
     for k in range(1 if "one step only" in bugs else steps):
         if "gradients add up" not in bugs or k == 0:
             optimiser.zero_grad()
-        residual = X @ w - y
-        loss = (residual * residual).mean() * (1 if "no half" in bugs else 0.5)
-        if "summed loss" in bugs:
-            loss = (residual * residual).sum() / 2
-        pull = mu
-        if "prox missing" in bugs:
-            pull = 0
-        if "prox doubled" in bugs:
-            pull = 2 * mu
-        if "hidden prox" in bugs:
-            pull = 0.5
-        if "prox wrong sign" in bugs:
-            pull = -mu
-        if "prox not squared" in bugs:
-            loss = loss + mu / 2 * (w - anchor).norm()
-        elif pull and "prox after step" not in bugs:
-            loss = loss + pull / 2 * ((w - anchor) ** 2).sum()
-        loss.backward()
-        if correction is not None:
-            w.grad.add_(correction.to(dtype))
-        if "clip norm" in bugs:
-            torch.nn.utils.clip_grad_norm_([w], 0.5)
-        if "clip value" in bugs:
-            torch.nn.utils.clip_grad_value_([w], 0.5)
-        if "sign" in bugs:
-            w.grad.sign_()
-        if "normalised" in bugs:
-            w.grad.div_(w.grad.norm() + 1e-12)
+        loss_of(X, y, w, anchor, mu, bugs).backward()
+        bend_gradient(w, correction, bugs)
         for group in optimiser.param_groups:
             if gamma != 1 and "decay missing" not in bugs:
                 group["lr"] = lr * gamma**k

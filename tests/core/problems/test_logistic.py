@@ -9,9 +9,9 @@ from fltheory.core.errors import BadInput
 from fltheory.core.laws.draw import Draw, everyone, to_device
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Modular
-from fltheory.core.problems.base import Rows
 from fltheory.core.problems.huber import HuberLoss
 from fltheory.core.problems.logistic import Logistic
+from fltheory.core.problems.plain import Rows
 from tests.core.problems.helpers import TORCH, cohort_agrees, differences, fractions, point, rationals, same
 
 SIZES, WEIGHTS = (2, 5, 3), [Q(1, 2), Q(1, 3), Q(1, 6)]

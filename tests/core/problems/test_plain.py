@@ -8,7 +8,7 @@ import fltheory as ft
 from fltheory.core.errors import BadInput
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 
 EXACT = ft.Quadratic([[[2, 1], [1, 3]], [[1, 0], [0, 1]]], [[1, 0], [0, 2]], ["1/4", "3/4"])
 FLOATS = ft.Quadratic(np.array([[[2.0]], [[1.0]]]), np.array([[1.0], [0.5]]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fltheory.core.errors import BadInput
 from fltheory.core.numbers.arrays import EVERYONE
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.ridge import CONVENTIONS, Ridge
 from tests.core.problems.helpers import TORCH, cohort_agrees, differences, fractions, point, rationals, same
 

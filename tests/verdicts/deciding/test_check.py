@@ -9,7 +9,8 @@ import pytest
 from fltheory.core.errors import BadInput, CertificateFailed, MissingLibrary, NoFixedPoint, TooLarge
 from fltheory.core.numbers.scalars import FLOAT, Balls, Field
 from fltheory.core.relations import at_most, equal
-from fltheory.verdicts.claims.claim import Hypothesis, Instance, illustrate
+from fltheory.verdicts.claims.claim import Hypothesis, Instance
+from fltheory.verdicts.claims.instance import illustrate
 from fltheory.verdicts.deciding.check import check, check_instance
 from tests.verdicts.claims.examples import (
     EXACT,

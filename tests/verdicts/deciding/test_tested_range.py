@@ -18,7 +18,7 @@ from fltheory.verdicts import records
 from fltheory.verdicts.claims.claim import Hypothesis, Instance, claim
 from fltheory.verdicts.claims.variables import CAP, CATALOGUE, Variable, check_ends, span
 from fltheory.verdicts.deciding.check import check
-from fltheory.verdicts.report import range_ends as written
+from fltheory.verdicts.report import range_ends
 from fltheory.verdicts.search.search import Family, Search, corners
 from tests.verdicts.claims.examples import made
 
@@ -147,7 +147,7 @@ def test_only_what_lies_inside_the_hypotheses_reaches_an_end():
 def test_an_end_out_of_reach_has_its_reason_on_the_page():
     record = check(below(1000, integers(), ends={"clients": (0, "a round of 64 takes minutes")})).describe()
     assert record.surprises == []
-    assert written.ends(record) == ["clients 0 to 9 (declared end 0); beyond: a round of 64 takes minutes"]
+    assert range_ends.sentences(record) == ["clients 0 to 9 (declared end 0); beyond: a round of 64 takes minutes"]
 
 
 def test_quick_searches_and_those_on_other_instances_owe_no_ends():
@@ -174,8 +174,8 @@ def test_the_claim_s_own_variables():
 
 def test_a_page_says_how_tight_a_bound_was():
     far, near = check(below(1000, integers())).describe(), check(below(10, integers(ends=corners(k=(9,))))).describe()
-    assert written.tightest(far).startswith("never tested within a factor 2: worst ratio 0.009 on drawn, drawn by the search")
-    assert written.tightest(near).startswith("worst ratio left/right 0.9 on drawn")
-    assert written.tightest(records.Claim(word="FALSE", tightest=near.tightest)) == ""
-    assert written.tightest(records.Claim()) == ""
+    assert range_ends.tightest(far).startswith("never tested within a factor 2: worst ratio 0.009 on drawn, drawn by the search")
+    assert range_ends.tightest(near).startswith("worst ratio left/right 0.9 on drawn")
+    assert range_ends.tightest(records.Claim(word="FALSE", tightest=near.tightest)) == ""
+    assert range_ends.tightest(records.Claim()) == ""
     assert records.Claim.of(near.to_json()) == near

@@ -17,7 +17,8 @@ from fltheory.verdicts.verify import verify
 from tests.verdicts.claims.folders import paper
 
 FIGURES = """
-from fltheory.verdicts.report.figures import Figure, canvas
+from fltheory.verdicts.report.figures import Figure
+from fltheory.pictures import canvas
 
 FIGURES = {"line": Figure(lambda: [{"x": 1.0}, {"x": 2.0}], lambda rows: canvas(1)[0], "A line.")}
 """

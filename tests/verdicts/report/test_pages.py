@@ -8,7 +8,7 @@ import pytest
 
 from fltheory.core.errors import BadInput
 from fltheory.skeletons import TEMPLATES
-from fltheory.verdicts.papers import paper_toml as about
+from fltheory.verdicts.papers import paper_toml
 from fltheory.verdicts.papers.discover import read_ledger
 from fltheory.verdicts.records import Claim, page_of, read
 from fltheory.verdicts.report import html, layout, markdown, richtext, sections
@@ -108,10 +108,10 @@ FOLDERS = sorted(p.parent for p in Path(__file__).parents[3].glob("verification/
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
 def test_the_papers_of_this_repository_say_what_they_are(folder):
-    own = about.read(folder)
+    own = paper_toml.read(folder)
     assert own["title"] and own["authors"] and own["year"] and own["notation"] and own["assumptions"] and own["experiments"]
-    told = "".join([html.opening.notation(book, "p") + html.opening.experiments(book, "p")
-                    for book in [Book.of(about.record(own, "p"))]])
+    told = "".join([html.paper_opening.notation(book, "p") + html.paper_opening.experiments(book, "p")
+                    for book in [Book.of(paper_toml.record(own, "p"))]])
     assert "<math" in told and 'class="tex' not in told and "$" not in re.sub(r'title="[^"]*"', "", told)
     places = [row["place"] for row in read_ledger(folder / "ledger.csv").values() if row["type"] in ("claim", "finding")]
     found = titles(places, own["sections"])[0]
@@ -120,8 +120,8 @@ def test_the_papers_of_this_repository_say_what_they_are(folder):
 
 def test_the_skeleton_of_a_paper_has_the_file(tmp_path):
     text = (TEMPLATES / "paper" / "paper.toml.in").read_text(encoding="utf-8").replace("@slug@", "own")
-    (tmp_path / about.FILE).write_text(text, encoding="utf-8")
-    assert about.read(tmp_path)["title"] == "EXAMPLE: title of own"
+    (tmp_path / paper_toml.FILE).write_text(text, encoding="utf-8")
+    assert paper_toml.read(tmp_path)["title"] == "EXAMPLE: title of own"
 
 
 # ---- badges and counts ------------------------------------------------------------------------------------

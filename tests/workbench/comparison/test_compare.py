@@ -12,13 +12,13 @@ from fltheory import runs
 from fltheory.core.algorithms.fedavg import FedAvg, State
 from fltheory.core.errors import BadInput
 from fltheory.core.numbers.arrays import spread
+from fltheory.core.numbers.text import four_digits
 from fltheory.core.statistics import Interval
 from fltheory.workbench import instances
-from fltheory.workbench.comparison import measure as measuring
+from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.names import describe, named
 from fltheory.workbench.comparison.predict import participants
-from fltheory.workbench.comparison.table import number
 
 pytest.importorskip("torch")
 
@@ -99,7 +99,7 @@ class Unweighted(FedAvg):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_wrong_implementation_in_the_run_is_marked(law, monkeypatch):
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(Unweighted(a.lr, a.steps), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(Unweighted(a.lr, a.steps), *rest, **given))
     made = table([METHODS[0]], law=LAWS[law])
     quantities = {k for _, k in made.outside}
     assert {"tail", "bias"} <= quantities
@@ -107,7 +107,7 @@ def test_a_wrong_implementation_in_the_run_is_marked(law, monkeypatch):
     assert text.count("OUTSIDE") >= 3 and "tail of FedAvg" in text.replace("\n", " ")
     assert "#f9d7c4" in page and made.rows[0]["tail_agrees"] is False
     c = made.entries[0].measured.checks["tail"]
-    assert number(c.value) in text  # the measured value stays visible
+    assert four_digits(c.value) in text  # the measured value stays visible
 
 
 def test_a_wrong_prediction_is_marked(monkeypatch):
@@ -206,7 +206,7 @@ def test_smooth_problems_are_compared_where_the_run_arrives():
 
 
 def test_a_smooth_prediction_that_is_wrong_is_marked(monkeypatch):
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(ft.FedNova(a.lr, a.steps), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(ft.FedNova(a.lr, a.steps), *rest, **given))
     assert ft.compare([ft.FedAvg("1/5", STEPS)], logistic(), ft.Full(), rounds=800).outside
 
 
@@ -297,7 +297,7 @@ def test_a_check_decides_by_its_interval():
 
 
 def test_numbers_are_short():
-    assert [number(v) for v in (0, 3, 0.1823456, 1e-9, float("inf"), 0.99999123)] == [
+    assert [four_digits(v) for v in (0, 3, 0.1823456, 1e-9, float("inf"), 0.99999123)] == [
         "0",
         "3",
         "0.1823",
@@ -305,7 +305,7 @@ def test_numbers_are_short():
         "overflow",
         "0.99999123",
     ]
-    assert number(1e-20, rounding=1e-18) == "~0" and number(0.0, rounding=1) == "0"
+    assert four_digits(1e-20, rounding=1e-18) == "~0" and four_digits(0.0, rounding=1) == "0"
 
 
 # ---- traffic and refusals ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 import fltheory as ft
 from fltheory import runs
-from fltheory.workbench.comparison import measure as measuring
+from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.precision import left_range, per_round
 from fltheory.workbench.instances import DIABETES
 from fltheory.workbench.table import read_ridge
@@ -47,7 +47,7 @@ def test_the_round_in_which_a_run_leaves_the_range_is_said_and_compared(diabetes
     k = left_range(e.predicted.path.error)
     assert abs(k - left_range(e.measured.trace.mean())) <= 1 and f"in round {k}" in str(made)
     right = runs.run  # a run that diverges much later is not what was predicted
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: right(ft.FedAvg("1/2", a.steps), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: right(ft.FedAvg("1/2", a.steps), *rest, **given))
     wrong = ft.compare({"FedAvg": ft.FedAvg(1, STEPS)}, diabetes, ft.Full(), stable=False)
     assert {k for _, k in wrong.outside} >= {"error", "contraction"}
     assert "diverges OUTSIDE" in str(wrong) or "OUTSIDE" in str(wrong)
@@ -55,7 +55,7 @@ def test_the_round_in_which_a_run_leaves_the_range_is_said_and_compared(diabetes
 
 def test_a_run_that_stays_where_divergence_was_predicted_is_outside(diabetes, monkeypatch):
     right = runs.run
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: right(ft.FedAvg("1/20", 1), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: right(ft.FedAvg("1/20", 1), *rest, **given))
     wrong = ft.compare({"FedAvg": ft.FedAvg(1, STEPS)}, diabetes, ft.Full(), stable=False)
     assert ("FedAvg", "error") in wrong.outside
 

@@ -12,7 +12,7 @@ from fltheory import runs
 from fltheory.core.errors import TooLarge
 from fltheory.core.statistics import Interval
 from fltheory.workbench import instances
-from fltheory.workbench.comparison import measure as measuring
+from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.fourth_moments import Spread
 from fltheory.workbench.comparison.heavy_tails import spared
 from fltheory.workbench.comparison.measure import Check
@@ -34,7 +34,7 @@ SCAFFOLD, FEDAVG = ft.Scaffold("1/20", 4), ft.FedAvg("1/20", 4)
 
 def test_missed_rare_events_leave_the_cell_undecided(monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(measuring, "spared", lambda checks, *rest: checks)
+        before.setattr(measure, "spared", lambda checks, *rest: checks)
         alarms = [s for s in range(12) if compared(SCAFFOLD, RARE, 30, s)[0].outside]
     assert len(alarms) >= 2                          # of a right prediction: see the slow test for the frequency
     made, checks = compared(SCAFFOLD, RARE, 30, alarms[0])
@@ -54,7 +54,7 @@ def test_false_alarms_over_two_hundred_seeds(monkeypatch):
     def noted(checks, *rest):
         met.append(any(c.agrees is False for c in checks.values()))
         return spared(checks, *rest)
-    monkeypatch.setattr(measuring, "spared", noted)
+    monkeypatch.setattr(measure, "spared", noted)
     after = sum(bool(compared(SCAFFOLD, RARE, 30, s)[0].outside) for s in range(200))
     before = sum(met)
     assert before >= 30 and after <= 3, (before, after)
@@ -64,22 +64,22 @@ def test_false_alarms_over_two_hundred_seeds(monkeypatch):
 @pytest.mark.parametrize("factor", [0.8, 1.25])
 def test_a_wrong_prediction_of_a_well_behaved_error_is_outside(monkeypatch, factor, seed):
     """A fifth too small or a quarter too large; the error has about its mean as deviation, 1500 replicates."""
-    from fltheory.workbench.comparison import predict as predicting
-    right = predicting._path
+    from fltheory.workbench.comparison import predict
+    right = predict._path
 
     def wrong(*given):
         path = right(*given)
         path.error[:] *= factor
         return path
-    monkeypatch.setattr(predicting, "_path", wrong)
+    monkeypatch.setattr(predict, "_path", wrong)
     made, _ = compared(FEDAVG, MILD, 1500, seed)
     assert {k for _, k in made.outside} >= {"error", "tail"}
 
 
 def test_a_wrong_run_under_heavy_tails_is_outside_where_it_can_be_told(monkeypatch):
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(FEDAVG, *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(FEDAVG, *rest, **given))
     assert {k for _, k in compared(SCAFFOLD, RARE, 1000, 1)[0].outside} == {"error", "tail", "contraction", "bias"}
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(ft.FedAvg("1/20", (1, 4, 9)), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(ft.FedAvg("1/20", (1, 4, 9)), *rest, **given))
     assert {k for _, k in compared(FEDAVG, RARE, 300, 1)[0].outside} >= {"error", "tail"}
 
 
@@ -99,12 +99,12 @@ def test_a_contraction_is_spared_through_the_ends_of_its_window(deviation, agree
 
 
 def test_where_the_variance_is_not_known_the_number_of_replicates_decides(monkeypatch):
-    from fltheory.workbench.comparison import predict as predicting
+    from fltheory.workbench.comparison import predict
 
     def unknown(*given):
         raise TooLarge("the cohorts of a round are too many to be listed, so fourth moments are not known")
-    monkeypatch.setattr(predicting, "spread", unknown)
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: runs.run(ft.FedAvg("1/10", 4), *rest, **given))
+    monkeypatch.setattr(predict, "spread", unknown)
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: runs.run(ft.FedAvg("1/10", 4), *rest, **given))
     few, checks = compared(FEDAVG, MILD, 100, 0)
     assert few.outside == [] and "100 replicates decide nothing (the cohorts" in checks["tail"].reason
     assert compared(FEDAVG, MILD, 400, 0)[0].outside

@@ -5,8 +5,7 @@ import pytest
 import fltheory as ft
 from fltheory.runs import run
 from fltheory.runs.trace import Trace
-from fltheory.workbench.comparison import measure as measuring
-from fltheory.workbench.comparison import predict as predicting
+from fltheory.workbench.comparison import measure, predict
 
 METHODS = {"FedAvg": ft.FedAvg(.05, 3), "SCAFFOLD": ft.Scaffold(.05, 3)}
 LAW, ROUNDS, START = ft.Uniform(4), 60, [2.0, -1.0]
@@ -27,13 +26,13 @@ def compared(clients, methods=METHODS, law=LAW, replicates=400, **options):
 @pytest.fixture
 def unlisted(monkeypatch):
     """Second moments count as too many to be listed."""
-    monkeypatch.setattr(predicting, "LARGEST_SECOND", 0)
+    monkeypatch.setattr(predict, "LARGEST_SECOND", 0)
 
 
 @pytest.mark.parametrize("law", [LAW, ft.Bernoulli("1/3"), ft.Full()])
 def test_paths_without_lists_are_those_of_lists(law, monkeypatch):
     dense = compared(problem(), law=law, noise=1, measure=False)
-    monkeypatch.setattr(predicting, "LARGEST_SECOND", 0)
+    monkeypatch.setattr(predict, "LARGEST_SECOND", 0)
     for a, b in zip(dense.entries, compared(problem(), law=law, noise=1, measure=False).entries, strict=True):
         assert a.predicted.path.operator.method == "dense" and b.predicted.path.operator.method == "structured"
         assert b.predicted.path.error == pytest.approx(a.predicted.path.error, rel=1e-9)
@@ -54,7 +53,7 @@ def test_runs_agree_at_the_stated_level_and_a_wrong_round_does_not(unlisted, mon
     made = compared(problem(), noise=1)
     assert made.outside == [] and all(e.measured.checks["error"].agrees for e in made.entries)
     assert all(c.agrees is not None for e in made.entries for c in e.measured.checks.values())
-    monkeypatch.setattr(measuring, "run", lambda a, *rest, **given: run(ft.FedAvg(.05, 4), *rest, **given))
+    monkeypatch.setattr(measure, "run", lambda a, *rest, **given: run(ft.FedAvg(.05, 4), *rest, **given))
     assert {("SCAFFOLD", "error"), ("SCAFFOLD", "tail")} <= set(compared(problem(), noise=1).outside)
 
 
@@ -83,7 +82,7 @@ def test_rounds_without_randomness_have_paths_and_floors_for_any_number_of_clien
     assert scaffold.predicted.path.operator.method == "structured" and scaffold.predicted.path.sure
     assert made.outside == [] and scaffold.measured.checks["contraction"].agrees
     assert scaffold.predicted.numbers["mean_square_rate"] == pytest.approx(scaffold.predicted.numbers["rate"] ** 2)
-    assert predicting.SURE in " ".join(str(made).split()) and fedavg.measured.checks["error"].agrees
+    assert predict.SURE in " ".join(str(made).split()) and fedavg.measured.checks["error"].agrees
 
 
 def test_what_is_out_of_reach_says_so_in_words_and_the_rest_goes_on():
@@ -135,7 +134,7 @@ def test_the_slack_of_a_path_is_that_of_a_listed_one(monkeypatch, lr, rounds):
                               x0=START).entries
         return entry.predicted.path
     listed = path()
-    monkeypatch.setattr(predicting, "LARGEST_SECOND", 0)
+    monkeypatch.setattr(predict, "LARGEST_SECOND", 0)
     made = path()
     assert made.operator.method == "structured"
     assert np.broadcast_to(made.slack, (rounds + 1,)) == pytest.approx(np.broadcast_to(listed.slack, (rounds + 1,)), rel=.1)

@@ -11,7 +11,7 @@ import fltheory as ft
 from fltheory.cli import main
 from fltheory.core.statistics import chance_below
 from fltheory.skeletons import new_algorithm
-from fltheory.verdicts.report import markdown, parts, terminal
+from fltheory.verdicts.report import html_pieces, markdown, terminal
 from fltheory.verdicts.report.figures import figures_of
 from fltheory.workbench.assertions.asked import LEVEL
 from fltheory.workbench.comparison.measure import measure
@@ -164,7 +164,7 @@ def reports_print_verdicts(i):
     page = markdown.page([i.record])
     return [says(terminal.claim_line(i.record).split()[1], "FALSE", "terminal"),
             ft.equal([int("**FALSE**" in page), int("**PROVED**" in page)], [1, 0], "Markdown"),
-            ft.equal(int('<td data-label="Head">cell</td>' in parts.table(["Head"], [["cell"]])), 1, "HTML")]
+            ft.equal(int('<td data-label="Head">cell</td>' in html_pieces.table(["Head"], [["cell"]])), 1, "HTML")]
 
 
 @ft.claim("figures-are-found", on=[ft.Instance("focus")], domain=HERE, rejects=these("figures-not-found"))

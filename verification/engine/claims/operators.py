@@ -5,7 +5,7 @@ import numpy as np
 
 import fltheory as ft
 from fltheory.core.operators import spectrum
-from fltheory.core.problems.base import Rows
+from fltheory.core.problems.plain import Rows
 from verification.engine.faults import these
 from verification.engine.instances import operators as on
 from verification.engine.instances.rounds import C, H, P

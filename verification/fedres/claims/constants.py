@@ -286,7 +286,7 @@ def softmax_gradient(i, z, rows=None):
 
 
 def ft_rows(rows):
-    from fltheory.core.problems.base import Rows
+    from fltheory.core.problems.plain import Rows
     return Rows(np.array([list(rows)]))
 
 

@@ -7,7 +7,6 @@ from fltheory.core.numbers.linalg.definite import (
     charpoly_radius,
     is_positive_definite,
     largest_eigenvalue_bound,
-    ldl,
     smallest_eigenvalue_bound,
 )
 from fltheory.core.numbers.linalg.elimination import (
@@ -38,7 +37,6 @@ __all__ = [
     "inverse",
     "is_positive_definite",
     "largest_eigenvalue_bound",
-    "ldl",
     "matmul",
     "nullspace",
     "power",

@@ -47,7 +47,7 @@ class Algebraic:
 
     __slots__ = ("_high", "_low", "attained", "polynomial")
 
-    def __init__(self, polynomial, low, high, attained=()):
+    def __init__(self, polynomial: list | tuple, low: Fraction, high: Fraction, attained: list | tuple = ()):
         self.polynomial, self._low, self._high, self.attained = tuple(polynomial), low, high, tuple(attained)
 
     def __reduce__(self):
@@ -64,7 +64,7 @@ class Algebraic:
         """The number as a Fraction, None if it is irrational."""
         return self._low if self.degree == 1 else None
 
-    def enclosure(self, width) -> tuple[Fraction, Fraction]:
+    def enclosure(self, width: Fraction | float) -> tuple[Fraction, Fraction]:
         """(low, high) around the number, at most `width` > 0 apart, as Fractions."""
         if not as_fraction(width) > 0:
             refuse("width", width, "an enclosure has a positive width", "For example Fraction(1, 10**20).")
@@ -122,13 +122,13 @@ class Algebraic:
 
     def _ordered(self, other):
         """As `_against`; what has no order, and does not know numbers of this kind either, is refused."""
-        found = self._against(other)
-        if found is None and isinstance(other, Symbolic):
+        order = self._against(other)
+        if order is None and isinstance(other, Symbolic):
             refuse("symbol", other, f"symbols have no order, and it was compared with {self}", "Put a number in, or use "
                    "ft.for_all_spectra, whose bound may be this number.")
-        if found is None and isinstance(other, NOT_ORDERED):
+        if order is None and isinstance(other, NOT_ORDERED):
             refuse("number", other, f"cannot be compared with {self}", "Give an int, a Fraction or a finite float.")
-        return found
+        return order
 
     def _same(self, other) -> bool:
         """Whether two roots of one polynomial are one: where both intervals meet, it changes its sign."""
@@ -138,24 +138,24 @@ class Algebraic:
         return low <= high and sign(self.polynomial, low) != sign(self.polynomial, high)
 
     def __eq__(self, other):
-        found = self._against(other)
-        return NotImplemented if found is None else found == 0
+        order = self._against(other)
+        return NotImplemented if order is None else order == 0
 
     def __lt__(self, other):
-        found = self._ordered(other)
-        return NotImplemented if found is None else found < 0
+        order = self._ordered(other)
+        return NotImplemented if order is None else order < 0
 
     def __le__(self, other):
-        found = self._ordered(other)
-        return NotImplemented if found is None else found <= 0
+        order = self._ordered(other)
+        return NotImplemented if order is None else order <= 0
 
     def __gt__(self, other):
-        found = self._ordered(other)
-        return NotImplemented if found is None else found > 0
+        order = self._ordered(other)
+        return NotImplemented if order is None else order > 0
 
     def __ge__(self, other):
-        found = self._ordered(other)
-        return NotImplemented if found is None else found >= 0
+        order = self._ordered(other)
+        return NotImplemented if order is None else order >= 0
 
     def __hash__(self):
         return hash(self._low) if self.degree == 1 else hash(self.polynomial)
@@ -172,8 +172,8 @@ class Algebraic:
         if v is None:
             return NotImplemented
         if v.degree == 1 or self.degree == 1:
-            kept, q = (self, v._low) if v.degree == 1 else (v, self._low)
-            return _moved(kept, Fraction(1), q)
+            irrational, q = (self, v._low) if v.degree == 1 else (v, self._low)
+            return _moved(irrational, Fraction(1), q)
         return _combined(self, v, kronecker_sum, lambda a, b: (a[0] + b[0], a[1] + b[1]))
 
     def __mul__(self, other):
@@ -181,8 +181,8 @@ class Algebraic:
         if v is None:
             return NotImplemented
         if v.degree == 1 or self.degree == 1:
-            kept, q = (self, v._low) if v.degree == 1 else (v, self._low)
-            return _moved(kept, q, Fraction(0)) if q else algebraic(0)
+            irrational, q = (self, v._low) if v.degree == 1 else (v, self._low)
+            return _moved(irrational, q, Fraction(0)) if q else algebraic(0)
         return _combined(self, v, kronecker_product, product)
 
     def __truediv__(self, other):
@@ -226,7 +226,7 @@ class Algebraic:
 
     __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
-    def root(self, k=2) -> Algebraic:
+    def root(self, k: int = 2) -> Algebraic:
         """The non-negative k-th root of a number >= 0."""
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             refuse("k", k, "the k-th root has an integer k >= 1", "2 is the square root.")
@@ -253,7 +253,7 @@ def algebraic(value) -> Algebraic:
     return Algebraic((-f.numerator, f.denominator), f, f)
 
 
-def root(value, k=2) -> Algebraic:
+def root(value: int | str | Fraction | Algebraic, k: int = 2) -> Algebraic:
     """The non-negative k-th root of a number >= 0, exactly: root("9/10"), (1 + root(5)) / 2.
 
     value: an int, Fraction, text or `Algebraic`; k: an int >= 1. Raises BadInput, MissingLibrary without python-flint, TooLarge.
@@ -271,13 +271,13 @@ def real_roots(coefficients) -> list[Algebraic]:
 def factors(coefficients) -> list:
     """[(irreducible factor as integers, constant first, multiplicity)] of a polynomial that is not 0."""
     flint = need("flint", "factors of polynomials")
-    given = flint.fmpz_poly(list(primitive(coefficients)))
-    if given.degree() > LARGEST:
-        raise TooLarge(f"a polynomial of degree {given.degree()} would be factored; at most {LARGEST}. Enclosures need no factors: "
+    whole = flint.fmpz_poly(list(primitive(coefficients)))
+    if whole.degree() > LARGEST:
+        raise TooLarge(f"a polynomial of degree {whole.degree()} would be factored; at most {LARGEST}. Enclosures need no factors: "
                        "op.certify(), ft.for_all_spectra")
-    if given == 0:
+    if whole == 0:
         refuse("polynomial", 0, "is not 0", "Every number is a root of it.")
-    return [(primitive([int(c) for c in part.coeffs()]), m) for part, m in given.factor()[1]]
+    return [(primitive([int(c) for c in part.coeffs()]), m) for part, m in whole.factor()[1]]
 
 
 def roots_of_factor(part) -> list[Algebraic]:
@@ -311,24 +311,24 @@ def image(x: Algebraic, top, bottom=(1,)) -> Algebraic:
         raise ZeroDivisionError("division by an algebraic number that is 0")
     C = companion(x.polynomial)
     M, N = (of_matrix(part, C) for part in (top, bottom))
-    found = (M if bottom == 1 else M * N.inv()).charpoly()
+    charpoly = (M if bottom == 1 else M * N.inv()).charpoly()
 
     def now():
         values = [between([as_fraction(c) for c in part.coeffs()], x._low, x._high) for part in (top, bottom)]
         return None if values[1][0] <= 0 <= values[1][1] else product(values[0], (1 / values[1][1], 1 / values[1][0]))
-    return _chosen([as_fraction(c) for c in found.coeffs()], now, x._halve)
+    return _chosen([as_fraction(c) for c in charpoly.coeffs()], now, x._halve)
 
 
 def _combined(a, b, matrix, interval):
     if a.degree * b.degree > LARGEST:
         raise TooLarge(f"numbers of degrees {a.degree} and {b.degree} would be combined; their product is at most {LARGEST}. "
                        "Compare enclosures: x.enclosure(width)")
-    found = matrix(companion(a.polynomial), companion(b.polynomial)).charpoly()
+    charpoly = matrix(companion(a.polynomial), companion(b.polynomial)).charpoly()
 
     def halve():
         a._halve()
         b._halve()
-    return _chosen([as_fraction(c) for c in found.coeffs()], lambda: interval((a._low, a._high), (b._low, b._high)), halve)
+    return _chosen([as_fraction(c) for c in charpoly.coeffs()], lambda: interval((a._low, a._high), (b._low, b._high)), halve)
 
 
 def _chosen(coefficients, now, halve) -> Algebraic:
@@ -420,7 +420,3 @@ def _surd(x):
     surd = f"{'-' if b < 0 else ''}{'' if abs(b) == 1 else f'{abs(b)} '}sqrt({inside})"
     top = surd if a == 0 else f"{a} {'-' if b < 0 else '+'} {surd.lstrip('-')}"
     return top if c == 1 else f"{top}/{c}" if a == 0 else f"({top})/{c}"
-
-
-__all__ = ["Algebraic", "algebraic", "decimals", "exact", "factors", "image", "real_enclosures", "real_roots", "root",
-           "roots_of_factor"]

@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
+from fltheory.core.numbers.linalg.algebraic import exact
 from fltheory.core.numbers.linalg.elimination import identity
 from fltheory.core.numbers.linalg.entries import (
     excludes_zero,
@@ -25,34 +27,6 @@ def _require_symmetric(A):
             )
 
 
-def ldl(A):
-    """(L, D) with A = L diag(D) L^T for symmetric A of shape (d, d): L (d, d) unit lower triangular, D (d,).
-
-    No pivoting: a zero in D is accepted only when the column below it is zero as well (the column of L is
-    then zero below its diagonal).  Raises numpy.linalg.LinAlgError where that fails, ValueError when A is not
-    square or not symmetric.
-    """
-    kind, (A,) = together(shaped(A, square=True))
-    A = to_fractions(A) if kind == "int" else A
-    _require_symmetric(A)
-    d = len(A)
-    S, L = A.copy(), identity(d, A)
-    for k in range(d):
-        pivot = S[k, k]
-        below = [i for i in range(k + 1, d) if not S[i, k] == 0]
-        if below and not excludes_zero(pivot):
-            raise np.linalg.LinAlgError(
-                f"pivot {k} of ldl is {pivot} above a nonzero column; without pivoting every leading "
-                "minor must be nonzero; permute the matrix"
-            )
-        for i in below:
-            L[i, k] = S[i, k] / pivot
-            for j in range(k + 1, i + 1):
-                if not S[j, k] == 0:
-                    S[i, j] = S[i, j] - L[i, k] * S[j, k]
-    return L, S.diagonal().copy()
-
-
 def _symmetric(A):
     """The array of a rational symmetric matrix: ints and Fractions, or flint rationals."""
     A = shaped(A, square=True)
@@ -68,16 +42,16 @@ def _definite(A, strict):
     d = M.nrows()
     if not strict:
         # the pivots of a symmetric A pick a regular block, of which A is a congruence: A = C' block C
-        form, _, found = M.rref()
-        pivots = [next(j for j in range(d) if form[i, j] != 0) for i in range(found)]
-        M, d = integer_matrix(np.array(M.tolist(), dtype=object).reshape(d, d)[np.ix_(pivots, pivots)]), found
+        form, _, rank = M.rref()
+        pivots = [next(j for j in range(d) if form[i, j] != 0) for i in range(rank)]
+        M, d = integer_matrix(np.array(M.tolist(), dtype=object).reshape(d, d)[np.ix_(pivots, pivots)]), rank
     if d == 0:
         return True
     swaps, _, _, U = M.fflu()
     return all(swaps[k, k] == 1 and U[k, k] > 0 for k in range(d))  # without a swap, the pivots are the leading minors
 
 
-def is_positive_definite(A, strict=True):
+def is_positive_definite(A: Array, strict: bool = True) -> bool:
     """Whether the rational symmetric A, shape (d, d), is positive definite (semidefinite for strict=False).
 
     Decided exactly; True when d is 0.  Raises ValueError when A is not square, symmetric and finite,
@@ -86,7 +60,7 @@ def is_positive_definite(A, strict=True):
     return _definite(_symmetric(A), strict)
 
 
-def largest_eigenvalue_bound(A, digits=12):
+def largest_eigenvalue_bound(A: Array, digits: int = 12) -> Fraction:
     """A Fraction r with r >= lambda_max(A), proved exactly, for rational symmetric A of shape (d, d), d >= 1.
 
     r exceeds lambda_max by about 10**-digits times max |A[i, j]|, times d at most; digits is 1 to 14.  An
@@ -120,12 +94,12 @@ def largest_eigenvalue_bound(A, digits=12):
     return next(r for r in candidates() if _definite(r * eye - F, strict=False))
 
 
-def smallest_eigenvalue_bound(A, digits=12):
+def smallest_eigenvalue_bound(A: Array, digits: int = 12) -> Fraction:
     """A Fraction r with r <= lambda_min(A), proved exactly; otherwise as `largest_eigenvalue_bound`."""
     return -largest_eigenvalue_bound(-to_fractions(A), digits)
 
 
-def charpoly_radius(A, bits=128):
+def charpoly_radius(A: Array, bits: int = 128) -> tuple[Fraction, Fraction]:
     """(low, high): Fractions, low <= spectral radius of A <= high, for rational A of shape (d, d), d >= 1.
 
     Rigorous: ball enclosures, at `bits` >= 2 bits, of all roots of the exact characteristic polynomial
@@ -137,11 +111,6 @@ def charpoly_radius(A, bits=128):
         raise ValueError(f"matrix has shape {A.shape}; it must be square with d >= 1; reshape it")
     if bits not in range(2, 1 << 24):
         raise ValueError(f"bits is {bits!r}; it must be an integer of at least 2; 128 is usual")
-
-    def exact(x):
-        mantissa, exponent = x.man_exp()
-        return int(mantissa) * Fraction(2) ** int(exponent)
-
     with flint.ctx.workprec(int(bits)):
         roots = [flint.acb(z) for z, _ in to_fmpq_matrix(A).charpoly().complex_roots()]
         return max(exact(z.abs_lower()) for z in roots), max(exact(z.abs_upper()) for z in roots)

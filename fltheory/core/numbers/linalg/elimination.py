@@ -16,9 +16,11 @@ pivot exists and the column is not exactly zero, LinAlgError is raised instead o
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import have, need
 from fltheory.core.numbers.linalg.entries import (
     exact,
@@ -38,7 +40,7 @@ RATIONAL = ("int", "Fraction", "fmpq")
 # ---- products
 
 
-def identity(d, like):
+def identity(d: int, like: Any) -> np.ndarray:
     """The (d, d) identity in the scalars of `like`, an array or one scalar.
 
     A float (or complex) `like` gives an array of that dtype, anything else an object array; a Python int
@@ -60,7 +62,7 @@ def identity(d, like):
     return filled([one if i == j else zero for i in range(d) for j in range(d)], (d, d))
 
 
-def matmul(A, B):
+def matmul(A: Array, B: Array) -> np.ndarray:
     """A @ B for A of shape (m, n) and B of shape (n, k) or (n,), in any scalars.
 
     Entries are multiplied and added as they are (a product of int arrays stays int).
@@ -79,7 +81,7 @@ def matmul(A, B):
     return A.astype(object) @ B.astype(object)
 
 
-def power(A, k):
+def power(A: Array, k: int) -> np.ndarray:
     """A to the integer power k >= 0 by repeated squaring, for A of shape (d, d).
 
     Raises ValueError for k < 0 or A not square, TypeError when k is not an integer.
@@ -98,7 +100,7 @@ def power(A, k):
     return identity(len(A), A) if result is None else result.copy()
 
 
-def trace(A):
+def trace(A: Array) -> Any:
     """Sum of the diagonal of A, shape (d, d), in its own scalars; 0 when d is 0.
 
     Raises ValueError when A is not square.
@@ -150,11 +152,11 @@ def _undecided(what):
                                  "use exact scalars")
 
 
-def _singular(found, d):
-    return np.linalg.LinAlgError(f"solve: the matrix is singular, rank {found} of {d}; nullspace shows why")
+def _singular(r, d):
+    return np.linalg.LinAlgError(f"solve: the matrix is singular, rank {r} of {d}; nullspace shows why")
 
 
-def solve(A, b):
+def solve(A: Array, b: Array) -> np.ndarray:
     """The x with A x = b, for A of shape (d, d) and b of shape (d,) or (d, k); x has the shape of b.
 
     Float arrays go to numpy.linalg.solve.  Raises numpy.linalg.LinAlgError when A is singular (or, with
@@ -185,13 +187,13 @@ def _ball_matrix(A):
     return getattr(need("flint", "matrices of balls"), flint_name(A.flat[0]) + "_mat")(*A.shape, list(A.flat))
 
 
-def inverse(A):
+def inverse(A: Array) -> np.ndarray:
     """The inverse of A, shape (d, d).  Raises as `solve`."""
     kind, (A,) = together(shaped(A, square=True))
     return np.linalg.inv(A) if kind == "float" else solve(A, identity(len(A), A))
 
 
-def rref(A):
+def rref(A: Array) -> tuple[np.ndarray, tuple]:
     """(R, pivots): the reduced row echelon form of A, shape (m, n), and its pivot columns as a tuple of ints.
 
     Raises TypeError for float arrays, LinAlgError when intervals do not decide a pivot, MissingLibrary for
@@ -201,18 +203,18 @@ def rref(A):
     if kind not in RATIONAL:
         rows, pivots, _ = _eliminated(A, A.shape[1])
         return filled([x for row in rows for x in row], A.shape), tuple(pivots)
-    M, found = to_fmpq_matrix(A).rref()
+    M, r = to_fmpq_matrix(A).rref()
     R = from_flint(M, kind)
-    return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(found))
+    return R, tuple(next(j for j, x in enumerate(R[i]) if not x == 0) for i in range(r))
 
 
-def rank(A):
+def rank(A: Array) -> int:
     """Rank of A, shape (m, n).  Raises as `rref` (for floats see numpy.linalg.matrix_rank)."""
     kind, A = exact(A, "rank", "use numpy.linalg.matrix_rank with a tolerance, or convert with to_fractions")
     return to_fmpq_matrix(A).rank() if kind in RATIONAL else len(rref(A)[1])
 
 
-def nullspace(A):
+def nullspace(A: Array) -> tuple[np.ndarray, tuple]:
     """(N, free): a basis of {x : A x = 0} for A of shape (m, n), and the free coordinates.
 
     N has shape (n, f), a basis vector per column, with N[free] the identity; free is an increasing tuple of
@@ -229,7 +231,7 @@ def nullspace(A):
     return N, tuple(free)
 
 
-def determinant(A):
+def determinant(A: Array) -> Any:
     """Determinant of A, shape (d, d), in its scalars (a Fraction for ints; 1 when d is 0).
 
     Raises ValueError when A is not square, TypeError when floats stand beside exact scalars, MissingLibrary for

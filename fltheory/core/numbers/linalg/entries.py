@@ -1,9 +1,11 @@
 """What matrices are made of: the arithmetic their entries share, and the way to flint's exact matrices and back."""
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 
 PLAIN, FLINT = (int, np.integer, Fraction), ("fmpq", "fmpz")
@@ -54,12 +56,12 @@ def shaped(A, square=False):
 
 def rational_kind(*arrays):
     """"int", "Fraction" or "fmpq" where all entries are rationals (no floats), else None."""
-    found = {type(x): x for a in arrays for x in a.flat}
-    if not all(issubclass(t, PLAIN) or flint_name(x) in FLINT for t, x in found.items()):
+    types = {type(x): x for a in arrays for x in a.flat}
+    if not all(issubclass(t, PLAIN) or flint_name(x) in FLINT for t, x in types.items()):
         return None
-    if any(flint_name(x) for x in found.values()):
+    if any(flint_name(x) for x in types.values()):
         return "fmpq"
-    return "int" if found and Fraction not in found else "Fraction"
+    return "int" if types and Fraction not in types else "Fraction"
 
 
 def together(*arrays):
@@ -73,17 +75,17 @@ def together(*arrays):
     kind = rational_kind(*arrays)
     if kind:
         return kind, arrays
-    found = {type(x): x for a in arrays for x in a.flat}
-    inexact = [t for t in found if issubclass(t, INEXACT)]
+    types = {type(x): x for a in arrays for x in a.flat}
+    inexact = [t for t in types if issubclass(t, INEXACT)]
     if inexact:
-        if not all(issubclass(t, (*INEXACT, int, np.integer)) for t in found):
+        if not all(issubclass(t, (*INEXACT, int, np.integer)) for t in types):
             raise TypeError(
                 "floats stand beside exact scalars; all entries must be exact or all float; "
                 "convert the floats with to_fractions, or the exact entries with astype(float)"
             )
         kind = complex if any(issubclass(t, (complex, np.complexfloating)) for t in inexact) else float
         return "float", tuple(a.astype(kind) for a in arrays)
-    zero = next(x for t, x in found.items() if not issubclass(t, PLAIN) and flint_name(x) not in FLINT) * 0
+    zero = next(x for t, x in types.items() if not issubclass(t, PLAIN) and flint_name(x) not in FLINT) * 0
 
     def lift(x):
         if not isinstance(x, PLAIN) and flint_name(x) not in FLINT:
@@ -102,7 +104,7 @@ def exact(A, name, remedy):
     return kind, A
 
 
-def to_fractions(A):
+def to_fractions(A: Array) -> np.ndarray:
     """Array of the same shape with every rational entry as a Fraction (floats by their exact dyadic value).
 
     Raises TypeError for an entry that is not rational, ValueError for an infinite or NaN float.
@@ -111,7 +113,7 @@ def to_fractions(A):
     return filled([as_fraction(x) for x in A.flat], A.shape)
 
 
-def to_fmpq_matrix(A):
+def to_fmpq_matrix(A: Array) -> Any:
     """flint.fmpq_mat of a rational (m, n) array.
 
     Raises MissingLibrary without python-flint, TypeError or ValueError as `to_fractions`, ValueError when A is
@@ -128,7 +130,7 @@ def to_fmpq_matrix(A):
     return flint.fmpq_mat(*A.shape, [convert(x) for x in A.flat])
 
 
-def integer_matrix(A):
+def integer_matrix(A: Array) -> Any:
     """flint.fmpz_mat of an (m, n) array of ints."""
     return need("flint", "exact matrices").fmpz_mat(*A.shape, [int(x) for x in A.flat])
 
@@ -139,7 +141,7 @@ def from_flint(M, kind="fmpq"):
     return filled(values if kind in ("fmpq", "ball") else [as_fraction(x) for x in values], (M.nrows(), M.ncols()))
 
 
-def cleared(A):
+def cleared(A: Array) -> tuple[np.ndarray, int]:
     """(integers, denominator) of a rational array: Python ints over one denominator for all entries."""
     A = np.asarray(A)
     pairs = [(int(v.p), int(v.q)) if flint_name(v) == "fmpq" else as_fraction(v).as_integer_ratio() for v in A.flat]
@@ -147,12 +149,12 @@ def cleared(A):
     return filled([p * (common // q) for p, q in pairs], A.shape), common
 
 
-def weighted_squares(weights, maps, X, below):
+def weighted_squares(weights: Array, maps: list, X: Array, below: int) -> np.ndarray:
     """sum_k weights_k A_k X A_k' / below for ints, `integer_matrix`es A_k and an array X of flint rationals."""
-    Y, own = to_fmpq_matrix(X).numer_denom()
-    total = None
+    Y, denominator = to_fmpq_matrix(X).numer_denom()
+    total: Any = None
     for q, A in zip(weights, maps, strict=True):
         term = A * Y * A.transpose() * q
         total = term if total is None else total + term
-    kind, below = type(X.flat[0]), own * below
+    kind, below = type(X.flat[0]), denominator * below
     return filled([kind(v, below) for v in total.entries()], (total.nrows(), total.ncols()))

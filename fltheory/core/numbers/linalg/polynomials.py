@@ -104,8 +104,8 @@ def isolated(squarefree, low, high) -> list[tuple[Fraction, Fraction]]:
 
 
 def _padded(q, size):
-    found = [int(c) for c in q.coeffs()]
-    return found + [0] * (size - len(found))
+    coefficients = [int(c) for c in q.coeffs()]
+    return coefficients + [0] * (size - len(coefficients))
 
 
 def _variations(q):
@@ -139,7 +139,3 @@ def written(coefficients):
             terms.append(("- " if c < 0 else "+ ") + size + ("" if k == 0 else "x" if k == 1 else f"x^{k}"))
     text = " ".join(terms)
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
-
-
-__all__ = ["between", "companion", "isolated", "kronecker_product", "kronecker_sum", "of_matrix", "polynomial", "primitive",
-           "product", "sign", "value_at", "written"]

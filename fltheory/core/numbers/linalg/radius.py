@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fltheory.core.errors import TooLarge, refuse
+from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 from fltheory.core.numbers.linalg.algebraic import (
     LARGEST,
@@ -49,7 +50,7 @@ class Eigenvalue:
         return f"Eigenvalue({self}, multiplicity {self.multiplicity}, degree {len(self.polynomial) - 1})"
 
 
-def spectral_radius(A) -> Algebraic:
+def spectral_radius(A: Array) -> Algebraic:
     """max |eigenvalue| of a rational A (d, d), d >= 0, exactly; `attained` lists every eigenvalue of that modulus, conjugates once.
 
     Raises TypeError for entries that are not rational, BadInput for shapes, TooLarge beyond degree 150 of what is factored.
@@ -65,15 +66,13 @@ def spectral_radius(A) -> Algebraic:
         zero = Eigenvalue((0, 1), len(A), (Fraction(0),) * 2, (Fraction(0),) * 2)
         return Algebraic((0, 1), Fraction(0), Fraction(0), (zero,))
     for bits in PRECISIONS:
-        left = _largest(parts, bits)
-        if len(left) == 1:
+        candidates = sorted(_largest(parts, bits), key=lambda v: len(v[1]))
+        if len(candidates) == 1:
             break
-    best, attained = None, []
-    for value, part, multiplicity in sorted(left, key=lambda v: len(v[1])):
-        found = _modulus(value, part)
-        if best is None or found > best:
-            best, attained = found, []
-        if found == best:
+    moduli = [_modulus(value, part) for value, part, _ in candidates]
+    best, attained = max(moduli), []
+    for modulus, (value, part, multiplicity) in zip(moduli, candidates, strict=True):
+        if modulus == best:
             ends = [(exact(x.lower()), exact(x.upper())) for x in (value.real, value.imag)]
             attained.append(Eigenvalue(part, multiplicity, *ends))
     return Algebraic(best.polynomial, best._low, best._high, attained)
@@ -124,6 +123,3 @@ def _products_of_two(part):
     C, pairs = companion(part), [(i, j) for i in range(n) for j in range(i + 1, n)]
     minors = [[C[i, k] * C[j, m] - C[i, m] * C[j, k] for k, m in pairs] for i, j in pairs]
     return [as_fraction(c) for c in flint.fmpq_mat(minors).charpoly().coeffs()]
-
-
-__all__ = ["Eigenvalue", "spectral_radius"]

@@ -10,7 +10,7 @@ from fltheory.core.laws.memoryless import Bernoulli, Full
 from fltheory.core.numbers.scalars import FLOAT, Torch
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.derivation import derive
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
+from verification.engine.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
 
 
 def measure(repeats=20) -> list[tuple]:

@@ -29,15 +29,15 @@ def side(exact, decimal) -> str:
 
 def chip(word, label="") -> str:
     """A badge in the look of the word; a label that says how far the word reaches stands in its place."""
-    shown = look(word)
+    appearance = look(word)
     # Chips do not break, so a word that no verdict has is cut; a label may break.
     reach = inline(shorten(label, 300)) if label else ""
     label = reach or escape(shorten((word or "(no word)").replace("_", " "), 24))
-    if shown.tone == "plain":  # thousands of these on a page: the comparisons that hold
-        return f'<span class="chip plain">{shown.mark} {label}</span>'
+    if appearance.tone == "plain":  # thousands of these on a page: the comparisons that hold
+        return f'<span class="chip plain">{appearance.mark} {label}</span>'
     return (
-        f'<span class="chip {shown.tone}{" reach" if reach else ""}" title="{escape(shown.gloss)}">'
-        f'<span aria-hidden="true">{shown.mark}</span> {label}</span>'
+        f'<span class="chip {appearance.tone}{" reach" if reach else ""}" title="{escape(appearance.gloss)}">'
+        f'<span aria-hidden="true">{appearance.mark}</span> {label}</span>'
     )
 
 

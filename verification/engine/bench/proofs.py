@@ -15,8 +15,8 @@ from fltheory.core.optima import optimum, second_route
 from fltheory.core.problems.logistic import Logistic
 from fltheory.derivation import derive
 from fltheory.runs.streams import Stream
-from fltheory.workbench.bench.rounds import short
-from fltheory.workbench.bench.timing import random_quadratic
+from verification.engine.bench.rounds import short
+from verification.engine.bench.timing import random_quadratic
 
 WIDTH = 1e-2        # relative, of the enclosures of rates
 WITHOUT = "cvxpy or Clarabel is not installed: pip install cvxpy clarabel to measure certificates of worst cases"

@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 from fltheory.core.libraries import have
-from fltheory.workbench.bench import proofs
-from fltheory.workbench.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
-from fltheory.workbench.bench.large import large
-from fltheory.workbench.bench.maps import step_maps
-from fltheory.workbench.bench.pepit import WITHOUT, worst_cases
-from fltheory.workbench.bench.proofs import certificates
-from fltheory.workbench.bench.replicates import COHORT, REPEATS, sampled, single
-from fltheory.workbench.bench.rounds import measure
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
+from verification.engine.bench import deciding, proofs
+from verification.engine.bench.clock import ARRIVING, RUN_STEPS, arrivals, heap_loop
+from verification.engine.bench.large import large
+from verification.engine.bench.maps import step_maps
+from verification.engine.bench.pepit import WITHOUT, worst_cases
+from verification.engine.bench.proofs import certificates
+from verification.engine.bench.replicates import COHORT, REPEATS, sampled, single
+from verification.engine.bench.rounds import measure
+from verification.engine.bench.timing import CLIENTS, DIMENSION, STEPS, random_quadratic
 
 
 def table(repeats=20, sections=None) -> str:
@@ -67,7 +67,7 @@ def _pepit(_):
 
 
 SECTIONS = {"rounds": _rounds, "replicates": _replicates, "clock": _clock, "maps": _maps, "large": _large,
-            "certificates": _certificates, "pepit": _pepit}
+            "certificates": _certificates, "pepit": _pepit, "verify": lambda repeats: deciding.lines()}
 
 __all__ = ["SECTIONS", "arrivals", "certificates", "heap_loop", "measure", "random_quadratic", "sampled", "single", "step_maps",
            "table", "worst_cases"]

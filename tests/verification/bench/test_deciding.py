@@ -1,7 +1,7 @@
 """What `verify` costs, measured on the example paper; no time is asserted."""
 import pytest
 
-from fltheory.cli import deciding
+from verification.engine.bench import deciding
 
 
 @pytest.mark.slow

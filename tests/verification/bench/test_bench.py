@@ -1,9 +1,9 @@
 """The benchmarks run and their routes agree; no time is asserted."""
 import pytest
 
-from fltheory.workbench import bench
-from fltheory.workbench.bench import clock as event_clock
-from fltheory.workbench.bench import pepit, rounds
+from verification.engine import bench
+from verification.engine.bench import clock as event_clock
+from verification.engine.bench import pepit, rounds
 
 
 @pytest.mark.slow
@@ -23,6 +23,7 @@ def test_the_benchmark_measures_every_route(monkeypatch):
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
     monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])
     monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
+    monkeypatch.setattr(bench.deciding, "lines", lambda: ["verify beside bodies"])
     text = bench.table(1)
     assert bench.table(20) and asked == [1, 1, 11, 11]        # medians of 11 unless fewer are asked for
     assert all(what in text for what, *_ in rows) and "x the loop" in text
@@ -68,12 +69,13 @@ def test_without_pepit_the_table_says_so(monkeypatch):
     monkeypatch.setattr(bench, "step_maps", lambda: ("a map", 8.0, 1.0))
     monkeypatch.setattr(bench, "certificates", lambda: [("a minimiser", "floats", 1.0, 2.0)])
     monkeypatch.setattr(bench, "large", lambda: [("many clients", "rate", 1.0, 2.0, 0.5, "")])
+    monkeypatch.setattr(bench.deciding, "lines", lambda: ["verify beside bodies"])
     text = bench.table(1)
     assert "pip install pepit" in text and "5.00 x the loop (9.00 x)" in text
 
 
 def test_a_map_that_is_not_stepping_is_noticed(monkeypatch):
-    from fltheory.workbench.bench import maps
+    from verification.engine.bench import maps
     monkeypatch.setattr(maps, "GRID", 2)
     what, stepping, mapped = maps.step_maps(1)
     assert "2 step sizes by 100 rounds" in what and stepping > 0 and mapped > 0

@@ -9,7 +9,7 @@ import numpy as np
 from fltheory.asynchronous.asyncfeded import AsyncFedED
 from fltheory.asynchronous.event_clock import EventClock
 from fltheory.runs import run
-from fltheory.workbench.bench.timing import DIMENSION, least, random_quadratic
+from verification.engine.bench.timing import DIMENSION, least, random_quadratic
 
 ARRIVING, RUN_STEPS, ARRIVALS = 10, 10, 40   # clients, local steps of a run, and arrivals of each replicate
 REPLICATES, NOISES = (256, 4096), (0, 1)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.workbench.bench import random_quadratic, replicates
-from fltheory.workbench.bench.timing import LR, STEPS
+from verification.engine.bench import random_quadratic, replicates
+from verification.engine.bench.timing import LR, STEPS
 
 
 @pytest.mark.parametrize("name", replicates.METHODS)

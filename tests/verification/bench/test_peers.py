@@ -1,7 +1,7 @@
 """The benchmark beside frameworks: what is not installed is said, and a round that is another is noticed."""
 import pytest
 
-from fltheory.cli import peers
+from verification.engine.bench import peers
 
 SMALL = {"repeats": 1, "clients": 3, "d": 2, "steps": 2}
 

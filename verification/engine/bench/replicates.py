@@ -14,7 +14,7 @@ from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full, Uniform
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.runs import run
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, random_quadratic
+from verification.engine.bench.timing import CLIENTS, DIMENSION, LR, STEPS, random_quadratic
 
 COHORT, SIGMA, REPEATS = 10, 1.0, 11
 METHODS = {"FedAvg": FedAvg(LR, STEPS), "Scaffold": Scaffold(LR, STEPS), "Focus": Focus(LR / 10, STEPS)}

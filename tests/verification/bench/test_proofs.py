@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fltheory.core.optima import Optimum
-from fltheory.workbench import bench
-from fltheory.workbench.bench import proofs
+from verification.engine import bench
+from verification.engine.bench import proofs
 
 
 @pytest.mark.slow

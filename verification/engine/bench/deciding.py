@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from fltheory.core.evidence import FALSIFIED, HOLDS
 from fltheory.skeletons import new_paper
 from fltheory.verdicts.deciding.check import check_instance
-from fltheory.verdicts.deciding.evidence import FALSIFIED, HOLDS
 from fltheory.verdicts.papers.discover import load
 from fltheory.verdicts.verify import verify
 
@@ -62,7 +62,7 @@ def _times(where, k):
 
 
 def lines(repeats=REPEATS) -> list[str]:
-    """The measurements as lines of `fltheory bench`."""
+    """The measurements as lines of the table."""
     baseline, rows = deciding(repeats)
     return [f"verify, one process, beside {baseline}",
             *(f"{what:<86} {seconds * 1e3:10.4f} ms   {seconds / plain:10.2f} x the bodies' time"

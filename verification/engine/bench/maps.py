@@ -9,7 +9,7 @@ from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.core.optima import float_optimum
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, STEPS, least, random_quadratic
+from verification.engine.bench.timing import CLIENTS, DIMENSION, STEPS, least, random_quadratic
 
 GRID, ROUNDS = 64, 100
 

@@ -20,7 +20,7 @@ from fltheory.core.laws.draw import everyone
 from fltheory.core.laws.memoryless import Full
 from fltheory.core.numbers.scalars import FLOAT
 from fltheory.derivation import derive
-from fltheory.workbench.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
+from verification.engine.bench.timing import CLIENTS, DIMENSION, LR, STEPS, median, random_quadratic
 
 EXACT, SINGLE = 1e-12, 1e-5   # relative distance of a round from the exact operator, in float64 and in float32
 

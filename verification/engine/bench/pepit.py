@@ -4,7 +4,7 @@ from __future__ import annotations
 from fltheory.core.algorithms.fedavg import FedAvg
 from fltheory.core.errors import MissingLibrary
 from fltheory.core.libraries import have
-from fltheory.workbench.bench.timing import median
+from verification.engine.bench.timing import median
 
 WITHOUT = "PEPit is not installed: pip install pepit to compare worst cases with it"
 WORST = ((2, 3, None), (4, 3, None), (4, 3, [4]))  # clients, local steps, and whether identical ones are counted
