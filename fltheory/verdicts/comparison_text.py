@@ -5,7 +5,6 @@ What is printed, and in which order, stands here; a `Hand` says how one of them 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from fltheory.core.evidence import Comparison, show
@@ -50,9 +49,8 @@ def comparison_row(c: records.Comparison, hand: Hand) -> list:
 
 def computed_row(c: Comparison, side: Callable = exactly_and_about) -> tuple:
     """(label, left side, relation, right side, margin, status and evidence) of a comparison with its numbers, margins exactly."""
-    record = replace(records.Comparison.of(c.record()), margin=c.margin)
-    hand = Hand(side=side, margin=lambda margin: "" if margin is None else short(show(margin)))
-    label, *middle, evidence, status = comparison_row(record, hand)
+    hand = Hand(side=side, margin=lambda _: "" if c.margin is None else short(show(c.margin)))
+    label, *middle, evidence, status = comparison_row(records.Comparison.of(c.record()), hand)
     return (label or "statement", *middle, f"{status} ({evidence})")
 
 

@@ -376,27 +376,24 @@ def read(raw) -> Any:
 def read_all(lines, place="record") -> list[Record]:
     """The records of lines of JSON, of which the first says which version wrote them. Raises BadInput with place, number and
     field of the first that has another form."""
-    records, writer = [], ""
-    for number, raw in enumerate(lines, start=1):
-        if isinstance(raw, dict) and raw.get("type") == Run.type:
-            writer = f" fltheory {shown(raw.get('version'))} wrote it, this is {__version__}."
-        try:
+    records: list[Record] = []
+    writer = ""
+    try:
+        for raw in lines:
+            if isinstance(raw, dict) and raw.get("type") == Run.type:
+                writer = f" fltheory {shown(raw.get('version'))} wrote it, this is {__version__}."
             records.append(read(raw))
-        except BadInput as error:
-            raise BadInput(f"{place} {number}: {error}{writer} Run `fltheory verify` again.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{place} {len(records) + 1}: {str(error).rstrip('.')}.{writer} Run `fltheory verify` again.") from None
     return records
 
 
 def of_file(path) -> list[Record]:
     """The records of a verdicts.jsonl. Raises BadInput for what cannot be read, with the line."""
-    lines = []
-    try:
+    def lines():
         with open(path, encoding="utf-8") as handle:
-            for text in handle:
-                lines.append(json.loads(text))
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"line {len(lines) + 1} of {path} cannot be read ({error}). Run `fltheory verify` again.") from None
-    return read_all(lines, f"{path}, line")
+            yield from map(json.loads, handle)
+    return read_all(lines(), f"{path}, line")
 
 
 def page_of(paper) -> str:

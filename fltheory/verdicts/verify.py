@@ -160,7 +160,7 @@ def verify(paths, report=None, jobs=1, resume=False, only=(), quick=False, devic
     report: folder for index.html, a page per paper, verdicts.jsonl and verdicts.md (created; refused if it cannot be
     written). Finished verdicts go to verdicts.partial.jsonl at once; resume reuses those whose fingerprint is unchanged.
     A task whose worker process is killed is decided again once, then named in the first record as "lost".
-    timeout: seconds for each claim or finding, or None; one that takes longer is stopped (see `claims.stopped`), the
+    timeout: seconds for each claim or finding, or None; one that takes longer is stopped (see `deciding.stopped`), the
     others go on, and what was stopped is not kept for --resume.
     on_record(records) is called for each finished claim or finding, on_note(text) for what goes wrong beside them,
     on_progress(done, total, now) whenever one begins or ends; now: the names "paper/id" that are being decided.

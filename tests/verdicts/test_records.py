@@ -83,9 +83,9 @@ def test_a_line_of_no_known_type_is_refused():
 
 @pytest.mark.parametrize(("text", "says"), [
     (lambda run, claim: f"{run}{claim}", None),
-    (lambda run, claim: f"{run}{claim}{claim[:40]}", "line 3 of .* cannot be read"),
-    (lambda run, claim: f"{run}not JSON", "line 2 of .* cannot be read"),
-    (lambda run, claim: run + "[" * 100_000, "line 2 of .* cannot be read"),
+    (lambda run, claim: f"{run}{claim}{claim[:40]}", "verdicts.jsonl, line 3: Expecting"),
+    (lambda run, claim: f"{run}not JSON", "verdicts.jsonl, line 2: Expecting value"),
+    (lambda run, claim: run + "[" * 100_000, "verdicts.jsonl, line 2: "),
     (lambda run, claim: run + claim.replace('"scope"', '"range"'),
      "verdicts.jsonl, line 2: field 'range' of a Claim is unknown. fltheory '0.0.9' wrote it, this is "),
     (lambda run, claim: run + claim.replace('"claim"', '"theorem"', 1), "line 2: .*of none of the types.*'0.0.9' wrote it"),
@@ -104,8 +104,8 @@ def test_a_file_is_read_whole_or_refused_with_line_field_and_the_version_that_wr
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path):
     (tmp_path / "noise").write_bytes(b"\xff\xfe")
-    for name in ("absent", "noise"):
-        with pytest.raises(BadInput, match="cannot be read"):
+    for name, says in (("absent", "No such file"), ("noise", "codec can't decode")):
+        with pytest.raises(BadInput, match=f"{name}, line 1: .*{says}"):
             records.of_file(tmp_path / name)
 
 

@@ -21,7 +21,6 @@ class Book:
     galleries: list = field(default_factory=list)
     instances: dict = field(default_factory=dict)
     orphans: list = field(default_factory=list)
-    unknown: int = 0
     here: str = ""  # the page that is being written
     where: dict = field(default_factory=dict)  # the pages of entries that are not on their paper's own, by anchor
 

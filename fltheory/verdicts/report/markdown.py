@@ -248,8 +248,8 @@ def page(records) -> str:
     """The whole page; the same verdicts give the same bytes."""
     book = Book.of(records)
     lines = _opening(book) + _words(book) + _answers(book) + _cases(book) + _lists(book) + _calibration(book)
-    if book.orphans or book.unknown:
-        lines += [f"Left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown records.", ""]
+    if book.orphans:
+        lines += [f"Left over: {len(book.orphans)} instances of no claim.", ""]
     for title, write, entries in (("Claim by claim", _claim, book.claims), ("Finding by finding", _finding, book.findings)):
         lines += [f"## {title}", ""] if entries else []
         lines += [line for entry in entries for line in write(book, entry)]

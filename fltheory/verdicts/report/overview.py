@@ -187,12 +187,9 @@ def warnings(book) -> str:
     skipped = [str(name) for run in book.runs for name in run.skipped_features]
     if skipped:
         out += f"<p>Not available where this ran, and so not checked: {escape(', '.join(skipped))}.</p>\n"
-    if book.orphans or book.unknown:
+    if book.orphans:
         names = sorted({f"{i.paper}/{i.claim}" for i in book.orphans})
-        out += (
-            f"<p>Left over: {plural(len(book.orphans), 'instance')} of no claim on this page "
-            f"({escape(', '.join(names)) or 'none'}); {plural(book.unknown, 'record')} of an unknown type.</p>\n"
-        )
+        out += f"<p>Left over: {plural(len(book.orphans), 'instance')} of no claim on this page ({escape(', '.join(names))}).</p>\n"
     return out
 
 

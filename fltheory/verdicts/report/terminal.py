@@ -191,9 +191,7 @@ def _mutants(book) -> list:
 
 
 def _left_over(book) -> list:
-    if not book.orphans and not book.unknown:
-        return []
-    return ["", f"records left over: {len(book.orphans)} instances of no claim, {book.unknown} unknown"]
+    return ["", f"records left over: {len(book.orphans)} instances of no claim"] if book.orphans else []
 
 
 def _lost(book, color) -> list:

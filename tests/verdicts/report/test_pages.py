@@ -46,7 +46,6 @@ def test_a_folder_that_says_nothing_about_its_paper_has_a_page_too():
     assert "<h1>fednova: verdicts</h1>" in own
     for absent in ('class="byline"', 'id="notation"', 'id="experiments"', "version read"):
         assert absent not in own.split("</style>")[1]
-    assert "unknown type" not in html.pages(PAPERED)["index.html"]
 
 
 def test_a_year_in_the_venue_is_said_once():
