@@ -46,17 +46,22 @@ def derive(algorithm: Algorithm, problem: Problem, law: Law, noise=None, start: 
     _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
     if method == "structured":
         return structured(algorithm, problem, law)
-    either, why = method == "auto" and domain is FLOAT and start == "init", None
-    if either and outgrown(algorithm, problem, law):
+    if method == "auto" and domain is FLOAT and start == "init":
+        return _by_cost(algorithm, problem, law)
+    return _listed(algorithm, problem, law, start, domain)
+
+
+def _by_cost(algorithm: Algorithm, problem: Problem, law: Law) -> Operator | Structured:
+    """The operator that costs less, the other one where that has no form or does not fit."""
+    why = None
+    if outgrown(algorithm, problem, law):
         try:
             return structured(algorithm, problem, law)
         except (BadInput, NotAffine, TooLarge) as error:     # a round or a law of another form: its matrices are listed
             why = error
     try:
-        return _listed(algorithm, problem, law, start, domain)
+        return _listed(algorithm, problem, law, "init", FLOAT)
     except TooLarge as large:
-        if not either:
-            raise
         try:
             if why is None:
                 return structured(algorithm, problem, law)
@@ -66,10 +71,10 @@ def derive(algorithm: Algorithm, problem: Problem, law: Law, noise=None, start: 
 
 
 def _listed(algorithm: Algorithm, problem: Problem, law: Law, start, domain: Domain) -> Operator:
-    check_size(algorithm, problem, domain, start, None)
-    if domain is FLOAT:
-        check_dense(algorithm, problem, law)
     try:
+        check_size(algorithm, problem, domain, start, None)
+        if domain is FLOAT:
+            check_dense(algorithm, problem, law)
         return listed(algorithm, problem, law, law.noise, start, domain)
     except TooLarge:
         operator = after_average(algorithm, problem, law, start) if domain is FLOAT else None

@@ -262,7 +262,10 @@ def after_average(algorithm: Algorithm, problem: Problem, law: Law, start="init"
     n, steps = problem.n, law.steps_of(problem.n)
     if n < 3 or law.modes > 1 or isinstance(steps, RandomSteps) or not hasattr(law, "tilted") or not problem.quadratic:
         return None
-    check_size(algorithm, problem, FLOAT, start, None)
+    try:
+        check_size(algorithm, problem, FLOAT, start, None)
+    except TooLarge:
+        return None
     alg, prob = algorithm.to(FLOAT), problem.to(FLOAT)
     with np.errstate(all="ignore"):
         mix = _mixture(alg, prob, layout(alg, prob), law, steps)

@@ -22,7 +22,7 @@ from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.scalars import Number, declare, entries, fraction, is_count
 from fltheory.core.problems.plain import Rows
 from fltheory.core.problems.shapes import unit_sum
-from fltheory.core.records import Record, count, declared, flag
+from fltheory.core.records import Record, count, declared, flag, unread
 
 LARGEST_SUPPORT = 70_000
 MOST_STEPS = 10**6
@@ -141,8 +141,9 @@ class Law(Record):
         if self.batch is not None and noisy(self.noise):
             refuse("batch", self.batch, "one law has either additive or mini-batch noise", "Set noise=0 or batch=None.")
 
-    def with_noise(self, sigma: Number) -> Law:
-        return replace(self, noise=sigma)
+    def with_noise(self, sigma) -> Law:
+        """The same law with this noise."""
+        return replace(self, noise=sigma) if self.batch is not None else unread(self, noise=_sigma(sigma, "noise"))
 
     def with_steps(self, steps: Steps) -> Law:
         """The same law with these local steps; refused if it already has some."""
@@ -150,7 +151,9 @@ class Law(Record):
             return self
         if self.steps is not None:
             refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: here or there.")
-        return replace(self, steps=steps)
+        if isinstance(steps, RandomSteps):     # which some laws refuse beside other fields
+            return replace(self, steps=steps)
+        return unread(self, steps=check_steps(steps, "steps"))
 
     # ---- which modes follow ----------------------------------------------------------------------------
     def successor(self) -> list[int] | None:
