@@ -99,7 +99,7 @@ LIMITS = [ft.Instance("three values, one-sided at 9/10", values=(9.0, 10.0, 11.0
 RARE = [ft.Instance(f"{n} values, {p}", n=n, p=p) for n, p in ((20, 0.1), (5, 0.3), (40, 0.01))]
 
 # ---- reports ----------------------------------------------------------------------------------------------
-RECORD = Claim(id="some-claim", paper="some-paper", place="eq 1", kind="identity", says="A.", statement="A statement.", word="FALSE",
-               expected="PROVED", as_expected=False, evidence="exact", scope="1 instances").to_json()
+RECORD = Claim(id="some-claim", paper="some-paper", place="eq 1", kind="identity", says="A.", statement="A statement.",
+               word="FALSE", expected="PROVED", as_expected=False, evidence="exact", scope="1 instances").to_json()
 RECORDS = [ft.Instance("a verdict that was not expected", record=RECORD)]
 NAMES = [ft.Instance(name, given=name, cls=cls) for name, cls in (("my_slow_method", "MySlowMethod"), ("OwnSgd", "OwnSgd"))]
