@@ -89,17 +89,15 @@ def libraries() -> list[dict]:
         module = MODULES.get(name, name)
         version = version_of(name) if have(module) else None
         required = name in REQUIRED
-        rows.append({
-            "name": name,
-            "version": version,
-            "minimum": least,
-            "required": required,
-            "ok": version is not None and (least is None or at_least(version, least)),
-            "purpose": "; ".join(PURPOSES.get(name) or asked.get(module, ())),
-            "needed_for": list(dict.fromkeys([*PURPOSES.get(name, ()), *asked.get(module, ())])),
-            "without": ("nothing runs" if required else "less is shown" if name in SHOWS_LESS else
-                        "this machine alone works" if name == "distributed" else "SKIPPED"),
-        })
+        rows.append({"name": name,
+                     "version": version,
+                     "minimum": least,
+                     "required": required,
+                     "ok": version is not None and (least is None or at_least(version, least)),
+                     "purpose": "; ".join(PURPOSES.get(name) or asked.get(module, ())),
+                     "needed_for": list(dict.fromkeys([*PURPOSES.get(name, ()), *asked.get(module, ())])),
+                     "without": ("nothing runs" if required else "less is shown" if name in SHOWS_LESS else
+                                 "this machine alone works" if name == "distributed" else "SKIPPED")})
     return rows
 
 
@@ -112,10 +110,8 @@ def constraints(start: Path) -> dict:
     pins = re.findall(r"^([\w.-]+)==([\w.+-]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     versions = {name: (version_of(name), pin) for name, pin in pins}
     # A build of the pinned version, such as 2.13.0+cu126, satisfies the pin.
-    return {"found": True, "violated": [
-        {"name": n, "version": v, "pin": pin} for n, (v, pin) in versions.items()
-        if v is not None and v.partition("+")[0] != pin.partition("+")[0]
-    ]}
+    return {"found": True, "violated": [{"name": n, "version": v, "pin": pin} for n, (v, pin) in versions.items()
+                                        if v is not None and v.partition("+")[0] != pin.partition("+")[0]]}
 
 
 def accelerator() -> dict:
@@ -148,20 +144,18 @@ def diagnose(start=".") -> dict:
     start, rows = Path(start), libraries()
     wanted = metadata.metadata("fltheory")["Requires-Python"] if version_of("fltheory") else ">=3.11"
     python_ok = at_least(platform.python_version(), wanted.lstrip(">= "))
-    return {
-        "fltheory": version_of("fltheory"),
-        "python": {"version": platform.python_version(), "wanted": wanted, "ok": python_ok},
-        "system": f"{platform.system()} {platform.machine()}",
-        "libraries": rows,
-        "constraints": constraints(start),
-        "torch": accelerator(),
-        "cores": cores(),
-        "threads": {name: os.environ.get(name) for name in THREADS},
-        "papers": papers_below(start),
-        "skipped": [{"missing": r["name"], "needed_for": r["needed_for"]} for r in rows
-                    if r["version"] is None and r["without"] == "SKIPPED"],
-        "ok": python_ok and all(r["ok"] for r in rows if r["required"]),
-    }
+    return {"fltheory": version_of("fltheory"),
+            "python": {"version": platform.python_version(), "wanted": wanted, "ok": python_ok},
+            "system": f"{platform.system()} {platform.machine()}",
+            "libraries": rows,
+            "constraints": constraints(start),
+            "torch": accelerator(),
+            "cores": cores(),
+            "threads": {name: os.environ.get(name) for name in THREADS},
+            "papers": papers_below(start),
+            "skipped": [{"missing": r["name"], "needed_for": r["needed_for"]} for r in rows
+                        if r["version"] is None and r["without"] == "SKIPPED"],
+            "ok": python_ok and all(r["ok"] for r in rows if r["required"])}
 
 
 def _library(row) -> str:

@@ -61,20 +61,11 @@ class StableSteps:
         return any(low < float(fraction(lr)) < high for low, high in self.intervals)
 
     def __str__(self) -> str:
-        sets = (
-            " and ".join(
-                f"({low:.6g}, {high:.6g}" + (" (end of scan)" if high == self.up_to else ")")
-                for low, high in self.intervals
-            )
-            or "no scanned step"
-        )
-        sure = (
-            "" if self.bracket is None else (f"; certified: stable at {self.bracket[0]}, unstable at {self.bracket[1]}")
-        )
-        return (
-            f"{self.algorithm}: {self.measure} stable for lr in {sets}; scanned up to {self.up_to:.4g} at "
-            f"{self.points} steps at most {self.between:.2g} apart{sure}"
-        )
+        sets = " and ".join(f"({low:.6g}, {high:.6g}" + (" (end of scan)" if high == self.up_to else ")")
+                            for low, high in self.intervals) or "no scanned step"
+        sure = "" if self.bracket is None else f"; certified: stable at {self.bracket[0]}, unstable at {self.bracket[1]}"
+        return (f"{self.algorithm}: {self.measure} stable for lr in {sets}; scanned up to {self.up_to:.4g} at "
+                f"{self.points} steps at most {self.between:.2g} apart{sure}")
 
     __repr__ = __str__
 

@@ -15,10 +15,12 @@ def add(command):
 
 
 def _calibrate(args):
+    from importlib import import_module
     from pathlib import Path
 
     from fltheory.core.errors import refuse
-    from fltheory.verdicts.calibration import calibrate, save
+    from fltheory.verdicts.folders import activate, beside
+    from fltheory.verdicts.records import ENGINE
     if not Path(args.out).is_dir():  # before the work, not after it
         refuse("out", args.out, "is no folder", "Make it, or choose another with --out.")
     check_folder("--out", args.out)
@@ -28,7 +30,8 @@ def _calibrate(args):
             print(f"{r['check']:<50} level {r['level']:<7g} {r['alarms']:>5} of {r['repetitions']}  "
                   f"[{r['low']:.2g}, {r['high']:.2g}]  power {r['power']:.3f}", flush=True)
 
-    rows, provenance = calibrate(args.repetitions, executor=executor_of(args), on_rows=show)
-    for path in save(rows, provenance, args.out):
+    calibrating = import_module(f"{activate(beside() / ENGINE)}.calibrating")
+    rows, provenance = calibrating.calibrate(args.repetitions, executor=executor_of(args), on_rows=show)
+    for path in calibrating.save(rows, provenance, args.out):
         print(path)
     return 0

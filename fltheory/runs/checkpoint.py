@@ -26,12 +26,10 @@ PARTS = ("mean", "m2", "m3")  # the recorded moments of every metric
 
 def run_key(phases, problem: Problem, laws, metrics, *rest) -> str:
     """What a snapshot belongs to, by parts: a JSON object {what: digest}."""
-    return json.dumps({
-        "arguments": digest(phases, problem, laws, rest, code=False),
-        "functions as metrics": digest(sorted(metrics.items())),
-        "code of algorithm, problem or law": digest(phases, problem, laws),
-        "version of fltheory, torch or numpy": engine(),
-    })
+    return json.dumps({"arguments": digest(phases, problem, laws, rest, code=False),
+                       "functions as metrics": digest(sorted(metrics.items())),
+                       "code of algorithm, problem or law": digest(phases, problem, laws),
+                       "version of fltheory, torch or numpy": engine()})
 
 
 @dataclass

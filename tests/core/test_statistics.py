@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 from fltheory.core.errors import BadInput
-from fltheory.core.statistics import (
-    FEWEST,
-    Interval,
-    Stream2,
-    chance_below,
-    contraction,
-    reach,
-    skewed,
-    transient,
-)
+from fltheory.core.statistics import FEWEST, Interval, Stream2, chance_below, contraction, reach, skewed, transient
 from fltheory.runs.streams import Stream
 
 

@@ -18,22 +18,8 @@ from fltheory.core.errors import BadInput, CertificateFailed, MissingLibrary
 from fltheory.core.statistics import Interval, clopper_pearson
 from fltheory.runs.streams import Stream
 from fltheory.verdicts import calibration as module
-from fltheory.verdicts.calibration import (
-    BATCH,
-    LEVELS,
-    NAME,
-    calibrate,
-    checks,
-    family,
-    level_of,
-    read,
-    record,
-    rows_of,
-    save,
-    share,
-    tally,
-    traces,
-)
+from fltheory.verdicts.calibration import BATCH, LEVELS, NAME, checks, family, level_of, read, record, share, traces
+from verification.engine.calibrating import calibrate, rows_of, save, tally
 
 RARE, THREE = "error at a round, rare clients", "error at a round, one client of three"
 BY_NAME = {c.name: c for c in checks()}
@@ -197,9 +183,13 @@ def test_the_hash_follows_the_code(tmp_path, monkeypatch):
     for name in module.CODE:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(module.Path(module.__file__).parents[1] / name, tmp_path / name)
+    counted_by = tmp_path / "papers" / module.COUNTED_BY
+    counted_by.parent.mkdir(parents=True)
+    shutil.copy(module.beside() / module.COUNTED_BY, counted_by)
     monkeypatch.setattr(module, "__file__", str(tmp_path / "verdicts" / "calibration.py"))
+    monkeypatch.setattr(module, "beside", lambda: tmp_path / "papers")
     assert module.code_hash() == before
-    for name in module.CODE:
+    for name in (*module.CODE, f"papers/{module.COUNTED_BY}"):
         kept = (tmp_path / name).read_text()
         (tmp_path / name).write_text(kept + "CHANGED = 1\n")
         assert module.code_hash() != before
@@ -270,7 +260,7 @@ def test_bad_arguments_are_refused(torch, bad):
 
 
 def test_the_command_writes_the_table(torch, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(module, "checks", lambda: [BY_NAME[THREE], BY_NAME["error at a round, 16 replicates"]])
+    monkeypatch.setattr("verification.engine.calibrating.checks", lambda: [BY_NAME[THREE], BY_NAME["error at a round, 16 replicates"]])
     assert main(["calibrate", "--repetitions", "2", "--out", str(tmp_path)]) == 0
     rows, provenance = read(tmp_path)
     assert len(rows) == 2 * len(LEVELS) and {r["repetitions"] for r in rows} == {20}

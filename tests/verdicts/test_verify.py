@@ -16,6 +16,7 @@ from fltheory.verdicts.report import terminal
 from fltheory.verdicts.verify import exit_code, fingerprint, verify
 from tests.verdicts.lines import filled
 from tests.verifying import FEDNOVA, PYTHON, ROOT, environment, finished, quiet, read, untimed
+from verification.engine import calibrating
 
 CHEAP = ["lem1", "appb-momentum", "r2-stability", "cor3-o-corrected", "e1", "e8b"]
 OPTIONS = {"quick": True, "device": "cpu", "mutant": None}
@@ -190,7 +191,7 @@ def calibrated(tmp_path):
     shutil.copytree(FEDNOVA, parent / "fednova", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "verification" / "bugs.py", parent)
     name = "error at a round, one client of three"
-    calibration.save(*calibration.calibrate(2, only=[name]), parent)
+    calibrating.save(*calibrating.calibrate(2, only=[name]), parent)
     return parent
 
 

@@ -89,11 +89,9 @@ class ClaimVerdict:
     @property
     def powerless(self) -> bool:
         # a statement that fails on the true algorithm has shown that its check can fail
-        return (
-            self.powers_tested
-            and self.word not in (SKIPPED, FALSE)
-            and not any(m.status == "killed" for m in self.mutants)
-        )
+        return (self.powers_tested
+                and self.word not in (SKIPPED, FALSE)
+                and not any(m.status == "killed" for m in self.mutants))
 
     def failures(self) -> list[str]:
         lines = [f"  {v.instance}: {v.status} {c.label} {show(c.lhs)} {c.relation} {show(c.rhs)}"
@@ -247,16 +245,8 @@ def _term_mutants(instances) -> list[records.Mutant]:
             names += [n for n in (c.terms or {}) if n not in names]
     out = []
     for name in names:
-        killer = next(
-            (
-                v.instance
-                for v in instances
-                if v.status == HOLDS
-                for c in v.comparisons
-                if c.terms and name in c.terms and _without(c, name).status == FALSIFIED
-            ),
-            None,
-        )
+        killer = next((v.instance for v in instances if v.status == HOLDS for c in v.comparisons
+                       if c.terms and name in c.terms and _without(c, name).status == FALSIFIED), None)
         out.append(records.Mutant(f"drop:{name}", "term", "killed" if killer else "survived", killer or "",
                                   "" if killer else "no instance needs this term"))
     return out

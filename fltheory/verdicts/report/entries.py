@@ -7,8 +7,20 @@ from html import escape
 from fltheory.verdicts.comparison_text import Hand, comparison_row, hypothesis_row
 from fltheory.verdicts.records import INDEX, Claim
 from fltheory.verdicts.report import cite, range_ends
-from fltheory.verdicts.report.html_pieces import (COLUMNS, bars, chip, facts, fold, link, number, says, script, side,
-                                                  table, verdict)
+from fltheory.verdicts.report.html_pieces import (
+    COLUMNS,
+    bars,
+    chip,
+    facts,
+    fold,
+    link,
+    number,
+    says,
+    script,
+    side,
+    table,
+    verdict,
+)
 from fltheory.verdicts.report.richtext import block, inline, symbols
 from fltheory.verdicts.report.words import cut_digits, factors, plain, plural
 
@@ -36,10 +48,8 @@ def _doubt(entry) -> str:
     reading = block(entry.reading) or "<p>The record does not say how the statement was read.</p>"
     survives = block(entry.survives)
     survives = survives and f'<p class="label">Nearest reading under which it survives</p>{survives}'
-    return (
-        '<aside class="doubt"><h4>How we could be wrong</h4>'
-        f'<p class="label">How the statement was read</p>{reading}{survives}</aside>\n'
-    )
+    return ('<aside class="doubt"><h4>How we could be wrong</h4>'
+            f'<p class="label">How the statement was read</p>{reading}{survives}</aside>\n')
 
 
 def _fails(instances) -> str:
@@ -178,21 +188,19 @@ def claim(book, record, most=None) -> str:
     out = _head(book, record, record.scope)
     out += f'<p class="plain-words">{inline(record.sentence)}</p>\n' if record.sentence else ""
     out += f'<blockquote class="statement">{block(record.statement)}</blockquote>\n' if record.statement else ""
-    out += facts([
-        ("Domain", inline(record.domain)),
-        ("Evidence", escape(record.evidence)),
-        ("Instances", escape(counts)),
-        ("Looseness", factors(record.looseness)),
-        ("Search", _search(record.search)),
-        ("Tested from end to end", _ends(record)),
-        ("Tightest", _tightest(record)),
-        ("Dimensions", _dimensional(record.dimensional)),
-        ("Powerless", powerless if record.powerless else ""),
-        ("Reading", "" if false else inline(record.reading)),
-        ("Survives as", "" if false else inline(record.survives)),
-        ("Corrected statement", link(book, record, "claim", record.instead)),
-        ("Finding", link(book, record, "finding", record.finding)),
-    ])
+    out += facts([("Domain", inline(record.domain)),
+                  ("Evidence", escape(record.evidence)),
+                  ("Instances", escape(counts)),
+                  ("Looseness", factors(record.looseness)),
+                  ("Search", _search(record.search)),
+                  ("Tested from end to end", _ends(record)),
+                  ("Tightest", _tightest(record)),
+                  ("Dimensions", _dimensional(record.dimensional)),
+                  ("Powerless", powerless if record.powerless else ""),
+                  ("Reading", "" if false else inline(record.reading)),
+                  ("Survives as", "" if false else inline(record.survives)),
+                  ("Corrected statement", link(book, record, "claim", record.instead)),
+                  ("Finding", link(book, record, "finding", record.finding))])
     out += _fails(instances) + _doubt(record) if false else ""
     out += _proof(record.proof)
     out += _instances(instances, most) + _unmet(instances) + _hypotheses(instances, most)
@@ -205,11 +213,9 @@ def finding(book, record, most=None) -> str:
     """The section of a finding; most: as for a claim, of its steps."""
     out = _head(book, record)
     out += f'<blockquote class="statement">{block(record.sentence)}</blockquote>\n' if record.sentence else ""
-    out += facts([
-        ("Breaks", link(book, record, "claim", record.breaks)),
-        ("Step", inline(record.step)),
-        ("Corrected statement", link(book, record, "claim", record.corrected)),
-    ])
+    out += facts([("Breaks", link(book, record, "claim", record.breaks)),
+                  ("Step", inline(record.step)),
+                  ("Corrected statement", link(book, record, "claim", record.corrected))])
     if record.reading or record.survives:
         out += _doubt(record)
     marks = {"ok": "✓ ok", "failed": "✗ failed", "skipped": "– skipped"}

@@ -65,17 +65,15 @@ def _entry(row, mark, stands) -> str:
         return out + f"<p>{escape(row.reason)}</p></section>\n"
     swapped = "; ".join(f"{name} by half the squared error ({count} times)" for name, count in row.replaced_by_the_adapter.items())
     parts = [swapped and escape(swapped) + ".", _coded(str(stands.get(row.framework, "")) if not row.reconstruction else "")]
-    out += facts([
-        ("Exact call", f"<code>{escape(row.call)}</code>" if row.call else ""),
-        ("Compared with", f"<code>{escape(row.compared_with)}</code>" if row.compared_with else ""),
-        ("Clients", escape(f"3, {row.clients}") if row.clients else ""),
-        ("The fault", _coded(row.fault)),
-        ("Where", _coded(row.where)),
-        ("Named by identify", escape(row.named)),
-        ("Nearest reading under which it is intended" if row.fault else "Reading", _coded(row.reading)),
-        ("Replaced by the adapter", " ".join(filter(None, parts))),
-        ("Calls of the round", number(row.calls)),
-    ])
+    out += facts([("Exact call", f"<code>{escape(row.call)}</code>" if row.call else ""),
+                  ("Compared with", f"<code>{escape(row.compared_with)}</code>" if row.compared_with else ""),
+                  ("Clients", escape(f"3, {row.clients}") if row.clients else ""),
+                  ("The fault", _coded(row.fault)),
+                  ("Where", _coded(row.where)),
+                  ("Named by identify", escape(row.named)),
+                  ("Nearest reading under which it is intended" if row.fault else "Reading", _coded(row.reading)),
+                  ("Replaced by the adapter", " ".join(filter(None, parts))),
+                  ("Calls of the round", number(row.calls))])
     return out + _hand(row) + "</section>\n"
 
 

@@ -23,10 +23,8 @@ def _policy() -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
 
 
-_UNFOLD = (
-    '<p class="controls" id="folds" hidden>Long tables are folded, also on paper. '
-    '<button type="button" id="unfold">Unfold everything</button></p>\n'
-)
+_UNFOLD = ('<p class="controls" id="folds" hidden>Long tables are folded, also on paper. '
+           '<button type="button" id="unfold">Unfold everything</button></p>\n')
 
 
 def _options(values) -> str:
@@ -37,16 +35,14 @@ def _row(book, claim, at, words, divided, brief) -> tuple:
     """The attributes of a claim's row and, by heading, its cells with their sort keys."""
     killed, every = claim.score
     label = f"{claim.word} ({'restricted' if claim.limited else whole(claim.word)})" if claim.word in divided else claim.word
-    cells = {
-        "Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
-        "Paper": (escape(claim.paper), claim.paper),
-        "Place": (escape(claim.place), claim.place),
-        # A verdict is only as wide as its scope, so the two are never shown apart.
-        "Verdict": (verdict(claim) + says(claim.scope), words.index(claim.word)),
-        "Evidence": (escape(claim.evidence), claim.evidence),
-        "Looseness": (factors(claim.looseness), max(claim.looseness, default="")),
-        "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else ""),
-    }
+    cells = {"Claim": (named(book, claim) + ("" if brief else says(claim.sentence)), at),
+             "Paper": (escape(claim.paper), claim.paper),
+             "Place": (escape(claim.place), claim.place),
+             # A verdict is only as wide as its scope, so the two are never shown apart.
+             "Verdict": (verdict(claim) + says(claim.scope), words.index(claim.word)),
+             "Evidence": (escape(claim.evidence), claim.evidence),
+             "Looseness": (factors(claim.looseness), max(claim.looseness, default="")),
+             "Mutants killed": (f"{killed} of {every}" if every else "", killed / every if every else "")}
     attributes = f' id="{claim.anchor}" data-paper="{escape(claim.paper)}" data-word="{escape(claim.word)}"'
     attributes += f' data-tally="{escape(label)}"' if label != claim.word else ""
     attributes += f' data-says="{escape(claim.sentence)}"' if brief else ""
@@ -83,15 +79,13 @@ def _claims(book, brief=False) -> str:
 
 
 def _findings(book) -> str:
-    rows = [
-        (f' id="{f.anchor}"', [
-            named(book, f) + says(f.sentence),
-            *map(escape, (f.paper, f.place, f.kind)),
-            verdict(f),
-            link(book, f, "claim", f.breaks),
-        ])
-        for f in book.findings
-    ]
+    rows = [(f' id="{f.anchor}"', [
+                named(book, f) + says(f.sentence),
+                *map(escape, (f.paper, f.place, f.kind)),
+                verdict(f),
+                link(book, f, "claim", f.breaks),
+            ])
+            for f in book.findings]
     head = ["Finding", "Paper", "Place", "Kind", "Verdict", "Breaks"]
     return '<h2 id="all-findings">Findings</h2>\n' + table(head, rows, "stack", ' id="findings"') if rows else ""
 
@@ -107,10 +101,8 @@ _BUGS = {
 def _bugs(book, claims, kind="bug") -> str:
     def names(claims):
         return ", ".join(f'<a href="{book.href(c)}">{escape(c.id)}</a>' for c in claims)
-    rows = [
-        [f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
-        for name, (detail, killed, missed) in bugs(claims, kind).items()
-    ]
+    rows = [[f'<code style="white-space:nowrap">{escape(name)}</code>', escape(detail), names(killed), names(missed)]
+            for name, (detail, killed, missed) in bugs(claims, kind).items()]
     if not rows:
         return ""
     mark, title, lead, what = _BUGS[kind]
@@ -137,15 +129,13 @@ def is_ours(path) -> bool:
 
 
 def _frame(book, title, body) -> str:
-    return shown(
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n{_MADE}\n<title>{escape(title)}</title>\n'
-        f"<style>{STYLE}{COLUMN_LABELS}</style>\n</head>\n"
-        f'<body>\n<main id="top">\n<h1>{escape(title)}</h1>\n{body}{_colophon(book)}</main>\n'
-        f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    return shown('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+                 f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n'
+                 '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+                 f'<meta name="color-scheme" content="light dark">\n{_MADE}\n<title>{escape(title)}</title>\n'
+                 f"<style>{STYLE}{COLUMN_LABELS}</style>\n</head>\n"
+                 f'<body>\n<main id="top">\n<h1>{escape(title)}</h1>\n{body}{_colophon(book)}</main>\n'
+                 f"<script>{SCRIPT}</script>\n</body>\n</html>\n")
 
 
 _MOVED = {"answers": "", "bugs": "Wrong implementations", "findings": "Findings", "cases": "False, open and vacuous statements"}

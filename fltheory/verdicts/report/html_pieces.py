@@ -35,10 +35,8 @@ def chip(word, label="") -> str:
     label = reach or escape(shorten((word or "(no word)").replace("_", " "), 24))
     if appearance.tone == "plain":  # thousands of these on a page: the comparisons that hold
         return f'<span class="chip plain">{appearance.mark} {label}</span>'
-    return (
-        f'<span class="chip {appearance.tone}{" reach" if reach else ""}" title="{escape(appearance.gloss)}">'
-        f'<span aria-hidden="true">{appearance.mark}</span> {label}</span>'
-    )
+    return (f'<span class="chip {appearance.tone}{" reach" if reach else ""}" title="{escape(appearance.gloss)}">'
+            f'<span aria-hidden="true">{appearance.mark}</span> {label}</span>')
 
 
 def verdict(entry) -> str:
@@ -93,10 +91,8 @@ def table(head, rows, name="", attributes="") -> str:
             for label, c in zip(labels, cells, strict=True)
         )
         body += f"<tr{extra}>{tds}</tr>\n"
-    return (
-        f'<div class="scroll"><table class="{name}"{attributes}><thead><tr>{top}</tr></thead>\n'
-        f"<tbody>\n{body}</tbody></table></div>\n"
-    )
+    return (f'<div class="scroll"><table class="{name}"{attributes}><thead><tr>{top}</tr></thead>\n'
+            f"<tbody>\n{body}</tbody></table></div>\n")
 
 
 def fold(title, body, is_open=False) -> str:
@@ -141,11 +137,9 @@ def bars(instances) -> str:
     legend = "".join(f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name,
                      at in place.items())
     rows = "".join(_bar(f"{symbols(i.instance)} {inline(c.label)}", c, place) for i, c in drawn)
-    return (
-        '<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '
-        "the tick marks the left side.</figcaption>"
-        f'<ol class="legend">{legend}</ol>\n{rows}</figure>\n'
-    )
+    return ('<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '
+            "the tick marks the left side.</figcaption>"
+            f'<ol class="legend">{legend}</ol>\n{rows}</figure>\n')
 
 
 def _bar(label, comparison, place) -> str:
@@ -160,10 +154,8 @@ def _bar(label, comparison, place) -> str:
         if left is not None and math.isfinite(left) and left >= 0:
             segments += f'<span class="tick" style="left:{100 * left / scale:.3f}%"></span>'
     aside = escape("; ".join(_in_words(comparison, place, shares, total)))
-    return (
-        f'<div class="row"><div class="name">{label}</div>'
-        f'<div class="bar" role="img" aria-label="{aside}">{segments}</div><div class="near">{aside}</div></div>\n'
-    )
+    return (f'<div class="row"><div class="name">{label}</div>'
+            f'<div class="bar" role="img" aria-label="{aside}">{segments}</div><div class="near">{aside}</div></div>\n')
 
 
 def _in_words(comparison, place, shares, total) -> list:

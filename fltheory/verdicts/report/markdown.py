@@ -138,14 +138,12 @@ def _claim(book, claim) -> list:
 
 
 def _finding(book, finding) -> list:
-    facts = _facts([
-        ("breaks", _target(book, finding, "claim", finding.breaks)),
-        ("step", _cell(finding.step)),
-        ("corrected statement", _target(book, finding, "claim", finding.corrected)),
-        ("how we could be wrong", _cell(finding.reading)),
-        ("nearest reading that survives", _cell(finding.survives)),
-        ("script", _code(finding.script)),
-    ])
+    facts = _facts([("breaks", _target(book, finding, "claim", finding.breaks)),
+                    ("step", _cell(finding.step)),
+                    ("corrected statement", _target(book, finding, "claim", finding.corrected)),
+                    ("how we could be wrong", _cell(finding.reading)),
+                    ("nearest reading that survives", _cell(finding.survives)),
+                    ("script", _code(finding.script))])
     says = [_prose(finding.says), ""] if finding.says else []
     steps = [[_cell(s.step), _cell(s.status), _cell(s.detail)] for s in finding.procedure]
     return _head(finding) + says + facts + _table(["step", "status", "detail"], steps)

@@ -47,12 +47,10 @@ def _shares(book, paper, claims) -> str:
         chosen = urlencode({"paper": paper, "verdict": word}, errors="replace")
         return "#claims" if book.here == INDEX else f"{INDEX}#claims?{escape(chosen)}"
 
-    parts = "".join(
-        f'<a class="share {look(word).tone}" href="{view(label)}" data-paper="{escape(paper)}" '
-        f'data-word="{escape(label)}" style="flex-grow:{count}"><span aria-hidden="true">'
-        f"{look(word).mark}</span> {count} {escape(shorten(label.lower(), 40))}</a>"
-        for word, label, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims))
-    )
+    parts = "".join(f'<a class="share {look(word).tone}" href="{view(label)}" data-paper="{escape(paper)}" '
+                    f'data-word="{escape(label)}" style="flex-grow:{count}"><span aria-hidden="true">'
+                    f"{look(word).mark}</span> {count} {escape(shorten(label.lower(), 40))}</a>"
+                    for word, label, count in ((w, f"{w} ({r})" if r else w, n) for w, r, n in tallies(claims)))
     return f'<p class="shares">{parts}</p>' if parts else ""
 
 
@@ -198,15 +196,11 @@ def legend() -> str:
     def rows(words):
         return "".join(f"<div><dt>{chip(w)}</dt><dd>{escape(look(w).gloss)}</dd></div>" for w in words)
     rest = [w for w in (*CLAIM_WORDS, "CONFIRMED", "NOT CONFIRMED") if w not in SHOWN]
-    more = (
-        "<p>POWERLESS marks a claim whose check would pass whatever the claim says. Looseness is how many times "
-        "the right side exceeds the left. A mutant is a deliberate error put into the claim or into the program; "
-        "it is killed when the check notices it.</p>"
-    )
-    return (
-        f'<h2 id="words">What the words mean</h2>\n<dl class="facts words">{rows(SHOWN)}</dl>\n'
-        f'<details><summary>The other words</summary><dl class="facts words">{rows(rest)}</dl>{more}</details>\n'
-    )
+    more = ("<p>POWERLESS marks a claim whose check would pass whatever the claim says. Looseness is how many times "
+            "the right side exceeds the left. A mutant is a deliberate error put into the claim or into the program; "
+            "it is killed when the check notices it.</p>")
+    return (f'<h2 id="words">What the words mean</h2>\n<dl class="facts words">{rows(SHOWN)}</dl>\n'
+            f'<details><summary>The other words</summary><dl class="facts words">{rows(rest)}</dl>{more}</details>\n')
 
 
 def _case(book, claim, finding, instead) -> str:

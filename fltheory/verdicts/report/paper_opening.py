@@ -33,11 +33,9 @@ def search(papers) -> str:
     """A box that narrows the entries of this page; the link goes on in the table of every claim."""
     paper = papers[0] if len(papers) == 1 else ""
     view = f"{INDEX}#claims?{escape(urlencode({'paper': paper}, errors='replace'))}" if paper else f"{INDEX}#claims"
-    return (
-        f'<form class="controls" id="find" data-paper="{escape(paper)}" hidden><label>Search '
-        '<input type="search" id="find-text"></label><output id="find-count"></output> '
-        f'<a id="find-all" href="{view}">Search all claims</a></form>\n'
-    )
+    return (f'<form class="controls" id="find" data-paper="{escape(paper)}" hidden><label>Search '
+            '<input type="search" id="find-text"></label><output id="find-count"></output> '
+            f'<a id="find-all" href="{view}">Search all claims</a></form>\n')
 
 
 def contents(book, sections) -> str:

@@ -10,20 +10,14 @@ import unicodedata
 from functools import lru_cache
 from html import escape, unescape
 
-_PIECES = re.compile(
-    r"(?P<code>`[^`\n]+`)"
-    r"|\$\$(?P<display>.+?)(?<!\\)\$\$"
-    # As in Pandoc: no space just inside the dollars, no digit after, so "$5 and $6" stays text.
-    r"|(?<!\\)\$(?=[^\s$])(?P<math>(?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)",
-    re.DOTALL,
-)
-_TAGS = frozenset(
-    (
-        *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle"),
-        *("mpadded", "mphantom", "msub", "msup", "msubsup", "munder", "mover", "munderover"),
-        *("mtable", "mtr", "mtd", "mmultiscripts", "mprescripts"),
-    )
-)
+_PIECES = re.compile(r"(?P<code>`[^`\n]+`)"
+                     r"|\$\$(?P<display>.+?)(?<!\\)\$\$"
+                     # As in Pandoc: no space just inside the dollars, no digit after, so "$5 and $6" stays text.
+                     r"|(?<!\\)\$(?=[^\s$])(?P<math>(?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)",
+                     re.DOTALL)
+_TAGS = frozenset((*("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle"),
+                   *("mpadded", "mphantom", "msub", "msup", "msubsup", "munder", "mover", "munderover"),
+                   *("mtable", "mtr", "mtd", "mmultiscripts", "mprescripts")))
 _LENGTH = re.compile(r"-?[\d.]+(em|ex|px|pt)?( -?[\d.]+(em|ex|px|pt)?)*")
 _PLAIN = re.compile(r"[a-z]+")
 _ATTRIBUTES = {**dict.fromkeys(("width", "minsize", "maxsize", "linethickness", "scriptlevel"), _LENGTH),

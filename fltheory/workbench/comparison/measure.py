@@ -188,11 +188,9 @@ def _beside_local(trace, predicted, along, wild):
         if not left < CONVERGED:
             late = f"local prediction, and the run is still on its way (rate^T = {left:.2g})"
     slack = 0.0 if floor is None else 1e-6 * floor + ROUNDING
-    checks = {
-        "error": Check.of(floor, _span(trace.interval(-1, level=LEVEL)), slack, late),
-        "tail": Check.of(floor, _span(trace.floor(level=LEVEL)), slack, late),
-        "contraction": Check(None, reason="a local rate is not one of the whole run"),
-        "bias": Check(None, reason=UNDIRECTED) if along is None else Check.of(
-            distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late),
-    }
+    checks = {"error": Check.of(floor, _span(trace.interval(-1, level=LEVEL)), slack, late),
+              "tail": Check.of(floor, _span(trace.floor(level=LEVEL)), slack, late),
+              "contraction": Check(None, reason="a local rate is not one of the whole run"),
+              "bias": Check(None, reason=UNDIRECTED) if along is None else Check.of(
+                  distance, _span(trace.interval(-1, "along", LEVEL)), 1e-6 * (distance or 0) + 1e-9, late)}
     return Measurement(checks, trace, None)

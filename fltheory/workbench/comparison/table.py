@@ -146,10 +146,8 @@ class MethodTable:
     def __str__(self):
         sections, notes = self._sections()
         label = max(len(line[0]) for _, lines in sections for line in lines) + 4
-        widths = [
-            max(*(len(line[1][k][0]) for _, lines in sections for line in lines), *map(len, e.name.split()), 14)
-            for k, e in enumerate(self.entries)
-        ]
+        widths = [max(*(len(line[1][k][0]) for _, lines in sections for line in lines), *map(len, e.name.split()), 14)
+                  for k, e in enumerate(self.entries)]
         room, count = min(max(widths), WIDTH - label), len(self.entries)
         fitting = max((WIDTH - label + 2) // (room + 2), 1)
         blocks = -(-count // fitting)
@@ -188,10 +186,8 @@ class MethodTable:
                 row = "".join(f"<td{_style(mark)}>{html.escape(text)}</td>" for text, mark in cells)
                 body.append(f"<tr><td>{html.escape(name)}</td>{row}</tr>")
         foot = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-        return plain(
-            f"<p>{html.escape(self._header())}</p><table>{''.join(body)}</table>"
-            f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>"
-        )
+        return plain(f"<p>{html.escape(self._header())}</p><table>{''.join(body)}</table>"
+                     f"<ol>{foot}</ol><p>{html.escape(self._verdict())}</p>")
 
     def to_csv(self, path: str | os.PathLike) -> str | os.PathLike:
         """Write `rows` as CSV, floats with all digits. Returns the path."""

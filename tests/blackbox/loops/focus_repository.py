@@ -8,17 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from tests.blackbox.loops.specimen import (
-    Loop,
-    Specimen,
-    count,
-    fixed,
-    half_mse,
-    linear,
-    number,
-    numpy_of,
-    tensors,
-)
+from tests.blackbox.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, numpy_of, tensors
 
 SHARED = {"shared_storage": "a pulled model shares its storage with the server's: clients train on it in turn"}
 FEDAVG_BUGS = SHARED | {"one_step_more": "every client makes one local step too many"}

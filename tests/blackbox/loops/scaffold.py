@@ -7,17 +7,7 @@ import copy
 import numpy as np
 import torch
 
-from tests.blackbox.loops.specimen import (
-    Loop,
-    Specimen,
-    count,
-    fixed,
-    half_mse,
-    linear,
-    number,
-    numpy_of,
-    tensors,
-)
+from tests.blackbox.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, numpy_of, tensors
 
 BUGS = {
     "divisor_one_more": "the client variate divides by steps + 1",

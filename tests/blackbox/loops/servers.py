@@ -5,17 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from tests.blackbox.loops.specimen import (
-    Loop,
-    Specimen,
-    count,
-    fixed,
-    half_mse,
-    linear,
-    number,
-    numpy_of,
-    tensors,
-)
+from tests.blackbox.loops.specimen import Loop, Specimen, count, fixed, half_mse, linear, number, numpy_of, tensors
 
 MOMENTUM_BUGS = {
     "buffer_reset": "the server's optimiser is made anew each round: FedAvg",

@@ -6,14 +6,7 @@ import sympy
 
 import fltheory as ft
 from verification.simfed import bugs, instances
-from verification.simfed.claims.identical import (
-    LOCAL_BUGS,
-    every_E,
-    free,
-    neighbours,
-    read,
-    stated,
-)
+from verification.simfed.claims.identical import LOCAL_BUGS, every_E, free, neighbours, read, stated
 from verification.simfed.formulas import rates
 from verification.simfed.formulas import stability as f
 from verification.simfed.proofs import rates as proofs

@@ -8,17 +8,21 @@ from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 from fltheory.core.numbers.linalg.algebraic import exact
 from fltheory.core.numbers.linalg.elimination import identity
-from fltheory.core.numbers.linalg.entries import (excludes_zero, integer_matrix, shaped, to_fmpq_matrix, to_fractions,
-                                                  together)
+from fltheory.core.numbers.linalg.entries import (
+    excludes_zero,
+    integer_matrix,
+    shaped,
+    to_fmpq_matrix,
+    to_fractions,
+    together,
+)
 
 
 def _require_symmetric(A):
     for i, j in zip(*np.tril_indices(len(A), -1), strict=True):
         if A[i, j] is not A[j, i] and excludes_zero(A[i, j] - A[j, i]):
-            raise ValueError(
-                f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
-                "symmetric; symmetrise it with (A + A.T) / 2"
-            )
+            raise ValueError(f"entries ({i}, {j}) and ({j}, {i}) differ: {A[i, j]} and {A[j, i]}; the matrix must be "
+                             "symmetric; symmetrise it with (A + A.T) / 2")
 
 
 def _symmetric(A):

@@ -33,10 +33,8 @@ def as_fraction(x):
         return Fraction(*x.as_integer_ratio())
     if flint_name(x) in FLINT:
         return Fraction(int(x.p), int(x.q)) if flint_name(x) == "fmpq" else Fraction(int(x))
-    raise TypeError(
-        f"entry {x!r} of type {type(x).__name__} is not rational; "
-        "entries must be int, Fraction, fmpq, fmpz or float; convert it first"
-    )
+    raise TypeError(f"entry {x!r} of type {type(x).__name__} is not rational; "
+                    "entries must be int, Fraction, fmpq, fmpz or float; convert it first")
 
 
 def filled(values, shape):
@@ -79,10 +77,8 @@ def together(*arrays):
     inexact = [t for t in types if issubclass(t, INEXACT)]
     if inexact:
         if not all(issubclass(t, (*INEXACT, int, np.integer)) for t in types):
-            raise TypeError(
-                "floats stand beside exact scalars; all entries must be exact or all float; "
-                "convert the floats with to_fractions, or the exact entries with astype(float)"
-            )
+            raise TypeError("floats stand beside exact scalars; all entries must be exact or all float; "
+                            "convert the floats with to_fractions, or the exact entries with astype(float)")
         kind = complex if any(issubclass(t, (complex, np.complexfloating)) for t in inexact) else float
         return "float", tuple(a.astype(kind) for a in arrays)
     zero = next(x for t, x in types.items() if not issubclass(t, PLAIN) and flint_name(x) not in FLINT) * 0
