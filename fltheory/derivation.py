@@ -37,12 +37,9 @@ def derive(algorithm: Algorithm, problem: Problem, law: Law, noise=None, start: 
                "Use method='dense' for other arithmetics and start='any'.")
     law = prepare(algorithm, problem, law, noise)
     if law.batch is not None:
-        refuse(
-            "batch",
-            law.batch,
-            "mini-batch noise multiplies the state, so the operator is a different one per batch",
-            "Use ft.run, or additive noise.",
-        )
+        refuse("batch", law.batch,
+               "mini-batch noise multiplies the state, so the operator is a different one per batch",
+               "Use ft.run, or additive noise.")
     _LOG.info("deriving %s, n = %s, d = %s, %s, in %s", type(algorithm).__name__, problem.n, problem.d, type(law).__name__, domain)
     if method == "structured":
         return structured(algorithm, problem, law)

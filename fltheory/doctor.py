@@ -186,14 +186,10 @@ def text(state) -> str:
     """The diagnosis for a terminal."""
     python, pins = state["python"], state["constraints"]
     set_ = ", ".join(f"{k}={v}" for k, v in state["threads"].items() if v) or "no thread variable is set"
-    lines = [
-        f"fltheory   {state['fltheory']}",
-        f"Python     {python['version']} ({'as required' if python['ok'] else 'TOO OLD'}: {python['wanted']})",
-        f"system     {state['system']}, {state['cores']} cores; {set_}",
-        _torch(state["torch"]),
-        "libraries",
-        *map(_library, state["libraries"]),
-    ]
+    lines = [f"fltheory   {state['fltheory']}",
+             f"Python     {python['version']} ({'as required' if python['ok'] else 'TOO OLD'}: {python['wanted']})",
+             f"system     {state['system']}, {state['cores']} cores; {set_}", _torch(state["torch"]), "libraries",
+             *map(_library, state["libraries"])]
     off = ", ".join(f"{v['name']} {v['version']} instead of {v['pin']}" for v in pins["violated"])
     lines.append("constraints.txt  " + ("not found, nothing compared" if not pins["found"] else off or "satisfied"))
     papers = ", ".join(state["papers"])

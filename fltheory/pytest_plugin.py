@@ -14,9 +14,8 @@ WIDTH = 56  # of a number in a failure's table
 
 def pytest_addoption(parser):
     group = parser.getgroup("fltheory")
-    group.addoption(
-        "--claims", action="store_true", help="collect the claims and findings of paper folders (with a ledger.csv)"
-    )
+    group.addoption("--claims", action="store_true",
+                    help="collect the claims and findings of paper folders (with a ledger.csv)")
 
 
 def pytest_configure(config):

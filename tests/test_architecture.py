@@ -35,7 +35,7 @@ LAYERS = [
     {"verdicts.comparison_text", "verdicts.folders", "verdicts.gallery", "verdicts.parts", "verdicts.records", "verdicts.typed"},
     {"verdicts.report"},
     {"verdicts.claims", "verdicts.search", "verdicts.deciding", "verdicts.papers", "verdicts.verdict_text"},
-    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.instances", "workbench.table"},
+    {"blackbox", "workbench.conformance", "workbench.comparison", "workbench.table"},
     {"verdicts.verify", "verdicts.calibration", "verdicts.assertions", "workbench.assertions"},
     {"skeletons", "doctor"},
     {"cli", "pytest_plugin", "__main__"},

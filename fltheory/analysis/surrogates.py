@@ -90,12 +90,9 @@ def _in_domain(algorithm: Algorithm, flat, domain):
     alg, prob = algorithm.to(domain), flat.to(domain)
     lay = None if algorithm.personal else layout(alg, prob)
     if lay is None or lay.size != prob.d:
-        refuse(
-            "algorithm",
-            type(algorithm).__name__,
-            "surrogate weights are defined for methods whose state is the model",
-            "Methods with memories have fixed points of their own: use derive(...).fixed_point().",
-        )
+        refuse("algorithm", type(algorithm).__name__,
+               "surrogate weights are defined for methods whose state is the model",
+               "Methods with memories have fixed points of their own: use derive(...).fixed_point().")
     return alg, prob, lay
 
 

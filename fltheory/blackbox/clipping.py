@@ -6,12 +6,10 @@ import numpy as np
 from fltheory.blackbox import bent_rounds
 from fltheory.core.numbers.text import number
 
-RULES = {
-    ("gradient", "norm"): "every gradient is clipped to norm {}",
-    ("update", "norm"): "a client's update is clipped to norm {}",
-    ("gradient", "coordinates"): "each coordinate of every gradient is clipped to {}",
-    ("update", "coordinates"): "each coordinate of a client's update is clipped to {}",
-}
+RULES = {("gradient", "norm"): "every gradient is clipped to norm {}",
+         ("update", "norm"): "a client's update is clipped to norm {}",
+         ("gradient", "coordinates"): "each coordinate of every gradient is clipped to {}",
+         ("update", "coordinates"): "each coordinate of a client's update is clipped to {}"}
 
 
 def size(v, kind="norm"):

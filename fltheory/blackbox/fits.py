@@ -18,25 +18,18 @@ MOST_STEPS = 64
 _SIGNED = np.concatenate([np.linspace(-0.9, -0.1, 9), [-0.03, 0.01, 0.03], np.linspace(0.08, 0.95, 11)])
 _UNIT = np.concatenate([[0.03], np.linspace(0.1, 0.95, 12)])
 # kind of local step -> its parameters with starting points; simplest first, the first that fits is taken
-KINDS = {
-    "plain": {},
-    "last gradient": {},
-    "proximal": {"alpha": _SIGNED},
-    "decay": {"gamma": np.array([0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97, 1.03, 1.1, 1.3, 2.0])},
-    "momentum": {"rho": _UNIT},
-    "dampened momentum": {"rho": _UNIT},
-    "Nesterov momentum": {"rho": _UNIT},
-    "proximal after the step": {"alpha": _SIGNED},
-    "proximal inside the momentum": {"rho": _UNIT[::2], "alpha": _UNIT[::2]},
-}
+KINDS = {"plain": {}, "last gradient": {}, "proximal": {"alpha": _SIGNED},
+         "decay": {"gamma": np.array([0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97, 1.03, 1.1, 1.3, 2.0])},
+         "momentum": {"rho": _UNIT}, "dampened momentum": {"rho": _UNIT}, "Nesterov momentum": {"rho": _UNIT},
+         "proximal after the step": {"alpha": _SIGNED},
+         "proximal inside the momentum": {"rho": _UNIT[::2], "alpha": _UNIT[::2]}}
 # the solver that makes the step, and the mutant of it; "last gradient" is none: what is sent is not what is moved
-SOLVERS = {
-    "plain": (Vanilla, None), "proximal": (Proximal, None), "proximal after the step": (Proximal, local.proximal_after),
-    "decay": (Decay, None), "momentum": (Momentum, None), "dampened momentum": (Momentum, local.dampened_momentum),
-    "momentum dampened after the first step": (Momentum, local.dampened_later),
-    "Nesterov momentum": (Momentum, local.nesterov_momentum), "momentum and proximal": (MomentumProximal, None),
-    "proximal inside the momentum": (MomentumProximal, local.proximal_in_buffer),
-}
+SOLVERS = {"plain": (Vanilla, None), "proximal": (Proximal, None),
+           "proximal after the step": (Proximal, local.proximal_after), "decay": (Decay, None),
+           "momentum": (Momentum, None), "dampened momentum": (Momentum, local.dampened_momentum),
+           "momentum dampened after the first step": (Momentum, local.dampened_later),
+           "Nesterov momentum": (Momentum, local.nesterov_momentum), "momentum and proximal": (MomentumProximal, None),
+           "proximal inside the momentum": (MomentumProximal, local.proximal_in_buffer)}
 FAMILY = {"momentum": ("momentum", "dampened momentum", "momentum dampened after the first step", "Nesterov momentum"),
           "proximal": ("proximal", "proximal after the step"),
           "momentum and proximal": ("momentum and proximal", "proximal inside the momentum")}

@@ -44,9 +44,8 @@ def main(argv=None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    top = argparse.ArgumentParser(
-        prog="fltheory", description="Decides whether the theorems of federated optimisation are true."
-    )
+    top = argparse.ArgumentParser(prog="fltheory",
+                                  description="Decides whether the theorems of federated optimisation are true.")
     top.add_argument("--version", action="version", version=f"fltheory {__version__}")
     top.add_argument("-v", "--verbose", action="count", default=0, help="say on stderr what is being done (twice: in detail)")
     commands = top.add_subparsers(required=True, metavar="command")

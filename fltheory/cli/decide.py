@@ -75,20 +75,9 @@ def _verify(args):
 
     try:
         with progress:
-            records, _ = verify(
-                paths_of(args),
-                report=args.report,
-                jobs=args.jobs,
-                resume=args.resume,
-                only=args.only,
-                quick=args.quick,
-                device=args.device,
-                mutant=args.mutant,
-                on_record=line,
-                on_note=aside,
-                timeout=args.timeout,
-                on_progress=progress.update,
-            )
+            records, _ = verify(paths_of(args), report=args.report, jobs=args.jobs, resume=args.resume, only=args.only,
+                                quick=args.quick, device=args.device, mutant=args.mutant, on_record=line, on_note=aside,
+                                timeout=args.timeout, on_progress=progress.update)
     except KeyboardInterrupt:
         place = f"kept in {args.report}: continue with --resume" if args.report else "kept nowhere without --report"
         print(f"fltheory: interrupted; {len(finished)} decided, {place}", file=sys.stderr)

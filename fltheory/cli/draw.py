@@ -32,13 +32,15 @@ def _figures(args):
     check_folder("--out", args.out)
     executor = executor_of(args)
     if args.experiments and "gallery" in args.paths:
-        from fltheory.cli import gallery
+        from importlib import import_module
+
+        from fltheory.verdicts.folders import activate, beside
         for option, value, plain in (("--out", args.out, OUT), ("--jobs or --scheduler", executor, None),
                                      ("PATH", args.paths, ["gallery"])):
             if value != plain:
                 refuse(option, value, "means nothing for the gallery, which is made in one process beside its cases",
                        "Leave it out; --only and --drawn-only can be given.")
-        return gallery.regenerated(args.drawn_only, args.only)
+        return import_module(f"{activate(beside() / 'frameworks')}.regenerating").regenerated(args.drawn_only, args.only)
     known = {(paper.folder, name): {name, f"{paper.slug}/{name}", f"{paper.slug}-{name}"}  # the last: as the file is called
              for paper in papers_of(args) for name in figures_of(paper.folder, args.experiments)}
     unknown = sorted(set(args.only).difference(*known.values()))

@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 
 from fltheory.core.errors import FLTheoryError, check_flag, refuse
-from fltheory.core.evidence import (
-    FALSIFIED,
-    HOLDS,
-    INCONCLUSIVE,
-    Bounds,
-    Comparison,
-    Terms,
-    evidence_of,
-    show,
-    weakest,
-)
+from fltheory.core.evidence import FALSIFIED, HOLDS, INCONCLUSIVE, Bounds, Comparison, Terms, evidence_of, show, weakest
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg import Algebraic
 from fltheory.core.numbers.scalars import Number, fraction, is_rational

@@ -116,11 +116,8 @@ class FloatView(View):
         return None
 
 
-MEASURES = {
-    "distance": lambda s, x: s.square(x - s.star),
-    "gap": lambda s, x: s.F(x) - s.F(s.star),
-    "gradient": lambda s, x: s.square(s.grad(x)),
-}
+MEASURES = {"distance": lambda s, x: s.square(x - s.star), "gap": lambda s, x: s.F(x) - s.F(s.star),
+            "gradient": lambda s, x: s.square(s.grad(x))}
 
 
 def measured(measure, name):

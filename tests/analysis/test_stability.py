@@ -12,7 +12,7 @@ from fltheory.analysis import stability
 from fltheory.analysis.stability import StableSteps, stable_steps
 from fltheory.core.errors import BadInput, CertificateFailed, NotAffine
 from fltheory.core.numbers.scalars import have
-from fltheory.workbench import instances
+from verification import named_problems as instances
 
 
 def scalar(h, weights=None):

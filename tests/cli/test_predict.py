@@ -9,9 +9,9 @@ import pytest
 
 import fltheory as ft
 from fltheory.cli import main, predict
-from fltheory.workbench.instances import DIABETES
 from fltheory.workbench.table import read_residual, read_ridge
 from tests.cli.test_decide import HEAVY, ROOT, refused
+from verification.named_problems import DIABETES
 
 DATA = ("predict", str(DIABETES), "--client", "age", "--bands", "5", "--target", "target")
 

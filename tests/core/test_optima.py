@@ -16,8 +16,8 @@ from fltheory.core.problems.quadratic import Quadratic
 from fltheory.core.problems.ridge import Ridge
 from fltheory.large.ridge_rows import RidgeRows
 from fltheory.runs.streams import Stream
-from fltheory.workbench import instances
 from tests.core.problems.helpers import rational_random
+from verification import named_problems as instances
 
 quick = settings(derandomize=True, deadline=None, max_examples=20)
 RNG = np.random.default_rng(0)

@@ -8,11 +8,11 @@ import pytest
 import fltheory as ft
 from fltheory.core.numbers.arrays import is_torch
 from fltheory.runs import BLOCK
-from fltheory.workbench.instances import table1_focus
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.core.operators import brute
 from tests.naive import asyncfeded
 from tests.runs.traces import CHANCES, LR, NORM, same, torch
+from verification.named_problems import table1_focus
 
 # ---- the audit -----------------------------------------------------------------------------------------------
 ALGORITHMS = {"FedAvg": ft.FedAvg(LR, 2), "momentum": ft.FedAvg(LR, 2, ft.Momentum("1/2")),

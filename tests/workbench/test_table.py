@@ -10,8 +10,8 @@ import pytest
 import fltheory as ft
 from fltheory.core.errors import BadInput
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL
-from fltheory.workbench import instances
 from fltheory.workbench.table import quantiles, read_residual, read_ridge
+from verification import named_problems as instances
 
 TABLE = """# where it comes from
 city,x,z,y

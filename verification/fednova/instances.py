@@ -10,7 +10,7 @@ import numpy as np
 import fltheory as ft
 from fltheory.core.numbers.scalars import is_rational
 from fltheory.core.problems.base import Constants, Problem, check_weights
-from fltheory.workbench import instances as named
+from verification import named_problems as named
 from verification.fednova import formulas as f
 
 SOLVERS = {"vanilla": lambda v: ft.Vanilla(), "proximal": lambda v: ft.Proximal(alpha=v),

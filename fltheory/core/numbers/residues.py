@@ -123,17 +123,13 @@ def _read(value, prime):
     raise Inexact(f"residues met {value!r}: exact rounds take integer literals only")
 
 
-_RULES = {
-    (np.add, "__call__"): lambda p, a, b: np.asarray((a + b) % p),
-    (np.subtract, "__call__"): lambda p, a, b: np.asarray((a - b) % p),
-    (np.multiply, "__call__"): lambda p, a, b: np.asarray(a * b % p),
-    (np.true_divide, "__call__"): lambda p, a, b: np.asarray(a * inverse(b, p) % p),
-    (np.negative, "__call__"): lambda p, a: np.asarray(-a % p),
-    (np.equal, "__call__"): lambda p, a, b: np.asarray(a == b),
-    (np.not_equal, "__call__"): lambda p, a, b: np.asarray(a != b),
-    (np.matmul, "__call__"): lambda p, a, b: np.asarray(product(a, b, p)),
-    (np.add, "reduce"): lambda p, a, **how: np.asarray(np.add.reduce(a, **how) % p),
-}
+_RULES = {(np.add, "__call__"): lambda p, a, b: np.asarray((a + b) % p), (np.subtract, "__call__"): lambda p, a,
+          b: np.asarray((a - b) % p), (np.multiply, "__call__"): lambda p, a, b: np.asarray(a * b % p),
+          (np.true_divide, "__call__"): lambda p, a, b: np.asarray(a * inverse(b, p) % p),
+          (np.negative, "__call__"): lambda p, a: np.asarray(-a % p), (np.equal, "__call__"): lambda p, a,
+          b: np.asarray(a == b), (np.not_equal, "__call__"): lambda p, a, b: np.asarray(a != b),
+          (np.matmul, "__call__"): lambda p, a, b: np.asarray(product(a, b, p)), (np.add, "reduce"): lambda p, a,
+          **how: np.asarray(np.add.reduce(a, **how) % p)}
 
 
 class Words(Modular):

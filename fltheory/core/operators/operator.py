@@ -7,12 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fltheory.core.errors import (
-    CertificateFailed,
-    NoFixedPoint,
-    TooLarge,
-    refuse,
-)
+from fltheory.core.errors import (CertificateFailed, NoFixedPoint, TooLarge, refuse)
 from fltheory.core.kinds import Algorithm, Law, Problem
 from fltheory.core.laws.base import noisy
 from fltheory.core.numbers import linalg

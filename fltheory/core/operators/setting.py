@@ -29,12 +29,9 @@ def prepare(algorithm: Algorithm, problem: Problem, law: Law, noise):
             refuse("noise", noise, f"the law already has noise={law.noise}", "Give it once.")
         law = law.with_noise(noise)
     if law.repeats and algorithm.stateful:
-        refuse(
-            "law",
-            type(law).__name__,
-            f"it may draw one client twice, and the clients of {type(algorithm).__name__} keep memories",
-            "Use a law without repeats.",
-        )
+        refuse("law", type(law).__name__,
+               f"it may draw one client twice, and the clients of {type(algorithm).__name__} keep memories",
+               "Use a law without repeats.")
     if law.batch is not None and not hasattr(problem, "sizes"):
         refuse("batch", law.batch, f"{type(problem).__name__} has no rows to draw mini-batches from",
                "Use additive noise, or a problem made of data (ft.Ridge, ft.Logistic, ft.Network).")

@@ -56,9 +56,7 @@ class ClaimVerdict:
     def holds(self) -> bool:
         """Whether the statement was PROVED, CERTIFIED or SUPPORTED without a contradiction; for claims without a
         ledger, which owe no reason for rejecting no mutant."""
-        return self.word in HOLDING and all(
-            s.startswith("POWERLESS") for s in self.surprises()
-        )
+        return self.word in HOLDING and all(s.startswith("POWERLESS") for s in self.surprises())
 
     def __str__(self):
         return verdict_text.verdict_text(self)
@@ -211,9 +209,7 @@ def check_instance(claim, instance: Instance, certify=False) -> InstanceVerdict:
         if not out.comparisons:
             out.reason = "the claim compared nothing"
         statuses = {c.status for c in out.comparisons}
-        out.status = next(
-            (s for s in (FALSIFIED, INCONCLUSIVE) if s in statuses), HOLDS if statuses else ERROR
-        )
+        out.status = next((s for s in (FALSIFIED, INCONCLUSIVE) if s in statuses), HOLDS if statuses else ERROR)
         deciding = [c for c in out.comparisons if c.status == out.status] or out.comparisons
         kinds = [c.evidence for c in deciding]
         # one failing leg refutes with its own strength; a conjunction holds only as strongly as its weakest leg

@@ -94,9 +94,7 @@ def _points(finding, claims, mutant):
             v = check_instance(replace(broken, needs=tuple(h for h in broken.needs if h.name not in lacking)), instance)
         exact = v.status == FALSIFIED and accuses(v.evidence)
         state = "skipped" if v.status == SKIPPED else "ok" if exact else "failed"
-        sides = "; ".join(
-            f"{show(c.lhs)} against {show(c.rhs)}" for c in v.comparisons if c.status == FALSIFIED
-        )
+        sides = "; ".join(f"{show(c.lhs)} against {show(c.rhs)}" for c in v.comparisons if c.status == FALSIFIED)
         steps.append(Step(f"instance {name}: hypotheses hold, statement fails ({v.evidence})", state,
                            sides or v.reason or v.status))
     return steps
@@ -130,15 +128,11 @@ def run_witness(finding: Finding):
     if len(source.splitlines()) > SCRIPT_LINES:
         return Step("witness script", "failed", f"longer than {SCRIPT_LINES} lines"), source, ""
     try:
-        process = subprocess.run(
-            [sys.executable, "-I", "-S", str(path)], capture_output=True, text=True, timeout=SCRIPT_SECONDS
-        )
+        process = subprocess.run([sys.executable, "-I", "-S", str(path)], capture_output=True, text=True,
+                                 timeout=SCRIPT_SECONDS)
     except subprocess.TimeoutExpired:
         return Step("witness script", "failed", f"ran past {SCRIPT_SECONDS} s"), source, ""
     last = (process.stdout.strip().splitlines() or [""])[-1]
     ok = process.returncode == 0 and last.startswith("VERDICT")
-    return (
-        Step("witness script, second route", "ok" if ok else "failed", last or process.stderr[-300:]),
-        source,
-        process.stdout,
-    )
+    return (Step("witness script, second route", "ok" if ok else "failed", last or process.stderr[-300:]), source,
+            process.stdout)

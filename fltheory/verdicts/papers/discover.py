@@ -119,12 +119,8 @@ def _add(paper: Paper, declaration):
     row = paper.ledger.get(declaration.id)
     wanted = "claim" if isinstance(declaration, Claim) else "finding"
     if row is None or row["type"] != wanted:
-        refuse(
-            "id",
-            declaration.id,
-            f"is no {wanted} of {paper.slug}/ledger.csv",
-            "Add it to the ledger with a reason, or correct the id.",
-        )
+        refuse("id", declaration.id, f"is no {wanted} of {paper.slug}/ledger.csv",
+               "Add it to the ledger with a reason, or correct the id.")
     table = paper.claims if isinstance(declaration, Claim) else paper.findings
     if declaration.id in table:
         refuse("id", declaration.id, f"is declared twice in {paper.slug}", "Ids are unique.")

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from fltheory.verdicts.report.words import plural, show
 
-HEAD = (
-    *("Check", "Level", "Repetitions", "False alarms", "Rate", "Interval of the rate"),
-    *("Power", "Planted error", "Verdict"),
-)
+HEAD = (*("Check", "Level", "Repetitions", "False alarms", "Rate", "Interval of the rate"),
+        *("Power", "Planted error", "Verdict"))
 LEAD = (
     "Each statistical check was repeated where nothing is wrong, and its false alarms were counted; then a known error "
     "was planted, and the power is the share of repetitions in which the check noticed it."

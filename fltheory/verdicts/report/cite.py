@@ -8,14 +8,8 @@ from fltheory.verdicts.report.words import flat
 AUTHOR = "fltheory project"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # Inside the braces of an entry only these characters mean something; unbalanced braces would end it.
-_TEX = {
-    "\\": r"\textbackslash ",
-    "{": "(",
-    "}": ")",
-    "~": r"\textasciitilde ",
-    "^": r"\textasciicircum ",
-    **{c: "\\" + c for c in "%&#$_"},
-}
+_TEX = {"\\": r"\textbackslash ", "{": "(", "}": ")", "~": r"\textasciitilde ", "^": r"\textasciicircum ",
+        **{c: "\\" + c for c in "%&#$_"}}
 
 
 def date(run) -> str:

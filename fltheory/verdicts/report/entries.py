@@ -7,20 +7,8 @@ from html import escape
 from fltheory.verdicts.comparison_text import Hand, comparison_row, hypothesis_row
 from fltheory.verdicts.records import INDEX, Claim
 from fltheory.verdicts.report import cite, range_ends
-from fltheory.verdicts.report.html_pieces import (
-    COLUMNS,
-    bars,
-    chip,
-    facts,
-    fold,
-    link,
-    number,
-    says,
-    script,
-    side,
-    table,
-    verdict,
-)
+from fltheory.verdicts.report.html_pieces import (COLUMNS, bars, chip, facts, fold, link, number, says, script, side,
+                                                  table, verdict)
 from fltheory.verdicts.report.richtext import block, inline, symbols
 from fltheory.verdicts.report.words import cut_digits, factors, plain, plural
 

@@ -121,15 +121,11 @@ def _bugs(book, claims, kind="bug") -> str:
 def _colophon(book) -> str:
     out = ""
     for run in book.runs:
-        parts = [
-            f"fltheory {run.version}",
-            f"Python {run.python}" if run.python else "",
-            ", ".join(f"{k} {v}" for k, v in run.libraries.items()),
-            f"device {run.device}" if run.device else "",
-            f"{run.seconds:.1f} s" if run.seconds is not None else "",
-            f"made on {cite.date(run)}" if cite.date(run) else "",
-            f"records of {', '.join(map(str, run.paths))}" if run.paths else "",
-        ]
+        parts = [f"fltheory {run.version}", f"Python {run.python}" if run.python else "",
+                 ", ".join(f"{k} {v}" for k, v in run.libraries.items()), f"device {run.device}" if run.device else "",
+                 f"{run.seconds:.1f} s" if run.seconds is not None else "",
+                 f"made on {cite.date(run)}" if cite.date(run) else "",
+                 f"records of {', '.join(map(str, run.paths))}" if run.paths else ""]
         out += f"<p>{escape('; '.join(filter(None, parts)))}</p>\n"
     return f"<footer>\n{out}</footer>\n" if out else ""
 

@@ -69,12 +69,10 @@ def named(book, entry) -> str:
 
 
 # The tables of which a page has hundreds: their headings stand once in the style, not in every cell.
-COLUMNS = {
-    "instances": ("Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"),
-    "hypotheses": ("Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"),
-    "proof": ("Step", "Statement", "Known by", "Coded rounds"),
-    "mutants": ("Status", "Mutant", "Kind", "Killed by", "Detail"),
-}
+COLUMNS = {"instances": ("Instance", "Left side", "Relation", "Right side", "Margin", "Evidence", "Status"),
+           "hypotheses": ("Instance", "Hypothesis", "Left side", "Right side", "Margin", "Holds"),
+           "proof": ("Step", "Statement", "Known by", "Coded rounds"),
+           "mutants": ("Status", "Mutant", "Kind", "Killed by", "Detail")}
 COLUMN_LABELS = "@media screen and (max-width: 46rem) {\n" + "".join(
     f'.{name} td:nth-child({at})::before {{ content: "{label}"; }}\n'
     for name, labels in COLUMNS.items() for at, label in enumerate(labels, start=1)
@@ -140,9 +138,8 @@ def bars(instances) -> str:
     if not drawn:
         return ""
     place = {name: at for at, name in enumerate(dict.fromkeys(name for _, c in drawn for name in c.terms))}
-    legend = "".join(
-        f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name, at in place.items()
-    )
+    legend = "".join(f'<li><span class="seg s{at % 8}">{at + 1}</span> {inline(name)}</li>' for name,
+                     at in place.items())
     rows = "".join(_bar(f"{symbols(i.instance)} {inline(c.label)}", c, place) for i, c in drawn)
     return (
         '<figure class="bars"><figcaption>Terms of the right side. Every bar is scaled on its own; '

@@ -8,12 +8,8 @@ from fltheory.verdicts.report import overview
 from fltheory.verdicts.report.html_pieces import facts, named, verdict
 from fltheory.verdicts.report.richtext import inline
 
-EXPERIMENTS = {
-    "regenerated": "Regenerated",
-    "substituted": "Replaced by a substitute",
-    "failed": "Did not reproduce",
-    "left": "Not regenerated",
-}
+EXPERIMENTS = {"regenerated": "Regenerated", "substituted": "Replaced by a substitute", "failed": "Did not reproduce",
+               "left": "Not regenerated"}
 
 
 def title(book, papers) -> str:

@@ -26,40 +26,23 @@ _TAGS = frozenset(
 )
 _LENGTH = re.compile(r"-?[\d.]+(em|ex|px|pt)?( -?[\d.]+(em|ex|px|pt)?)*")
 _PLAIN = re.compile(r"[a-z]+")
-_ATTRIBUTES = {
-    **dict.fromkeys(("width", "minsize", "maxsize", "linethickness", "scriptlevel"), _LENGTH),
-    **dict.fromkeys(("rowspacing", "columnspacing", "lspace", "rspace"), _LENGTH),
-    **dict.fromkeys(("display", "displaystyle", "stretchy", "fence", "form", "accent"), _PLAIN),
-    "movablelimits": _PLAIN,
-}
+_ATTRIBUTES = {**dict.fromkeys(("width", "minsize", "maxsize", "linethickness", "scriptlevel"), _LENGTH),
+               **dict.fromkeys(("rowspacing", "columnspacing", "lspace", "rspace"), _LENGTH),
+               **dict.fromkeys(("display", "displaystyle", "stretchy", "fence", "form", "accent"), _PLAIN),
+               "movablelimits": _PLAIN}
 # Browsers no longer honour the mathvariant attribute, so styled letters are named as characters.
-_VARIANTS = {
-    "bold": "BOLD",
-    "italic": "ITALIC",
-    "bold-italic": "BOLD ITALIC",
-    "script": "SCRIPT",
-    "bold-script": "BOLD SCRIPT",
-    "fraktur": "FRAKTUR",
-    "double-struck": "DOUBLE-STRUCK",
-    "sans-serif": "SANS-SERIF",
-    "monospace": "MONOSPACE",
-}
+_VARIANTS = {"bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "script": "SCRIPT",
+             "bold-script": "BOLD SCRIPT", "fraktur": "FRAKTUR", "double-struck": "DOUBLE-STRUCK",
+             "sans-serif": "SANS-SERIF", "monospace": "MONOSPACE"}
 _UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 _LIMITS = frozenset(("min", "max", "inf", "sup", "lim", "liminf", "limsup", "argmin", "argmax"))
 # The converter leaves the names of delimiters after \big and its relatives as they are.
-_DELIMITERS = {
-    **dict.fromkeys((r"\|", r"\Vert", r"\lVert", r"\rVert"), "‖"),
-    **dict.fromkeys((r"\vert", r"\lvert", r"\rvert"), "|"),
-    **{r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}", r"\lbrace": "{", r"\rbrace": "}"},
-    **{r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉"},
-}
-_REWRITES = (
-    (r"{aligned}", r"{split}"),
-    (r"{align}", r"{split}"),
-    (r"{align*}", r"{split}"),
-    (r"{gathered}", r"{matrix}"),
-    (r"\tag*", r"\tag"),
-)
+_DELIMITERS = {**dict.fromkeys((r"\|", r"\Vert", r"\lVert", r"\rVert"), "‖"),
+               **dict.fromkeys((r"\vert", r"\lvert", r"\rvert"), "|"),
+               **{r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}", r"\lbrace": "{", r"\rbrace": "}"},
+               **{r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉"}}
+_REWRITES = ((r"{aligned}", r"{split}"), (r"{align}", r"{split}"), (r"{align*}", r"{split}"),
+             (r"{gathered}", r"{matrix}"), (r"\tag*", r"\tag"))
 
 # Browsers do not break lines inside a formula: a long one becomes several, each starting with one of these.
 _BREAKS = frozenset("=≤≥<>≈≡∼≲≳→⇒⟺⟹⇔:+−±")

@@ -8,16 +8,8 @@ from fltheory.verdicts.report import checks, range_ends
 from fltheory.verdicts.report.book import Book, of_papers, word_counts
 from fltheory.verdicts.report.words import CLAIM_WORDS, factors, flat, look, plural, shorten
 
-_CODES = {
-    "true": "32",
-    "support": "34",
-    "false": "31",
-    "error": "33",
-    "finding": "35",
-    "neutral": "90",
-    "plain": "0",
-    "alert": "1;31",
-}
+_CODES = {"true": "32", "support": "34", "false": "31", "error": "33", "finding": "35", "neutral": "90", "plain": "0",
+          "alert": "1;31"}
 _REASON = 110  # characters
 _WIDTH = 120  # characters of one number
 

@@ -16,22 +16,20 @@ class Look(NamedTuple):
 
 
 # Only PROVED and CERTIFIED carry the tone "true": no other word may look like an established result.
-WORDS = {
-    "PROVED": Look("true", "✓", "true: there is a proof that the program checked"),
-    "CERTIFIED": Look("true", "✓", "true on the scope stated beside it, by exact or enclosed arithmetic"),
-    "SUPPORTED": Look("support", "◐", "no counterexample was met; this is evidence and not a proof"),
-    "FALSE": Look("false", "✗", "false as read here: a witness refutes it"),
-    "VACUOUS": Look("neutral", "∅", "nothing to check: it says nothing about any instance tried"),
-    "OPEN": Look("neutral", "?", "not decided"),
-    "ERROR": Look("error", "!", "the check itself failed, so there is no verdict"),
-    "SKIPPED": Look("neutral", "–", "not run this time"),
-    "CONFIRMED": Look("finding", "◆", "every step of the finding's procedure was reproduced"),
-    "NOT CONFIRMED": Look("error", "◇", "the finding's procedure was not reproduced"),
-    "HOLDS": Look("plain", "·", "the comparison holds on this instance"),
-    "FALSIFIED": Look("false", "✗", "the comparison fails on this instance"),
-    "OUT_OF_SCOPE": Look("neutral", "–", "a hypothesis fails, so the instance does not count"),
-    "INCONCLUSIVE": Look("neutral", "?", "the two sides could not be told apart"),
-}
+WORDS = {"PROVED": Look("true", "✓", "true: there is a proof that the program checked"),
+         "CERTIFIED": Look("true", "✓", "true on the scope stated beside it, by exact or enclosed arithmetic"),
+         "SUPPORTED": Look("support", "◐", "no counterexample was met; this is evidence and not a proof"),
+         "FALSE": Look("false", "✗", "false as read here: a witness refutes it"),
+         "VACUOUS": Look("neutral", "∅", "nothing to check: it says nothing about any instance tried"),
+         "OPEN": Look("neutral", "?", "not decided"),
+         "ERROR": Look("error", "!", "the check itself failed, so there is no verdict"),
+         "SKIPPED": Look("neutral", "–", "not run this time"),
+         "CONFIRMED": Look("finding", "◆", "every step of the finding's procedure was reproduced"),
+         "NOT CONFIRMED": Look("error", "◇", "the finding's procedure was not reproduced"),
+         "HOLDS": Look("plain", "·", "the comparison holds on this instance"),
+         "FALSIFIED": Look("false", "✗", "the comparison fails on this instance"),
+         "OUT_OF_SCOPE": Look("neutral", "–", "a hypothesis fails, so the instance does not count"),
+         "INCONCLUSIVE": Look("neutral", "?", "the two sides could not be told apart")}
 UNKNOWN = Look("neutral", "?", "a word this report does not know")
 CLAIM_WORDS = ("PROVED", "CERTIFIED", "SUPPORTED", "FALSE", "VACUOUS", "OPEN", "ERROR", "SKIPPED")
 TRUE_WORDS = ("PROVED", "CERTIFIED")

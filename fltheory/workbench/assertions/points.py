@@ -14,15 +14,8 @@ from fltheory.core.relations import status_of
 from fltheory.core.statistics import level_of
 from fltheory.proofs.assertion import Evidence
 from fltheory.runs.trace import Trace
-from fltheory.workbench.assertions.asked import (
-    LEVEL,
-    allowance,
-    by_interval,
-    declared_number,
-    interval_rule,
-    tolerance_of,
-    vector,
-)
+from fltheory.workbench.assertions.asked import (LEVEL, allowance, by_interval, declared_number, interval_rule,
+                                                 tolerance_of, vector)
 from fltheory.workbench.assertions.subjects import length, mean_ball, minimiser, named
 
 DERIVED = ("found is derived from the coded round, not measured; a difference is one of the algorithm or of the "

@@ -139,10 +139,8 @@ def _beside_path(trace, predicted, at, along, wild):
                 return Check(said, *_span(interval, sure), together, why)
         return Check.of(said, _span(interval, sure), float(values(path.slack)), why or wild)
 
-    checks = {
-        "error": check(lambda v: v[-1], trace.interval(-1, level=LEVEL)),
-        "tail": check(lambda v: v[tail].mean(), trace.floor(level=LEVEL)),
-    }
+    checks = {"error": check(lambda v: v[-1], trace.interval(-1, level=LEVEL)),
+              "tail": check(lambda v: v[tail].mean(), trace.floor(level=LEVEL))}
     bias = None if path is None else length(path.mean[-1] - at)
     if "along" in trace.metrics:
         slack = 0 if path is None else path.drift[-1]

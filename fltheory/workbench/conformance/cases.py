@@ -14,20 +14,8 @@ from fltheory.core.kinds import Who
 from fltheory.core.laws.draw import Draw
 from fltheory.core.numbers.arrays import EVERYONE, to_numpy
 from fltheory.core.numbers.elements import Symbolic
-from fltheory.core.numbers.scalars import (
-    FLOAT,
-    RATIONAL,
-    SEVERAL,
-    SINGLE,
-    Balls,
-    Field,
-    Modular,
-    Torch,
-    declare,
-    domain_of,
-    fraction,
-    have,
-)
+from fltheory.core.numbers.scalars import (FLOAT, RATIONAL, SEVERAL, SINGLE, Balls, Field, Modular, Torch, declare,
+                                           domain_of, fraction, have)
 from fltheory.core.problems.quadratic import Quadratic
 
 MOST_CLIENTS = 12

@@ -13,17 +13,8 @@ from fltheory.core.errors import BadInput, NotAffine
 from fltheory.core.kinds import Algorithm
 from fltheory.core.numbers.arrays import to_numpy
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Torch, fraction, have
-from fltheory.workbench.conformance.cases import (
-    ROUNDING,
-    Violation,
-    combine,
-    described,
-    gap,
-    mask,
-    numbers,
-    places,
-    random,
-)
+from fltheory.workbench.conformance.cases import (ROUNDING, Violation, combine, described, gap, mask, numbers, places,
+                                                  random)
 from fltheory.workbench.conformance.source import read
 
 RULES: list = []

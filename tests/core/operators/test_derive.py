@@ -9,10 +9,10 @@ import fltheory as ft
 from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Balls, fraction, have
 from fltheory.core.operators.operator import Operator
-from fltheory.workbench.instances import scaffold_awkward, table1_focus, two_clients
 from tests.core.operators.brute import P3, scalars, three
 from tests.core.operators.rounds import LR, fractions, scalar
 from tests.naive import focus
+from verification.named_problems import scaffold_awkward, table1_focus, two_clients
 
 
 # ---- reference numbers ---------------------------------------------------------------------------------------

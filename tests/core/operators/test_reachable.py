@@ -8,10 +8,10 @@ import fltheory as ft
 from fltheory.core.numbers.residues import word_prime
 from fltheory.core.numbers.scalars import RATIONAL, fraction, have
 from fltheory.core.operators import reachable as reach
-from fltheory.workbench.instances import scaffold_awkward
 from tests.algorithms.instances import GRAPH, quadratic, residual
 from tests.core.operators import brute
 from tests.naive import fedresavg, focus, scaffold
+from verification.named_problems import scaffold_awkward
 
 LR = Q(1, 20)
 LAWS = [ft.Full(), ft.Uniform(2), ft.Bernoulli(("1/2", "1/3", "3/4")), ft.Cyclic([(0, 1), (2,)]),

@@ -9,8 +9,8 @@ import fltheory as ft
 from fltheory.core.errors import MissingLibrary
 from fltheory.core.numbers.scalars import FLOAT, have
 from fltheory.core.operators import moments, spectrum
-from fltheory.workbench.instances import extreme_steps, scaffold_awkward, table1_focus
 from tests.core.operators.brute import scalars, three
+from verification.named_problems import extreme_steps, scaffold_awkward, table1_focus
 
 needs_flint = pytest.mark.skipif(not have("flint"), reason="mean rates are certified by python-flint")
 CHANCES = ("9/10", "1/2", "1/5")

@@ -11,7 +11,6 @@ from fltheory.core.numbers import linalg
 from fltheory.core.numbers.scalars import FLOAT, RATIONAL, Field, Modular
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.runs.streams import Stream
-from fltheory.workbench import instances
 from tests.core.problems.helpers import (
     TORCH,
     cohort_agrees,
@@ -22,6 +21,7 @@ from tests.core.problems.helpers import (
     rationals,
     same,
 )
+from verification import named_problems as instances
 
 quick = settings(derandomize=True, deadline=None, max_examples=15)
 P = instances.table1_focus()

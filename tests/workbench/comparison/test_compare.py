@@ -14,11 +14,11 @@ from fltheory.core.errors import BadInput
 from fltheory.core.numbers.arrays import spread
 from fltheory.core.numbers.text import four_digits
 from fltheory.core.statistics import Interval
-from fltheory.workbench import instances
 from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.measure import Check
 from fltheory.workbench.comparison.names import describe, named
 from fltheory.workbench.comparison.predict import participants
+from verification import named_problems as instances
 
 pytest.importorskip("torch")
 

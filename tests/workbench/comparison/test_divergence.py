@@ -8,8 +8,8 @@ import fltheory as ft
 from fltheory import runs
 from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.precision import left_range, per_round
-from fltheory.workbench.instances import DIABETES
 from fltheory.workbench.table import read_ridge
+from verification.named_problems import DIABETES
 
 pytest.importorskip("torch")
 

@@ -11,11 +11,11 @@ import fltheory as ft
 from fltheory import runs
 from fltheory.core.errors import TooLarge
 from fltheory.core.statistics import Interval
-from fltheory.workbench import instances
 from fltheory.workbench.comparison import measure
 from fltheory.workbench.comparison.fourth_moments import Spread
 from fltheory.workbench.comparison.heavy_tails import spared
 from fltheory.workbench.comparison.measure import Check
+from verification import named_problems as instances
 
 pytest.importorskip("torch")
 

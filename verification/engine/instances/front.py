@@ -3,6 +3,7 @@ import math
 from fractions import Fraction as Q
 
 import fltheory as ft
+from fltheory.verdicts.records import Claim
 from verification.engine.instances.rounds import X0, C, H, P, quadratic
 from verification.engine.twins import rounds, rounds_of_others
 
@@ -101,8 +102,7 @@ STATUSES = [ft.Instance(status, status=status, skipped=skipped) for status, skip
 RARE = [ft.Instance(f"{n} values, {p}", n=n, p=p) for n, p in ((20, 0.1), (5, 0.3), (40, 0.01))]
 
 # ---- reports ----------------------------------------------------------------------------------------------
-RECORD = {"type": "claim", "id": "some-claim", "paper": "some-paper", "place": "eq 1", "kind": "identity", "says": "A.",
-          "statement": "A statement.", "word": "FALSE", "expected": "PROVED", "as_expected": False, "surprises": [],
-          "evidence": "exact", "scope": "1 instances", "counts": {}, "mutants": []}
+RECORD = Claim(id="some-claim", paper="some-paper", place="eq 1", kind="identity", says="A.", statement="A statement.",
+               word="FALSE", expected="PROVED", as_expected=False, evidence="exact", scope="1 instances").to_json()
 RECORDS = [ft.Instance("a verdict that was not expected", record=RECORD)]
 NAMES = [ft.Instance(name, given=name, cls=cls) for name, cls in (("my_slow_method", "MySlowMethod"), ("OwnSgd", "OwnSgd"))]

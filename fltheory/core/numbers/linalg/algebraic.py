@@ -18,19 +18,8 @@ from fltheory.core.errors import Inexact, TooLarge, refuse
 from fltheory.core.libraries import need
 from fltheory.core.numbers.elements import Symbolic
 from fltheory.core.numbers.linalg.entries import as_fraction, flint_name
-from fltheory.core.numbers.linalg.polynomials import (
-    between,
-    companion,
-    kronecker_product,
-    kronecker_sum,
-    of_matrix,
-    polynomial,
-    primitive,
-    product,
-    sign,
-    value_at,
-    written,
-)
+from fltheory.core.numbers.linalg.polynomials import (between, companion, kronecker_product, kronecker_sum, of_matrix,
+                                                      polynomial, primitive, product, sign, value_at, written)
 
 LARGEST = 150   # degree of a polynomial that is factored to find a minimal one
 READABLE = 100   # characters up to which a number is written with its polynomial

@@ -8,14 +8,8 @@ from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
 from fltheory.core.numbers.linalg.algebraic import exact
 from fltheory.core.numbers.linalg.elimination import identity
-from fltheory.core.numbers.linalg.entries import (
-    excludes_zero,
-    integer_matrix,
-    shaped,
-    to_fmpq_matrix,
-    to_fractions,
-    together,
-)
+from fltheory.core.numbers.linalg.entries import (excludes_zero, integer_matrix, shaped, to_fmpq_matrix, to_fractions,
+                                                  together)
 
 
 def _require_symmetric(A):

@@ -22,17 +22,8 @@ import numpy as np
 
 from fltheory.core.kinds import Array
 from fltheory.core.libraries import have, need
-from fltheory.core.numbers.linalg.entries import (
-    exact,
-    excludes_zero,
-    filled,
-    flint_name,
-    from_flint,
-    rational_kind,
-    shaped,
-    to_fmpq_matrix,
-    together,
-)
+from fltheory.core.numbers.linalg.entries import (exact, excludes_zero, filled, flint_name, from_flint, rational_kind,
+                                                  shaped, to_fmpq_matrix, together)
 
 RATIONAL = ("int", "Fraction", "fmpq")
 

@@ -11,16 +11,8 @@ from fractions import Fraction
 from fltheory.core.errors import TooLarge, refuse
 from fltheory.core.kinds import Array
 from fltheory.core.libraries import need
-from fltheory.core.numbers.linalg.algebraic import (
-    LARGEST,
-    Algebraic,
-    algebraic,
-    decimals,
-    exact,
-    factors,
-    real_roots,
-    roots_of_factor,
-)
+from fltheory.core.numbers.linalg.algebraic import (LARGEST, Algebraic, algebraic, decimals, exact, factors, real_roots,
+                                                    roots_of_factor)
 from fltheory.core.numbers.linalg.entries import as_fraction, shaped, to_fmpq_matrix
 from fltheory.core.numbers.linalg.polynomials import companion
 

@@ -10,8 +10,8 @@ from fltheory.core.numbers.scalars import FLOAT, RATIONAL
 from fltheory.core.optima import optimum
 from fltheory.core.problems.quadratic import Quadratic
 from fltheory.runs.streams import Stream
-from fltheory.workbench import instances
 from tests.core.problems.helpers import rational_random
+from verification import named_problems as instances
 
 
 def problem_of(name):

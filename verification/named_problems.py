@@ -5,7 +5,7 @@ Functions ending in steps (`scaffold_awkward`, `extreme_steps`) return (problem,
 from __future__ import annotations
 
 from fractions import Fraction as Q
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fltheory.core.problems.ridge import Ridge
 from fltheory.core.records import count, one_of
 from fltheory.workbench.table import banded, by_client, by_rows, numbers, read_cells, short_scale
 
-DIABETES = Path(__file__).parent / "data" / "diabetes.csv"
+DIABETES = files("fltheory") / "workbench/data/diabetes.csv"
 
 
 def two_clients() -> Quadratic:
