@@ -4,6 +4,7 @@ import io
 import tempfile
 from fractions import Fraction as Q
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from fltheory.skeletons import new_algorithm
 from fltheory.verdicts.report import html_pieces, markdown, terminal
 from fltheory.verdicts.report.figures import figures_of
 from fltheory.workbench.assertions.asked import LEVEL
+from fltheory.workbench.assertions.rates import _factors
 from fltheory.workbench.comparison.measure import measure
 from fltheory.workbench.comparison.names import named
 from fltheory.workbench.comparison.predict import predict
@@ -86,7 +88,7 @@ def predictions_decided(i):
     return ft.equal([int(bool(seen.checks[k].agrees)) for k in ("error", "tail")], [i.agrees] * 2)
 
 
-@ft.claim("tables-show-numbers", on=on.TABLES, domain=HERE, rejects=these("numbers-as-dashes"))
+@ft.claim("tables-show-numbers", on=on.TABLES, domain=HERE, rejects=these("numbers-as-dashes", "three-digits-in-tables"))
 def tables_show_numbers(i):
     """The table of a comparison shows the distance of FedAvg's fixed point that 400 rounds of a loop reach."""
     table = str(ft.compare(i.algorithm, i.problem, i.law, measure=False))
@@ -154,6 +156,34 @@ def measured_limits(i):
     limit = sum(forms.mean_and_half_width(i.values, i.quantile))
     return ft.equal([int(bool(complaint(lambda v=v: ft.assert_floor(trace, at_most=v, level=i.level)))) for v in (
         0.99 * limit, 1.01 * limit)], [1, 0])
+
+
+@ft.claim("measured-rates", on=on.ENDS, domain=HERE, rejects=these("ends-one-by-one"))
+def measured_rates(i):
+    """The factor of a measured rate reaches from the lowest last over the highest first error to the reverse, where each
+    end has a Student interval at 95 %, so that both hold together at 90 %."""
+    every = np.array([np.array(i.first) * i.factor**k for k in range(9)])
+    mean = every.mean(1)
+    parts = {"mean": mean, "m2": ((every - mean[:, None]) ** 2).sum(1), "m3": np.zeros(9)}
+    trace = ft.Trace(rounds=8, replicates=3, seed=0, device="cpu", tail_rounds=1, final=np.zeros(1), audit=None, audited=0,
+                     metrics={"error": parts}, tail={}, provenance={})
+    (first, a), (last, b) = (forms.mean_and_half_width(list(every[k]), i.quantile) for k in (0, 8))
+    _, low, high = _factors(trace, mean, 0, 8, 0.9)
+    return ft.equal([int(low <= ((last - b) / (first + a)) ** (1 / 8) * (1 + 1e-9)),
+                     int(high * (1 + 1e-9) >= ((last + b) / (first - a)) ** (1 / 8))], [1, 1])
+
+
+@ft.claim("tests-of-instances", on=on.STATUSES, domain=HERE, rejects=these("undecided-is-skipped"))
+def tests_of_instances(i):
+    """The pytest plug-in skips an instance outside the hypotheses, and never one that is undecided."""
+    import pytest
+
+    from fltheory.pytest_plugin import _skip_if_undecided
+    try:
+        _skip_if_undecided(SimpleNamespace(status=i.status, reason=""))
+    except pytest.skip.Exception:
+        return ft.equal(1, i.skipped)
+    return ft.equal(0, i.skipped)
 
 
 # ---- reports and commands ---------------------------------------------------------------------------------

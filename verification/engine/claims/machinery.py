@@ -1,14 +1,20 @@
 """The machinery that decides claims, decided by itself: what fails must fail, what is searched must be found."""
+import tempfile
 from fractions import Fraction as Q
+from pathlib import Path
 
 import fltheory as ft
 from fltheory.core.evidence import evidence_of, number
 from fltheory.runs.executors import completed
+from fltheory.verdicts import records
 from fltheory.verdicts.deciding.check import check
 from fltheory.verdicts.deciding.findings import confirm
+from fltheory.verdicts.papers import answers
+from fltheory.verdicts.papers.discover import Paper, read_ledger
+from fltheory.verdicts.papers.journal import FILE, Journal
 from verification.engine.faults import these
 from verification.engine.instances import machinery as on
-from verification.engine.twins import words
+from verification.engine.twins import forms, words
 
 LISTED = "the listed comparisons, decided by hand"
 FEW = ft.Hypothesis("equal steps", "all clients make the same number of local steps",
@@ -71,7 +77,8 @@ def relation_evidence(i):
     return says(evidence_of(*i.sides), i.kind)
 
 
-@ft.claim("verdict-words", on=on.WORDS, domain=LISTED, rejects=these("floats-accuse"))
+@ft.claim("verdict-words", on=on.WORDS, domain=LISTED,
+          rejects=these("floats-accuse", "strict-needs-are-weak", "numbers-prove-beside-symbols"))
 def verdict_words(i):
     """A claim gets the word that its instances, its domain and its evidence give it."""
     return says(check(i.claim(), search=False).word, i.word)
@@ -90,6 +97,71 @@ def search_finds(i):
     found = on.inner(false_optimum.body, i.but(fault=None)).search(seconds=None, tries=40)
     return [ft.equal(int(found.found), 1, "found"), ft.equal(int(found.exact), 1, "exactly"),
             says(found.verdict.status if found.found else "nothing", "FALSIFIED", "the witness")]
+
+
+@ft.claim("search-at-the-ends", on=[on.plain("64 clients and one round")], domain="two variables with two ends each",
+          rejects=these("ends-side-by-side"))
+def search_at_the_ends(i):
+    """What fails at one combination of ends alone is found there, although no random draw comes near it."""
+    family = ft.Family("inside", lambda draw, clients=8, rounds=8: ft.Instance("drawn", clients=clients, rounds=rounds),
+                       corners=ft.corners(clients=(1, 64), rounds=(1, 100)))
+    made = on.inner(lambda j: ft.at_most(j.clients - j.rounds, 62))
+    refuted = ft.Search((family,), tries=5).run(made)[1]
+    return ft.equal(int(refuted is not None), 1)
+
+
+@ft.claim("draws-within-caps", on=[on.averaging("one step each", 1)], domain="100 draws of the default family",
+          rejects=these("diagonals-for-eigenvalues"))
+def draws_within_caps(i):
+    """Default families draw local steps of at most 1/L: 1/eta - H is positive semidefinite, by its principal minors."""
+    def within(j):
+        d = range(j.problem.d)
+        return ft.equal([int(forms.semidefinite([[(1 / Q(j.eta) if a == b else 0) - H[a][b] for b in d] for a in d]))
+                         for H in j.problem.H], [1] * j.problem.n)
+    found = on.inner(within, i.but(fault=None)).search(seconds=None, tries=100)
+    return [ft.equal(int(found.found), 0, "a step above"), ft.equal(int(found.in_scope >= 50), 1, "draws")]
+
+
+@ft.claim("closed-forms-of-steps", on=on.STEPS, domain=LISTED, rejects=these("starts-unchecked"))
+def closed_forms_of_steps(i):
+    """A closed form of k local steps needs the start as well as the step."""
+    return says(ft.local_run(i, [on.X], i.change, [on.POWER], 1 - 2 * on.ETA).status, i.status)
+
+
+@ft.claim("chi-square-floors", on=on.UNEVEN, domain="two clients of equal curvature", rejects=these("divergence-turned-round"))
+def chi_square_floors(i):
+    """Two clients of curvature 2 at 0 and 1 with surrogate weights 1/4 and 3/4 meet at 3/4, where the squared gradient of
+    their mean, (2 (3/4 - 1/2))^2, is their chi-square floor."""
+    return ft.equal(ft.floor_of(i).value, (2 * (Q(3, 4) - Q(1, 2))) ** 2)
+
+
+@ft.claim("answers-carried", on=on.ANSWERS, domain=LISTED, rejects=these("weaker-words-carry", "figures-are-to-be-written"))
+def answers_carried(i):
+    """A sentence is carried by its word or a stronger one, and lost under a weaker one or with a number that stands nowhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "ledger.csv").write_text(i.ledger)
+        (Path(folder) / "answer.md").write_text(i.text)
+        paper = Paper("own", Path(folder), read_ledger(Path(folder) / "ledger.csv"), claims=dict.fromkeys(i.words))
+        paper.answer = answers.read(folder, paper.ledger)
+    judged = answers.judge(paper, [records.Claim(k, "own", word=w).to_json() for k, w in i.words.items()])
+    return [*(says(s["state"], wanted) for s, wanted in zip(judged[0]["sentences"], i.states, strict=True)),
+            ft.equal(paper.written, [2, 2], "written")]
+
+
+@ft.claim("journals-resumed", on=[on.plain("one whole, one altered, one of another claim")], domain=LISTED,
+          rejects=these("altered-verdicts-believed", "verdicts-of-other-claims"))
+def journals_resumed(i):
+    """Of the verdicts that an earlier run left, those that were altered or are another claim's are decided again."""
+    with tempfile.TemporaryDirectory() as folder:
+        for k, (key, name) in enumerate((("eq1", "eq1"), ("eq2", "eq2"), ("eq3", "eq4"))):
+            journal = Journal(folder, k > 0)
+            journal.append(("stamp", "own", "claim", key), [{"type": "claim", "paper": "own", "id": name, "word": f"OPEN {k}"}])
+            journal.close()
+        file = Path(folder) / FILE
+        file.write_text(file.read_text().replace("OPEN 1", "PROVED"))
+        journal = Journal(folder, True)
+        journal.close()
+    return says(" ".join(key[3] for key in journal.finished), "eq1")
 
 
 @ft.claim("tasks-anywhere", on=on.PLACES, domain="the listed places, twenty tasks", rejects=these("results-exchanged"))

@@ -64,7 +64,7 @@ def kernels(i):
 
 
 @ft.claim("series", covers={"order": "0 to 5"},
-       on=on.SERIES, domain="the first six coefficients", rejects=these("series-truncated"))
+       on=on.SERIES, domain="the first six coefficients", rejects=these("series-truncated", "series-folded-wrongly"))
 def series(i):
     """The power series of 1/(1 - s - s^2) has the Fibonacci numbers as coefficients."""
     (s,) = ft.Field("s").symbols

@@ -20,6 +20,13 @@ def loop_memories(i):
     return paths(i)
 
 
+@ft.claim("loop-solvers", on=on.SOLVERS, domain=COVERED,
+          rejects=these("pull-times-the-step", "decay-a-step-early", "mass-without-its-anchor"))
+def loop_solvers(i):
+    """Averages and normalised averages with each kind of local step move as their loops do."""
+    return paths(i)
+
+
 @ft.claim("loop-neighbours", on=on.NEIGHBOURS, domain=COVERED, rejects=these("neighbours-not-heard"))
 def loop_neighbours(i):
     """Neighbour averaging moves as its loop does, on graphs with equal and with unequal edges."""
@@ -65,7 +72,8 @@ def loop_noise_opens(i):
             ft.at_most(i.quiet, i.op.reachable, "reachable with noise", strict=True)]
 
 
-@ft.claim("loop-runs", on=on.RUNS, rejects=these("async-gamma-inverted", "adaptive-forgets"))
+@ft.claim("loop-runs", on=on.RUNS,
+          rejects=these("async-gamma-inverted", "adaptive-forgets", "lags-go-on", "early-arrivals-count-more", "runs-of-one-step"))
 def loop_runs(i):
     """A run of a method that has no operator ends where its loop ends, after each number of rounds."""
     wanted = i.twin()

@@ -96,6 +96,9 @@ POINT = rounds.fedavg((1., 3.), (0., 1.), (.5, .5), .05, (1, 10), [(0, 1)] * 400
 TABLES = [ft.Instance("two clients", TWO, ft.FedAvg("1/20", (1, 10)), ft.Full(), distance=f"{abs(POINT - 0.75):.4g}")]
 LIMITS = [ft.Instance("three values, one-sided at 9/10", values=(9.0, 10.0, 11.0), level=0.9,
                       quantile=0.8 * math.sqrt(2 / (1 - 0.8 ** 2)))]
+ENDS = [ft.Instance("three errors that halve", first=(9.0, 10.0, 11.0), factor=0.5, quantile=0.95 * math.sqrt(2 / (1 - 0.95**2)))]
+STATUSES = [ft.Instance(status, status=status, skipped=skipped) for status, skipped in (
+    ("OUT_OF_SCOPE", 1), ("SKIPPED", 1), ("INCONCLUSIVE", 0), ("FALSIFIED", 0), ("HOLDS", 0))]
 RARE = [ft.Instance(f"{n} values, {p}", n=n, p=p) for n, p in ((20, 0.1), (5, 0.3), (40, 0.01))]
 
 # ---- reports ----------------------------------------------------------------------------------------------

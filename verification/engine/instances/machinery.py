@@ -99,6 +99,11 @@ def off_in_floats(i):
     return ft.equal(float(i.op.mean_map()[0][0, 0]), 0.5)
 
 
+def in_numbers(i):
+    """An induction whose start is shown in symbols and whose step in numbers: it proves nothing beyond them."""
+    return ft.induction(base=[(A + B, B + A)], step=[(Q(1), Q(1))])
+
+
 SIDES = ft.Hypothesis("left below right", "left < right", lambda i: (i.left, i.right), strict=True)
 
 
@@ -117,8 +122,23 @@ WORDS = [
     plain("breaks off", claim=lambda: inner(raises), word="ERROR"),
     plain("outside its hypotheses", claim=lambda: inner(ordered, plain("3 and 2", left=Q(3), right=Q(2)),
                                                         needs=(SIDES,)), word="OPEN"),
+    plain("at the border of a strict hypothesis", claim=lambda: inner(ordered, TIES[0], needs=(SIDES,)), word="OPEN"),
+    plain("an induction in numbers beside a symbolic start", claim=lambda: inner(in_numbers, domain="this start"),
+          word="CERTIFIED"),
     plain("a bound without a search", claim=lambda: inner(ordered, *BELOW, kind="bound", domain="two pairs"), word="OPEN"),
 ]
+ETA, CENTRE, X, POWER = ft.Field("eta c x z").symbols
+STEPS = [  # z = (1 - 2 eta)^k: k steps from x change it by (z - 1)(x - c); twice the power keeps the step and not the start
+    plain(name, problem=ft.Quadratic([[[2]]], [[CENTRE]]), algorithm=ft.FedAvg(ETA, 1), domain=ft.Field("eta c x z"),
+          change=lambda z, k=k: ((k * z - 1) * (X - CENTRE)).reshape(1, 1), status=status)
+    for name, k, status in (("the closed form", 1, "HOLDS"), ("twice its power", 2, "FALSIFIED"))
+]
+UNEVEN = [plain("one and three steps on two clients", problem=ft.Quadratic([[[2]], [[2]]], [[0], [1]]),
+                algorithm=ft.FedAvg("1/10", (1, 3)), law=ft.Full())]
+ROWS = "id,place,type,kind,expected,evidence,corrected_by,says\n" + "".join(f"{row},,,A.\n" for row in (
+    "eq1,eq 1,claim,identity,CERTIFIED", "eq2,eq 2,claim,identity,CERTIFIED", "fig1,Figure 1,figure,,"))
+ANSWERS = [plain("three sentences", ledger=ROWS, words={"eq1": "PROVED", "eq2": "SUPPORTED"}, states=("carried", "lost", "lost"),
+                 text="# What holds\n\nThe first does. [eq1, fig1]\nSo does the second. [eq2]\nThe rate is 7/8. [eq1]\n")]
 PLACES = [plain("this process", place=nullcontext), plain("threads of an executor", place=lambda: ThreadPoolExecutor(2))]
 # a bug -> what becomes of it as a mutant of `mean_rate`
 BUGS = [

@@ -22,6 +22,13 @@ def sure(path):
     return [(v, v * v) for v in path]
 
 
+SOLVERS = [
+    made(f"{method.__name__}, {name}", method("1/10", (1, 2, 3), solver),
+         lambda method=method, how=how: sure(rounds.normalised(H, C, P, LR, (1, 2, 3), ROUNDS, X0, method is ft.FedNova, **how)))
+    for name, solver, how in (("heavy ball", ft.Momentum("1/2"), {"rho": Q(1, 2)}), ("decay", ft.Decay("1/2"), {"gamma": Q(1, 2)}),
+                              ("proximal", ft.Proximal(alpha="1/3"), {"alpha": Q(1, 3)}))
+    for method in (ft.FedAvg, ft.FedNova)
+]
 GRAPH = ((Q(1, 4), Q(1, 4)), (Q(1, 4), Q(1, 4)))
 BENT = ((Q(1, 3), Q(1, 6)), (Q(1, 6), Q(1, 3)))
 PERSONAL = [(Q(2), Q(1, 2), Q(1), Q(1), Q(-1)), (Q(1), Q(-1, 3), Q(2), Q(0), Q(1)), (Q(3), Q(1), Q(1), Q(-1), Q(2))]
@@ -112,6 +119,9 @@ RUNS = [
     made("asynchronous arrivals", ft.AsyncFedED("1/10", 2, lam="1/2", eps="1/3", gbar=2, kappa=1), rounds=8,
          law=ft.EventClock((1, 3, 2)),
          twin=lambda: rounds.asynchronous([1., 3., 2.], [0., 1., -2.], .1, .5, 1 / 3, 2., 1., (2, 2, 2), (1, 3, 2), 8, 3.)),
+    made("arrivals that lag", ft.FedAsync("1/10", 2, alpha="1/2", staleness="hinge", a=2, b=1), rounds=8,
+         law=ft.EventClock((1, 5, 2)),
+         twin=lambda: rounds.hinged([1., 3., 2.], [0., 1., -2.], .1, .5, 2., 1., 2, (1, 5, 2), 8, 3.)),
 ]
 
 CHANCES = (Q(1, 2), Q(1, 3), Q(3, 4))

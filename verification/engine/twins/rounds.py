@@ -168,6 +168,40 @@ def asynchronous(h, c, lr, lam, eps, gbar, kappa, steps, pace, rounds, x):
     return out
 
 
+def hinged(h, c, lr, alpha, a, b, steps, pace, rounds, x):
+    """FedAsync: x <- x + alpha s (y - x) for whose run ends first; s = 1/(a (lag - b) + 1) beyond a lag of b arrivals, else 1."""
+    n = len(h)
+    base, since, finish, out = [x] * n, [0] * n, [pace[i] * steps for i in range(n)], [x]
+    for t in range(rounds):
+        i = finish.index(min(finish))
+        lag = t - since[i]
+        share = alpha / (a * (lag - b) + 1) if lag > b else alpha
+        x = x + share * (local(h[i], c[i], base[i], lr, steps, i) - x)
+        base[i], since[i], finish[i] = x, t + 1, finish[i] + pace[i] * steps
+        out.append(x)
+    return out
+
+
+def solved(grad, x, lr, steps, rho=0, alpha=0, gamma=1):
+    """Local steps with heavy ball, with a pull to where they start, or with steps that decay."""
+    y, u, size = x, 0, lr
+    for _ in range(steps):
+        u = rho * u + grad(y)
+        y, size = y - size * u - alpha * (y - x), size * gamma
+    return y
+
+
+def normalised(h, c, p, lr, steps, rounds, x, alike=True, **solver):
+    """Averages of what `solved` changes; alike: each divided by what it makes of unit gradients, and scaled by the mean of that."""
+    out, every = [x], range(len(h))
+    for _ in range(rounds):
+        moved = [solved(lambda y, i=i: h[i] * (y - c[i]), x, lr, steps[i], **solver) - x for i in every]
+        mass = [solved(lambda y: -1, 0, lr, steps[i], **solver) if alike else 1 for i in every]
+        x = x + sum(p[i] * mass[i] for i in every) * sum(p[i] * moved[i] / mass[i] for i in every)
+        out.append(x)
+    return out
+
+
 # ---- moments ----------------------------------------------------------------------------------------------
 def expected(run, sequences):
     """(mean, mean square) per round of run(sequence) over [(probability, sequence)]."""
