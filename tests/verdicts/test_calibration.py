@@ -260,7 +260,8 @@ def test_bad_arguments_are_refused(torch, bad):
 
 
 def test_the_command_writes_the_table(torch, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("verification.engine.calibrating.checks", lambda: [BY_NAME[THREE], BY_NAME["error at a round, 16 replicates"]])
+    few = [BY_NAME[THREE], BY_NAME["error at a round, 16 replicates"]]
+    monkeypatch.setattr("verification.engine.calibrating.checks", lambda: few)
     assert main(["calibrate", "--repetitions", "2", "--out", str(tmp_path)]) == 0
     rows, provenance = read(tmp_path)
     assert len(rows) == 2 * len(LEVELS) and {r["repetitions"] for r in rows} == {20}
