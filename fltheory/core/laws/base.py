@@ -124,7 +124,9 @@ class Law(Record):
     batch: rows per mini-batch drawn with replacement from each client, None for full gradients.
 
     A law says which modes follow each other (unless told otherwise they act in turn: one mode is a memoryless law), and
-    of each mode its cohorts: `cohort_count`, `cohorts` and `sample_cohort`. All else follows.
+    of each mode its cohorts: `cohort_count`, `cohorts` and `sample_cohort`. All else follows for few cohorts. Laws of very many
+    have `feature_moments`, with a field `m` (size) or `p` (probabilities) from which the cohorts that speak for all are taken,
+    and `tilted`, by which `large` integrates over them; laws with `repeats` have `draws`.
     """
 
     steps: Any = declared(_steps, None)
@@ -175,7 +177,8 @@ class Law(Record):
 
     # ---- what a mode is --------------------------------------------------------------------------------
     def cohorts(self, n: int, mode: int = 0) -> Iterable:
-        """[(probability, who, present)] of a mode. Probabilities are exact where declared exactly."""
+        """[(probability, who, present)] of a mode: who is EVERYONE with a mask `present` (n,) of 0 and 1, or, where a client may
+        stand twice (`repeats`), indices. Probabilities are exact where declared exactly."""
         raise NotImplementedError
 
     def cohort_count(self, n: int, mode: int = 0) -> int:

@@ -1,6 +1,6 @@
 """Arrays of residues modulo a prime below 2^31, in machine words: what object arrays do, a hundred times faster.
 
-Exact linear algebra modulo several such primes decides what holds over the rationals: see `operators.reach`.
+Exact linear algebra modulo several such primes decides what holds over the rationals: see `operators.reachable`.
 """
 from __future__ import annotations
 

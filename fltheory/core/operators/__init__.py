@@ -6,7 +6,7 @@ The path of a derivation, one file a step:
         |
     setting       prepare: the law takes the algorithm's steps and noise; what has no meaning is refused
         |
-    size          refuses what does not fit, before anything is allocated
+    size          refuses what does not fit, before the listing allocates anything (it asks `probe` for the state's layout)
         |
     probe         runs the round on a basis of the state: one extended map [M | c | G] for a draw
         |
@@ -22,5 +22,5 @@ The path of a derivation, one file a step:
 
 Its answers stand beside: `points` (fixed points and stationary laws as records), `horizons` (many rounds at once), `spectrum`
 (certified and algebraic rates), `forms` (quadratic forms through rounds). `fltheory/derivation.py` chooses between this operator
-and the structured one of `fltheory/large`.
+and the structured one of `fltheory/large`. The optimum that a floor is measured from comes from `core/optima.py`.
 """

@@ -1,6 +1,6 @@
 """The forms of a claim, a hypothesis and a finding, and how they are declared.
 
-A claim is a record; what decides it (`check`), attacks it (`look`) and shows it are functions of the modules below, for
+A claim is a record; what decides it (`deciding.check`), attacks it (`search.look`) and shows it (`report`) are functions for
 which its methods are doors.
 """
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Claim:
     The docstring of `body` is the statement (Markdown with LaTeX). `on`: instances; `needs`: hypotheses; `rejects`:
     functions algorithm -> algorithm (catalogued bugs); `search_plan`: a `Search`, the keyword `search=` of the
     decorator; `domain`: what exactly a PROVED or CERTIFIED verdict covers, and why; `covers`: {"n", "d", "tau", ..: "all"} as far
-    as the argument is general, else what the symbolic instances have (see `covers`); `finding`: id of the finding that explains
-    a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
+    as the argument is general, else what the symbolic instances have (see `proved_domain`); `finding`: id of the finding that
+    explains a FALSE; `instead`: the corrected statement; `reading`, `survives`: how we could be wrong; `powerless`: reason why
     no mutant applies; `ends`: {variable: (low, high)}, between which the variables of its constants are tested
     (see `variables`); `vacuous`: a check that the hypotheses cannot be met or imply the statement without any
     algorithm; `bound`: the dimensional test applies. at, step, script: where they are given, `finding` says no more than that this

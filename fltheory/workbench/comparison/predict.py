@@ -92,7 +92,7 @@ class Path:
     x0: np.ndarray | None = field(default=None, repr=False)
 
     def spread(self, at, tail_rounds, direction):
-        """Exact variances of the squared errors, see `operators.fourth`; computed only where a check needs them. Raises
+        """Exact variances of the squared errors, see `comparison.fourth_moments`; computed only where a check needs them. Raises
         TooLarge."""
         if self.operator.method == "structured":
             raise TooLarge("fourth moments need listed outcomes, and the operator is structured")

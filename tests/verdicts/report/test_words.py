@@ -2,12 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 import fltheory as ft
+from fltheory.verdicts.deciding import evidence, word
 from fltheory.verdicts.records import Run, read
-from fltheory.verdicts.report import cite, html, markdown, terminal
+from fltheory.verdicts.report import cite, html, markdown, terminal, words
 from fltheory.verdicts.verify import write_report
 from tests.verdicts.claims.examples import always, equal
 from tests.verdicts.lines import filled
@@ -123,3 +125,11 @@ def _forget(name):
     gone = [m for m in forms.REGISTRY if m.id == name and m.module == __name__]
     forms.REGISTRY[:] = [m for m in forms.REGISTRY if m not in gone]
     return gone
+
+
+def test_every_word_that_a_claim_can_get_has_a_look_a_place_and_a_line_in_the_documentation():
+    reached = {row.word for row in word.WORDS}
+    assert reached - {evidence.ERROR, evidence.SKIPPED} <= {*evidence.DECIDED}
+    assert reached <= {*words.CLAIM_WORDS} <= {*words.WORDS} and {*evidence.DECIDED} <= {*words.CLAIM_WORDS}
+    documents = Path(__file__).parents[3] / "README.md", Path(__file__).parents[3] / "notebooks/docs/verdicts.md"
+    assert not {(path.name, w) for path in documents for w in evidence.DECIDED if w not in path.read_text(encoding="utf-8")}
