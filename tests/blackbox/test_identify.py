@@ -236,3 +236,14 @@ def test_the_steepest_curvature_that_shows_a_response():
     assert _steepest({1: 1, 2: 1e-17, 4: 80}.get, np.array([1, 2, 4]), 2) == (1, 1)
     assert _steepest({1: 30, 2: 30, 4: 80}.get, np.array([1, 2, 4]), 2) == (None, 0)
     assert _steepest({1: 1, 2: 30}.get, np.array([1, 2, 4]), 0) == (1, 1)     # beyond the first that is too large none is asked
+
+
+def test_a_decay_that_grows_is_read_as_one_that_falls():
+    """The same steps backwards: the response stays, and so does what it says of the mass at its own step size."""
+    from fltheory.blackbox import fits
+    h = np.array([0.1, 0.5, 1.0])
+    up = fits.Fit("decay", 3, 0.1, 0.5, {"gamma": 2.0}, 0.0, fits.mass("decay", 3, 0.1, {"gamma": 2.0}))
+    down = fits.canonical(up)
+    assert (down.kind, down.steps, down.extra) == ("decay", 3, {"gamma": 0.5}) and down.lr == pytest.approx(0.4)
+    assert fits.response("decay", 3, h, down.lr, down.extra) == pytest.approx(fits.response("decay", 3, h, up.lr, up.extra))
+    assert (up.mass, down.mass) == pytest.approx((7, 7 / 4)) and down.mass * down.lr == pytest.approx(up.mass * up.lr)

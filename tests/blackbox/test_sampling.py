@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 import fltheory as ft
-from fltheory.blackbox.sampling import LEVEL
+from fltheory.blackbox.sampling import LEVEL, Sampled, participation
 from fltheory.core.statistics import chi_square
+from fltheory.mutants.laws import rivals
 from tests.blackbox.adapters import problem_of
 
 TRIALS = 2000  # 20 % more of a third are six standard deviations of a count
@@ -85,3 +86,20 @@ def test_two_outcomes_are_tested_in_both_directions(many):
     for order in ([0, 1], [1, 0]):
         value = chi_square(np.array([many, 1000 - many])[order], np.array([0.3, 0.7])[order])
         assert value == pytest.approx(2 * tail) and (value < LEVEL) == (abs(many - 300) == 60)
+
+
+@pytest.mark.parametrize(("first", "faults"), [(118, 0), (124, 1)])
+def test_the_level_is_that_of_all_frequencies_together(first, faults):
+    """Six tests of three clients at 0.05: one p-value of 0.03 is no news, one of 0.004 is."""
+    from scipy.stats import binomtest
+    who = np.repeat(np.eye(3, dtype=bool), [first, (300 - first) // 2, (300 - first) // 2], axis=0)
+    value = binomtest(first, 300, 1 / 3).pvalue
+    assert value < 0.05 and (value < 0.05 / 6) == bool(faults)
+    found = participation(Sampled(np.zeros((300, 3)), who), ft.Uniform(1), 3, 0.05)
+    assert [f.sentence.split(" took")[0] for f in found] == ["client 0"] * faults
+
+
+@pytest.mark.parametrize(("m", "others"), [(1, {2}), (2, {1, 3}), (3, {2})])
+def test_one_client_fewer_and_one_more_are_suspected_up_to_all(m, others):
+    found = [law.m for says, law in rivals(ft.Uniform(m), 3, ["1/2", "1/4", "1/4"]) if "take part each round instead" in says]
+    assert set(found) == others and len(found) == len(others)

@@ -280,3 +280,12 @@ def test_estimates_are_called_estimates(monkeypatch):
     assert ", error <= " in proved.accuracy()["rate"].label and ", error" not in guessed.accuracy()["rate"].label
     assert ", error about " in proved.accuracy()["fixed_point"].label
     assert "Arnoldi estimate" in repr(guessed) and guessed.rate() == proved.rate()
+
+
+def test_the_bound_of_a_squared_rate_is_the_squared_bound():
+    """Without randomness the mean-square rate is the rate's square: (1 + b)^2 - 1 above it, where the rate is within b."""
+    op = structured(METHODS["Scaffold"], EQUAL, ft.Full())
+    op.mean_square_rate()
+    rate, square = (op.accuracy()[k] for k in ("rate", "mean_square_rate"))
+    assert "rounds have no randomness" in square.check and rate.bound > 0
+    assert square.value == rate.value**2 and 1 + square.bound == pytest.approx((1 + rate.bound) ** 2, rel=1e-15)

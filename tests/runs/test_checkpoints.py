@@ -12,6 +12,7 @@ import pytest
 
 import fltheory as ft
 from fltheory.runs import batched, preparation
+from fltheory.runs.checkpoint import Totals
 from fltheory.runs.streams import Stream
 from fltheory.runs.trace import Trace
 from tests.algorithms.instances import quadratic
@@ -152,3 +153,8 @@ def test_damaged_checkpoints_are_refused(tmp_path):
         np.savez(path, **{k: v for k, v in content.items() if k != missing})
         with pytest.raises(ft.BadInput):
             go(path)
+
+
+def test_a_deviation_of_nothing_is_kept_apart_from_no_audit():
+    totals = Totals({}, {}, np.zeros(2), [0.0, None, 1e-16])
+    assert Totals.read(totals.arrays(), ()).audits == [0.0, None, 1e-16]

@@ -10,7 +10,7 @@ from fltheory.core.algorithms.solvers import Momentum  # noqa: E402
 from fltheory.core.laws.draw import Draw, Slots  # noqa: E402
 from fltheory.core.numbers.arrays import EVERYONE  # noqa: E402
 from fltheory.core.numbers.scalars import Torch  # noqa: E402
-from fltheory.core.problems.base import Rows  # noqa: E402
+from fltheory.core.problems.plain import Rows  # noqa: E402
 
 LR, WEIGHTS = 0.1, [0.5, 0.25, 0.25]
 

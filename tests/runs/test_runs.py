@@ -251,3 +251,10 @@ def test_devices_agree():
         a, b = (ft.run(algorithm, quadratic()[0], law, 20, 600, noise=1, device=d) for d in ("cpu", "cuda"))
         same(a, b, 1e-12)
         assert b.audit <= 1e-12
+
+
+@pytest.mark.parametrize(("rounds", "tail", "averaged"), [(6, "1/4", 2), (7, "1/4", 2), (11, "1/4", 3), (3, "1/10", 1), (4, 1, 4)])
+def test_the_tail_is_the_nearest_number_of_rounds(rounds, tail, averaged):
+    t = ft.run(ft.FedAvg(LR, 1), quadratic()[0], ft.Full(), rounds, 2, x0=[3, -2], tail=tail)
+    assert t.tail_rounds == averaged
+    assert t.tail["error"]["mean"] == pytest.approx(t.metrics["error"]["mean"][-averaged:].mean(), rel=1e-12)

@@ -70,6 +70,12 @@ def test_noise_adds_its_variance_to_one_step():
     assert found.value == pytest.approx(0.98**2 + 3 / 25 / 2, abs=1e-7)
 
 
+@pytest.mark.parametrize(("steps", "rounds", "vectors"), [(1, 1, 1), (2, 1, 1 + 2), (3, 1, 1 + 2 + 4), (1, 3, 1 + 2 + 4)])
+def test_noise_may_depend_on_all_that_was_drawn_before(steps, rounds, vectors):
+    found = ft.worst_case(ft.FedAvg("1/5", steps), KIND, rounds=rounds, noise=1, initial=FAR, certify=False)
+    assert found.setting.programme().gram.leaves.count("noise of client 0") == vectors
+
+
 def test_two_rounds_of_one_step_are_one_round_of_two_for_one_client():
     one, two = (ft.worst_case(ft.FedAvg("1/5", k), KIND, rounds=3 - k).value for k in (1, 2))
     assert one == pytest.approx(two, abs=1e-7)

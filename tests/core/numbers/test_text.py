@@ -7,7 +7,7 @@ from fltheory.core.numbers.text import digits, exact_if_short, four_digits, numb
 
 
 @pytest.mark.parametrize("value, text", [(None, "?"), (0.5, "0.5"), (1 / 3, "1/3"), (2.0, "2"), (0.1234767891, "0.123477"),
-                                         (0.0, "0")])
+                                         (0.0, "0"), (0.0050004, "0.0050004"), (-0.005, "-1/200"), (1e-7, "1e-07")])
 def test_a_float_is_written_as_people_write_it(value, text):
     assert number(value) == text
 

@@ -1,10 +1,14 @@
 """Operators through features of the cohort, with equal and weighted shares: against enumeration."""
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 import fltheory as ft
+from fltheory.core.algorithms.base import Algorithm
+from fltheory.core.algorithms.fedavg import shares
 from fltheory.core.operators import round_maps
 
 LAWS = {"uniform": ft.Uniform(4), "bernoulli": ft.Bernoulli(.3), "skip": ft.Bernoulli(.3, empty="skip"),
@@ -128,3 +132,35 @@ def test_tiny_steps_leave_no_part_out(route):
     M, _ = ft.derive(ft.FedAvg(1e-13, 1), given, ft.Bernoulli(.5)).mean_map()
     H = float(np.mean(given.H))
     assert (1 - M[0, 0]) / (1e-13 * H * (1 - .5**8)) == pytest.approx(1, abs=2e-2)
+
+
+class Left(NamedTuple):
+    """The server's model, and what the shares of all rounds left of 1."""
+
+    x: Any
+    left: Any
+
+
+@dataclass(frozen=True)
+class Remainder(Algorithm):
+    """FedAvg that adds up what the shares of a round leave of 1: nothing, unless nobody takes part."""
+
+    stateful: ClassVar[bool] = True
+
+    def init(self, problem, x0, draw=None):
+        return Left(x0, 0 * x0)
+
+    def round(self, problem, s, draw):
+        cohort = problem.at(draw.who)
+        step = self.lr * cohort.grad(s.x[..., None, :] + 0 * cohort.p[..., None], draw.xi_at(0))
+        share = shares(cohort, draw.present, "weighted")[..., None]
+        return Left(s.x - (share * step).sum(-2), s.left + 1 - share.sum(-2))
+
+
+@pytest.mark.parametrize(("empty", "reachable"), [("move", 3), ("skip", 2), ("redraw", 2)])
+def test_only_cohorts_that_are_drawn_say_what_is_reachable(empty, reachable, route):
+    """An empty cohort moves what all others keep: it speaks for a law that runs empty rounds, not for one that draws again."""
+    given, law = problem(8, 2), ft.Bernoulli(.3, empty=empty)
+    for few in (10**9, 2):
+        route(few)
+        assert ft.derive(Remainder(.03, 1), given, law).reachable == reachable
