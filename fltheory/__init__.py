@@ -89,7 +89,7 @@ _PUBLIC = {  # {module: its public names}, by room
     "large.exchangeable": ["exchangeable"],
     # runs: Monte Carlo
     "runs.network": ["Network"],
-    "runs": ["run"],
+    "runs.batched": ["run"],
     "runs.sweep": ["Sweep", "sweep"],
     "runs.trace": ["Trace"],
     # asynchronous: a round is an arrival
