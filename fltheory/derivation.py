@@ -5,7 +5,7 @@ import logging
 
 from fltheory.core.errors import BadInput, NotAffine, TooLarge, refuse
 from fltheory.core.kinds import Algorithm, Law, Problem
-from fltheory.core.numbers.scalars import FLOAT, Domain
+from fltheory.core.numbers.scalars import FLOAT, Domain, Number
 from fltheory.core.operators.operator import Operator, listed
 from fltheory.core.operators.setting import check_domain, prepare
 from fltheory.core.operators.size import check_dense, check_size, outgrown
@@ -16,7 +16,7 @@ from fltheory.large.structured import Structured, structured
 _LOG = logging.getLogger(__name__)
 
 
-def derive(algorithm: Algorithm, problem: Problem, law: Law, noise=None, start: str = "init", domain: Domain = FLOAT,
+def derive(algorithm: Algorithm, problem: Problem, law: Law, noise: Number | None = None, start: str = "init", domain: Domain = FLOAT,
            method: str = "auto") -> Operator | Structured:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 

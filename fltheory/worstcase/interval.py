@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ BITS = 256
 
 def certified_between(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, symbol: str,
                       between: tuple, left: Callable, terms: dict, label: str = "",
-                      initial: Callable | list | tuple = (), **options) -> Comparison:
+                      initial: Callable | list | tuple = (), **options: Any) -> Comparison:
     """left(s) <= sum_k coefficient_k term_k(s) for every function of the classes and every value of a symbol in [a, b].
 
     symbol: the name of a symbol of `ft.Field`, in which the algorithm (its step), the coefficients or `counts` may be written;

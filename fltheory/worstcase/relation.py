@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Callable
+from typing import Any
 
 from fltheory.core.errors import refuse
 from fltheory.core.evidence import HOLDS, INCONCLUSIVE, Comparison
@@ -30,7 +31,7 @@ def check_sides(left, terms):
 
 def certified_over(algorithm: Algorithm, classes: FunctionClass | list, law: Law | None = None, *, left: Callable,
                    terms: dict, tight: str, label: str = "", initial: Callable | list | tuple = (),
-                   **options) -> Comparison:
+                   **options: Any) -> Comparison:
     """left(s) <= sum of the other terms + coefficient * bound, for every function of the classes and every bound >= max(0, tight
     term), in any dimension, after the rounds.
 

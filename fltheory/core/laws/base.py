@@ -153,9 +153,8 @@ class Law(Record):
             return self
         if self.steps is not None:
             refuse("steps", steps, f"the law already fixes steps={self.steps}", "Give them once: here or there.")
-        if isinstance(steps, RandomSteps):     # which some laws refuse beside other fields
-            return replace(self, steps=steps)
-        return unread(self, steps=check_steps(steps, "steps"))
+        # random steps are refused by some laws beside other fields, which are therefore read again
+        return replace(self, steps=steps) if isinstance(steps, RandomSteps) else unread(self, steps=check_steps(steps, "steps"))
 
     # ---- which modes follow ----------------------------------------------------------------------------
     def successor(self) -> list[int] | None:
