@@ -16,8 +16,8 @@ from fltheory.large.structured import Structured, structured
 _LOG = logging.getLogger(__name__)
 
 
-def derive(algorithm: Algorithm, problem: Problem, law: Law, noise: Number | None = None, start: str = "init", domain: Domain = FLOAT,
-           method: str = "auto") -> Operator | Structured:
+def derive(algorithm: Algorithm, problem: Problem, law: Law, noise: Number | None = None, start: str = "init",
+           domain: Domain = FLOAT, method: str = "auto") -> Operator | Structured:
     """The operator of `algorithm` on a quadratic `problem` under a `law`.
 
     noise: sigma of additive gradient noise (E|noise|^2 = sigma^2), a symbol too. start: "init" (states reachable from
